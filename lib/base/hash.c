@@ -1,0 +1,75 @@
+#include "base/hash.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+static const uint64_t PRIME_A = 0x9E3779B97F4A7C15ull;
+static const uint64_t PRIME_B = 0xC2B2AE3D27D4EB4Full;
+
+uint64_t hash_mix(uint64_t state, uint64_t value)
+{
+    unsigned __int128 product = (unsigned __int128)(state ^ value ^ PRIME_B) * PRIME_A;
+    return (uint64_t)product ^ (uint64_t)(product >> 64) ^ (value << 1);
+}
+
+uint64_t hash_seed(void)
+{
+    static _Thread_local uint64_t seed;
+    if (!seed && getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed)
+        seed = (uint64_t)time(NULL);
+    return seed |= 1;
+}
+
+void digest_init(struct digest *digest)
+{
+    *digest = (struct digest){.lane = {PRIME_A, PRIME_B}};
+}
+
+static uint64_t read_little_endian(const unsigned char *bytes)
+{
+    uint64_t value;
+    memcpy(&value, bytes, sizeof value);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    value = __builtin_bswap64(value);
+#endif
+    return value;
+}
+
+static void absorb(struct digest *digest, const unsigned char *block)
+{
+    digest->lane[0] = hash_mix(digest->lane[0], read_little_endian(block));
+    digest->lane[1] = hash_mix(digest->lane[1], read_little_endian(block + 8)) + digest->lane[0];
+}
+
+void digest_update(struct digest *digest, const void *data, size_t length)
+{
+    const unsigned char *bytes = data;
+    size_t held = (size_t)(digest->length_bytes % sizeof digest->tail);
+    digest->length_bytes += length;
+    if (held) {
+        size_t take = sizeof digest->tail - held < length ? sizeof digest->tail - held : length;
+        memcpy(digest->tail + held, bytes, take);
+        if (held + take < sizeof digest->tail)
+            return;
+        absorb(digest, digest->tail);
+        bytes += take;
+        length -= take;
+    }
+    for (; length >= sizeof digest->tail; bytes += sizeof digest->tail, length -= sizeof digest->tail)
+        absorb(digest, bytes);
+    if (length)
+        memcpy(digest->tail, bytes, length);
+}
+
+void digest_hex(const struct digest *digest, char text[33])
+{
+    struct digest last = *digest;
+    size_t held = (size_t)(last.length_bytes % sizeof last.tail);
+    memset(last.tail + held, 0, sizeof last.tail - held);
+    absorb(&last, last.tail);
+    uint64_t high = hash_mix(last.lane[0] ^ last.length_bytes, last.lane[1]);
+    uint64_t low = hash_mix(last.lane[1] + last.length_bytes, high);
+    snprintf(text, 33, "%016llx%016llx", (unsigned long long)high, (unsigned long long)low);
+}

@@ -1,0 +1,29 @@
+#ifndef NCCLPROF_BASE_HASH_H
+#define NCCLPROF_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One round of a keyed mixer (multiply, fold the high half): not cryptographic, but fast and well spread. */
+uint64_t hash_mix(uint64_t state, uint64_t value);
+
+/* A seed that differs from run to run, the same within one. */
+uint64_t hash_seed(void);
+
+/*
+ * The 128-bit digest of a stream of bytes, whatever pieces it comes in; the same in every run and on every
+ * machine of either endianness. It tells files apart; it does not withstand somebody who wants a collision.
+ */
+struct digest {
+    uint64_t lane[2];
+    uint64_t length_bytes;
+    unsigned char tail[16]; /* bytes that do not fill a block yet */
+};
+
+void digest_init(struct digest *digest);
+void digest_update(struct digest *digest, const void *bytes, size_t length);
+
+/* 32 hexadecimal digits and a NUL. */
+void digest_hex(const struct digest *digest, char text[33]);
+
+#endif

@@ -1,0 +1,56 @@
+#ifndef NCCLPROF_FORMAT_FORMAT_H
+#define NCCLPROF_FORMAT_FORMAT_H
+
+#include "base/error.h"
+#include "model/event.h"
+
+#include <stdint.h>
+
+struct input; /* input/input.h */
+
+/* A proxy operation with more network steps than this comes as several records. */
+enum { FORMAT_STEPS_AT_ONCE = 4096 };
+
+/*
+ * What a reader hands over. Both callbacks return 0, or -1 with `error` set to stop reading.
+ */
+struct format_sink {
+    void *context;
+    int (*event)(void *context, const struct event *event, struct error *error);
+    /*
+     * Something in the file that does not become an event: for the coverage ledger. `reason` is a fixed
+     * phrase out of enum-like constants in the format's source ("unreadable line", "stale proxy step",
+     * "proxy control event", ...), `detail` the text at fault or NULL (hostile: not yet escaped, need not
+     * end in NUL). `damage` is true where data was lost or unreadable, false for what is merely not modelled.
+     */
+    int (*note)(void *context, const char *reason, int damage, uint64_t offset, const char *detail,
+                size_t detail_length, struct error *error);
+};
+
+/*
+ * One input dialect family. A newcomer adds one file that exports one of these and one line in registry.c.
+ */
+struct format {
+    const char *name;        /* "chrome", "inspector": what --format json calls `dialect` begins with it */
+    const char *description; /* one line for help */
+    /*
+     * How sure the format is, 0 (not mine) to 100, from the first bytes of the unpacked input; the path is
+     * only a tie-breaker.
+     */
+    int (*sniff)(const char *bytes, size_t length, const char *path);
+    /*
+     * Reads the whole input and hands over its events. Damage is noted and read past; the return value is
+     * -1 only when the sink stopped it or reading failed. `dialect`, of `dialect_bytes`, receives the exact
+     * dialect seen, "chrome-v5" or "inspector-2.30" for example.
+     */
+    int (*read)(struct input *input, const struct format_sink *sink, char *dialect, size_t dialect_bytes,
+                struct error *error);
+};
+
+/* The format whose sniff is the surest, or NULL with an error that says what was seen instead. */
+const struct format *format_detect(struct input *input, struct error *error);
+
+/* All formats, ended by NULL. */
+extern const struct format *const format_registry[];
+
+#endif

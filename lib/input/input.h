@@ -1,0 +1,63 @@
+#ifndef NCCLPROF_INPUT_INPUT_H
+#define NCCLPROF_INPUT_INPUT_H
+
+#include "base/error.h"
+#include "base/hash.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A file or standard input as a stream of unpacked bytes. gzip is recognised by content, whatever the name;
+ * several members one after another are one stream. Memory is bounded: a window of a few hundred KiB.
+ */
+struct input;
+
+struct input_limits {
+    uint64_t unpacked_bytes; /* at most so many bytes come out of a packed file; 0: no bound */
+    uint64_t unpack_ratio;   /* ... and at most so many per byte read (checked past 16 MiB); 0: no bound */
+};
+
+/*
+ * `path` "-" is standard input. Refuses what is neither a regular file, a pipe given by name on purpose, nor
+ * standard input ("is a directory", "is a device").
+ */
+struct input *input_open(const char *path, const struct input_limits *limits, struct error *error);
+void input_close(struct input *input);
+
+const char *input_path(const struct input *input);
+
+/* A look at the next bytes without taking them: at most `length`, fewer only at the end. -1 on a read error.
+ */
+int64_t input_peek(struct input *input, const char **bytes, size_t length, struct error *error);
+
+/*
+ * The next line, without its end ("\n" or "\r\n"), borrowed until the next call. Returns 1, 0 at the end, -1
+ * on a read error (damaged gzip included: everything readable before it has come out by then). A line longer
+ * than INPUT_LINE_BYTES comes cut to that, with *cut set, and the rest of it is skipped. `*offset` is the
+ * line's byte offset in the unpacked stream. *ended tells whether the line had its newline.
+ */
+enum { INPUT_LINE_BYTES = 1 << 20 };
+
+struct input_line {
+    const char *text; /* followed by a NUL that is not part of it; may hold NULs inside */
+    size_t length;
+    uint64_t offset;
+    int cut;
+    int ended;
+    uint64_t skipped_bytes; /* of a cut line */
+};
+
+int input_line(struct input *input, struct input_line *line, struct error *error);
+
+/* Bytes taken from the file so far (packed), and handed out (unpacked). */
+uint64_t input_bytes_read(const struct input *input);
+uint64_t input_bytes_unpacked(const struct input *input);
+
+/* The file's size as the system tells it; 0 when it has none (a pipe). */
+uint64_t input_size(const struct input *input);
+
+/* Digest of the raw bytes of the whole file: call after the last line. */
+void input_digest(const struct input *input, char text[33]);
+
+#endif

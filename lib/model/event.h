@@ -1,0 +1,162 @@
+#ifndef NCCLPROF_MODEL_EVENT_H
+#define NCCLPROF_MODEL_EVENT_H
+
+#include "model/vocab.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The one normalised record. Every input dialect (lib/format) turns its lines into these, and nothing after
+ * lib/format knows where they came from.
+ *
+ * Times are nanoseconds on the clock of the process that recorded them: since its profiler plugin's start for
+ * Chrome traces (no two processes share a zero), since the epoch for Inspector lines. TIME_UNKNOWN stands for
+ * a time that the trace does not give (among them the 0.000000 that NVIDIA's plugin prints for "never").
+ * GPU clocks are raw values, exact, comparable on one GPU only; 0 is unknown.
+ * Texts and arrays are borrowed: they live until the callback that got the event returns.
+ */
+
+#define TIME_UNKNOWN INT64_MIN
+#define COUNT_UNKNOWN (-1)
+
+struct interval_ns {
+    int64_t begin_ns;
+    int64_t end_ns;
+};
+
+/* Who speaks. What a dialect does not say is NULL, 0 (hash, size, nodes) or COUNT_UNKNOWN (pid, rank). */
+struct origin {
+    const char *host;
+    int64_t pid;
+    uint64_t communicator_hash; /* 0: not said (NCCL up to 2.26 behind a newer one) */
+    int64_t rank;               /* in the communicator */
+    const char *communicator_name;
+    int64_t communicator_size;
+    int64_t node_count;
+    uint64_t offset; /* byte offset in the (unpacked) input of the line that began the record */
+};
+
+enum operation_kind { OPERATION_COLLECTIVE = 0, OPERATION_POINT_TO_POINT = 1, OPERATION_COPY_ENGINE = 2 };
+
+/* Where an operation's device_end_ns comes from, best first. */
+enum end_source {
+    END_UNKNOWN = 0, /* nothing in the trace says when it ended */
+    END_KERNEL = 1,  /* a kernel channel with both ends */
+    END_PROXY = 2,   /* the end of its last proxy operation: late by up to milliseconds */
+    END_HOST = 3     /* the end that the operation's own record gives (a poll by the host) */
+};
+
+struct kernel_channel {
+    int32_t channel;
+    struct interval_ns
+        host;           /* when the host noticed start and stop: never early, at times milliseconds late */
+    uint64_t gpu_begin; /* GPU clock, ns */
+    uint64_t gpu_end;
+};
+
+struct operation {
+    int64_t ordinal; /* 0, 1, 2 ... in order of appearance in the file: proxy records refer to it */
+    enum operation_kind kind;
+    enum function function;
+    int64_t sequence; /* per (communicator, function); COUNT_UNKNOWN for point-to-point */
+    int64_t count;
+    enum datatype datatype;
+    int64_t bytes; /* count x type size as the API got them; COUNT_UNKNOWN */
+    int64_t root;  /* collectives with one; COUNT_UNKNOWN */
+    int64_t peer;  /* rank in the communicator, point-to-point; COUNT_UNKNOWN */
+    enum algorithm algorithm;
+    enum protocol protocol;
+    int64_t channel_count;
+    uint64_t stream; /* the CUDA stream's address; 0 unknown */
+    int graph_captured;
+    struct interval_ns api;     /* the call: group begin (or call), return of the call */
+    struct interval_ns enqueue; /* the record's own begin and end: being enqueued to the GPU */
+    struct interval_ns device;  /* running on the GPU, host clock as polled */
+    enum end_source end_source;
+    uint64_t gpu_begin; /* least start and greatest stop over channels that have both; 0 unknown */
+    uint64_t gpu_end;
+    int64_t duration_ns; /* on the GPU's own clock, else the recorder's figure; COUNT_UNKNOWN */
+    const char *tag;     /* user tag that the record itself carries (Inspector) */
+    int unfinished;      /* the record has no end: the file stops, or the operation was pending */
+    const struct kernel_channel *channels;
+    size_t kernel_channel_count;
+};
+
+enum direction { DIRECTION_SEND = 0, DIRECTION_RECV = 1 };
+
+/* The waits of one network step. Which exist depends on direction and NCCL version (formats.md). */
+enum wait_kind {
+    WAIT_BUFFER = 0, /* SendBufferWait, RecvBufferWait: up to 2.26 */
+    WAIT_GPU,        /* SendGpuWait: no data yet from the sender's GPU; RecvGpuWait: receiver's GPU */
+    WAIT_PEER,       /* SendPeerWait: no credit from the receiver; 2.27 on */
+    WAIT_NETWORK,    /* SendWait: the network or the sender's card; RecvWait: nothing arrived */
+    WAIT_FLUSH,      /* RecvFlushWait */
+    WAIT_KINDS
+};
+
+struct proxy_step {
+    int64_t step;
+    struct interval_ns wait[WAIT_KINDS]; /* TIME_UNKNOWN where absent */
+};
+
+/* Progress counters of API v1 to v3: how many steps reached the state, and when the last one did. */
+enum proxy_state { STATE_POSTED = 0, STATE_PEER, STATE_TRANSMITTED, STATE_DONE, PROXY_STATES };
+
+struct proxy_operation {
+    int64_t operation; /* ordinal of the operation that encloses it; COUNT_UNKNOWN when detached */
+    enum direction direction;
+    int64_t channel;
+    int64_t peer; /* rank in the communicator */
+    int64_t step_count;
+    int64_t chunk_bytes;
+    int64_t transferred_bytes;
+    struct interval_ns schedule; /* 2.27 on: ScheduleSend/Recv */
+    struct interval_ns progress; /* ProgressSend/Recv, or the whole record up to 2.26 */
+    int has_states;
+    struct {
+        int64_t steps;
+        int64_t at_ns;
+    } state[PROXY_STATES];          /* STATE_PEER: REM_FIFO_WAIT of a send, RECEIVED of a receive */
+    const struct proxy_step *steps; /* at most FORMAT_STEPS_AT_ONCE; a longer one comes in several records */
+    size_t steps_recorded;
+    int continued; /* not the first record of this proxy operation */
+};
+
+struct tag_mark {
+    const char *text;
+    int64_t at_ns;
+    int64_t depth;    /* nesting; 0 when the dialect has none */
+    int process_wide; /* true: applies to every communicator of the process */
+    int is_end;       /* a range of `depth` ends here; text is NULL */
+};
+
+/* A moment read on several clocks at once (bundled plugin). */
+struct clock_anchor {
+    int64_t local_ns;     /* on the clock of this file's times */
+    int64_t monotonic_ns; /* CLOCK_MONOTONIC; TIME_UNKNOWN */
+    int64_t realtime_ns;  /* CLOCK_REALTIME; TIME_UNKNOWN */
+    const char *boot_id;  /* NULL when unknown: monotonic clocks of one boot are the same clock */
+};
+
+/* The recorder says that it dropped events. */
+struct loss {
+    int64_t events;
+    const char *what;
+};
+
+enum event_kind { EVENT_OPERATION, EVENT_PROXY, EVENT_TAG, EVENT_ANCHOR, EVENT_LOSS, EVENT_COMMUNICATOR };
+
+struct event {
+    enum event_kind kind;
+    struct origin origin;
+    union {
+        struct operation operation;
+        struct proxy_operation proxy;
+        struct tag_mark tag;
+        struct clock_anchor anchor;
+        struct loss loss;
+    }; /* EVENT_COMMUNICATOR has only its origin: this process is such a rank of it */
+};
+
+#endif
