@@ -1,0 +1,385 @@
+#include "model/pack.h"
+
+/* The first number of every blob: its form. */
+enum { FORM_CHANNELS = 1, FORM_STEPS = 2, FORM_STEPS_RECEIVE = 3, FORM_STATES = 4 };
+
+enum { VARINT_BYTES = 10 };
+
+/* What a channel's flag byte says. */
+enum {
+    CHANNEL_NEXT = 1, /* its number is the one before plus one */
+    CHANNEL_HOST_BEGIN = 2,
+    CHANNEL_HOST_END = 4,
+    CHANNEL_GPU_BEGIN = 8,
+    CHANNEL_GPU_END = 16,
+};
+
+/* What a step's flag byte says above the bits of the waits that it has. */
+enum {
+    STEP_WAITS = (1 << WAIT_KINDS) - 1,
+    STEP_NEXT = 1 << 5,       /* its number is the one before plus one */
+    STEP_CONTIGUOUS = 1 << 6, /* each wait begins where the one before ended: no gaps written */
+    STEP_PARTIAL = 1 << 7,    /* a number follows with two bits a wait kind: begin, end is known */
+};
+
+/* The order in which the waits of a step follow one another in time. */
+static const enum wait_kind wait_order[2][WAIT_KINDS] = {
+    {WAIT_BUFFER, WAIT_GPU, WAIT_PEER, WAIT_NETWORK, WAIT_FLUSH},
+    {WAIT_BUFFER, WAIT_NETWORK, WAIT_FLUSH, WAIT_GPU, WAIT_PEER},
+};
+
+/* Differences wrap around, so that they are exact for any two values. */
+static int64_t add(int64_t base, int64_t difference)
+{
+    return (int64_t)((uint64_t)base + (uint64_t)difference);
+}
+
+static int64_t subtract(int64_t value, int64_t base)
+{
+    return (int64_t)((uint64_t)value - (uint64_t)base);
+}
+
+static int put_number(struct buffer *buffer, uint64_t value)
+{
+    char bytes[VARINT_BYTES];
+    size_t length = 0;
+    for (; value >= 0x80; value >>= 7)
+        bytes[length++] = (char)(0x80 | (value & 0x7f));
+    bytes[length++] = (char)value;
+    return buffer_append(buffer, bytes, length);
+}
+
+static int put_signed(struct buffer *buffer, int64_t value)
+{
+    return put_number(buffer, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
+}
+
+static int get_number(struct unpack *unpack, uint64_t *value)
+{
+    uint64_t result = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        if (unpack->at == unpack->end)
+            return -1;
+        uint64_t byte = *unpack->at++;
+        if (shift == 63 && byte > 1)
+            return -1;
+        result |= (byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *value = result;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+static int get_signed(struct unpack *unpack, int64_t *value)
+{
+    uint64_t folded;
+    if (get_number(unpack, &folded))
+        return -1;
+    *value = (int64_t)(folded >> 1 ^ (folded & 1 ? UINT64_MAX : 0));
+    return 0;
+}
+
+static int get_byte(struct unpack *unpack, unsigned *byte)
+{
+    if (unpack->at == unpack->end)
+        return -1;
+    *byte = *unpack->at++;
+    return 0;
+}
+
+/* Reads form and count. Everything counted takes a byte at least, which bounds a hostile count. */
+static int unpack_start(struct unpack *unpack, const void *blob, size_t length, uint64_t *form)
+{
+    *unpack = (struct unpack){.at = blob, .end = (const unsigned char *)blob + length, .number = -1};
+    if (length == 0)
+        return -1;
+    if (get_number(unpack, form) || get_number(unpack, &unpack->left))
+        return -1;
+    return unpack->left > (uint64_t)(unpack->end - unpack->at) ? -1 : 0;
+}
+
+static unsigned channel_flags(const struct kernel_channel *channel, int64_t previous)
+{
+    return (channel->channel == previous + 1 ? CHANNEL_NEXT : 0U) |
+           (channel->host.begin_ns != TIME_UNKNOWN ? CHANNEL_HOST_BEGIN : 0U) |
+           (channel->host.end_ns != TIME_UNKNOWN ? CHANNEL_HOST_END : 0U) |
+           (channel->gpu_begin ? CHANNEL_GPU_BEGIN : 0U) | (channel->gpu_end ? CHANNEL_GPU_END : 0U);
+}
+
+static int put_time(struct buffer *buffer, int64_t time_ns, int64_t *base_ns)
+{
+    int status = put_signed(buffer, subtract(time_ns, *base_ns));
+    *base_ns = time_ns;
+    return status;
+}
+
+static int put_gpu(struct buffer *buffer, uint64_t value, uint64_t *base)
+{
+    int status = put_signed(buffer, (int64_t)(value - *base));
+    *base = value;
+    return status;
+}
+
+int pack_channels(struct buffer *buffer, int64_t base_ns, uint64_t gpu_base,
+                  const struct kernel_channel *channels, size_t count)
+{
+    int64_t previous = -1;
+    int status = put_number(buffer, FORM_CHANNELS) || put_number(buffer, count);
+    for (size_t i = 0; i < count && !status; i++) {
+        const struct kernel_channel *channel = &channels[i];
+        unsigned flags = channel_flags(channel, previous);
+        status = buffer_append_byte(buffer, (char)flags);
+        if (!status && !(flags & CHANNEL_NEXT))
+            status = put_signed(buffer, channel->channel);
+        if (!status && flags & CHANNEL_HOST_BEGIN)
+            status = put_time(buffer, channel->host.begin_ns, &base_ns);
+        if (!status && flags & CHANNEL_HOST_END)
+            status = put_time(buffer, channel->host.end_ns, &base_ns);
+        if (!status && flags & CHANNEL_GPU_BEGIN)
+            status = put_gpu(buffer, channel->gpu_begin, &gpu_base);
+        if (!status && flags & CHANNEL_GPU_END)
+            status = put_gpu(buffer, channel->gpu_end, &gpu_base);
+        previous = channel->channel;
+    }
+    return status ? -1 : 0;
+}
+
+int unpack_channels(struct unpack *unpack, const void *blob, size_t length, int64_t base_ns,
+                    uint64_t gpu_base)
+{
+    uint64_t form;
+    if (unpack_start(unpack, blob, length, &form) || form != FORM_CHANNELS)
+        return -1;
+    unpack->time_ns = base_ns;
+    unpack->gpu = gpu_base;
+    return 0;
+}
+
+static int get_time(struct unpack *unpack, int64_t *time_ns)
+{
+    int64_t difference;
+    if (get_signed(unpack, &difference))
+        return -1;
+    *time_ns = unpack->time_ns = add(unpack->time_ns, difference);
+    return 0;
+}
+
+static int get_gpu(struct unpack *unpack, uint64_t *value)
+{
+    int64_t difference;
+    if (get_signed(unpack, &difference))
+        return -1;
+    *value = unpack->gpu += (uint64_t)difference;
+    return 0;
+}
+
+static int get_channel_number(struct unpack *unpack, unsigned flags, int32_t *number)
+{
+    int64_t value = unpack->number + 1;
+    if (!(flags & CHANNEL_NEXT) && get_signed(unpack, &value))
+        return -1;
+    if (value < INT32_MIN || value > INT32_MAX)
+        return -1;
+    unpack->number = value;
+    *number = (int32_t)value;
+    return 0;
+}
+
+int unpack_next_channel(struct unpack *unpack, struct kernel_channel *channel)
+{
+    unsigned flags;
+    if (unpack->left == 0)
+        return 0;
+    *channel = (struct kernel_channel){.host = {TIME_UNKNOWN, TIME_UNKNOWN}};
+    if (get_byte(unpack, &flags) || get_channel_number(unpack, flags, &channel->channel))
+        return -1;
+    if (flags & CHANNEL_HOST_BEGIN && get_time(unpack, &channel->host.begin_ns))
+        return -1;
+    if (flags & CHANNEL_HOST_END && get_time(unpack, &channel->host.end_ns))
+        return -1;
+    if (flags & CHANNEL_GPU_BEGIN && get_gpu(unpack, &channel->gpu_begin))
+        return -1;
+    if (flags & CHANNEL_GPU_END && get_gpu(unpack, &channel->gpu_end))
+        return -1;
+    unpack->left--;
+    return 1;
+}
+
+/* Steps with one of these forms follow each other; the first step that tells decides. */
+static int is_receive_order(const struct proxy_step *steps, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int64_t network = steps[i].wait[WAIT_NETWORK].begin_ns;
+        int64_t gpu = steps[i].wait[WAIT_GPU].begin_ns;
+        if (steps[i].wait[WAIT_FLUSH].begin_ns != TIME_UNKNOWN)
+            return 1;
+        if (network != TIME_UNKNOWN && gpu != TIME_UNKNOWN && network != gpu)
+            return network < gpu;
+    }
+    return 0;
+}
+
+/* What is known of a step: two bits a wait kind, begin and end. */
+static unsigned known_ends(const struct proxy_step *step)
+{
+    unsigned known = 0;
+    for (unsigned kind = 0; kind < WAIT_KINDS; kind++) {
+        if (step->wait[kind].begin_ns != TIME_UNKNOWN)
+            known |= 1U << 2 * kind;
+        if (step->wait[kind].end_ns != TIME_UNKNOWN)
+            known |= 2U << 2 * kind;
+    }
+    return known;
+}
+
+static unsigned step_flags(const struct proxy_step *step, int64_t previous, unsigned known,
+                           const enum wait_kind *order)
+{
+    unsigned flags = STEP_CONTIGUOUS | (step->step == add(previous, 1) ? STEP_NEXT : 0U);
+    const struct interval_ns *before = NULL;
+    for (unsigned i = 0; i < WAIT_KINDS; i++) {
+        const struct interval_ns *wait = &step->wait[order[i]];
+        unsigned ends = known >> 2 * order[i] & 3;
+        if (!ends)
+            continue;
+        flags |= 1U << order[i] | (ends != 3 ? STEP_PARTIAL : 0U);
+        if (before && before->end_ns != wait->begin_ns)
+            flags &= ~(unsigned)STEP_CONTIGUOUS;
+        before = wait;
+    }
+    return flags & STEP_PARTIAL ? flags & ~(unsigned)STEP_CONTIGUOUS : flags;
+}
+
+static int put_waits(struct buffer *buffer, const struct proxy_step *step, unsigned flags, unsigned known,
+                     const enum wait_kind *order, int64_t *base_ns)
+{
+    int first = 1;
+    for (unsigned i = 0; i < WAIT_KINDS; i++) {
+        const struct interval_ns *wait = &step->wait[order[i]];
+        unsigned ends = known >> 2 * order[i] & 3;
+        if (ends & 1 && (first || !(flags & STEP_CONTIGUOUS)) && put_time(buffer, wait->begin_ns, base_ns))
+            return -1;
+        if (ends & 2 && put_time(buffer, wait->end_ns, base_ns))
+            return -1;
+        if (ends)
+            first = 0;
+    }
+    return 0;
+}
+
+int pack_steps(struct buffer *buffer, int64_t base_ns, const struct proxy_step *steps, size_t count)
+{
+    int receive = is_receive_order(steps, count);
+    const enum wait_kind *order = wait_order[receive];
+    int64_t previous = -1;
+    int status = put_number(buffer, receive ? FORM_STEPS_RECEIVE : FORM_STEPS) || put_number(buffer, count);
+    for (size_t i = 0; i < count && !status; i++) {
+        unsigned known = known_ends(&steps[i]);
+        unsigned flags = step_flags(&steps[i], previous, known, order);
+        status = buffer_append_byte(buffer, (char)flags);
+        if (!status && !(flags & STEP_NEXT))
+            status = put_signed(buffer, steps[i].step);
+        if (!status && flags & STEP_PARTIAL)
+            status = put_number(buffer, known);
+        if (!status)
+            status = put_waits(buffer, &steps[i], flags, known, order, &base_ns);
+        previous = steps[i].step;
+    }
+    return status ? -1 : 0;
+}
+
+int unpack_steps(struct unpack *unpack, const void *blob, size_t length, int64_t base_ns)
+{
+    uint64_t form;
+    if (unpack_start(unpack, blob, length, &form) || (form != FORM_STEPS && form != FORM_STEPS_RECEIVE))
+        return -1;
+    unpack->receive_order = form == FORM_STEPS_RECEIVE;
+    unpack->time_ns = base_ns;
+    return 0;
+}
+
+/* All that is said to be there and nothing else: both ends of each wait, unless the step is partial. */
+static int get_known_ends(struct unpack *unpack, unsigned flags, unsigned *known)
+{
+    uint64_t number;
+    *known = 0;
+    for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
+        if (flags & 1U << kind)
+            *known |= 3U << 2 * kind;
+    if (!(flags & STEP_PARTIAL))
+        return 0;
+    if (get_number(unpack, &number) || number & ~(uint64_t)*known)
+        return -1;
+    *known = (unsigned)number;
+    return 0;
+}
+
+static int get_waits(struct unpack *unpack, struct proxy_step *step, unsigned flags, unsigned known)
+{
+    const enum wait_kind *order = wait_order[unpack->receive_order];
+    int first = 1;
+    for (unsigned i = 0; i < WAIT_KINDS; i++) {
+        struct interval_ns *wait = &step->wait[order[i]];
+        unsigned ends = known >> 2 * order[i] & 3;
+        *wait = (struct interval_ns){TIME_UNKNOWN, TIME_UNKNOWN};
+        if (!ends)
+            continue;
+        if (ends & 1 && !first && flags & STEP_CONTIGUOUS)
+            wait->begin_ns = unpack->time_ns;
+        else if (ends & 1 && get_time(unpack, &wait->begin_ns))
+            return -1;
+        if (ends & 2 && get_time(unpack, &wait->end_ns))
+            return -1;
+        first = 0;
+    }
+    return 0;
+}
+
+int unpack_next_step(struct unpack *unpack, struct proxy_step *step)
+{
+    unsigned flags;
+    unsigned known;
+    if (unpack->left == 0)
+        return 0;
+    step->step = add(unpack->number, 1);
+    if (get_byte(unpack, &flags) || (!(flags & STEP_NEXT) && get_signed(unpack, &step->step)))
+        return -1;
+    if (get_known_ends(unpack, flags, &known) || get_waits(unpack, step, flags, known))
+        return -1;
+    unpack->number = step->step;
+    unpack->left--;
+    return 1;
+}
+
+int pack_states(struct buffer *buffer, int64_t base_ns, const struct proxy_operation *proxy)
+{
+    int status = put_number(buffer, FORM_STATES) || put_number(buffer, PROXY_STATES);
+    for (int state = 0; state < PROXY_STATES && !status; state++) {
+        int64_t at_ns = proxy->state[state].at_ns;
+        status = put_number(buffer, at_ns != TIME_UNKNOWN) || put_signed(buffer, proxy->state[state].steps);
+        if (!status && at_ns != TIME_UNKNOWN)
+            status = put_time(buffer, at_ns, &base_ns);
+    }
+    return status ? -1 : 0;
+}
+
+int unpack_states(const void *blob, size_t length, int64_t base_ns, struct proxy_operation *proxy)
+{
+    struct unpack unpack;
+    uint64_t form;
+    if (unpack_start(&unpack, blob, length, &form) || form != FORM_STATES || unpack.left != PROXY_STATES)
+        return -1;
+    unpack.time_ns = base_ns;
+    for (int state = 0; state < PROXY_STATES; state++) {
+        uint64_t known;
+        proxy->state[state].at_ns = TIME_UNKNOWN;
+        if (get_number(&unpack, &known) || get_signed(&unpack, &proxy->state[state].steps))
+            return -1;
+        if (known && get_time(&unpack, &proxy->state[state].at_ns))
+            return -1;
+    }
+    proxy->has_states = 1;
+    return 0;
+}
