@@ -1,0 +1,18 @@
+# Unit tests: every tests/unit/<room>/test_*.c is one cmocka program. `make test-unit` runs them all.
+UNIT_SOURCES := $(sort $(wildcard tests/unit/*/test_*.c))
+UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(OUT)/unit/%)
+UNIT_HELPERS := $(sort $(wildcard tests/unit/support/*.c))
+UNIT_HELPER_OBJECTS := $(UNIT_HELPERS:%.c=$(OUT)/object/%.o)
+
+$(OUT)/unit/%: $(OUT)/object/tests/unit/%.o $(UNIT_HELPER_OBJECTS) $(OUT)/libncclprof.a
+	@mkdir -p $(@D)
+	$(CC) $(NCCLPROF_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(NCCLPROF_LIBS)
+
+$(OUT)/object/tests/unit/%.o: NCCLPROF_CPPFLAGS += -Itests/unit
+
+.PHONY: test-unit
+test-unit: $(UNIT_PROGRAMS)
+	tests/unit/run.sh $(UNIT_PROGRAMS)
+
+.SECONDARY: $(UNIT_SOURCES:%.c=$(OUT)/object/%.o)
+-include $(UNIT_SOURCES:%.c=$(OUT)/object/%.d) $(UNIT_HELPER_OBJECTS:.o=.d)
