@@ -57,6 +57,13 @@ CREATE TABLE member (
     UNIQUE (communicator_id, rank, process_id)
 );
 
+-- Which files speak of a member: what no file speaks of any longer goes when a file is replaced.
+CREATE TABLE file_member (
+    file_id INTEGER NOT NULL REFERENCES file,
+    member_id INTEGER NOT NULL REFERENCES member,
+    PRIMARY KEY (file_id, member_id)
+) WITHOUT ROWID;
+
 -- One operation as one rank saw it. operation_id = file_id * 2^32 + its ordinal in the file.
 CREATE TABLE operation (
     operation_id INTEGER PRIMARY KEY,
@@ -86,7 +93,7 @@ CREATE TABLE operation (
     tag TEXT,                     -- where the record itself carries one
     flags INTEGER NOT NULL,       -- 1 unfinished, 2 graph captured
     byte_offset INTEGER NOT NULL, -- in the unpacked file
-    kernel_channels BLOB          -- lib/model/pack.h
+    kernel_channels BLOB          -- lib/model/pack.h; bases coalesce(device_begin_ns, enqueue_begin_ns, 0), coalesce(gpu_begin, 0)
 );
 
 -- A proxy operation and its network steps, packed (lib/model/pack.h). Virtual table proxy_step unpacks them.
@@ -104,8 +111,10 @@ CREATE TABLE proxy_operation (
     progress_begin_ns INTEGER,
     progress_end_ns INTEGER,
     byte_offset INTEGER NOT NULL,
-    states BLOB,                  -- API v1 to v3's counters, packed
-    steps BLOB                    -- packed
+    states BLOB,                  -- API v1 to v3's counters, packed; base coalesce(progress_begin_ns, 0)
+    steps BLOB,                   -- packed likewise
+    steps_recorded INTEGER NOT NULL, -- steps in the blob
+    continued INTEGER NOT NULL    -- 1: more steps of the proxy operation before this one
 );
 
 -- User tags, as set. member_id NULL: applies to every communicator of the process.

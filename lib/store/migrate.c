@@ -1,0 +1,119 @@
+#include "schemas.h"
+#include "store/internal.h"
+
+/*
+ * PRAGMA application_id tells a store from other SQLite files, PRAGMA user_version its schema. A change of
+ * the schema adds a file to schemas/store and a line here; views are dropped and made anew whenever the
+ * version changes, so that schemas/view holds their present form only.
+ */
+
+enum { APPLICATION_ID = 0x4E435046 }; /* "NCPF" */
+
+static const char *const migrations[] = {schema_store_001_base};
+static const char *const views[] = {schema_view_operation, schema_view_proxy, schema_view_instance,
+                                    schema_view_job, schema_view_ledger};
+
+enum { NEWEST = sizeof migrations / sizeof *migrations, VIEWS = sizeof views / sizeof *views };
+
+static int read_number(struct store *store, const char *sql, int64_t *value, struct error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(store->handle, sql, -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    int outcome = 0;
+    if (code == SQLITE_ROW)
+        *value = sqlite3_column_int64(statement, 0);
+    else if ((code & 0xff) == SQLITE_NOTADB)
+        outcome = error_set(error, "it is not an SQLite file, so it cannot be a store");
+    else
+        outcome = store_error(store, error, "cannot read its header");
+    sqlite3_finalize(statement);
+    return outcome;
+}
+
+int migrate_check(struct store *store, enum schema_state *state, struct error *error)
+{
+    int64_t tables, application, version;
+    if (read_number(store, "SELECT count(*) FROM sqlite_schema", &tables, error) ||
+        read_number(store, "PRAGMA application_id", &application, error) ||
+        read_number(store, "PRAGMA user_version", &version, error))
+        return -1;
+    if (tables == 0 && application == 0 && version == 0) {
+        *state = SCHEMA_EMPTY;
+        return 0;
+    }
+    if (application != APPLICATION_ID)
+        return error_set(error, "it is some other program's SQLite file, not a store");
+    if (version > NEWEST)
+        return error_set(
+            error,
+            "it was made by a newer ncclprof: its schema is version %lld, this ncclprof " NCCLPROF_VERSION
+            " knows versions up to %d",
+            (long long)version, (int)NEWEST);
+    if (version < 1)
+        return error_set(error, "its schema's version, %lld, makes no sense: the file is damaged",
+                         (long long)version);
+    *state = version == NEWEST ? SCHEMA_CURRENT : SCHEMA_OLDER;
+    return 0;
+}
+
+static int drop_views(struct store *store, struct error *error)
+{
+    for (;;) {
+        struct statement *list = store_prepare(store,
+                                               "SELECT 'DROP VIEW \"' || replace(name, '\"', '\"\"') || '\"' "
+                                               "FROM sqlite_schema WHERE type = 'view' LIMIT 1",
+                                               error);
+        if (!list)
+            return -1;
+        int found = statement_step(list, error);
+        char *drop = found == 1 ? sqlite3_mprintf("%s", statement_text(list, 0)) : NULL;
+        statement_free(list);
+        if (found < 1)
+            return found;
+        int outcome = drop ? store_execute(store, drop, error) : error_no_memory(error);
+        sqlite3_free(drop);
+        if (outcome)
+            return -1;
+    }
+}
+
+static int apply(struct store *store, int64_t version, struct error *error)
+{
+    for (int64_t next = version; next < NEWEST; next++)
+        if (store_execute(store, migrations[next], error))
+            return error_wrap(error, "cannot bring the schema from version %lld to %lld", (long long)next,
+                              (long long)next + 1);
+    if (drop_views(store, error))
+        return -1;
+    for (int i = 0; i < VIEWS; i++)
+        if (store_execute(store, views[i], error))
+            return -1;
+    char stamp[96];
+    sqlite3_snprintf(sizeof stamp, stamp, "PRAGMA application_id=%d; PRAGMA user_version=%d;",
+                     (int)APPLICATION_ID, (int)NEWEST);
+    if (store_execute(store, stamp, error))
+        return -1;
+    return vocabulary_write(store, error);
+}
+
+int migrate_run(struct store *store, struct error *error)
+{
+    /* Another process may have done it since we looked: look again under the lock. */
+    enum schema_state state;
+    int64_t version;
+    if (store_begin(store, error))
+        return -1;
+    int outcome = migrate_check(store, &state, error);
+    if (outcome == 0 && state != SCHEMA_CURRENT) {
+        outcome = read_number(store, "PRAGMA user_version", &version, error);
+        if (outcome == 0)
+            outcome = apply(store, version, error);
+    }
+    if (outcome == 0)
+        outcome = store_commit(store, error);
+    if (outcome)
+        store_rollback(store);
+    return outcome;
+}

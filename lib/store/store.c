@@ -1,0 +1,249 @@
+#include "store/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* How long a connection waits for another one, looking again every POLL_MS. */
+enum { PATIENCE_MS = 15000, POLL_MS = 2 };
+
+/*
+ * The process that holds a lock on the store, by SQLite's published file format: its lock bytes stand at
+ * 1 GiB (pending), the next one (reserved) and the 510 after that (shared). 0 when nobody is seen.
+ */
+static long lock_holder(const char *path)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return 0;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000000, .l_len = 512};
+    long holder = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? (long)lock.l_pid : 0;
+    close(file);
+    return holder;
+}
+
+static void describe(struct store *store, char *text, size_t text_bytes)
+{
+    int code = sqlite3_errcode(store->handle) & 0xff;
+    if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
+        long holder = lock_holder(store->path);
+        if (holder)
+            snprintf(text, text_bytes, "process %ld holds the store", holder);
+        else
+            snprintf(text, text_bytes, "another process held the store until just now");
+    } else if (code == SQLITE_IOERR) {
+        int number = sqlite3_system_errno(store->handle);
+        snprintf(text, text_bytes, "%s (%s)", sqlite3_errmsg(store->handle),
+                 number ? strerror(number) : "no reason given");
+    } else {
+        snprintf(text, text_bytes, "%s", sqlite3_errmsg(store->handle));
+    }
+}
+
+int store_error(struct store *store, struct error *error, const char *format, ...)
+{
+    char reason[ERROR_TEXT_BYTES / 2], what[ERROR_TEXT_BYTES / 2];
+    describe(store, reason, sizeof reason);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    return error_set(error, "%s: %s", what, reason);
+}
+
+static int wait_for_others(void *context, int attempts)
+{
+    if (attempts >= PATIENCE_MS / POLL_MS)
+        return 0;
+    usleep(POLL_MS * 1000);
+    return 1;
+}
+
+/* SQLite would make the file with mode 0644; a trace says too much about a job for that. */
+static int make_file(const char *path, struct error *error)
+{
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+    if (file < 0)
+        return error_set_errno(error, errno, "cannot create '%s'", path);
+    close(file);
+    return 0;
+}
+
+/* Opening a FIFO would wait for ever, a directory or device gives riddles. */
+static int check_file(const char *path, struct error *error)
+{
+    struct stat status;
+    if (stat(path, &status)) {
+        if (errno == ENOENT)
+            return error_set(error, "there is no such file; 'ncclprof ingest' makes one");
+        return error_set_errno(error, errno, "cannot look at the file");
+    }
+    if (!S_ISREG(status.st_mode))
+        return error_set(error, "it is %s, not a file",
+                         S_ISDIR(status.st_mode) ? "a directory" : "a device or pipe");
+    return 0;
+}
+
+static int configure(struct store *store, enum store_mode mode, struct error *error)
+{
+    sqlite3_db_config(store->handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, (int *)NULL);
+    sqlite3_db_config(store->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
+    sqlite3_db_config(store->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
+    /* secure_delete: Debian builds it on, which costs a fifth of the speed; a trace holds no secrets that
+     * its deletion must scrub. cell_size_check: a damaged page is told, not followed. */
+    if (store_execute(store, "PRAGMA cell_size_check=ON; PRAGMA foreign_keys=OFF; PRAGMA temp_store=FILE;",
+                      error))
+        return -1;
+    if (mode == STORE_READ)
+        return store_execute(store, "PRAGMA query_only=ON;", error);
+    return store_execute(store,
+                         "PRAGMA secure_delete=OFF; PRAGMA journal_mode=DELETE;"
+                         "PRAGMA synchronous=FULL; PRAGMA cache_size=-16384;",
+                         error);
+}
+
+static struct store *connect(const char *path, enum store_mode mode, struct error *error)
+{
+    struct store *store = calloc(1, sizeof *store);
+    if (!store || !(store->path = strdup(path))) {
+        error_no_memory(error);
+        store_close(store);
+        return NULL;
+    }
+    /* A name such as "file:x?mode=memory" is a file's name here, never a URI. */
+    int flags = (mode == STORE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(path, &store->handle, flags, NULL) != SQLITE_OK) {
+        if (store->handle)
+            store_error(store, error, "cannot open it");
+        else
+            error_no_memory(error);
+        store_close(store);
+        return NULL;
+    }
+    sqlite3_extended_result_codes(store->handle, 1);
+    sqlite3_busy_handler(store->handle, wait_for_others, NULL);
+    return store;
+}
+
+/* Sees to the schema. Returns 0, -1, or 1 when this connection may not write and something must. */
+static int prepare_schema(struct store *store, enum store_mode mode, struct error *error)
+{
+    enum schema_state state;
+    if (migrate_check(store, &state, error)) {
+        int code = sqlite3_extended_errcode(store->handle);
+        return code == SQLITE_READONLY_ROLLBACK ? 1 : -1;
+    }
+    if (state == SCHEMA_CURRENT)
+        return 0;
+    if (state == SCHEMA_EMPTY && mode != STORE_CREATE)
+        return error_set(error, "it is an empty file, not a store");
+    if (mode == STORE_READ)
+        return 1;
+    return migrate_run(store, error);
+}
+
+static struct store *open_once(const char *path, enum store_mode mode, int *must_write, struct error *error)
+{
+    struct store *store = connect(path, mode, error);
+    if (!store)
+        return NULL;
+    int outcome = prepare_schema(store, mode, error);
+    if (outcome == 0)
+        outcome = configure(store, mode, error) || step_table_register(store, error) ? -1 : 0;
+    if (outcome == 0)
+        return store;
+    *must_write = outcome == 1;
+    store_close(store);
+    return NULL;
+}
+
+struct store *store_open(const char *path, enum store_mode mode, struct error *error)
+{
+    if ((mode == STORE_CREATE && make_file(path, error)) || check_file(path, error)) {
+        error_wrap(error, "cannot use the store '%s'", path);
+        return NULL;
+    }
+    int must_write = 0;
+    struct store *store = open_once(path, mode, &must_write, error);
+    if (!store && must_write) {
+        /* A writer was killed, or the schema is of an earlier version: mend it first, then only read. */
+        int again = 0;
+        error_clear(error);
+        struct store *mended = open_once(path, STORE_WRITE, &again, error);
+        if (mended)
+            store = open_once(path, mode, &again, error);
+        store_close(mended);
+    }
+    if (!store)
+        error_wrap(error, "cannot use the store '%s'", path);
+    return store;
+}
+
+void store_close(struct store *store)
+{
+    if (!store)
+        return;
+    sqlite3_close_v2(store->handle);
+    free(store->path);
+    free(store);
+}
+
+const char *store_path(const struct store *store)
+{
+    return store->path;
+}
+
+int store_execute(struct store *store, const char *sql, struct error *error)
+{
+    if (sqlite3_exec(store->handle, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return store_error(store, error, "'%.60s' failed", sql);
+    return 0;
+}
+
+int store_begin(struct store *store, struct error *error)
+{
+    return store_execute(store, "BEGIN IMMEDIATE", error);
+}
+
+int store_commit(struct store *store, struct error *error)
+{
+    return store_execute(store, "COMMIT", error);
+}
+
+void store_rollback(struct store *store)
+{
+    if (!sqlite3_get_autocommit(store->handle))
+        sqlite3_exec(store->handle, "ROLLBACK", NULL, NULL, NULL);
+}
+
+int store_fact(struct store *store, const char *name, int64_t absent, int64_t *value, struct error *error)
+{
+    struct statement *statement = store_prepare(store, "SELECT value FROM fact WHERE name = ?", error);
+    if (!statement)
+        return -1;
+    int found = statement_bind_text(statement, 1, name, error) ? -1 : statement_step(statement, error);
+    if (found >= 0)
+        *value = found ? statement_integer(statement, 0) : absent;
+    statement_free(statement);
+    return found < 0 ? -1 : 0;
+}
+
+int store_set_fact(struct store *store, const char *name, int64_t value, struct error *error)
+{
+    struct statement *statement =
+        store_prepare(store, "INSERT OR REPLACE INTO fact (name, value) VALUES (?, ?)", error);
+    if (!statement)
+        return -1;
+    int outcome = statement_bind_text(statement, 1, name, error) ||
+                          statement_bind_integer(statement, 2, value, error) ||
+                          statement_step(statement, error) < 0
+                      ? -1
+                      : 0;
+    statement_free(statement);
+    return outcome;
+}

@@ -1,0 +1,37 @@
+-- One row an operation of the whole communicator: a collective over its ranks, or a send with its receive.
+-- GB = 1e9 bytes; bus bandwidth as in nccl-tests' doc/PERFORMANCE.md, n the communicator's size.
+CREATE VIEW v_instance AS
+SELECT i.instance_id,
+       i.run_id,
+       i.communicator_id,
+       cj.label AS communicator,
+       cj.size AS ranks,
+       f.name AS function,
+       i.sequence,
+       i.sender,
+       i.receiver,
+       i.tag,
+       i.step,
+       i.size_bytes,
+       i.members,
+       i.expected,
+       i.transfer_ns / 1e3 AS transfer_us,
+       i.effective_ns / 1e3 AS effective_us,
+       i.margin_ns / 1e3 AS margin_us,
+       r.name AS last_rank,
+       1.0 * i.size_bytes / nullif(i.transfer_ns, 0) AS transfer_algbw_gbs,
+       1.0 * i.size_bytes / nullif(i.transfer_ns, 0) * CASE
+           WHEN f.name = 'AllReduce' THEN 2.0 * (cj.size - 1) / cj.size
+           WHEN f.name IN ('AllGather', 'ReduceScatter', 'AlltoAll', 'Gather', 'Scatter') THEN 1.0 * (cj.size - 1) / cj.size
+           WHEN f.name IN ('Broadcast', 'Reduce', 'Send', 'Recv') THEN 1.0
+       END AS transfer_busbw_gbs,
+       1.0 * i.size_bytes / nullif(i.effective_ns, 0) * CASE
+           WHEN f.name = 'AllReduce' THEN 2.0 * (cj.size - 1) / cj.size
+           WHEN f.name IN ('AllGather', 'ReduceScatter', 'AlltoAll', 'Gather', 'Scatter') THEN 1.0 * (cj.size - 1) / cj.size
+           WHEN f.name IN ('Broadcast', 'Reduce', 'Send', 'Recv') THEN 1.0
+       END AS effective_busbw_gbs
+FROM instance i
+JOIN communicator_join cj ON cj.communicator_id = i.communicator_id
+LEFT JOIN member_join mj ON mj.member_id = i.last_member_id
+LEFT JOIN job_rank r ON r.job_rank_id = mj.job_rank_id
+LEFT JOIN vocabulary f ON f.kind = 'function' AND f.number = i.function;
