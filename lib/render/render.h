@@ -7,27 +7,52 @@
 
 #include <stdio.h>
 
+/* Where a table goes. */
+struct render_target {
+    FILE *stream;
+    int width;  /* of the terminal, 0 when it is none */
+    int colour; /* ANSI sequences are welcome */
+};
+
 /*
- * An output format: writes a whole table to a stream. A newcomer adds one file that exports one of these and
- * one line in registry.c; `--format NAME` then works everywhere.
+ * An output format. A newcomer adds one file that exports one of these and one line in registry.c;
+ * `--format NAME` then works everywhere. Rows come one by one, so that a query of any length needs no memory.
+ *
+ * begin returns a state (NULL on error) that end or abandon frees. `head` has the columns, and at the end
+ * the warnings; its own rows are not looked at. It and the target stay where they are until then.
  */
 struct renderer {
     const char *name;
     const char *description;
-    /* Returns -1 when the stream fails. `width` is the terminal's, 0 when it is none; `colour` allows ANSI.
-     */
-    int (*write)(const struct table *table, FILE *stream, int width, int colour, struct error *error);
+    int shows_warnings; /* false: the format has no place for them, the caller says them elsewhere */
+    void *(*begin)(const struct table *head, const struct render_target *target, struct error *error);
+    int (*row)(void *state, const struct cell *cells, struct error *error);
+    int (*end)(void *state, struct error *error);
+    void (*abandon)(void *state);
 };
 
 extern const struct renderer *const renderer_registry[]; /* ended by NULL; the first is the default */
 
+/* NULL when there is none of that name. */
 const struct renderer *renderer_find(const char *name);
 
+/* A whole table at once. */
+int render_table(const struct renderer *renderer, const struct table *table,
+                 const struct render_target *target, struct error *error);
+
+/* The shortest decimal number that reads back as the same double. */
+enum { REAL_TEXT_BYTES = 40 };
+void render_real(double value, char text[REAL_TEXT_BYTES]);
+
 /*
- * Escapes hostile text. For a terminal: control characters, escapes and invalid UTF-8 become \xNN, so that
- * one line stays one line and nothing is executed. For JSON: RFC 8259 with invalid UTF-8 as U+FFFD.
+ * Escapes hostile text. For a terminal: control characters, escapes, direction overrides and invalid UTF-8
+ * become \xNN, so that one line stays one line and nothing is executed. For JSON: RFC 8259 (without the
+ * quotes around) with invalid UTF-8 as U+FFFD. -1 when memory is out.
  */
 int escape_terminal(struct buffer *buffer, const char *text, size_t length);
 int escape_json(struct buffer *buffer, const char *text, size_t length);
+
+/* Columns that escaped text takes: its characters. */
+size_t escape_width(const char *text);
 
 #endif
