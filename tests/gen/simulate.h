@@ -1,0 +1,300 @@
+/*
+ * Simulator of training jobs: host threads that enqueue, GPU streams that run kernels in order, NCCL kernels
+ * that move data over links, faults planted on top. It writes what a profiler would have seen, in the
+ * dialects of real profilers, and beside it what really happened (truth.json).
+ *
+ * It shares nothing with the library under test. All times are nanoseconds on one true clock that starts with
+ * the job; only the writers turn them into each process's own clock.
+ */
+#ifndef SIMULATE_H
+#define SIMULATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define UNKNOWN INT64_MIN
+#define MAX_FAULTS 16
+#define MAX_STREAMS 4
+#define MAX_PHASES 8
+#define MAX_CHANNELS 4
+#define GPUS_PER_NODE 8
+
+enum function {
+    FUNCTION_ALL_REDUCE,
+    FUNCTION_ALL_GATHER,
+    FUNCTION_REDUCE_SCATTER,
+    FUNCTION_BROADCAST,
+    FUNCTION_REDUCE,
+    FUNCTION_SEND,
+    FUNCTION_RECV,
+};
+
+enum algorithm { ALGORITHM_RING, ALGORITHM_TREE };
+enum protocol { PROTOCOL_LL, PROTOCOL_SIMPLE };
+
+enum fault_kind {
+    FAULT_COMPUTE,
+    FAULT_THROTTLE,
+    FAULT_HOST,
+    FAULT_NETWORK,
+    FAULT_EDGE,
+    FAULT_RECEIVE,
+    FAULT_PAUSE,
+    FAULT_HANG,
+    FAULT_KILL,
+    FAULT_MISMATCH,
+};
+
+struct fault {
+    enum fault_kind kind;
+    int rank;
+    int peer; /* the receiver of a slow edge, -1 for any */
+    int first_step;
+    int last_step;
+    double amount;   /* us; percent for a throttled GPU; ms for a pause */
+    bool relative;   /* amount is a percentage of a median clean step, spread over the phase (or the sends of
+                        it) */
+    int phase;       /* index of the phase, -1 for every phase */
+    bool enabled;    /* switched off for the run that measures what the fault cost */
+    int64_t since;   /* pause: when it began, UNKNOWN until then */
+    double lost_us;  /* truth: job time lost to this fault */
+    double alone_us; /* truth: job time lost if it had been the only one */
+};
+
+/* What one rank does in a step, in program order. The same list serves every step. */
+enum action_kind {
+    ACTION_PHASE,
+    ACTION_COMPUTE,
+    ACTION_COLLECTIVE,
+    ACTION_POINT_TO_POINT,
+    ACTION_RECORD,
+    ACTION_WAIT,
+    ACTION_SYNC,
+    ACTION_HOST,
+};
+
+struct transfer_request {
+    int function; /* FUNCTION_SEND or FUNCTION_RECV */
+    int peer;     /* rank in the communicator */
+    int64_t bytes;
+};
+
+struct action {
+    enum action_kind kind;
+    int stream;
+    int phase;           /* the phase it belongs to */
+    int event;           /* ACTION_RECORD, ACTION_WAIT */
+    int64_t duration_ns; /* ACTION_COMPUTE, ACTION_HOST */
+    double imbalance;    /* spread of the natural, data-dependent imbalance between ranks and steps */
+    int communicator;    /* index into job.communicators */
+    enum function function;
+    int root;
+    int64_t count;
+    const char *datatype;
+    int type_bytes;
+    int64_t bytes; /* per rank: count x type size */
+    struct transfer_request *requests;
+    int request_count;
+};
+
+struct communicator {
+    uint64_t hash;
+    char name[32];
+    int size;
+    int *ranks; /* global rank of each rank */
+    int *ring;  /* ring position -> rank in the communicator */
+    int node_count;
+    int channels;
+    struct instance **instances;
+    int instance_count;
+    int instance_capacity;
+    struct pair_queue *pairs; /* size x size, allocated on first use */
+};
+
+/* Boundaries of one network step: posted, data or buffer ready, credit or data there, finished. */
+struct proxy_step {
+    int64_t time[4];
+};
+
+struct proxy {
+    int channel;
+    bool send;
+    int peer; /* rank in the communicator */
+    int steps;
+    int recorded; /* steps that have boundaries; fewer than steps when the operation never finished */
+    int64_t chunk_bytes;
+    int64_t bytes;
+    int64_t scheduled;
+    int64_t progress;
+    int64_t end; /* UNKNOWN when it never finished */
+    struct proxy_step *step;
+};
+
+/* One operation on one rank. */
+struct record {
+    int communicator;
+    int rank_in_communicator;
+    enum function function;
+    enum algorithm algorithm;
+    enum protocol protocol;
+    int64_t count;
+    const char *datatype;
+    int type_bytes;
+    int root;
+    int peer; /* point-to-point only */
+    int sequence;
+    int step;
+    int phase;
+    int stream;
+    int group; /* operations enqueued in one group share it */
+    int channels;
+    int first_channel;
+    int64_t group_begin;
+    int64_t launch_end;
+    int64_t enqueue_begin;
+    int64_t enqueue_end;
+    int64_t group_end;
+    int64_t start; /* UNKNOWN: its kernel never started */
+    int64_t end;   /* UNKNOWN: its kernel never ended */
+    int64_t channel_end[MAX_CHANNELS];
+    struct proxy *proxy;
+    int proxy_count;
+};
+
+struct instance {
+    bool broken; /* a member called something else: nobody finishes */
+    int index;
+    int arrived;
+    int64_t bytes;
+    enum function function;
+    struct record **member; /* by rank in the communicator */
+    int step;
+};
+
+struct process {
+    int rank;
+    int node;
+    int pid;
+    char host[32];
+    int64_t start_ns; /* true time at which its own clock reads 0 */
+    double scale;     /* its clock runs this much fast */
+    int64_t gpu_zero; /* GPU clock at true time 0 */
+    double gpu_scale;
+    uint64_t stream_address[MAX_STREAMS];
+    struct record **records; /* program order */
+    int record_count;
+    int record_capacity;
+    struct mark *marks; /* phases entered, program order */
+    int mark_count;
+    bool dead;
+};
+
+struct mark {
+    int phase;
+    int step;
+    int64_t time;
+};
+
+struct options {
+    const char *shape;
+    int ranks, tp, dp, pp, microbatches, layers, steps;
+    int ranks_per_node;
+    int sync_lag; /* 0: the host waits for the GPU at the end of each step; 1: for the step before; */
+    uint64_t seed;
+    double noise;
+    double network_gbs, nvlink_gbs;
+    const char *dialect;
+    const char *directory;
+    bool gzip;
+    int keep_last; /* profiler pool: only the last N operations of a communicator and process survive, 0 = all
+                    */
+    double drop;   /* Inspector: fraction of finished operations that are lost */
+    bool cut;      /* the killed rank leaves files that stop in the middle of a line instead of none */
+    bool own_zero; /* each process's clock starts at its own start */
+    const char *command;
+};
+
+struct job {
+    struct options options;
+    struct fault faults[MAX_FAULTS];
+    int fault_count;
+    const char *phases[MAX_PHASES];
+    int phase_count;
+    struct communicator *communicators;
+    int communicator_count;
+    int communicator_capacity;
+    struct process *processes;
+    struct action **program; /* by rank */
+    int *program_length;
+    int events;
+    int64_t *step_end;      /* by step: when the last rank finished it; UNKNOWN when it never did */
+    int64_t *rank_step_end; /* rank x steps */
+    int64_t end;
+    double clean_step_us;
+    double extra_per_action; /* filled per fault when relative amounts are resolved */
+};
+
+/* simulate_random.c: draws are functions of (seed, purpose, where), so a fault does not shift anybody else's
+ * luck. */
+enum draw {
+    DRAW_COMPUTE = 1,
+    DRAW_RANK_SPEED,
+    DRAW_HOST,
+    DRAW_HICCUP,
+    DRAW_LINK,
+    DRAW_EDGE,
+    DRAW_NOTICE,
+    DRAW_CLOCK,
+    DRAW_IMBALANCE,
+    DRAW_NAME,
+    DRAW_DROP,
+    DRAW_WARMUP,
+    DRAW_CHANNEL,
+};
+uint64_t random_bits(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
+double random_unit(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
+double random_normal(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
+double random_exponential(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
+
+/* simulate_shape.c: who talks to whom, and each rank's program. Exits with a message on an impossible shape.
+ */
+void shape_build(struct job *job);
+void shape_list(FILE *out);
+int job_phase(const struct job *job, const char *name);
+
+/* simulate_engine.c: plays the job; fills records, marks and step ends. job_reset throws a played job's
+ * records away. */
+void engine_run(struct job *job);
+void job_reset(struct job *job);
+void job_release(struct job *job);
+
+/* simulate_transfer.c: the data movement of one operation once everybody who is needed has started. */
+void transfer_collective(struct job *job, struct communicator *communicator, struct instance *instance);
+void transfer_pair(struct job *job, struct communicator *communicator, struct record *send,
+                   struct record *recv, int ordinal);
+int64_t fault_send_delay(struct job *job, int sender, int receiver, int step, int phase);
+int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at);
+
+/* simulate_chrome.c, simulate_inspector.c, simulate_truth.c: the files. */
+void chrome_write(struct job *job);
+void inspector_write(struct job *job);
+void truth_write(struct job *job);
+bool chrome_dialect(const char *dialect);
+
+/* simulate_output.c */
+struct output;
+struct output *output_open(const char *directory, const char *name, bool gzip);
+void output_print(struct output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void output_cut(struct output *output, double fraction);
+void output_close(struct output *output);
+int64_t local_time(const struct process *process, int64_t time_ns);
+int64_t gpu_time(const struct process *process, int64_t time_ns);
+bool process_killed(const struct job *job, int rank);
+
+/* simulate_main.c */
+void *allocate(size_t count, size_t size);
+void *grow(void *memory, int *capacity, int needed, size_t size);
+_Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,462 @@
+/* simulate: plays a training job and writes what profilers would have seen of it, and the truth. */
+#include "simulate.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("simulate: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    exit(1);
+}
+
+void *allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count > 0 ? count : 1, size);
+    if (memory == NULL)
+        fail("out of memory");
+    return memory;
+}
+
+void *grow(void *memory, int *capacity, int needed, size_t size)
+{
+    if (needed <= *capacity)
+        return memory;
+    int wanted = *capacity * 2 > needed ? *capacity * 2 : needed + 16;
+    void *moved = realloc(memory, (size_t)wanted * size);
+    if (moved == NULL)
+        fail("out of memory");
+    *capacity = wanted;
+    return moved;
+}
+
+static const struct {
+    const char *name;
+    enum fault_kind kind;
+} fault_names[] = {
+    {"compute", FAULT_COMPUTE}, {"throttle", FAULT_THROTTLE}, {"host", FAULT_HOST},   {"net", FAULT_NETWORK},
+    {"edge", FAULT_EDGE},       {"receive", FAULT_RECEIVE},   {"pause", FAULT_PAUSE}, {"hang", FAULT_HANG},
+    {"kill", FAULT_KILL},       {"mismatch", FAULT_MISMATCH},
+};
+
+struct text_fault {
+    char text[128];
+};
+
+static char *next_field(char **rest)
+{
+    char *field = strsep(rest, ":");
+    return field == NULL ? NULL : field;
+}
+
+static int parse_int(const char *text, const char *what)
+{
+    char *end;
+    long value = text == NULL ? 0 : strtol(text, &end, 10);
+    if (text == NULL || end == text || *end != '\0')
+        fail("fault: %s is missing or not a number", what);
+    return (int)value;
+}
+
+/* KIND:RANK[>PEER]:FIRST:LAST:AMOUNT[%][:PHASE] */
+static void parse_fault(struct job *job, const char *text)
+{
+    if (job->fault_count == MAX_FAULTS)
+        fail("at most %d faults", MAX_FAULTS);
+    struct text_fault copy;
+    snprintf(copy.text, sizeof(copy.text), "%s", text);
+    char *rest = copy.text;
+    const char *name = next_field(&rest);
+    struct fault *fault = &job->faults[job->fault_count++];
+    *fault = (struct fault){.peer = -1, .phase = -1, .enabled = true, .since = UNKNOWN};
+    size_t kind = 0;
+    while (kind < sizeof(fault_names) / sizeof(fault_names[0]) && strcmp(fault_names[kind].name, name) != 0)
+        kind++;
+    if (kind == sizeof(fault_names) / sizeof(fault_names[0]))
+        fail("no fault is called '%s'", name);
+    fault->kind = fault_names[kind].kind;
+    char *where = next_field(&rest);
+    char *peer = where == NULL ? NULL : strchr(where, '>');
+    if (peer != NULL) {
+        *peer = '\0';
+        fault->peer = parse_int(peer + 1, "the peer");
+    }
+    fault->rank = parse_int(where, "the rank");
+    fault->first_step = parse_int(next_field(&rest), "the first step");
+    fault->last_step = parse_int(next_field(&rest), "the last step");
+    char *amount = next_field(&rest), *end = NULL;
+    fault->amount = amount == NULL ? 0 : strtod(amount, &end);
+    fault->relative = end != NULL && *end == '%' && fault->kind != FAULT_THROTTLE;
+    const char *phase = next_field(&rest);
+    if (phase != NULL && strcmp(phase, "*") != 0) {
+        fault->phase = job_phase(job, phase);
+        if (fault->phase < 0)
+            fail("shape %s has no phase '%s'", job->options.shape, phase);
+    }
+    if (fault->rank < 0 || fault->rank >= job->options.ranks)
+        fail("fault: no rank %d", fault->rank);
+}
+
+static bool old_clock(const char *dialect)
+{
+    return strcmp(dialect, "chrome-v1") == 0 || strcmp(dialect, "chrome-v2") == 0 ||
+           strcmp(dialect, "chrome-v3") == 0 || strcmp(dialect, "chrome-v4") == 0;
+}
+
+static void make_processes(struct job *job)
+{
+    const struct options *options = &job->options;
+    uint64_t seed = options->seed;
+    job->processes = allocate((size_t)options->ranks, sizeof(*job->processes));
+    for (int rank = 0; rank < options->ranks; rank++) {
+        struct process *process = &job->processes[rank];
+        uint64_t at = (uint64_t)rank;
+        process->rank = rank;
+        process->node = rank / options->ranks_per_node;
+        process->pid = 20000 + (int)(random_bits(seed, DRAW_CLOCK, (uint64_t)process->node, 1, 0) % 9000) +
+                       rank % options->ranks_per_node;
+        snprintf(process->host, sizeof(process->host), "node%03d", process->node);
+        process->start_ns = (int64_t)(200e6 * random_unit(seed, DRAW_CLOCK, at, 2, 0));
+        double ppm = 15 * random_normal(seed, DRAW_CLOCK, (uint64_t)process->node, 3, 0);
+        if (old_clock(options->dialect))
+            ppm = 4000 * random_normal(seed, DRAW_CLOCK, at, 4, 0);
+        process->scale = 1 + ppm * 1e-6;
+        process->gpu_zero =
+            INT64_C(1795218000000000000) + (int64_t)(6e10 * random_unit(seed, DRAW_CLOCK, at, 5, 0));
+        process->gpu_scale = 1 + 5e-6 * random_normal(seed, DRAW_CLOCK, at, 6, 0);
+        for (int i = 0; i < MAX_STREAMS; i++)
+            process->stream_address[i] =
+                0x550000000000u + (random_bits(seed, DRAW_CLOCK, at, 7, (uint64_t)i) & 0xffffffffe0u);
+    }
+}
+
+static int compare_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_step_us(const struct job *job)
+{
+    int steps = job->options.steps, count = 0;
+    double *durations = allocate((size_t)steps, sizeof(*durations));
+    for (int i = 1; i < steps; i++)
+        if (job->step_end[i] != UNKNOWN && job->step_end[i - 1] != UNKNOWN)
+            durations[count++] = (double)(job->step_end[i] - job->step_end[i - 1]) / 1000;
+    qsort(durations, (size_t)count, sizeof(*durations), compare_double);
+    double median = count > 0 ? durations[count / 2] : 0;
+    free(durations);
+    return median;
+}
+
+/* Network sends, one after another, that this fault would slow in one step of the job just played. */
+static double sends_per_step(const struct job *job, const struct fault *fault)
+{
+    double sends = 0;
+    for (int rank = 0; rank < job->options.ranks; rank++) {
+        const struct process *process = &job->processes[rank];
+        for (int i = 0; i < process->record_count; i++) {
+            const struct record *record = process->records[i];
+            if (record->step != 1 || (fault->phase >= 0 && record->phase != fault->phase))
+                continue;
+            for (int k = 0; k < record->proxy_count; k++) {
+                const struct proxy *proxy = &record->proxy[k];
+                int peer = job->communicators[record->communicator].ranks[proxy->peer];
+                bool hit = fault->kind == FAULT_RECEIVE
+                               ? peer == fault->rank
+                               : rank == fault->rank && (fault->peer < 0 || peer == fault->peer);
+                if (proxy->send && hit)
+                    sends += (double)proxy->steps / record->channels;
+            }
+        }
+    }
+    return sends;
+}
+
+static void enable_all(struct job *job, bool enabled)
+{
+    for (int i = 0; i < job->fault_count; i++)
+        job->faults[i].enabled = enabled;
+}
+
+/* Amounts given as a percentage of a step become microseconds, by what a clean run of the same job took. */
+static void resolve_amounts(struct job *job)
+{
+    enable_all(job, false);
+    engine_run(job);
+    job->clean_step_us = median_step_us(job);
+    for (int i = 0; i < job->fault_count; i++) {
+        struct fault *fault = &job->faults[i];
+        if (!fault->relative)
+            continue;
+        fault->amount *= job->clean_step_us / 100;
+        if (fault->kind == FAULT_NETWORK || fault->kind == FAULT_EDGE || fault->kind == FAULT_RECEIVE) {
+            double sends = sends_per_step(job, fault);
+            fault->amount = sends > 0 ? fault->amount / sends : 0;
+        }
+        if (fault->kind == FAULT_PAUSE)
+            fault->amount /= 1000;
+    }
+}
+
+static bool stops_job(const struct fault *fault)
+{
+    return fault->kind == FAULT_HANG || fault->kind == FAULT_KILL || fault->kind == FAULT_MISMATCH;
+}
+
+static int64_t played_end(struct job *job)
+{
+    job_reset(job);
+    engine_run(job);
+    return job->end;
+}
+
+/* What each fault cost: the same job, the same luck, without it; and it alone against a clean job. */
+static void measure_losses(struct job *job)
+{
+    bool stopped = false;
+    for (int i = 0; i < job->fault_count; i++)
+        stopped |= stops_job(&job->faults[i]);
+    enable_all(job, false);
+    int64_t clean = job->end;
+    for (int i = 0; i < job->fault_count; i++) {
+        struct fault *fault = &job->faults[i];
+        if (stops_job(fault))
+            continue;
+        enable_all(job, false);
+        fault->enabled = true;
+        fault->alone_us = (double)(played_end(job) - clean) / 1000;
+    }
+    if (stopped || job->fault_count < 2) {
+        for (int i = 0; i < job->fault_count; i++)
+            job->faults[i].lost_us = job->faults[i].alone_us;
+        return;
+    }
+    enable_all(job, true);
+    int64_t all = played_end(job);
+    for (int i = 0; i < job->fault_count; i++) {
+        job->faults[i].enabled = false;
+        job->faults[i].lost_us = (double)(all - played_end(job)) / 1000;
+        job->faults[i].enabled = true;
+    }
+}
+
+static const struct option long_options[] = {
+    {"shape", required_argument, NULL, 's'},
+    {"ranks", required_argument, NULL, 'r'},
+    {"tp", required_argument, NULL, 't'},
+    {"dp", required_argument, NULL, 'd'},
+    {"pp", required_argument, NULL, 'p'},
+    {"microbatches", required_argument, NULL, 'm'},
+    {"layers", required_argument, NULL, 'l'},
+    {"steps", required_argument, NULL, 'n'},
+    {"per-node", required_argument, NULL, 'N'},
+    {"sync-lag", required_argument, NULL, 'L'},
+    {"fault", required_argument, NULL, 'f'},
+    {"dialect", required_argument, NULL, 'D'},
+    {"seed", required_argument, NULL, 'S'},
+    {"noise", required_argument, NULL, 'z'},
+    {"network-gbs", required_argument, NULL, 'b'},
+    {"nvlink-gbs", required_argument, NULL, 'B'},
+    {"gzip", no_argument, NULL, 'g'},
+    {"keep-last", required_argument, NULL, 'k'},
+    {"drop", required_argument, NULL, 'x'},
+    {"cut", no_argument, NULL, 'c'},
+    {"list-shapes", no_argument, NULL, 'T'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static const char usage[] =
+    "simulate [OPTIONS] -o DIR: plays a training job, writes its traces and truth.json into DIR\n"
+    "  --shape NAME          --list-shapes tells which\n"
+    "  --ranks N             2 to 1024; for 3d and 1f1b the product of:\n"
+    "  --tp N --dp N --pp N  --microbatches N\n"
+    "  --layers N --steps N --per-node N (ranks of one host)\n"
+    "  --sync-lag 0|1        the host waits for the GPU at the end of every step, or for the step before\n"
+    "  --fault KIND:RANK[>PEER]:FIRST:LAST:AMOUNT[%][:PHASE]   may be repeated\n"
+    "                        compute, host: us a step, split over the phase; throttle: percent;\n"
+    "                        net, edge, receive: us a send; pause: ms, once; hang, kill, mismatch: no "
+    "amount\n"
+    "                        with %: of a step\n"
+    "  --dialect NAME        chrome-v1 to chrome-v7, inspector, inspector-2.30, -terse after either: not "
+    "verbose\n"
+    "  --gzip --keep-last N --drop FRACTION --cut\n"
+    "  --seed N --noise X --network-gbs X --nvlink-gbs X\n";
+
+struct arguments {
+    const char *faults[MAX_FAULTS];
+    int fault_count;
+};
+
+static void take_number(struct options *options, int key, const char *text)
+{
+    int *slot = key == 'r'   ? &options->ranks
+                : key == 't' ? &options->tp
+                : key == 'd' ? &options->dp
+                : key == 'p' ? &options->pp
+                : key == 'm' ? &options->microbatches
+                : key == 'l' ? &options->layers
+                : key == 'n' ? &options->steps
+                : key == 'N' ? &options->ranks_per_node
+                : key == 'L' ? &options->sync_lag
+                             : &options->keep_last;
+    *slot = parse_int(text, "an option's value");
+}
+
+static void take_option(struct options *options, struct arguments *arguments, int key, const char *text)
+{
+    switch (key) {
+    case 's':
+        options->shape = text;
+        break;
+    case 'f':
+        if (arguments->fault_count == MAX_FAULTS)
+            fail("at most %d faults", MAX_FAULTS);
+        arguments->faults[arguments->fault_count++] = text;
+        break;
+    case 'D':
+        options->dialect = text;
+        break;
+    case 'S':
+        options->seed = strtoull(text, NULL, 10);
+        break;
+    case 'z':
+        options->noise = strtod(text, NULL);
+        break;
+    case 'b':
+        options->network_gbs = strtod(text, NULL);
+        break;
+    case 'B':
+        options->nvlink_gbs = strtod(text, NULL);
+        break;
+    case 'g':
+        options->gzip = true;
+        break;
+    case 'x':
+        options->drop = strtod(text, NULL);
+        break;
+    case 'c':
+        options->cut = true;
+        break;
+    case 'o':
+        options->directory = text;
+        break;
+    default:
+        take_number(options, key, text);
+    }
+}
+
+static void complete(struct options *options)
+{
+    bool parallel = strcmp(options->shape, "3d") == 0 || strcmp(options->shape, "1f1b") == 0;
+    if (parallel && options->tp == 0 && options->dp == 0 && options->pp == 0) {
+        options->tp = options->ranks % 2 == 0 ? 2 : 1;
+        options->pp = options->ranks % (options->tp * 2) == 0 ? 2 : 1;
+    }
+    options->tp = options->tp > 0 ? options->tp : 1;
+    options->pp = options->pp > 0 ? options->pp : 1;
+    if (options->dp == 0)
+        options->dp = options->ranks > 0 ? options->ranks / options->tp / options->pp : 1;
+    if (options->ranks == 0)
+        options->ranks = options->tp * options->dp * options->pp;
+    if (options->ranks < 2 || options->ranks > 1024)
+        fail("2 to 1024 ranks, not %d", options->ranks);
+    if (options->steps < 3 || options->layers < 1 || options->microbatches < 1)
+        fail("at least 3 steps, 1 layer, 1 microbatch");
+    if (options->ranks_per_node < 1)
+        options->ranks_per_node = options->ranks < 2 * GPUS_PER_NODE ? options->ranks / 2 : GPUS_PER_NODE;
+    if (options->directory == NULL)
+        fail("-o DIR is missing");
+    if (options->network_gbs <= 0)
+        options->network_gbs = parallel ? 2.5 : strstr(options->shape, "sdp") != NULL ? 25 : 10;
+}
+
+static void play(struct job *job, const struct arguments *arguments)
+{
+    size_t steps = (size_t)job->options.steps, ranks = (size_t)job->options.ranks;
+    make_processes(job);
+    job->program = allocate(ranks, sizeof(*job->program));
+    job->program_length = allocate(ranks, sizeof(int));
+    job->step_end = allocate(steps, sizeof(int64_t));
+    job->rank_step_end = allocate(steps * ranks, sizeof(int64_t));
+    shape_build(job);
+    for (int i = 0; i < arguments->fault_count; i++)
+        parse_fault(job, arguments->faults[i]);
+    resolve_amounts(job);
+    if (job->fault_count > 0) {
+        measure_losses(job);
+        enable_all(job, true);
+        played_end(job);
+    }
+}
+
+static char *join_arguments(int argc, char **argv)
+{
+    size_t length = 1;
+    for (int i = 0; i < argc; i++)
+        length += strlen(argv[i]) + 1;
+    char *line = allocate(length, 1);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "-o") == 0) {
+            i++;
+            continue;
+        }
+        strcat(line, line[0] == '\0' ? "" : " ");
+        strcat(line, argv[i]);
+    }
+    return line;
+}
+
+int main(int argc, char **argv)
+{
+    struct job job = {.options = {.shape = "3d",
+                                  .ranks = 0,
+                                  .microbatches = 1,
+                                  .layers = 2,
+                                  .steps = 12,
+                                  .seed = 1,
+                                  .noise = 1,
+                                  .nvlink_gbs = 40,
+                                  .dialect = "chrome-v7"}};
+    struct arguments arguments = {0};
+    char *command = join_arguments(argc, argv);
+    job.options.command = command;
+    int key;
+    while ((key = getopt_long(argc, argv, "o:h", long_options, NULL)) != -1) {
+        if (key == 'T' || key == 'h') {
+            if (key == 'T')
+                shape_list(stdout);
+            else
+                fputs(usage, stdout);
+            free(command);
+            return 0;
+        }
+        if (key == '?')
+            return 2;
+        take_option(&job.options, &arguments, key, optarg);
+    }
+    if (job.options.ranks == 0 && job.options.tp == 0 && job.options.dp == 0 && job.options.pp == 0)
+        job.options.ranks = 8;
+    complete(&job.options);
+    if (mkdir(job.options.directory, 0777) != 0 && errno != EEXIST)
+        fail("cannot make %s: %s", job.options.directory, strerror(errno));
+    play(&job, &arguments);
+    if (chrome_dialect(job.options.dialect))
+        chrome_write(&job);
+    else
+        inspector_write(&job);
+    truth_write(&job);
+    job_release(&job);
+    free(command);
+    return 0;
+}

@@ -1,0 +1,483 @@
+/*
+ * Data movement of one operation, chunk by chunk: GPU copies into a buffer slot, the proxy posts it, the link
+ * carries it, the receiver's GPU takes it out and the slot is free again. Only links between nodes have
+ * proxies.
+ */
+#include "simulate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WINDOW 8
+#define MICROSECOND 1000
+#define SLICE_BYTES (1 << 20)
+#define POINT_TO_POINT_SLICE_BYTES (1 << 19)
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool fault_covers(const struct fault *fault, int step, int phase)
+{
+    return fault->enabled && step >= fault->first_step && step <= fault->last_step &&
+           (fault->phase < 0 || fault->phase == phase);
+}
+
+int64_t fault_send_delay(struct job *job, int sender, int receiver, int step, int phase)
+{
+    double us = 0;
+    for (int i = 0; i < job->fault_count; i++) {
+        const struct fault *fault = &job->faults[i];
+        bool hit = (fault->kind == FAULT_NETWORK && fault->rank == sender) ||
+                   (fault->kind == FAULT_EDGE && fault->rank == sender && fault->peer == receiver) ||
+                   (fault->kind == FAULT_RECEIVE && fault->rank == receiver);
+        if (hit && fault_covers(fault, step, phase))
+            us += fault->amount;
+    }
+    return (int64_t)(us * MICROSECOND);
+}
+
+int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int64_t at)
+{
+    for (int i = 0; i < job->fault_count; i++) {
+        struct fault *fault = &job->faults[i];
+        if (fault->kind != FAULT_PAUSE || fault->rank != sender || !fault_covers(fault, step, phase))
+            continue;
+        if (fault->since == UNKNOWN)
+            fault->since = at;
+        int64_t until = fault->since + (int64_t)(fault->amount * 1e6);
+        if (at >= fault->since && at < until)
+            at = until;
+    }
+    return at;
+}
+
+/* One direction between two ranks of a communicator, on one channel of one operation. */
+struct link {
+    struct job *job;
+    int sender, receiver; /* global ranks */
+    int step, phase;
+    bool network;
+    double bytes_per_ns;
+    int64_t latency;
+    uint64_t key; /* of this operation and channel, for the draws */
+    int64_t busy_until;
+    struct proxy *send, *recv; /* NULL inside a node */
+    int64_t done[WINDOW];      /* by slot: when the sender got it back */
+    int64_t consumed[WINDOW];  /* by slot: when the receiver's GPU had emptied it */
+    int64_t posted_recv[WINDOW];
+    int64_t arrived;
+};
+
+static uint64_t operation_key(const struct communicator *communicator, int index, int channel)
+{
+    return communicator->hash ^ ((uint64_t)index << 20) ^ (uint64_t)channel;
+}
+
+static struct proxy *proxy_add(struct record *record, bool send, int channel, int peer, int steps,
+                               int64_t chunk, int64_t bytes)
+{
+    struct proxy *moved = realloc(record->proxy, ((size_t)record->proxy_count + 1) * sizeof(*moved));
+    if (moved == NULL)
+        fail("out of memory");
+    record->proxy = moved;
+    struct proxy *proxy = &moved[record->proxy_count++];
+    *proxy = (struct proxy){.channel = channel, .send = send, .peer = peer, .steps = steps};
+    proxy->chunk_bytes = chunk;
+    proxy->bytes = bytes;
+    proxy->step = allocate((size_t)steps, sizeof(*proxy->step));
+    return proxy;
+}
+
+/* The proxy thread wakes up some time after the enqueue, and serves an operation after the one before it. */
+static void proxy_schedule(struct job *job, struct record *record, struct proxy *proxy, uint64_t key,
+                           int64_t previous)
+{
+    double wake = 30 + 25 * random_exponential(job->options.seed, DRAW_LINK, key, (uint64_t)proxy->send, 99);
+    proxy->scheduled = record->group_end + (int64_t)(wake * MICROSECOND);
+    proxy->progress = later(proxy->scheduled + 2 * MICROSECOND, previous);
+    proxy->end = UNKNOWN;
+}
+
+static int64_t service(const struct link *link, int64_t bytes, int step)
+{
+    uint64_t seed = link->job->options.seed;
+    double noise = link->job->options.noise;
+    double spread = (link->network ? 0.3 : 0.02) * noise;
+    double factor = exp(spread * random_normal(seed, DRAW_LINK, link->key, (uint64_t)step, 1));
+    if (link->network && random_unit(seed, DRAW_LINK, link->key, (uint64_t)step, 2) < 0.01)
+        factor += noise * 2 * random_exponential(seed, DRAW_LINK, link->key, (uint64_t)step, 3);
+    double edge = 1 + 0.02 * noise *
+                          random_normal(seed, DRAW_EDGE, (uint64_t)link->sender, (uint64_t)link->receiver, 0);
+    return (int64_t)((double)bytes / link->bytes_per_ns * factor * edge);
+}
+
+static void note_send(struct proxy *proxy, int step, int64_t posted, int64_t ready, int64_t credit,
+                      int64_t done)
+{
+    if (proxy == NULL || step >= proxy->steps)
+        return;
+    proxy->step[step] = (struct proxy_step){{posted, ready, credit, done}};
+    proxy->recorded = step + 1;
+    proxy->end = later(proxy->end, done + 300);
+}
+
+/* The receiver's GPU has taken step out of its slot. */
+static void link_consume(struct link *link, int step, int64_t at)
+{
+    link->consumed[step % WINDOW] = at;
+    struct proxy *proxy = link->recv;
+    if (proxy == NULL || step >= proxy->steps)
+        return;
+    int64_t flush = 500 + (int64_t)(1000 * random_exponential(link->job->options.seed, DRAW_LINK, link->key,
+                                                              (uint64_t)step, 4));
+    struct proxy_step *boundary = &proxy->step[step];
+    boundary->time[2] = later(boundary->time[1] + 300, boundary->time[1] + flush);
+    boundary->time[3] = later(boundary->time[2], at) + 700;
+    proxy->recorded = step + 1;
+    proxy->end = later(proxy->end, boundary->time[3] + 300);
+}
+
+static int64_t link_slot_free(const struct link *link, int step)
+{
+    return step < WINDOW ? UNKNOWN : link->done[step % WINDOW];
+}
+
+/* Sends step, whose data the GPU had in its slot at `ready`; sets arrived. */
+static void link_send(struct link *link, int step, int64_t ready, int64_t bytes)
+{
+    int64_t posted = link->send != NULL ? link->send->progress + 400 * (step % WINDOW) : ready;
+    int64_t receiver_posted = link->recv != NULL ? link->recv->progress + 400 * (step % WINDOW) : ready;
+    if (step >= WINDOW) {
+        posted = later(posted, link->done[step % WINDOW] + MICROSECOND);
+        receiver_posted = later(receiver_posted, link->consumed[step % WINDOW] + MICROSECOND);
+    }
+    int64_t data = later(ready, posted) + 200;
+    int64_t credit = later(data, receiver_posted) + 100;
+    int64_t begin = later(credit, link->busy_until);
+    int64_t delay = 0;
+    if (link->network) {
+        begin = fault_pause_until(link->job, link->sender, link->step, link->phase, begin);
+        delay = fault_send_delay(link->job, link->sender, link->receiver, link->step, link->phase);
+    }
+    int64_t finish = begin + delay + service(link, bytes, step);
+    link->busy_until = finish;
+    link->arrived = finish + link->latency;
+    link->done[step % WINDOW] = finish + link->latency / 2;
+    note_send(link->send, step, posted, data, credit, link->done[step % WINDOW]);
+    if (link->recv != NULL && step < link->recv->steps) {
+        link->recv->step[step].time[0] = receiver_posted;
+        link->recv->step[step].time[1] = later(link->arrived, receiver_posted + 100);
+    }
+}
+
+struct endpoint {
+    struct record *record;
+    int global;
+    int local;
+};
+
+static struct endpoint endpoint_of(const struct communicator *communicator, const struct instance *instance,
+                                   int local)
+{
+    return (struct endpoint){instance->member[local], communicator->ranks[local], local};
+}
+
+static int64_t previous_end(const struct record *record, bool send, int channel)
+{
+    int64_t end = UNKNOWN;
+    for (int i = 0; i < record->proxy_count; i++)
+        if (record->proxy[i].send == send && record->proxy[i].channel == channel)
+            end = later(end, record->proxy[i].end);
+    return end;
+}
+
+static void link_open(struct link *link, struct job *job, struct endpoint from, struct endpoint to,
+                      int channel, uint64_t key, int channels)
+{
+    memset(link, 0, sizeof(*link));
+    link->job = job;
+    link->sender = from.global;
+    link->receiver = to.global;
+    link->step = from.record->step;
+    link->phase = from.record->phase;
+    link->network = job->processes[from.global].node != job->processes[to.global].node;
+    double gigabytes = link->network ? job->options.network_gbs : job->options.nvlink_gbs;
+    double congestion = 0.05 * job->options.noise * random_normal(job->options.seed, DRAW_LINK, key, 5, 5);
+    link->bytes_per_ns = gigabytes / channels / exp(link->network ? congestion : congestion / 5);
+    link->latency = link->network ? 12 * MICROSECOND : 1500;
+    link->key = key ^ ((uint64_t)from.global << 40) ^ ((uint64_t)to.global << 50);
+    link->busy_until = UNKNOWN;
+    (void)channel;
+}
+
+/* Proxies of a link between nodes. All are added before any is pointed at: adding moves the array. */
+static void link_proxies(struct link *link, struct endpoint from, struct endpoint to, int channel, int steps,
+                         int64_t chunk, int64_t bytes, struct record *before_from, struct record *before_to)
+{
+    if (!link->network)
+        return;
+    int64_t earlier = before_from != NULL ? previous_end(before_from, true, channel) : UNKNOWN;
+    struct proxy *send = proxy_add(from.record, true, channel, to.local, steps, chunk, bytes);
+    proxy_schedule(link->job, from.record, send, link->key, earlier);
+    earlier = before_to != NULL ? previous_end(before_to, false, channel) : UNKNOWN;
+    struct proxy *recv = proxy_add(to.record, false, channel, from.local, steps, chunk, bytes);
+    proxy_schedule(link->job, to.record, recv, link->key, earlier);
+}
+
+static struct proxy *proxy_find(struct record *record, bool send, int channel, int peer)
+{
+    for (int i = record->proxy_count - 1; i >= 0; i--)
+        if (record->proxy[i].send == send && record->proxy[i].channel == channel &&
+            record->proxy[i].peer == peer)
+            return &record->proxy[i];
+    return NULL;
+}
+
+static void link_attach(struct link *link, struct endpoint from, struct endpoint to, int channel)
+{
+    if (!link->network)
+        return;
+    link->send = proxy_find(from.record, true, channel, to.local);
+    link->recv = proxy_find(to.record, false, channel, from.local);
+}
+
+static struct record *record_before(const struct communicator *communicator, const struct instance *instance,
+                                    int local)
+{
+    return instance->index > 0 ? communicator->instances[instance->index - 1]->member[local] : NULL;
+}
+
+static int64_t gpu_copy(const struct job *job, int64_t bytes, uint64_t key, int step)
+{
+    double jitter =
+        1 + 0.05 * job->options.noise * random_unit(job->options.seed, DRAW_CHANNEL, key, (uint64_t)step, 1);
+    return (int64_t)((double)bytes / 150.0 * jitter) + 1200;
+}
+
+/* Size of one chunk on one channel, and how many slices it takes. */
+struct plan {
+    int sends; /* of one rank in one round over the data */
+    int rounds;
+    int64_t wire_bytes; /* of one step */
+};
+
+static struct plan plan_ring(const struct communicator *communicator, struct instance *instance, int channels)
+{
+    int n = communicator->size;
+    bool both = instance->function == FUNCTION_ALL_REDUCE;
+    int64_t chunk = both ? instance->bytes / n / channels : instance->bytes / channels;
+    if (chunk < 1)
+        chunk = 1;
+    struct plan plan = {.sends = both ? 2 * (n - 1) : n - 1};
+    plan.rounds = (int)((chunk + SLICE_BYTES - 1) / SLICE_BYTES);
+    plan.wire_bytes = chunk / plan.rounds;
+    if (instance->member[0]->protocol == PROTOCOL_LL)
+        plan.wire_bytes *= 2;
+    return plan;
+}
+
+static void ring_round(struct job *job, const struct plan *plan, struct link *links, int n, int64_t *gpu,
+                       int round)
+{
+    for (int turn = 0; turn <= plan->sends; turn++) {
+        int step = round * plan->sends + turn;
+        for (int i = 0; i < n; i++) {
+            struct link *in = &links[(i + n - 1) % n];
+            int64_t at = gpu[i];
+            if (turn > 0)
+                at = later(at, in->arrived);
+            if (turn < plan->sends)
+                at = later(at, link_slot_free(&links[i], step));
+            gpu[i] = at + gpu_copy(job, plan->wire_bytes, links[i].key, step);
+            if (turn > 0)
+                link_consume(in, step - 1, gpu[i]);
+        }
+        if (turn < plan->sends)
+            for (int i = 0; i < n; i++)
+                link_send(&links[i], step, gpu[i], plan->wire_bytes);
+    }
+}
+
+static void ring(struct job *job, struct communicator *communicator, struct instance *instance, int channel)
+{
+    int n = communicator->size, channels = instance->member[0]->channels;
+    struct plan plan = plan_ring(communicator, instance, channels);
+    uint64_t key = operation_key(communicator, instance->index, channel);
+    struct link *links = allocate((size_t)n, sizeof(*links));
+    int64_t *gpu = allocate((size_t)n, sizeof(*gpu));
+    int64_t chunk = instance->member[0]->protocol == PROTOCOL_LL ? 32768 : 4 << 20;
+    for (int i = 0; i < n; i++) {
+        struct endpoint from = endpoint_of(communicator, instance, communicator->ring[i]);
+        struct endpoint to = endpoint_of(communicator, instance, communicator->ring[(i + 1) % n]);
+        link_open(&links[i], job, from, to, channel, key, channels);
+        link_proxies(&links[i], from, to, channel, plan.sends * plan.rounds, chunk,
+                     plan.wire_bytes * plan.sends * plan.rounds,
+                     record_before(communicator, instance, from.local),
+                     record_before(communicator, instance, to.local));
+        gpu[i] = from.record->start;
+    }
+    for (int i = 0; i < n; i++)
+        link_attach(&links[i], endpoint_of(communicator, instance, communicator->ring[i]),
+                    endpoint_of(communicator, instance, communicator->ring[(i + 1) % n]), channel);
+    for (int round = 0; round < plan.rounds; round++)
+        ring_round(job, &plan, links, n, gpu, round);
+    for (int i = 0; i < n; i++)
+        instance->member[communicator->ring[i]]->channel_end[channel] = gpu[i];
+    free(links);
+    free(gpu);
+}
+
+/* A chain from the root (Broadcast) or to it (Reduce): nobody waits for those behind. */
+static void chain(struct job *job, struct communicator *communicator, struct instance *instance, int channel)
+{
+    int n = communicator->size, channels = instance->member[0]->channels, root = instance->member[0]->root,
+        at_root = 0;
+    uint64_t key = operation_key(communicator, instance->index, channel);
+    int64_t share = instance->bytes / channels;
+    int steps = (int)((share + SLICE_BYTES - 1) / SLICE_BYTES);
+    struct link *links = allocate((size_t)n, sizeof(*links));
+    int64_t *gpu = allocate((size_t)n, sizeof(*gpu));
+    int *order = allocate((size_t)n, sizeof(*order));
+    for (int i = 0; i < n; i++)
+        if (communicator->ring[i] == root)
+            at_root = i;
+    for (int i = 0; i < n; i++)
+        order[i] = communicator->ring[(at_root + i + (instance->function == FUNCTION_REDUCE)) % n];
+    for (int i = 0; i + 1 < n; i++) {
+        struct endpoint from = endpoint_of(communicator, instance, order[i]);
+        struct endpoint to = endpoint_of(communicator, instance, order[i + 1]);
+        link_open(&links[i], job, from, to, channel, key, channels);
+        link_proxies(&links[i], from, to, channel, steps, 4 << 20, share,
+                     record_before(communicator, instance, from.local),
+                     record_before(communicator, instance, to.local));
+    }
+    for (int i = 0; i < n; i++)
+        gpu[i] = instance->member[order[i]]->start;
+    for (int i = 0; i + 1 < n; i++)
+        link_attach(&links[i], endpoint_of(communicator, instance, order[i]),
+                    endpoint_of(communicator, instance, order[i + 1]), channel);
+    for (int step = 0; step < steps; step++)
+        for (int i = 0; i < n; i++) {
+            if (i > 0)
+                gpu[i] = later(gpu[i], links[i - 1].arrived);
+            if (i + 1 < n)
+                gpu[i] = later(gpu[i], link_slot_free(&links[i], step));
+            gpu[i] += gpu_copy(job, share / steps, key + (uint64_t)i, step);
+            if (i > 0)
+                link_consume(&links[i - 1], step, gpu[i]);
+            if (i + 1 < n)
+                link_send(&links[i], step, gpu[i], share / steps);
+        }
+    for (int i = 0; i < n; i++)
+        instance->member[order[i]]->channel_end[channel] = gpu[i];
+    free(links);
+    free(gpu);
+    free(order);
+}
+
+static void tree(struct job *job, struct communicator *communicator, struct instance *instance, int channel)
+{
+    int n = communicator->size, channels = instance->member[0]->channels;
+    uint64_t key = operation_key(communicator, instance->index, channel);
+    int64_t share = instance->bytes / channels;
+    int steps = (int)((share + SLICE_BYTES - 1) / SLICE_BYTES);
+    int64_t wire = share / steps * (instance->member[0]->protocol == PROTOCOL_LL ? 2 : 1);
+    struct link *links = allocate((size_t)n * 2, sizeof(*links)); /* up[i]: i to its parent, down[i]: back */
+    int64_t *gpu = allocate((size_t)n, sizeof(*gpu));
+    for (int i = 0; i < n; i++)
+        gpu[i] = instance->member[communicator->ring[i]]->start;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 1; i < n; i++) {
+            struct endpoint child = endpoint_of(communicator, instance, communicator->ring[i]);
+            struct endpoint parent = endpoint_of(communicator, instance, communicator->ring[(i - 1) / 2]);
+            for (int down = 0; down < 2; down++) {
+                struct endpoint from = down ? parent : child, to = down ? child : parent;
+                struct link *link = &links[down * n + i];
+                if (pass == 0) {
+                    link_open(link, job, from, to, channel, key + (uint64_t)down, channels);
+                    link_proxies(link, from, to, channel, steps, wire, wire * steps,
+                                 record_before(communicator, instance, from.local),
+                                 record_before(communicator, instance, to.local));
+                } else {
+                    link_attach(link, from, to, channel);
+                }
+            }
+        }
+    for (int step = 0; step < steps; step++) {
+        for (int i = n - 1; i >= 0; i--) {
+            for (int child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++) {
+                gpu[i] = later(gpu[i], links[child].arrived) + gpu_copy(job, wire, key + (uint64_t)i, step);
+                link_consume(&links[child], step, gpu[i]);
+            }
+            if (i > 0) {
+                gpu[i] = later(gpu[i], link_slot_free(&links[i], step)) +
+                         gpu_copy(job, wire, key + (uint64_t)i, step);
+                link_send(&links[i], step, gpu[i], wire);
+            }
+        }
+        for (int i = 0; i < n; i++) {
+            if (i > 0) {
+                gpu[i] = later(gpu[i], links[n + i].arrived) + gpu_copy(job, wire, key + (uint64_t)i, step);
+                link_consume(&links[n + i], step, gpu[i]);
+            }
+            for (int child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
+                link_send(&links[n + child], step, later(gpu[i], link_slot_free(&links[n + child], step)),
+                          wire);
+        }
+    }
+    for (int i = 0; i < n; i++)
+        instance->member[communicator->ring[i]]->channel_end[channel] = gpu[i];
+    free(links);
+    free(gpu);
+}
+
+void transfer_collective(struct job *job, struct communicator *communicator, struct instance *instance)
+{
+    int channels = instance->member[0]->channels;
+    bool rooted = instance->function == FUNCTION_BROADCAST || instance->function == FUNCTION_REDUCE;
+    for (int channel = 0; channel < channels; channel++) {
+        if (rooted)
+            chain(job, communicator, instance, channel);
+        else if (instance->member[0]->algorithm == ALGORITHM_TREE)
+            tree(job, communicator, instance, channel);
+        else
+            ring(job, communicator, instance, channel);
+    }
+    for (int i = 0; i < communicator->size; i++) {
+        struct record *record = instance->member[i];
+        for (int channel = 0; channel < channels; channel++)
+            record->end = later(record->end, record->channel_end[channel]);
+    }
+}
+
+void transfer_pair(struct job *job, struct communicator *communicator, struct record *send,
+                   struct record *recv, int ordinal)
+{
+    struct endpoint from = {send, communicator->ranks[send->rank_in_communicator],
+                            send->rank_in_communicator};
+    struct endpoint to = {recv, communicator->ranks[recv->rank_in_communicator], recv->rank_in_communicator};
+    int channel = send->first_channel;
+    uint64_t key =
+        operation_key(communicator, ordinal, 7) ^ ((uint64_t)from.local << 32) ^ ((uint64_t)to.local << 44);
+    int64_t bytes = send->count * send->type_bytes;
+    int steps = (int)((bytes + POINT_TO_POINT_SLICE_BYTES - 1) / POINT_TO_POINT_SLICE_BYTES);
+    struct link link;
+    link_open(&link, job, from, to, channel, key, 1);
+    link_proxies(&link, from, to, channel, steps, POINT_TO_POINT_SLICE_BYTES, bytes, NULL, NULL);
+    link_attach(&link, from, to, channel);
+    int64_t sender = send->start, receiver = recv->start;
+    for (int step = 0; step < steps; step++) {
+        sender = later(sender, link_slot_free(&link, step)) + gpu_copy(job, bytes / steps, key, step);
+        link_send(&link, step, sender, bytes / steps);
+        receiver = later(receiver, link.arrived) + gpu_copy(job, bytes / steps, key + 1, step);
+        link_consume(&link, step, receiver);
+    }
+    if (!link.network) /* inside a node the sender writes straight into the receiver's memory */
+        sender =
+            later(sender, later(recv->start, send->start) + (receiver - later(recv->start, send->start)));
+    send->end = send->channel_end[0] = sender;
+    recv->end = recv->channel_end[0] = receiver;
+}
