@@ -31,12 +31,6 @@ struct people {
     int flowing; /* the head is out, rows go straight through */
 };
 
-static int ends_with(const char *text, size_t length, const char *end)
-{
-    size_t end_length = strlen(end);
-    return length > end_length && memcmp(text + length - end_length, end, end_length) == 0;
-}
-
 /* "transfer_us_p50" with unit "us" reads "transfer p50". */
 static char *head_name(const struct column *column)
 {

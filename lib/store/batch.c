@@ -1,0 +1,309 @@
+#include "store/batch.h"
+
+#include "base/array.h"
+#include "model/pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An id in the store is a file's number and an ordinal of 32 bits (schemas/store). */
+static const int64_t MOST_RECORDS = INT64_C(0xffffffff);
+
+void batch_init(struct batch *batch)
+{
+    *batch = (struct batch){.bytes = BUFFER_INIT};
+}
+
+void batch_release(struct batch *batch)
+{
+    free(batch->processes.items);
+    free(batch->communicators.items);
+    free(batch->members.items);
+    free(batch->operations.items);
+    free(batch->proxies.items);
+    free(batch->tags.items);
+    free(batch->anchors.items);
+    free(batch->losses.items);
+    buffer_release(&batch->bytes);
+    batch_init(batch);
+}
+
+void batch_clear(struct batch *batch)
+{
+    batch->processes.count = batch->communicators.count = batch->members.count = 0;
+    batch->operations.count = batch->proxies.count = batch->tags.count = 0;
+    batch->anchors.count = batch->losses.count = 0;
+    buffer_clear(&batch->bytes);
+}
+
+size_t batch_size_bytes(const struct batch *batch)
+{
+    return batch->processes.count * sizeof *batch->processes.items +
+           batch->communicators.count * sizeof *batch->communicators.items +
+           batch->members.count * sizeof *batch->members.items +
+           batch->operations.count * sizeof *batch->operations.items +
+           batch->proxies.count * sizeof *batch->proxies.items +
+           batch->tags.count * sizeof *batch->tags.items +
+           batch->anchors.count * sizeof *batch->anchors.items +
+           batch->losses.count * sizeof *batch->losses.items + batch->bytes.length;
+}
+
+const char *batch_bytes(const struct batch *batch, struct span span)
+{
+    return span.present ? batch->bytes.data + span.offset : NULL;
+}
+
+void batch_builder_init(struct batch_builder *builder)
+{
+    *builder = (struct batch_builder){.known = NULL};
+    intern_init(&builder->hosts);
+    map_init(&builder->processes);
+    map_init(&builder->communicators);
+    map_init(&builder->members);
+}
+
+void batch_builder_release(struct batch_builder *builder)
+{
+    intern_release(&builder->hosts);
+    map_release(&builder->processes);
+    map_release(&builder->communicators);
+    map_release(&builder->members);
+    free(builder->known);
+    builder->known = NULL;
+}
+
+/* A zeroed new item at the end of one of the batch's lists; NULL when memory is out. */
+#define LIST_ADD(list)                                                                                   \
+    (array_reserve((void **)&(list)->items, &(list)->capacity, (list)->count + 1, sizeof *(list)->items) \
+         ? NULL                                                                                          \
+         : (memset(&(list)->items[(list)->count], 0, sizeof *(list)->items),                             \
+            &(list)->items[(list)->count++]))
+
+static int put_text(struct batch *batch, const char *text, struct span *span)
+{
+    *span = (struct span){.offset = batch->bytes.length};
+    if (!text)
+        return 0;
+    span->present = 1;
+    span->length = strlen(text);
+    return buffer_append(&batch->bytes, text, span->length + 1);
+}
+
+/* Closes a span of blob bytes that were appended since `offset`. */
+static int put_blob(struct batch *batch, size_t offset, int failed, struct span *span)
+{
+    *span = (struct span){.offset = offset, .length = batch->bytes.length - offset, .present = 1};
+    return failed || buffer_append_byte(&batch->bytes, '\0');
+}
+
+static int64_t find_process(struct batch_builder *builder, struct batch *batch, const struct origin *origin)
+{
+    const char *host = origin->host ? origin->host : "";
+    int64_t host_number = intern_put(&builder->hosts, host, strlen(host));
+    if (host_number < 0)
+        return -1;
+    int added;
+    struct map_key key = {{(uint64_t)host_number, (uint64_t)origin->pid}};
+    int64_t *number = map_put(&builder->processes, key, (int64_t)builder->processes.count, &added);
+    if (!number)
+        return -1;
+    if (added) {
+        int64_t value = *number;
+        struct batch_process *process = LIST_ADD(&batch->processes);
+        if (!process || put_text(batch, host, &process->host))
+            return -1;
+        process->pid = origin->pid;
+        return value;
+    }
+    return *number;
+}
+
+/* Hands on what this origin says of its communicator and no line before did. */
+static int tell_communicator(struct batch_builder *builder, struct batch *batch, uint32_t number, int is_new,
+                             const struct origin *origin)
+{
+    struct batch_communicator *known = &builder->known[number];
+    int name = origin->communicator_name && !known->name.present;
+    int size = origin->communicator_size > 0 && known->size == 0;
+    int nodes = origin->node_count > 0 && known->node_count == 0;
+    if (!is_new && !name && !size && !nodes)
+        return 0;
+    struct batch_communicator *told = LIST_ADD(&batch->communicators);
+    if (!told || put_text(batch, origin->communicator_name, &told->name))
+        return -1;
+    told->number = number;
+    told->hash = origin->communicator_hash;
+    told->size = origin->communicator_size > 0 ? origin->communicator_size : 0;
+    told->node_count = origin->node_count > 0 ? origin->node_count : 0;
+    known->name.present |= name;
+    known->size = known->size ? known->size : told->size;
+    known->node_count = known->node_count ? known->node_count : told->node_count;
+    return 0;
+}
+
+static int64_t find_communicator(struct batch_builder *builder, struct batch *batch,
+                                 const struct origin *origin)
+{
+    int added;
+    struct map_key key = {{origin->communicator_hash}};
+    int64_t *found = map_put(&builder->communicators, key, (int64_t)builder->communicators.count, &added);
+    if (!found)
+        return -1;
+    int64_t number = *found;
+    if (added) {
+        if (array_reserve((void **)&builder->known, &builder->known_capacity, (size_t)number + 1,
+                          sizeof *builder->known))
+            return -1;
+        builder->known[number] = (struct batch_communicator){.number = (uint32_t)number};
+    }
+    return tell_communicator(builder, batch, (uint32_t)number, added, origin) ? -1 : number;
+}
+
+static int64_t find_member(struct batch_builder *builder, struct batch *batch, const struct origin *origin)
+{
+    int64_t process = find_process(builder, batch, origin);
+    int64_t communicator = process < 0 ? -1 : find_communicator(builder, batch, origin);
+    if (communicator < 0)
+        return -1;
+    int added;
+    struct map_key key = {{(uint64_t)communicator, (uint64_t)process, (uint64_t)origin->rank}};
+    int64_t *number = map_put(&builder->members, key, (int64_t)builder->members.count, &added);
+    if (!number)
+        return -1;
+    if (added) {
+        struct batch_member *member = LIST_ADD(&batch->members);
+        if (!member)
+            return -1;
+        *member = (struct batch_member){
+            .communicator = (uint32_t)communicator, .process = (uint32_t)process, .rank = origin->rank};
+    }
+    return *number;
+}
+
+static int64_t or_zero(int64_t first_ns, int64_t second_ns)
+{
+    return first_ns != TIME_UNKNOWN ? first_ns : second_ns != TIME_UNKNOWN ? second_ns : 0;
+}
+
+static int add_operation(struct batch_builder *builder, struct batch *batch, const struct event *event)
+{
+    const struct operation *operation = &event->operation;
+    int64_t member = find_member(builder, batch, &event->origin);
+    struct batch_operation *row = member < 0 ? NULL : LIST_ADD(&batch->operations);
+    if (!row)
+        return -1;
+    row->member = (uint32_t)member;
+    row->offset = event->origin.offset;
+    row->operation = *operation;
+    if (put_text(batch, operation->tag, &row->tag))
+        return -1;
+    if (operation->kernel_channel_count == 0)
+        return 0;
+    size_t at = batch->bytes.length;
+    int64_t base_ns = or_zero(operation->device.begin_ns, operation->enqueue.begin_ns);
+    int failed = pack_channels(&batch->bytes, base_ns, operation->gpu_begin, operation->channels,
+                               operation->kernel_channel_count);
+    return put_blob(batch, at, failed, &row->channels);
+}
+
+static int add_proxy(struct batch_builder *builder, struct batch *batch, const struct event *event)
+{
+    const struct proxy_operation *proxy = &event->proxy;
+    int64_t member = -1;
+    if (proxy->operation >= 0) {
+        member = find_member(builder, batch, &event->origin);
+        if (member < 0)
+            return -1;
+    }
+    struct batch_proxy *row = LIST_ADD(&batch->proxies);
+    if (!row)
+        return -1;
+    row->ordinal = builder->proxies++;
+    row->member = member;
+    row->offset = event->origin.offset;
+    row->proxy = *proxy;
+    int64_t base_ns = or_zero(proxy->progress.begin_ns, TIME_UNKNOWN);
+    size_t at = batch->bytes.length;
+    if (proxy->has_states && put_blob(batch, at, pack_states(&batch->bytes, base_ns, proxy), &row->states))
+        return -1;
+    at = batch->bytes.length;
+    if (proxy->steps_recorded == 0)
+        return 0;
+    int failed = pack_steps(&batch->bytes, base_ns, proxy->steps, proxy->steps_recorded);
+    return put_blob(batch, at, failed, &row->steps);
+}
+
+static int add_tag(struct batch_builder *builder, struct batch *batch, const struct event *event)
+{
+    int64_t process = find_process(builder, batch, &event->origin);
+    int64_t member = -1;
+    if (process >= 0 && !event->tag.process_wide) {
+        member = find_member(builder, batch, &event->origin);
+        if (member < 0)
+            return -1;
+    }
+    struct batch_tag *row = process < 0 ? NULL : LIST_ADD(&batch->tags);
+    if (!row)
+        return -1;
+    row->ordinal = builder->tags++;
+    row->process = (uint32_t)process;
+    row->member = member;
+    row->tag = event->tag;
+    return put_text(batch, event->tag.text, &row->text);
+}
+
+static int add_anchor(struct batch_builder *builder, struct batch *batch, const struct event *event)
+{
+    int64_t process = find_process(builder, batch, &event->origin);
+    struct batch_anchor *row = process < 0 ? NULL : LIST_ADD(&batch->anchors);
+    if (!row)
+        return -1;
+    row->ordinal = builder->anchors++;
+    row->process = (uint32_t)process;
+    row->anchor = event->anchor;
+    return put_text(batch, event->anchor.boot_id, &row->boot_id);
+}
+
+static int add_loss(struct batch_builder *builder, struct batch *batch, const struct event *event)
+{
+    int64_t process = find_process(builder, batch, &event->origin);
+    struct batch_loss *row = process < 0 ? NULL : LIST_ADD(&batch->losses);
+    if (!row)
+        return -1;
+    row->ordinal = builder->losses++;
+    row->process = (uint32_t)process;
+    row->events = event->loss.events;
+    return put_text(batch, event->loss.what ? event->loss.what : "events", &row->what);
+}
+
+static int add_row(struct batch_builder *builder, struct batch *batch, const struct event *event)
+{
+    switch (event->kind) {
+    case EVENT_OPERATION:
+        return add_operation(builder, batch, event);
+    case EVENT_PROXY:
+        return add_proxy(builder, batch, event);
+    case EVENT_TAG:
+        return add_tag(builder, batch, event);
+    case EVENT_ANCHOR:
+        return add_anchor(builder, batch, event);
+    case EVENT_LOSS:
+        return add_loss(builder, batch, event);
+    case EVENT_COMMUNICATOR:
+        return find_member(builder, batch, &event->origin) < 0 ? -1 : 0;
+    }
+    return 0;
+}
+
+int batch_add(struct batch_builder *builder, struct batch *batch, const struct event *event,
+              struct error *error)
+{
+    int is_part = event->kind == EVENT_COMMUNICATOR || (event->kind == EVENT_PROXY && event->proxy.continued);
+    if (builder->proxies > MOST_RECORDS || builder->tags > MOST_RECORDS ||
+        (event->kind == EVENT_OPERATION && event->operation.ordinal > MOST_RECORDS))
+        return error_set(error, "one file holds more than 2^32 records of a kind");
+    if (add_row(builder, batch, event))
+        return error_no_memory(error);
+    builder->events += !is_part;
+    return 0;
+}

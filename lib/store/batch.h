@@ -1,0 +1,143 @@
+#ifndef NCCLPROF_STORE_BATCH_H
+#define NCCLPROF_STORE_BATCH_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "model/event.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Events of one file as rows in plain memory: what a thread that parses makes and the thread that writes
+ * consumes (insert.h). Nothing here knows SQLite or the ids of a store: processes, communicators and members
+ * have numbers of this file, 0, 1, 2 ... in the order in which the file's batches introduce them, and texts
+ * and packed blobs are spans of `bytes`.
+ */
+
+struct span {
+    size_t offset;
+    size_t length;
+    int present; /* false: NULL */
+};
+
+struct batch_process {
+    struct span host;
+    int64_t pid;
+};
+
+/* A communicator when it is first seen, and once more when a later line says more of it. */
+struct batch_communicator {
+    uint32_t number;
+    uint64_t hash;
+    struct span name;
+    int64_t size;       /* 0: not said */
+    int64_t node_count; /* 0: not said */
+};
+
+struct batch_member {
+    uint32_t communicator;
+    uint32_t process;
+    int64_t rank;
+};
+
+struct batch_operation {
+    uint32_t member;
+    uint64_t offset;
+    struct operation operation; /* its pointers are not valid: see the spans */
+    struct span tag;
+    struct span channels; /* packed */
+};
+
+struct batch_proxy {
+    int64_t ordinal;
+    int64_t member; /* -1: none */
+    uint64_t offset;
+    struct proxy_operation proxy; /* its pointer is not valid: see the span */
+    struct span states;           /* packed */
+    struct span steps;            /* packed */
+};
+
+struct batch_tag {
+    int64_t ordinal;
+    uint32_t process;
+    int64_t member; /* -1: every communicator of the process */
+    struct tag_mark tag;
+    struct span text;
+};
+
+struct batch_anchor {
+    int64_t ordinal;
+    uint32_t process;
+    struct clock_anchor anchor;
+    struct span boot_id;
+};
+
+struct batch_loss {
+    int64_t ordinal;
+    uint32_t process;
+    int64_t events;
+    struct span what;
+};
+
+#define BATCH_LIST(type) \
+    struct {             \
+        type *items;     \
+        size_t count;    \
+        size_t capacity; \
+    }
+
+struct batch {
+    BATCH_LIST(struct batch_process) processes;
+    BATCH_LIST(struct batch_communicator) communicators;
+    BATCH_LIST(struct batch_member) members;
+    BATCH_LIST(struct batch_operation) operations;
+    BATCH_LIST(struct batch_proxy) proxies;
+    BATCH_LIST(struct batch_tag) tags;
+    BATCH_LIST(struct batch_anchor) anchors;
+    BATCH_LIST(struct batch_loss) losses;
+    struct buffer bytes;
+};
+
+void batch_init(struct batch *batch);
+void batch_release(struct batch *batch);
+
+/* Empties it; the memory is kept for the next use. */
+void batch_clear(struct batch *batch);
+
+/* Memory that its rows take, to decide when it is full. */
+size_t batch_size_bytes(const struct batch *batch);
+
+/* The bytes of a span, NULL for one that is not present. Followed by a NUL. Borrowed. */
+const char *batch_bytes(const struct batch *batch, struct span span);
+
+/*
+ * Turns the events of one file into batches. It remembers across batches which processes, communicators and
+ * members the file has introduced, so one file needs one builder and its batches keep their order.
+ */
+struct batch_builder {
+    struct intern hosts;
+    struct map processes;     /* host number, pid -> process */
+    struct map communicators; /* hash -> communicator */
+    struct map members;       /* communicator, process, rank -> member */
+    struct batch_communicator
+        *known; /* what has been said of each communicator; name's span only says whether */
+    size_t known_capacity;
+    int64_t proxies;
+    int64_t tags;
+    int64_t anchors;
+    int64_t losses;
+    int64_t events; /* records understood so far */
+};
+
+void batch_builder_init(struct batch_builder *builder);
+void batch_builder_release(struct batch_builder *builder);
+
+/* Adds a row for `event` to `batch`. On -1 (memory, or more than 2^32 records) both are only fit for release.
+ */
+int batch_add(struct batch_builder *builder, struct batch *batch, const struct event *event,
+              struct error *error);
+
+#endif
