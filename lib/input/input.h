@@ -34,18 +34,18 @@ int64_t input_peek(struct input *input, const char **bytes, size_t length, struc
 /*
  * The next line, without its end ("\n" or "\r\n"), borrowed until the next call. Returns 1, 0 at the end, -1
  * on a read error (damaged gzip included: everything readable before it has come out by then). A line longer
- * than INPUT_LINE_BYTES comes cut to that, with *cut set, and the rest of it is skipped. `*offset` is the
- * line's byte offset in the unpacked stream. *ended tells whether the line had its newline.
+ * than INPUT_LINE_BYTES comes in pieces of at most that size: all but the last have `goes_on` set, all but
+ * the first `continued`, so that a whole trace on one line can be read as well and nothing is lost.
  */
 enum { INPUT_LINE_BYTES = 1 << 20 };
 
 struct input_line {
     const char *text; /* followed by a NUL that is not part of it; may hold NULs inside */
     size_t length;
-    uint64_t offset;
-    int cut;
-    int ended;
-    uint64_t skipped_bytes; /* of a cut line */
+    uint64_t offset; /* of its first byte, in the unpacked stream */
+    int goes_on;     /* the next call gives more of the same line */
+    int continued;   /* it is such a piece */
+    int ended;       /* it had its newline; false for the last line of a cut file, and where it goes on */
 };
 
 int input_line(struct input *input, struct input_line *line, struct error *error);

@@ -1,0 +1,206 @@
+#include "input/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WINDOW_BYTES = 256 * 1024, LONG_WINDOW_BYTES = INPUT_LINE_BYTES + WINDOW_BYTES };
+
+/* Beyond the capacity: room for the NUL after the last line, and for the one that take_piece() inserts. */
+enum { SPARE_BYTES = 2 };
+
+/* The window holds bytes [at, end) of the stream, which begin at `offset`. */
+struct input {
+    char *path;
+    struct source *source;
+    char *window;
+    size_t capacity; /* SPARE_BYTES less than was allocated */
+    size_t at;
+    size_t end;
+    size_t searched; /* [at, searched) holds no newline */
+    uint64_t offset;
+    int at_end;
+    int goes_on; /* the last piece handed out did not end its line */
+    int failed;  /* reading failed; what was read before still comes out */
+    struct error failure;
+};
+
+struct input *input_open(const char *path, const struct input_limits *limits, struct error *error)
+{
+    struct input *input = calloc(1, sizeof *input);
+    if (!input) {
+        error_no_memory(error);
+        return NULL;
+    }
+    input->capacity = WINDOW_BYTES;
+    input->path = strdup(path);
+    input->window = malloc(WINDOW_BYTES + SPARE_BYTES);
+    if (!input->path || !input->window)
+        error_no_memory(error);
+    else
+        input->source = source_open(path, limits, error);
+    if (!input->source) {
+        input_close(input);
+        return NULL;
+    }
+    return input;
+}
+
+void input_close(struct input *input)
+{
+    if (!input)
+        return;
+    source_close(input->source);
+    free(input->window);
+    free(input->path);
+    free(input);
+}
+
+const char *input_path(const struct input *input)
+{
+    return input->path;
+}
+
+/* Makes room behind `end`: moves the bytes to the front, or grows the window once for a long line. */
+static int make_room(struct input *input, struct error *error)
+{
+    if (input->at > 0) {
+        memmove(input->window, input->window + input->at, input->end - input->at);
+        input->end -= input->at;
+        input->searched -= input->at;
+        input->at = 0;
+    }
+    if (input->end < input->capacity)
+        return 0;
+    char *window = realloc(input->window, LONG_WINDOW_BYTES + SPARE_BYTES);
+    if (!window)
+        return error_no_memory(error);
+    input->window = window;
+    input->capacity = LONG_WINDOW_BYTES;
+    return 0;
+}
+
+/* Reads more behind what the window holds. Sets at_end at the end, and where reading fails. */
+static void fill(struct input *input)
+{
+    int64_t got = -1;
+    int crowded = input->capacity - input->end < WINDOW_BYTES / 2 && input->at > 0;
+    int room = input->end < input->capacity && !crowded;
+    if (room || !make_room(input, &input->failure))
+        got = source_read(input->source, input->window + input->end, input->capacity - input->end,
+                          &input->failure);
+    if (got < 0)
+        input->failed = 1;
+    if (got <= 0)
+        input->at_end = 1;
+    else
+        input->end += (size_t)got;
+}
+
+/* At the end of what could be read: 0, or -1 with the reason why it was not everything. */
+static int finish(const struct input *input, struct error *error)
+{
+    if (!input->failed)
+        return 0;
+    if (error)
+        *error = input->failure;
+    return -1;
+}
+
+int64_t input_peek(struct input *input, const char **bytes, size_t length, struct error *error)
+{
+    if (length > INPUT_LINE_BYTES)
+        length = INPUT_LINE_BYTES;
+    while (input->end - input->at < length && !input->at_end)
+        fill(input);
+    if (input->end - input->at < length)
+        length = input->end - input->at;
+    *bytes = input->window + input->at;
+    return length == 0 ? finish(input, error) : (int64_t)length;
+}
+
+/* Hands out `length` bytes from `at` and moves past them and `skip` more. */
+static int take(struct input *input, struct input_line *line, size_t length, size_t skip)
+{
+    line->text = input->window + input->at;
+    line->length = length;
+    line->offset = input->offset;
+    line->continued = input->goes_on;
+    line->ended = skip > 0;
+    line->goes_on = 0;
+    input->goes_on = 0;
+    input->at += length + skip;
+    input->offset += length + skip;
+    input->searched = input->at;
+    return 1;
+}
+
+static int take_to_newline(struct input *input, struct input_line *line, size_t length)
+{
+    char *text = input->window + input->at;
+    size_t skip = 1;
+    if (length > 0 && text[length - 1] == '\r') {
+        length--;
+        skip++;
+    }
+    text[length] = '\0';
+    return take(input, line, length, skip);
+}
+
+/* The byte after a piece is the first of the next one: the NUL is put there by moving the rest up by one. */
+static int take_piece(struct input *input, struct input_line *line)
+{
+    char *rest = input->window + input->at + INPUT_LINE_BYTES;
+    memmove(rest + 1, rest, input->end - input->at - INPUT_LINE_BYTES);
+    *rest = '\0';
+    input->end++;
+    take(input, line, INPUT_LINE_BYTES, 0);
+    input->at++;
+    input->searched = input->at;
+    line->goes_on = 1;
+    input->goes_on = 1;
+    return 1;
+}
+
+int input_line(struct input *input, struct input_line *line, struct error *error)
+{
+    for (;;) {
+        size_t held = input->end - input->at;
+        size_t limit = held < INPUT_LINE_BYTES ? held : INPUT_LINE_BYTES;
+        char *from = input->window + input->searched;
+        char *newline = memchr(from, '\n', input->at + limit - input->searched);
+        if (newline)
+            return take_to_newline(input, line, (size_t)(newline - (input->window + input->at)));
+        input->searched = input->at + limit;
+        /* One byte beyond a full piece has to be seen: it may be the newline. */
+        if (held > INPUT_LINE_BYTES)
+            break;
+        if (input->at_end) {
+            input->window[input->end] = '\0';
+            return held ? take(input, line, held, 0) : finish(input, error);
+        }
+        fill(input);
+    }
+    if (input->window[input->at + INPUT_LINE_BYTES] == '\n')
+        return take_to_newline(input, line, INPUT_LINE_BYTES);
+    return take_piece(input, line);
+}
+
+uint64_t input_bytes_read(const struct input *input)
+{
+    return source_bytes_read(input->source);
+}
+
+uint64_t input_bytes_unpacked(const struct input *input)
+{
+    return source_bytes_unpacked(input->source);
+}
+
+uint64_t input_size(const struct input *input)
+{
+    return source_size(input->source);
+}
+
+void input_digest(const struct input *input, char text[33])
+{
+    source_digest(input->source, text);
+}

@@ -1,0 +1,74 @@
+#ifndef NCCLPROF_INPUT_JSON_H
+#define NCCLPROF_INPUT_JSON_H
+
+#include "base/buffer.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * One JSON value, parsed by cJSON: the only door to it. cJSON keeps numbers as doubles, which 64-bit hashes
+ * and clocks do not survive; so it gets to see the ordinal of each number instead of the number, and the
+ * accessors below read the text under that ordinal.
+ *
+ * Keys are matched with case. Of keys that come twice in an object the first counts. Strings end at the first
+ * NUL that an escape brings in. Values nested deeper than 1000 are refused.
+ */
+struct json_node; /* borrowed: lives until the next parse into the same struct json */
+
+struct json {
+    void *root;            /* owned by cJSON */
+    struct buffer renamed; /* the text with ordinals for numbers */
+    struct buffer mended;  /* what json_parse_lenient() made of it */
+    struct json_number *numbers;
+    size_t number_count;
+    size_t number_capacity;
+};
+
+enum json_kind { JSON_NULL, JSON_BOOLEAN, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+enum json_status { JSON_OK = 0, JSON_INVALID = -1, JSON_NO_MEMORY = -2 };
+
+void json_init(struct json *json);
+void json_release(struct json *json);
+
+/*
+ * Parses `text`, which has to be one JSON value with nothing but white space around it. What was parsed
+ * before into `json` is gone. `text` is borrowed as long as the nodes are used.
+ */
+enum json_status json_parse(struct json *json, const char *text, size_t length);
+
+/*
+ * The same for text that is almost JSON: words that stand where a value should are taken for strings, as in
+ * `"datatype": ncclFloat32`, `"Stream": 0x55d0` or `"ts": nan`. To be tried when json_parse() has refused.
+ */
+enum json_status json_parse_lenient(struct json *json, const char *text, size_t length);
+
+const struct json_node *json_root(const struct json *json);
+enum json_kind json_kind(const struct json_node *node);
+
+/* The value under a key; NULL when there is none, or when `object` is NULL or no object. */
+const struct json_node *json_member(const struct json_node *object, const char *key);
+
+/* The first value in an array or object, and the one after a value; NULL when there is none. */
+const struct json_node *json_first(const struct json_node *node);
+const struct json_node *json_next(const struct json_node *node);
+
+/* A value's key in its object. */
+const char *json_key(const struct json_node *node);
+
+/* The text of a string; NULL when the node is NULL or something else. */
+const char *json_text(const struct json_node *node);
+
+/* A number's text. -1 when the node is NULL or no number. Not followed by a NUL. */
+int json_number_text(const struct json *json, const struct json_node *node, const char **text,
+                     size_t *length);
+
+/* Exact values of numbers; -1 and `*value` as it was when there is none or it does not fit. */
+int json_int64(const struct json *json, const struct json_node *node, int64_t *value);
+int json_uint64(const struct json *json, const struct json_node *node, uint64_t *value);
+
+/* A number of microseconds, in nanoseconds (number.h). */
+int json_microseconds_ns(const struct json *json, const struct json_node *node, int64_t *ns);
+
+#endif

@@ -1,0 +1,39 @@
+#ifndef NCCLPROF_INPUT_WALK_H
+#define NCCLPROF_INPUT_WALK_H
+
+#include "base/error.h"
+#include "base/map.h"
+
+#include <stddef.h>
+
+/*
+ * The regular files below a set of paths, each once whatever ways lead to it (links of any kind). Directories
+ * are searched through; links are followed, but no directory is entered twice. What is not a regular file
+ * inside a directory (pipes, sockets, devices) and what cannot be read is noted and left out. Names that
+ * begin with a dot are left out of directories.
+ */
+struct walk_file {
+    char *path;     /* as reached from the path given; "-" for standard input */
+    char *realpath; /* absolute, links resolved; "-" for standard input */
+};
+
+struct walk {
+    struct walk_file *files; /* owned; in the order of the paths given, sorted by name inside a directory */
+    size_t count;
+    size_t capacity;
+    char **notes; /* owned: one sentence for each thing left out */
+    size_t note_count;
+    size_t note_capacity;
+    struct map seen; /* device and inode of every file and directory so far */
+};
+
+void walk_init(struct walk *walk);
+void walk_release(struct walk *walk);
+
+/*
+ * Adds what is at and below `path`. A path that does not exist or may not be read is an error (-1): it was
+ * asked for by name; so is being out of memory. A pipe given by name is taken as it is.
+ */
+int walk_add(struct walk *walk, const char *path, struct error *error);
+
+#endif
