@@ -300,7 +300,7 @@ static void write_api_operation(struct writer *writer, const struct record *reco
     const struct dialect *dialect = writer->dialect;
     bool point = record->function >= FUNCTION_SEND;
     char arguments[256];
-    const char *quote = dialect->unquoted ? "" : "\"", *space = dialect->unquoted && !point ? "" : " ";
+    const char *quote = dialect->unquoted ? "" : "\"", *space = dialect->unquoted ? "" : " ";
     int at = snprintf(arguments, sizeof(arguments), "\"count\": %" PRId64 ", \"datatype\": %s%s%s, ",
                       record->count, quote, record->datatype, quote);
     if (!point)
@@ -350,8 +350,15 @@ static void write_group(struct writer *writer, struct record **records, int coun
 /* The proxy thread sleeps between operations and takes new ones up. */
 static void write_control(struct writer *writer, struct record **records, int count)
 {
+    bool idled = false;
     for (int i = 0; i < count; i++) {
         const struct record *record = records[i];
+        if (record->proxy_count > 0 && !idled) {
+            int64_t at = record->proxy[0].scheduled - 2000000;
+            line(writer, "Idle", "PROXY", 'b', writer->control_id, at, NULL);
+            line(writer, "Idle", "PROXY", 'e', writer->control_id++, at + 500, NULL);
+            idled = true;
+        }
         if (record->proxy_count == 0 || record->proxy[0].end == UNKNOWN)
             continue;
         int64_t woken = record->proxy[0].scheduled - 4000;
@@ -426,10 +433,9 @@ static void write_file(struct writer *writer, int index, int local, struct recor
         write_group(writer, records + i, end - i);
         i = end;
     }
+    write_control(writer, records, count);
     if (writer->dialect->tags)
         write_tags(writer, local);
-    else
-        write_control(writer, records, count);
     output_print(writer->output, "{}]\n");
     if (process_killed(writer->job, writer->process->rank))
         output_cut(writer->output,

@@ -105,7 +105,7 @@ static void write_trace(struct output *output, const struct job *job, const stru
 {
     bool point = record->function >= FUNCTION_SEND;
     const char *kind = point ? "p2p" : "coll";
-    bool timed = !point || record->first_channel == 0;
+    bool timed = !point;
     int first = point ? 2 : 1;
     output_print(output, ",\"event_trace_sn\":{\"%s_start_sn\":%d,\"%s_stop_sn\":%d,\"kernel_events\":[",
                  kind, first, kind, first + 1);
@@ -144,7 +144,7 @@ static void write_performance(struct output *output, const struct job *job, cons
     static const char *const names[] = {"AllReduce", "AllGather", "ReduceScatter", "Broadcast",
                                         "Reduce",    "Send",      "Recv"};
     const struct communicator *communicator = &job->communicators[record->communicator];
-    bool point = record->function >= FUNCTION_SEND, timed = !point || record->first_channel == 0;
+    bool point = record->function >= FUNCTION_SEND, timed = !point;
     const char *kind = point ? "p2p" : "coll";
     int64_t bytes = record->count * record->type_bytes;
     int64_t us = (gpu_time(process, record->end) - gpu_time(process, record->start)) / 1000;

@@ -1,0 +1,53 @@
+/* What the two halves of the engine share: the host threads (simulate_host.c) and the streams
+ * (simulate_engine.c). */
+#ifndef SIMULATE_ENGINE_H
+#define SIMULATE_ENGINE_H
+
+#include "simulate.h"
+
+struct item {
+    enum action_kind kind;
+    int64_t enqueued;
+    int64_t duration;
+    int event;
+    int step;
+    bool started;
+    struct record **records;
+    int record_count;
+};
+
+struct stream {
+    struct item *items;
+    int count, capacity, head;
+    int64_t end; /* of the last item that finished */
+};
+
+struct player {
+    int step, counter, phase;
+    int64_t host;
+    bool stopped, slept, warm[64];
+    struct stream streams[MAX_STREAMS];
+    int64_t *events; /* event x steps */
+    int group;
+};
+
+struct pair_queue {
+    struct record **sends, **receives;
+    int send_count, receive_count, send_capacity, receive_capacity;
+};
+
+struct engine {
+    struct job *job;
+    struct player *players;
+    int **next_index;    /* by communicator: each member's next collective */
+    int **next_sequence; /* by communicator: member x function */
+    int *queue;          /* ranks to play on */
+    bool *queued;
+    int first, waiting;
+};
+
+/* One step of the host's program; false when something must finish first. */
+bool host_action(struct engine *engine, int rank, const struct action *action, int index);
+struct item *stream_push(struct player *player, const struct action *action);
+
+#endif
