@@ -1,10 +1,30 @@
 # Turns the .sql files named on the command line into C strings: schemas/store/001_base.sql becomes
-# `schema_store_001_base`. Comments stay in the source files; they are dropped here.
+# `schema_store_001_base`. A line "-- statement: NAME" begins a string of its own, `schema_..._NAME`.
+# Comments stay in the source files; they are dropped here.
 # usage: awk -v header=OUT.h -v source=OUT.c -f compile.awk FILE...
 
 function name_of(path) {
     sub(/^schemas\//, "", path); sub(/\.sql$/, "", path); gsub(/[^A-Za-z0-9]/, "_", path)
     return "schema_" path
+}
+
+function begin(name) {
+    end()
+    pending = name
+}
+
+function end() {
+    if (open) print "    \"\";" > source
+    open = 0
+}
+
+function put(text) {
+    if (!open) {
+        print "extern const char " pending "[];" > header
+        print "const char " pending "[] =" > source
+        open = 1
+    }
+    print "    \"" text "\\n\"" > source
 }
 
 BEGIN {
@@ -14,21 +34,20 @@ BEGIN {
     print "#include \"schemas.h\"" > source
 }
 
-FNR == 1 {
-    if (NR > 1) print "    \"\";" > source
-    print "extern const char " name_of(FILENAME) "[];" > header
-    print "const char " name_of(FILENAME) "[] =" > source
-}
+FNR == 1 { begin(name_of(FILENAME)) }
+
+/^-- statement: / { begin(name_of(FILENAME) "_" $3); next }
 
 {
     line = $0
     sub(/^[ \t]*--.*$/, "", line)
+    sub(/[ \t]--[ \t].*$/, "", line)
     if (line ~ /^[ \t]*$/) next
     gsub(/\\/, "\\\\", line); gsub(/"/, "\\\"", line)
-    print "    \"" line "\\n\"" > source
+    put(line)
 }
 
 END {
-    if (NR > 0) print "    \"\";" > source
+    end()
     print "#endif" > header
 }

@@ -1,0 +1,27 @@
+#ifndef NCCLPROF_JOIN_CYCLE_H
+#define NCCLPROF_JOIN_CYCLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The period of a sequence of symbols that repeats up to its end, perhaps after a beginning that does not,
+ * and perhaps with a few symbols too many at the very end (a last tag, a last barrier).
+ */
+struct cycle {
+    size_t period; /* symbols in a cycle; 0: none found */
+    size_t first;  /* where a cycle begins, looking like the sequence's own beginning as much as it can */
+    size_t extent; /* symbols that repeat */
+    size_t end;    /* one past the last of them */
+};
+
+/* Returns -1 when memory is out. Linear in `count` (Knuth, Morris, Pratt's border table, read backwards). */
+int cycle_find(const uint64_t *symbols, size_t count, struct cycle *cycle);
+
+/*
+ * Where cycles begin: indexes into the sequence, ascending, in `starts` (room for count). A beginning of half
+ * a cycle or more counts as a cycle, so that an irregular first one keeps its number. Returns how many.
+ */
+size_t cycle_starts(const struct cycle *cycle, size_t count, size_t *starts);
+
+#endif

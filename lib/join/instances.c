@@ -1,0 +1,146 @@
+#include "join/work.h"
+
+#include "base/array.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+
+/*
+ * Collective instance = (communicator, function, sequence number); point-to-point instance = (communicator,
+ * sender, receiver, ordinal). A sequence number that one member shows again (a replayed CUDA graph,
+ * communicators that a dialect cannot tell apart) is counted as another occurrence.
+ */
+
+static struct map_key instance_key(const struct work *work, const struct work_operation *operation)
+{
+    const struct work_member *member = &work->members[operation->member];
+    uint64_t communicator = (uint64_t)(uint32_t)member->communicator << 32;
+    if (!function_is_point_to_point(operation->function))
+        return (struct map_key){{communicator | (uint64_t)operation->kind << 8 | operation->function,
+                                 (uint64_t)operation->sequence, (uint64_t)operation->occurrence, 0}};
+    int sends = operation->function == FUNCTION_SEND;
+    uint64_t sender = sends ? (uint64_t)member->rank : (uint64_t)operation->peer;
+    uint64_t receiver = sends ? (uint64_t)operation->peer : (uint64_t)member->rank;
+    return (struct map_key){{communicator | 0xff00, sender, receiver, (uint64_t)operation->sequence}};
+}
+
+/* Numbers the point-to-point operations of each (member, peer, direction), and repeated sequence numbers. */
+static int number_occurrences(struct work *work, struct error *error)
+{
+    struct map seen;
+    map_init(&seen);
+    for (size_t i = 0; i < work->operation_count; i++) {
+        struct work_operation *operation = &work->operations[work->order[i]];
+        int pair = function_is_point_to_point(operation->function);
+        struct map_key key = {
+            {(uint64_t)operation->member, (uint64_t)operation->kind << 8 | operation->function,
+             pair ? (uint64_t)operation->peer : (uint64_t)operation->sequence, (uint64_t)pair}};
+        int64_t *count = map_put(&seen, key, 0, NULL);
+        if (!count) {
+            map_release(&seen);
+            return error_no_memory(error);
+        }
+        if (pair)
+            operation->sequence = *count;
+        else
+            operation->occurrence = (int32_t)*count;
+        ++*count;
+    }
+    map_release(&seen);
+    return 0;
+}
+
+static int64_t add_instance(struct work *work, const struct work_operation *operation)
+{
+    if (array_reserve((void **)&work->instances, &work->instance_capacity, work->instance_count + 1,
+                      sizeof *work->instances))
+        return -1;
+    const struct work_member *member = &work->members[operation->member];
+    const struct work_communicator *communicator = &work->communicators[member->communicator];
+    struct work_instance *instance = &work->instances[work->instance_count];
+    int pair = function_is_point_to_point(operation->function);
+    int sends = operation->function == FUNCTION_SEND;
+    *instance = (struct work_instance){.communicator = member->communicator,
+                                       .kind = operation->kind,
+                                       .function = pair ? FUNCTION_SEND : operation->function,
+                                       .sequence = operation->sequence,
+                                       .sender = -1,
+                                       .receiver = -1,
+                                       .size_bytes = COUNT_UNKNOWN,
+                                       .transfer_ns = COUNT_UNKNOWN,
+                                       .effective_ns = COUNT_UNKNOWN,
+                                       .margin_ns = COUNT_UNKNOWN,
+                                       .last_member = -1,
+                                       .tag = operation->tag,
+                                       .step = operation->step,
+                                       .expected = (int32_t)communicator->size};
+    if (communicator->hash == 0)
+        instance->expected = 1;
+    if (pair) {
+        instance->sender = sends ? (int32_t)member->rank : operation->peer;
+        instance->receiver = sends ? operation->peer : (int32_t)member->rank;
+        instance->expected = 2;
+    }
+    if (operation->bytes >= 0)
+        instance->size_bytes = function_size_bytes(operation->function, operation->bytes, communicator->size);
+    return (int64_t)work->instance_count++;
+}
+
+/* Folds one member's operation into its instance: the two shortest durations and the longest. */
+static void fold(struct work_instance *instance, const struct work_operation *operation)
+{
+    instance->members++;
+    if (operation->step >= 0 && (instance->step < 0 || operation->step < instance->step))
+        instance->step = operation->step;
+    if (instance->tag < 0)
+        instance->tag = operation->tag;
+    int64_t duration = operation->duration_ns;
+    if (duration < 0)
+        return;
+    instance->durations++;
+    if (duration > instance->effective_ns)
+        instance->effective_ns = duration;
+    if (instance->durations == 1 || duration < instance->transfer_ns) {
+        instance->margin_ns = instance->durations == 1 ? COUNT_UNKNOWN : instance->transfer_ns - duration;
+        instance->transfer_ns = duration;
+        instance->last_member = operation->member;
+    } else if (instance->margin_ns < 0 || duration - instance->transfer_ns < instance->margin_ns) {
+        instance->margin_ns = duration - instance->transfer_ns;
+    }
+}
+
+/* Waiting can be read only where nobody finishes before everybody has arrived, and all durations are known.
+ */
+static void finish(struct work_instance *instance)
+{
+    int waits = function_is_full_exchange(instance->function) || instance->function == FUNCTION_SEND;
+    if (!waits || instance->durations < instance->expected || instance->durations < 2) {
+        instance->last_member = -1;
+        instance->margin_ns = COUNT_UNKNOWN;
+    }
+}
+
+int work_join_instances(struct work *work, struct error *error)
+{
+    if (number_occurrences(work, error))
+        return -1;
+    struct map instances;
+    map_init(&instances);
+    for (size_t i = 0; i < work->operation_count; i++) {
+        struct work_operation *operation = &work->operations[work->order[i]];
+        int added;
+        int64_t *at = map_put(&instances, instance_key(work, operation), 0, &added);
+        if (at && added)
+            *at = add_instance(work, operation);
+        if (!at || *at < 0) {
+            map_release(&instances);
+            return error_no_memory(error);
+        }
+        operation->instance = (int32_t)*at;
+        fold(&work->instances[*at], operation);
+    }
+    map_release(&instances);
+    for (size_t i = 0; i < work->instance_count; i++)
+        finish(&work->instances[i]);
+    return 0;
+}

@@ -1,0 +1,213 @@
+#include "join/work.h"
+
+#include "base/array.h"
+#include "schemas.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The index of the item whose id is `id` in an array sorted by id, whose items begin with that id. */
+static int32_t find_id(const void *items, size_t count, size_t item_bytes, int64_t id)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int64_t held;
+        memcpy(&held, (const char *)items + middle * item_bytes, sizeof held);
+        if (held == id)
+            return (int32_t)middle;
+        if (held < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
+}
+
+static char *copy_text(struct statement *statement, int column)
+{
+    const char *text = statement_text(statement, column);
+    return strdup(text ? text : "");
+}
+
+static int64_t integer_or(struct statement *statement, int column, int64_t absent)
+{
+    return statement_is_null(statement, column) ? absent : statement_integer(statement, column);
+}
+
+typedef int (*row_reader)(struct work *work, struct statement *statement, struct error *error);
+
+static int read_rows(struct work *work, struct store *store, const char *sql, row_reader read,
+                     struct error *error)
+{
+    struct statement *statement = store_prepare(store, sql, error);
+    if (!statement)
+        return -1;
+    int row;
+    while ((row = statement_step(statement, error)) == 1)
+        if (read(work, statement, error)) {
+            row = -1;
+            break;
+        }
+    statement_free(statement);
+    return row;
+}
+
+static int read_process(struct work *work, struct statement *statement, struct error *error)
+{
+    if (array_reserve((void **)&work->processes, &work->process_capacity, work->process_count + 1,
+                      sizeof *work->processes))
+        return error_no_memory(error);
+    struct work_process *process = &work->processes[work->process_count++];
+    *process = (struct work_process){.id = statement_integer(statement, 0),
+                                     .file_set = copy_text(statement, 1),
+                                     .host = copy_text(statement, 2),
+                                     .pid = statement_integer(statement, 3),
+                                     .run = -1};
+    return process->file_set && process->host ? 0 : error_no_memory(error);
+}
+
+static int read_communicator(struct work *work, struct statement *statement, struct error *error)
+{
+    if (array_reserve((void **)&work->communicators, &work->communicator_capacity,
+                      work->communicator_count + 1, sizeof *work->communicators))
+        return error_no_memory(error);
+    struct work_communicator *communicator = &work->communicators[work->communicator_count++];
+    *communicator = (struct work_communicator){.id = statement_integer(statement, 0),
+                                               .hash = statement_integer(statement, 1),
+                                               .declared_size = integer_or(statement, 3, 0),
+                                               .greatest_peer = -1,
+                                               .run = -1};
+    if (statement_is_null(statement, 2))
+        return 0;
+    communicator->name = copy_text(statement, 2);
+    return communicator->name ? 0 : error_no_memory(error);
+}
+
+static int read_member(struct work *work, struct statement *statement, struct error *error)
+{
+    if (array_reserve((void **)&work->members, &work->member_capacity, work->member_count + 1,
+                      sizeof *work->members))
+        return error_no_memory(error);
+    int32_t communicator = find_id(work->communicators, work->communicator_count, sizeof *work->communicators,
+                                   statement_integer(statement, 1));
+    int32_t process = find_id(work->processes, work->process_count, sizeof *work->processes,
+                              statement_integer(statement, 3));
+    if (communicator < 0 || process < 0)
+        return error_set(error, "member %lld refers to what is not there",
+                         (long long)statement_integer(statement, 0));
+    work->members[work->member_count++] = (struct work_member){.id = statement_integer(statement, 0),
+                                                               .communicator = communicator,
+                                                               .rank = statement_integer(statement, 2),
+                                                               .process = process,
+                                                               .job_rank = -1};
+    work->communicators[communicator].member_count++;
+    return 0;
+}
+
+static int read_greatest_peer(struct work *work, struct statement *statement, struct error *error)
+{
+    int32_t at = find_id(work->communicators, work->communicator_count, sizeof *work->communicators,
+                         statement_integer(statement, 0));
+    if (at >= 0)
+        work->communicators[at].greatest_peer = statement_integer(statement, 1);
+    return 0;
+}
+
+static int read_text(struct work *work, struct statement *statement, int column, int32_t *number,
+                     struct error *error)
+{
+    const char *text = statement_text(statement, column);
+    *number = -1;
+    if (!text)
+        return 0;
+    int64_t interned = intern_put(&work->texts, text, strlen(text));
+    if (interned < 0)
+        return error_no_memory(error);
+    *number = (int32_t)interned;
+    return 0;
+}
+
+static int read_operation(struct work *work, struct statement *statement, struct error *error)
+{
+    int32_t member =
+        find_id(work->members, work->member_count, sizeof *work->members, statement_integer(statement, 1));
+    if (member < 0)
+        return error_set(error, "operation %lld has no member", (long long)statement_integer(statement, 0));
+    if (array_reserve((void **)&work->operations, &work->operation_capacity, work->operation_count + 1,
+                      sizeof *work->operations))
+        return error_no_memory(error);
+    struct work_operation *operation = &work->operations[work->operation_count++];
+    *operation = (struct work_operation){.id = statement_integer(statement, 0),
+                                         .member = member,
+                                         .kind = (uint8_t)statement_integer(statement, 2),
+                                         .function = (uint8_t)statement_integer(statement, 3),
+                                         .sequence = integer_or(statement, 4, COUNT_UNKNOWN),
+                                         .bytes = integer_or(statement, 5, COUNT_UNKNOWN),
+                                         .peer = (int32_t)integer_or(statement, 6, COUNT_UNKNOWN),
+                                         .issued_ns = integer_or(statement, 7, 0),
+                                         .duration_ns = integer_or(statement, 8, COUNT_UNKNOWN),
+                                         .step = -1,
+                                         .instance = -1};
+    return read_text(work, statement, 9, &operation->tag, error);
+}
+
+static int read_mark(struct work *work, struct statement *statement, struct error *error)
+{
+    if (array_reserve((void **)&work->marks, &work->mark_capacity, work->mark_count + 1, sizeof *work->marks))
+        return error_no_memory(error);
+    struct work_mark *mark = &work->marks[work->mark_count++];
+    *mark = (struct work_mark){
+        .process = find_id(work->processes, work->process_count, sizeof *work->processes,
+                           statement_integer(statement, 0)),
+        .member = statement_is_null(statement, 1)
+                      ? -1
+                      : find_id(work->members, work->member_count, sizeof *work->members,
+                                statement_integer(statement, 1)),
+        .at_ns = statement_integer(statement, 2),
+        .depth = (int32_t)statement_integer(statement, 3),
+        .is_end = statement_integer(statement, 4) != 0,
+    };
+    return read_text(work, statement, 5, &mark->text, error);
+}
+
+int work_load(struct work *work, struct store *store, struct error *error)
+{
+    static const struct {
+        const char *sql;
+        row_reader read;
+    } parts[] = {
+        {schema_join_load_processes, read_process},    {schema_join_load_communicators, read_communicator},
+        {schema_join_load_members, read_member},       {schema_join_load_greatest_peers, read_greatest_peer},
+        {schema_join_load_operations, read_operation}, {schema_join_load_tag_marks, read_mark},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (read_rows(work, store, parts[i].sql, parts[i].read, error))
+            return -1;
+    return 0;
+}
+
+void work_release(struct work *work)
+{
+    for (size_t i = 0; i < work->process_count; i++) {
+        free(work->processes[i].file_set);
+        free(work->processes[i].host);
+    }
+    for (size_t i = 0; i < work->communicator_count; i++) {
+        free(work->communicators[i].name);
+        free(work->communicators[i].label);
+    }
+    for (size_t i = 0; i < work->rank_count; i++)
+        free(work->ranks[i].name);
+    free(work->processes);
+    free(work->communicators);
+    free(work->members);
+    free(work->operations);
+    free(work->marks);
+    free(work->ranks);
+    free(work->runs);
+    free(work->instances);
+    free(work->order);
+    intern_release(&work->texts);
+}

@@ -1,0 +1,428 @@
+#include "join/work.h"
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/map.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Which process is which rank of which job. Processes that share a communicator, directly or through others,
+ * are one job (a run). A process is one rank of its job, unless it appears several times in one communicator:
+ * then each of its ranks counts as one.
+ */
+
+static int32_t root_of(int32_t *parent, int32_t at)
+{
+    while (parent[at] != at) {
+        parent[at] = parent[parent[at]];
+        at = parent[at];
+    }
+    return at;
+}
+
+static void unite(int32_t *parent, int32_t a, int32_t b)
+{
+    a = root_of(parent, a);
+    b = root_of(parent, b);
+    if (a < b)
+        parent[b] = a;
+    else
+        parent[a] = b;
+}
+
+/*
+ * Files whose communicators have no hash show no sharing. All that one directory holds of them is taken for
+ * one job.
+ */
+static void unite_unhashed(const struct work *work, int32_t *parent)
+{
+    int32_t first = -1;
+    for (size_t i = 0; i < work->member_count; i++) {
+        const struct work_member *member = &work->members[i];
+        if (work->communicators[member->communicator].hash != 0)
+            continue;
+        const char *file_set = work->processes[member->process].file_set;
+        if (first < 0 || strcmp(work->processes[first].file_set, file_set) != 0)
+            first = member->process;
+        unite(parent, first, member->process);
+    }
+}
+
+static int number_runs(struct work *work, int32_t *parent, struct error *error)
+{
+    int32_t *run_of_root = array_new(work->process_count, sizeof *run_of_root);
+    work->runs = array_new(work->process_count, sizeof *work->runs);
+    if (!run_of_root || !work->runs) {
+        free(run_of_root);
+        return error_no_memory(error);
+    }
+    for (size_t i = 0; i < work->process_count; i++) {
+        int32_t root = root_of(parent, (int32_t)i);
+        if (root == (int32_t)i) {
+            run_of_root[i] = (int32_t)work->run_count;
+            work->runs[work->run_count++] = (struct work_run){.world = -1, .step_source = "none"};
+        }
+        work->processes[i].run = run_of_root[root];
+    }
+    free(run_of_root);
+    return 0;
+}
+
+static int find_runs(struct work *work, struct error *error)
+{
+    int32_t *parent = array_new(work->process_count, sizeof *parent);
+    int32_t *process_of_communicator = array_new(work->communicator_count, sizeof *process_of_communicator);
+    int failed = -1;
+    if (!parent || !process_of_communicator) {
+        error_no_memory(error);
+        goto out;
+    }
+    for (size_t i = 0; i < work->process_count; i++)
+        parent[i] = (int32_t)i;
+    for (size_t i = 0; i < work->communicator_count; i++)
+        process_of_communicator[i] = -1;
+    for (size_t i = 0; i < work->member_count; i++) {
+        int32_t *seen = &process_of_communicator[work->members[i].communicator];
+        if (*seen >= 0)
+            unite(parent, *seen, work->members[i].process);
+        *seen = work->members[i].process;
+    }
+    unite_unhashed(work, parent);
+    failed = number_runs(work, parent, error);
+    for (size_t i = 0; !failed && i < work->member_count; i++)
+        work->communicators[work->members[i].communicator].run =
+            work->processes[work->members[i].process].run;
+out:
+    free(parent);
+    free(process_of_communicator);
+    return failed;
+}
+
+/* Marks the processes that appear more than once in one (hashed) communicator. */
+static int find_shared_processes(const struct work *work, unsigned char *shared, struct error *error)
+{
+    struct map seen;
+    map_init(&seen);
+    for (size_t i = 0; i < work->member_count; i++) {
+        const struct work_member *member = &work->members[i];
+        if (work->communicators[member->communicator].hash == 0)
+            continue;
+        struct map_key key = {{(uint64_t)member->communicator, (uint64_t)member->process}};
+        int added;
+        if (!map_put(&seen, key, 1, &added)) {
+            map_release(&seen);
+            return error_no_memory(error);
+        }
+        if (!added)
+            shared[member->process] = 1;
+    }
+    map_release(&seen);
+    return 0;
+}
+
+static int64_t add_rank(struct work *work, int32_t run, int32_t process)
+{
+    if (array_reserve((void **)&work->ranks, &work->rank_capacity, work->rank_count + 1, sizeof *work->ranks))
+        return -1;
+    work->ranks[work->rank_count] = (struct work_rank){.run = run, .process = process, .global_rank = -1};
+    return (int64_t)work->rank_count++;
+}
+
+/*
+ * Members of a process that drives several ranks go together when they have the same rank number in
+ * communicators of the same size (a duplicate of the world); nothing else in a trace tells.
+ */
+static int make_ranks(struct work *work, const unsigned char *shared, struct error *error)
+{
+    struct map ranks;
+    map_init(&ranks);
+    for (size_t i = 0; i < work->member_count; i++) {
+        struct work_member *member = &work->members[i];
+        struct map_key key = {{(uint64_t)member->process}};
+        if (shared[member->process])
+            key = (struct map_key){{(uint64_t)member->process, (uint64_t)member->rank + 1,
+                                    (uint64_t)work->communicators[member->communicator].member_count}};
+        int added;
+        int64_t *rank = map_put(&ranks, key, 0, &added);
+        if (rank && added)
+            *rank = add_rank(work, work->processes[member->process].run, member->process);
+        if (!rank || *rank < 0) {
+            map_release(&ranks);
+            return error_no_memory(error);
+        }
+        member->job_rank = (int32_t)*rank;
+    }
+    map_release(&ranks);
+    return 0;
+}
+
+static void size_communicators(struct work *work)
+{
+    for (size_t i = 0; i < work->communicator_count; i++)
+        work->communicators[i].size = work->communicators[i].greatest_peer + 1;
+    for (size_t i = 0; i < work->member_count; i++) {
+        struct work_communicator *communicator = &work->communicators[work->members[i].communicator];
+        if (communicator->size <= work->members[i].rank)
+            communicator->size = work->members[i].rank + 1;
+    }
+    for (size_t i = 0; i < work->communicator_count; i++)
+        if (work->communicators[i].declared_size > 0)
+            work->communicators[i].size = work->communicators[i].declared_size;
+}
+
+/*
+ * The communicator that every rank of the run is in; the greatest, where several are. One rank may be missing
+ * from it (its file was lost) when the numbers leave exactly one place for it.
+ */
+static int choose_worlds(struct work *work, struct error *error)
+{
+    int64_t *ranks_in_run = array_new(work->run_count, sizeof *ranks_in_run);
+    if (!ranks_in_run)
+        return error_no_memory(error);
+    for (size_t i = 0; i < work->rank_count; i++)
+        ranks_in_run[work->ranks[i].run]++;
+    for (size_t i = 0; i < work->communicator_count; i++) {
+        const struct work_communicator *communicator = &work->communicators[i];
+        if (communicator->run < 0 || communicator->hash == 0)
+            continue;
+        struct work_run *run = &work->runs[communicator->run];
+        int64_t ranks = ranks_in_run[communicator->run];
+        int covers = communicator->member_count == ranks ||
+                     (communicator->member_count == ranks - 1 && communicator->size == ranks && ranks > 2);
+        if (covers && (run->world < 0 || communicator->size > work->communicators[run->world].size))
+            run->world = (int32_t)i;
+    }
+    for (size_t i = 0; i < work->run_count; i++)
+        work->runs[i].rank_count = ranks_in_run[i];
+    free(ranks_in_run);
+    return 0;
+}
+
+static void take_global_ranks(struct work *work)
+{
+    for (size_t i = 0; i < work->member_count; i++) {
+        const struct work_member *member = &work->members[i];
+        int32_t run = work->communicators[member->communicator].run;
+        if (run >= 0 && work->runs[run].world == member->communicator)
+            work->ranks[member->job_rank].global_rank = member->rank;
+    }
+}
+
+/* Fills the places of the world that nobody took: with the one rank left over, else with silent ranks. */
+static int fill_world(struct work *work, int32_t run, struct error *error)
+{
+    const struct work_communicator *world = &work->communicators[work->runs[run].world];
+    if (world->size > (int64_t)work->rank_count + (1 << 20))
+        return error_set(error, "a communicator claims %lld ranks", (long long)world->size);
+    unsigned char *taken = array_new((size_t)world->size, 1);
+    if (!taken)
+        return error_no_memory(error);
+    int64_t homeless = -1;
+    for (size_t i = 0; i < work->rank_count; i++) {
+        if (work->ranks[i].run != run)
+            continue;
+        if (work->ranks[i].global_rank >= 0 && work->ranks[i].global_rank < world->size)
+            taken[work->ranks[i].global_rank] = 1;
+        else
+            homeless = (int64_t)i;
+    }
+    for (int64_t rank = 0; rank < world->size; rank++) {
+        if (taken[rank])
+            continue;
+        int64_t at = homeless >= 0 ? homeless : add_rank(work, run, -1);
+        homeless = -1;
+        if (at < 0) {
+            free(taken);
+            return error_no_memory(error);
+        }
+        work->ranks[at].global_rank = rank;
+    }
+    free(taken);
+    return 0;
+}
+
+static int name_rank(struct work *work, struct work_rank *rank)
+{
+    struct buffer text = BUFFER_INIT;
+    int failed;
+    if (rank->global_rank >= 0) {
+        failed = buffer_printf(&text, "%lld", (long long)rank->global_rank);
+    } else {
+        const struct work_process *process = &work->processes[rank->process];
+        failed = buffer_printf(&text, "%s:%lld", process->host[0] ? process->host : "process",
+                               (long long)process->pid);
+    }
+    if (failed)
+        buffer_release(&text);
+    rank->name = buffer_detach(&text);
+    return rank->name ? 0 : -1;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* "0-3,7" */
+static int write_numbers(struct buffer *text, int64_t *numbers, size_t count)
+{
+    qsort(numbers, count, sizeof *numbers, by_number);
+    for (size_t i = 0; i < count;) {
+        size_t last = i;
+        while (last + 1 < count && numbers[last + 1] == numbers[last] + 1)
+            last++;
+        if (i && buffer_append_byte(text, ','))
+            return -1;
+        if (buffer_printf(text, last > i ? "%lld-%lld" : "%lld", (long long)numbers[i],
+                          (long long)numbers[last]))
+            return -1;
+        i = last + 1;
+    }
+    return 0;
+}
+
+static int label_by_ranks(const struct work *work, struct buffer *text, const int32_t *members, size_t count)
+{
+    int64_t *numbers = array_new(count, sizeof *numbers);
+    if (!numbers)
+        return -1;
+    int global = 1;
+    for (size_t i = 0; i < count; i++) {
+        numbers[i] = work->ranks[work->members[members[i]].job_rank].global_rank;
+        global &= numbers[i] >= 0;
+    }
+    int failed;
+    if (global && count) {
+        failed = write_numbers(text, numbers, count);
+    } else {
+        const struct work_communicator *communicator =
+            &work->communicators[count ? work->members[members[0]].communicator : 0];
+        failed = buffer_printf(text, "%llx", (unsigned long long)communicator->hash);
+    }
+    free(numbers);
+    return failed;
+}
+
+/* A label already given in the same run gets "#2", "#3" ... after it; times[] counts by number in `seen`. */
+static int make_unique(struct intern *seen, int *times, int32_t run, struct buffer *text)
+{
+    struct buffer key = BUFFER_INIT;
+    int64_t number = -1;
+    if (!buffer_printf(&key, "%d %s", run, text->data))
+        number = intern_put(seen, key.data, key.length);
+    buffer_release(&key);
+    if (number < 0)
+        return -1;
+    return ++times[number] > 1 ? buffer_printf(text, "#%d", times[number]) : 0;
+}
+
+static int label_communicator(struct work *work, size_t at, const int32_t *members, struct intern *seen,
+                              int *times)
+{
+    struct work_communicator *communicator = &work->communicators[at];
+    struct buffer text = BUFFER_INIT;
+    int failed;
+    if (communicator->name && strcmp(communicator->name, "unknown") != 0 && communicator->name[0])
+        failed = buffer_append_text(&text, communicator->name);
+    else
+        failed = label_by_ranks(work, &text, members, (size_t)communicator->member_count);
+    failed = failed || make_unique(seen, times, communicator->run, &text);
+    communicator->label = buffer_detach(&text);
+    return failed || !communicator->label;
+}
+
+static int label_communicators(struct work *work, struct error *error)
+{
+    int32_t *members = array_new(work->member_count, sizeof *members);
+    size_t *first = array_new(work->communicator_count + 1, sizeof *first);
+    size_t *next = array_new(work->communicator_count + 1, sizeof *next);
+    int *times = array_new(work->communicator_count, sizeof *times);
+    struct intern seen;
+    intern_init(&seen);
+    int failed = !members || !first || !next || !times;
+    for (size_t i = 0; !failed && i < work->communicator_count; i++)
+        next[i + 1] = first[i + 1] = first[i] + (size_t)work->communicators[i].member_count;
+    for (size_t i = 0; !failed && i < work->member_count; i++)
+        members[next[work->members[i].communicator]++] = (int32_t)i;
+    for (size_t i = 0; !failed && i < work->communicator_count; i++)
+        failed = label_communicator(work, i, members + first[i], &seen, times);
+    intern_release(&seen);
+    free(times);
+    free(members);
+    free(first);
+    free(next);
+    return failed ? error_no_memory(error) : 0;
+}
+
+int work_find_ranks(struct work *work, struct error *error)
+{
+    unsigned char *shared = array_new(work->process_count, 1);
+    if (!shared)
+        return error_no_memory(error);
+    int failed = find_runs(work, error) || find_shared_processes(work, shared, error) ||
+                 make_ranks(work, shared, error);
+    free(shared);
+    if (failed)
+        return -1;
+    size_communicators(work);
+    if (choose_worlds(work, error))
+        return -1;
+    take_global_ranks(work);
+    for (size_t i = 0; i < work->run_count; i++) {
+        struct work_run *run = &work->runs[i];
+        if (run->world >= 0 && fill_world(work, (int32_t)i, error))
+            return -1;
+        run->expected_ranks = run->world >= 0 ? work->communicators[run->world].size : run->rank_count;
+    }
+    for (size_t i = 0; i < work->rank_count; i++)
+        if (name_rank(work, &work->ranks[i]))
+            return error_no_memory(error);
+    return label_communicators(work, error);
+}
+
+struct sort_item {
+    int64_t issued_ns;
+    uint32_t operation;
+};
+
+static int by_issue(const void *a, const void *b)
+{
+    const struct sort_item *left = a, *right = b;
+    if (left->issued_ns != right->issued_ns)
+        return left->issued_ns < right->issued_ns ? -1 : 1;
+    return (left->operation > right->operation) - (left->operation < right->operation);
+}
+
+int work_order_operations(struct work *work, struct error *error)
+{
+    struct sort_item *items = array_new(work->operation_count, sizeof *items);
+    work->order = array_new(work->operation_count, sizeof *work->order);
+    if (!items || !work->order) {
+        free(items);
+        return error_no_memory(error);
+    }
+    for (size_t i = 0; i < work->operation_count; i++)
+        work->ranks[work->members[work->operations[i].member].job_rank].operation_count++;
+    size_t first = 0;
+    for (size_t i = 0; i < work->rank_count; i++) {
+        work->ranks[i].first_operation = first;
+        first += work->ranks[i].operation_count;
+        work->ranks[i].operation_count = 0;
+    }
+    for (size_t i = 0; i < work->operation_count; i++) {
+        struct work_rank *rank = &work->ranks[work->members[work->operations[i].member].job_rank];
+        items[rank->first_operation + rank->operation_count++] =
+            (struct sort_item){work->operations[i].issued_ns, (uint32_t)i};
+    }
+    for (size_t i = 0; i < work->rank_count; i++)
+        qsort(items + work->ranks[i].first_operation, work->ranks[i].operation_count, sizeof *items,
+              by_issue);
+    for (size_t i = 0; i < work->operation_count; i++)
+        work->order[i] = items[i].operation;
+    free(items);
+    return 0;
+}

@@ -1,0 +1,98 @@
+#include "join/work.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+/*
+ * An operation's tag is the newest one set on its communicator by its process when it was issued; a range
+ * that has ended gives way to the one around it. A tag that the record itself carries wins.
+ */
+
+enum { TAG_DEPTH = 64 };
+
+struct tag_state {
+    size_t next; /* mark to look at, in the process's slice of by_process[] */
+    int32_t top; /* -1: none */
+    int32_t stack[TAG_DEPTH];
+};
+
+struct marks_by_process {
+    uint32_t *marks; /* numbers of marks, in order of time within a process */
+    size_t *first;   /* per process, and one past the end */
+};
+
+static int group_marks(const struct work *work, struct marks_by_process *grouped)
+{
+    size_t *next = array_new(work->process_count + 1, sizeof *next);
+    grouped->marks = array_new(work->mark_count, sizeof *grouped->marks);
+    grouped->first = array_new(work->process_count + 1, sizeof *grouped->first);
+    if (!next || !grouped->marks || !grouped->first) {
+        free(next);
+        return -1;
+    }
+    for (size_t i = 0; i < work->mark_count; i++)
+        grouped->first[work->marks[i].process + 1]++;
+    for (size_t i = 0; i < work->process_count; i++)
+        next[i + 1] = grouped->first[i + 1] += grouped->first[i];
+    for (size_t i = 0; i < work->mark_count; i++)
+        grouped->marks[next[work->marks[i].process]++] = (uint32_t)i;
+    free(next);
+    return 0;
+}
+
+static void apply(struct tag_state *state, const struct work_mark *mark)
+{
+    int32_t depth = mark->depth < 0 ? 0 : mark->depth >= TAG_DEPTH ? TAG_DEPTH - 1 : mark->depth;
+    if (mark->is_end) {
+        state->top = depth - 1;
+        return;
+    }
+    for (int32_t i = state->top + 1; i < depth; i++)
+        state->stack[i] = -1;
+    state->stack[depth] = mark->text;
+    state->top = depth;
+}
+
+static int32_t current(const struct tag_state *state)
+{
+    return state->top < 0 ? -1 : state->stack[state->top];
+}
+
+static void advance(const struct work *work, const struct marks_by_process *grouped, int32_t member,
+                    struct tag_state *state, int64_t until_ns)
+{
+    size_t end = grouped->first[work->members[member].process + 1];
+    for (; state->next < end; state->next++) {
+        const struct work_mark *mark = &work->marks[grouped->marks[state->next]];
+        if (mark->at_ns > until_ns)
+            break;
+        if (mark->member < 0 || mark->member == member)
+            apply(state, mark);
+    }
+}
+
+int work_assign_tags(struct work *work, struct error *error)
+{
+    struct marks_by_process grouped = {0};
+    struct tag_state *states = array_new(work->member_count, sizeof *states);
+    if (!states || group_marks(work, &grouped)) {
+        free(states);
+        free(grouped.marks);
+        free(grouped.first);
+        return error_no_memory(error);
+    }
+    for (size_t i = 0; i < work->member_count; i++)
+        states[i] = (struct tag_state){.next = grouped.first[work->members[i].process], .top = -1};
+    for (size_t i = 0; i < work->operation_count; i++) {
+        struct work_operation *operation = &work->operations[work->order[i]];
+        if (operation->tag >= 0)
+            continue;
+        advance(work, &grouped, operation->member, &states[operation->member], operation->issued_ns);
+        operation->tag = current(&states[operation->member]);
+    }
+    free(states);
+    free(grouped.marks);
+    free(grouped.first);
+    return 0;
+}

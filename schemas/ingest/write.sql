@@ -1,0 +1,61 @@
+-- What an ingest says to the store, beside the bulk of rows that lib/store/insert.c puts in.
+
+-- statement: find_process
+SELECT process_id FROM process WHERE file_set = ? AND host = ? AND pid = ?
+-- statement: add_process
+INSERT INTO process (file_set, host, pid) VALUES (?, ?, ?) RETURNING process_id
+-- statement: find_communicator
+SELECT communicator_id FROM communicator WHERE hash = ? AND unhashed_file_id = ?
+-- statement: add_communicator
+INSERT INTO communicator (hash, unhashed_file_id) VALUES (?, ?) RETURNING communicator_id
+-- statement: tell_communicator
+-- What the first file said stays.
+UPDATE communicator
+SET name = coalesce(name, ?2), size = coalesce(size, ?3), node_count = coalesce(node_count, ?4)
+WHERE communicator_id = ?1
+-- statement: find_member
+SELECT member_id FROM member WHERE communicator_id = ? AND rank = ? AND process_id = ?
+-- statement: add_member
+INSERT INTO member (communicator_id, rank, process_id) VALUES (?, ?, ?) RETURNING member_id
+-- statement: add_file_member
+INSERT OR IGNORE INTO file_member (file_id, member_id) VALUES (?, ?)
+
+-- statement: next_file
+SELECT coalesce(max(file_id), 0) + 1 FROM file
+-- statement: add_file
+INSERT INTO file (file_id, path, file_set, dialect, digest, bytes, unpacked_bytes, status, events, skipped)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+-- statement: add_ledger
+INSERT INTO ledger (file_id, reason, damage, count, first_offset, example) VALUES (?, ?, ?, ?, ?, ?)
+-- statement: file_by_digest
+SELECT file_id, dialect, events, skipped, unpacked_bytes FROM file WHERE digest = ?
+-- statement: file_by_size
+SELECT 1 FROM file WHERE bytes = ? LIMIT 1
+-- statement: file_by_path
+SELECT file_id FROM file WHERE path = ?1 AND path <> '-' LIMIT 1
+
+-- statement: remove_file
+-- Everything that came from file ?1. Ids of its records begin with its number.
+DELETE FROM operation WHERE operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_proxy
+DELETE FROM proxy_operation WHERE proxy_operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_tag
+DELETE FROM tag_mark WHERE tag_mark_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_anchor
+DELETE FROM clock_anchor WHERE clock_anchor_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_loss
+DELETE FROM loss WHERE loss_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_file_member
+DELETE FROM file_member WHERE file_id = ?1
+-- statement: remove_ledger
+DELETE FROM ledger WHERE file_id = ?1
+-- statement: remove_file_row
+DELETE FROM file WHERE file_id = ?1
+
+-- statement: sweep
+-- Who no file speaks of any longer.
+DELETE FROM member WHERE member_id NOT IN (SELECT member_id FROM file_member);
+DELETE FROM communicator WHERE communicator_id NOT IN (SELECT communicator_id FROM member);
+DELETE FROM process
+WHERE process_id NOT IN (SELECT process_id FROM member) AND process_id NOT IN (SELECT process_id FROM tag_mark)
+  AND process_id NOT IN (SELECT process_id FROM clock_anchor) AND process_id NOT IN (SELECT process_id FROM loss);
