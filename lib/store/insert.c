@@ -1,0 +1,447 @@
+#include "store/insert.h"
+
+#include "base/array.h"
+#include "schemas.h"
+#include "store/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BULK_ROWS = 20 };
+
+enum lookup {
+    FIND_PROCESS,
+    ADD_PROCESS,
+    FIND_COMMUNICATOR,
+    ADD_COMMUNICATOR,
+    TELL_COMMUNICATOR,
+    FIND_MEMBER,
+    ADD_MEMBER,
+    ADD_FILE_MEMBER,
+    LOOKUPS
+};
+
+static const char *const lookup_sql[LOOKUPS] = {
+    [FIND_PROCESS] = schema_ingest_write_find_process,
+    [ADD_PROCESS] = schema_ingest_write_add_process,
+    [FIND_COMMUNICATOR] = schema_ingest_write_find_communicator,
+    [ADD_COMMUNICATOR] = schema_ingest_write_add_communicator,
+    [TELL_COMMUNICATOR] = schema_ingest_write_tell_communicator,
+    [FIND_MEMBER] = schema_ingest_write_find_member,
+    [ADD_MEMBER] = schema_ingest_write_add_member,
+    [ADD_FILE_MEMBER] = schema_ingest_write_add_file_member,
+};
+
+/* Columns of the bulk tables, in the order in which the functions below bind them. */
+static const struct {
+    const char *name;
+    const char *columns;
+    int column_count;
+} bulk_tables[BULK_TABLES] = {
+    [BULK_OPERATION] =
+        {"operation",
+         "operation_id, member_id, kind, function, sequence, count, datatype, bytes, root, peer, "
+         "algorithm, protocol, channel_count, stream, api_begin_ns, api_end_ns, enqueue_begin_ns, "
+         "enqueue_end_ns, device_begin_ns, device_end_ns, end_source, gpu_begin, gpu_end, "
+         "duration_ns, tag, flags, byte_offset, kernel_channels",
+         28},
+    [BULK_PROXY] = {"proxy_operation",
+                    "proxy_operation_id, operation_id, member_id, direction, channel, peer, step_count, "
+                    "chunk_bytes, transferred_bytes, schedule_begin_ns, progress_begin_ns, progress_end_ns, "
+                    "byte_offset, states, steps, steps_recorded, continued",
+                    17},
+    [BULK_TAG] = {"tag_mark", "tag_mark_id, process_id, member_id, at_ns, depth, is_end, text", 7},
+    [BULK_ANCHOR] = {"clock_anchor",
+                     "clock_anchor_id, process_id, local_ns, monotonic_ns, realtime_ns, boot_id", 6},
+    [BULK_LOSS] = {"loss", "loss_id, process_id, what, events", 4},
+};
+
+/* Binds the values of one row after the other. Failures are remembered: they can only be lack of memory. */
+struct binder {
+    sqlite3_stmt *handle;
+    const struct batch *batch;
+    int next;
+    int failed;
+};
+
+static void bind_integer(struct binder *binder, int64_t value)
+{
+    binder->failed |= sqlite3_bind_int64(binder->handle, binder->next++, value);
+}
+
+/* NULL where the value is the one that stands for unknown. */
+static void bind_known(struct binder *binder, int64_t value, int64_t unknown)
+{
+    if (value == unknown)
+        binder->failed |= sqlite3_bind_null(binder->handle, binder->next++);
+    else
+        bind_integer(binder, value);
+}
+
+static void bind_count(struct binder *binder, int64_t value)
+{
+    bind_known(binder, value, COUNT_UNKNOWN);
+}
+
+static void bind_time(struct binder *binder, int64_t value_ns)
+{
+    bind_known(binder, value_ns, TIME_UNKNOWN);
+}
+
+static void bind_interval(struct binder *binder, struct interval_ns interval)
+{
+    bind_time(binder, interval.begin_ns);
+    bind_time(binder, interval.end_ns);
+}
+
+/* The batch outlives the statement's step, so SQLite need not copy. */
+static void bind_text(struct binder *binder, struct span span)
+{
+    binder->failed |= sqlite3_bind_text64(binder->handle, binder->next++, batch_bytes(binder->batch, span),
+                                          span.length, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+static void bind_blob(struct binder *binder, struct span span)
+{
+    binder->failed |= sqlite3_bind_blob64(binder->handle, binder->next++, batch_bytes(binder->batch, span),
+                                          span.length, SQLITE_STATIC);
+}
+
+static int64_t record_id(const struct insert_target *target, int64_t ordinal)
+{
+    return (int64_t)((uint64_t)target->file_id << 32 | (uint64_t)ordinal);
+}
+
+static void bind_operation(struct binder *binder, const struct insert_target *target, size_t at)
+{
+    const struct batch_operation *row = &binder->batch->operations.items[at];
+    const struct operation *operation = &row->operation;
+    bind_integer(binder, record_id(target, operation->ordinal));
+    bind_integer(binder, target->members[row->member]);
+    bind_integer(binder, operation->kind);
+    bind_integer(binder, operation->function);
+    bind_count(binder, operation->sequence);
+    bind_count(binder, operation->count);
+    bind_integer(binder, operation->datatype);
+    bind_count(binder, operation->bytes);
+    bind_count(binder, operation->root);
+    bind_count(binder, operation->peer);
+    bind_integer(binder, operation->algorithm);
+    bind_integer(binder, operation->protocol);
+    bind_count(binder, operation->channel_count);
+    bind_known(binder, (int64_t)operation->stream, 0);
+    bind_interval(binder, operation->api);
+    bind_interval(binder, operation->enqueue);
+    bind_interval(binder, operation->device);
+    bind_integer(binder, operation->end_source);
+    bind_known(binder, (int64_t)operation->gpu_begin, 0);
+    bind_known(binder, (int64_t)operation->gpu_end, 0);
+    bind_count(binder, operation->duration_ns);
+    bind_text(binder, row->tag);
+    bind_integer(binder, (operation->unfinished != 0) | (operation->graph_captured != 0) << 1);
+    bind_integer(binder, (int64_t)row->offset);
+    bind_blob(binder, row->channels);
+}
+
+static void bind_proxy(struct binder *binder, const struct insert_target *target, size_t at)
+{
+    const struct batch_proxy *row = &binder->batch->proxies.items[at];
+    const struct proxy_operation *proxy = &row->proxy;
+    bind_integer(binder, record_id(target, row->ordinal));
+    bind_known(binder, proxy->operation < 0 ? -1 : record_id(target, proxy->operation), -1);
+    bind_known(binder, row->member < 0 ? -1 : target->members[row->member], -1);
+    bind_integer(binder, proxy->direction);
+    bind_integer(binder, proxy->channel);
+    bind_integer(binder, proxy->peer);
+    bind_integer(binder, proxy->step_count);
+    bind_count(binder, proxy->chunk_bytes);
+    bind_count(binder, proxy->transferred_bytes);
+    bind_time(binder, proxy->schedule.begin_ns);
+    bind_interval(binder, proxy->progress);
+    bind_integer(binder, (int64_t)row->offset);
+    bind_blob(binder, row->states);
+    bind_blob(binder, row->steps);
+    bind_integer(binder, (int64_t)proxy->steps_recorded);
+    bind_integer(binder, proxy->continued != 0);
+}
+
+static void bind_tag(struct binder *binder, const struct insert_target *target, size_t at)
+{
+    const struct batch_tag *row = &binder->batch->tags.items[at];
+    bind_integer(binder, record_id(target, row->ordinal));
+    bind_integer(binder, target->processes[row->process]);
+    bind_known(binder, row->member < 0 ? -1 : target->members[row->member], -1);
+    bind_integer(binder, row->tag.at_ns);
+    bind_integer(binder, row->tag.depth);
+    bind_integer(binder, row->tag.is_end != 0);
+    bind_text(binder, row->text);
+}
+
+static void bind_anchor(struct binder *binder, const struct insert_target *target, size_t at)
+{
+    const struct batch_anchor *row = &binder->batch->anchors.items[at];
+    bind_integer(binder, record_id(target, row->ordinal));
+    bind_integer(binder, target->processes[row->process]);
+    bind_integer(binder, row->anchor.local_ns);
+    bind_time(binder, row->anchor.monotonic_ns);
+    bind_time(binder, row->anchor.realtime_ns);
+    bind_text(binder, row->boot_id);
+}
+
+static void bind_loss(struct binder *binder, const struct insert_target *target, size_t at)
+{
+    const struct batch_loss *row = &binder->batch->losses.items[at];
+    bind_integer(binder, record_id(target, row->ordinal));
+    bind_integer(binder, target->processes[row->process]);
+    bind_text(binder, row->what);
+    bind_integer(binder, row->events);
+}
+
+static void (*const bind_row[BULK_TABLES])(struct binder *, const struct insert_target *, size_t) = {
+    [BULK_OPERATION] = bind_operation, [BULK_PROXY] = bind_proxy, [BULK_TAG] = bind_tag,
+    [BULK_ANCHOR] = bind_anchor,       [BULK_LOSS] = bind_loss,
+};
+
+static struct statement *prepare_bulk(struct store *store, enum bulk_table table, int rows,
+                                      struct error *error)
+{
+    struct buffer sql = BUFFER_INIT;
+    int failed = buffer_printf(&sql, "INSERT INTO %s (%s) VALUES ", bulk_tables[table].name,
+                               bulk_tables[table].columns);
+    for (int row = 0; row < rows && !failed; row++) {
+        failed = buffer_append_text(&sql, row ? ",(?" : "(?");
+        for (int column = 1; column < bulk_tables[table].column_count && !failed; column++)
+            failed = buffer_append_text(&sql, ",?");
+        failed = failed || buffer_append_byte(&sql, ')');
+    }
+    struct statement *statement = NULL;
+    if (failed)
+        error_no_memory(error);
+    else
+        statement = store_prepare(store, sql.data, error);
+    buffer_release(&sql);
+    return statement;
+}
+
+int inserter_init(struct inserter *inserter, struct store *store, struct error *error)
+{
+    *inserter = (struct inserter){.store = store};
+    intern_init(&inserter->texts);
+    map_init(&inserter->processes);
+    map_init(&inserter->communicators);
+    map_init(&inserter->members);
+    for (int i = 0; i < LOOKUPS; i++)
+        if (!(inserter->lookups[i] = store_prepare(store, lookup_sql[i], error)))
+            return -1;
+    for (enum bulk_table table = 0; table < BULK_TABLES; table++)
+        if (!(inserter->one[table] = prepare_bulk(store, table, 1, error)) ||
+            !(inserter->many[table] = prepare_bulk(store, table, BULK_ROWS, error)))
+            return -1;
+    return 0;
+}
+
+void inserter_release(struct inserter *inserter)
+{
+    for (int i = 0; i < LOOKUPS; i++)
+        statement_free(inserter->lookups[i]);
+    for (enum bulk_table table = 0; table < BULK_TABLES; table++) {
+        statement_free(inserter->one[table]);
+        statement_free(inserter->many[table]);
+    }
+    intern_release(&inserter->texts);
+    inserter_forget(inserter);
+}
+
+void inserter_forget(struct inserter *inserter)
+{
+    map_release(&inserter->processes);
+    map_release(&inserter->communicators);
+    map_release(&inserter->members);
+}
+
+void insert_target_release(struct insert_target *target)
+{
+    free(target->processes);
+    free(target->communicators);
+    free(target->members);
+    *target = (struct insert_target){.file_id = 0};
+}
+
+/* Finds a row by the parameters bound to both statements, or adds it. Returns its id, -1 on error. */
+static int64_t find_or_add(struct inserter *inserter, enum lookup find, struct error *error)
+{
+    struct statement *statement = inserter->lookups[find];
+    int found = statement_step(statement, error);
+    if (found == 0) {
+        statement = inserter->lookups[find + 1];
+        found = statement_step(statement, error);
+    }
+    int64_t id = found == 1 ? statement_integer(statement, 0) : -1;
+    statement_reset(statement);
+    return id;
+}
+
+static int bind_both(struct inserter *inserter, enum lookup find, int parameter, int64_t value,
+                     struct error *error)
+{
+    return statement_bind_integer(inserter->lookups[find], parameter, value, error) ||
+           statement_bind_integer(inserter->lookups[find + 1], parameter, value, error);
+}
+
+static int bind_both_text(struct inserter *inserter, enum lookup find, int parameter, const char *value,
+                          struct error *error)
+{
+    return statement_bind_text(inserter->lookups[find], parameter, value, error) ||
+           statement_bind_text(inserter->lookups[find + 1], parameter, value, error);
+}
+
+static int append_id(int64_t **ids, size_t *count, size_t *capacity, int64_t id, struct error *error)
+{
+    if (array_reserve((void **)ids, capacity, *count + 1, sizeof **ids))
+        return error_no_memory(error);
+    (*ids)[(*count)++] = id;
+    return 0;
+}
+
+/* A dialect that names neither host nor pid cannot tell processes apart: then each file is one. */
+static int put_process(struct inserter *inserter, struct insert_target *target, const char *host, int64_t pid,
+                       struct error *error)
+{
+    const char *file_set = pid < 0 && !*host ? target->path : target->file_set;
+    int64_t set_number = intern_put(&inserter->texts, file_set, strlen(file_set));
+    int64_t host_number = intern_put(&inserter->texts, host, strlen(host));
+    struct map_key key = {{(uint64_t)set_number, (uint64_t)host_number, (uint64_t)pid}};
+    int added;
+    int64_t *id = set_number < 0 || host_number < 0 ? NULL : map_put(&inserter->processes, key, -1, &added);
+    if (!id)
+        return error_no_memory(error);
+    if (*id < 0) {
+        if (bind_both_text(inserter, FIND_PROCESS, 1, file_set, error) ||
+            bind_both_text(inserter, FIND_PROCESS, 2, host, error) ||
+            bind_both(inserter, FIND_PROCESS, 3, pid, error))
+            return -1;
+        *id = find_or_add(inserter, FIND_PROCESS, error);
+        if (*id < 0)
+            return -1;
+    }
+    return append_id(&target->processes, &target->process_count, &target->process_capacity, *id, error);
+}
+
+static int64_t communicator_id(struct inserter *inserter, const struct insert_target *target, uint64_t hash,
+                               struct error *error)
+{
+    int64_t file = hash == 0 ? target->file_id : 0;
+    int64_t *id = map_put(&inserter->communicators, (struct map_key){{hash, (uint64_t)file}}, -1, NULL);
+    if (!id)
+        return error_no_memory(error);
+    if (*id < 0) {
+        if (bind_both(inserter, FIND_COMMUNICATOR, 1, (int64_t)hash, error) ||
+            bind_both(inserter, FIND_COMMUNICATOR, 2, file, error))
+            return -1;
+        *id = find_or_add(inserter, FIND_COMMUNICATOR, error);
+    }
+    return *id;
+}
+
+static int put_communicator(struct inserter *inserter, struct insert_target *target,
+                            const struct batch *batch, const struct batch_communicator *communicator,
+                            struct error *error)
+{
+    int64_t id = communicator_id(inserter, target, communicator->hash, error);
+    if (id < 0)
+        return -1;
+    if (communicator->number == target->communicator_count &&
+        append_id(&target->communicators, &target->communicator_count, &target->communicator_capacity, id,
+                  error))
+        return -1;
+    if (!communicator->name.present && !communicator->size && !communicator->node_count)
+        return 0;
+    struct statement *tell = inserter->lookups[TELL_COMMUNICATOR];
+    if (statement_bind_integer(tell, 1, id, error) ||
+        statement_bind_text(tell, 2, batch_bytes(batch, communicator->name), error) ||
+        (communicator->size ? statement_bind_integer(tell, 3, communicator->size, error)
+                            : statement_bind_null(tell, 3, error)) ||
+        (communicator->node_count ? statement_bind_integer(tell, 4, communicator->node_count, error)
+                                  : statement_bind_null(tell, 4, error)))
+        return -1;
+    return statement_step(tell, error);
+}
+
+static int put_member(struct inserter *inserter, struct insert_target *target,
+                      const struct batch_member *member, struct error *error)
+{
+    int64_t communicator = target->communicators[member->communicator];
+    int64_t process = target->processes[member->process];
+    struct map_key key = {{(uint64_t)communicator, (uint64_t)member->rank, (uint64_t)process}};
+    int64_t *id = map_put(&inserter->members, key, -1, NULL);
+    if (!id)
+        return error_no_memory(error);
+    if (*id < 0) {
+        if (bind_both(inserter, FIND_MEMBER, 1, communicator, error) ||
+            bind_both(inserter, FIND_MEMBER, 2, member->rank, error) ||
+            bind_both(inserter, FIND_MEMBER, 3, process, error))
+            return -1;
+        *id = find_or_add(inserter, FIND_MEMBER, error);
+        if (*id < 0)
+            return -1;
+    }
+    struct statement *link = inserter->lookups[ADD_FILE_MEMBER];
+    if (statement_bind_integer(link, 1, target->file_id, error) ||
+        statement_bind_integer(link, 2, *id, error) || statement_step(link, error) < 0)
+        return -1;
+    return append_id(&target->members, &target->member_count, &target->member_capacity, *id, error);
+}
+
+static int put_rows(struct inserter *inserter, const struct insert_target *target, const struct batch *batch,
+                    enum bulk_table table, size_t count, struct error *error)
+{
+    for (size_t at = 0; at < count;) {
+        size_t rows = count - at >= BULK_ROWS ? BULK_ROWS : 1;
+        struct statement *statement = rows == 1 ? inserter->one[table] : inserter->many[table];
+        struct binder binder = {.handle = statement->handle, .batch = batch, .next = 1};
+        for (size_t i = 0; i < rows; i++)
+            bind_row[table](&binder, target, at + i);
+        if (binder.failed)
+            return store_error(inserter->store, error, "cannot bind values for table %s",
+                               bulk_tables[table].name);
+        if (statement_step(statement, error) < 0)
+            return -1;
+        at += rows;
+    }
+    return 0;
+}
+
+static int put_names(struct inserter *inserter, struct insert_target *target, const struct batch *batch,
+                     struct error *error)
+{
+    for (size_t i = 0; i < batch->processes.count; i++) {
+        const struct batch_process *process = &batch->processes.items[i];
+        if (put_process(inserter, target, batch_bytes(batch, process->host), process->pid, error))
+            return -1;
+    }
+    for (size_t i = 0; i < batch->communicators.count; i++)
+        if (put_communicator(inserter, target, batch, &batch->communicators.items[i], error))
+            return -1;
+    for (size_t i = 0; i < batch->members.count; i++)
+        if (put_member(inserter, target, &batch->members.items[i], error))
+            return -1;
+    return 0;
+}
+
+int inserter_put(struct inserter *inserter, struct insert_target *target, const struct batch *batch,
+                 struct error *error)
+{
+    const size_t counts[BULK_TABLES] = {
+        [BULK_OPERATION] = batch->operations.count,
+        [BULK_PROXY] = batch->proxies.count,
+        [BULK_TAG] = batch->tags.count,
+        [BULK_ANCHOR] = batch->anchors.count,
+        [BULK_LOSS] = batch->losses.count,
+    };
+    if (put_names(inserter, target, batch, error))
+        return -1;
+    for (enum bulk_table table = 0; table < BULK_TABLES; table++)
+        if (put_rows(inserter, target, batch, table, counts[table], error))
+            return -1;
+    return 0;
+}

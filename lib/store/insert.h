@@ -1,0 +1,55 @@
+#ifndef NCCLPROF_STORE_INSERT_H
+#define NCCLPROF_STORE_INSERT_H
+
+#include "base/intern.h"
+#include "base/map.h"
+#include "store/batch.h"
+#include "store/store.h"
+
+/*
+ * Puts batches into the store. One inserter a connection, inside a transaction that the caller holds; it
+ * remembers the ids of processes, communicators and members across files.
+ */
+
+enum bulk_table { BULK_OPERATION, BULK_PROXY, BULK_TAG, BULK_ANCHOR, BULK_LOSS, BULK_TABLES };
+
+struct inserter {
+    struct store *store;
+    struct intern texts;
+    struct map processes;     /* file set, host, pid -> process_id */
+    struct map communicators; /* hash, file or 0 -> communicator_id */
+    struct map members;       /* communicator_id, rank, process_id -> member_id */
+    struct statement *lookups[8];
+    struct statement *one[BULK_TABLES];  /* inserts one row */
+    struct statement *many[BULK_TABLES]; /* inserts BULK_ROWS rows: faster by half */
+};
+
+/* A file on its way in: what its builder's numbers are in the store. */
+struct insert_target {
+    int64_t file_id;
+    const char *file_set; /* borrowed, as is the path */
+    const char *path;
+    int64_t *processes; /* owned arrays, by the builder's numbers */
+    size_t process_count;
+    size_t process_capacity;
+    int64_t *communicators;
+    size_t communicator_count;
+    size_t communicator_capacity;
+    int64_t *members;
+    size_t member_count;
+    size_t member_capacity;
+};
+
+int inserter_init(struct inserter *inserter, struct store *store, struct error *error);
+void inserter_release(struct inserter *inserter);
+
+/* Forgets ids: rows may have gone that it remembers. */
+void inserter_forget(struct inserter *inserter);
+
+/* All rows of a batch. On -1 the transaction can only be rolled back. */
+int inserter_put(struct inserter *inserter, struct insert_target *target, const struct batch *batch,
+                 struct error *error);
+
+void insert_target_release(struct insert_target *target);
+
+#endif
