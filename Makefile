@@ -28,7 +28,7 @@ NCCLPROF_LIBS := -lcjson -lsqlite3 -lz -lpthread -lm
 ROOMS := base model input format store align join analyse render
 LIB_SOURCES := $(foreach room,$(ROOMS),$(wildcard lib/$(room)/*.c))
 CMD_SOURCES := $(wildcard cmd/*.c)
-SQL_SOURCES := $(sort $(wildcard schemas/store/*.sql schemas/view/*.sql schemas/analysis/*.sql))
+SQL_SOURCES := $(sort $(wildcard schemas/*/*.sql))
 HEADERS := $(wildcard lib/*/*.h cmd/*.h)
 
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(OUT)/object/%.o) $(OUT)/object/generated/schemas.o
