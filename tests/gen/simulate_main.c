@@ -90,7 +90,7 @@ static void parse_fault(struct job *job, const char *text)
         *peer = '\0';
         fault->peer = parse_int(peer + 1, "the peer");
     }
-    fault->rank = parse_int(where, "the rank");
+    fault->rank = where != NULL && strcmp(where, "?") == 0 ? -1 : parse_int(where, "the rank");
     fault->first_step = parse_int(next_field(&rest), "the first step");
     fault->last_step = parse_int(next_field(&rest), "the last step");
     char *amount = next_field(&rest), *end = NULL;
@@ -102,7 +102,9 @@ static void parse_fault(struct job *job, const char *text)
         if (fault->phase < 0)
             fail("shape %s has no phase '%s'", job->options.shape, phase);
     }
-    if (fault->rank < 0 || fault->rank >= job->options.ranks)
+    bool network = fault->kind == FAULT_NETWORK || fault->kind == FAULT_EDGE ||
+                   fault->kind == FAULT_RECEIVE || fault->kind == FAULT_PAUSE;
+    if (fault->rank >= job->options.ranks || (fault->rank < 0 && !network))
         fail("fault: no rank %d", fault->rank);
 }
 
@@ -182,6 +184,40 @@ static double sends_per_step(const struct job *job, const struct fault *fault)
     return sends;
 }
 
+static bool rank_taken(const struct job *job, int rank)
+{
+    for (int i = 0; i < job->fault_count; i++)
+        if (job->faults[i].rank == rank || job->faults[i].peer == rank)
+            return true;
+    return false;
+}
+
+/* Puts a fault whose rank was left open on a link between nodes that this job really uses. */
+static void place_fault(struct job *job, struct fault *fault)
+{
+    uint64_t best = UINT64_MAX;
+    int sender = -1, receiver = -1;
+    for (int rank = 0; rank < job->options.ranks; rank++) {
+        const struct process *process = &job->processes[rank];
+        for (int i = 0; i < process->record_count; i++) {
+            const struct record *record = process->records[i];
+            if (record->step != 1 || (fault->phase >= 0 && record->phase != fault->phase))
+                continue;
+            for (int k = 0; k < record->proxy_count; k++) {
+                int peer = job->communicators[record->communicator].ranks[record->proxy[k].peer];
+                uint64_t draw = random_bits(job->options.seed, DRAW_NAME, 5, (uint64_t)rank, (uint64_t)peer);
+                if (!record->proxy[k].send || draw >= best || rank_taken(job, rank) || rank_taken(job, peer))
+                    continue;
+                best = draw;
+                sender = rank;
+                receiver = peer;
+            }
+        }
+    }
+    fault->rank = sender < 0 ? 0 : fault->kind == FAULT_RECEIVE ? receiver : sender;
+    fault->peer = fault->kind == FAULT_EDGE ? receiver : -1;
+}
+
 static void enable_all(struct job *job, bool enabled)
 {
     for (int i = 0; i < job->fault_count; i++)
@@ -196,6 +232,8 @@ static void resolve_amounts(struct job *job)
     job->clean_step_us = median_step_us(job);
     for (int i = 0; i < job->fault_count; i++) {
         struct fault *fault = &job->faults[i];
+        if (fault->rank < 0)
+            place_fault(job, fault);
         if (!fault->relative)
             continue;
         fault->amount *= job->clean_step_us / 100;
@@ -287,7 +325,7 @@ static const char usage[] =
     "                        compute, host: us a step, split over the phase; throttle: percent;\n"
     "                        net, edge, receive: us a send; pause: ms, once; hang, kill, mismatch: no "
     "amount\n"
-    "                        with %: of a step\n"
+    "                        with %: of a step; RANK ?: some link between nodes that the job uses\n"
     "  --dialect NAME        chrome-v1 to chrome-v7, inspector, inspector-2.30, -terse after either: not "
     "verbose\n"
     "  --gzip --keep-last N --drop FRACTION --cut\n"
