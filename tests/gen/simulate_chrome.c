@@ -130,10 +130,10 @@ static int64_t noticed(const struct writer *writer, const struct record *record,
     double kind = random_unit(seed, DRAW_NOTICE, a, b, c);
     double draw = random_exponential(seed, DRAW_NOTICE, a, b, c + 1000003);
     double us = 0.4 + draw;
-    if (kind < 0.012)
-        us += 1200 * draw;
-    else if (kind < 0.08)
-        us += 120 * draw;
+    if (kind < 0.015)
+        us += 1500 * draw;
+    else if (kind < 0.1)
+        us += 150 * draw;
     if (us > 6000)
         us = 6000;
     return time + (int64_t)(us * 1000);

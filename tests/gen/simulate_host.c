@@ -70,12 +70,26 @@ static int64_t host_cost(const struct job *job, int rank, int step, int index, d
     return (int64_t)(cost * MICROSECOND);
 }
 
+/* Some healthy jobs have a node whose ranks all start each step a little late: nobody there could gain alone.
+ */
+static double late_node(const struct job *job, int rank)
+{
+    uint64_t seed = job->options.seed;
+    int nodes = (job->options.ranks + job->options.ranks_per_node - 1) / job->options.ranks_per_node;
+    if (job->options.ranks_per_node < 2 || random_unit(seed, DRAW_RANK_SPEED, 1, 1, 1) > 0.3)
+        return 0;
+    if (job->processes[rank].node != (int)(random_bits(seed, DRAW_RANK_SPEED, 2, 2, 2) % (uint64_t)nodes))
+        return 0;
+    return job->options.noise * 600 * random_unit(seed, DRAW_RANK_SPEED, 3, 3, 3);
+}
+
 /* After a step the host does its own work: loading, logging. Usually short, sometimes not. */
 static int64_t between_steps(const struct job *job, int rank, int step)
 {
     uint64_t seed = job->options.seed;
     double noise = job->options.noise;
-    double us = 70 + 35 * noise * random_exponential(seed, DRAW_HOST, (uint64_t)rank, (uint64_t)step, 900001);
+    double us = late_node(job, rank) + 70 +
+                60 * noise * random_exponential(seed, DRAW_HOST, (uint64_t)rank, (uint64_t)step, 900001);
     if (random_unit(seed, DRAW_HICCUP, (uint64_t)rank, (uint64_t)step, 900002) < 0.03)
         us += 400 * noise * random_exponential(seed, DRAW_HICCUP, (uint64_t)rank, (uint64_t)step, 900003);
     return (int64_t)(us * MICROSECOND);

@@ -68,7 +68,8 @@ struct link {
     int64_t done[WINDOW];      /* by slot: when the sender got it back */
     int64_t consumed[WINDOW];  /* by slot: when the receiver's GPU had emptied it */
     int64_t posted_recv[WINDOW];
-    int64_t arrived;
+    int64_t landed;  /* in the receiver's memory */
+    int64_t arrived; /* and flushed, so that its GPU may read it */
 };
 
 static uint64_t operation_key(const struct communicator *communicator, int index, int channel)
@@ -105,13 +106,15 @@ static int64_t service(const struct link *link, int64_t bytes, int step)
 {
     uint64_t seed = link->job->options.seed;
     double noise = link->job->options.noise;
-    double spread = (link->network ? 0.3 : 0.02) * noise;
+    double spread = (link->network ? 0.25 : 0.02) * noise;
     double factor = exp(spread * random_normal(seed, DRAW_LINK, link->key, (uint64_t)step, 1));
-    if (link->network && random_unit(seed, DRAW_LINK, link->key, (uint64_t)step, 2) < 0.01)
-        factor += noise * 2 * random_exponential(seed, DRAW_LINK, link->key, (uint64_t)step, 3);
+    if (link->network && random_unit(seed, DRAW_LINK, link->key, (uint64_t)step, 2) < 0.005)
+        factor += noise * 1.5 * random_exponential(seed, DRAW_LINK, link->key, (uint64_t)step, 3);
     double edge = 1 + 0.02 * noise *
                           random_normal(seed, DRAW_EDGE, (uint64_t)link->sender, (uint64_t)link->receiver, 0);
-    return (int64_t)((double)bytes / link->bytes_per_ns * factor * edge);
+    double overhead =
+        link->network ? 4 + 8 * noise * random_exponential(seed, DRAW_LINK, link->key, (uint64_t)step, 6) : 0;
+    return (int64_t)((double)bytes / link->bytes_per_ns * factor * edge + overhead * MICROSECOND);
 }
 
 static void note_send(struct proxy *proxy, int step, int64_t posted, int64_t ready, int64_t credit,
@@ -131,10 +134,7 @@ static void link_consume(struct link *link, int step, int64_t at)
     struct proxy *proxy = link->recv;
     if (proxy == NULL || step >= proxy->steps)
         return;
-    int64_t flush = 500 + (int64_t)(1000 * random_exponential(link->job->options.seed, DRAW_LINK, link->key,
-                                                              (uint64_t)step, 4));
     struct proxy_step *boundary = &proxy->step[step];
-    boundary->time[2] = later(boundary->time[1] + 300, boundary->time[1] + flush);
     boundary->time[3] = later(boundary->time[2], at) + 700;
     proxy->recorded = step + 1;
     proxy->end = later(proxy->end, boundary->time[3] + 300);
@@ -143,6 +143,14 @@ static void link_consume(struct link *link, int step, int64_t at)
 static int64_t link_slot_free(const struct link *link, int step)
 {
     return step < WINDOW ? UNKNOWN : link->done[step % WINDOW];
+}
+
+/* Big messages are often still being flushed to the GPU when they have arrived. */
+static int64_t flush_time(const struct link *link, int64_t bytes, int step)
+{
+    double draw = random_exponential(link->job->options.seed, DRAW_LINK, link->key, (uint64_t)step, 4);
+    double us = 0.5 + draw * (bytes < 65536 ? 1 : 1 + 90 * link->job->options.noise * (draw > 0.7));
+    return (int64_t)(us * MICROSECOND);
 }
 
 /* Sends step, whose data the GPU had in its slot at `ready`; sets arrived. */
@@ -164,12 +172,14 @@ static void link_send(struct link *link, int step, int64_t ready, int64_t bytes)
     }
     int64_t finish = begin + delay + service(link, bytes, step);
     link->busy_until = finish;
-    link->arrived = finish + link->latency;
+    link->landed = finish + link->latency;
+    link->arrived = link->landed + (link->network ? flush_time(link, bytes, step) : 0);
     link->done[step % WINDOW] = finish + link->latency / 2;
     note_send(link->send, step, posted, data, credit, link->done[step % WINDOW]);
     if (link->recv != NULL && step < link->recv->steps) {
         link->recv->step[step].time[0] = receiver_posted;
-        link->recv->step[step].time[1] = later(link->arrived, receiver_posted + 100);
+        link->recv->step[step].time[1] = later(link->landed, receiver_posted + 100);
+        link->recv->step[step].time[2] = later(link->arrived, receiver_posted + 200);
     }
 }
 
@@ -207,7 +217,7 @@ static void link_open(struct link *link, struct job *job, struct endpoint from, 
     double gigabytes = link->network ? job->options.network_gbs : job->options.nvlink_gbs;
     double congestion = 0.05 * job->options.noise * random_normal(job->options.seed, DRAW_LINK, key, 5, 5);
     link->bytes_per_ns = gigabytes / channels / exp(link->network ? congestion : congestion / 5);
-    link->latency = link->network ? 12 * MICROSECOND : 1500;
+    link->latency = link->network ? 15 * MICROSECOND : 1500;
     link->key = key ^ ((uint64_t)from.global << 40) ^ ((uint64_t)to.global << 50);
     link->busy_until = UNKNOWN;
     (void)channel;
@@ -250,11 +260,12 @@ static struct record *record_before(const struct communicator *communicator, con
     return instance->index > 0 ? communicator->instances[instance->index - 1]->member[local] : NULL;
 }
 
-static int64_t gpu_copy(const struct job *job, int64_t bytes, uint64_t key, int step)
+/* One channel is a few thread blocks: slow to and from network buffers, at link speed inside a node. */
+static int64_t gpu_copy(const struct job *job, int64_t bytes, bool network, uint64_t key, int step)
 {
     double jitter =
         1 + 0.05 * job->options.noise * random_unit(job->options.seed, DRAW_CHANNEL, key, (uint64_t)step, 1);
-    return (int64_t)((double)bytes / 150.0 * jitter) + 1200;
+    return (int64_t)((double)bytes / (network ? 20.0 : 150.0) * jitter) + 1200;
 }
 
 /* Size of one chunk on one channel, and how many slices it takes. */
@@ -291,7 +302,8 @@ static void ring_round(struct job *job, const struct plan *plan, struct link *li
                 at = later(at, in->arrived);
             if (turn < plan->sends)
                 at = later(at, link_slot_free(&links[i], step));
-            gpu[i] = at + gpu_copy(job, plan->wire_bytes, links[i].key, step);
+            gpu[i] =
+                at + gpu_copy(job, plan->wire_bytes, links[i].network || in->network, links[i].key, step);
             if (turn > 0)
                 link_consume(in, step - 1, gpu[i]);
         }
@@ -365,7 +377,7 @@ static void chain(struct job *job, struct communicator *communicator, struct ins
                 gpu[i] = later(gpu[i], links[i - 1].arrived);
             if (i + 1 < n)
                 gpu[i] = later(gpu[i], link_slot_free(&links[i], step));
-            gpu[i] += gpu_copy(job, share / steps, key + (uint64_t)i, step);
+            gpu[i] += gpu_copy(job, share / steps, communicator->node_count > 1, key + (uint64_t)i, step);
             if (i > 0)
                 link_consume(&links[i - 1], step, gpu[i]);
             if (i + 1 < n)
@@ -409,18 +421,20 @@ static void tree(struct job *job, struct communicator *communicator, struct inst
     for (int step = 0; step < steps; step++) {
         for (int i = n - 1; i >= 0; i--) {
             for (int child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++) {
-                gpu[i] = later(gpu[i], links[child].arrived) + gpu_copy(job, wire, key + (uint64_t)i, step);
+                gpu[i] = later(gpu[i], links[child].arrived) +
+                         gpu_copy(job, wire, communicator->node_count > 1, key + (uint64_t)i, step);
                 link_consume(&links[child], step, gpu[i]);
             }
             if (i > 0) {
                 gpu[i] = later(gpu[i], link_slot_free(&links[i], step)) +
-                         gpu_copy(job, wire, key + (uint64_t)i, step);
+                         gpu_copy(job, wire, communicator->node_count > 1, key + (uint64_t)i, step);
                 link_send(&links[i], step, gpu[i], wire);
             }
         }
         for (int i = 0; i < n; i++) {
             if (i > 0) {
-                gpu[i] = later(gpu[i], links[n + i].arrived) + gpu_copy(job, wire, key + (uint64_t)i, step);
+                gpu[i] = later(gpu[i], links[n + i].arrived) +
+                         gpu_copy(job, wire, communicator->node_count > 1, key + (uint64_t)i, step);
                 link_consume(&links[n + i], step, gpu[i]);
             }
             for (int child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
@@ -470,9 +484,10 @@ void transfer_pair(struct job *job, struct communicator *communicator, struct re
     link_attach(&link, from, to, channel);
     int64_t sender = send->start, receiver = recv->start;
     for (int step = 0; step < steps; step++) {
-        sender = later(sender, link_slot_free(&link, step)) + gpu_copy(job, bytes / steps, key, step);
+        sender = later(sender, link_slot_free(&link, step)) +
+                 gpu_copy(job, bytes / steps, link.network, key, step);
         link_send(&link, step, sender, bytes / steps);
-        receiver = later(receiver, link.arrived) + gpu_copy(job, bytes / steps, key + 1, step);
+        receiver = later(receiver, link.arrived) + gpu_copy(job, bytes / steps, link.network, key + 1, step);
         link_consume(&link, step, receiver);
     }
     if (!link.network) /* inside a node the sender writes straight into the receiver's memory */
