@@ -177,18 +177,20 @@ static void write_steps(struct writer *writer, const struct proxy *proxy)
     }
 }
 
+/* How many steps reached each state, and when the last one did. */
 static void state_text(struct writer *writer, char *text, size_t size, const struct proxy *proxy)
 {
-    const struct proxy_step *last = proxy->recorded > 0 ? &proxy->step[proxy->recorded - 1] : NULL;
-    int64_t none[4] = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN};
-    const int64_t *time = last != NULL ? last->time : none;
     static const char *const names[2][4] = {{"POSTED", "RECEIVED", "TRANSMITTED", "DONE"},
                                             {"POSTED", "REM_FIFO_WAIT", "TRANSMITTED", "DONE"}};
     int at = snprintf(text, size, ", ");
-    for (int i = 0; i < 4; i++)
-        at +=
-            snprintf(text + at, size - (size_t)at, "%s\"%s\": {\"step\": %d, \"ts\": %s}", i > 0 ? ", " : "",
-                     names[proxy->send][i], proxy->recorded, stamp(writer, time[i]).text);
+    for (int i = 0; i < 4; i++) {
+        int reached = 0;
+        while (reached < proxy->recorded && proxy->step[reached].time[i] != UNKNOWN)
+            reached++;
+        int64_t time = reached > 0 ? proxy->step[reached - 1].time[i] : UNKNOWN;
+        at += snprintf(text + at, size - (size_t)at, "%s\"%s\": {\"step\": %d, \"ts\": %s}",
+                       i > 0 ? ", " : "", names[proxy->send][i], reached, stamp(writer, time).text);
+    }
 }
 
 static void write_proxy(struct writer *writer, const struct proxy *proxy)

@@ -263,6 +263,8 @@ void engine_run(struct job *job)
         } while (moved);
     }
     measure_steps(job);
+    if (job->step_end[job->options.steps - 1] == UNKNOWN)
+        stuck_play(job);
     engine_close(&engine);
 }
 

@@ -48,6 +48,9 @@ struct engine {
 
 /* One step of the host's program; false when something must finish first. */
 bool host_action(struct engine *engine, int rank, const struct action *action, int index);
+/* simulate_stuck.c: how far the data got in operations that never finished. */
+void stuck_play(struct job *job);
+
 struct item *stream_push(struct player *player, const struct action *action);
 
 #endif
