@@ -1,0 +1,154 @@
+#ifndef NCCLPROF_ANALYSE_JOB_H
+#define NCCLPROF_ANALYSE_JOB_H
+
+#include "base/error.h"
+#include "model/event.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct store;
+
+/*
+ * One job (run) in memory, as the delay analysis wants it: per rank a timeline of operations, across ranks the
+ * instances they belong to. Indexes are into the arrays of struct job; -1 is none.
+ *
+ * Times of a rank are nanoseconds on that rank's *device timeline*: its GPU's own clock where the trace has it
+ * (durations and gaps are then exact), else the recording host's clock. Host times (enqueueing, proxies) are
+ * mapped onto it by the least delay seen nearby between a kernel's start and the host noticing it; that mapping
+ * is late by at most that delay, a microsecond or so. Ranks share no clock here: see lib/align.
+ */
+
+enum end_kind {
+    ENDS_UNKNOWN = 0,
+    ENDS_BY_KERNEL, /* the GPU's stop */
+    ENDS_BY_PROXY,  /* when its GPU had last taken or given data: RecvGpuWait, SendGpuWait */
+    ENDS_BY_HOST    /* polled by the host */
+};
+
+struct job_operation {
+    int64_t id;
+    int64_t sequence; /* per communicator and function; pairs: their ordinal */
+    int64_t bytes;
+    int64_t issued_ns;   /* the call; TIME_UNKNOWN */
+    int64_t enqueued_ns; /* handed to the GPU; TIME_UNKNOWN */
+    int64_t start_ns;    /* on the device; TIME_UNKNOWN */
+    int64_t end_ns;      /* on the device; TIME_UNKNOWN */
+    int64_t own_ns;      /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
+    int64_t late_ns;     /* how much of that had passed when it was enqueued: the host's part */
+    int64_t excess_ns;   /* own time beyond peers and history (baseline.h); 0 where it does not stand out */
+    uint64_t stream;
+    int32_t rank;
+    int32_t communicator;
+    int32_t instance;
+    int32_t step; /* -1 unknown */
+    int32_t tag;  /* number in job.tags; -1 none */
+    int32_t previous; /* on the same stream */
+    int32_t position; /* in the step's canonical sequence (baseline.h); -1 */
+    uint8_t kind;
+    uint8_t function;
+    uint8_t ends;     /* end_kind */
+    uint8_t unfinished;
+};
+
+struct job_instance {
+    int64_t id;
+    int64_t sequence;
+    int64_t transfer_ns; /* min over members of their duration; TIME_UNKNOWN */
+    int64_t slow_ns;     /* transfer beyond the usual at its place (network.h); 0 where it does not stand out */
+    int32_t communicator;
+    int32_t sender; /* job ranks; -1 */
+    int32_t receiver;
+    int32_t step;
+    int32_t tag;
+    int32_t members;  /* operations present */
+    int32_t expected;
+    size_t first_member; /* in job.instance_members: indexes of operations */
+    uint8_t kind;
+    uint8_t function;
+};
+
+struct job_rank {
+    int64_t id;
+    int64_t process_id; /* -1: nothing recorded by it */
+    int64_t global_rank; /* -1 */
+    char *name; /* owned */
+    size_t first; /* its operations, in order of issue */
+    size_t count;
+    int has_gpu_clock;
+};
+
+struct job_communicator {
+    int64_t id;
+    int64_t size;
+    int size_known;
+    int hashed;
+    char *label; /* owned */
+    int32_t *ranks; /* owned: job rank of each communicator rank, -1 unknown; `size` of them */
+};
+
+/* What the network steps of one directed edge in one operation waited for, summed. */
+struct job_traffic {
+    int32_t sender; /* job ranks */
+    int32_t receiver;
+    int32_t operation;
+    int32_t channel;
+    int32_t steps;
+    uint8_t by_receiver; /* recorded on the receiving side */
+    int64_t begin_ns; /* progress, on the recording rank's device timeline */
+    int64_t end_ns;
+    int64_t gpu_wait_ns;
+    int64_t peer_wait_ns;
+    int64_t network_wait_ns; /* SendWait or RecvWait */
+    int64_t network_wait_max_ns;
+};
+
+struct job {
+    struct store *store; /* borrowed */
+    int64_t run_id;
+    int64_t expected_ranks;
+    int32_t step_count;
+    char *step_source; /* owned */
+    int has_global_ranks;
+    struct job_rank *ranks;
+    size_t rank_count;
+    struct job_communicator *communicators;
+    size_t communicator_count;
+    struct job_operation *operations; /* by rank, in order of issue */
+    size_t operation_count;
+    struct job_instance *instances;
+    size_t instance_count;
+    int32_t *instance_members;
+    struct job_traffic *traffic; /* by operation */
+    size_t traffic_count;
+    size_t traffic_capacity;
+    char **tags; /* owned */
+    size_t tag_count;
+    /* Coverage of this run, for confidence. */
+    int64_t damaged_lines;
+    int64_t lost_events;
+    int64_t missing_sequence; /* operations absent between others of their sequence */
+    int64_t timed_operations; /* with a start on the device */
+};
+
+/* Ids of the store's runs, ascending; *ids is freed by the caller. */
+int job_list(struct store *store, int64_t **ids, size_t *count, struct error *error);
+
+/* Loads a run whole, timelines included (timeline.c). */
+int job_load(struct job *job, struct store *store, int64_t run_id, struct error *error);
+void job_release(struct job *job);
+
+/* job_load's parts. */
+int job_load_operations(struct job *job, struct error *error);
+int job_load_traffic(struct job *job, struct error *error);
+int job_build_timelines(struct job *job, struct error *error);
+
+const char *job_tag(const struct job *job, int32_t tag); /* NULL for -1 */
+
+/* The middle of `count` values, which are reordered; the lower of two. TIME_UNKNOWN for none. */
+int64_t median_of(int64_t *values, size_t count);
+
+/* The value at fraction `part` (0 to 1) of `count` values, which are reordered. */
+int64_t quantile_of(int64_t *values, size_t count, double part);
+
+#endif

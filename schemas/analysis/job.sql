@@ -1,0 +1,50 @@
+-- What the delay analysis reads of one run. ?1 is the run.
+
+-- statement: list
+SELECT run_id FROM run ORDER BY run_id;
+
+-- statement: run
+SELECT expected_ranks, step_count, step_source, global_ranks FROM run WHERE run_id = ?1;
+
+-- statement: ranks
+SELECT job_rank_id, coalesce(process_id, -1), coalesce(global_rank, -1), name
+  FROM job_rank WHERE run_id = ?1 ORDER BY global_rank IS NULL, global_rank, job_rank_id;
+
+-- statement: communicators
+SELECT communicator.communicator_id, communicator_join.size, size_is_known, hash <> 0, label
+  FROM communicator JOIN communicator_join USING (communicator_id) WHERE run_id = ?1 ORDER BY 1;
+
+-- statement: members
+SELECT member.communicator_id, member.rank, member_join.job_rank_id, member.member_id
+  FROM member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id) WHERE run_id = ?1;
+
+-- statement: instances
+SELECT instance_id, communicator_id, kind, function, sequence, sender, receiver, step, tag, members, expected
+  FROM instance WHERE run_id = ?1 ORDER BY instance_id;
+
+-- In order of issue within a member; the loader groups them by rank.
+-- statement: operations
+SELECT operation.operation_id, member_id, instance_id, operation_join.step, operation_join.tag,
+       operation.kind, operation.function, operation.sequence, bytes, stream,
+       coalesce(api_begin_ns, enqueue_begin_ns), coalesce(enqueue_end_ns, enqueue_begin_ns, api_end_ns),
+       device_begin_ns, device_end_ns, end_source, gpu_begin, gpu_end, duration_ns, flags, kernel_channels,
+       enqueue_begin_ns
+  FROM instance JOIN operation_join USING (instance_id) JOIN operation USING (operation_id)
+ WHERE instance.run_id = ?1
+ ORDER BY operation.operation_id;
+
+-- statement: traffic
+SELECT proxy_operation.operation_id, direction, channel, proxy_operation.peer, schedule_begin_ns,
+       progress_begin_ns, progress_end_ns, steps
+  FROM proxy_operation
+ WHERE operation_id IS NOT NULL
+ ORDER BY proxy_operation.operation_id, proxy_operation_id;
+
+-- statement: damage
+SELECT coalesce(sum(ledger.count), 0)
+  FROM ledger WHERE damage = 1 AND file_id IN (
+      SELECT DISTINCT operation_id >> 32 FROM instance JOIN operation_join USING (instance_id) WHERE run_id = ?1);
+
+-- statement: losses
+SELECT coalesce(sum(loss.events), 0)
+  FROM loss JOIN job_rank USING (process_id) WHERE run_id = ?1;
