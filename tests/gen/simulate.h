@@ -282,6 +282,9 @@ void inspector_write(struct job *job);
 void truth_write(struct job *job);
 bool chrome_dialect(const char *dialect);
 
+/* simulate_bulk.c: `bytes` of trace in `files` files, a rank each. */
+void bulk_write(const struct options *options, int64_t bytes, int files);
+
 /* simulate_output.c */
 struct output;
 struct output *output_open(const char *directory, const char *name, bool gzip);

@@ -309,6 +309,8 @@ static const struct option long_options[] = {
     {"keep-last", required_argument, NULL, 'k'},
     {"drop", required_argument, NULL, 'x'},
     {"cut", no_argument, NULL, 'c'},
+    {"bulk", required_argument, NULL, 'u'},
+    {"files", required_argument, NULL, 'F'},
     {"list-shapes", no_argument, NULL, 'T'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -329,12 +331,29 @@ static const char usage[] =
     "  --dialect NAME        chrome-v1 to chrome-v7, inspector, inspector-2.30, -terse after either: not "
     "verbose\n"
     "  --gzip --keep-last N --drop FRACTION --cut\n"
-    "  --seed N --noise X --network-gbs X --nvlink-gbs X\n";
+    "  --seed N --noise X --network-gbs X --nvlink-gbs X\n"
+    "  --bulk SIZE --files N  instead of a job: that much of chrome-v7 or inspector-2.30[-terse], fast\n";
 
 struct arguments {
     const char *faults[MAX_FAULTS];
     int fault_count;
+    int64_t bulk;
+    int files;
 };
+
+/* 500M, 2G, 1e9 */
+static int64_t parse_size(const char *text)
+{
+    static const char units[] = "kMGT";
+    char *end;
+    double value = strtod(text, &end);
+    const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
+    if (end == text || value < 1 || (*end != '\0' && unit == NULL))
+        fail("'%s' is no size", text);
+    for (const char *u = units; unit != NULL && u <= unit; u++)
+        value *= 1000;
+    return (int64_t)value;
+}
 
 static void take_number(struct options *options, int key, const char *text)
 {
@@ -388,6 +407,12 @@ static void take_option(struct options *options, struct arguments *arguments, in
         break;
     case 'o':
         options->directory = text;
+        break;
+    case 'u':
+        arguments->bulk = parse_size(text);
+        break;
+    case 'F':
+        arguments->files = parse_int(text, "--files");
         break;
     default:
         take_number(options, key, text);
@@ -466,7 +491,7 @@ int main(int argc, char **argv)
                                   .noise = 1,
                                   .nvlink_gbs = 40,
                                   .dialect = "chrome-v7"}};
-    struct arguments arguments = {0};
+    struct arguments arguments = {.files = 8};
     char *command = join_arguments(argc, argv);
     job.options.command = command;
     int key;
@@ -488,6 +513,11 @@ int main(int argc, char **argv)
     complete(&job.options);
     if (mkdir(job.options.directory, 0777) != 0 && errno != EEXIST)
         fail("cannot make %s: %s", job.options.directory, strerror(errno));
+    if (arguments.bulk > 0) {
+        bulk_write(&job.options, arguments.bulk, arguments.files > 1 ? arguments.files : 2);
+        free(command);
+        return 0;
+    }
     play(&job, &arguments);
     if (chrome_dialect(job.options.dialect))
         chrome_write(&job);
