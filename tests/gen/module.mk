@@ -10,3 +10,7 @@ $(OUT)/simulate: $(SIMULATE_OBJECTS)
 	$(CC) $(NCCLPROF_LDFLAGS) $(LDFLAGS) -o $@ $^ -lz -lm
 
 -include $(SIMULATE_OBJECTS:.o=.d)
+
+.PHONY: test-gen
+test-gen: $(OUT)/simulate
+	python3 tests/gen/test_simulate.py $(OUT)/simulate

@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""Tests of the simulator itself. usage: test_simulate.py PATH-OF-SIMULATE"""
+import collections
+import glob
+import gzip
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SIMULATE = sys.argv.pop(1) if len(sys.argv) > 1 else "build/simulate"
+SHAPES = ["3d", "1f1b", "ddp", "fsdp", "hsdp", "moe", "zero1"]
+CHROME = [f"chrome-v{version}" for version in range(1, 8)]
+INSPECTOR = ["inspector", "inspector-terse", "inspector-2.28", "inspector-2.30", "inspector-2.30-terse"]
+
+
+def simulate(directory, *arguments):
+    subprocess.run([SIMULATE, *map(str, arguments), "-o", directory], check=True)
+    with open(os.path.join(directory, "truth.json")) as file:
+        return json.load(file)
+
+
+def digest(directory):
+    total = hashlib.sha256()
+    for path in sorted(glob.glob(directory + "/*")):
+        with open(path, "rb") as file:
+            total.update(os.path.basename(path).encode() + b"\0" + file.read())
+    return total.hexdigest()
+
+
+def mend(text):
+    """API v5 leaves data types and stream addresses unquoted."""
+    return re.sub(r'("(?:datatype|Stream)": ?)(nccl\w+|0x[0-9a-f]+)', r'\1"\2"', text)
+
+
+def events(path):
+    with open(path) as file:
+        return json.loads(mend(file.read()))[:-1]
+
+
+def lines_of(directory):
+    for path in sorted(glob.glob(directory + "/*.log")):
+        with open(path) as file:
+            yield from file
+
+
+def operations(path):
+    """COLL and P2P events of a file, each with its kernel channels and proxy operations."""
+    current, proxy, found = None, None, []
+    for event in events(path):
+        category, begins = event["cat"], event["ph"] == "b"
+        if category in ("COLL", "P2P") and begins:
+            current = {"name": event["name"], "channels": {}, "proxies": [], **event["args"]}
+            found.append(current)
+        elif category == "GPU" and begins:
+            current["channels"][event["args"]["Channel"]] = event["args"]
+        elif category == "PROXY" and event["name"].startswith("Progress") and begins:
+            proxy = {"send": event["name"] == "ProgressSend", "steps": {}, **event["args"]}
+            current["proxies"].append(proxy)
+        elif category == "NET":
+            if begins:
+                step = event["args"]["Step"]
+                proxy["steps"].setdefault(step, {})[event["name"]] = [event["ts"]]
+            else:
+                proxy["steps"][step][event["name"]].append(event["ts"])
+    return found
+
+
+class SimulatorTest(unittest.TestCase):
+    def setUp(self):
+        self.work = tempfile.TemporaryDirectory()
+        self.addCleanup(self.work.cleanup)
+
+    def path(self, name="job"):
+        return os.path.join(self.work.name, name)
+
+    def test_same_seed_same_bytes(self):
+        for shape, dialect in (("3d", "chrome-v7"), ("moe", "inspector-2.30"), ("fsdp", "chrome-v1")):
+            common = ["--shape", shape, "--ranks", 8, "--steps", 5, "--dialect", dialect, "--fault", "compute:3:2:3:30%"]
+            for name, seed in (("a", 7), ("b", 7), ("c", 8)):
+                simulate(self.path(shape + name), *common, "--seed", seed)
+            self.assertEqual(digest(self.path(shape + "a")), digest(self.path(shape + "b")))
+            self.assertNotEqual(digest(self.path(shape + "a")), digest(self.path(shape + "c")))
+
+    def test_begin_and_end_nest_in_every_dialect(self):
+        for dialect in CHROME:
+            directory = self.path(dialect)
+            simulate(directory, "--shape", "1f1b", "--tp", 2, "--pp", 2, "--dp", 2, "--microbatches", 3, "--steps", 3,
+                     "--per-node", 2, "--dialect", dialect)
+            for path in glob.glob(directory + "/dump*"):
+                stack = []
+                for event in events(path):
+                    key = (event["cat"], event["name"], event.get("id"))
+                    if event["ph"] == "b":
+                        stack.append(key)
+                    elif event["ph"] == "e":
+                        self.assertEqual(stack.pop(), key, path)
+                self.assertEqual(stack, [], path)
+
+    def test_waits_follow_one_another(self):
+        order = {True: ["SendGpuWait", "SendPeerWait", "SendWait"], False: ["RecvWait", "RecvFlushWait", "RecvGpuWait"]}
+        for shape in SHAPES:
+            directory, steps = self.path(shape), 0
+            simulate(directory, "--shape", shape, "--ranks", 8, "--steps", 3, "--per-node", 2)
+            for path in glob.glob(directory + "/dump*"):
+                for operation in operations(path):
+                    for proxy in operation["proxies"]:
+                        self.assertEqual(sorted(proxy["steps"]), list(range(proxy["Steps"])))
+                        for step in proxy["steps"].values():
+                            times = [t for wait in order[proxy["send"]] for t in step[wait]]
+                            self.assertEqual(times, sorted(times))
+                            steps += 1
+            self.assertGreater(steps, 0, shape)
+
+    def test_nothing_arrives_before_it_was_sent(self):
+        truth = simulate(self.path(), "--shape", "3d", "--tp", 2, "--dp", 2, "--pp", 2, "--steps", 4, "--per-node", 2)
+        clock = {p["rank"]: p for p in truth["processes"]}
+        members = {c["hash"]: c["ranks"] for c in truth["communicators"]}
+        sent, received = {}, {}
+        for path in glob.glob(self.path() + "/dump*"):
+            for operation in operations(path):
+                if "SeqNum" not in operation:
+                    continue
+                ranks = members[str(operation["CommHash"])]
+                self_rank = ranks[operation["Rank"]]
+                for proxy in operation["proxies"]:
+                    peer = ranks[proxy["Peer"]]
+                    pair = (self_rank, peer) if proxy["send"] else (peer, self_rank)
+                    for number, step in proxy["steps"].items():
+                        key = (operation["CommHash"], operation["name"], operation["SeqNum"], pair, proxy["Channel"], number)
+                        local = step["SendWait"][0] if proxy["send"] else step["RecvWait"][1]
+                        process = clock[self_rank]
+                        (sent if proxy["send"] else received)[key] = local / process["scale"] + process["offset_us"]
+        self.assertEqual(sent.keys(), received.keys())
+        self.assertGreater(len(sent), 100)
+        for key, time in sent.items():
+            self.assertGreater(received[key], time - 0.01, key)
+
+    def test_every_collective_is_on_every_rank(self):
+        for shape in SHAPES:
+            truth = simulate(self.path(shape), "--shape", shape, "--ranks", 16, "--steps", 4)
+            for communicator in truth["communicators"]:
+                counts = []
+                for rank in range(len(communicator["ranks"])):
+                    path = f"{self.path(shape)}/dump_{communicator['hash']}_{rank}.json"
+                    counts.append(collections.Counter((o["name"], o["SeqNum"]) for o in operations(path) if "SeqNum" in o))
+                self.assertTrue(all(count == counts[0] for count in counts), shape)
+
+    def test_cost_of_a_fault_that_nothing_hides(self):
+        """Without noise, work added to the part of a step that overlaps nothing costs the job exactly that work."""
+        for kind in ("compute", "host"):
+            common = ["--shape", "ddp", "--ranks", 4, "--steps", 8, "--noise", 0]
+            clean = simulate(self.path(kind + "clean"), *common)["step_us"]
+            truth = simulate(self.path(kind), *common, "--fault", f"{kind}:2:3:5:2000:forward")
+            self.assertAlmostEqual(truth["faults"][0]["lost_us"], 3 * 2000, delta=3 * 100, msg=kind)
+            for step in (3, 4, 5):
+                self.assertAlmostEqual(truth["step_us"][step], clean[step] + 2000, delta=100, msg=kind)
+            for step in (1, 2, 6, 7):
+                self.assertAlmostEqual(truth["step_us"][step], clean[step], delta=20, msg=kind)
+
+    def test_cost_of_a_slow_link(self):
+        """Without noise, a delay of every send on the only link used costs at least the sends that cannot overlap."""
+        common = ["--shape", "zero1", "--ranks", 4, "--per-node", 2, "--steps", 6, "--noise", 0]
+        truth = simulate(self.path("edge"), *common, "--fault", "edge:1>2:3:4:500:optimizer")
+        self.assertGreater(truth["faults"][0]["lost_us"], 2 * 2 * 500)
+        unused = simulate(self.path("unused"), *common, "--fault", "edge:0>1:3:4:500")
+        self.assertEqual(unused["faults"][0]["lost_us"], 0)
+
+    def test_faults_do_not_change_the_luck_of_others(self):
+        """Steps before a fault are the same to the nanosecond with and without it."""
+        common = ["--shape", "3d", "--ranks", 8, "--steps", 8, "--seed", 5]
+        clean = simulate(self.path("clean"), *common)
+        faulty = simulate(self.path("faulty"), *common, "--fault", "compute:3:4:5:40%", "--fault", "host:6:5:6:20%")
+        self.assertEqual(clean["step_us"][:4], faulty["step_us"][:4])
+        self.assertNotEqual(clean["step_us"][4], faulty["step_us"][4])
+        lost = sum(faulty["step_us"]) - sum(clean["step_us"])
+        self.assertGreater(lost, max(f["lost_us"] for f in faulty["faults"]))
+
+    def test_hang_and_kill(self):
+        common = ["--shape", "3d", "--tp", 2, "--dp", 2, "--pp", 2, "--steps", 8]
+        hang = simulate(self.path("hang"), *common, "--fault", "hang:5:4:4:0:grad_sync")
+        self.assertEqual([s is None for s in hang["step_us"]], [False] * 4 + [True] * 4)
+        data = next(c for c in hang["communicators"] if 5 in c["ranks"] and c["name"].startswith("dp"))
+        counts = {}
+        for local, rank in enumerate(data["ranks"]):
+            counts[rank] = sum(o["name"] == "ReduceScatter" for o in operations(f"{self.path('hang')}/dump_{data['hash']}_{local}.json"))
+        self.assertEqual(counts[5], 4)
+        self.assertTrue(all(n == 5 for rank, n in counts.items() if rank != 5))
+        kill = simulate(self.path("kill"), *common, "--fault", "kill:2:4:4:0:backward")
+        pid = next(p["pid"] for p in kill["processes"] if p["rank"] == 2)
+        pids = {e["pid"] for path in glob.glob(self.path("kill") + "/dump*") for e in events(path)}
+        self.assertNotIn(pid, pids)
+
+    def test_mismatch_shows_on_one_rank_only(self):
+        truth = simulate(self.path(), "--shape", "zero1", "--ranks", 4, "--steps", 6, "--fault", "mismatch:1:3:3:0:backward")
+        world = truth["communicators"][0]["hash"]
+        sizes = [[(o["name"], o["SeqNum"], o["Count"]) for o in operations(f"{self.path()}/dump_{world}_{r}.json")] for r in range(4)]
+        self.assertEqual(sizes[0], sizes[2])
+        self.assertEqual(sum(a != b for a, b in zip(sizes[0], sizes[1])), 1)
+
+    def test_inspector_lines(self):
+        for dialect in INSPECTOR:
+            directory = self.path(dialect)
+            truth = simulate(directory, "--shape", "3d", "--ranks", 8, "--steps", 6, "--dialect", dialect)
+            hashes = {int(c["hash"]) for c in truth["communicators"]}
+            lines = [json.loads(line) for line in lines_of(directory)]
+            self.assertGreater(len(lines), 100)
+            for line in lines:
+                self.assertIn(int(line["header"]["id"], 16), hashes)
+                self.assertEqual("comm_name" in line["header"], "2.30" in dialect)
+                body = line.get("coll_perf") or line["p2p_perf"]
+                self.assertEqual("event_trace_ts" in body, "terse" not in dialect)
+                self.assertEqual("user_tag" in body, "2." not in dialect)
+            self.assertEqual(any("p2p_perf" in line for line in lines), "2.30" in dialect)
+
+    def test_losses_of_the_profiler(self):
+        simulate(self.path("kept"), "--ranks", 4, "--steps", 10, "--keep-last", 8)
+        for path in glob.glob(self.path("kept") + "/dump*"):
+            self.assertLessEqual(len(operations(path)), 8)
+        whole = simulate(self.path("whole"), "--ranks", 4, "--dialect", "inspector-2.30")
+        simulate(self.path("dropped"), "--ranks", 4, "--dialect", "inspector-2.30", "--drop", "0.2")
+        count = {name: sum(1 for _ in lines_of(self.path(name))) for name in ("whole", "dropped")}
+        self.assertAlmostEqual(count["dropped"] / count["whole"], 0.8, delta=0.08)
+        self.assertEqual(whole["faults"], [])
+
+    def test_gzip_is_the_same_text(self):
+        for name, extra in (("plain", []), ("packed", ["--gzip"])):
+            simulate(self.path(name), "--ranks", 4, "--steps", 3, *extra)
+        for path in glob.glob(self.path("plain") + "/dump*"):
+            with open(path, "rb") as plain, gzip.open(path.replace("/plain/", "/packed/") + ".gz") as packed:
+                self.assertEqual(plain.read(), packed.read())
+
+    def test_bulk(self):
+        for dialect in ("chrome-v7", "inspector-2.30", "inspector-2.30-terse"):
+            directory = self.path(dialect)
+            subprocess.run([SIMULATE, "--bulk", "4M", "--files", "4", "--dialect", dialect, "-o", directory], check=True)
+            paths = sorted(glob.glob(directory + "/*"))
+            self.assertEqual(len(paths), 4)
+            self.assertAlmostEqual(sum(map(os.path.getsize, paths)) / 4e6, 1, delta=0.05)
+            if dialect.startswith("chrome"):
+                numbers = [{o["SeqNum"] for o in operations(path)} for path in paths]
+            else:
+                numbers = [set() for _ in paths]
+                for line in map(json.loads, lines_of(directory)):
+                    numbers[line["header"]["rank"]].add(line["coll_perf"]["coll_sn"])
+            self.assertGreater(len(set.intersection(*numbers)), 0.95 * max(map(len, numbers)))
+
+    def test_a_thousand_ranks(self):
+        truth = simulate(self.path(), "--shape", "3d", "--tp", 8, "--dp", 32, "--pp", 4, "--steps", 3, "--layers", 1,
+                         "--dialect", "inspector-2.30-terse")
+        self.assertEqual(truth["ranks"], 1024)
+        self.assertEqual(len(glob.glob(self.path() + "/*.log")), 1024)
+
+
+if __name__ == "__main__":
+    unittest.main()
