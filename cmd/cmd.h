@@ -3,17 +3,21 @@
 
 #include "base/error.h"
 
+#include <stddef.h>
+
+struct analysis;
+struct arguments;
+struct option_table;
 struct store;
-struct option;
 
 /*
  * The contract of a command. Adding one:
- *   1. cmd/foo.c: an option table (cmd/opt.h), `int command_foo(struct context *, int argc, char **argv)`;
- *   2. one line in cmd/registry.c with its preconditions;
+ *   1. cmd/foo.c: an option table (cmd/opt.h) and a run function, both in a `struct command command_foo`;
+ *   2. one line in cmd/registry.c and its declaration in cmd/commands.h;
  *   3. man/ncclprof-foo.1 (make check compares it with -h);
  *   4. a test in tests/cli.
- * A command parses its options, calls the library, renders. It decides nothing of the domain. An analysis
- * (lib/analyse) needs no command of its own: its registry line makes one.
+ * A command calls the library and renders. It decides nothing of the domain. An analysis (lib/analyse) needs
+ * no command of its own: its registry line makes one.
  */
 
 enum command_needs {
@@ -33,20 +37,25 @@ enum exit_status {
 };
 
 struct context {
+    const struct command *command;
     const char *store_path;
     struct store *store; /* open as the preconditions ask; NULL otherwise */
     int quiet;           /* -q: no progress */
     int colour;          /* standard output takes ANSI colours */
     int width;           /* of the terminal on standard output, 0 when it is none */
-    struct error error;  /* printed by main, as a chain, when the command returns EXIT_NOT_DONE */
+    struct error
+        error; /* printed by main, as a chain, when the command returns EXIT_NOT_DONE or EXIT_USAGE */
 };
 
 struct command {
     const char *name;
     const char *summary; /* one line for help */
     int needs;           /* command_needs */
-    /* argv[0] is the command's name. Returns an exit_status. */
-    int (*run)(struct context *context, int argc, char **argv);
+    int hidden;          /* left out of help */
+    const struct option_table *options;
+    const struct analysis *analysis; /* the one that this command runs, if any */
+    /* Returns an exit_status. The arguments are parsed and live until it returns. */
+    int (*run)(struct context *context, const struct arguments *arguments);
 };
 
 #endif

@@ -13,17 +13,23 @@
 enum { PATIENCE_MS = 15000, POLL_MS = 2 };
 
 /*
- * The process that holds a lock on the store, by SQLite's published file format: its lock bytes stand at
- * 1 GiB (pending), the next one (reserved) and the 510 after that (shared). 0 when nobody is seen.
+ * The process that holds a lock on the store, as /proc/locks tells; 0 when nobody is seen. The file itself
+ * must not be opened for this: closing it again would drop the locks of our own connection (POSIX).
  */
 static long lock_holder(const char *path)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0)
+    struct stat status;
+    FILE *list = stat(path, &status) ? NULL : fopen("/proc/locks", "re");
+    if (!list)
         return 0;
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000000, .l_len = 512};
-    long holder = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? (long)lock.l_pid : 0;
-    close(file);
+    char line[256];
+    long pid, holder = 0;
+    unsigned long long inode;
+    while (!holder && fgets(line, sizeof line, list))
+        if (sscanf(line, "%*s POSIX %*s %*s %ld %*x:%*x:%llu", &pid, &inode) == 2 && inode == status.st_ino &&
+            pid != (long)getpid())
+            holder = pid;
+    fclose(list);
     return holder;
 }
 

@@ -63,8 +63,6 @@ struct writer {
     int needs_sweep; /* rows went: others may be left without a file */
     int failed;
     int64_t next_file;
-    int64_t finished; /* files of this transaction */
-    int64_t committed;
     uint64_t transaction_bytes;
     struct timespec begun;
 };
@@ -161,9 +159,9 @@ int64_t writer_events(const struct writer *writer)
     return writer->builder.events;
 }
 
-int64_t writer_committed_files(const struct writer *writer)
+int writer_is_settled(const struct writer *writer)
 {
-    return writer->committed;
+    return !writer->has_changed;
 }
 
 static int fail(struct writer *writer)
@@ -330,13 +328,11 @@ int writer_finish(struct writer *writer, const struct writer_facts *facts, enum 
         return fail(writer);
     if (known) {
         *outcome = WRITER_UNCHANGED;
-        writer->finished++;
         return writer_abandon(writer, error);
     }
     *outcome = ledger_damage(&writer->ledger) ? WRITER_PARTIAL : WRITER_INGESTED;
     if (keep_file(writer, facts, *outcome, error))
         return fail(writer);
-    writer->finished++;
     forget_file(writer);
     return commit_when_due(writer, error);
 }
@@ -362,7 +358,5 @@ int writer_commit(struct writer *writer, struct error *error)
     }
     writer->in_transaction = writer->has_changed = writer->needs_sweep = 0;
     writer->transaction_bytes = 0;
-    writer->committed += writer->finished;
-    writer->finished = 0;
     return 0;
 }

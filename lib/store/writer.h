@@ -79,7 +79,7 @@ int writer_abandon(struct writer *writer, struct error *error);
 
 int writer_commit(struct writer *writer, struct error *error);
 
-/* How many finished files are committed since writer_new. */
-int64_t writer_committed_files(const struct writer *writer);
+/* Whether all finished files are committed. */
+int writer_is_settled(const struct writer *writer);
 
 #endif

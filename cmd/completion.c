@@ -1,0 +1,75 @@
+#include "cmd/commands.h"
+#include "cmd/opt.h"
+#include "cmd/registry.h"
+
+#include <string.h>
+
+/* `eval "$(ncclprof completion bash)"`: a completion function made from the option tables. */
+
+static const char *const shells[] = {"bash", NULL};
+
+static void put_words(const struct command *command)
+{
+    const struct option_table *table = command->options;
+    for (size_t i = 0; i < table->count; i++)
+        printf(" --%s", table->options[i].name);
+    for (size_t i = 0; i < COMMON_OPTIONS; i++)
+        if (i != COMMON_FORMAT || table->has_format)
+            printf(" --%s", common_options[i].name);
+}
+
+static int run(struct context *context, const struct arguments *arguments)
+{
+    if (strcmp(arguments->operands[0], shells[0]) != 0) {
+        error_set(&context->error, "completion is made for bash, not for '%s'", arguments->operands[0]);
+        return EXIT_USAGE;
+    }
+    struct command command;
+    fputs(
+        "_ncclprof()\n{\n"
+        "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} name= i\n"
+        "    case $before in\n"
+        "    --format) COMPREPLY=($(compgen -W 'table json csv' -- \"$word\")); return ;;\n"
+        "    --store) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
+        "    esac\n"
+        "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+        "        case ${COMP_WORDS[i]} in --store) ((i++)) ;; -*) ;; *) name=${COMP_WORDS[i]}; break ;; "
+        "esac\n"
+        "    done\n"
+        "    local words=\n"
+        "    case $name in\n",
+        stdout);
+    fputs("    '') words='--store --quiet --help --version", stdout);
+    for (size_t i = 0; registry_command(i, &command); i++)
+        printf(" %s", command.name);
+    fputs("' ;;\n", stdout);
+    for (size_t i = 0; registry_command(i, &command); i++) {
+        printf("    %s) words='", command.name);
+        put_words(&command);
+        fputs("' ;;\n", stdout);
+    }
+    fputs(
+        "    esac\n"
+        "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+        "    if [ \"$name\" = ingest ] && [ -z \"$COMPREPLY\" ]; then COMPREPLY=($(compgen -f -- "
+        "\"$word\")); fi\n"
+        "}\n"
+        "complete -o filenames -F _ncclprof ncclprof\n",
+        stdout);
+    return EXIT_DONE;
+}
+
+static const struct option_table table = {
+    .operands = "bash",
+    .description = "Put this in ~/.bashrc: eval \"$(ncclprof completion bash)\"",
+    .operands_least = 1,
+    .operands_most = 1,
+};
+
+const struct command command_completion = {
+    .name = "completion",
+    .summary = "write a completion script for the shell",
+    .hidden = 1,
+    .options = &table,
+    .run = run,
+};

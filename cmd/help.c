@@ -1,0 +1,82 @@
+#include "cmd/cmd.h"
+#include "cmd/opt.h"
+#include "cmd/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_WIDTH = 80, HELP_COLUMN = 28 };
+
+/* Writes `text` broken into lines that begin at column `indent`; the cursor stands at `column`. */
+static void put_wrapped(FILE *stream, const char *text, int indent, int column)
+{
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (column > indent && column + 1 + length > TEXT_WIDTH) {
+            fprintf(stream, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', stream);
+            column++;
+        }
+        fprintf(stream, "%.*s", length, text);
+        column += length;
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', stream);
+}
+
+static void put_option(FILE *stream, const struct option *option)
+{
+    char letter[8] = "    ";
+    if (option->letter)
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    int column = fprintf(stream, "  %s--%s%s%s", letter, option->name, option->argument ? " " : "",
+                         option->argument ? option->argument : "");
+    if (column > HELP_COLUMN - 2)
+        column = fprintf(stream, "\n") - 1;
+    fprintf(stream, "%*s", HELP_COLUMN - column, "");
+    put_wrapped(stream, option->help, HELP_COLUMN, HELP_COLUMN);
+}
+
+void help_command(const struct command *command, FILE *stream)
+{
+    const struct option_table *table = command->options;
+    fprintf(stream, "usage: ncclprof [--store FILE] %s [OPTIONS]%s%s\n\n", command->name,
+            table->operands ? " " : "", table->operands ? table->operands : "");
+    put_wrapped(stream, command->summary, 0, 0);
+    if (table->description) {
+        fputc('\n', stream);
+        put_wrapped(stream, table->description, 0, 0);
+    }
+    fputs("\noptions:\n", stream);
+    for (size_t i = 0; i < table->count; i++)
+        put_option(stream, &table->options[i]);
+    if (table->has_format)
+        put_option(stream, &common_options[COMMON_FORMAT]);
+    for (size_t i = 0; i < COMMON_FORMAT; i++)
+        put_option(stream, &common_options[i]);
+    fprintf(stream, "\nSee also: man ncclprof-%s\n", command->name);
+}
+
+void help_all(FILE *stream)
+{
+    fputs(
+        "usage: ncclprof [--store FILE] COMMAND [OPTIONS] [ARGS]\n\n"
+        "Finds out which rank, phase and link holds up a multi-GPU job, from NCCL profiler traces.\n\n"
+        "commands:\n",
+        stream);
+    struct command command;
+    for (size_t i = 0; registry_command(i, &command); i++)
+        if (!command.hidden)
+            fprintf(stream, "  %-12s  %s\n", command.name, command.summary);
+    fputs("\noptions:\n", stream);
+    for (size_t i = 0; i < COMMON_FORMAT; i++)
+        put_option(stream, &common_options[i]);
+    fputs(
+        "      --version             show the version\n\n"
+        "'ncclprof COMMAND -h' tells more of a command, so does 'man ncclprof'.\n"
+        "First steps:  ncclprof ingest TRACES... && ncclprof diagnose\n",
+        stream);
+}

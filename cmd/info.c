@@ -1,0 +1,96 @@
+#include "cmd/commands.h"
+#include "cmd/opt.h"
+#include "cmd/rows.h"
+#include "schemas.h"
+#include "store/query.h"
+
+#include <string.h>
+
+/* Which rows are asked for; without any of them, one row of counts. */
+enum { OPTION_COMMUNICATORS, OPTION_PROCESSES, OPTION_FILES, OPTION_LEDGER, OPTIONS };
+
+static const struct option options[OPTIONS] = {
+    [OPTION_COMMUNICATORS] = {.name = "communicators", .help = "a row a communicator"},
+    [OPTION_PROCESSES] = {.name = "processes", .help = "a row a process"},
+    [OPTION_FILES] = {.name = "files", .help = "a row a file"},
+    [OPTION_LEDGER] = {.name = "ledger",
+                       .help = "a row a reason for which something in the files became no event"},
+};
+
+static const char *const row_sql[OPTIONS] = {
+    [OPTION_COMMUNICATORS] = schema_info_info_communicators,
+    [OPTION_PROCESSES] = schema_info_info_processes,
+    [OPTION_FILES] = schema_info_info_files,
+    [OPTION_LEDGER] = schema_info_info_ledger,
+};
+
+static const struct column descriptions[] = {
+    {.name = "processes", .description = "operating-system processes that recorded something"},
+    {.name = "communicators", .description = "communicators, by their hashes"},
+    {.name = "collectives", .description = "collective operations, counted on each rank"},
+    {.name = "p2p", .description = "sends and receives, counted on each rank"},
+    {.name = "proxy_ops", .description = "proxy operations of the network threads"},
+    {.name = "proxy_steps", .description = "network steps of the proxy operations"},
+    {.name = "tags", .description = "times a user tag was set"},
+    {.name = "steps", .description = "training iterations of the longest run"},
+    {.name = "files", .description = "trace files"},
+    {.name = "skipped", .description = "lines that became nothing: see --ledger"},
+    {.name = "collective_instances", .description = "collectives, joined across ranks"},
+    {.name = "p2p_instances", .description = "sends joined with their receives"},
+    {.name = "distinct_tags", .description = "different texts of user tags"},
+    {.name = "runs", .description = "jobs: processes that share communicators"},
+    {.name = "bytes", .unit = "bytes", .description = "size of the trace files"},
+    {.name = "unpacked_bytes", .unit = "bytes", .description = "size of the trace after gunzip"},
+    {.name = "dropped", .description = "events that the recorder says it dropped"},
+    {.name = "partial_files", .description = "files of which part could not be read"},
+};
+
+static void describe(struct table *head)
+{
+    for (size_t i = 0; i < sizeof descriptions / sizeof *descriptions; i++) {
+        int at = table_find_column(head, descriptions[i].name);
+        if (at < 0)
+            continue;
+        head->columns[at].unit = descriptions[i].unit;
+        head->columns[at].description = descriptions[i].description;
+    }
+    head->command = "info";
+}
+
+static int run(struct context *context, const struct arguments *arguments)
+{
+    const struct query_limits no_limits = {.seconds = 0};
+    const char *sql = NULL;
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (!arguments->values[i])
+            continue;
+        if (sql) {
+            error_set(&context->error, "only one of --communicators, --processes, --files, --ledger");
+            return EXIT_USAGE;
+        }
+        sql = row_sql[i];
+    }
+    struct query *query =
+        query_open(context->store, sql ? sql : schema_info_info_counts, &no_limits, &context->error);
+    if (!query)
+        return EXIT_NOT_DONE;
+    describe(query_head(query));
+    int status = rows_show(context, arguments, query);
+    query_close(query);
+    return status;
+}
+
+static const struct option_table table = {
+    .description = "One row of counts, or with one of the options a row for each thing of a kind.",
+    .options = options,
+    .count = OPTIONS,
+    .has_format = 1,
+};
+
+const struct command command_info = {
+    .name = "info",
+    .summary = "what the store holds",
+    .needs = NEEDS_STORE_READ | NEEDS_JOINED,
+    .options = &table,
+    .run = run,
+};

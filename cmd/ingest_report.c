@@ -1,0 +1,226 @@
+#include "cmd/ingest_report.h"
+
+#include "base/array.h"
+#include "cmd/cmd.h"
+#include "cmd/opt.h"
+#include "cmd/print.h"
+#include "render/render.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A table for people lists every file of so few, and only those with trouble of more. */
+enum { FILES_LISTED = 40 };
+
+static const char *const status_names[] = {
+    [FILE_INGESTED] = "ingested", [FILE_UNCHANGED] = "unchanged",     [FILE_PARTIAL] = "partial",
+    [FILE_FAILED] = "failed",     [FILE_NOT_A_TRACE] = "not a trace",
+};
+
+enum { STATUSES = sizeof status_names / sizeof *status_names };
+
+struct totals {
+    int64_t files[STATUSES];
+    int64_t events;
+    int64_t skipped;
+    uint64_t bytes;
+};
+
+void report_release(struct report *report)
+{
+    for (size_t i = 0; i < report->count; i++)
+        free(report->results[i].reason);
+    free(report->results);
+    *report = (struct report){.results = NULL};
+}
+
+struct file_result *report_add(struct report *report, struct error *error)
+{
+    if (array_reserve((void **)&report->results, &report->capacity, report->count + 1,
+                      sizeof *report->results)) {
+        error_no_memory(error);
+        return NULL;
+    }
+    report->results[report->count] = (struct file_result){.path = "", .status = FILE_FAILED};
+    return &report->results[report->count++];
+}
+
+int report_add_failed(struct report *report, const char *path, struct error *why)
+{
+    char *reason = strdup(why->depth ? why->cause[0] : "it cannot be read");
+    struct file_result *result = reason ? report_add(report, why) : NULL;
+    if (!result) {
+        free(reason);
+        return error_no_memory(why);
+    }
+    result->path = path;
+    result->reason = reason;
+    error_clear(why);
+    report_tell(result);
+    return 0;
+}
+
+void report_tell(const struct file_result *result)
+{
+    if (result->status == FILE_FAILED || result->status == FILE_PARTIAL)
+        print_line("%s: %s", result->path, result->reason ? result->reason : status_names[result->status]);
+}
+
+void report_lose(struct report *report)
+{
+    for (size_t i = report->safe; i < report->count; i++)
+        if (report->results[i].status == FILE_INGESTED || report->results[i].status == FILE_PARTIAL)
+            report->results[i].status = FILE_FAILED;
+}
+
+static struct totals add_up(const struct report *report)
+{
+    struct totals totals = {.events = 0};
+    for (size_t i = 0; i < report->count; i++) {
+        const struct file_result *result = &report->results[i];
+        totals.files[result->status]++;
+        if (result->status == FILE_FAILED || result->status == FILE_NOT_A_TRACE)
+            continue;
+        totals.events += result->events;
+        totals.skipped += result->skipped;
+        totals.bytes += result->bytes;
+    }
+    return totals;
+}
+
+int report_has_trouble(const struct report *report)
+{
+    struct totals totals = add_up(report);
+    return totals.files[FILE_FAILED] || totals.files[FILE_PARTIAL];
+}
+
+static const struct column columns[] = {
+    {.name = "path", .type = CELL_TEXT, .description = "the file"},
+    {.name = "dialect", .type = CELL_TEXT, .description = "what its content turned out to be"},
+    {.name = "status", .type = CELL_TEXT, .description = "ingested, unchanged, partial or failed"},
+    {.name = "events", .type = CELL_INTEGER, .description = "records understood"},
+    {.name = "skipped", .type = CELL_INTEGER, .description = "lines that became no event"},
+    {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "size of the file"},
+    {.name = "reason", .type = CELL_TEXT, .description = "why it failed or is partial", .hidden = 1},
+};
+
+static int add_row(struct table *table, const struct file_result *result, struct error *error)
+{
+    if (table_add_row(table, error) || table_set_text(table, 0, result->path, error) ||
+        (*result->dialect && table_set_text(table, 1, result->dialect, error)) ||
+        table_set_text(table, 2, status_names[result->status], error) ||
+        (result->reason && table_set_text(table, 6, result->reason, error)))
+        return -1;
+    table_set_integer(table, 3, result->events);
+    table_set_integer(table, 4, result->skipped);
+    table_set_integer(table, 5, (int64_t)result->bytes);
+    return 0;
+}
+
+/* Files in a directory that are no traces are only counted. */
+static int fill(struct table *table, const struct report *report, int for_people, struct error *error)
+{
+    if (table_add_columns(table, columns, sizeof columns / sizeof *columns, error))
+        return -1;
+    for (size_t i = 0; i < report->count; i++) {
+        const struct file_result *result = &report->results[i];
+        int trouble = result->status == FILE_FAILED || result->status == FILE_PARTIAL;
+        if (result->status == FILE_NOT_A_TRACE || (for_people && report->count > FILES_LISTED && !trouble))
+            continue;
+        if (add_row(table, result, error))
+            return -1;
+    }
+    return 0;
+}
+
+static void put_sentence(const struct report *report)
+{
+    struct totals totals = add_up(report);
+    const char *separator = "";
+    for (int status = 0; status < STATUSES; status++)
+        if (totals.files[status]) {
+            printf("%s%" PRId64 " %s", separator, totals.files[status], status_names[status]);
+            separator = ", ";
+        }
+    printf("%s%" PRId64 " events, %" PRId64 " skipped, %.1f MB in %.1f s\n", *separator ? "; " : "no files; ",
+           totals.events, totals.skipped, (double)totals.bytes / 1e6, report->seconds);
+}
+
+static int append_cell_text(struct buffer *json, const char *key, const char *text)
+{
+    return buffer_printf(json, "\"%s\": ", key) ||
+           (text ? buffer_append_byte(json, '"') || escape_json(json, text, strlen(text)) ||
+                       buffer_append_byte(json, '"')
+                 : buffer_append_text(json, "null"));
+}
+
+static int append_file(struct buffer *json, const struct file_result *result)
+{
+    return append_cell_text(json, "path", result->path) || buffer_append_text(json, ", ") ||
+           append_cell_text(json, "dialect", *result->dialect ? result->dialect : NULL) ||
+           buffer_append_text(json, ", ") || append_cell_text(json, "status", status_names[result->status]) ||
+           buffer_printf(json,
+                         ", \"events\": %" PRId64 ", \"skipped\": %" PRId64 ", \"bytes\": %" PRIu64 ", ",
+                         result->events, result->skipped, result->bytes) ||
+           append_cell_text(json, "reason", result->reason);
+}
+
+static int append_totals(struct buffer *json, const struct report *report)
+{
+    struct totals totals = add_up(report);
+    return buffer_printf(
+        json,
+        "\"totals\": {\"files\": %zu, \"ingested\": %" PRId64 ", \"unchanged\": %" PRId64
+        ", \"partial\": %" PRId64 ", \"failed\": %" PRId64 ", \"not_traces\": %" PRId64
+        ", \"events\": %" PRId64 ", \"skipped\": %" PRId64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.3f}",
+        report->count - (size_t)totals.files[FILE_NOT_A_TRACE], totals.files[FILE_INGESTED],
+        totals.files[FILE_UNCHANGED], totals.files[FILE_PARTIAL], totals.files[FILE_FAILED],
+        totals.files[FILE_NOT_A_TRACE], totals.events, totals.skipped, totals.bytes, report->seconds);
+}
+
+static int append_json(struct buffer *json, const struct report *report)
+{
+    int failed = buffer_append_text(json, "{\"command\": \"ingest\",\n \"files\": [");
+    const char *separator = "\n  {";
+    for (size_t i = 0; i < report->count && !failed; i++) {
+        if (report->results[i].status == FILE_NOT_A_TRACE)
+            continue;
+        failed = buffer_append_text(json, separator) || append_file(json, &report->results[i]) ||
+                 buffer_append_byte(json, '}');
+        separator = ",\n  {";
+    }
+    return failed || buffer_append_text(json, "],\n ") || append_totals(json, report) ||
+           buffer_append_text(json, "}\n");
+}
+
+static int show_json(struct context *context, const struct report *report)
+{
+    struct buffer json = BUFFER_INIT;
+    int failed = append_json(&json, report);
+    if (!failed)
+        fwrite(json.data, 1, json.length, stdout);
+    buffer_release(&json);
+    if (failed)
+        error_no_memory(&context->error);
+    return failed ? EXIT_NOT_DONE : EXIT_DONE;
+}
+
+int report_show(struct context *context, const struct arguments *arguments, const struct report *report)
+{
+    int for_people = strcmp(arguments->renderer->name, "table") == 0;
+    if (strcmp(arguments->renderer->name, "json") == 0)
+        return show_json(context, report);
+    struct table table;
+    table_init(&table, "ingest");
+    int status = EXIT_NOT_DONE;
+    if (fill(&table, report, for_people, &context->error) == 0)
+        status = for_people && table.row_count == 0 ? EXIT_DONE : print_table(context, arguments, &table);
+    if (status == EXIT_DONE && for_people) {
+        if (table.row_count)
+            putchar('\n');
+        put_sentence(report);
+    }
+    table_release(&table);
+    return status;
+}

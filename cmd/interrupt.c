@@ -1,0 +1,34 @@
+#include "cmd/interrupt.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+static volatile sig_atomic_t wanted;
+
+static void note(int number)
+{
+    wanted = 1;
+}
+
+static void set(void (*handler)(int), int flags)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+void interrupt_watch(void)
+{
+    set(note, (int)SA_RESETHAND | SA_RESTART);
+}
+
+void interrupt_restore(void)
+{
+    set(SIG_DFL, 0);
+}
+
+int interrupt_wanted(void *context)
+{
+    return wanted;
+}

@@ -1,0 +1,14 @@
+#ifndef NCCLPROF_CMD_INTERRUPT_H
+#define NCCLPROF_CMD_INTERRUPT_H
+
+/*
+ * From here on the first Ctrl-C (or SIGTERM) asks for a clean stop, which the command has to look for; the
+ * second one kills as usual. interrupt_restore ends that.
+ */
+void interrupt_watch(void);
+void interrupt_restore(void);
+
+/* Whether a stop was asked for. `context` is not looked at: the function serves as a callback. */
+int interrupt_wanted(void *context);
+
+#endif

@@ -1,0 +1,147 @@
+#include "cmd/cmd.h"
+#include "cmd/opt.h"
+#include "cmd/print.h"
+#include "cmd/registry.h"
+#include "join/join.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static void find_terminal(struct context *context)
+{
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO))
+        return;
+    context->width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+    const char *terminal = getenv("TERM");
+    const char *no_colour = getenv("NO_COLOR");
+    context->colour = terminal && strcmp(terminal, "dumb") != 0 && !(no_colour && *no_colour);
+}
+
+/* The options before the command's name. Returns where the name stands, 0 when the program is done. */
+static int parse_global(struct context *context, int argc, char **argv, int *status)
+{
+    *status = EXIT_DONE;
+    for (int at = 1; at < argc; at++) {
+        const char *word = argv[at];
+        if (*word != '-')
+            return at;
+        if (strcmp(word, "-q") == 0 || strcmp(word, "--quiet") == 0) {
+            context->quiet = 1;
+        } else if (strncmp(word, "--store=", 8) == 0 && word[8]) {
+            context->store_path = word + 8;
+        } else if (strcmp(word, "--store") == 0 && at + 1 < argc && *argv[at + 1]) {
+            context->store_path = argv[++at];
+        } else if (strcmp(word, "--version") == 0) {
+            printf("ncclprof %s\n", NCCLPROF_VERSION);
+            return 0;
+        } else if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0) {
+            help_all(stdout);
+            return 0;
+        } else {
+            print_line("'%s' is no option here, or lacks its value; see 'ncclprof --help'", word);
+            *status = EXIT_USAGE;
+            return 0;
+        }
+    }
+    print_line("no command given; see 'ncclprof --help'");
+    *status = EXIT_USAGE;
+    return 0;
+}
+
+/* Makes the derived tables match the files when they do not; returns 1 when it did. */
+static int join_if_needed(struct context *context)
+{
+    int64_t joined;
+    if (store_fact(context->store, "joined", 0, &joined, &context->error))
+        return -1;
+    if (joined)
+        return 0;
+    struct store *store = store_open(context->store_path, STORE_WRITE, &context->error);
+    int outcome = store ? join_store(store, &context->error) : -1;
+    store_close(store);
+    return outcome ? error_wrap(&context->error, "cannot bring the store's joined tables up to date") : 1;
+}
+
+static int open_store(struct context *context, int needs)
+{
+    enum store_mode mode = needs & NEEDS_STORE_CREATED ? STORE_CREATE
+                           : needs & NEEDS_STORE       ? STORE_WRITE
+                                                       : STORE_READ;
+    if (!(needs & (NEEDS_STORE | NEEDS_STORE_CREATED | NEEDS_STORE_READ)))
+        return 0;
+    context->store = store_open(context->store_path, mode, &context->error);
+    if (!context->store)
+        return -1;
+    return needs & NEEDS_JOINED && join_if_needed(context) < 0 ? -1 : 0;
+}
+
+static void choose_store(struct context *context, const struct arguments *arguments)
+{
+    const char *environment = getenv("NCCLPROF_STORE");
+    if (arguments->store_path)
+        context->store_path = arguments->store_path;
+    else if (!context->store_path)
+        context->store_path = environment && *environment ? environment : "ncclprof.db";
+    context->quiet |= arguments->quiet;
+}
+
+static int run_command(struct context *context, const struct command *command, int argc, char **argv)
+{
+    struct arguments arguments;
+    int status = EXIT_USAGE;
+    context->command = command;
+    if (arguments_parse(&arguments, command, argc, argv, &context->error) == 0) {
+        choose_store(context, &arguments);
+        if (arguments.help) {
+            help_command(command, stdout);
+            status = EXIT_DONE;
+        } else {
+            status = open_store(context, command->needs) ? EXIT_NOT_DONE : command->run(context, &arguments);
+        }
+    }
+    store_close(context->store);
+    arguments_release(&arguments);
+    if (status == EXIT_USAGE)
+        print_line("%s: %s; see 'ncclprof %s -h'", command->name,
+                   context->error.depth ? context->error.cause[0] : "wrong usage", command->name);
+    else if (status == EXIT_NOT_DONE)
+        print_error(&context->error);
+    return status;
+}
+
+/* What was printed counts only when it arrived: a full disk must not look like success. */
+static int close_output(int status)
+{
+    errno = 0;
+    int failed = ferror(stdout) | fflush(stdout) | fclose(stdout);
+    if (!failed || status != EXIT_DONE)
+        return failed && status == EXIT_FINDINGS ? EXIT_NOT_DONE : status;
+    if (errno != EPIPE)
+        print_line("cannot write the output%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
+    return EXIT_NOT_DONE;
+}
+
+int main(int argc, char **argv)
+{
+    struct context context = {.store_path = NULL};
+    struct command command;
+    int status;
+    find_terminal(&context);
+    int at = registry_init(&context.error) ? -1 : parse_global(&context, argc, argv, &status);
+    if (at < 0) {
+        print_error(&context.error);
+        status = EXIT_NOT_DONE;
+    } else if (at > 0 && !registry_find(argv[at], &command)) {
+        print_line("there is no command '%s'; see 'ncclprof --help'", argv[at]);
+        status = EXIT_USAGE;
+    } else if (at > 0) {
+        status = run_command(&context, &command, argc - at - 1, argv + at + 1);
+    }
+    registry_release();
+    return close_output(status);
+}

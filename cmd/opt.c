@@ -1,0 +1,219 @@
+#include "cmd/opt.h"
+
+#include "base/array.h"
+#include "cmd/cmd.h"
+#include "render/render.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct option common_options[] = {
+    [COMMON_HELP] = {.name = "help", .letter = 'h', .help = "show this help"},
+    [COMMON_QUIET] = {.name = "quiet", .letter = 'q', .help = "no progress"},
+    [COMMON_STORE] = {.name = "store",
+                      .argument = "FILE",
+                      .help = "the store (default: $NCCLPROF_STORE, else ./ncclprof.db)"},
+    [COMMON_FORMAT] = {.name = "format",
+                       .argument = "table|json|csv",
+                       .help = "how the result is written (default: table)"},
+};
+
+/* Where a parse stands. */
+struct parser {
+    struct arguments *arguments;
+    const struct option_table *table;
+    int argc;
+    char **argv;
+    int at;
+    struct error *error;
+};
+
+static int check_number(const struct option *option, const char *value, struct error *error)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(value, &end, 10);
+    if (end == value || *end || errno || number < option->least || number > option->most)
+        return error_set(error, "--%s takes a whole number from %lld to %lld, not '%s'", option->name,
+                         (long long)option->least, (long long)option->most, value);
+    return 0;
+}
+
+static int check_choice(const struct option *option, const char *value, struct error *error)
+{
+    for (size_t i = 0; option->choices[i]; i++)
+        if (strcmp(option->choices[i], value) == 0)
+            return 0;
+    return error_set(error, "--%s takes %s, not '%s'", option->name, option->argument, value);
+}
+
+static int set_common(struct parser *parser, size_t which, const char *value)
+{
+    struct arguments *arguments = parser->arguments;
+    switch (which) {
+    case COMMON_HELP:
+        arguments->help = 1;
+        return 0;
+    case COMMON_QUIET:
+        arguments->quiet = 1;
+        return 0;
+    case COMMON_STORE:
+        arguments->store_path = value;
+        return *value ? 0 : error_set(parser->error, "--store takes the name of a file");
+    default:
+        arguments->renderer = renderer_find(value);
+        return arguments->renderer
+                   ? 0
+                   : error_set(parser->error, "--format takes table, json or csv, not '%s'", value);
+    }
+}
+
+static int set_own(struct parser *parser, size_t which, const char *value)
+{
+    const struct option *option = &parser->table->options[which];
+    if ((option->is_number && check_number(option, value, parser->error)) ||
+        (option->choices && check_choice(option, value, parser->error)))
+        return -1;
+    parser->arguments->values[which] = value;
+    return 0;
+}
+
+static int matches(const struct option *option, char letter, const char *name, size_t length)
+{
+    if (letter)
+        return option->letter == letter;
+    return strlen(option->name) == length && strncmp(option->name, name, length) == 0;
+}
+
+/* The option that a letter or a name means; *common tells which table `*which` counts in. */
+static const struct option *find(const struct parser *parser, char letter, const char *name, size_t length,
+                                 int *common, size_t *which)
+{
+    for (size_t i = 0; i < parser->table->count; i++)
+        if (matches(&parser->table->options[i], letter, name, length)) {
+            *common = 0;
+            *which = i;
+            return &parser->table->options[i];
+        }
+    size_t count = parser->table->has_format ? COMMON_OPTIONS : COMMON_FORMAT;
+    for (size_t i = 0; i < count; i++)
+        if (matches(&common_options[i], letter, name, length)) {
+            *common = 1;
+            *which = i;
+            return &common_options[i];
+        }
+    return NULL;
+}
+
+static int set(struct parser *parser, int common, size_t which, const char *value)
+{
+    return common ? set_common(parser, which, value) : set_own(parser, which, value);
+}
+
+static const char *next_word(struct parser *parser)
+{
+    return parser->at + 1 < parser->argc ? parser->argv[++parser->at] : NULL;
+}
+
+static int parse_long(struct parser *parser, const char *text)
+{
+    int common;
+    size_t which, length = strcspn(text, "=");
+    const struct option *option = find(parser, 0, text, length, &common, &which);
+    if (!option)
+        return error_set(parser->error, "there is no option --%.*s", (int)length, text);
+    const char *value = text[length] == '=' ? text + length + 1 : NULL;
+    if (!option->argument && value)
+        return error_set(parser->error, "--%s takes no value", option->name);
+    if (option->argument && !value && !(value = next_word(parser)))
+        return error_set(parser->error, "--%s takes a value (%s)", option->name, option->argument);
+    return set(parser, common, which, option->argument ? value : "1");
+}
+
+/* "-qj4": flags may share a dash, a value may follow its letter at once. */
+static int parse_letters(struct parser *parser, const char *text)
+{
+    for (; *text; text++) {
+        int common;
+        size_t which;
+        const struct option *option = find(parser, *text, NULL, 0, &common, &which);
+        if (!option)
+            return error_set(parser->error, "there is no option -%c", *text);
+        if (!option->argument) {
+            if (set(parser, common, which, "1"))
+                return -1;
+            continue;
+        }
+        const char *value = text[1] ? text + 1 : next_word(parser);
+        if (!value)
+            return error_set(parser->error, "-%c takes a value (%s)", *text, option->argument);
+        return set(parser, common, which, value);
+    }
+    return 0;
+}
+
+static int parse_words(struct parser *parser)
+{
+    int only_operands = 0;
+    for (parser->at = 0; parser->at < parser->argc; parser->at++) {
+        char *word = parser->argv[parser->at];
+        int failed = 0;
+        if (only_operands || *word != '-' || !word[1]) {
+            parser->arguments->operands[parser->arguments->operand_count++] = word;
+            only_operands |= parser->table->command_as_operand;
+        } else if (strcmp(word, "--") == 0) {
+            only_operands = 1;
+        } else if (word[1] == '-') {
+            failed = parse_long(parser, word + 2);
+        } else {
+            failed = parse_letters(parser, word + 1);
+        }
+        if (failed)
+            return -1;
+        if (parser->arguments->help)
+            return 0;
+    }
+    return 0;
+}
+
+static int check_operands(const struct parser *parser)
+{
+    size_t count = parser->arguments->operand_count;
+    if (count < parser->table->operands_least)
+        return error_set(parser->error, "%s is missing", parser->table->operands);
+    if (count > parser->table->operands_most)
+        return error_set(parser->error, "'%s' is one operand too many",
+                         parser->arguments->operands[parser->table->operands_most]);
+    return 0;
+}
+
+int arguments_parse(struct arguments *arguments, const struct command *command, int argc, char **argv,
+                    struct error *error)
+{
+    const struct option_table *table = command->options;
+    *arguments = (struct arguments){.renderer = renderer_registry[0]};
+    arguments->values = array_new(table->count, sizeof *arguments->values);
+    arguments->operands = array_new((size_t)argc, sizeof *arguments->operands);
+    if (!arguments->values || !arguments->operands)
+        return error_no_memory(error);
+    for (size_t i = 0; i < table->count; i++)
+        arguments->values[i] = table->options[i].fallback;
+    struct parser parser = {
+        .arguments = arguments, .table = table, .argc = argc, .argv = argv, .error = error};
+    if (parse_words(&parser))
+        return -1;
+    return arguments->help ? 0 : check_operands(&parser);
+}
+
+void arguments_release(struct arguments *arguments)
+{
+    free(arguments->values);
+    free(arguments->operands);
+    *arguments = (struct arguments){.values = NULL};
+}
+
+int64_t arguments_number(const struct arguments *arguments, size_t option)
+{
+    return strtoll(arguments->values[option], NULL, 10);
+}

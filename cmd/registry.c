@@ -1,0 +1,86 @@
+#include "cmd/registry.h"
+
+#include "analyse/analyse.h"
+#include "base/array.h"
+#include "cmd/commands.h"
+#include "cmd/opt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* In the order of help; the analyses stand between what comes before and what comes after them. */
+static const struct command *const before[] = {&command_ingest, &command_info};
+static const struct command *const after[] = {&command_query, &command_completion};
+
+enum { BEFORE = sizeof before / sizeof *before, AFTER = sizeof after / sizeof *after };
+
+/* The option tables that the analyses' descriptions amount to. */
+static struct option_table *tables;
+static size_t table_count;
+
+static int make_table(const struct analysis *analysis, struct option_table *table, struct error *error)
+{
+    struct option *options = array_new(analysis->option_count, sizeof *options);
+    if (!options)
+        return error_no_memory(error);
+    for (size_t i = 0; i < analysis->option_count; i++)
+        options[i] = (struct option){.name = analysis->options[i].name,
+                                     .letter = analysis->options[i].letter,
+                                     .argument = analysis->options[i].argument,
+                                     .help = analysis->options[i].help,
+                                     .fallback = analysis->options[i].fallback};
+    *table = (struct option_table){.description = analysis->description,
+                                   .options = options,
+                                   .count = analysis->option_count,
+                                   .has_format = 1};
+    return 0;
+}
+
+int registry_init(struct error *error)
+{
+    size_t count = 0;
+    while (analysis_registry[count])
+        count++;
+    tables = array_new(count, sizeof *tables);
+    if (!tables)
+        return error_no_memory(error);
+    for (; table_count < count; table_count++)
+        if (make_table(analysis_registry[table_count], &tables[table_count], error))
+            return -1;
+    return 0;
+}
+
+void registry_release(void)
+{
+    for (size_t i = 0; i < table_count; i++)
+        free((struct option *)(uintptr_t)tables[i].options);
+    free(tables);
+    tables = NULL;
+    table_count = 0;
+}
+
+int registry_command(size_t at, struct command *command)
+{
+    if (at >= BEFORE + table_count + AFTER)
+        return 0;
+    if (at < BEFORE)
+        *command = *before[at];
+    else if (at >= BEFORE + table_count)
+        *command = *after[at - BEFORE - table_count];
+    else
+        *command = (struct command){.name = analysis_registry[at - BEFORE]->name,
+                                    .summary = analysis_registry[at - BEFORE]->summary,
+                                    .needs = NEEDS_STORE_READ | NEEDS_JOINED,
+                                    .options = &tables[at - BEFORE],
+                                    .analysis = analysis_registry[at - BEFORE],
+                                    .run = command_run_analysis};
+    return 1;
+}
+
+int registry_find(const char *name, struct command *command)
+{
+    for (size_t i = 0; registry_command(i, command); i++)
+        if (strcmp(command->name, name) == 0)
+            return 1;
+    return 0;
+}

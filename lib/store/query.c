@@ -1,0 +1,265 @@
+#include "store/query.h"
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "store/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* One look at the clock in so many of SQLite's instructions: some milliseconds. */
+enum { INSTRUCTIONS_A_LOOK = 20000 };
+
+/* No single value, so no single function call, may grow or last beyond these. */
+enum { LONGEST_VALUE_BYTES = 64 << 20, LONGEST_PATTERN_BYTES = 256, LONGEST_SQL_BYTES = 1 << 20 };
+
+/* Memory of SQLite altogether while a stranger's query runs. */
+static const int64_t HEAP_BYTES = INT64_C(1) << 30;
+
+struct query {
+    struct store *store;
+    sqlite3_stmt *handle;
+    struct query_limits limits;
+    struct timespec begun;
+    int is_late;
+    int is_stopped;
+    struct table head;
+    char **names;
+    struct cell *cells;
+    struct buffer *blobs; /* one a column: text of its blob */
+};
+
+static int allow(void *context, int action, const char *first, const char *second, const char *database,
+                 const char *trigger)
+{
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_RECURSIVE:
+        return SQLITE_OK;
+    case SQLITE_FUNCTION:
+        return sqlite3_stricmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+    case SQLITE_PRAGMA: {
+        static const char *const harmless[] = {"table_info", "table_xinfo", "table_list", "index_list"};
+        for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+            if (sqlite3_stricmp(first, harmless[i]) == 0)
+                return SQLITE_OK;
+        return SQLITE_DENY;
+    }
+    default:
+        return SQLITE_DENY;
+    }
+}
+
+static int look_at_clock(void *context)
+{
+    struct query *query = context;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t passed_ms =
+        ((int64_t)now.tv_sec - query->begun.tv_sec) * 1000 + (now.tv_nsec - query->begun.tv_nsec) / 1000000;
+    query->is_late = query->limits.seconds && passed_ms >= query->limits.seconds * 1000;
+    query->is_stopped = query->limits.wanted && query->limits.wanted(NULL);
+    return query->is_late || query->is_stopped;
+}
+
+static void guard(struct query *query)
+{
+    sqlite3 *handle = query->store->handle;
+    sqlite3_set_authorizer(handle, allow, NULL);
+    sqlite3_progress_handler(handle, INSTRUCTIONS_A_LOOK, look_at_clock, query);
+    sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, LONGEST_VALUE_BYTES);
+    sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, LONGEST_SQL_BYTES);
+    sqlite3_limit(handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN_BYTES);
+    sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_hard_heap_limit64(HEAP_BYTES);
+    clock_gettime(CLOCK_MONOTONIC, &query->begun);
+}
+
+static int fail(struct query *query, struct error *error)
+{
+    if (query->is_stopped)
+        return error_set(error, "the query was interrupted");
+    if (query->is_late)
+        return error_set(error, "the query took longer than %lld s and was stopped",
+                         (long long)query->limits.seconds);
+    int code = sqlite3_errcode(query->store->handle) & 0xff;
+    if (code == SQLITE_AUTH)
+        return error_set(error, "the query is refused: it may only read (%s)",
+                         sqlite3_errmsg(query->store->handle));
+    if (code == SQLITE_NOMEM)
+        return error_set(error, "the query needs more memory than it may have (1 GiB)");
+    return store_error(query->store, error, "the query failed");
+}
+
+/* What follows the statement may only be blanks and comments. */
+static int check_rest(struct query *query, const char *rest, struct error *error)
+{
+    while (*rest) {
+        sqlite3_stmt *more = NULL;
+        if (sqlite3_prepare_v2(query->store->handle, rest, -1, &more, &rest) != SQLITE_OK)
+            return fail(query, error);
+        sqlite3_finalize(more);
+        if (more)
+            return error_set(error, "only one statement at a time");
+    }
+    return 0;
+}
+
+static int prepare(struct query *query, const char *sql, struct error *error)
+{
+    const char *rest;
+    if (sqlite3_prepare_v2(query->store->handle, sql, -1, &query->handle, &rest) != SQLITE_OK)
+        return fail(query, error);
+    if (!query->handle)
+        return error_set(error, "there is no statement in it");
+    if (!sqlite3_stmt_readonly(query->handle) || sqlite3_column_count(query->handle) == 0)
+        return error_set(error, "the query is refused: it may only read");
+    return check_rest(query, rest, error);
+}
+
+static int is_taken(const struct query *query, const char *name)
+{
+    for (size_t i = 0; i < query->head.column_count; i++)
+        if (strcmp(query->names[i], name) == 0)
+            return 1;
+    return 0;
+}
+
+/* The name of column `at`, made unlike those before it. NULL when memory is out. */
+static char *unique_name(const struct query *query, int at)
+{
+    const char *given = sqlite3_column_name(query->handle, at);
+    char *name = given ? strdup(given) : NULL;
+    for (int suffix = 2; name && is_taken(query, name); suffix++) {
+        free(name);
+        if (asprintf(&name, "%s_%d", given, suffix) < 0)
+            return NULL;
+    }
+    return name;
+}
+
+static int make_head(struct query *query, struct error *error)
+{
+    int count = sqlite3_column_count(query->handle);
+    query->names = array_new((size_t)count, sizeof *query->names);
+    query->cells = array_new((size_t)count, sizeof *query->cells);
+    query->blobs = array_new((size_t)count, sizeof *query->blobs);
+    if (!query->names || !query->cells || !query->blobs)
+        return error_no_memory(error);
+    for (int i = 0; i < count; i++) {
+        query->names[i] = unique_name(query, i);
+        if (!query->names[i])
+            return error_no_memory(error);
+        struct column column = {.name = query->names[i], .decimals = -1};
+        if (table_add_column(&query->head, column, error))
+            return -1;
+    }
+    return 0;
+}
+
+struct query *query_open(struct store *store, const char *sql, const struct query_limits *limits,
+                         struct error *error)
+{
+    struct query *query = calloc(1, sizeof *query);
+    if (!query) {
+        error_no_memory(error);
+        return NULL;
+    }
+    query->store = store;
+    query->limits = *limits;
+    table_init(&query->head, "query");
+    guard(query);
+    if (prepare(query, sql, error) || make_head(query, error)) {
+        query_close(query);
+        return NULL;
+    }
+    return query;
+}
+
+void query_close(struct query *query)
+{
+    if (!query)
+        return;
+    int count = query->handle ? sqlite3_column_count(query->handle) : 0;
+    for (int i = 0; i < count && query->names; i++)
+        free(query->names[i]);
+    for (int i = 0; i < count && query->blobs; i++)
+        buffer_release(&query->blobs[i]);
+    free(query->names);
+    free(query->cells);
+    free(query->blobs);
+    sqlite3_finalize(query->handle);
+    sqlite3_progress_handler(query->store->handle, 0, NULL, NULL);
+    sqlite3_set_authorizer(query->store->handle, NULL, NULL);
+    sqlite3_hard_heap_limit64(0);
+    table_release(&query->head);
+    free(query);
+}
+
+struct table *query_head(struct query *query)
+{
+    return &query->head;
+}
+
+int query_stopped(const struct query *query)
+{
+    return query->is_stopped;
+}
+
+static int blob_text(struct query *query, int column, struct error *error)
+{
+    struct buffer *text = &query->blobs[column];
+    const unsigned char *bytes = sqlite3_column_blob(query->handle, column);
+    int length = sqlite3_column_bytes(query->handle, column);
+    buffer_clear(text);
+    int failed = buffer_reserve(text, (size_t)length * 2 + 3) || buffer_append_text(text, "x'");
+    for (int i = 0; i < length && !failed; i++) {
+        static const char digits[] = "0123456789abcdef";
+        failed = buffer_append_byte(text, digits[bytes[i] >> 4]) ||
+                 buffer_append_byte(text, digits[bytes[i] & 15]);
+    }
+    if (failed || buffer_append_byte(text, '\''))
+        return error_no_memory(error);
+    query->cells[column] = (struct cell){.type = CELL_TEXT, .text = text->data};
+    return 0;
+}
+
+static int read_cell(struct query *query, int column, struct error *error)
+{
+    struct cell *cell = &query->cells[column];
+    *cell = (struct cell){.type = CELL_NULL};
+    switch (sqlite3_column_type(query->handle, column)) {
+    case SQLITE_INTEGER:
+        *cell = (struct cell){.type = CELL_INTEGER, .integer = sqlite3_column_int64(query->handle, column)};
+        return 0;
+    case SQLITE_FLOAT:
+        *cell = (struct cell){.type = CELL_REAL, .real = sqlite3_column_double(query->handle, column)};
+        return 0;
+    case SQLITE_TEXT: {
+        const unsigned char *text = sqlite3_column_text(query->handle, column);
+        *cell = (struct cell){.type = CELL_TEXT, .text = (char *)(uintptr_t)text};
+        return text ? 0 : error_no_memory(error);
+    }
+    case SQLITE_BLOB:
+        return blob_text(query, column, error);
+    default:
+        return 0;
+    }
+}
+
+int query_next(struct query *query, const struct cell **cells, struct error *error)
+{
+    int code = sqlite3_step(query->handle);
+    if (code == SQLITE_DONE)
+        return 0;
+    if (code != SQLITE_ROW)
+        return fail(query, error);
+    for (size_t i = 0; i < query->head.column_count; i++)
+        if (read_cell(query, (int)i, error))
+            return -1;
+    *cells = query->cells;
+    return 1;
+}

@@ -1,0 +1,66 @@
+-- What a store holds, for `ncclprof info`.
+
+-- statement: counts
+-- Records as the files hold them, except where the name says otherwise. A step is a training iteration.
+SELECT (SELECT count(*) FROM process) AS processes,
+       (SELECT count(*) FROM communicator) AS communicators,
+       (SELECT count(*) FROM operation WHERE kind <> 1) AS collectives,
+       (SELECT count(*) FROM operation WHERE kind = 1) AS p2p,
+       (SELECT count(*) FROM proxy_operation WHERE continued = 0) AS proxy_ops,
+       (SELECT coalesce(sum(steps_recorded), 0) FROM proxy_operation) AS proxy_steps,
+       (SELECT count(*) FROM tag_mark WHERE is_end = 0) AS tags,
+       (SELECT coalesce(max(step_count), 0) FROM run) AS steps,
+       (SELECT count(*) FROM file) AS files,
+       (SELECT coalesce(sum(skipped), 0) FROM file) AS skipped,
+       (SELECT count(*) FROM instance WHERE sender IS NULL) AS collective_instances,
+       (SELECT count(*) FROM instance WHERE sender IS NOT NULL) AS p2p_instances,
+       (SELECT count(*)
+        FROM (SELECT text FROM tag_mark WHERE text IS NOT NULL UNION SELECT tag FROM operation WHERE tag IS NOT NULL)) AS distinct_tags,
+       (SELECT count(*) FROM run) AS runs,
+       (SELECT coalesce(sum(bytes), 0) FROM file) AS bytes,
+       (SELECT coalesce(sum(events), 0) FROM loss) AS dropped,
+       (SELECT count(*) FROM file WHERE status = 'partial') AS partial_files
+
+-- statement: communicators
+SELECT v.run_id AS run,
+       v.communicator,
+       v.communicator_hash_hex AS hash,
+       v.name,
+       v.size,
+       v.size_is_known,
+       v.ranks_seen,
+       v.node_count AS nodes,
+       count(o.operation_id) FILTER (WHERE o.kind <> 1) AS collectives,
+       count(o.operation_id) FILTER (WHERE o.kind = 1) AS p2p
+FROM v_communicator v
+LEFT JOIN member m ON m.communicator_id = v.communicator_id
+LEFT JOIN operation o ON o.member_id = m.member_id
+GROUP BY v.communicator_id
+ORDER BY v.run_id, v.size DESC, v.communicator, v.communicator_id
+
+-- statement: processes
+SELECT r.run_id AS run,
+       r.global_rank AS rank,
+       r.name AS rank_name,
+       nullif(p.host, '') AS host,
+       nullif(p.pid, -1) AS pid,
+       count(DISTINCT m.communicator_id) AS communicators,
+       count(o.operation_id) FILTER (WHERE o.kind <> 1) AS collectives,
+       count(o.operation_id) FILTER (WHERE o.kind = 1) AS p2p,
+       p.file_set
+FROM process p
+LEFT JOIN member m ON m.process_id = p.process_id
+LEFT JOIN operation o ON o.member_id = m.member_id
+LEFT JOIN member_join mj ON mj.member_id = m.member_id
+LEFT JOIN job_rank r ON r.job_rank_id = mj.job_rank_id
+GROUP BY p.process_id, r.job_rank_id
+ORDER BY r.run_id, r.global_rank, r.name, p.process_id
+
+-- statement: files
+SELECT path, dialect, status, events, skipped, bytes, unpacked_bytes FROM file ORDER BY path, file_id
+
+-- statement: ledger
+SELECT reason, dialect, damage, sum(count) AS count, count(*) AS files, path AS first_file, min(first_offset) AS offset, example
+FROM v_ledger
+GROUP BY reason, dialect, damage
+ORDER BY damage DESC, count DESC, reason
