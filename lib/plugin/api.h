@@ -418,6 +418,6 @@ API_PLUGIN_TABLE(v6, api_descriptor_v7, api_state_args_v4, void **context, uint6
 API_PLUGIN_TABLE(v7, api_descriptor_v7, api_state_args_v4, void **context, uint64_t hash, int *mask,
                  const char *name, int nodes, int ranks, int rank, api_logger *logger);
 
-#include "api_layout.h"
+#include "plugin/api_layout.h"
 
 #endif

@@ -5,6 +5,8 @@
 #ifndef PLUGIN_API_LAYOUT_H
 #define PLUGIN_API_LAYOUT_H
 
+#include "plugin/api.h"
+
 #define API_AT(version, member, offset)                                           \
     _Static_assert(offsetof(struct api_descriptor_##version, member) == (offset), \
                    "layout of " #version " " #member)

@@ -1,0 +1,36 @@
+#include "plugin/communicator.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+static struct communicator *known[COMMUNICATORS_MAX];
+static _Atomic uint32_t count;
+
+uint32_t communicator_add(const struct communicator *communicator)
+{
+    uint32_t number = atomic_load_explicit(&count, memory_order_relaxed) + 1;
+    if (number >= COMMUNICATORS_MAX)
+        return 0;
+    struct communicator *copy = malloc(sizeof(*copy));
+    if (!copy)
+        return 0;
+    *copy = *communicator;
+    known[number] = copy;
+    atomic_store_explicit(&count, number, memory_order_release);
+    return number;
+}
+
+uint32_t communicator_count(void)
+{
+    return atomic_load_explicit(&count, memory_order_acquire);
+}
+
+const struct communicator *communicator_at(uint32_t number)
+{
+    return known[number];
+}
+
+void communicator_forget_all(void)
+{
+    atomic_store_explicit(&count, 0, memory_order_relaxed);
+}

@@ -1,0 +1,31 @@
+/*
+ * Communicators that NCCL has told us of. NCCL holds a small number as its context, never a pointer: with PXN
+ * it hands us the context of another process, and after finalize one that is gone.
+ */
+#ifndef PLUGIN_COMMUNICATOR_H
+#define PLUGIN_COMMUNICATOR_H
+
+#include <stdint.h>
+
+#define COMMUNICATORS_MAX 65536u
+
+struct communicator {
+    uint64_t hash; /* 0: unknown (versions 1 to 3 tell it with the operations) */
+    int rank;      /* -1: unknown */
+    int ranks;     /* -1: unknown */
+    int nodes;     /* -1: unknown */
+    unsigned api;  /* version of NCCL's interface */
+    char name[128];
+};
+
+/* The number of a copy, from 1 on; 0 when there are too many or memory is short. Callers take turns. */
+uint32_t communicator_add(const struct communicator *communicator);
+
+/* Any thread. Numbers 1 to count are readable; they stay for good. */
+uint32_t communicator_count(void);
+const struct communicator *communicator_at(uint32_t number);
+
+/* In a child after fork: they were the parent's. */
+void communicator_forget_all(void);
+
+#endif

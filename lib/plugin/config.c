@@ -1,0 +1,94 @@
+#include "plugin/config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/api.h"
+#include "plugin/record.h"
+
+/* Everything but proxy control and network plugin events: those are many and say little. */
+#define DEFAULT_MASK                                                                                  \
+    (API_GROUP | API_COLL | API_P2P | API_PROXY_OP | API_PROXY_STEP | API_KERNEL_CH | API_GROUP_API | \
+     API_COLL_API | API_P2P_API | API_KERNEL_LAUNCH | API_CE_COLL | API_CE_SYNC | API_CE_BATCH |      \
+     API_USER_TAG)
+
+static const char *setting(const char *ours, const char *nccls)
+{
+    const char *value = getenv(ours);
+    if ((!value || !*value) && nccls)
+        value = getenv(nccls);
+    return value && *value ? value : NULL;
+}
+
+static uint64_t number(const char *text, uint64_t fallback, uint64_t least, uint64_t most)
+{
+    if (!text)
+        return fallback;
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 0);
+    if (errno || end == text || *end || strchr(text, '-'))
+        return fallback;
+    return value < least ? least : value > most ? most : value;
+}
+
+static bool flag(const char *text)
+{
+    return text && strcmp(text, "0") != 0 && strcmp(text, "no") != 0 && strcmp(text, "off") != 0;
+}
+
+static void read_path(struct config *config)
+{
+    const char *directory = setting("NCCLPROF_DIR", NULL);
+    const char *file = setting("NCCLPROF_FILE", NULL);
+    const char *dump = setting("NCCL_PROFILE_DUMP_FILE", NULL);
+    if (!file && !directory && dump) {
+        /* NVIDIA's example plugin takes this as a stem, too. */
+        snprintf(config->path, sizeof(config->path), "%s-%%h-%%p", dump);
+        return;
+    }
+    if (!file)
+        file = "ncclprof-%h-%p";
+    if (*file == '/' || !directory)
+        snprintf(config->path, sizeof(config->path), "%s", file);
+    else
+        snprintf(config->path, sizeof(config->path), "%s/%s", directory, file);
+}
+
+void config_read(struct config *config)
+{
+    memset(config, 0, sizeof(*config));
+    read_path(config);
+    const char *format = setting("NCCLPROF_FORMAT", NULL);
+    config->inspector = format && (strcmp(format, "inspector") == 0 || strcmp(format, "both") == 0);
+    config->chrome = !config->inspector || strcmp(format, "both") == 0;
+    config->gzip = flag(setting("NCCLPROF_GZIP", NULL));
+    const char *mask = setting("NCCLPROF_EVENT_MASK", "NCCL_PROFILE_EVENT_MASK");
+    config->mask = (uint32_t)number(mask, DEFAULT_MASK, 0, UINT16_MAX);
+    config->buffer_slots = number(setting("NCCLPROF_BUFFER_EVENTS", NULL), 1u << 16, 1024, 1u << 26);
+    config->pending_events =
+        (uint32_t)number(setting("NCCLPROF_PENDING_EVENTS", NULL), 1u << 18, 1024, 1u << 26);
+    config->threads = (unsigned)number(setting("NCCLPROF_MAX_THREADS", NULL), 256, 1, 4096);
+    config->flush_ns = number(setting("NCCLPROF_FLUSH_MS", NULL), 200, 10, 500) * 1000000u;
+}
+
+static struct config_tags tags;
+static pthread_once_t tags_once = PTHREAD_ONCE_INIT;
+
+static void read_tags(void)
+{
+    const char *prefix = setting("NCCLPROF_TAG_PREFIX", NULL);
+    const char *domains = setting("NCCLPROF_TAG_DOMAIN", NULL);
+    snprintf(tags.prefix, sizeof(tags.prefix), "%s", prefix ? prefix : "");
+    snprintf(tags.domains, sizeof(tags.domains), "%s", domains ? domains : "");
+    tags.bytes = (unsigned)number(setting("NCCLPROF_TAG_BYTES", NULL), 255, 1, RECORD_TEXT_MAX);
+}
+
+const struct config_tags *config_tags(void)
+{
+    pthread_once(&tags_once, read_tags);
+    return &tags;
+}

@@ -1,0 +1,25 @@
+/* NCCL profiler API version 5. */
+#include "plugin/entry.h"
+
+static int init(void **context, uint64_t hash, int *mask, const char *name, int nodes, int ranks, int rank,
+                api_logger *logger)
+{
+    entry_init_named(context, mask, 5, ENTRY_KNOWN_V5, name, hash, nodes, ranks, rank, logger);
+    return API_SUCCESS;
+}
+
+static int start_event(void *context, void **handle, struct api_descriptor_v7 *event)
+{
+    return entry_start_v5(context, handle, event, ENTRY_KNOWN_V5);
+}
+
+extern PLUGIN_EXPORT struct api_plugin_v5 ncclProfiler_v5;
+
+PLUGIN_EXPORT struct api_plugin_v5 ncclProfiler_v5 = {
+    .name = "ncclprof",
+    .init = init,
+    .start_event = start_event,
+    .stop_event = entry_stop,
+    .record_event_state = entry_state_v4,
+    .finalize = entry_finalize,
+};

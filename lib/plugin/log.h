@@ -1,0 +1,13 @@
+/* One line to whoever runs the job, through NCCL's own logger where it gives one. */
+#ifndef PLUGIN_LOG_H
+#define PLUGIN_LOG_H
+
+#include "plugin/api.h"
+
+/* Null while no communicator lives: NCCL may be unloaded then. */
+void log_set(api_logger *logger);
+
+/* Without a logger (versions 1 to 3): standard error, and only if NCCL_DEBUG asks for that level. */
+void log_line(enum api_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,19 @@
+# The NCCL profiler plugin: a world of its own. It shares no object with the tool and shows no symbol but its entries.
+PLUGIN_SOURCES := $(wildcard lib/plugin/*.c)
+PLUGIN_OBJECTS := $(PLUGIN_SOURCES:%.c=$(OUT)/plugin/%.o)
+PLUGIN := $(OUT)/libnccl-profiler-ncclprof.so
+PLUGIN_CFLAGS := $(filter-out -fPIE,$(NCCLPROF_CFLAGS)) -fPIC -fvisibility=hidden -pthread
+# nodelete: NCCL closes the plugin with its last communicator, while the writer thread goes on until the process ends.
+PLUGIN_LDFLAGS := $(SANITIZE) -shared -pthread -Wl,-soname,libnccl-profiler-ncclprof.so -Wl,-z,nodelete \
+                  $(if $(SAN),,-Wl,-z,relro,-z,now,-z,defs)
+
+all: $(PLUGIN)
+
+$(PLUGIN): $(PLUGIN_OBJECTS)
+	$(CC) $(PLUGIN_LDFLAGS) $(LDFLAGS) -o $@ $^ -lz -ldl
+
+$(OUT)/plugin/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(PLUGIN_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+-include $(PLUGIN_OBJECTS:.o=.d)

@@ -1,0 +1,276 @@
+#include "plugin/recorder.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugin/clock.h"
+#include "plugin/config.h"
+#include "plugin/log.h"
+#include "plugin/ring.h"
+#include "plugin/tag.h"
+#include "plugin/writer.h"
+
+#define FINALIZE_WAIT_MS 2000u
+#define EXIT_WAIT_MS 10000u
+
+enum phase { PHASE_FRESH, PHASE_RECORDING, PHASE_FAILED, PHASE_ENDED };
+
+_Atomic bool recorder_on;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static enum phase phase;
+static struct config config;
+static struct writer *writer;
+static bool live[COMMUNICATORS_MAX];
+static unsigned live_count;
+static bool fork_handlers_set;
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void parent_after_fork(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+/* The writer thread stayed in the parent, and so must its files: the child begins anew if NCCL does. */
+static void child_after_fork(void)
+{
+    pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    lock = fresh;
+    atomic_store_explicit(&recorder_on, false, memory_order_relaxed);
+    if (writer)
+        writer_abandon(writer);
+    writer = NULL;
+    if (phase != PHASE_ENDED)
+        phase = PHASE_FRESH;
+    live_count = 0;
+    memset(live, 0, sizeof(live));
+    log_set(NULL);
+    ring_forget_all();
+    communicator_forget_all();
+    tag_after_fork();
+}
+
+/* NCCL's version, by way of the library that its logger lives in. */
+static int nccl_version(api_logger *logger)
+{
+    Dl_info where;
+    void *address;
+    memcpy(&address, &logger, sizeof(address));
+    if (!logger || !dladdr(address, &where) || !where.dli_fname)
+        return 0;
+    void *library = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library)
+        return 0;
+    int (*get_version)(int *);
+    void *symbol = dlsym(library, "ncclGetVersion");
+    memcpy(&get_version, &symbol, sizeof(get_version));
+    int version = 0;
+    if (get_version && get_version(&version) != API_SUCCESS)
+        version = 0;
+    dlclose(library);
+    return version;
+}
+
+static void begin(uint32_t supported, const struct communicator *communicator, api_logger *logger)
+{
+    char failure[4500];
+    config_read(&config);
+    config.mask &= supported;
+    ring_configure(config.buffer_slots, config.threads);
+    if (!fork_handlers_set)
+        fork_handlers_set = pthread_atfork(before_fork, parent_after_fork, child_after_fork) == 0;
+    struct writer_origin origin = {.api = communicator->api,
+                                   .nccl_version = nccl_version(logger),
+                                   .rank = communicator->rank < 0 ? 0 : communicator->rank};
+    writer = writer_start(&config, &origin, failure, sizeof(failure));
+    if (!writer) {
+        phase = PHASE_FAILED;
+        log_line(API_LOG_WARN, "%s; nothing will be recorded", failure);
+        return;
+    }
+    phase = PHASE_RECORDING;
+    log_line(API_LOG_INFO, "recording to %s (event mask %u)", writer_path(writer), config.mask);
+    atomic_store_explicit(&recorder_on, true, memory_order_release);
+    tag_replay();
+}
+
+static uint32_t add_locked(const struct communicator *communicator)
+{
+    uint32_t number = communicator_add(communicator);
+    if (number) {
+        live[number] = true;
+        live_count++;
+    }
+    return number;
+}
+
+void recorder_init(void **context, int *mask, uint32_t supported, const struct communicator *communicator,
+                   api_logger *logger)
+{
+    uint32_t number = 0;
+    uint32_t activation = 0;
+    pthread_mutex_lock(&lock);
+    if (logger)
+        log_set(logger);
+    if (phase == PHASE_FRESH)
+        begin(supported, communicator, logger);
+    if (phase == PHASE_RECORDING)
+        number = add_locked(communicator);
+    activation = phase == PHASE_RECORDING ? config.mask & supported : 0;
+    pthread_mutex_unlock(&lock);
+    if (context)
+        *context = (void *)(uintptr_t)number;
+    if (mask)
+        __atomic_store_n(mask, (int)activation, __ATOMIC_RELAXED);
+}
+
+static void push_context_end(uint32_t number)
+{
+    struct ring *ring = ring_mine();
+    struct record record = {
+        .time_ns = clock_monotonic_ns(), .context = number, .kind = RECORD_CONTEXT_END, .slots = 1};
+    if (ring)
+        ring_push(ring, &record, record.slots, RING_STOP);
+}
+
+void recorder_finalize(void *context)
+{
+    uintptr_t number = (uintptr_t)context;
+    pthread_mutex_lock(&lock);
+    if (number > 0 && number < COMMUNICATORS_MAX && live[number] && phase == PHASE_RECORDING) {
+        live[number] = false;
+        push_context_end((uint32_t)number);
+        if (--live_count == 0) {
+            /* After the last one NCCL may be unloaded, and its logger with it. */
+            writer_flush(writer, FINALIZE_WAIT_MS);
+            log_set(NULL);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+__attribute__((destructor)) static void process_ends(void)
+{
+    pthread_mutex_lock(&lock);
+    atomic_store_explicit(&recorder_on, false, memory_order_relaxed);
+    log_set(NULL);
+    if (phase == PHASE_RECORDING)
+        writer_stop(writer, EXIT_WAIT_MS);
+    writer = NULL;
+    phase = PHASE_ENDED;
+    pthread_mutex_unlock(&lock);
+}
+
+static struct ring *recording_ring(void)
+{
+    if (!atomic_load_explicit(&recorder_on, memory_order_relaxed))
+        return NULL;
+    return ring_mine();
+}
+
+void recorder_start(const void *context, void **handle, const void *parent, struct record *record)
+{
+    struct ring *ring = recording_ring();
+    if (!ring) {
+        *handle = NULL;
+        return;
+    }
+    record->time_ns = clock_monotonic_ns();
+    record->handle = ring->next_handle;
+    record->parent = (uint64_t)(uintptr_t)parent;
+    record->context = (uintptr_t)context < COMMUNICATORS_MAX ? (uint32_t)(uintptr_t)context : 0;
+    record->kind = RECORD_START;
+    if (ring_push(ring, record, record->slots, RING_START))
+        *handle = (void *)(uintptr_t)ring->next_handle++;
+    else
+        *handle = NULL;
+}
+
+void recorder_stop(const void *handle)
+{
+    struct ring *ring = handle ? recording_ring() : NULL;
+    if (!ring)
+        return;
+    struct record record;
+    record.time_ns = clock_monotonic_ns();
+    record.handle = (uint64_t)(uintptr_t)handle;
+    record.kind = RECORD_STOP;
+    record.slots = 1;
+    record.context = 0;
+    ring_push(ring, &record, 1, RING_STOP);
+}
+
+/* NCCL records these again and again while it polls. */
+static bool is_polled(int state)
+{
+    return state == API_STEP_SEND_PEER_WAIT || state == API_SEND_REM_FIFO_WAIT;
+}
+
+void recorder_state(const void *handle, int state, uint64_t value, int steps)
+{
+    struct ring *ring = handle ? recording_ring() : NULL;
+    if (!ring)
+        return;
+    if (state < 0 || state > API_GROUP_END_START) {
+        atomic_store_explicit(&ring->unknown, atomic_load_explicit(&ring->unknown, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+        return;
+    }
+    /* These say nothing that is written anywhere. */
+    if (state == API_GROUP_START_STOP || state == API_GROUP_END_START || state == API_NET_PLUGIN_UPDATE)
+        return;
+    uint64_t number = (uint64_t)(uintptr_t)handle;
+    if (is_polled(state) && ring_repeated(ring, number ^ (uint64_t)(uint32_t)steps << 56))
+        return;
+    struct record record;
+    record.time_ns = clock_monotonic_ns();
+    record.handle = number;
+    record.kind = RECORD_STATE;
+    record.slots = 1;
+    record.context = 0;
+    record.state = (uint8_t)state;
+    record.state_values.value = value;
+    record.state_values.steps = steps;
+    ring_push(ring, &record, 1, RING_STATE);
+}
+
+void recorder_unknown(void)
+{
+    struct ring *ring = recording_ring();
+    if (ring)
+        atomic_store_explicit(&ring->unknown, atomic_load_explicit(&ring->unknown, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+}
+
+void recorder_tag(const void *context, int rank, enum tag_source source, unsigned depth, const char *text,
+                  size_t length, bool truncated)
+{
+    struct ring *ring = recording_ring();
+    if (!ring)
+        return;
+    _Alignas(struct record) unsigned char bytes[RECORD_SLOTS_MAX * RECORD_SLOT_BYTES];
+    struct record *record = (struct record *)bytes;
+    size_t kept = length < RECORD_TEXT_MAX ? length : RECORD_TEXT_MAX;
+    record->time_ns = clock_monotonic_ns();
+    record->handle = 0;
+    record->parent = 0;
+    record->context = (uintptr_t)context < COMMUNICATORS_MAX ? (uint32_t)(uintptr_t)context : 0;
+    record->kind = RECORD_TAG;
+    record->type = TYPE_USER_TAG;
+    record->state = 0;
+    record->tag.rank = rank;
+    record->tag.length = (uint16_t)kept;
+    record->tag.depth = (uint16_t)depth;
+    record->tag.source = (uint8_t)source;
+    record->tag.truncated = truncated || kept < length;
+    memcpy(record->tag.text, text, kept);
+    size_t used = offsetof(struct record, tag.text) + kept;
+    record->slots = (uint8_t)((used + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES);
+    ring_push(ring, record, record->slots, RING_STATE);
+}

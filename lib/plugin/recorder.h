@@ -1,0 +1,42 @@
+/*
+ * The one core behind every API version's entry points. Starting, stopping and recording never block,
+ * allocate (past a thread's first event) or fail; init and finalize always succeed as far as NCCL can tell.
+ */
+#ifndef PLUGIN_RECORDER_H
+#define PLUGIN_RECORDER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plugin/api.h"
+#include "plugin/communicator.h"
+#include "plugin/record.h"
+
+/* True from the first successful init until the process ends. */
+extern _Atomic bool recorder_on;
+
+/*
+ * Adds a communicator; the first one opens the files. supported: event types that this API version knows.
+ * Writes the context for NCCL (null: not recorded) and the activation mask.
+ */
+void recorder_init(void **context, int *mask, uint32_t supported, const struct communicator *communicator,
+                   api_logger *logger);
+
+void recorder_finalize(void *context);
+
+/* record: type, slots and what belongs to the type are filled in; the rest is set here. */
+void recorder_start(const void *context, void **handle, const void *parent, struct record *record);
+void recorder_stop(const void *handle);
+void recorder_state(const void *handle, int state, uint64_t value, int steps);
+
+/* An event of a type that nobody here knows. */
+void recorder_unknown(void);
+
+/* text need not be terminated; at most RECORD_TEXT_MAX bytes of it are kept. context null: the whole process.
+ */
+void recorder_tag(const void *context, int rank, enum tag_source source, unsigned depth, const char *text,
+                  size_t length, bool truncated);
+
+#endif

@@ -1,0 +1,150 @@
+#include "plugin/sink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "plugin/path.h"
+
+struct sink_gzip {
+    z_stream stream;
+    unsigned char bytes[64 << 10];
+};
+
+static int gzip_open(struct sink *sink)
+{
+    sink->gzip = calloc(1, sizeof(*sink->gzip));
+    if (!sink->gzip)
+        return -1;
+    /* 15 + 16: the largest window, gzip's frame. Level 1: tracing must not compete with the job. */
+    if (deflateInit2(&sink->gzip->stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK)
+        return 0;
+    free(sink->gzip);
+    sink->gzip = NULL;
+    errno = ENOMEM;
+    return -1;
+}
+
+int sink_open(struct sink *sink, const char *pattern, int rank, const char *suffix, bool gzip)
+{
+    char whole_suffix[32];
+    *sink = (struct sink){.file = -1};
+    snprintf(whole_suffix, sizeof(whole_suffix), "%s%s", suffix, gzip ? ".gz" : "");
+    if (path_expand(sink->path, sizeof(sink->path), pattern, rank, whole_suffix) != 0) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    sink->text.bytes = malloc(SINK_BYTES);
+    if (!sink->text.bytes || (gzip && gzip_open(sink) != 0)) {
+        sink_close(sink);
+        errno = ENOMEM;
+        return -1;
+    }
+    sink->file = path_create(sink->path, sizeof(sink->path), whole_suffix);
+    if (sink->file < 0) {
+        int reason = errno;
+        sink_close(sink);
+        errno = reason;
+        return -1;
+    }
+    return 0;
+}
+
+/* Of a write that failed half-way only the whole lines are kept: the rest would spoil the line after it. */
+static void keep_whole_lines(struct sink *sink, const unsigned char *bytes, size_t done)
+{
+    size_t whole = done;
+    while (whole > 0 && bytes[whole - 1] != '\n')
+        whole--;
+    off_t end = lseek(sink->file, 0, SEEK_CUR);
+    if (sink->gzip || end < 0)
+        return;
+    if (ftruncate(sink->file, end - (off_t)(done - whole)) != 0)
+        sink->failure = errno;
+}
+
+static void write_bytes(struct sink *sink, const void *from, size_t length)
+{
+    const unsigned char *start = from;
+    const unsigned char *bytes = from;
+    while (length > 0 && !sink->failure) {
+        ssize_t done = write(sink->file, bytes, length);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0) {
+            sink->failure = done < 0 ? errno : EIO;
+            keep_whole_lines(sink, start, (size_t)(bytes - start));
+            return;
+        }
+        bytes += done;
+        length -= (size_t)done;
+    }
+}
+
+static void write_compressed(struct sink *sink, int mode)
+{
+    z_stream *stream = &sink->gzip->stream;
+    stream->next_in = (unsigned char *)sink->text.bytes;
+    stream->avail_in = (unsigned)sink->text.length;
+    do {
+        stream->next_out = sink->gzip->bytes;
+        stream->avail_out = sizeof(sink->gzip->bytes);
+        if (deflate(stream, mode) == Z_STREAM_ERROR)
+            sink->failure = EIO;
+        write_bytes(sink, sink->gzip->bytes, sizeof(sink->gzip->bytes) - stream->avail_out);
+    } while (stream->avail_out == 0 && !sink->failure);
+}
+
+static void count_lost(struct sink *sink)
+{
+    for (size_t i = 0; i < sink->text.length; i++)
+        sink->lines_lost += sink->text.bytes[i] == '\n';
+}
+
+static void put_out(struct sink *sink, int mode)
+{
+    if (!sink->failure && sink->gzip)
+        write_compressed(sink, mode);
+    else if (!sink->failure)
+        write_bytes(sink, sink->text.bytes, sink->text.length);
+    if (sink->failure)
+        count_lost(sink);
+    sink->text.length = 0;
+}
+
+void sink_flush(struct sink *sink)
+{
+    if (sink->file < 0 || sink->text.length == 0)
+        return;
+    put_out(sink, Z_SYNC_FLUSH);
+}
+
+static void release_memory(struct sink *sink)
+{
+    if (sink->gzip)
+        deflateEnd(&sink->gzip->stream);
+    free(sink->gzip);
+    free(sink->text.bytes);
+    sink->gzip = NULL;
+    sink->text = (struct text){0};
+}
+
+void sink_close(struct sink *sink)
+{
+    if (sink->file >= 0) {
+        put_out(sink, Z_FINISH);
+        if (close(sink->file) != 0 && !sink->failure)
+            sink->failure = errno;
+    }
+    sink->file = -1;
+    release_memory(sink);
+}
+
+void sink_abandon(struct sink *sink)
+{
+    if (sink->file >= 0)
+        close(sink->file);
+    sink->file = -1;
+}

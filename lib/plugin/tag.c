@@ -1,0 +1,157 @@
+#include "plugin/tag.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "plugin/config.h"
+#include "plugin/ncclprof_tag.h"
+#include "plugin/recorder.h"
+
+/* Deeper ranges are counted, so that ends still match, but not remembered. */
+#define DEPTH_MAX 64
+#define RANGE_BYTES 256
+
+struct range {
+    const void *domain;
+    unsigned short length;
+    bool kept; /* by the prefix filter */
+    bool truncated;
+    char text[RANGE_BYTES];
+};
+
+struct ranges {
+    unsigned depth;    /* entries in use */
+    unsigned overflow; /* ranges open beyond them */
+    struct range open[DEPTH_MAX];
+};
+
+static _Thread_local struct ranges ranges;
+
+static pthread_mutex_t early_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct range early; /* newest tag from before recording began */
+static enum tag_source early_source;
+static unsigned early_depth;
+static bool early_set;
+
+/* At most `most` bytes, and no half of a UTF-8 sequence at the end. */
+static size_t cut(const char *text, size_t length, size_t most)
+{
+    if (length <= most)
+        return length;
+    while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80)
+        most--;
+    return most;
+}
+
+static bool passes_prefix(const char *text, size_t length)
+{
+    const char *prefix = config_tags()->prefix;
+    size_t wanted = strlen(prefix);
+    return length >= wanted && memcmp(text, prefix, wanted) == 0;
+}
+
+static void remember_early(enum tag_source source, unsigned depth, const char *text, size_t length,
+                           bool truncated)
+{
+    pthread_mutex_lock(&early_lock);
+    early.length = (unsigned short)cut(text, length, RANGE_BYTES);
+    early.truncated = truncated || early.length < length;
+    memcpy(early.text, text, early.length);
+    early_source = source;
+    early_depth = depth;
+    early_set = true;
+    pthread_mutex_unlock(&early_lock);
+}
+
+/* A JSON object that describes a call: passed through, not a tag. */
+static bool is_description(const char *text, size_t length)
+{
+    return length > 0 && text[0] == '{';
+}
+
+static void emit(enum tag_source source, unsigned depth, const char *text, size_t length, bool truncated)
+{
+    bool description = is_description(text, length);
+    size_t kept = cut(text, length, description ? RECORD_TEXT_MAX : config_tags()->bytes);
+    truncated |= kept < length;
+    if (!atomic_load_explicit(&recorder_on, memory_order_acquire)) {
+        if (!description)
+            remember_early(source, depth, text, kept, truncated);
+        return;
+    }
+    recorder_tag(NULL, -1, source, depth, text, kept, truncated);
+}
+
+void tag_replay(void)
+{
+    pthread_mutex_lock(&early_lock);
+    if (early_set)
+        recorder_tag(NULL, -1, early_source, early_depth, early.text, early.length, early.truncated);
+    early_set = false;
+    pthread_mutex_unlock(&early_lock);
+}
+
+void tag_after_fork(void)
+{
+    pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    early_lock = fresh;
+}
+
+/* What is in force after a range ended: the innermost kept one left. */
+static void emit_innermost(void)
+{
+    for (unsigned i = ranges.depth; i-- > 0;)
+        if (ranges.open[i].kept) {
+            emit(TAG_SOURCE_NVTX, i + 1, ranges.open[i].text, ranges.open[i].length,
+                 ranges.open[i].truncated);
+            return;
+        }
+    emit(TAG_SOURCE_NVTX, 0, "", 0, false);
+}
+
+void tag_push(const void *domain, const char *text, size_t length)
+{
+    if (ranges.depth == DEPTH_MAX) {
+        ranges.overflow++;
+        return;
+    }
+    struct range *range = &ranges.open[ranges.depth++];
+    range->domain = domain;
+    range->length = (unsigned short)cut(text, length, RANGE_BYTES);
+    range->truncated = range->length < length;
+    memcpy(range->text, text, range->length);
+    range->kept = !is_description(text, length) && passes_prefix(text, length);
+    if (range->kept || is_description(text, length))
+        emit(TAG_SOURCE_NVTX, ranges.depth, text, length, false);
+}
+
+void tag_pop(const void *domain)
+{
+    if (ranges.overflow > 0) {
+        ranges.overflow--;
+        return;
+    }
+    for (unsigned i = ranges.depth; i-- > 0;) {
+        if (ranges.open[i].domain != domain)
+            continue;
+        bool kept = ranges.open[i].kept;
+        memmove(&ranges.open[i], &ranges.open[i + 1], (ranges.depth - i - 1) * sizeof(ranges.open[0]));
+        ranges.depth--;
+        if (kept)
+            emit_innermost();
+        return;
+    }
+}
+
+void tag_mark(const char *text, size_t length)
+{
+    if (is_description(text, length) || passes_prefix(text, length))
+        emit(TAG_SOURCE_NVTX, ranges.depth, text, length, false);
+}
+
+PLUGIN_EXPORT void ncclprof_tag(const char *tag)
+{
+    size_t length = tag ? strnlen(tag, RECORD_TEXT_MAX + 1) : 0;
+    emit(TAG_SOURCE_CALL, 0, tag ? tag : "", length, false);
+}

@@ -1,0 +1,19 @@
+/*
+ * Tags that the application sets for the whole process: direct calls, and NVTX ranges with their nesting. The
+ * newest tag holds until the next one; leaving a range brings back the one around it.
+ */
+#ifndef PLUGIN_TAG_H
+#define PLUGIN_TAG_H
+
+#include <stddef.h>
+
+/* Domains tell ranges of different libraries apart; null is the default one. */
+void tag_push(const void *domain, const char *text, size_t length);
+void tag_pop(const void *domain);
+void tag_mark(const char *text, size_t length);
+
+/* The tag set before the first communicator, written when recording begins. */
+void tag_replay(void);
+void tag_after_fork(void);
+
+#endif

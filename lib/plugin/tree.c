@@ -1,0 +1,580 @@
+#include "plugin/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/api.h"
+
+/* Proxy operations start before the kernel that they serve can end; this covers their thread's delay. */
+#define GRACE_NS 20000000u
+/* Where nothing tells how many kernel channels will come. */
+#define LINGER_NS 500000000u
+/* Kernels that never came although later operations of the communicator are complete. */
+#define OVERTAKEN_NS 5000000000u
+#define FIRST_REPORT_NS 1000000000u
+
+int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process)
+{
+    *tree = (struct tree){.mask = mask, .process = process, .communicator_room = 64};
+    tree->communicators = calloc(tree->communicator_room, sizeof(*tree->communicators));
+    if (tree->communicators && names_init(&tree->names, 4096) == 0 &&
+        node_pool_init(&tree->pool, pending_events) == 0) {
+        tree->communicators[0].known = (struct communicator){.rank = -1, .ranks = -1, .nodes = -1};
+        tree->communicator_count = 1;
+        return 0;
+    }
+    tree_release(tree);
+    return -1;
+}
+
+void tree_release(struct tree *tree)
+{
+    node_pool_release(&tree->pool);
+    names_release(&tree->names);
+    free(tree->communicators);
+    tree->communicators = NULL;
+}
+
+static bool grow_communicators(struct tree *tree)
+{
+    size_t room = (size_t)tree->communicator_room * 2;
+    struct communicator_state *more = realloc(tree->communicators, room * sizeof(*more));
+    if (!more)
+        return false;
+    memset(more + tree->communicator_room, 0, (room - tree->communicator_room) * sizeof(*more));
+    tree->communicators = more;
+    tree->communicator_room = (uint32_t)room;
+    return true;
+}
+
+uint32_t tree_learn_communicators(struct tree *tree)
+{
+    uint32_t count = communicator_count();
+    while (tree->communicator_count <= count) {
+        if (tree->communicator_count == tree->communicator_room && !grow_communicators(tree))
+            break;
+        tree->communicators[tree->communicator_count].known = *communicator_at(tree->communicator_count);
+        tree->communicator_count++;
+    }
+    return tree->communicator_count;
+}
+
+struct communicator_state *tree_communicator(struct tree *tree, uint32_t number)
+{
+    return &tree->communicators[number < tree->communicator_count ? number : 0];
+}
+
+static uint32_t root_of(const struct tree *tree, uint32_t number)
+{
+    while (tree_node(tree, number)->parent)
+        number = tree_node(tree, number)->parent;
+    return number;
+}
+
+/* Which events may hold which: everything else stands alone, so no chain of handles makes a deep tree. */
+static uint32_t parents_allowed(uint8_t type)
+{
+    switch (type) {
+    case TYPE_COLL:
+        return API_GROUP | API_COLL_API;
+    case TYPE_P2P:
+        return API_GROUP | API_P2P_API;
+    case TYPE_PROXY_OP:
+    case TYPE_KERNEL_CH:
+        return API_COLL | API_P2P;
+    case TYPE_PROXY_STEP:
+        return API_PROXY_OP;
+    case TYPE_NET_PLUGIN:
+        return API_PROXY_STEP;
+    case TYPE_COLL_API:
+    case TYPE_P2P_API:
+    case TYPE_KERNEL_LAUNCH:
+        return API_GROUP_API;
+    case TYPE_CE_COLL:
+        return API_COLL_API;
+    case TYPE_CE_SYNC:
+    case TYPE_CE_BATCH:
+        return API_CE_COLL;
+    default:
+        return 0;
+    }
+}
+
+static void add_root(struct tree *tree, uint32_t number)
+{
+    struct node *node = tree_node(tree, number);
+    node->previous_root = tree->last_root;
+    if (tree->last_root)
+        tree_node(tree, tree->last_root)->next_root = number;
+    else
+        tree->first_root = number;
+    tree->last_root = number;
+    node->report_ns = node->start_ns + FIRST_REPORT_NS;
+    node->report_step_ns = FIRST_REPORT_NS;
+}
+
+static void remove_root(struct tree *tree, uint32_t number)
+{
+    const struct node *node = tree_node(tree, number);
+    if (node->previous_root)
+        tree_node(tree, node->previous_root)->next_root = node->next_root;
+    else
+        tree->first_root = node->next_root;
+    if (node->next_root)
+        tree_node(tree, node->next_root)->previous_root = node->previous_root;
+    else
+        tree->last_root = node->previous_root;
+}
+
+static void free_below(struct tree *tree, uint32_t number)
+{
+    uint32_t child = tree_node(tree, number)->first_child;
+    while (child) {
+        uint32_t next = tree_node(tree, child)->next_sibling;
+        free_below(tree, child);
+        child = next;
+    }
+    node_remove(&tree->pool, number);
+}
+
+static void hand_over(struct tree *tree, uint32_t root, bool finished)
+{
+    struct node *node = tree_node(tree, root);
+    struct communicator_state *communicator = tree_communicator(tree, node->context);
+    if (finished && node->start_ns > communicator->complete_start_ns)
+        communicator->complete_start_ns = node->start_ns;
+    tree->done(tree->owner, root, finished);
+    remove_root(tree, root);
+    free_below(tree, root);
+}
+
+static bool is_complete(const struct node *root)
+{
+    return root->open == 0 && root->kernels_awaited == 0;
+}
+
+/* Room for one more node: first whatever is complete, else the oldest operation as it stands. */
+static void make_room(struct tree *tree)
+{
+    uint32_t before = tree->pool.in_use;
+    for (uint32_t root = tree->first_root; root;) {
+        uint32_t next = tree_node(tree, root)->next_root;
+        if (is_complete(tree_node(tree, root)))
+            hand_over(tree, root, true);
+        root = next;
+    }
+    if (tree->pool.in_use < before || !tree->first_root)
+        return;
+    tree->counts.evicted++;
+    hand_over(tree, tree->first_root, false);
+}
+
+static uint16_t name_number(struct tree *tree, const char *name)
+{
+    return (uint16_t)names_number(&tree->names, name, strlen(name));
+}
+
+static uint32_t current_tag(struct tree *tree, uint32_t context)
+{
+    const struct communicator_state *communicator = tree_communicator(tree, context);
+    return communicator->tag_ns > tree->process_tag_ns ? communicator->tag : tree->process_tag;
+}
+
+static void learn_from_task(struct tree *tree, const struct record *record)
+{
+    struct communicator *known = &tree_communicator(tree, record->context)->known;
+    if (record->context == 0 || record->task.communicator_hash == 0 || known->hash)
+        return;
+    known->hash = record->task.communicator_hash;
+    known->rank = record->task.rank;
+    memcpy(known->name, record->task.communicator_name, sizeof(record->task.communicator_name));
+}
+
+static void fill_task(struct tree *tree, struct node *node, const struct record *record)
+{
+    node->task = (struct node_task){
+        .sequence = record->task.sequence,
+        .send_buffer = record->task.send_buffer,
+        .recv_buffer = record->task.recv_buffer,
+        .count = record->task.count,
+        .root = record->task.root,
+        .rank = record->task.rank,
+        .peer = record->task.peer,
+        .channels = record->task.channels,
+        .warps = record->task.warps,
+        .tag = current_tag(tree, record->context),
+        .function = name_number(tree, record->task.names.function),
+        .datatype = name_number(tree, record->task.names.datatype),
+        .algorithm = name_number(tree, record->task.names.algorithm),
+        .protocol = name_number(tree, record->task.names.protocol),
+    };
+    learn_from_task(tree, record);
+}
+
+static void fill_call(struct tree *tree, struct node *node, const struct record *record)
+{
+    node->call = (struct node_call){
+        .count = record->call.count,
+        .stream = record->call.stream,
+        .root = record->call.root,
+        .graph_captured = record->call.graph_captured,
+        .function = name_number(tree, record->call.function),
+        .datatype = name_number(tree, record->call.datatype),
+    };
+}
+
+static void fill_proxy_op(struct tree *tree, struct node *node, const struct record *record)
+{
+    node->channel = record->proxy_op.channel;
+    node->is_send = record->proxy_op.is_send;
+    node->proxy_op = (struct node_proxy_op){
+        .pid = record->proxy_op.pid,
+        .rank = record->proxy_op.rank,
+        .peer = record->proxy_op.peer,
+        .steps = record->proxy_op.steps,
+        .chunk_bytes = record->proxy_op.chunk_bytes,
+        .detached = record->proxy_op.pid != tree->process,
+    };
+}
+
+static void fill_net(struct node *node, const struct record *record)
+{
+    node->net = (struct node_net){
+        .work_request = record->net_plugin.work_request,
+        .length = record->net_plugin.length,
+        .id = record->net_plugin.id,
+        .device = record->net_plugin.device,
+        .opcode = record->net_plugin.opcode,
+        .queue_pair = record->net_plugin.queue_pair,
+    };
+}
+
+static void fill_ce(struct tree *tree, struct node *node, const struct record *record)
+{
+    if (record->type == TYPE_CE_COLL)
+        node->ce = (struct node_ce){
+            .sequence = record->ce_coll.sequence,
+            .count = record->ce_coll.count,
+            .stream = record->ce_coll.stream,
+            .root = record->ce_coll.root,
+            .rank = record->ce_coll.rank,
+            .function = name_number(tree, record->ce_coll.function),
+            .datatype = name_number(tree, record->ce_coll.datatype),
+            .strategy = name_number(tree, record->ce_coll.strategy),
+        };
+    else
+        node->ce = (struct node_ce){
+            .total_bytes = record->ce_part.total_bytes,
+            .number = record->ce_part.number,
+            .flag = record->ce_part.flag,
+        };
+}
+
+static void fill(struct tree *tree, struct node *node, const struct record *record)
+{
+    switch (record->type) {
+    case TYPE_COLL:
+    case TYPE_P2P:
+        fill_task(tree, node, record);
+        break;
+    case TYPE_PROXY_OP:
+        fill_proxy_op(tree, node, record);
+        break;
+    case TYPE_PROXY_STEP:
+        node->proxy_step.step = record->proxy_step.step;
+        break;
+    case TYPE_KERNEL_CH:
+        node->channel = record->kernel_ch.channel;
+        node->kernel.start_clock = record->kernel_ch.gpu_clock;
+        break;
+    case TYPE_NET_PLUGIN:
+        fill_net(node, record);
+        break;
+    case TYPE_GROUP_API:
+        node->call.root = record->group_api.depth;
+        node->call.graph_captured = record->group_api.graph_captured;
+        break;
+    case TYPE_COLL_API:
+    case TYPE_P2P_API:
+    case TYPE_KERNEL_LAUNCH:
+        fill_call(tree, node, record);
+        break;
+    case TYPE_CE_COLL:
+    case TYPE_CE_SYNC:
+    case TYPE_CE_BATCH:
+        fill_ce(tree, node, record);
+        break;
+    default:
+        break;
+    }
+}
+
+/* How many kernel channels must stop before a task is over. */
+static void expect_kernels(struct tree *tree, struct node *root, struct node *task)
+{
+    unsigned api = task->api;
+    bool told = (tree->mask & API_KERNEL_CH) && api >= 4 && task->task.channels > 0;
+    if (!told)
+        root->guessed = true;
+    if (!(tree->mask & API_KERNEL_CH) || api < 3)
+        return;
+    /* Version 3 tells the most channels there may be, not how many: wait for one, then linger. */
+    task->task.kernels_expected = told ? task->task.channels : 1;
+    root->kernels_awaited++;
+}
+
+static void link_child(struct tree *tree, uint32_t parent, uint32_t number)
+{
+    struct node *above = tree_node(tree, parent);
+    tree_node(tree, number)->parent = parent;
+    if (above->last_child)
+        tree_node(tree, above->last_child)->next_sibling = number;
+    else
+        above->first_child = number;
+    above->last_child = number;
+}
+
+static uint32_t find_parent(struct tree *tree, const struct record *record)
+{
+    bool foreign = record->type == TYPE_PROXY_OP && record->proxy_op.pid != tree->process;
+    if (foreign || record->parent == 0)
+        return 0;
+    uint32_t parent = node_find(&tree->pool, record->parent);
+    if (parent && (parents_allowed(record->type) >> tree_node(tree, parent)->type & 1))
+        return parent;
+    if (parents_allowed(record->type))
+        tree->counts.orphans++;
+    return 0;
+}
+
+static void kernel_started(struct tree *tree, struct node *kernel)
+{
+    if (!kernel->parent)
+        return;
+    struct node *task = tree_node(tree, kernel->parent);
+    struct gpu_clock *clock = &tree_communicator(tree, task->context)->clock;
+    task->task.kernels_started++;
+    gpu_clock_noticed(clock, kernel->start_ns, kernel->kernel.start_clock);
+    gpu_clock_not_before(clock, task->start_ns, kernel->kernel.start_clock);
+}
+
+static void take_start(struct tree *tree, const struct record *record)
+{
+    if (tree->pool.in_use == tree->pool.capacity)
+        make_room(tree);
+    uint32_t parent = find_parent(tree, record);
+    uint32_t number = node_add(&tree->pool, record->handle);
+    if (!number) {
+        tree->counts.lost++;
+        return;
+    }
+    struct node *node = tree_node(tree, number);
+    node->type = record->type;
+    node->start_ns = record->time_ns;
+    node->context = record->context;
+    node->api = (uint8_t)tree_communicator(tree, record->context)->known.api;
+    fill(tree, node, record);
+    if (parent) {
+        link_child(tree, parent, number);
+        if (node->type == TYPE_PROXY_STEP)
+            node->is_send = tree_node(tree, parent)->is_send;
+        /* With PXN the context is another process's: the operation above knows better. */
+        if (node->type == TYPE_PROXY_STEP || node->type == TYPE_NET_PLUGIN) {
+            node->context = tree_node(tree, parent)->context;
+            node->api = tree_node(tree, parent)->api;
+        }
+    } else {
+        add_root(tree, number);
+    }
+    struct node *root = tree_node(tree, root_of(tree, number));
+    root->open++;
+    root->touched_ns = record->time_ns;
+    if (node_is_task(node))
+        expect_kernels(tree, root, node);
+    if (node->type == TYPE_KERNEL_CH)
+        kernel_started(tree, node);
+}
+
+static void kernel_stopped(struct tree *tree, struct node *root, const struct node *kernel)
+{
+    if (!kernel->parent)
+        return;
+    struct node *task = tree_node(tree, kernel->parent);
+    task->task.kernels_stopped++;
+    if (task->task.kernels_expected && task->task.kernels_stopped == task->task.kernels_expected)
+        root->kernels_awaited--;
+}
+
+static void take_stop(struct tree *tree, const struct record *record)
+{
+    uint32_t number = node_find(&tree->pool, record->handle);
+    if (!number) {
+        tree->counts.late++;
+        return;
+    }
+    struct node *node = tree_node(tree, number);
+    if (node->stop_ns)
+        return; /* NCCL 2.28 on stops some API events twice */
+    node->stop_ns = record->time_ns;
+    uint32_t root_number = root_of(tree, number);
+    struct node *root = tree_node(tree, root_number);
+    root->open--;
+    root->touched_ns = record->time_ns;
+    if (node->type == TYPE_KERNEL_CH)
+        kernel_stopped(tree, root, node);
+    if (node->type == TYPE_PROXY_CTRL)
+        hand_over(tree, root_number, true);
+}
+
+static void set_once(uint64_t *time_ns, uint64_t now_ns)
+{
+    if (*time_ns == 0)
+        *time_ns = now_ns;
+}
+
+static void proxy_op_state(struct node *node, const struct record *record)
+{
+    struct node_proxy_op *op = &node->proxy_op;
+    if (record->state == API_PROXY_OP_IN_PROGRESS) {
+        set_once(&op->progress_ns, record->time_ns);
+    } else if (record->state <= API_RECV_DONE) {
+        op->state_ns[record->state % NODE_STATES] = record->time_ns;
+        op->state_steps[record->state % NODE_STATES] = record->state_values.steps;
+        op->transferred_bytes = record->state_values.value;
+    }
+}
+
+static void proxy_step_state(struct tree *tree, struct node *node, const struct record *record)
+{
+    static const int8_t places[] = {
+        [API_STEP_SEND_GPU_WAIT] = 1, [API_STEP_SEND_PEER_WAIT] = 2,  [API_STEP_SEND_WAIT] = 3,
+        [API_STEP_RECV_WAIT] = 1,     [API_STEP_RECV_FLUSH_WAIT] = 2, [API_STEP_RECV_GPU_WAIT] = 3};
+    int place = record->state < sizeof(places) ? places[record->state] : 0;
+    if (place == 0)
+        return;
+    set_once(&node->proxy_step.state_ns[place - 1], record->time_ns);
+    bool moved = record->state == API_STEP_SEND_WAIT || record->state == API_STEP_RECV_FLUSH_WAIT;
+    if (moved && node->parent)
+        tree_node(tree, node->parent)->proxy_op.transferred_bytes += record->state_values.value;
+}
+
+static void take_state(struct tree *tree, const struct record *record)
+{
+    uint32_t number = node_find(&tree->pool, record->handle);
+    if (!number) {
+        tree->counts.late++;
+        return;
+    }
+    struct node *node = tree_node(tree, number);
+    tree_node(tree, root_of(tree, number))->touched_ns = record->time_ns;
+    if (node->type == TYPE_PROXY_OP) {
+        proxy_op_state(node, record);
+    } else if (node->type == TYPE_PROXY_STEP) {
+        proxy_step_state(tree, node, record);
+    } else if (node->type == TYPE_KERNEL_CH && record->state == API_KERNEL_CH_STOP) {
+        node->kernel.stop_clock = record->state_values.value;
+        gpu_clock_noticed(&tree_communicator(tree, node->context)->clock, record->time_ns,
+                          record->state_values.value);
+    } else if (node->type == TYPE_PROXY_CTRL) {
+        node->state = record->state;
+        if (record->state == API_CTRL_APPEND_END)
+            node->appended = (int32_t)record->state_values.value;
+    }
+}
+
+void tree_take(struct tree *tree, const struct record *record)
+{
+    switch (record->kind) {
+    case RECORD_START:
+        take_start(tree, record);
+        break;
+    case RECORD_STOP:
+        take_stop(tree, record);
+        break;
+    case RECORD_STATE:
+        take_state(tree, record);
+        break;
+    case RECORD_CONTEXT_END:
+        tree_communicator(tree, record->context)->ended = true;
+        break;
+    default:
+        break;
+    }
+}
+
+void tree_tag(struct tree *tree, const struct record *record)
+{
+    uint32_t number = names_number(&tree->names, record->tag.text, record->tag.length);
+    if (record->context == 0) {
+        tree->process_tag = number;
+        tree->process_tag_ns = record->time_ns;
+        return;
+    }
+    struct communicator_state *communicator = tree_communicator(tree, record->context);
+    communicator->tag = number;
+    communicator->tag_ns = record->time_ns;
+}
+
+/* After finalize nothing more comes for a communicator's own operations. */
+static bool waits_for_live(struct tree *tree, uint32_t number)
+{
+    const struct node *node = tree_node(tree, number);
+    bool waiting = node_is_task(node) ? !tree_task_finished(tree, number) : node->stop_ns == 0;
+    if (waiting && !tree_communicator(tree, node->context)->ended)
+        return true;
+    for (uint32_t child = node->first_child; child; child = tree_node(tree, child)->next_sibling)
+        if (waits_for_live(tree, child))
+            return true;
+    return false;
+}
+
+static bool is_due(struct tree *tree, uint32_t number, uint64_t now_ns)
+{
+    const struct node *root = tree_node(tree, number);
+    const struct communicator_state *communicator = tree_communicator(tree, root->context);
+    uint64_t quiet_ns = now_ns > root->touched_ns ? now_ns - root->touched_ns : 0;
+    if (communicator->ended && !waits_for_live(tree, number))
+        return true;
+    if (is_complete(root))
+        return quiet_ns >= (root->guessed ? LINGER_NS : GRACE_NS);
+    return root->open == 0 && root->start_ns < communicator->complete_start_ns && quiet_ns >= OVERTAKEN_NS;
+}
+
+void tree_sweep(struct tree *tree, uint64_t now_ns, bool all)
+{
+    for (uint32_t root = tree->first_root; root;) {
+        uint32_t next = tree_node(tree, root)->next_root;
+        if (all || is_due(tree, root, now_ns))
+            hand_over(tree, root, is_complete(tree_node(tree, root)));
+        root = next;
+    }
+}
+
+uint64_t tree_end_ns(const struct tree *tree, uint32_t number)
+{
+    const struct node *node = tree_node(tree, number);
+    uint64_t end_ns = node->stop_ns;
+    for (uint32_t child = node->first_child; child; child = tree_node(tree, child)->next_sibling) {
+        uint64_t child_ns = tree_end_ns(tree, child);
+        if (child_ns > end_ns)
+            end_ns = child_ns;
+    }
+    return end_ns;
+}
+
+static bool all_stopped(const struct tree *tree, uint32_t number)
+{
+    const struct node *node = tree_node(tree, number);
+    if (node->stop_ns == 0)
+        return false;
+    for (uint32_t child = node->first_child; child; child = tree_node(tree, child)->next_sibling)
+        if (!all_stopped(tree, child))
+            return false;
+    return true;
+}
+
+bool tree_task_finished(const struct tree *tree, uint32_t number)
+{
+    const struct node_task *task = &tree_node(tree, number)->task;
+    return task->kernels_stopped >= task->kernels_expected && all_stopped(tree, number);
+}

@@ -1,0 +1,466 @@
+#include "plugin/writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugin/chrome.h"
+#include "plugin/clock.h"
+#include "plugin/inspector.h"
+#include "plugin/log.h"
+#include "plugin/notes.h"
+#include "plugin/path.h"
+#include "plugin/ring.h"
+#include "plugin/sink.h"
+#include "plugin/tree.h"
+
+#define MILLISECOND_NS 1000000u
+#define IDLE_NS (5 * MILLISECOND_NS)
+#define SWEEP_NS (20 * MILLISECOND_NS)
+#define NOTES_NS (250 * MILLISECOND_NS)
+#define ANCHOR_NS 10000000000u
+/* How many slots are taken from a ring before the room is given back to its thread. */
+#define BATCH_SLOTS 512u
+
+struct cursor {
+    struct ring *ring;
+    uint64_t at, limit, time_ns;
+};
+
+struct due {
+    uint64_t sweep_ns, flush_ns, notes_ns, anchor_ns;
+};
+
+struct writer {
+    struct config config;
+    struct tree tree;
+    struct sink chrome_sink, inspector_sink;
+    struct chrome chrome;
+    struct inspector inspector;
+    struct notes_process process;
+    struct notes_drops drops; /* as last written */
+    struct due due;
+    uint64_t operations, unfinished;
+    uint32_t communicators_written;
+    bool failure_logged;
+    struct cursor *cursors;
+    unsigned cursor_room;
+    _Alignas(64) unsigned char record[RECORD_SLOTS_MAX * RECORD_SLOT_BYTES];
+    char host[256];
+
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t asked, answered;
+    uint64_t flushes_asked, flushes_done;
+    bool stopping;
+};
+
+/* -- trees -> lines -- */
+
+static void count_tasks(struct writer *writer, uint32_t number)
+{
+    const struct node *node = tree_node(&writer->tree, number);
+    if (node_is_task(node)) {
+        writer->operations++;
+        writer->unfinished += !tree_task_finished(&writer->tree, number);
+        return;
+    }
+    for (uint32_t child = node->first_child; child; child = tree_node(&writer->tree, child)->next_sibling)
+        count_tasks(writer, child);
+}
+
+static void tree_done(void *owner, uint32_t root, bool finished)
+{
+    struct writer *writer = owner;
+    (void)finished;
+    count_tasks(writer, root);
+    if (writer->config.chrome)
+        chrome_tree(&writer->chrome, root);
+    if (writer->config.inspector)
+        inspector_tree(&writer->inspector, root);
+}
+
+static void write_communicators(struct writer *writer, uint64_t now_ns)
+{
+    uint32_t count = tree_learn_communicators(&writer->tree);
+    for (; writer->communicators_written < count; writer->communicators_written++)
+        /* Versions 1 to 3 tell a communicator's hash with its first operation. */
+        if (writer->config.chrome &&
+            tree_communicator(&writer->tree, writer->communicators_written)->known.hash)
+            notes_communicator(&writer->chrome, writer->communicators_written, now_ns);
+}
+
+static void take_record(struct writer *writer, const struct record *record)
+{
+    if (record->kind == RECORD_TAG) {
+        if (record->tag.length == 0 || record->tag.text[0] != '{')
+            tree_tag(&writer->tree, record);
+        if (writer->config.chrome)
+            chrome_tag(&writer->chrome, record);
+        return;
+    }
+    const struct communicator_state *communicator = tree_communicator(&writer->tree, record->context);
+    bool unnamed = communicator->known.hash == 0;
+    tree_take(&writer->tree, record);
+    communicator = tree_communicator(&writer->tree, record->context);
+    if (unnamed && communicator->known.hash && writer->config.chrome)
+        notes_communicator(&writer->chrome, record->context, record->time_ns);
+}
+
+/* -- rings -> trees -- */
+
+static bool cursor_room(struct writer *writer, unsigned count)
+{
+    if (count <= writer->cursor_room)
+        return true;
+    struct cursor *more = realloc(writer->cursors, (size_t)count * 2 * sizeof(*more));
+    if (!more)
+        return false;
+    writer->cursors = more;
+    writer->cursor_room = count * 2;
+    return true;
+}
+
+/* Rings that hold something up to `until`. */
+static unsigned open_cursors(struct writer *writer, uint64_t until_ns)
+{
+    unsigned count = ring_count();
+    unsigned used = 0;
+    if (!cursor_room(writer, count))
+        return 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct ring *ring = ring_at(i);
+        int owner = atomic_load_explicit(&ring->owner, memory_order_acquire);
+        uint64_t limit = atomic_load_explicit(&ring->head, memory_order_acquire);
+        uint64_t at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+        if (at == limit) {
+            if (owner == RING_RETIRED)
+                ring_recycle(ring);
+            continue;
+        }
+        uint64_t time_ns = ring_time_ns(ring, at);
+        if (time_ns <= until_ns)
+            writer->cursors[used++] = (struct cursor){ring, at, limit, time_ns};
+    }
+    return used;
+}
+
+/* Takes records from one ring while they are older than any other ring's next. False when it has no more. */
+static bool take_run(struct writer *writer, struct cursor *cursor, uint64_t until_ns)
+{
+    uint64_t given_back = cursor->at;
+    bool more = true;
+    while (cursor->time_ns <= until_ns) {
+        unsigned slots = ring_copy(cursor->ring, cursor->at, writer->record);
+        if (slots == 0 || slots > cursor->limit - cursor->at)
+            slots = (unsigned)(cursor->limit - cursor->at); /* cannot be; but never loop on it */
+        else
+            take_record(writer, (const struct record *)writer->record);
+        cursor->at += slots;
+        if (cursor->at - given_back >= BATCH_SLOTS) {
+            atomic_store_explicit(&cursor->ring->tail, cursor->at, memory_order_release);
+            given_back = cursor->at;
+        }
+        more = cursor->at < cursor->limit;
+        if (!more)
+            break;
+        cursor->time_ns = ring_time_ns(cursor->ring, cursor->at);
+    }
+    atomic_store_explicit(&cursor->ring->tail, cursor->at, memory_order_release);
+    return more;
+}
+
+/*
+ * Takes everything recorded up to now, in the order of its times. The time is read before the rings' heads:
+ * whatever caused a record that we see was published before it, and is therefore seen too.
+ */
+static bool take_all(struct writer *writer)
+{
+    uint64_t until_ns = clock_monotonic_ns();
+    unsigned count = open_cursors(writer, until_ns);
+    bool any = count > 0;
+    write_communicators(writer, until_ns);
+    while (count > 0) {
+        unsigned first = 0;
+        uint64_t second_ns = until_ns;
+        for (unsigned i = 1; i < count; i++)
+            if (writer->cursors[i].time_ns < writer->cursors[first].time_ns)
+                first = i;
+        for (unsigned i = 0; i < count; i++)
+            if (i != first && writer->cursors[i].time_ns < second_ns)
+                second_ns = writer->cursors[i].time_ns;
+        bool more = take_run(writer, &writer->cursors[first], second_ns);
+        if (!more || writer->cursors[first].time_ns > until_ns)
+            writer->cursors[first] = writer->cursors[--count];
+    }
+    return any;
+}
+
+/* -- what is due -- */
+
+static void write_drops(struct writer *writer, uint64_t now_ns, bool always)
+{
+    const struct tree_counts *counts = &writer->tree.counts;
+    struct notes_drops drops = {.ring = ring_dropped(),
+                                .lost = counts->lost,
+                                .evicted = counts->evicted,
+                                .late = counts->late,
+                                .orphans = counts->orphans,
+                                .unknown = ring_unknown()};
+    if (!always && memcmp(&drops, &writer->drops, sizeof(drops)) == 0)
+        return;
+    if (drops.ring && !writer->drops.ring)
+        log_line(API_LOG_WARN,
+                 "events come faster than they can be written; some are dropped and counted in %s "
+                 "(NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)",
+                 writer_path(writer));
+    writer->drops = drops;
+    if (writer->config.chrome)
+        notes_drops(&writer->chrome, &drops, now_ns);
+}
+
+static void write_anchor(struct writer *writer)
+{
+    struct notes_anchor anchor = notes_anchor_now();
+    writer->inspector.realtime_offset_ns = (int64_t)(anchor.realtime_ns - anchor.monotonic_ns);
+    if (writer->config.chrome) {
+        notes_anchor(&writer->chrome, &anchor, writer->process.boot);
+        notes_gpu_clocks(&writer->chrome, anchor.monotonic_ns);
+    }
+}
+
+static void flush_sinks(struct writer *writer)
+{
+    sink_flush(&writer->chrome_sink);
+    sink_flush(&writer->inspector_sink);
+    const struct sink *failed = writer->chrome_sink.failure      ? &writer->chrome_sink
+                                : writer->inspector_sink.failure ? &writer->inspector_sink
+                                                                 : NULL;
+    if (!failed || writer->failure_logged)
+        return;
+    writer->failure_logged = true;
+    char reason[128];
+    log_line(API_LOG_WARN, "cannot write to %s: %s; the trace ends there, the job goes on", failed->path,
+             strerror_r(failed->failure, reason, sizeof(reason)));
+}
+
+static void do_due(struct writer *writer, bool flush)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    struct due *due = &writer->due;
+    if (flush || now_ns >= due->sweep_ns) {
+        tree_sweep(&writer->tree, now_ns, false);
+        due->sweep_ns = now_ns + SWEEP_NS;
+    }
+    if (now_ns >= due->notes_ns) {
+        if (writer->config.chrome)
+            notes_pending(&writer->chrome, now_ns);
+        write_drops(writer, now_ns, false);
+        due->notes_ns = now_ns + NOTES_NS;
+    }
+    if (now_ns >= due->anchor_ns) {
+        write_anchor(writer);
+        due->anchor_ns = now_ns + ANCHOR_NS;
+    }
+    if (flush || now_ns >= due->flush_ns) {
+        flush_sinks(writer);
+        due->flush_ns = now_ns + writer->config.flush_ns;
+    }
+}
+
+static void finish(struct writer *writer)
+{
+    take_all(writer);
+    uint64_t now_ns = clock_monotonic_ns();
+    tree_sweep(&writer->tree, now_ns, true);
+    write_anchor(writer);
+    write_drops(writer, now_ns, true);
+    if (writer->config.chrome) {
+        notes_end(&writer->chrome, "exit", writer->operations, writer->unfinished, now_ns);
+        text_literal(sink_line(&writer->chrome_sink), "{}]\n");
+    }
+    flush_sinks(writer);
+    sink_close(&writer->chrome_sink);
+    sink_close(&writer->inspector_sink);
+}
+
+/* -- the thread -- */
+
+static struct timespec monotonic_in(uint64_t ns)
+{
+    uint64_t at_ns = clock_monotonic_ns() + ns;
+    return (struct timespec){.tv_sec = (time_t)(at_ns / 1000000000u), .tv_nsec = (long)(at_ns % 1000000000u)};
+}
+
+static void *writer_main(void *argument)
+{
+    struct writer *writer = argument;
+    bool stopping = false;
+    while (!stopping) {
+        pthread_mutex_lock(&writer->lock);
+        stopping = writer->stopping;
+        uint64_t asked = writer->flushes_asked;
+        bool flush = asked != writer->flushes_done;
+        pthread_mutex_unlock(&writer->lock);
+        bool any = take_all(writer);
+        do_due(writer, flush);
+        pthread_mutex_lock(&writer->lock);
+        if (flush) {
+            writer->flushes_done = asked;
+            pthread_cond_broadcast(&writer->answered);
+        } else if (!any && !stopping && !writer->stopping && writer->flushes_asked == asked) {
+            struct timespec until = monotonic_in(IDLE_NS);
+            pthread_cond_timedwait(&writer->asked, &writer->lock, &until);
+        }
+        pthread_mutex_unlock(&writer->lock);
+    }
+    finish(writer);
+    return NULL;
+}
+
+static int start_thread(struct writer *writer)
+{
+    /* The job's signals are the job's: none may be handled on this thread. */
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return -1;
+    int result = pthread_create(&writer->thread, NULL, writer_main, writer);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (result == 0)
+        pthread_setname_np(writer->thread, "ncclprof");
+    return result == 0 ? 0 : -1;
+}
+
+static int init_synchronisation(struct writer *writer)
+{
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes) != 0)
+        return -1;
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    int failed = pthread_mutex_init(&writer->lock, NULL) || pthread_cond_init(&writer->asked, &attributes) ||
+                 pthread_cond_init(&writer->answered, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return failed ? -1 : 0;
+}
+
+static int open_files(struct writer *writer, int rank, char *failure, size_t failure_bytes)
+{
+    struct sink *sink = &writer->chrome_sink;
+    writer->chrome_sink.file = writer->inspector_sink.file = -1;
+    int result = 0;
+    if (writer->config.chrome)
+        result = sink_open(sink, writer->config.path, rank, ".json", writer->config.gzip);
+    if (result == 0 && writer->config.inspector) {
+        sink = &writer->inspector_sink;
+        result = sink_open(sink, writer->config.path, rank, ".jsonl", writer->config.gzip);
+    }
+    if (result == 0)
+        return 0;
+    char reason[128];
+    snprintf(failure, failure_bytes, "cannot create %s: %s", sink->path,
+             strerror_r(errno, reason, sizeof(reason)));
+    return -1;
+}
+
+static void write_beginning(struct writer *writer, const struct writer_origin *origin)
+{
+    struct notes_anchor anchor = notes_anchor_now();
+    path_host(writer->host, sizeof(writer->host));
+    writer->process = (struct notes_process){.host = writer->host,
+                                             .api = origin->api,
+                                             .nccl_version = origin->nccl_version,
+                                             .mask = writer->config.mask,
+                                             .start_ns = anchor.monotonic_ns,
+                                             .realtime_ns = anchor.realtime_ns};
+    notes_read_boot(writer->process.boot);
+    chrome_init(&writer->chrome, &writer->chrome_sink, &writer->tree, anchor.monotonic_ns, (long)getpid());
+    writer->inspector =
+        (struct inspector){.sink = &writer->inspector_sink, .tree = &writer->tree, .process = (long)getpid()};
+    memcpy(writer->inspector.host, writer->host, sizeof(writer->host));
+    writer->due.anchor_ns = anchor.monotonic_ns + ANCHOR_NS;
+    if (writer->config.chrome) {
+        text_literal(sink_line(&writer->chrome_sink), "[\n");
+        notes_process(&writer->chrome, &writer->process);
+    }
+    write_anchor(writer);
+    flush_sinks(writer);
+}
+
+static void writer_free(struct writer *writer)
+{
+    sink_close(&writer->chrome_sink);
+    sink_close(&writer->inspector_sink);
+    tree_release(&writer->tree);
+    free(writer->cursors);
+    free(writer);
+}
+
+struct writer *writer_start(const struct config *config, const struct writer_origin *origin, char *failure,
+                            size_t failure_bytes)
+{
+    struct writer *writer = NULL;
+    snprintf(failure, failure_bytes, "out of memory");
+    if (posix_memalign((void **)&writer, 64, sizeof(*writer)) != 0)
+        return NULL;
+    memset(writer, 0, sizeof(*writer));
+    writer->chrome_sink.file = writer->inspector_sink.file = -1;
+    writer->config = *config;
+    if (tree_init(&writer->tree, config->pending_events, config->mask, getpid()) != 0 ||
+        open_files(writer, origin->rank, failure, failure_bytes) != 0) {
+        writer_free(writer);
+        return NULL;
+    }
+    writer->tree.done = tree_done;
+    writer->tree.owner = writer;
+    writer->communicators_written = 1;
+    write_beginning(writer, origin);
+    if (init_synchronisation(writer) != 0 || start_thread(writer) != 0) {
+        snprintf(failure, failure_bytes, "cannot start the writer thread");
+        writer_free(writer);
+        return NULL;
+    }
+    return writer;
+}
+
+const char *writer_path(const struct writer *writer)
+{
+    return writer->config.chrome ? writer->chrome_sink.path : writer->inspector_sink.path;
+}
+
+void writer_flush(struct writer *writer, unsigned timeout_ms)
+{
+    struct timespec until = monotonic_in((uint64_t)timeout_ms * MILLISECOND_NS);
+    pthread_mutex_lock(&writer->lock);
+    uint64_t mine = ++writer->flushes_asked;
+    pthread_cond_signal(&writer->asked);
+    while (writer->flushes_done < mine)
+        if (pthread_cond_timedwait(&writer->answered, &writer->lock, &until) != 0)
+            break;
+    pthread_mutex_unlock(&writer->lock);
+}
+
+void writer_stop(struct writer *writer, unsigned timeout_ms)
+{
+    pthread_mutex_lock(&writer->lock);
+    writer->stopping = true;
+    pthread_cond_signal(&writer->asked);
+    pthread_mutex_unlock(&writer->lock);
+    uint64_t at_ns = clock_read_ns(CLOCK_REALTIME) + (uint64_t)timeout_ms * MILLISECOND_NS;
+    struct timespec until = {.tv_sec = (time_t)(at_ns / 1000000000u), .tv_nsec = (long)(at_ns % 1000000000u)};
+    /* Past the timeout (a file system that hangs) the process ends without it. */
+    if (pthread_timedjoin_np(writer->thread, NULL, &until) == 0)
+        writer_free(writer);
+}
+
+void writer_abandon(struct writer *writer)
+{
+    sink_abandon(&writer->chrome_sink);
+    sink_abandon(&writer->inspector_sink);
+}

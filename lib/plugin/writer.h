@@ -1,0 +1,35 @@
+/* The one thread that turns records into files. Nobody waits for it but finalize and exit, and they not for
+ * long. */
+#ifndef PLUGIN_WRITER_H
+#define PLUGIN_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plugin/config.h"
+
+struct writer;
+
+struct writer_origin {
+    unsigned api;
+    int nccl_version;
+    int rank; /* of the first communicator, for %r where no launcher tells a rank */
+};
+
+/* Opens the files and starts the thread; null with a sentence in failure. */
+struct writer *writer_start(const struct config *config, const struct writer_origin *origin, char *failure,
+                            size_t failure_bytes);
+
+/* The file written to, for the log. */
+const char *writer_path(const struct writer *writer);
+
+/* Waits until all that was recorded before is with the kernel, or for timeout_ms. */
+void writer_flush(struct writer *writer, unsigned timeout_ms);
+
+/* Writes everything out, unfinished operations too, ends the files and the thread. */
+void writer_stop(struct writer *writer, unsigned timeout_ms);
+
+/* In a child after fork: closes the parent's files, forgets the rest. */
+void writer_abandon(struct writer *writer);
+
+#endif
