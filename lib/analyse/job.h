@@ -2,6 +2,7 @@
 #define NCCLPROF_ANALYSE_JOB_H
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "model/event.h"
 
 #include <stddef.h>
@@ -10,13 +11,13 @@
 struct store;
 
 /*
- * One job (run) in memory, as the delay analysis wants it: per rank a timeline of operations, across ranks the
- * instances they belong to. Indexes are into the arrays of struct job; -1 is none.
+ * One job (run) in memory, as the delay analysis wants it: per rank a timeline of operations, across ranks
+ * the instances they belong to. Indexes are into the arrays of struct job; -1 is none.
  *
- * Times of a rank are nanoseconds on that rank's *device timeline*: its GPU's own clock where the trace has it
- * (durations and gaps are then exact), else the recording host's clock. Host times (enqueueing, proxies) are
- * mapped onto it by the least delay seen nearby between a kernel's start and the host noticing it; that mapping
- * is late by at most that delay, a microsecond or so. Ranks share no clock here: see lib/align.
+ * Times of a rank are nanoseconds on that rank's *device timeline*: its GPU's own clock where the trace has
+ * it (durations and gaps are then exact), else the recording host's clock. Host times (enqueueing, proxies)
+ * are mapped onto it by the least delay seen nearby between a kernel's start and the host noticing it; that
+ * mapping is late by at most that delay, a microsecond or so. Ranks share no clock here: see lib/align.
  */
 
 enum end_kind {
@@ -41,13 +42,13 @@ struct job_operation {
     int32_t rank;
     int32_t communicator;
     int32_t instance;
-    int32_t step; /* -1 unknown */
-    int32_t tag;  /* number in job.tags; -1 none */
+    int32_t step;     /* -1 unknown */
+    int32_t tag;      /* number in job.tags; -1 none */
     int32_t previous; /* on the same stream */
     int32_t position; /* in the step's canonical sequence (baseline.h); -1 */
     uint8_t kind;
     uint8_t function;
-    uint8_t ends;     /* end_kind */
+    uint8_t ends; /* end_kind */
     uint8_t unfinished;
 };
 
@@ -55,13 +56,13 @@ struct job_instance {
     int64_t id;
     int64_t sequence;
     int64_t transfer_ns; /* min over members of their duration; TIME_UNKNOWN */
-    int64_t slow_ns;     /* transfer beyond the usual at its place (network.h); 0 where it does not stand out */
+    int64_t slow_ns; /* transfer beyond the usual at its place (network.h); 0 where it does not stand out */
     int32_t communicator;
     int32_t sender; /* job ranks; -1 */
     int32_t receiver;
     int32_t step;
     int32_t tag;
-    int32_t members;  /* operations present */
+    int32_t members; /* operations present */
     int32_t expected;
     size_t first_member; /* in job.instance_members: indexes of operations */
     uint8_t kind;
@@ -70,10 +71,10 @@ struct job_instance {
 
 struct job_rank {
     int64_t id;
-    int64_t process_id; /* -1: nothing recorded by it */
+    int64_t process_id;  /* -1: nothing recorded by it */
     int64_t global_rank; /* -1 */
-    char *name; /* owned */
-    size_t first; /* its operations, in order of issue */
+    char *name;          /* owned */
+    size_t first;        /* its operations, in order of issue */
     size_t count;
     int has_gpu_clock;
 };
@@ -83,7 +84,7 @@ struct job_communicator {
     int64_t size;
     int size_known;
     int hashed;
-    char *label; /* owned */
+    char *label;    /* owned */
     int32_t *ranks; /* owned: job rank of each communicator rank, -1 unknown; `size` of them */
 };
 
@@ -95,7 +96,7 @@ struct job_traffic {
     int32_t channel;
     int32_t steps;
     uint8_t by_receiver; /* recorded on the receiving side */
-    int64_t begin_ns; /* progress, on the recording rank's device timeline */
+    int64_t begin_ns;    /* progress, on the recording rank's device timeline */
     int64_t end_ns;
     int64_t gpu_wait_ns;
     int64_t peer_wait_ns;
@@ -122,8 +123,7 @@ struct job {
     struct job_traffic *traffic; /* by operation */
     size_t traffic_count;
     size_t traffic_capacity;
-    char **tags; /* owned */
-    size_t tag_count;
+    struct intern tags;
     /* Coverage of this run, for confidence. */
     int64_t damaged_lines;
     int64_t lost_events;
@@ -140,7 +140,6 @@ void job_release(struct job *job);
 
 /* job_load's parts. */
 int job_load_operations(struct job *job, struct error *error);
-int job_load_traffic(struct job *job, struct error *error);
 int job_build_timelines(struct job *job, struct error *error);
 
 const char *job_tag(const struct job *job, int32_t tag); /* NULL for -1 */

@@ -1,0 +1,448 @@
+#include "analyse/baseline.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The operations of one rank in one step: a run in order of issue. */
+struct stretch {
+    int32_t first;
+    int32_t count;
+    uint64_t signature; /* communicators, functions, sizes and peers in order */
+};
+
+static uint64_t hash_operation(const struct job_operation *operation)
+{
+    uint64_t hash = hash_mix((uint64_t)operation->communicator, operation->function);
+    return hash_mix(hash, (uint64_t)operation->bytes);
+}
+
+/* What two ranks of one role have in common at a position. */
+static uint64_t hash_role(const struct job *job, const struct job_operation *operation)
+{
+    uint64_t size = (uint64_t)job->communicators[operation->communicator].size;
+    return hash_mix(hash_mix(size, operation->function),
+                    hash_mix((uint64_t)operation->bytes, operation->kind));
+}
+
+static void cut_stretches(const struct job *job, const struct job_rank *rank, struct stretch *stretches)
+{
+    for (int32_t step = 0; step < job->step_count; step++)
+        stretches[step] = (struct stretch){.first = -1};
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->step < 0 || operation->step >= job->step_count)
+            continue;
+        struct stretch *stretch = &stretches[operation->step];
+        if (stretch->first < 0)
+            stretch->first = (int32_t)i;
+        stretch->count++;
+        stretch->signature = hash_mix(stretch->signature, hash_operation(operation));
+    }
+}
+
+static int by_signature(const void *a, const void *b)
+{
+    const struct stretch *left = a, *right = b;
+    if (left->signature != right->signature)
+        return left->signature < right->signature ? -1 : 1;
+    return (left->first > right->first) - (left->first < right->first);
+}
+
+/* The stretch whose signature most steps share; among equals the longest. Empty when there is none. */
+static struct stretch canonical_stretch(const struct stretch *stretches, int32_t first_step, int32_t count,
+                                        struct stretch *sorted)
+{
+    struct stretch best = {.first = -1};
+    int32_t best_votes = 0, votes = 0, used = count - first_step;
+    memcpy(sorted, stretches + first_step, (size_t)used * sizeof *sorted);
+    qsort(sorted, (size_t)used, sizeof *sorted, by_signature);
+    for (int32_t i = 0; i < used; i++) {
+        votes = i && sorted[i].signature == sorted[i - 1].signature ? votes + 1 : 1;
+        int more = votes > best_votes || (votes == best_votes && sorted[i].count > best.count);
+        if (sorted[i].count && more) {
+            best = sorted[i];
+            best_votes = votes;
+        }
+    }
+    return best;
+}
+
+/* How often the (communicator, function) of each canonical position comes in a step. */
+static int32_t uses_in(const struct job *job, struct stretch canonical, const struct job_operation *like,
+                       int64_t *base)
+{
+    int32_t uses = 0;
+    for (int32_t i = 0; i < canonical.count; i++) {
+        const struct job_operation *operation = &job->operations[canonical.first + i];
+        if (operation->communicator != like->communicator || operation->function != like->function)
+            continue;
+        if (!uses++)
+            *base = operation->sequence;
+    }
+    return uses;
+}
+
+static int same_slot(const struct job *job, struct stretch canonical, const struct job_operation *there,
+                     const struct job_operation *here)
+{
+    if (there->communicator != here->communicator || there->function != here->function)
+        return 0;
+    if (function_is_point_to_point(here->function))
+        return job->instances[there->instance].sender == job->instances[here->instance].sender &&
+               job->instances[there->instance].receiver == job->instances[here->instance].receiver;
+    int64_t base = 0;
+    int32_t uses = uses_in(job, canonical, there, &base);
+    int64_t slot_there = there->sequence - base, slot_here = (here->sequence - base) % uses;
+    return (slot_here < 0 ? slot_here + uses : slot_here) == slot_there;
+}
+
+/* Operations of a step with gaps take the next position of the canonical sequence that they fit. */
+static void match_positions(struct job *job, struct stretch canonical, struct stretch stretch)
+{
+    int32_t position = 0;
+    for (int32_t i = 0; i < stretch.count; i++) {
+        struct job_operation *operation = &job->operations[stretch.first + i];
+        int32_t at = position;
+        while (at < canonical.count &&
+               !same_slot(job, canonical, &job->operations[canonical.first + at], operation))
+            at++;
+        if (at == canonical.count)
+            continue;
+        operation->position = at;
+        position = at + 1;
+    }
+}
+
+static void place_operations(struct job *job, const struct stretch *stretches, struct stretch canonical)
+{
+    for (int32_t step = 0; step < job->step_count; step++) {
+        const struct stretch *stretch = &stretches[step];
+        if (stretch->signature == canonical.signature && stretch->count == canonical.count)
+            for (int32_t i = 0; i < stretch->count; i++)
+                job->operations[stretch->first + i].position = i;
+        else if (stretch->count && stretch->count <= 4 * canonical.count)
+            match_positions(job, canonical, *stretch);
+    }
+}
+
+static int join_role(struct baseline *baseline, struct job *job, struct map *roles, size_t rank,
+                     struct stretch canonical, size_t *capacity)
+{
+    uint64_t hash = (uint64_t)canonical.count;
+    for (int32_t i = 0; i < canonical.count; i++)
+        hash = hash_mix(hash, hash_role(job, &job->operations[canonical.first + i]));
+    int added;
+    int64_t *number = map_put(roles, (struct map_key){{hash}}, (int64_t)baseline->role_count, &added);
+    if (!number)
+        return -1;
+    if (added) {
+        if (array_reserve((void **)&baseline->roles, capacity, baseline->role_count + 1,
+                          sizeof *baseline->roles))
+            return -1;
+        baseline->roles[baseline->role_count++] = (struct role){.length = canonical.count};
+    }
+    baseline->role_of_rank[rank] = (int32_t)*number;
+    baseline->rank_in_role[rank] = (int32_t)baseline->roles[*number].rank_count++;
+    return 0;
+}
+
+static int find_roles(struct baseline *baseline, struct job *job)
+{
+    struct stretch *stretches = array_new((size_t)job->step_count * 2, sizeof *stretches);
+    struct map roles;
+    size_t capacity = 0;
+    int failed = !stretches;
+    map_init(&roles);
+    for (size_t i = 0; !failed && i < job->rank_count; i++) {
+        baseline->role_of_rank[i] = -1;
+        if (!job->ranks[i].count)
+            continue;
+        cut_stretches(job, &job->ranks[i], stretches);
+        struct stretch canonical =
+            canonical_stretch(stretches, baseline->first_step, job->step_count, stretches + job->step_count);
+        if (canonical.first < 0)
+            continue;
+        place_operations(job, stretches, canonical);
+        failed = join_role(baseline, job, &roles, i, canonical, &capacity);
+    }
+    map_release(&roles);
+    free(stretches);
+    return failed;
+}
+
+static size_t cell_number(const struct role *role, int32_t step_count, int32_t position, size_t rank,
+                          int32_t step)
+{
+    return ((size_t)position * role->rank_count + rank) * (size_t)step_count + (size_t)step;
+}
+
+int32_t baseline_cell(const struct baseline *baseline, int32_t role, int32_t position, size_t rank,
+                      int32_t step)
+{
+    return baseline
+        ->cells[role][cell_number(&baseline->roles[role], baseline->step_count, position, rank, step)];
+}
+
+static int make_cells(struct baseline *baseline)
+{
+    baseline->cells = array_new(baseline->role_count, sizeof *baseline->cells);
+    if (!baseline->cells)
+        return -1;
+    for (size_t i = 0; i < baseline->role_count; i++) {
+        struct role *role = &baseline->roles[i];
+        size_t count = (size_t)role->length * role->rank_count * (size_t)baseline->step_count;
+        role->ranks = array_new(role->rank_count, sizeof *role->ranks);
+        baseline->cells[i] = array_new(count, sizeof **baseline->cells);
+        if (!role->ranks || !baseline->cells[i])
+            return -1;
+        for (size_t j = 0; j < count; j++)
+            baseline->cells[i][j] = -1;
+    }
+    return 0;
+}
+
+static void fill_cells(struct baseline *baseline, const struct job *job)
+{
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (baseline->role_of_rank[i] >= 0)
+            baseline->roles[baseline->role_of_rank[i]].ranks[baseline->rank_in_role[i]] = (int32_t)i;
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int32_t role = baseline->role_of_rank[operation->rank];
+        if (role < 0 || operation->position < 0)
+            continue;
+        size_t cell = cell_number(&baseline->roles[role], baseline->step_count, operation->position,
+                                  (size_t)baseline->rank_in_role[operation->rank], operation->step);
+        baseline->cells[role][cell] = (int32_t)i;
+    }
+}
+
+/*
+ * Own time counts only where the operation before it is the one that usually is: across a gap in the trace it
+ * would hold the lost operation.
+ */
+static int comparable(const struct job *job, const struct job_operation *operation)
+{
+    if (operation->own_ns == TIME_UNKNOWN || operation->position < 0)
+        return 0;
+    const struct job_operation *previous = &job->operations[operation->previous];
+    if (previous->position < 0 || previous->step < 0)
+        return 0;
+    if (previous->step == operation->step)
+        return previous->position < operation->position;
+    return previous->step == operation->step - 1;
+}
+
+/* The longest that another member waited in this operation; INT64_MAX where the trace cannot tell. */
+static int64_t longest_wait_of_others(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_instance *instance = &job->instances[operation->instance];
+    int waits =
+        function_is_full_exchange(operation->function) || function_is_point_to_point(operation->function);
+    if (!waits || instance->members < 2 || operation->end_ns == TIME_UNKNOWN)
+        return INT64_MAX;
+    int64_t mine = operation->end_ns - operation->start_ns, longest = 0;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *other =
+            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        if (other->start_ns == TIME_UNKNOWN || other->end_ns == TIME_UNKNOWN)
+            return INT64_MAX;
+        if (other->end_ns - other->start_ns - mine > longest)
+            longest = other->end_ns - other->start_ns - mine;
+    }
+    return longest;
+}
+
+/* Scratch for one place: values by (rank, step), and lists for medians. */
+struct place {
+    int64_t *own;    /* [rank * step_count + step]; TIME_UNKNOWN */
+    int64_t *usual;  /* of each rank: lower quartile over steps */
+    int64_t *middle; /* of each rank: median over steps */
+    int64_t *list;
+    int64_t *residual;
+};
+
+static int place_init(struct place *place, size_t ranks, size_t steps)
+{
+    place->own = array_new(ranks * steps, sizeof *place->own);
+    place->residual = array_new(ranks * steps, sizeof *place->residual);
+    place->usual = array_new(ranks, sizeof *place->usual);
+    place->middle = array_new(ranks, sizeof *place->middle);
+    place->list = array_new(ranks > steps ? ranks : steps, sizeof *place->list);
+    return place->own && place->residual && place->usual && place->middle && place->list ? 0 : -1;
+}
+
+static void place_release(struct place *place)
+{
+    free(place->own);
+    free(place->residual);
+    free(place->usual);
+    free(place->middle);
+    free(place->list);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* The median of a sorted list without one occurrence of `left_out`; the lower of two. */
+static int64_t median_without(const int64_t *sorted, size_t count, int64_t left_out)
+{
+    if (count < 2)
+        return TIME_UNKNOWN;
+    size_t middle = (count - 2) / 2;
+    return sorted[middle] >= left_out ? sorted[middle + 1] : sorted[middle];
+}
+
+static void measure_history(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
+{
+    for (size_t rank = 0; rank < ranks; rank++) {
+        size_t count = 0;
+        for (int32_t step = first_step; step < steps; step++)
+            if (place->own[rank * (size_t)steps + (size_t)step] != TIME_UNKNOWN)
+                place->list[count++] = place->own[rank * (size_t)steps + (size_t)step];
+        place->usual[rank] = quantile_of(place->list, count, 0.25);
+        place->middle[rank] = count ? place->list[(count - 1) / 2] : TIME_UNKNOWN;
+    }
+}
+
+/*
+ * Replaces own[] by the excess over max(others' median, own lower quartile) and returns sigma, from residuals
+ * against max(others' median, own median).
+ */
+static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
+{
+    size_t residuals = 0;
+    for (int32_t step = first_step; step < steps; step++) {
+        size_t count = 0;
+        for (size_t rank = 0; rank < ranks; rank++)
+            if (place->own[rank * (size_t)steps + (size_t)step] != TIME_UNKNOWN)
+                place->list[count++] = place->own[rank * (size_t)steps + (size_t)step];
+        qsort(place->list, count, sizeof *place->list, by_value);
+        for (size_t rank = 0; rank < ranks; rank++) {
+            int64_t *own = &place->own[rank * (size_t)steps + (size_t)step];
+            if (*own == TIME_UNKNOWN)
+                continue;
+            int64_t peers = median_without(place->list, count, *own);
+            int64_t middle = place->middle[rank] > peers ? place->middle[rank] : peers;
+            int64_t usual = place->usual[rank] > peers ? place->usual[rank] : peers;
+            place->residual[residuals++] = *own - middle;
+            *own -= usual;
+        }
+    }
+    int64_t middle = median_of(place->residual, residuals);
+    for (size_t i = 0; i < residuals; i++)
+        place->residual[i] =
+            place->residual[i] > middle ? place->residual[i] - middle : middle - place->residual[i];
+    return residuals ? (int64_t)(1.4826 * (double)median_of(place->residual, residuals)) : 0;
+}
+
+static void measure_place(const struct baseline *baseline, struct job *job, int32_t role, int32_t position,
+                          struct place *place, double sigmas)
+{
+    size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
+    for (size_t rank = 0; rank < ranks; rank++)
+        for (int32_t step = 0; step < baseline->step_count; step++) {
+            int32_t cell = baseline_cell(baseline, role, position, rank, step);
+            int known = cell >= 0 && comparable(job, &job->operations[cell]);
+            place->own[rank * steps + (size_t)step] = known ? job->operations[cell].own_ns : TIME_UNKNOWN;
+        }
+    measure_history(place, ranks, baseline->first_step, baseline->step_count);
+    int64_t sigma = measure_excess(place, ranks, baseline->first_step, baseline->step_count);
+    for (size_t rank = 0; rank < ranks; rank++)
+        for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
+            int64_t excess = place->own[rank * steps + (size_t)step];
+            if (excess == TIME_UNKNOWN || excess <= 0 || (double)excess <= sigmas * (double)sigma)
+                continue;
+            struct job_operation *operation =
+                &job->operations[baseline_cell(baseline, role, position, rank, step)];
+            int64_t waited = longest_wait_of_others(job, operation);
+            operation->excess_ns = excess < waited ? excess : waited;
+        }
+}
+
+static int measure_places(const struct baseline *baseline, struct job *job, double sigmas)
+{
+    for (size_t i = 0; i < baseline->role_count; i++) {
+        struct place place = {0};
+        if (place_init(&place, baseline->roles[i].rank_count, (size_t)baseline->step_count)) {
+            place_release(&place);
+            return -1;
+        }
+        for (int32_t position = 0; position < baseline->roles[i].length; position++)
+            measure_place(baseline, job, (int32_t)i, position, &place, sigmas);
+        place_release(&place);
+    }
+    return 0;
+}
+
+/* From an operation to the same one of the next step, at the first position that has a time in both. */
+static int64_t step_length(const struct baseline *baseline, const struct job *job, int32_t role, size_t rank,
+                           int32_t step)
+{
+    for (int32_t position = 0; position < baseline->roles[role].length; position++) {
+        int32_t here = baseline_cell(baseline, role, position, rank, step);
+        int32_t there = baseline_cell(baseline, role, position, rank, step + 1);
+        if (here >= 0 && there >= 0 && job->operations[here].start_ns != TIME_UNKNOWN &&
+            job->operations[there].start_ns != TIME_UNKNOWN)
+            return job->operations[there].start_ns - job->operations[here].start_ns;
+    }
+    return TIME_UNKNOWN;
+}
+
+static int measure_step(struct baseline *baseline, const struct job *job)
+{
+    int64_t *lengths = array_new(job->rank_count * (size_t)(baseline->step_count + 1), sizeof *lengths);
+    if (!lengths)
+        return -1;
+    size_t count = 0;
+    for (size_t role = 0; role < baseline->role_count; role++)
+        for (size_t rank = 0; rank < baseline->roles[role].rank_count; rank++)
+            for (int32_t step = baseline->first_step; step + 1 < baseline->step_count; step++) {
+                int64_t length = step_length(baseline, job, (int32_t)role, rank, step);
+                if (length > 0)
+                    lengths[count++] = length;
+            }
+    baseline->median_step_ns = count ? median_of(lengths, count) : 0;
+    free(lengths);
+    return 0;
+}
+
+int baseline_init(struct baseline *baseline, struct job *job, const struct baseline_options *options,
+                  struct error *error)
+{
+    *baseline = (struct baseline){.step_count = job->step_count, .first_step = job->step_count > 1};
+    baseline->role_of_rank = array_new(job->rank_count, sizeof *baseline->role_of_rank);
+    baseline->rank_in_role = array_new(job->rank_count, sizeof *baseline->rank_in_role);
+    if (!baseline->role_of_rank || !baseline->rank_in_role || find_roles(baseline, job) ||
+        make_cells(baseline)) {
+        baseline_release(baseline);
+        return error_no_memory(error);
+    }
+    fill_cells(baseline, job);
+    if (measure_places(baseline, job, options->sigmas) || measure_step(baseline, job)) {
+        baseline_release(baseline);
+        return error_no_memory(error);
+    }
+    return 0;
+}
+
+void baseline_release(struct baseline *baseline)
+{
+    for (size_t i = 0; i < baseline->role_count; i++) {
+        free(baseline->roles[i].ranks);
+        if (baseline->cells)
+            free(baseline->cells[i]);
+    }
+    free(baseline->roles);
+    free(baseline->cells);
+    free(baseline->role_of_rank);
+    free(baseline->rank_in_role);
+    *baseline = (struct baseline){0};
+}

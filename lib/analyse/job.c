@@ -1,0 +1,165 @@
+#include "analyse/job.h"
+
+#include "base/array.h"
+#include "schemas.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *job_tag(const struct job *job, int32_t tag)
+{
+    return tag >= 0 ? intern_text(&job->tags, tag) : NULL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+int64_t quantile_of(int64_t *values, size_t count, double part)
+{
+    if (!count)
+        return TIME_UNKNOWN;
+    qsort(values, count, sizeof *values, by_value);
+    return values[(size_t)((double)(count - 1) * part)];
+}
+
+int64_t median_of(int64_t *values, size_t count)
+{
+    return quantile_of(values, count, 0.5);
+}
+
+int job_list(struct store *store, int64_t **ids, size_t *count, struct error *error)
+{
+    size_t capacity = 0;
+    *ids = NULL;
+    *count = 0;
+    struct statement *statement = store_prepare(store, schema_analysis_job_list, error);
+    int row = statement ? 1 : -1;
+    while (row == 1 && (row = statement_step(statement, error)) == 1) {
+        if (array_reserve((void **)ids, &capacity, *count + 1, sizeof **ids))
+            row = error_no_memory(error);
+        else
+            (*ids)[(*count)++] = statement_integer(statement, 0);
+    }
+    statement_free(statement);
+    if (row < 0)
+        free(*ids);
+    return row;
+}
+
+/* A statement of this run, its first parameter bound. */
+static struct statement *query(struct job *job, const char *sql, struct error *error)
+{
+    struct statement *statement = store_prepare(job->store, sql, error);
+    if (statement && statement_bind_integer(statement, 1, job->run_id, error)) {
+        statement_free(statement);
+        return NULL;
+    }
+    return statement;
+}
+
+static char *copy(struct statement *statement, int column)
+{
+    const char *text = statement_text(statement, column);
+    return strdup(text ? text : "");
+}
+
+static int load_run(struct job *job, struct error *error)
+{
+    struct statement *statement = query(job, schema_analysis_job_run, error);
+    int row = statement ? statement_step(statement, error) : -1;
+    if (row == 0)
+        row = error_set(error, "the store has no run %lld", (long long)job->run_id);
+    if (row == 1) {
+        job->expected_ranks = statement_integer(statement, 0);
+        job->step_count = (int32_t)statement_integer(statement, 1);
+        job->step_source = copy(statement, 2);
+        job->has_global_ranks = statement_integer(statement, 3) != 0;
+        row = job->step_source ? 0 : error_no_memory(error);
+    }
+    statement_free(statement);
+    return row;
+}
+
+static int load_ranks(struct job *job, struct error *error)
+{
+    size_t capacity = 0;
+    struct statement *statement = query(job, schema_analysis_job_ranks, error);
+    int row = statement ? 1 : -1;
+    while (row == 1 && (row = statement_step(statement, error)) == 1) {
+        if (array_reserve((void **)&job->ranks, &capacity, job->rank_count + 1, sizeof *job->ranks)) {
+            row = error_no_memory(error);
+            break;
+        }
+        struct job_rank *rank = &job->ranks[job->rank_count++];
+        *rank = (struct job_rank){.id = statement_integer(statement, 0),
+                                  .process_id = statement_integer(statement, 1),
+                                  .global_rank = statement_integer(statement, 2),
+                                  .name = copy(statement, 3)};
+        if (!rank->name)
+            row = error_no_memory(error);
+    }
+    statement_free(statement);
+    return row;
+}
+
+static int load_communicators(struct job *job, struct error *error)
+{
+    size_t capacity = 0;
+    struct statement *statement = query(job, schema_analysis_job_communicators, error);
+    int row = statement ? 1 : -1;
+    while (row == 1 && (row = statement_step(statement, error)) == 1) {
+        if (array_reserve((void **)&job->communicators, &capacity, job->communicator_count + 1,
+                          sizeof *job->communicators)) {
+            row = error_no_memory(error);
+            break;
+        }
+        struct job_communicator *communicator = &job->communicators[job->communicator_count++];
+        *communicator = (struct job_communicator){.id = statement_integer(statement, 0),
+                                                  .size = statement_integer(statement, 1),
+                                                  .size_known = statement_integer(statement, 2) != 0,
+                                                  .hashed = statement_integer(statement, 3) != 0,
+                                                  .label = copy(statement, 4)};
+        communicator->ranks = array_new((size_t)communicator->size, sizeof *communicator->ranks);
+        if (!communicator->label || !communicator->ranks)
+            row = error_no_memory(error);
+        for (int64_t i = 0; communicator->ranks && i < communicator->size; i++)
+            communicator->ranks[i] = -1;
+    }
+    statement_free(statement);
+    return row;
+}
+
+int job_load(struct job *job, struct store *store, int64_t run_id, struct error *error)
+{
+    *job = (struct job){.store = store, .run_id = run_id};
+    intern_init(&job->tags);
+    if (load_run(job, error) || load_ranks(job, error) || load_communicators(job, error) ||
+        job_load_operations(job, error) || job_build_timelines(job, error)) {
+        job_release(job);
+        return error_wrap(error, "cannot load run %lld of %s", (long long)run_id, store_path(store));
+    }
+    return 0;
+}
+
+void job_release(struct job *job)
+{
+    for (size_t i = 0; i < job->rank_count; i++)
+        free(job->ranks[i].name);
+    for (size_t i = 0; i < job->communicator_count; i++) {
+        free(job->communicators[i].label);
+        free(job->communicators[i].ranks);
+    }
+    free(job->step_source);
+    free(job->ranks);
+    free(job->communicators);
+    free(job->operations);
+    free(job->instances);
+    free(job->instance_members);
+    free(job->traffic);
+    intern_release(&job->tags);
+    *job = (struct job){0};
+}

@@ -1,0 +1,418 @@
+#include "analyse/job.h"
+
+#include "base/array.h"
+#include "base/map.h"
+#include "model/pack.h"
+#include "schemas.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Operations, instances and network traffic of a run. Rows come in order of operation id; operations are then
+ * laid out by rank in order of issue.
+ */
+
+struct loader {
+    struct job *job;
+    struct map ranks;         /* job_rank id -> index */
+    struct map communicators; /* id -> index */
+    struct map members;       /* member id -> rank index * 2^32 + communicator index */
+    struct map instances;     /* id -> index */
+    size_t capacity;
+};
+
+static struct map_key key_of(int64_t id)
+{
+    return (struct map_key){{(uint64_t)id}};
+}
+
+static int64_t find(const struct map *map, int64_t id)
+{
+    const int64_t *value = map_get(map, key_of(id));
+    return value ? *value : -1;
+}
+
+static int64_t integer_or(struct statement *statement, int column, int64_t absent)
+{
+    return statement_is_null(statement, column) ? absent : statement_integer(statement, column);
+}
+
+typedef int (*row_reader)(struct loader *loader, struct statement *statement, struct error *error);
+
+static int read_rows(struct loader *loader, const char *sql, int of_run, row_reader read, struct error *error)
+{
+    struct statement *statement = store_prepare(loader->job->store, sql, error);
+    int row = statement ? 1 : -1;
+    if (statement && of_run && statement_bind_integer(statement, 1, loader->job->run_id, error))
+        row = -1;
+    while (row == 1 && (row = statement_step(statement, error)) == 1)
+        if (read(loader, statement, error))
+            row = -1;
+    statement_free(statement);
+    return row;
+}
+
+static int index_ids(struct loader *loader, struct error *error)
+{
+    struct job *job = loader->job;
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (!map_put(&loader->ranks, key_of(job->ranks[i].id), (int64_t)i, NULL))
+            return error_no_memory(error);
+    for (size_t i = 0; i < job->communicator_count; i++)
+        if (!map_put(&loader->communicators, key_of(job->communicators[i].id), (int64_t)i, NULL))
+            return error_no_memory(error);
+    return 0;
+}
+
+static int read_member(struct loader *loader, struct statement *statement, struct error *error)
+{
+    int64_t communicator = find(&loader->communicators, statement_integer(statement, 0));
+    int64_t rank = find(&loader->ranks, statement_integer(statement, 2));
+    int64_t number = statement_integer(statement, 1);
+    if (communicator < 0 || rank < 0)
+        return 0;
+    struct job_communicator *of = &loader->job->communicators[communicator];
+    if (number >= 0 && number < of->size)
+        of->ranks[number] = (int32_t)rank;
+    if (!map_put(&loader->members, key_of(statement_integer(statement, 3)), rank << 32 | communicator, NULL))
+        return error_no_memory(error);
+    return 0;
+}
+
+static int read_tag(struct loader *loader, struct statement *statement, int column, int32_t *tag,
+                    struct error *error)
+{
+    const char *text = statement_text(statement, column);
+    int64_t number = text ? intern_put(&loader->job->tags, text, strlen(text)) : -1;
+    if (text && number < 0)
+        return error_no_memory(error);
+    *tag = (int32_t)number;
+    return 0;
+}
+
+static int32_t rank_in(const struct job *job, int64_t communicator, int64_t number)
+{
+    const struct job_communicator *of = &job->communicators[communicator];
+    return number >= 0 && number < of->size ? of->ranks[number] : -1;
+}
+
+static int read_instance(struct loader *loader, struct statement *statement, struct error *error)
+{
+    struct job *job = loader->job;
+    int64_t communicator = find(&loader->communicators, statement_integer(statement, 1));
+    if (communicator < 0)
+        return 0;
+    if (array_reserve((void **)&job->instances, &loader->capacity, job->instance_count + 1,
+                      sizeof *job->instances))
+        return error_no_memory(error);
+    if (!map_put(&loader->instances, key_of(statement_integer(statement, 0)), (int64_t)job->instance_count,
+                 NULL))
+        return error_no_memory(error);
+    struct job_instance *instance = &job->instances[job->instance_count++];
+    *instance = (struct job_instance){.id = statement_integer(statement, 0),
+                                      .sequence = statement_integer(statement, 4),
+                                      .transfer_ns = TIME_UNKNOWN,
+                                      .communicator = (int32_t)communicator,
+                                      .sender = rank_in(job, communicator, integer_or(statement, 5, -1)),
+                                      .receiver = rank_in(job, communicator, integer_or(statement, 6, -1)),
+                                      .step = (int32_t)integer_or(statement, 7, -1),
+                                      .members = (int32_t)statement_integer(statement, 9),
+                                      .expected = (int32_t)statement_integer(statement, 10),
+                                      .kind = (uint8_t)statement_integer(statement, 2),
+                                      .function = (uint8_t)statement_integer(statement, 3)};
+    return read_tag(loader, statement, 8, &instance->tag, error);
+}
+
+enum {
+    COLUMN_STREAM = 9,
+    COLUMN_ISSUED,
+    COLUMN_ENQUEUED,
+    COLUMN_DEVICE_BEGIN,
+    COLUMN_DEVICE_END,
+    COLUMN_END_SOURCE,
+    COLUMN_GPU_BEGIN,
+    COLUMN_GPU_END,
+    COLUMN_DURATION,
+    COLUMN_FLAGS,
+    COLUMN_CHANNELS,
+    COLUMN_ENQUEUE_BEGIN
+};
+
+/* The delay with which the host noticed a kernel start is the least over an operation's channels. */
+struct kernel_times {
+    uint64_t gpu_begin;
+    uint64_t gpu_end;
+    int64_t noticed_late_ns; /* host clock minus GPU clock; TIME_UNKNOWN */
+};
+
+static int read_channels(struct statement *statement, int64_t base_ns, struct kernel_times *times,
+                         struct error *error)
+{
+    size_t length;
+    const void *blob = statement_blob(statement, COLUMN_CHANNELS, &length);
+    *times = (struct kernel_times){.noticed_late_ns = TIME_UNKNOWN};
+    struct unpack unpack;
+    struct kernel_channel channel;
+    if (!blob)
+        return 0;
+    if (unpack_channels(&unpack, blob, length, base_ns, (uint64_t)integer_or(statement, COLUMN_GPU_BEGIN, 0)))
+        return error_set(error, "operation %lld has damaged kernel channels",
+                         (long long)statement_integer(statement, 0));
+    int more;
+    while ((more = unpack_next_channel(&unpack, &channel)) == 1) {
+        if (!channel.gpu_begin)
+            continue;
+        if (!times->gpu_begin || channel.gpu_begin < times->gpu_begin)
+            times->gpu_begin = channel.gpu_begin;
+        if (channel.gpu_end > times->gpu_end)
+            times->gpu_end = channel.gpu_end;
+        int64_t late = channel.host.begin_ns - (int64_t)channel.gpu_begin;
+        if (channel.host.begin_ns != TIME_UNKNOWN &&
+            (times->noticed_late_ns == TIME_UNKNOWN || late < times->noticed_late_ns))
+            times->noticed_late_ns = late;
+    }
+    return more;
+}
+
+/*
+ * Without a GPU clock the device times are polls by the host: never early. The true begin is then at most the
+ * begin that was seen, and at most the end that was seen less the duration, where a recorder gives that.
+ */
+static void take_host_times(struct job_operation *operation, struct statement *statement)
+{
+    int64_t begin = integer_or(statement, COLUMN_DEVICE_BEGIN, TIME_UNKNOWN);
+    int64_t end = integer_or(statement, COLUMN_DEVICE_END, TIME_UNKNOWN);
+    int64_t duration = integer_or(statement, COLUMN_DURATION, TIME_UNKNOWN);
+    int source = (int)statement_integer(statement, COLUMN_END_SOURCE);
+    if (begin != TIME_UNKNOWN && end != TIME_UNKNOWN && duration != TIME_UNKNOWN) {
+        if (end - duration < begin)
+            begin = end - duration;
+        end = begin + duration;
+    }
+    operation->start_ns = begin;
+    operation->end_ns = end;
+    operation->ends = end == TIME_UNKNOWN    ? ENDS_UNKNOWN
+                      : source == END_KERNEL ? ENDS_BY_KERNEL
+                                             : ENDS_BY_HOST;
+}
+
+/* Host times stay on the host's clock here; timeline.c maps them. `own_ns` lends its place to the delay seen.
+ */
+static int take_times(struct job_operation *operation, struct statement *statement, struct error *error)
+{
+    int64_t base = integer_or(statement, COLUMN_DEVICE_BEGIN, TIME_UNKNOWN);
+    if (base == TIME_UNKNOWN)
+        base = integer_or(statement, COLUMN_ENQUEUE_BEGIN, 0);
+    struct kernel_times kernel;
+    if (read_channels(statement, base, &kernel, error))
+        return -1;
+    operation->own_ns = kernel.noticed_late_ns;
+    if (!kernel.gpu_begin) {
+        take_host_times(operation, statement);
+        return 0;
+    }
+    operation->start_ns = (int64_t)kernel.gpu_begin;
+    operation->end_ns = kernel.gpu_end > kernel.gpu_begin ? (int64_t)kernel.gpu_end : TIME_UNKNOWN;
+    operation->ends = operation->end_ns == TIME_UNKNOWN ? ENDS_UNKNOWN : ENDS_BY_KERNEL;
+    return 0;
+}
+
+static int read_operation(struct loader *loader, struct statement *statement, struct error *error)
+{
+    struct job *job = loader->job;
+    int64_t member = find(&loader->members, statement_integer(statement, 1));
+    int64_t instance = find(&loader->instances, statement_integer(statement, 2));
+    if (member < 0 || instance < 0)
+        return 0;
+    if (array_reserve((void **)&job->operations, &loader->capacity, job->operation_count + 1,
+                      sizeof *job->operations))
+        return error_no_memory(error);
+    struct job_operation *operation = &job->operations[job->operation_count++];
+    *operation =
+        (struct job_operation){.id = statement_integer(statement, 0),
+                               .rank = (int32_t)(member >> 32),
+                               .communicator = (int32_t)(member & 0xffffffff),
+                               .instance = (int32_t)instance,
+                               .step = (int32_t)integer_or(statement, 3, -1),
+                               .kind = (uint8_t)statement_integer(statement, 5),
+                               .function = (uint8_t)statement_integer(statement, 6),
+                               .sequence = integer_or(statement, 7, job->instances[instance].sequence),
+                               .bytes = integer_or(statement, 8, COUNT_UNKNOWN),
+                               .stream = (uint64_t)integer_or(statement, COLUMN_STREAM, 0),
+                               .issued_ns = integer_or(statement, COLUMN_ISSUED, TIME_UNKNOWN),
+                               .enqueued_ns = integer_or(statement, COLUMN_ENQUEUED, TIME_UNKNOWN),
+                               .late_ns = TIME_UNKNOWN,
+                               .previous = -1,
+                               .position = -1,
+                               .unfinished = (statement_integer(statement, COLUMN_FLAGS) & 1) != 0};
+    if (read_tag(loader, statement, 4, &operation->tag, error) || take_times(operation, statement, error))
+        return -1;
+    job->timed_operations += operation->start_ns != TIME_UNKNOWN;
+    return 0;
+}
+
+static int by_rank_and_issue(const void *a, const void *b)
+{
+    const struct job_operation *left = a, *right = b;
+    if (left->rank != right->rank)
+        return left->rank < right->rank ? -1 : 1;
+    int64_t left_at = left->issued_ns != TIME_UNKNOWN ? left->issued_ns : left->start_ns;
+    int64_t right_at = right->issued_ns != TIME_UNKNOWN ? right->issued_ns : right->start_ns;
+    if (left_at != right_at)
+        return left_at < right_at ? -1 : 1;
+    return (left->id > right->id) - (left->id < right->id);
+}
+
+static void lay_out(struct job *job)
+{
+    qsort(job->operations, job->operation_count, sizeof *job->operations, by_rank_and_issue);
+    for (size_t i = 0; i < job->operation_count; i++) {
+        struct job_rank *rank = &job->ranks[job->operations[i].rank];
+        if (!rank->count++)
+            rank->first = i;
+    }
+}
+
+static int list_members(struct job *job, struct error *error)
+{
+    job->instance_members = array_new(job->operation_count, sizeof *job->instance_members);
+    if (!job->instance_members)
+        return error_no_memory(error);
+    size_t first = 0;
+    for (size_t i = 0; i < job->instance_count; i++) {
+        job->instances[i].first_member = first;
+        first += (size_t)job->instances[i].members;
+        job->instances[i].members = 0;
+    }
+    for (size_t i = 0; i < job->operation_count; i++) {
+        struct job_instance *instance = &job->instances[job->operations[i].instance];
+        job->instance_members[instance->first_member + (size_t)instance->members++] = (int32_t)i;
+    }
+    return 0;
+}
+
+/* Network steps of one proxy operation, summed. Times are still on the host's clock. */
+static int sum_steps(struct statement *statement, struct job_traffic *traffic, int64_t *gpu_done_ns,
+                     struct error *error)
+{
+    size_t length;
+    const void *blob = statement_blob(statement, 7, &length);
+    struct unpack unpack;
+    struct proxy_step step;
+    *gpu_done_ns = TIME_UNKNOWN;
+    if (!blob)
+        return 0;
+    if (unpack_steps(&unpack, blob, length, integer_or(statement, 5, 0)))
+        return error_set(error, "operation %lld has damaged proxy steps",
+                         (long long)statement_integer(statement, 0));
+    int more;
+    while ((more = unpack_next_step(&unpack, &step)) == 1) {
+        int64_t wait[WAIT_KINDS];
+        for (int i = 0; i < WAIT_KINDS; i++)
+            wait[i] = step.wait[i].begin_ns == TIME_UNKNOWN || step.wait[i].end_ns == TIME_UNKNOWN
+                          ? 0
+                          : step.wait[i].end_ns - step.wait[i].begin_ns;
+        traffic->steps++;
+        traffic->gpu_wait_ns += wait[WAIT_GPU];
+        traffic->peer_wait_ns += wait[WAIT_PEER];
+        traffic->network_wait_ns += wait[WAIT_NETWORK];
+        if (wait[WAIT_NETWORK] > traffic->network_wait_max_ns)
+            traffic->network_wait_max_ns = wait[WAIT_NETWORK];
+        if (step.wait[WAIT_GPU].end_ns > *gpu_done_ns)
+            *gpu_done_ns = step.wait[WAIT_GPU].end_ns;
+    }
+    return more;
+}
+
+/* An operation whose kernel's end is unknown ended when its GPU had last given or taken data. */
+static void lend_end(struct job_operation *operation, int64_t gpu_done_ns)
+{
+    if (gpu_done_ns == TIME_UNKNOWN || (operation->ends != ENDS_UNKNOWN && operation->ends != ENDS_BY_PROXY))
+        return;
+    if (operation->ends == ENDS_UNKNOWN || gpu_done_ns > operation->end_ns)
+        operation->end_ns = gpu_done_ns;
+    operation->ends = ENDS_BY_PROXY;
+}
+
+static int read_traffic(struct loader *loader, struct statement *statement, struct error *error)
+{
+    struct job *job = loader->job;
+    int64_t at = find(&loader->instances, statement_integer(statement, 0)); /* operations by then */
+    if (at < 0)
+        return 0;
+    struct job_operation *operation = &job->operations[at];
+    int32_t peer = rank_in(job, operation->communicator, statement_integer(statement, 3));
+    int receives = statement_integer(statement, 1) == DIRECTION_RECV;
+    if (array_reserve((void **)&job->traffic, &job->traffic_capacity, job->traffic_count + 1,
+                      sizeof *job->traffic))
+        return error_no_memory(error);
+    struct job_traffic *traffic = &job->traffic[job->traffic_count++];
+    *traffic = (struct job_traffic){.sender = receives ? peer : operation->rank,
+                                    .receiver = receives ? operation->rank : peer,
+                                    .operation = (int32_t)at,
+                                    .channel = (int32_t)statement_integer(statement, 2),
+                                    .by_receiver = (uint8_t)receives,
+                                    .begin_ns = integer_or(statement, 5, TIME_UNKNOWN),
+                                    .end_ns = integer_or(statement, 6, TIME_UNKNOWN)};
+    int64_t gpu_done_ns;
+    if (sum_steps(statement, traffic, &gpu_done_ns, error))
+        return -1;
+    lend_end(operation, gpu_done_ns);
+    return 0;
+}
+
+static int read_damage(struct loader *loader, struct statement *statement, struct error *error)
+{
+    (void)error;
+    loader->job->damaged_lines = statement_integer(statement, 0);
+    return 0;
+}
+
+static int read_losses(struct loader *loader, struct statement *statement, struct error *error)
+{
+    (void)error;
+    loader->job->lost_events = statement_integer(statement, 0);
+    return 0;
+}
+
+static int index_operations(struct loader *loader, struct error *error)
+{
+    map_release(&loader->instances);
+    for (size_t i = 0; i < loader->job->operation_count; i++)
+        if (!map_put(&loader->instances, key_of(loader->job->operations[i].id), (int64_t)i, NULL))
+            return error_no_memory(error);
+    return 0;
+}
+
+static int load_all(struct loader *loader, struct error *error)
+{
+    if (index_ids(loader, error) || read_rows(loader, schema_analysis_job_members, 1, read_member, error) ||
+        read_rows(loader, schema_analysis_job_instances, 1, read_instance, error))
+        return -1;
+    loader->capacity = 0;
+    if (read_rows(loader, schema_analysis_job_operations, 1, read_operation, error))
+        return -1;
+    lay_out(loader->job);
+    if (list_members(loader->job, error) || index_operations(loader, error) ||
+        read_rows(loader, schema_analysis_job_traffic, 0, read_traffic, error) ||
+        read_rows(loader, schema_analysis_job_damage, 1, read_damage, error))
+        return -1;
+    return read_rows(loader, schema_analysis_job_losses, 1, read_losses, error);
+}
+
+int job_load_operations(struct job *job, struct error *error)
+{
+    struct loader loader = {.job = job};
+    map_init(&loader.ranks);
+    map_init(&loader.communicators);
+    map_init(&loader.members);
+    map_init(&loader.instances);
+    int failed = load_all(&loader, error);
+    map_release(&loader.ranks);
+    map_release(&loader.communicators);
+    map_release(&loader.members);
+    map_release(&loader.instances);
+    return failed;
+}

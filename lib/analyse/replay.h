@@ -1,0 +1,37 @@
+#ifndef NCCLPROF_ANALYSE_REPLAY_H
+#define NCCLPROF_ANALYSE_REPLAY_H
+
+#include "analyse/job.h"
+
+/*
+ * The job played again from its own measurements: every operation starts its own time after the one before it
+ * on its stream, every instance ends for all its members its transfer time after the last of them started.
+ * Playing it with less own time here, or a shorter transfer there, estimates what the job would gain, waiting
+ * passed on across communicators included. No clocks are compared.
+ *
+ * Where an operation's end is unknown, the time from its start to the next operation's start stands in for
+ * its duration, and that next operation has no own time.
+ */
+struct replay {
+    const struct job *job; /* borrowed */
+    int64_t *own_ns;       /* per operation */
+    int64_t *transfer_ns;  /* per instance */
+    int32_t *next;         /* per operation: the next on its stream; -1 */
+    int32_t *heads;        /* first operation of every stream */
+    size_t head_count;
+    int32_t *arrived;   /* scratch, per instance */
+    int64_t *latest_ns; /* scratch, per instance */
+    int32_t *ready;     /* scratch: operations to place */
+    int64_t *since_ns;  /* scratch, per operation: when the one before it ended */
+};
+
+int replay_init(struct replay *replay, const struct job *job, struct error *error);
+void replay_release(struct replay *replay);
+
+/*
+ * Plays the job with own_ns and transfer_ns as they stand. Returns when the last operation ends, in ns since
+ * the begin. Operations that never complete (a member is missing) end their stream there.
+ */
+int64_t replay_run(struct replay *replay);
+
+#endif

@@ -1,0 +1,236 @@
+#include "analyse/job.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+/*
+ * Puts all times of a rank on one device timeline and measures own time: the gap between an operation's start
+ * and the end of the one before it on its stream.
+ */
+
+enum { DELAY_BLOCK = 64 };
+
+/*
+ * Host clock minus GPU clock, as the least seen over a block of operations and its neighbours: the host
+ * notices a start late, never early, and the two clocks drift apart slowly. The delay of each operation is in
+ * own_ns.
+ */
+struct delays {
+    int64_t *least; /* per block */
+    size_t count;
+};
+
+static void take_neighbours(struct delays *delays)
+{
+    int64_t before = TIME_UNKNOWN;
+    for (size_t i = 0; i < delays->count; i++) {
+        int64_t here = delays->least[i], least = here;
+        if (before != TIME_UNKNOWN && (least == TIME_UNKNOWN || before < least))
+            least = before;
+        if (i + 1 < delays->count && delays->least[i + 1] != TIME_UNKNOWN &&
+            (least == TIME_UNKNOWN || delays->least[i + 1] < least))
+            least = delays->least[i + 1];
+        before = here;
+        delays->least[i] = least;
+    }
+}
+
+/* Blocks without any delay take that of the nearest block before, or else after. */
+static int fill_gaps(struct delays *delays)
+{
+    size_t known = 0;
+    while (known < delays->count && delays->least[known] == TIME_UNKNOWN)
+        known++;
+    if (known == delays->count)
+        return 0;
+    int64_t last = delays->least[known];
+    for (size_t i = 0; i < delays->count; i++) {
+        if (delays->least[i] == TIME_UNKNOWN)
+            delays->least[i] = last;
+        last = delays->least[i];
+    }
+    return 1;
+}
+
+static int measure_delays(const struct job *job, const struct job_rank *rank, struct delays *delays)
+{
+    delays->count = rank->count / DELAY_BLOCK + 1;
+    delays->least = array_new(delays->count, sizeof *delays->least);
+    if (!delays->least)
+        return -1;
+    for (size_t i = 0; i < delays->count; i++)
+        delays->least[i] = TIME_UNKNOWN;
+    for (size_t i = 0; i < rank->count; i++) {
+        int64_t delay = job->operations[rank->first + i].own_ns;
+        int64_t *least = &delays->least[i / DELAY_BLOCK];
+        if (delay != TIME_UNKNOWN && (*least == TIME_UNKNOWN || delay < *least))
+            *least = delay;
+    }
+    take_neighbours(delays);
+    return 0;
+}
+
+static void map_time(int64_t *time, int64_t delay)
+{
+    if (*time != TIME_UNKNOWN)
+        *time -= delay;
+}
+
+/* An operation without kernel events has its device times from the host, in a rank that has a GPU clock. */
+static void map_operation(struct job_operation *operation, int64_t delay)
+{
+    int by_gpu = operation->own_ns != TIME_UNKNOWN || operation->ends == ENDS_BY_KERNEL;
+    map_time(&operation->issued_ns, delay);
+    map_time(&operation->enqueued_ns, delay);
+    if (!by_gpu)
+        map_time(&operation->start_ns, delay);
+    if (operation->ends == ENDS_BY_PROXY || operation->ends == ENDS_BY_HOST)
+        map_time(&operation->end_ns, delay);
+}
+
+static int map_rank(struct job *job, struct job_rank *rank, int64_t *delay_of_operation)
+{
+    struct delays delays;
+    if (measure_delays(job, rank, &delays))
+        return -1;
+    rank->has_gpu_clock = fill_gaps(&delays);
+    for (size_t i = 0; i < rank->count; i++) {
+        int64_t delay = rank->has_gpu_clock ? delays.least[i / DELAY_BLOCK] : 0;
+        map_operation(&job->operations[rank->first + i], delay);
+        delay_of_operation[rank->first + i] = delay;
+    }
+    free(delays.least);
+    return 0;
+}
+
+static void map_traffic(struct job *job, const int64_t *delay_of_operation)
+{
+    for (size_t i = 0; i < job->traffic_count; i++) {
+        struct job_traffic *traffic = &job->traffic[i];
+        map_time(&traffic->begin_ns, delay_of_operation[traffic->operation]);
+        map_time(&traffic->end_ns, delay_of_operation[traffic->operation]);
+    }
+}
+
+struct stream_end {
+    uint64_t stream;
+    int32_t last;
+};
+
+/*
+ * Where a trace names no streams, operations of different communicators that overlap on the device cannot
+ * share one: then each communicator counts as a stream.
+ */
+static int communicators_overlap(const struct job *job, const struct job_rank *rank)
+{
+    size_t overlaps = 0, pairs = 0;
+    for (size_t i = 1; i < rank->count; i++) {
+        const struct job_operation *before = &job->operations[rank->first + i - 1];
+        const struct job_operation *after = before + 1;
+        if (after->stream || before->communicator == after->communicator || before->end_ns == TIME_UNKNOWN ||
+            after->start_ns == TIME_UNKNOWN || before->start_ns == TIME_UNKNOWN)
+            continue;
+        pairs++;
+        overlaps += after->start_ns < before->start_ns + (before->end_ns - before->start_ns) / 2;
+    }
+    return overlaps * 10 > pairs;
+}
+
+static uint64_t stream_of(const struct job_operation *operation, int by_communicator)
+{
+    if (operation->stream)
+        return operation->stream;
+    return by_communicator ? (uint64_t)operation->communicator + 1 : 0;
+}
+
+static void measure_own(struct job *job, struct job_operation *operation)
+{
+    operation->own_ns = TIME_UNKNOWN;
+    operation->late_ns = TIME_UNKNOWN;
+    if (operation->previous < 0 || operation->start_ns == TIME_UNKNOWN)
+        return;
+    const struct job_operation *previous = &job->operations[operation->previous];
+    if (previous->end_ns == TIME_UNKNOWN)
+        return;
+    operation->own_ns = operation->start_ns - previous->end_ns;
+    /* Ends that are not the kernel's own are seen late: the next kernel may have begun by then. */
+    if (operation->own_ns < 0)
+        operation->own_ns = 0;
+    if (operation->enqueued_ns == TIME_UNKNOWN)
+        return;
+    operation->late_ns = operation->enqueued_ns - previous->end_ns;
+    if (operation->late_ns < 0)
+        operation->late_ns = 0;
+    if (operation->late_ns > operation->own_ns)
+        operation->late_ns = operation->own_ns;
+}
+
+static int chain_rank(struct job *job, const struct job_rank *rank)
+{
+    struct stream_end *ends = NULL;
+    size_t count = 0, capacity = 0;
+    int by_communicator = communicators_overlap(job, rank);
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        struct job_operation *operation = &job->operations[i];
+        uint64_t stream = stream_of(operation, by_communicator);
+        operation->stream = stream;
+        size_t at = 0;
+        while (at < count && ends[at].stream != stream)
+            at++;
+        if (at == count) {
+            if (array_reserve((void **)&ends, &capacity, count + 1, sizeof *ends)) {
+                free(ends);
+                return -1;
+            }
+            ends[count++] = (struct stream_end){stream, -1};
+        }
+        operation->previous = ends[at].last;
+        ends[at].last = (int32_t)i;
+    }
+    free(ends);
+    return 0;
+}
+
+static int64_t duration_of(const struct job_operation *operation)
+{
+    if (operation->start_ns == TIME_UNKNOWN || operation->end_ns == TIME_UNKNOWN)
+        return TIME_UNKNOWN;
+    return operation->end_ns > operation->start_ns ? operation->end_ns - operation->start_ns : 0;
+}
+
+/* The shortest duration is the transfer only where the waiting of all members is in their durations. */
+static void measure_transfer(struct job *job, struct job_instance *instance)
+{
+    int known = 0;
+    int64_t shortest = TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int64_t duration =
+            duration_of(&job->operations[job->instance_members[instance->first_member + (size_t)i]]);
+        if (duration == TIME_UNKNOWN)
+            continue;
+        known++;
+        if (shortest == TIME_UNKNOWN || duration < shortest)
+            shortest = duration;
+    }
+    if (known == instance->members && (known >= 2 || instance->expected == 1))
+        instance->transfer_ns = shortest;
+}
+
+int job_build_timelines(struct job *job, struct error *error)
+{
+    int64_t *delay_of_operation = array_new(job->operation_count, sizeof *delay_of_operation);
+    int failed = !delay_of_operation;
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        failed = map_rank(job, &job->ranks[i], delay_of_operation) || chain_rank(job, &job->ranks[i]);
+    if (!failed)
+        map_traffic(job, delay_of_operation);
+    free(delay_of_operation);
+    if (failed)
+        return error_no_memory(error);
+    for (size_t i = 0; i < job->operation_count; i++)
+        measure_own(job, &job->operations[i]);
+    for (size_t i = 0; i < job->instance_count; i++)
+        measure_transfer(job, &job->instances[i]);
+    return 0;
+}
