@@ -91,7 +91,7 @@ static int64_t between_steps(const struct job *job, int rank, int step)
     double us = late_node(job, rank) + 70 +
                 60 * noise * random_exponential(seed, DRAW_HOST, (uint64_t)rank, (uint64_t)step, 900001);
     if (random_unit(seed, DRAW_HICCUP, (uint64_t)rank, (uint64_t)step, 900002) < 0.03)
-        us += 400 * noise * random_exponential(seed, DRAW_HICCUP, (uint64_t)rank, (uint64_t)step, 900003);
+        us += 200 * noise * random_exponential(seed, DRAW_HICCUP, (uint64_t)rank, (uint64_t)step, 900003);
     return (int64_t)(us * MICROSECOND);
 }
 

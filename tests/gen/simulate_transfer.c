@@ -109,7 +109,7 @@ static int64_t service(const struct link *link, int64_t bytes, int step)
     double spread = (link->network ? 0.25 : 0.02) * noise;
     double factor = exp(spread * random_normal(seed, DRAW_LINK, link->key, (uint64_t)step, 1));
     if (link->network && random_unit(seed, DRAW_LINK, link->key, (uint64_t)step, 2) < 0.005)
-        factor += noise * 1.5 * random_exponential(seed, DRAW_LINK, link->key, (uint64_t)step, 3);
+        factor += noise * random_exponential(seed, DRAW_LINK, link->key, (uint64_t)step, 3);
     double edge = 1 + 0.02 * noise *
                           random_normal(seed, DRAW_EDGE, (uint64_t)link->sender, (uint64_t)link->receiver, 0);
     double overhead =

@@ -1,0 +1,385 @@
+#include "fakecore_play.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct fake_operation {
+    struct fake_operation *next;
+    struct fake_communicator *communicator;
+    void *task;
+    uint64_t sequence;
+    const char *function;
+    uint64_t bytes;
+    int peer;
+    bool hangs;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void fake_logger(int level, unsigned long subsystem, const char *file, int line, const char *format, ...)
+{
+    char text[6000];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof(text), format, values);
+    va_end(values);
+    fprintf(stderr, "fake NCCL level %d subsystem %lu %s:%d %s\n", level, subsystem, file, line, text);
+}
+
+static void count(_Atomic uint64_t *counter)
+{
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* Handles are null where the mask or the version leaves an event out; the count follows what was begun. */
+static void *start(struct fake_rank *rank, struct fake_communicator *communicator,
+                   struct api_descriptor_v7 *event, _Atomic uint64_t *counter)
+{
+    void *handle = NULL;
+    if (!((uint64_t)rank->mask & event->type))
+        return NULL;
+    fake_start(&rank->job->plugin, communicator->context, &handle, event, communicator->hash,
+               communicator->name);
+    if (handle && counter)
+        count(counter);
+    return handle;
+}
+
+static void journal(struct fake_job *job, const struct fake_operation *operation)
+{
+    if (!job->journal)
+        return;
+    uint64_t at = atomic_fetch_add(&job->journal->count, 1);
+    if (at >= job->journal->capacity)
+        return;
+    struct fake_journal_entry *entry = &job->journal->entries[at];
+    entry->communicator_hash = operation->communicator->hash;
+    entry->sequence = operation->sequence;
+    memcpy(&entry->function, operation->function, strnlen(operation->function, 8));
+    entry->end_ns = now_ns();
+}
+
+/* -- the proxy thread -- */
+
+static void play_step(struct fake_rank *rank, struct fake_communicator *communicator, void *op, int number,
+                      bool is_send)
+{
+    static const int send[] = {API_STEP_SEND_GPU_WAIT, API_STEP_SEND_PEER_WAIT, API_STEP_SEND_WAIT};
+    static const int receive[] = {API_STEP_RECV_WAIT, API_STEP_RECV_FLUSH_WAIT, API_STEP_RECV_GPU_WAIT};
+    const struct fake_plugin *plugin = &rank->job->plugin;
+    struct api_descriptor_v7 event = {.type = API_PROXY_STEP, .parent = op, .rank = communicator->rank};
+    event.proxy_step.step = number;
+    void *step = start(rank, communicator, &event, &rank->job->counts.steps);
+    for (int i = 0; i < 3; i++) {
+        int state = is_send ? send[i] : receive[i];
+        if (plugin->version < 4 && state == API_STEP_SEND_PEER_WAIT)
+            continue;
+        int times = rank->job->repeat_waits && state == API_STEP_SEND_PEER_WAIT ? 100 : 1;
+        for (int j = 0; j < times; j++)
+            fake_state(plugin, step, state, 4096, 0);
+    }
+    fake_stop(plugin, step);
+}
+
+static void play_proxy_op(struct fake_rank *rank, const struct fake_operation *operation, int channel,
+                          bool is_send)
+{
+    const struct fake_plugin *plugin = &rank->job->plugin;
+    struct fake_communicator *communicator = operation->communicator;
+    int peer = (communicator->rank + (is_send ? 1 : communicator->ranks - 1)) % communicator->ranks;
+    bool foreign = rank->job->foreign_proxy && channel == 0;
+    struct api_descriptor_v7 event = {
+        .type = API_PROXY_OP, .parent = operation->task, .rank = communicator->rank};
+    event.proxy_op = (struct api_proxy_op){.pid = foreign ? 1 : getpid(),
+                                           .channel = (uint8_t)channel,
+                                           .peer = operation->peer >= 0 ? operation->peer : peer,
+                                           .steps = rank->job->net_steps,
+                                           .chunk_bytes = 524288,
+                                           .is_send = is_send};
+    if (foreign)
+        event.parent = (void *)(uintptr_t)0xdeadbeef; /* another process's address: never to be followed */
+    void *op = start(rank, communicator, &event, &rank->job->counts.proxy_ops);
+    if (plugin->version >= 4)
+        fake_state(plugin, op, API_PROXY_OP_IN_PROGRESS, 0, 0);
+    else
+        for (int i = 0; i < 4; i++)
+            fake_state(plugin, op, (is_send ? API_SEND_POSTED : API_RECV_POSTED) + i, operation->bytes,
+                       rank->job->net_steps);
+    for (int step = 0; step < rank->job->net_steps; step++)
+        play_step(rank, communicator, op, step, is_send);
+    fake_stop(plugin, op);
+}
+
+static void play_network(struct fake_rank *rank, const struct fake_operation *operation, int channel)
+{
+    bool only_send = strcmp(operation->function, "Send") == 0;
+    bool only_receive = strcmp(operation->function, "Recv") == 0;
+    if (rank->job->net_steps == 0)
+        return;
+    if (!only_send)
+        play_proxy_op(rank, operation, channel, false);
+    if (!only_receive)
+        play_proxy_op(rank, operation, channel, true);
+}
+
+static void wait_forever(struct fake_rank *rank)
+{
+    pthread_mutex_lock(&rank->lock);
+    while (!rank->closing)
+        pthread_cond_wait(&rank->changed, &rank->lock);
+    pthread_mutex_unlock(&rank->lock);
+}
+
+static void play_operation(struct fake_rank *rank, struct fake_operation *operation)
+{
+    const struct fake_plugin *plugin = &rank->job->plugin;
+    void *kernels[64];
+    int channels = rank->job->channels;
+    for (int channel = 0; channel < channels; channel++) {
+        struct api_descriptor_v7 event = {.type = API_KERNEL_CH, .parent = operation->task};
+        event.kernel_ch.channel = (uint8_t)channel;
+        event.kernel_ch.gpu_clock = now_ns() + rank->gpu_offset_ns - 900;
+        kernels[channel] = start(rank, operation->communicator, &event, &rank->job->counts.kernels);
+    }
+    if (operation->hangs) {
+        wait_forever(rank);
+        return;
+    }
+    if (rank->job->op_us > 0)
+        usleep((useconds_t)rank->job->op_us);
+    for (int channel = 0; channel < channels; channel++)
+        play_network(rank, operation, channel);
+    for (int channel = 0; channel < channels; channel++) {
+        fake_state(plugin, kernels[channel], API_KERNEL_CH_STOP, now_ns() + rank->gpu_offset_ns - 700, 0);
+        fake_stop(plugin, kernels[channel]);
+    }
+    journal(rank->job, operation);
+}
+
+static void *proxy_main(void *argument)
+{
+    struct fake_rank *rank = argument;
+    for (;;) {
+        pthread_mutex_lock(&rank->lock);
+        while (!rank->first && !rank->closing)
+            pthread_cond_wait(&rank->changed, &rank->lock);
+        struct fake_operation *operation = rank->first;
+        if (operation) {
+            rank->first = operation->next;
+            if (!rank->first)
+                rank->last = NULL;
+        }
+        pthread_mutex_unlock(&rank->lock);
+        if (!operation)
+            return NULL;
+        struct fake_communicator *communicator = operation->communicator;
+        struct api_descriptor_v7 control = {.type = API_PROXY_CTRL};
+        void *handle = start(rank, communicator, &control, NULL);
+        fake_state(&rank->job->plugin, handle, API_CTRL_APPEND, 0, 0);
+        fake_state(&rank->job->plugin, handle, API_CTRL_APPEND_END, 2, 0);
+        fake_stop(&rank->job->plugin, handle);
+        play_operation(rank, operation);
+        free(operation);
+    }
+}
+
+static void enqueue(struct fake_rank *rank, const struct fake_operation *operation)
+{
+    struct fake_operation *copy = malloc(sizeof(*copy));
+    if (!copy)
+        abort();
+    *copy = *operation;
+    copy->next = NULL;
+    pthread_mutex_lock(&rank->lock);
+    if (rank->last)
+        rank->last->next = copy;
+    else
+        rank->first = copy;
+    rank->last = copy;
+    pthread_cond_signal(&rank->changed);
+    pthread_mutex_unlock(&rank->lock);
+}
+
+/* -- the application's thread -- */
+
+static void *start_task(struct fake_rank *rank, struct fake_operation *operation, void *call, void *group,
+                        uint64_t count_)
+{
+    static char buffer[64];
+    struct fake_communicator *communicator = operation->communicator;
+    bool p2p = operation->peer >= 0;
+    struct api_descriptor_v7 event = {
+        .type = p2p ? API_P2P : API_COLL, .parent = call, .rank = communicator->rank};
+    if (p2p) {
+        event.p2p.function = operation->function;
+        event.p2p.buffer = buffer;
+        event.p2p.datatype = "ncclInt8";
+        event.p2p.count = count_;
+        event.p2p.peer = operation->peer;
+        event.p2p.channels = (uint8_t)rank->job->channels;
+        event.p2p.parent_group = group;
+        return start(rank, communicator, &event, &rank->job->counts.p2p);
+    }
+    event.coll.sequence = operation->sequence;
+    event.coll.function = operation->function;
+    event.coll.send_buffer = buffer;
+    event.coll.recv_buffer = buffer + 32;
+    event.coll.count = count_;
+    event.coll.datatype = "ncclFloat32";
+    event.coll.channels = (uint8_t)rank->job->channels;
+    event.coll.warps = 16;
+    event.coll.algorithm = "RING";
+    event.coll.protocol = "SIMPLE";
+    event.coll.parent_group = group;
+    return start(rank, communicator, &event, &rank->job->counts.coll);
+}
+
+static void *start_call(struct fake_rank *rank, const struct fake_operation *operation, void *group,
+                        uint64_t count_)
+{
+    struct api_descriptor_v7 event = {.type = operation->peer >= 0 ? API_P2P_API : API_COLL_API,
+                                      .parent = group};
+    if (operation->peer >= 0) {
+        event.p2p_api.function = operation->function;
+        event.p2p_api.count = count_;
+        event.p2p_api.datatype = "ncclInt8";
+        event.p2p_api.stream = (void *)(uintptr_t)0x5500;
+    } else {
+        event.coll_api.function = operation->function;
+        event.coll_api.count = count_;
+        event.coll_api.datatype = "ncclFloat32";
+        event.coll_api.stream = (void *)(uintptr_t)0x5500;
+    }
+    return start(rank, operation->communicator, &event, &rank->job->counts.calls);
+}
+
+static void play_call(struct fake_rank *rank, int which, const char *function, uint64_t count_, int peer,
+                      bool hangs)
+{
+    const struct fake_plugin *plugin = &rank->job->plugin;
+    struct fake_communicator *communicator = &rank->communicators[which];
+    struct fake_operation operation = {
+        .communicator = communicator, .function = function, .bytes = count_, .peer = peer, .hangs = hangs};
+    if (communicator->ranks < 2)
+        return;
+    if (peer < 0)
+        operation.sequence = communicator->sequences[strcmp(function, "AllReduce") == 0       ? 0
+                                                     : strcmp(function, "AllGather") == 0     ? 1
+                                                     : strcmp(function, "ReduceScatter") == 0 ? 2
+                                                                                              : 3]++;
+    struct api_descriptor_v7 event = {.type = API_GROUP_API};
+    event.group_api.depth = 1;
+    void *group_api = start(rank, communicator, &event, &rank->job->counts.groups);
+    void *call = start_call(rank, &operation, group_api, count_);
+    fake_stop(plugin, call);
+    event = (struct api_descriptor_v7){.type = API_KERNEL_LAUNCH, .parent = group_api};
+    event.kernel_launch.stream = (void *)(uintptr_t)0x5500;
+    fake_stop(plugin, start(rank, communicator, &event, NULL));
+    event = (struct api_descriptor_v7){.type = API_GROUP};
+    void *group = start(rank, communicator, &event, plugin->version < 5 ? &rank->job->counts.groups : NULL);
+    operation.task = start_task(rank, &operation, call, group, count_);
+    enqueue(rank, &operation);
+    fake_stop(plugin, operation.task);
+    fake_stop(plugin, group);
+    fake_stop(plugin, group_api);
+}
+
+static void set_tag(struct fake_rank *rank, const char *tag)
+{
+    if (strcmp(rank->job->tags, "call") == 0 && rank->job->call_tag) {
+        rank->job->call_tag(tag);
+        count(&rank->job->counts.tags);
+    }
+    for (int i = 0; i < FAKE_COMMUNICATORS && strcmp(rank->job->tags, "nccl") == 0; i++) {
+        struct api_descriptor_v7 event = {.type = API_USER_TAG, .rank = rank->communicators[i].rank};
+        event.user_tag.tag = tag;
+        if (!rank->communicators[i].context || !(rank->mask & API_USER_TAG))
+            continue;
+        fake_stop(&rank->job->plugin, start(rank, &rank->communicators[i], &event, NULL));
+        count(&rank->job->counts.tags);
+    }
+}
+
+static void play_step_of_training(struct fake_rank *rank, int step)
+{
+    const struct fake_job *job = rank->job;
+    bool hangs = rank->rank == job->hang_rank && step == job->hang_step;
+    int neighbour = 1 - rank->communicators[FAKE_PP].rank;
+    set_tag(rank, "forward");
+    for (int layer = 0; layer < job->layers; layer++)
+        play_call(rank, FAKE_TP, "AllReduce", 1048576, -1, false);
+    play_call(rank, FAKE_PP, neighbour == 1 ? "Send" : "Recv", 4194304, neighbour, false);
+    set_tag(rank, "backward");
+    for (int layer = 0; layer < job->layers; layer++)
+        play_call(rank, FAKE_TP, "AllReduce", 1048576, -1, false);
+    play_call(rank, FAKE_PP, neighbour == 1 ? "Recv" : "Send", 4194304, neighbour, false);
+    if (rank->rank == job->kill_rank && step == job->kill_step) {
+        usleep(1500000); /* the second that may be lost, and some */
+        raise(SIGKILL);
+    }
+    set_tag(rank, "grad \"sync\"\n\\");
+    play_call(rank, FAKE_DP, "ReduceScatter", 4194304, -1, hangs);
+    play_call(rank, FAKE_DP, "AllGather", 4194304, -1, false);
+    set_tag(rank, "optimizer");
+    play_call(rank, FAKE_WORLD, "AllReduce", 16384, -1, false);
+}
+
+void fake_rank_train(struct fake_rank *rank)
+{
+    for (int step = 0; step < rank->job->steps; step++)
+        play_step_of_training(rank, step);
+    set_tag(rank, "done");
+}
+
+/* Ranks of a communicator differ by `stride` from one another. */
+static void join(struct fake_rank *rank, int which, const char *kind, int stride, int ranks)
+{
+    struct fake_communicator *communicator = &rank->communicators[which];
+    int first = which == FAKE_WORLD ? 0 : rank->rank - rank->rank / stride % ranks * stride;
+    communicator->hash = 0x9e3779b97f4a7c15u * (uint64_t)(which * 4096 + first + 1);
+    communicator->ranks = ranks;
+    communicator->rank = which == FAKE_WORLD ? rank->rank : rank->rank / stride % ranks;
+    snprintf(communicator->name, sizeof(communicator->name), "%s%d", kind, first);
+    fake_init(&rank->job->plugin, &communicator->context, &rank->mask, communicator->hash, communicator->name,
+              1, ranks, communicator->rank, fake_logger);
+}
+
+void fake_rank_start(struct fake_rank *rank, struct fake_job *job, int number)
+{
+    *rank = (struct fake_rank){.job = job, .rank = number, .gpu_offset_ns = 1700000000000000000u};
+    pthread_mutex_init(&rank->lock, NULL);
+    pthread_cond_init(&rank->changed, NULL);
+    join(rank, FAKE_WORLD, "world", 1, job->ranks);
+    join(rank, FAKE_TP, "tp", 1, job->ranks >= 2 ? 2 : 1);
+    join(rank, FAKE_DP, "dp", 2, job->ranks >= 4 ? 2 : 1);
+    join(rank, FAKE_PP, "pp", 4, job->ranks >= 8 ? 2 : 1);
+    if (pthread_create(&rank->proxy, NULL, proxy_main, rank) != 0)
+        abort();
+}
+
+void fake_rank_drain(struct fake_rank *rank)
+{
+    pthread_mutex_lock(&rank->lock);
+    rank->closing = true;
+    pthread_cond_broadcast(&rank->changed);
+    pthread_mutex_unlock(&rank->lock);
+    pthread_join(rank->proxy, NULL);
+}
+
+void fake_rank_finalize(struct fake_rank *rank)
+{
+    /* Not in the order of creation: NCCL gives no promise. */
+    static const int order[] = {FAKE_TP, FAKE_WORLD, FAKE_PP, FAKE_DP};
+    for (int i = 0; i < FAKE_COMMUNICATORS; i++)
+        fake_finalize(&rank->job->plugin, rank->communicators[order[i]].context);
+}

@@ -1,0 +1,86 @@
+/*
+ * One rank of a fake job: what NCCL's core and its proxy thread tell a plugin while a rank trains. Nothing is
+ * sent anywhere; times pass by sleeping or not at all.
+ */
+#ifndef FAKECORE_PLAY_H
+#define FAKECORE_PLAY_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fakecore_api.h"
+
+enum { FAKE_WORLD, FAKE_TP, FAKE_DP, FAKE_PP, FAKE_COMMUNICATORS };
+
+/* What was really played, counted on the spot: the truth that a trace is checked against. */
+struct fake_counts {
+    _Atomic uint64_t groups, coll, p2p, proxy_ops, steps, kernels, tags, calls;
+};
+
+/* A finished operation, in a shared file that survives the process: what was over, and when. */
+struct fake_journal_entry {
+    uint64_t end_ns; /* CLOCK_MONOTONIC; 0: not yet written */
+    uint64_t communicator_hash;
+    uint64_t sequence;
+    uint64_t function; /* first letters, as bytes */
+};
+
+struct fake_journal {
+    _Atomic uint64_t count;
+    uint64_t capacity;
+    struct fake_journal_entry entries[];
+};
+
+struct fake_job {
+    struct fake_plugin plugin;
+    int ranks;
+    int steps;
+    int layers;
+    int channels;
+    int net_steps;    /* of each proxy operation; 0: no network */
+    int op_us;        /* how long each operation's kernel runs */
+    const char *tags; /* none, nccl, call */
+    int hang_rank, hang_step;
+    int kill_rank, kill_step;
+    bool repeat_waits; /* record SendPeerWait again and again, as a core that polls does */
+    bool foreign_proxy;
+    struct fake_counts counts;
+    struct fake_journal *journal;
+    void (*call_tag)(const char *tag);
+};
+
+struct fake_communicator {
+    void *context;
+    uint64_t hash;
+    char name[32];
+    int rank, ranks;
+    uint64_t sequences[4];
+};
+
+struct fake_operation;
+
+struct fake_rank {
+    struct fake_job *job;
+    int rank;
+    int mask;
+    struct fake_communicator communicators[FAKE_COMMUNICATORS];
+    pthread_t proxy;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct fake_operation *first, *last;
+    bool closing;
+    uint64_t gpu_offset_ns;
+};
+
+/* Makes the rank's communicators and its proxy thread. */
+void fake_rank_start(struct fake_rank *rank, struct fake_job *job, int number);
+void fake_rank_train(struct fake_rank *rank);
+/* Waits for the proxy thread. */
+void fake_rank_drain(struct fake_rank *rank);
+void fake_rank_finalize(struct fake_rank *rank);
+
+extern api_logger fake_logger;
+
+#endif
