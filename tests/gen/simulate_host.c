@@ -38,7 +38,7 @@ static int64_t compute_time(const struct job *job, int rank, int step, int index
                                                                        (uint64_t)step, at));
     if (random_unit(seed, DRAW_COMPUTE, (uint64_t)rank, (uint64_t)step, at + 100000) < 0.01)
         factor +=
-            noise * 0.1 * random_exponential(seed, DRAW_COMPUTE, (uint64_t)rank, (uint64_t)step, at + 200000);
+            noise * 0.04 * random_exponential(seed, DRAW_COMPUTE, (uint64_t)rank, (uint64_t)step, at + 200000);
     if (action->imbalance > 0) {
         double draw = random_normal(seed, DRAW_IMBALANCE, (uint64_t)rank, (uint64_t)step, at);
         factor += action->imbalance * (draw > 2.5 ? 2.5 : draw < -2.5 ? -2.5 : draw);
@@ -66,7 +66,7 @@ static int64_t host_cost(const struct job *job, int rank, int step, int index, d
         us * (1 + 0.3 * noise * random_exponential(seed, DRAW_HOST, (uint64_t)rank, (uint64_t)step, at));
     if (random_unit(seed, DRAW_HICCUP, (uint64_t)rank, (uint64_t)step, at) < 0.0015)
         cost +=
-            300 * noise * random_exponential(seed, DRAW_HICCUP, (uint64_t)rank, (uint64_t)step, at + 100000);
+            200 * noise * random_exponential(seed, DRAW_HICCUP, (uint64_t)rank, (uint64_t)step, at + 100000);
     return (int64_t)(cost * MICROSECOND);
 }
 
