@@ -17,7 +17,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wol
             -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wno-unused-parameter
 OPTIMISE ?= $(if $(SAN),-O1,-O2)
 HARDEN := $(if $(SAN),,-D_FORTIFY_SOURCE=2 -fstack-protector-strong) -fPIE
-SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+SANITIZE := $(if $(filter coverage,$(SAN)),--coverage,$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer))
 
 NCCLPROF_CPPFLAGS := -D_GNU_SOURCE -I. -Ilib -I$(GENERATED) -DNCCLPROF_VERSION='"$(VERSION)"'
 NCCLPROF_CFLAGS := -std=c11 -g $(OPTIMISE) $(WARNINGS) $(HARDEN) $(SANITIZE)
@@ -60,6 +60,75 @@ $(GENERATED)/schemas.h $(GENERATED)/schemas.c &: schemas/compile.awk $(SQL_SOURC
 
 # Each room may bring rules of its own.
 include $(wildcard lib/*/module.mk tests/module.mk tests/*/module.mk)
+
+.PHONY: help
+help:
+	@echo 'make              build/ncclprof and build/libnccl-profiler-ncclprof.so'
+	@echo 'make deps         install the packages that are missing (Debian, Ubuntu), or say which'
+	@echo 'make demo         ingest the bundled traces and show what the tool makes of them'
+	@echo 'make test         all tests; SAN=address,undefined runs them under sanitizers'
+	@echo 'make check        layers, headers, style, banned functions, help against man pages'
+	@echo 'make golden       write the expected outputs of the command-line tests anew'
+	@echo 'make coverage     lines and branches that the tests reach'
+	@echo 'make install      into $$(DESTDIR)$$(PREFIX), $(PREFIX) unless given; make uninstall'
+	@echo 'make format       lay the sources out with clang-format'
+	@echo 'make clean'
+
+.PHONY: test
+test: all
+	@MAKE='$(MAKE)' tests/run.py $(TEST_TARGETS)
+
+# Every room that has a target test-ROOM takes part.
+TEST_TARGETS := $(sort $(filter test-%,$(shell sed -n 's/^\(test-[a-z]*\):.*/\1/p' \
+                  $(wildcard lib/*/module.mk tests/*/module.mk))))
+
+.PHONY: install
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(OUT)/ncclprof $(DESTDIR)$(PREFIX)/bin/ncclprof
+	$(if $(PLUGIN),install -m 755 $(PLUGIN) $(DESTDIR)$(PREFIX)/lib/)
+	set -e; for page in man/*.[1-9]; do section=$${page##*.}; \
+	  install -d $(DESTDIR)$(PREFIX)/share/man/man$$section; \
+	  install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$$section/; done
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	$(OUT)/ncclprof completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ncclprof
+
+.PHONY: uninstall
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/ncclprof $(DESTDIR)$(PREFIX)/lib/libnccl-profiler-ncclprof.so
+	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ncclprof
+	set -e; for page in man/*.[1-9]; do \
+	  rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
+
+PACKAGES := gcc make libc6-dev libcjson-dev libsqlite3-dev zlib1g-dev libcmocka-dev python3 clang-format mandoc
+
+.PHONY: deps
+deps:
+	@missing=; for package in $(PACKAGES); do \
+	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$package"; done; \
+	if [ -z "$$missing" ]; then echo 'Nothing is missing.'; exit 0; fi; \
+	command -v apt-get >/dev/null || { echo "Please install:$$missing"; exit 1; }; \
+	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; else \
+	  echo "Please run: sudo apt-get install$$missing"; exit 1; fi; \
+	$$as apt-get update -q && \
+	$$as env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing
+
+DEMO_STORE := build/demo.db
+DEMO_TRACES := fixtures
+
+.PHONY: demo
+demo: all
+	@rm -f $(DEMO_STORE)
+	@set -e; show() { echo; echo "$$ ncclprof $$*"; $(OUT)/ncclprof --store $(DEMO_STORE) "$$@"; }; \
+	show ingest $(DEMO_TRACES); show report --by-tag; show stragglers; show diagnose
+
+# lcov's own exclusions aside, the figures are of lib/ and cmd/ under all tests.
+.PHONY: coverage
+coverage:
+	$(MAKE) SAN=coverage test
+	lcov --quiet --capture --rc lcov_branch_coverage=1 --directory build/san-coverage --output-file build/coverage.info
+	lcov --quiet --rc lcov_branch_coverage=1 --extract build/coverage.info '*/lib/*' '*/cmd/*' --output-file build/coverage.info
+	lcov --rc lcov_branch_coverage=1 --list build/coverage.info
 
 .PHONY: clean
 clean:

@@ -1,6 +1,8 @@
 #include "cmd/commands.h"
 #include "cmd/opt.h"
+#include "cmd/print.h"
 #include "cmd/rows.h"
+#include "render/render.h"
 #include "schemas.h"
 #include "store/query.h"
 
@@ -57,6 +59,41 @@ static void describe(struct table *head)
     head->command = "info";
 }
 
+static const struct column upright[] = {
+    {.name = "what", .type = CELL_TEXT},
+    {.name = "count", .type = CELL_INTEGER},
+    {.name = "meaning", .type = CELL_TEXT},
+};
+
+static int stand_up(const struct table *head, const struct cell *cells, struct table *table,
+                    struct error *error)
+{
+    if (table_add_columns(table, upright, sizeof upright / sizeof *upright, error))
+        return -1;
+    for (size_t i = 0; i < head->column_count; i++) {
+        if (table_add_row(table, error) || table_set_text(table, 0, head->columns[i].name, error) ||
+            (head->columns[i].description && table_set_text(table, 2, head->columns[i].description, error)))
+            return -1;
+        table_set_integer(table, 1, cells[i].integer);
+    }
+    return 0;
+}
+
+/* One wide row is hard to read: people get it upright. */
+static int show_upright(struct context *context, const struct arguments *arguments, struct query *query)
+{
+    const struct cell *cells;
+    if (query_next(query, &cells, &context->error) != 1)
+        return EXIT_NOT_DONE;
+    struct table table;
+    table_init(&table, "info");
+    int status = EXIT_NOT_DONE;
+    if (stand_up(query_head(query), cells, &table, &context->error) == 0)
+        status = print_table(context, arguments, &table);
+    table_release(&table);
+    return status;
+}
+
 static int run(struct context *context, const struct arguments *arguments)
 {
     const struct query_limits no_limits = {.seconds = 0};
@@ -75,7 +112,9 @@ static int run(struct context *context, const struct arguments *arguments)
     if (!query)
         return EXIT_NOT_DONE;
     describe(query_head(query));
-    int status = rows_show(context, arguments, query);
+    int is_for_people = strcmp(arguments->renderer->name, "table") == 0;
+    int status = !sql && is_for_people ? show_upright(context, arguments, query)
+                                       : rows_show(context, arguments, query);
     query_close(query);
     return status;
 }

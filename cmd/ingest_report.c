@@ -63,8 +63,13 @@ int report_add_failed(struct report *report, const char *path, struct error *why
 
 void report_tell(const struct file_result *result)
 {
-    if (result->status == FILE_FAILED || result->status == FILE_PARTIAL)
-        print_line("%s: %s", result->path, result->reason ? result->reason : status_names[result->status]);
+    const char *reason = result->reason ? result->reason : status_names[result->status];
+    if (result->status != FILE_FAILED && result->status != FILE_PARTIAL)
+        return;
+    if (strncmp(reason, result->path, strlen(result->path)) == 0)
+        print_line("%s", reason);
+    else
+        print_line("%s: %s", result->path, reason);
 }
 
 void report_lose(struct report *report)

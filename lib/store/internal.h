@@ -10,6 +10,7 @@
 struct store {
     sqlite3 *handle;
     char *path;
+    int declares_table; /* proxy_step is being declared, which query's authorizer must let through */
 };
 
 struct statement {

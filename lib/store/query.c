@@ -41,15 +41,8 @@ static int allow(void *context, int action, const char *first, const char *secon
         return SQLITE_OK;
     case SQLITE_FUNCTION:
         return sqlite3_stricmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
-    case SQLITE_PRAGMA: {
-        static const char *const harmless[] = {"table_info", "table_xinfo", "table_list", "index_list"};
-        for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
-            if (sqlite3_stricmp(first, harmless[i]) == 0)
-                return SQLITE_OK;
-        return SQLITE_DENY;
-    }
     default:
-        return SQLITE_DENY;
+        return ((const struct store *)context)->declares_table ? SQLITE_OK : SQLITE_DENY;
     }
 }
 
@@ -68,7 +61,7 @@ static int look_at_clock(void *context)
 static void guard(struct query *query)
 {
     sqlite3 *handle = query->store->handle;
-    sqlite3_set_authorizer(handle, allow, NULL);
+    sqlite3_set_authorizer(handle, allow, query->store);
     sqlite3_progress_handler(handle, INSTRUCTIONS_A_LOOK, look_at_clock, query);
     sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, LONGEST_VALUE_BYTES);
     sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, LONGEST_SQL_BYTES);

@@ -12,7 +12,8 @@
  * (proxy_operation_id) ...
  *
  * A scan walks proxy_operation by its id; equality on proxy_operation_id or operation_id and a range of
- * proxy_operation_id are handed down.
+ * proxy_operation_id are handed down. There is no index by operation (it would cost more at every ingest than
+ * it saves): the search is narrowed to the operation's file, whose number is in both ids.
  */
 
 static const char declaration[] =
@@ -59,7 +60,10 @@ struct step_cursor {
 static int step_connect(sqlite3 *handle, void *context, int count, const char *const *words,
                         sqlite3_vtab **table, char **reason)
 {
+    struct store *store = context;
+    store->declares_table = 1;
     int code = sqlite3_declare_vtab(handle, declaration);
+    store->declares_table = 0;
     if (code != SQLITE_OK)
         return code;
     sqlite3_vtab_config(handle, SQLITE_VTAB_INNOCUOUS);
@@ -180,16 +184,19 @@ static int step_filter(sqlite3_vtab_cursor *base, int plan, const char *name, in
         "SELECT proxy_operation_id, operation_id, member_id, direction, channel, peer,"
         " coalesce(progress_begin_ns, 0), steps FROM proxy_operation"
         " WHERE steps IS NOT NULL%s%s%s%s ORDER BY proxy_operation_id",
-        plan & BY_ID ? " AND proxy_operation_id = ?" : "",
-        plan & FROM_ID ? " AND proxy_operation_id >= ?" : "",
-        plan & UP_TO_ID ? " AND proxy_operation_id <= ?" : "",
-        plan & BY_OPERATION ? " AND operation_id = ?" : "");
+        plan & BY_ID ? " AND proxy_operation_id = ?1" : "",
+        plan & FROM_ID ? " AND proxy_operation_id >= ?2" : "",
+        plan & UP_TO_ID ? " AND proxy_operation_id <= ?3" : "",
+        plan & BY_OPERATION
+            ? " AND operation_id = ?4 AND proxy_operation_id BETWEEN ?4 >> 32 << 32 AND ?4 | 4294967295"
+            : "");
     if (!sql)
         return SQLITE_NOMEM;
     int code = sqlite3_prepare_v2(((struct step_table *)base->pVtab)->handle, sql, -1, &cursor->source, NULL);
     sqlite3_free(sql);
-    for (int i = 0; i < count && code == SQLITE_OK; i++)
-        code = sqlite3_bind_value(cursor->source, i + 1, values[i]);
+    for (int way = 0, next = 0; next < count && code == SQLITE_OK; way++)
+        if (plan & (1 << way))
+            code = sqlite3_bind_value(cursor->source, way + 1, values[next++]);
     if (code == SQLITE_OK)
         code = next_operation(cursor);
     return code == SQLITE_OK ? step_next(base) : code;
@@ -252,7 +259,7 @@ static const sqlite3_module module = {
 
 int step_table_register(struct store *store, struct error *error)
 {
-    if (sqlite3_create_module_v2(store->handle, "proxy_step", &module, NULL, NULL) != SQLITE_OK)
+    if (sqlite3_create_module_v2(store->handle, "proxy_step", &module, store, NULL) != SQLITE_OK)
         return store_error(store, error, "cannot register table proxy_step");
     return 0;
 }

@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""The rules of the house, checked: `make check`.
+
+usage: tests/check/check.py OUT    (from the top of the repository; OUT holds the built ncclprof)
+
+Prints what breaks a rule, then `check: N passed, N failed`, one test a rule.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+MOST_FUNCTION_LINES = 60
+MOST_FILE_LINES = 600
+
+# Which rooms a room may include. Dependencies point one way.
+LAYERS = {
+    "base": {"base"},
+    "model": {"base", "model"},
+    "input": {"base", "input"},
+    "format": {"base", "model", "input", "format"},
+    "store": {"base", "model", "store"},
+    "align": {"base", "model", "store", "align"},
+    "join": {"base", "model", "store", "join"},
+    "analyse": {"base", "model", "store", "align", "join", "analyse"},
+    "render": {"base", "model", "render"},
+    "cmd": {"base", "model", "input", "format", "store", "align", "join", "analyse", "render", "cmd"},
+}
+
+# The plugin runs in somebody's job: it takes nothing of ours but the words.
+PLUGIN_MAY = {"model/vocab.h"}
+
+# Each library stands behind one door.
+DOORS = {"cjson/": {"input"}, "sqlite3.h": {"store"}, "zlib.h": {"input", "plugin"}}
+
+BANNED = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|gets|atoi|atol|atoll|atof|strtok|alloca)\s*\(")
+PRINTS = re.compile(r"\b(?:printf|puts|putchar|exit|_exit|abort|perror)\s*\(|\bf(?:printf|puts)\s*\([^;]*\bstd(?:out|err)\b")
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^">]+)[">]', re.M)
+
+
+def files(*endings):
+    """Files of the project with one of these endings: those that git knows or could know."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
+    if listed.returncode == 0:
+        names = listed.stdout.splitlines()
+    else:
+        names = [str(path) for path in Path(".").rglob("*") if path.parts[0] != "build"]
+    return sorted(name for name in set(names) if name.endswith(endings) and os.path.isfile(name))
+
+
+def room_of(path):
+    parts = Path(path).parts
+    return "cmd" if parts[0] == "cmd" else parts[1] if parts[0] == "lib" else None
+
+
+def text_of(path):
+    """What is in the file; nothing, where there is none."""
+    return Path(path).read_text(errors="replace") if os.path.exists(path) else ""
+
+
+def without_comments(text):
+    """The code alone, line numbers kept, strings emptied."""
+    pattern = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+    return pattern.sub(lambda match: '""' + "\n" * match.group().count("\n"), text)
+
+
+def exceptions():
+    """Names in exceptions.txt, each with its reason."""
+    found = {}
+    for line in text_of("tests/check/exceptions.txt").splitlines():
+        if line.strip() and not line.startswith("#"):
+            name, _, reason = line.partition(" ")
+            found[name] = reason.strip()
+    return found
+
+
+def check_layers():
+    for path in files(".c", ".h"):
+        room = room_of(path)
+        if room is None:
+            continue
+        for kind, name in INCLUDE.findall(text_of(path)):
+            if kind != '"' or name in ("schemas.h",):
+                continue
+            target = name.split("/")[0]
+            if room == "plugin":
+                if target != "plugin" and name not in PLUGIN_MAY:
+                    yield f"{path}: the plugin must not include {name}"
+            elif target not in LAYERS[room]:
+                yield f"{path}: {room} must not include {name}"
+
+
+def check_doors():
+    for path in files(".c", ".h"):
+        room = room_of(path)
+        for _, name in INCLUDE.findall(text_of(path)):
+            for library, rooms in DOORS.items():
+                if name.startswith(library) and room is not None and room not in rooms:
+                    yield f"{path}: {name} stays behind the door of {' and '.join(sorted(rooms))}"
+
+
+def check_simulator_is_independent():
+    for path in files(".c", ".h"):
+        if path.startswith("tests/gen/simulate"):
+            for kind, name in INCLUDE.findall(text_of(path)):
+                if kind == '"' and "simulate" not in name:
+                    yield f"{path}: the simulator shares no code, yet includes {name}"
+
+
+def check_headers_alone():
+    flags = ["-std=c11", "-D_GNU_SOURCE", "-I.", "-Ilib", "-Itests", "-Wall", "-Werror", "-fsyntax-only"]
+    compiler = os.environ.get("CC", "cc")
+    for path in files(".h"):
+        if room_of(path) is None:
+            continue
+        with tempfile.NamedTemporaryFile("w", suffix=".c") as source:
+            # Twice: the guard has to work too.
+            source.write(f'#include "{os.path.abspath(path)}"\n' * 2)
+            source.flush()
+            result = subprocess.run([compiler, *flags, source.name], capture_output=True, text=True)
+        if result.returncode:
+            yield f"{path} does not compile alone:\n{result.stderr}"
+
+
+def check_banned_functions():
+    for path in files(".c", ".h"):
+        for number, line in enumerate(without_comments(text_of(path)).splitlines(), 1):
+            match = BANNED.search(line)
+            if match:
+                yield f"{path}:{number}: {match.group(1)} is banned"
+
+
+def check_library_is_silent():
+    for path in files(".c", ".h"):
+        # The plugin writes to the job's standard error when it is asked to: see ncclprof-plugin(7).
+        if room_of(path) in (None, "cmd", "plugin"):
+            continue
+        for number, line in enumerate(without_comments(text_of(path)).splitlines(), 1):
+            if PRINTS.search(line):
+                yield f"{path}:{number}: the library never prints or exits"
+
+
+def functions(text):
+    """(name, first line, lines) of each function, by the layout that clang-format gives."""
+    lines = text.splitlines()
+    begin = None
+    for number, line in enumerate(lines):
+        if line == "{":
+            begin = number
+        elif line == "}" and begin is not None:
+            head = begin
+            while head > 0 and lines[head - 1] and not lines[head - 1].startswith(("}", "#", " */")):
+                head -= 1
+            match = re.search(r"(\w+)\s*\(", " ".join(lines[head:begin]))
+            yield (match.group(1) if match else "?"), begin + 1, number - begin - 1
+            begin = None
+
+
+def check_lengths():
+    allowed = exceptions()
+    used = set()
+    for path in files(".c", ".h", ".py"):
+        text = text_of(path)
+        count = text.count("\n")
+        if count > MOST_FILE_LINES:
+            used.add(path)
+            if path not in allowed:
+                yield f"{path}: {count} lines, {MOST_FILE_LINES} are two files' worth"
+        if path.endswith(".py"):
+            continue
+        for name, number, length in functions(text):
+            if length > MOST_FUNCTION_LINES:
+                used.add(f"{path}:{name}")
+                if f"{path}:{name}" not in allowed:
+                    yield f"{path}:{number}: {name} has {length} lines"
+    for name, reason in allowed.items():
+        if name not in used:
+            yield f"tests/check/exceptions.txt: {name} needs no exception any more"
+        if not reason:
+            yield f"tests/check/exceptions.txt: {name} has no reason"
+
+
+def check_layout():
+    sources = files(".c", ".h")
+    result = subprocess.run(["clang-format", "--dry-run", "-Werror", *sources], capture_output=True, text=True)
+    if result.returncode:
+        yield "clang-format would change:\n" + "\n".join(
+            sorted({line.split(":")[0] for line in result.stderr.splitlines() if ": error:" in line})
+        )
+
+
+def help_of(out, *words):
+    return subprocess.run([f"{out}/ncclprof", *words], capture_output=True, text=True, check=True).stdout
+
+
+def commands(out):
+    """Names in `ncclprof --help`."""
+    listing = help_of(out, "--help").split("commands:")[1].split("options:")[0]
+    return re.findall(r"^  ([a-z-]+) ", listing, re.M)
+
+
+def options_of_help(text):
+    return set(re.findall(r"^  (?:-\w, |    )(--[a-z][a-z-]*)", text, re.M))
+
+
+def options_of_page(path):
+    """Options that the page's OPTIONS section explains, each in an .It line."""
+    section = re.search(r"^\.Sh OPTIONS\n(.*?)(?=^\.Sh |\Z)", text_of(path), re.M | re.S)
+    found = set()
+    for line in re.findall(r"^\.It Fl .*", section.group(1) if section else "", re.M):
+        found |= {"-" + word for word in re.findall(r"Fl (-[a-z][a-z-]*)", line)}
+    return found
+
+
+def check_help_against_pages():
+    out = sys.argv[1]
+    for command in commands(out):
+        page = f"man/ncclprof-{command}.1"
+        if not os.path.exists(page):
+            yield f"{command} has no {page}"
+            continue
+        said, explained = options_of_help(help_of(out, command, "-h")), options_of_page(page)
+        for option in sorted(said - explained):
+            yield f"{page}: {option} is in 'ncclprof {command} -h' only"
+        for option in sorted(explained - said):
+            yield f"{page}: {option} is not in 'ncclprof {command} -h'"
+        if f"ncclprof-{command} 1" not in text_of("man/ncclprof.1"):
+            yield f"man/ncclprof.1 does not mention ncclprof-{command}(1)"
+
+
+def check_golden_tests():
+    for command in commands(sys.argv[1]):
+        if not any(Path("tests/golden").glob(f"{command}*")):
+            yield f"tests/golden holds no expected output of {command}"
+
+
+def check_pages():
+    for page in sorted(str(path) for path in Path("man").glob("*.[1-9]")):
+        result = subprocess.run(["mandoc", "-Tlint", "-Wwarning", page], capture_output=True, text=True)
+        if result.returncode or result.stdout:
+            yield result.stdout.strip()
+
+
+def check_columns_documented():
+    """Every table and view of the schema is in the page of the store."""
+    page = text_of("man/ncclprof-store.5")
+    for path in files(".sql"):
+        if path.startswith(("schemas/store/", "schemas/view/")):
+            for name in re.findall(r"^CREATE (?:TABLE|VIEW) (\w+)", text_of(path), re.M):
+                if not re.search(rf"\b{name}\b", page):
+                    yield f"man/ncclprof-store.5 does not mention {name}"
+
+
+RULES = [
+    ("dependencies point one way", check_layers),
+    ("libraries stay behind their doors", check_doors),
+    ("the simulator is independent", check_simulator_is_independent),
+    ("headers compile alone", check_headers_alone),
+    ("no banned functions", check_banned_functions),
+    ("the library never prints or exits", check_library_is_silent),
+    ("functions and files are short", check_lengths),
+    ("clang-format decides layout", check_layout),
+    ("help and man pages agree", check_help_against_pages),
+    ("every command has a golden test", check_golden_tests),
+    ("man pages are clean", check_pages),
+    ("the store's page names every table", check_columns_documented),
+]
+
+
+def main():
+    failed = 0
+    for name, rule in RULES:
+        broken = list(rule())
+        failed += bool(broken)
+        if broken:
+            print(f"FAILED {name}")
+            for line in broken:
+                print("  " + line.replace("\n", "\n  "))
+    print(f"check: {len(RULES) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
