@@ -1,0 +1,13 @@
+# The plugin's tests: a fake NCCL core plays jobs through the built library; what it played is counted on the spot.
+FAKECORE_SOURCES := $(wildcard tests/gen/fakecore*.c)
+FAKECORE_OBJECTS := $(FAKECORE_SOURCES:%.c=$(OUT)/fake/%.o)
+
+# -pie with the sanitizers too: the library is loaded into it.
+$(OUT)/fakecore: $(FAKECORE_OBJECTS)
+	$(CC) $(NCCLPROF_LDFLAGS) $(LDFLAGS) -o $@ $^ -ldl -lpthread
+
+$(OUT)/fake/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -pthread -MMD -MP -c -o $@ $<
+
+-include $(FAKECORE_OBJECTS:.o=.d)
