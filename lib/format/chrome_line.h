@@ -1,0 +1,165 @@
+#ifndef NCCLPROF_FORMAT_CHROME_LINE_H
+#define NCCLPROF_FORMAT_CHROME_LINE_H
+
+#include "input/json.h"
+#include "model/event.h"
+
+/*
+ * One event of a Chrome trace, as its line says it: the seam between reading text and pairing events. Two
+ * readers fill it, and they agree on every line that both accept: chrome_decode(), which reads any JSON
+ * through cJSON, and chrome_scan(), which knows only the exact lines that profilers print.
+ */
+
+/* In the order of their nesting: see chrome_level(). */
+enum chrome_category {
+    CHROME_OTHER = 0,
+    CHROME_GROUP,
+    CHROME_GROUP_API,
+    CHROME_COLL_API,
+    CHROME_P2P_API,
+    CHROME_KERNEL_LAUNCH,
+    CHROME_COLL,
+    CHROME_P2P,
+    CHROME_CE_COLL,
+    CHROME_CE_PART, /* CE_SYNC, CE_BATCH */
+    CHROME_GPU,
+    CHROME_PROXY,
+    CHROME_NET,
+    CHROME_NET_PLUGIN, /* NET_IB, NET_SOCK */
+    CHROME_USER_TAG,
+    CHROME_NCCLPROF, /* what the bundled plugin says beside events */
+    CHROME_CATEGORIES
+};
+
+/* Names that matter; those of operations are functions (model/vocab.h). */
+enum chrome_name {
+    CHROME_NAME_OTHER = 0,
+    CHROME_SEND, /* PROXY, up to 2.26 */
+    CHROME_RECV,
+    CHROME_SCHEDULE_SEND,
+    CHROME_SCHEDULE_RECV,
+    CHROME_PROGRESS_SEND,
+    CHROME_PROGRESS_RECV,
+    CHROME_SEND_BUFFER_WAIT, /* NET */
+    CHROME_SEND_GPU_WAIT,
+    CHROME_SEND_PEER_WAIT,
+    CHROME_SEND_WAIT,
+    CHROME_RECV_BUFFER_WAIT,
+    CHROME_RECV_WAIT,
+    CHROME_RECV_FLUSH_WAIT,
+    CHROME_RECV_GPU_WAIT,
+    CHROME_PROCESS, /* NCCLPROF */
+    CHROME_COMMUNICATOR,
+    CHROME_CLOCK_ANCHOR,
+    CHROME_DROPS,
+    CHROME_PENDING_OPERATION,
+    CHROME_NAMES
+};
+
+/* What a line gives away of the dialect. */
+enum chrome_hint {
+    CHROME_HINT_UNQUOTED = 1,         /* not JSON: bare words (2.28) */
+    CHROME_HINT_NUMERIC_DATATYPE = 2, /* 2.23 */
+    CHROME_HINT_NO_CHANNELS = 4,      /* nMaxChannels, or none: up to 2.26 */
+};
+
+struct chrome_operation {
+    int64_t sequence;
+    uint64_t communicator_hash;
+    int64_t rank;
+    int64_t peer;
+    int64_t count;
+    int64_t channel_count;
+    enum datatype datatype;
+    enum algorithm algorithm;
+    enum protocol protocol;
+    /* From the bundled plugin only. */
+    int64_t root;
+    int64_t enqueue_end_ns;
+    int unfinished;
+};
+
+struct chrome_api {
+    int64_t count;
+    enum datatype datatype;
+    int64_t root;
+    int64_t graph_captured;
+    uint64_t stream;
+};
+
+struct chrome_proxy {
+    int64_t channel;
+    int64_t peer;
+    int64_t step_count;
+    int64_t chunk_bytes;
+    int64_t transferred_bytes;
+    int has_states;
+    struct {
+        int64_t steps;
+        int64_t at_ns;
+    } state[PROXY_STATES];
+};
+
+struct chrome_kernel {
+    int64_t channel;
+    uint64_t gpu_begin;
+    uint64_t gpu_end;
+};
+
+struct chrome_copy {
+    int64_t count;
+    enum datatype datatype;
+    int64_t duration_ns;
+    /* From the bundled plugin only. */
+    int64_t sequence;
+    uint64_t communicator_hash;
+    int64_t rank;
+    int is_enqueue; /* its times are those of being enqueued; when it ran is not known */
+};
+
+struct chrome_tag {
+    const char *text; /* borrowed: lives as long as the line and the struct json; need not end in NUL */
+    size_t length;
+    int64_t rank;
+    /* From the bundled plugin only. */
+    int64_t depth;
+    uint64_t communicator_hash; /* 0: the tag is for every communicator of the process */
+    int has_source;             /* the line is of that plugin */
+};
+
+struct chrome_line {
+    enum chrome_category category;
+    enum chrome_name name;
+    enum function function;
+    char phase;      /* 'b', 'e', 'i'; 0 when there is none */
+    unsigned hints;  /* of enum chrome_hint */
+    int64_t id;      /* COUNT_UNKNOWN */
+    int64_t pid;     /* COUNT_UNKNOWN */
+    int64_t time_ns; /* TIME_UNKNOWN where it is missing or not above 0, which is how "never" prints */
+    union {          /* by category; only in begins, and only what the line has is known */
+        struct chrome_operation operation; /* COLL, P2P */
+        struct chrome_api api;             /* COLL_API, P2P_API, KERNEL_LAUNCH (its stream) */
+        struct chrome_proxy proxy;
+        int64_t step; /* NET */
+        struct chrome_kernel kernel;
+        struct chrome_copy copy; /* CE_COLL */
+        struct chrome_tag tag;
+        const struct json_node *arguments; /* NCCLPROF: borrowed from the struct json */
+    };
+};
+
+enum chrome_status {
+    CHROME_LINE = 0,
+    CHROME_UNREADABLE = -1, /* no JSON object, not even nearly */
+    CHROME_NO_MEMORY = -2
+};
+
+/*
+ * Reads one object through cJSON; where that refuses it, in the two ways in which NCCL's plugins are known to
+ * print what is no JSON: words without quotes, tags with quotes inside. An object that is no event at all
+ * has category CHROME_OTHER and no phase.
+ */
+enum chrome_status chrome_decode(struct json *json, const char *text, size_t length,
+                                 struct chrome_line *line);
+
+#endif
