@@ -171,7 +171,11 @@ def bucket_of(fault):
 def judge(result):
     """Adds got, wanted, optional, wrong, missed: sets of (rank, kind); and the worth of each matched fault."""
     faults = result["truth"]["faults"]
+    same = {f["equivalent_rank"]: f["rank"] for f in faults if "equivalent_rank" in f}
     strong = [f for f in result["findings"] if f["confidence"] in ("high", "medium")]
+    for finding in strong:
+        if finding["kind"] == "network":
+            finding["rank"] = same.get(finding["rank"], finding["rank"])
     result["strong"] = strong
     got = {(f["rank"], f["kind"]) for f in strong}
     wanted = {(f["rank"], f["kind"]) for f in faults if is_demanded(f)}

@@ -56,6 +56,7 @@ struct fault {
     bool relative;   /* amount is a percentage of a median clean step, spread over the phase (or the sends of
                         it) */
     int phase;       /* index of the phase, -1 for every phase */
+    int equivalent;  /* another rank that no observer could tell from this one, -1 for none */
     bool enabled;    /* switched off for the run that measures what the fault cost */
     int64_t since;   /* pause: when it began, UNKNOWN until then */
     double lost_us;  /* truth: job time lost to this fault */

@@ -37,8 +37,8 @@ static int64_t compute_time(const struct job *job, int rank, int step, int index
     double factor = 1 + noise * (0.004 * speed + 0.006 * random_normal(seed, DRAW_COMPUTE, (uint64_t)rank,
                                                                        (uint64_t)step, at));
     if (random_unit(seed, DRAW_COMPUTE, (uint64_t)rank, (uint64_t)step, at + 100000) < 0.01)
-        factor +=
-            noise * 0.04 * random_exponential(seed, DRAW_COMPUTE, (uint64_t)rank, (uint64_t)step, at + 200000);
+        factor += noise * 0.04 *
+                  random_exponential(seed, DRAW_COMPUTE, (uint64_t)rank, (uint64_t)step, at + 200000);
     if (action->imbalance > 0) {
         double draw = random_normal(seed, DRAW_IMBALANCE, (uint64_t)rank, (uint64_t)step, at);
         factor += action->imbalance * (draw > 2.5 ? 2.5 : draw < -2.5 ? -2.5 : draw);

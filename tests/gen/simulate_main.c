@@ -184,6 +184,28 @@ static double sends_per_step(const struct job *job, const struct fault *fault)
     return sends;
 }
 
+/* A slow receiver with one sender cannot be told from a slow link; then the sender is as good an answer. */
+static int only_sender(const struct job *job, const struct fault *fault)
+{
+    int sender = -1;
+    for (int rank = 0; rank < job->options.ranks; rank++) {
+        const struct process *process = &job->processes[rank];
+        bool sends = false;
+        for (int i = 0; i < process->record_count; i++) {
+            const struct record *record = process->records[i];
+            if (record->step != 1 || (fault->phase >= 0 && record->phase != fault->phase))
+                continue;
+            for (int k = 0; k < record->proxy_count; k++)
+                sends |= record->proxy[k].send &&
+                         job->communicators[record->communicator].ranks[record->proxy[k].peer] == fault->rank;
+        }
+        if (sends && sender >= 0)
+            return -1;
+        sender = sends ? rank : sender;
+    }
+    return sender;
+}
+
 static bool rank_taken(const struct job *job, int rank)
 {
     for (int i = 0; i < job->fault_count; i++)
@@ -234,6 +256,7 @@ static void resolve_amounts(struct job *job)
         struct fault *fault = &job->faults[i];
         if (fault->rank < 0)
             place_fault(job, fault);
+        fault->equivalent = fault->kind == FAULT_RECEIVE ? only_sender(job, fault) : -1;
         if (!fault->relative)
             continue;
         fault->amount *= job->clean_step_us / 100;

@@ -34,6 +34,8 @@ static void write_fault(struct output *output, const struct job *job, const stru
     output_print(output, "  {\"kind\": \"%s\", \"planted\": %d, \"rank\": %d, ", kind_of(fault->kind),
                  (int)fault->kind, fault->rank);
     output_print(output, fault->peer >= 0 ? "\"peers\": [%d], " : "\"peers\": [], ", fault->peer);
+    if (fault->equivalent >= 0)
+        output_print(output, "\"equivalent_rank\": %d, ", fault->equivalent);
     if (fault->phase >= 0)
         output_print(output, "\"tag\": \"%s\", ", job->phases[fault->phase]);
     else
