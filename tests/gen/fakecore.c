@@ -101,7 +101,7 @@ static int play_one(struct fake_job *job, const struct options *options, int num
     struct fake_rank rank;
     fake_rank_start(&rank, job, number);
     if (options->close_descriptors)
-        for (int i = 3; i < 64; i++)
+        for (int i = 3; i < 1024; i++)
             close(i);
     fake_rank_train(&rank);
     if (job->hang_rank == number)

@@ -174,6 +174,7 @@ static void *proxy_main(void *argument)
         while (!rank->first && !rank->closing)
             pthread_cond_wait(&rank->changed, &rank->lock);
         struct fake_operation *operation = rank->first;
+        rank->busy = operation != NULL;
         if (operation) {
             rank->first = operation->next;
             if (!rank->first)
@@ -190,6 +191,10 @@ static void *proxy_main(void *argument)
         fake_stop(&rank->job->plugin, handle);
         play_operation(rank, operation);
         free(operation);
+        pthread_mutex_lock(&rank->lock);
+        rank->busy = false;
+        pthread_cond_broadcast(&rank->changed);
+        pthread_mutex_unlock(&rank->lock);
     }
 }
 
@@ -206,7 +211,7 @@ static void enqueue(struct fake_rank *rank, const struct fake_operation *operati
     else
         rank->first = copy;
     rank->last = copy;
-    pthread_cond_signal(&rank->changed);
+    pthread_cond_broadcast(&rank->changed);
     pthread_mutex_unlock(&rank->lock);
 }
 
@@ -334,10 +339,22 @@ static void play_step_of_training(struct fake_rank *rank, int step)
     play_call(rank, FAKE_WORLD, "AllReduce", 16384, -1, false);
 }
 
+/* What a device synchronisation does; a rank that hangs is not waited for. */
+static void synchronise(struct fake_rank *rank)
+{
+    pthread_mutex_lock(&rank->lock);
+    while (rank->first || rank->busy)
+        pthread_cond_wait(&rank->changed, &rank->lock);
+    pthread_mutex_unlock(&rank->lock);
+}
+
 void fake_rank_train(struct fake_rank *rank)
 {
-    for (int step = 0; step < rank->job->steps; step++)
+    for (int step = 0; step < rank->job->steps; step++) {
         play_step_of_training(rank, step);
+        if (rank->rank != rank->job->hang_rank || step < rank->job->hang_step)
+            synchronise(rank);
+    }
     set_tag(rank, "done");
 }
 

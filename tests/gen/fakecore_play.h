@@ -70,6 +70,7 @@ struct fake_rank {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct fake_operation *first, *last;
+    bool busy; /* the proxy thread plays an operation */
     bool closing;
     uint64_t gpu_offset_ns;
 };

@@ -188,7 +188,6 @@ struct process {
     int record_capacity;
     struct mark *marks; /* phases entered, program order */
     int mark_count;
-    bool dead;
 };
 
 struct mark {
@@ -212,7 +211,6 @@ struct options {
                     */
     double drop;   /* Inspector: fraction of finished operations that are lost */
     bool cut;      /* the killed rank leaves files that stop in the middle of a line instead of none */
-    bool own_zero; /* each process's clock starts at its own start */
     const char *command;
 };
 
@@ -233,7 +231,6 @@ struct job {
     int64_t *rank_step_end; /* rank x steps */
     int64_t end;
     double clean_step_us;
-    double extra_per_action; /* filled per fault when relative amounts are resolved */
 };
 
 /* simulate_random.c: draws are functions of (seed, purpose, where), so a fault does not shift anybody else's
