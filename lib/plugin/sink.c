@@ -1,8 +1,10 @@
 #include "plugin/sink.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -27,6 +29,22 @@ static int gzip_open(struct sink *sink)
     return -1;
 }
 
+/* Out of the way of programs that close or count on low descriptors, and known again later. */
+static int identify(struct sink *sink)
+{
+    struct stat now;
+    int higher = fcntl(sink->file, F_DUPFD_CLOEXEC, 400);
+    if (higher >= 0) {
+        close(sink->file);
+        sink->file = higher;
+    }
+    if (fstat(sink->file, &now) != 0)
+        return -1;
+    sink->device = now.st_dev;
+    sink->inode = now.st_ino;
+    return 0;
+}
+
 int sink_open(struct sink *sink, const char *pattern, int rank, const char *suffix, bool gzip)
 {
     char whole_suffix[32];
@@ -43,7 +61,7 @@ int sink_open(struct sink *sink, const char *pattern, int rank, const char *suff
         return -1;
     }
     sink->file = path_create(sink->path, sizeof(sink->path), whole_suffix);
-    if (sink->file < 0) {
+    if (sink->file < 0 || identify(sink) != 0) {
         int reason = errno;
         sink_close(sink);
         errno = reason;
@@ -65,8 +83,18 @@ static void keep_whole_lines(struct sink *sink, const unsigned char *bytes, size
         sink->failure = errno;
 }
 
+static bool still_ours(const struct sink *sink)
+{
+    struct stat now;
+    return fstat(sink->file, &now) == 0 && now.st_dev == sink->device && now.st_ino == sink->inode;
+}
+
 static void write_bytes(struct sink *sink, const void *from, size_t length)
 {
+    if (!sink->failure && length > 0 && !still_ours(sink)) {
+        sink->failure = EBADF;
+        return;
+    }
     const unsigned char *start = from;
     const unsigned char *bytes = from;
     while (length > 0 && !sink->failure) {
@@ -135,7 +163,7 @@ void sink_close(struct sink *sink)
 {
     if (sink->file >= 0) {
         put_out(sink, Z_FINISH);
-        if (close(sink->file) != 0 && !sink->failure)
+        if (still_ours(sink) && close(sink->file) != 0 && !sink->failure)
             sink->failure = errno;
     }
     sink->file = -1;
@@ -144,7 +172,7 @@ void sink_close(struct sink *sink)
 
 void sink_abandon(struct sink *sink)
 {
-    if (sink->file >= 0)
+    if (sink->file >= 0 && still_ours(sink))
         close(sink->file);
     sink->file = -1;
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "plugin/text.h"
 
@@ -15,6 +16,8 @@ struct sink_gzip;
 struct sink {
     struct text text;
     int file;
+    dev_t device; /* which file it is: the job may close our descriptor and open another under its number */
+    ino_t inode;
     int failure;         /* errno of the write that failed, or 0 */
     uint64_t lines_lost; /* since the failure */
     struct sink_gzip *gzip;

@@ -257,7 +257,7 @@ static void do_due(struct writer *writer, bool flush)
         tree_sweep(&writer->tree, now_ns, false);
         due->sweep_ns = now_ns + SWEEP_NS;
     }
-    if (now_ns >= due->notes_ns) {
+    if (flush || now_ns >= due->notes_ns) {
         if (writer->config.chrome)
             notes_pending(&writer->chrome, now_ns);
         write_drops(writer, now_ns, false);

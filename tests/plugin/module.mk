@@ -11,3 +11,12 @@ $(OUT)/fake/%.o: %.c
 	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -pthread -MMD -MP -c -o $@ $<
 
 -include $(FAKECORE_OBJECTS:.o=.d)
+
+.PHONY: test-plugin
+test-plugin: $(OUT)/fakecore $(PLUGIN)
+	python3 tests/plugin/test_plugin.py $(OUT)/fakecore $(PLUGIN)
+
+# Fifty deaths instead of a few.
+.PHONY: check-plugin-kills
+check-plugin-kills: $(OUT)/fakecore $(PLUGIN)
+	NCCLPROF_TEST_KILLS=50 python3 tests/plugin/test_plugin.py $(OUT)/fakecore $(PLUGIN) Deaths.test_kill_at_random_times

@@ -1,0 +1,502 @@
+#!/usr/bin/env python3
+"""Tests of the profiler plugin through a fake NCCL core. usage: test_plugin.py FAKECORE PLUGIN
+
+NCCLPROF_TEST_KILLS: how often a job is killed at a random time (default 4; `make check-plugin-kills` does 50).
+"""
+
+import collections
+import glob
+import json
+import os
+import random
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from trace import Trace, read_bytes  # noqa: E402
+
+FAKECORE = sys.argv.pop(1) if len(sys.argv) > 1 else "build/fakecore"
+PLUGIN = sys.argv.pop(1) if len(sys.argv) > 1 else "build/libnccl-profiler-ncclprof.so"
+FIGURES = ("groups", "calls", "coll", "p2p", "proxy_ops", "steps", "kernels", "tags")
+SANITIZED = "san-" in PLUGIN
+
+
+class Played:
+    """One run of the fake core in a directory of its own."""
+
+    def __init__(self, directory, *options, expect=0, **settings):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("NCCL", "RANK", "SLURM", "OMPI"))}
+        environment.update({"NCCLPROF_DIR": directory, **settings})
+        command = [FAKECORE, "--plugin", os.path.abspath(PLUGIN), *map(str, options)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        if done.returncode != expect:
+            raise AssertionError((command, done.returncode, done.stderr[-3000:]))
+        self.log = done.stderr
+        self.counts = [json.loads(line) for line in done.stdout.splitlines()]
+        self.directory = directory
+
+    def files(self, suffix=".json"):
+        return sorted(glob.glob(os.path.join(self.directory, "**", "*" + suffix), recursive=True))
+
+    def traces(self):
+        return {t.events[0]["pid"]: t for t in map(Trace, self.files())}
+
+
+class PluginTest(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="ncclprof-plugin-")
+        self.addCleanup(self.temporary.cleanup)
+        self.directory = self.temporary.name
+
+    def play(self, *options, **settings):
+        return Played(self.directory, *options, **settings)
+
+    def check_counts(self, played, figures=FIGURES):
+        traces = played.traces()
+        self.assertEqual(sorted(traces), sorted(c["pid"] for c in played.counts))
+        for counts in played.counts:
+            trace = traces[counts["pid"]]
+            trace.check_nesting()
+            self.assertEqual({f: trace.counted()[f] for f in figures}, {f: counts[f] for f in figures})
+            drops = trace.notes("Drops")[-1]["args"]
+            self.assertEqual(set(drops.values()), {0}, drops)
+        return list(traces.values())
+
+
+class Versions(PluginTest):
+    """Each version of NCCL's interface: valid lines, and exactly the events that were played."""
+
+    def check_version(self, version):
+        played = self.play("--api", version, "--ranks", 8, "--steps", 3, "--op-us", 100, "--tags", "call")
+        traces = self.check_counts(played)
+        for counts in played.counts:
+            # Per rank and step: 2 x 2 AllReduce, ReduceScatter, AllGather, AllReduce; a send and a receive.
+            self.assertEqual((counts["coll"], counts["p2p"]), (21, 6))
+        for trace in traces:
+            self.assertEqual(trace.count(cat="COLL", ph="b", name="AllReduce"), 15)
+            self.assertEqual(trace.count(cat="P2P", ph="b", name="Send"), 3)
+            for event in trace.events:
+                if event["cat"] in ("COLL", "P2P") and event["ph"] == "b":
+                    self.assertNotEqual(event["args"]["CommHash"], 0)
+                    self.assertNotIn("Unfinished", event["args"])
+                    self.assertIn(event["args"]["Datatype"], ("ncclFloat32", "ncclInt8"))
+            self.assertEqual(trace.notes("Process")[0]["args"]["api"], version)
+            hashes = {e["args"]["CommHash"] for e in trace.notes("Communicator")}
+            used = {e["args"]["CommHash"] for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b"}
+            self.assertLessEqual(used, hashes)
+        return traces
+
+    def test_v1(self):
+        for trace in self.check_version(1):
+            parents = trace.parents()
+            self.assertEqual(parents[("COLL", "GROUP")], 21)
+            states = [e["args"] for e in trace.events if e["name"] == "Recv" and e["cat"] == "PROXY" and e["ph"] == "b"]
+            self.assertTrue(states)
+            for args in states:
+                self.assertEqual(args["DONE"]["step"], args["Steps"])
+                self.assertLessEqual(args["POSTED"]["ts"], args["DONE"]["ts"])
+
+    def test_v2(self):
+        self.check_version(2)
+
+    def test_v3(self):
+        for trace in self.check_version(3):
+            self.assertEqual(trace.parents()[("GPU", "COLL")], 42)
+
+    def test_v4(self):
+        for trace in self.check_version(4):
+            self.assertEqual(trace.parents()[("COLL", "GROUP")], 21)
+
+    def check_api_hierarchy(self, trace):
+        parents = trace.parents()
+        self.assertEqual(parents[("COLL_API", "GROUP_API")], 21)
+        self.assertEqual(parents[("P2P_API", "GROUP_API")], 6)
+        self.assertEqual(parents[("KERNEL_LAUNCH", "GROUP_API")], 27)
+        self.assertEqual(parents[("COLL", "COLL_API")], 21)
+        self.assertEqual(parents[("P2P", "P2P_API")], 6)
+        self.assertEqual(parents[("GPU", "COLL")], 42)
+        self.assertEqual(trace.count(cat="GROUP"), 0)
+
+    def test_v5(self):
+        for trace in self.check_version(5):
+            self.check_api_hierarchy(trace)
+
+    def test_v6(self):
+        for trace in self.check_version(6):
+            self.check_api_hierarchy(trace)
+
+    def test_v7(self):
+        for trace in self.check_version(7):
+            self.check_api_hierarchy(trace)
+
+    def test_v7_tags_of_nccl(self):
+        played = self.play("--api", 7, "--ranks", 2, "--steps", 2, "--tags", "nccl")
+        for trace in self.check_counts(played):
+            tags = [e for e in trace.events if e["cat"] == "USER_TAG"]
+            world = {e["args"]["CommHash"] for e in trace.notes("Communicator") if e["args"]["CommName"] == "world0"}
+            texts = [e["args"]["tag"] for e in tags if e["args"]["CommHash"] in world]
+            step = ["forward", "backward", 'grad "sync"\n\\', "optimizer"]
+            self.assertEqual(texts, step * 2 + ["done"])
+            self.assertEqual({e["args"]["source"] for e in tags}, {"nccl"})
+
+
+class Threads(PluginTest):
+    def test_sixteen_threads(self):
+        played = self.play("--ranks", 8, "--threads", "--steps", 6, "--net-steps", 8, "--tags", "call")
+        trace = self.check_counts(played)[0]
+        self.assertEqual(len(trace.notes("Communicator")), 32)
+
+    def test_concurrent_init(self):
+        played = self.play("--scenario", "init-race")
+        trace = Trace(played.files()[0])
+        trace.check_nesting()
+        self.assertEqual(trace.count(cat="COLL", ph="b"), played.counts[0]["coll"])
+        self.assertEqual(trace.count(cat="COLL", ph="b"), 320)
+        self.assertEqual(len(trace.notes("Communicator")), 320)
+
+    def test_no_finalize(self):
+        self.check_counts(self.play("--ranks", 2, "--no-finalize"))
+
+    def test_fork(self):
+        played = self.play("--scenario", "fork", "--ranks", 2, "--op-us", 200)
+        traces = played.traces()
+        self.assertEqual(len(traces), 2)
+        for counts in played.counts:
+            traces[counts["pid"]].check_nesting()
+            self.assertEqual(traces[counts["pid"]].count(cat="COLL", ph="b"), counts["coll"])
+            self.assertEqual(len(traces[counts["pid"]].notes("Communicator")), 4)
+
+
+class Clocks(PluginTest):
+    def test_every_channel_has_both_times(self):
+        played = self.play("--channels", 4, "--ranks", 2, "--op-us", 300)
+        for trace in played.traces().values():
+            begins = [e for e in trace.events if e["cat"] == "GPU" and e["ph"] == "b"]
+            ends = [e for e in trace.events if e["cat"] == "GPU" and e["ph"] == "e"]
+            self.assertEqual({e["args"]["Channel"] for e in begins}, {0, 1, 2, 3})
+            for begin, end in zip(begins, ends):
+                args = begin["args"]
+                self.assertGreaterEqual(args["StopGpuClk"] - args["StartGpuClk"], 300000)
+                self.assertGreaterEqual(end["ts"] - begin["ts"], 299)
+                self.assertLessEqual(args["StartHost"], begin["ts"] + 0.001)
+                self.assertLessEqual(args["StopHost"], end["ts"] + 0.001)
+
+    def test_gpu_offset_is_bounded(self):
+        for trace in self.play("--ranks", 2, "--op-us", 100).traces().values():
+            clocks = trace.notes("GpuClock")
+            self.assertTrue(clocks)
+            for note in clocks:
+                # The fake GPU runs 1.7e18 ns ahead of CLOCK_MONOTONIC.
+                self.assertLessEqual(note["args"]["lowest_ns"], -1700000000000000000)
+                self.assertGreaterEqual(note["args"]["offset_ns"], -1700000000000000000)
+                self.assertLess(note["args"]["offset_ns"], -1700000000000000000 + 200000)
+
+    def test_anchors(self):
+        before = (time.clock_gettime_ns(time.CLOCK_MONOTONIC), time.time_ns())
+        played = self.play("--ranks", 1)
+        after = (time.clock_gettime_ns(time.CLOCK_MONOTONIC), time.time_ns())
+        trace = Trace(played.files()[0])
+        anchors = [e["args"] for e in trace.notes("ClockAnchor")]
+        self.assertEqual(len(anchors), 2)
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            boot = file.read().strip()
+        start = trace.notes("Process")[0]["args"]["start_monotonic_ns"]
+        for note, args in zip(trace.notes("ClockAnchor"), anchors):
+            self.assertEqual(args["boot_id"], boot)
+            self.assertTrue(before[0] <= args["monotonic_ns"] <= after[0])
+            self.assertTrue(before[1] <= args["realtime_ns"] <= after[1])
+            self.assertAlmostEqual(note["ts"], (args["monotonic_ns"] - start) / 1000, places=2)
+
+    def test_operation_ends_with_its_last_part(self):
+        trace = Trace(self.play("--ranks", 2, "--op-us", 500).files()[0])
+        stack, latest, checked = [], 0, 0
+        for event in trace.events:
+            if event["cat"] == "COLL" and event["ph"] == "b":
+                stack, latest = [event], event["args"]["EnqueueEnd"]
+            elif event["cat"] == "COLL" and event["ph"] == "e":
+                self.assertAlmostEqual(event["ts"], latest, places=3)
+                checked += 1
+                stack = []
+            elif stack and event["ph"] == "e":
+                latest = max(latest, event["ts"])
+        self.assertGreater(checked, 10)
+
+
+class Losses(PluginTest):
+    def test_ring_overflows_and_counts(self):
+        played = self.play("--ranks", 1, "--threads", "--scenario", "train", "--steps", 1, "--ranks", 2,
+                           "--layers", 200, "--net-steps", 64, NCCLPROF_BUFFER_EVENTS="1024")
+        trace = Trace(played.files()[0])
+        trace.check_nesting()
+        drops = trace.notes("Drops")[-1]["args"]
+        self.assertGreater(drops["ring"], 0)
+        self.assertIn("dropped and counted", played.log)
+        self.assertLess(trace.counted()["steps"], played.counts[0]["steps"] + 1)
+
+    def test_pending_memory_is_bounded(self):
+        played = self.play("--ranks", 2, "--layers", 400, "--steps", 1, "--op-us", 1000, "--net-steps", 0,
+                           NCCLPROF_PENDING_EVENTS="1024")
+        for trace in played.traces().values():
+            trace.check_nesting()
+            drops = trace.notes("Drops")[-1]["args"]
+            self.assertGreater(drops["evicted"], 0)
+            counts = next(c for c in played.counts if c["pid"] == trace.events[0]["pid"])
+            self.assertEqual(trace.counted()["coll"], counts["coll"])
+
+    def test_polled_states_are_kept_once(self):
+        played = self.play("--ranks", 2, "--repeat-waits", NCCLPROF_BUFFER_EVENTS="65536")
+        self.check_counts(played)
+
+    def test_full_disk(self):
+        played = self.play("--ranks", 1, "--ranks", 2, "--steps", 40, "--threads", "--file-bytes", 100000)
+        path = played.files()[0]
+        text = read_bytes(path)
+        self.assertLessEqual(len(text), 100000)
+        self.assertTrue(text.endswith(b",\n"))
+        Trace(path, whole=False)
+        self.assertEqual(played.log.count("cannot write to"), 1)
+
+    def test_unwritable_directory(self):
+        with open(os.path.join(self.directory, "file"), "w"):
+            pass
+        played = self.play("--ranks", 2, "--threads", NCCLPROF_DIR=os.path.join(self.directory, "file", "below"))
+        self.assertEqual(played.files(), [])
+        self.assertEqual(played.log.count("nothing will be recorded"), 1)
+        self.assertEqual(played.counts[0]["coll"], 0)
+
+    def test_closed_descriptors(self):
+        played = self.play("--ranks", 2, "--close-descriptors", "--op-us", 1000, "--steps", 20)
+        Trace(played.files()[0], whole=False)
+        self.assertGreater(played.counts[0]["coll"], 0)
+        self.assertEqual(played.log.count("cannot write to"), 1)
+
+    def test_hostile_calls(self):
+        for version in range(1, 8):
+            with self.subTest(version=version):
+                directory = os.path.join(self.directory, str(version))
+                played = Played(directory, "--scenario", "hostile", "--api", version)
+                trace = Trace(played.files()[0])
+                trace.check_nesting()
+                self.assertGreater(trace.notes("Drops")[-1]["args"]["unknown"], 0)
+
+    def test_proxy_of_another_process(self):
+        played = self.play("--ranks", 2, "--foreign-proxy")
+        for trace in self.check_counts(played):
+            detached = [e for e in trace.events if "OriginPid" in e.get("args", {})]
+            self.assertTrue(detached)
+            self.assertTrue(all(e["args"]["OriginPid"] == 1 for e in detached))
+            self.assertGreater(trace.parents()[("PROXY", None)], 0)
+
+
+class Files(PluginTest):
+    def test_names_and_modes(self):
+        played = self.play("--ranks", 1, NCCLPROF_FILE="deep/er/%h.%p.%r.%%", RANK="../7")
+        path = played.files()[0]
+        host = socket.gethostname()
+        self.assertEqual(os.path.relpath(path, self.directory),
+                         f"deep/er/{host}.{played.counts[0]['pid']}._._7.%.json")
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        self.assertEqual(stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode), 0o700)
+
+    def test_never_through_a_link(self):
+        victim = os.path.join(self.directory, "victim")
+        with open(victim, "w") as file:
+            file.write("precious")
+        os.symlink(victim, os.path.join(self.directory, "name.json"))
+        played = self.play("--ranks", 1, NCCLPROF_FILE="name")
+        with open(victim) as file:
+            self.assertEqual(file.read(), "precious")
+        Trace(os.path.join(self.directory, "name-1.json"))
+        self.assertIn("name-1.json", played.log)
+
+    def test_dump_file_of_nccl(self):
+        stem = os.path.join(self.directory, "dump")
+        played = self.play("--ranks", 1, NCCLPROF_DIR="", NCCL_PROFILE_DUMP_FILE=stem)
+        self.assertEqual(len(glob.glob(stem + "-*.json")), 1)
+        self.assertEqual(played.counts[0]["api"], 6)
+
+    def test_gzip(self):
+        played = self.play("--ranks", 2, NCCLPROF_GZIP="1")
+        for path in played.files(".json.gz"):
+            trace = Trace(path)
+            counts = next(c for c in played.counts if c["pid"] == trace.events[0]["pid"])
+            self.assertEqual(trace.counted()["steps"], counts["steps"])
+
+    def test_masks(self):
+        for setting in ("NCCL_PROFILE_EVENT_MASK", "NCCLPROF_EVENT_MASK"):
+            directory = os.path.join(self.directory, setting)
+            played = Played(directory, "--ranks", 2, "--api", 6, **{setting: "2"})
+            for path in played.files():
+                counted = Trace(path).counted()
+                self.assertEqual(counted["coll"], 20)  # 4 steps of 4 AllReduce on tp, one on world
+                self.assertEqual((counted["p2p"], counted["kernels"], counted["steps"]), (0, 0, 0))
+
+
+class Inspector(PluginTest):
+    def test_lines(self):
+        played = self.play("--ranks", 8, "--op-us", 400, "--tags", "call", NCCLPROF_FORMAT="both")
+        chrome = played.traces()
+        for path in played.files(".jsonl"):
+            with open(path) as file:
+                lines = [json.loads(line) for line in file]
+            pid = lines[0]["metadata"]["pid"]
+            counts = next(c for c in played.counts if c["pid"] == pid)
+            coll = [line for line in lines if "coll_perf" in line]
+            self.assertEqual(len(coll), counts["coll"])
+            self.assertEqual(len(lines) - len(coll), counts["p2p"])
+            self.check_against_chrome(coll, chrome[pid])
+
+    def check_against_chrome(self, lines, trace):
+        truth = {}
+        current = None
+        for event in trace.events:
+            if event["cat"] == "COLL" and event["ph"] == "b":
+                current = truth[(hex(event["args"]["CommHash"]), event["name"], event["args"]["SeqNum"])] = {
+                    "bytes": event["args"]["Count"] * 4, "ns": 0}
+            elif event["cat"] == "GPU" and event["ph"] == "b" and current:
+                ns = event["args"]["StopGpuClk"] - event["args"]["StartGpuClk"]
+                current["ns"] = max(current["ns"], ns)
+            elif event["cat"] == "COLL":
+                current = None
+        start = trace.notes("Process")[0]["args"]["start_realtime_ns"] // 1000
+        for line in lines:
+            perf = line["coll_perf"]
+            known = truth[(line["header"]["id"], perf["coll"], perf["coll_sn"])]
+            self.assertEqual(perf["coll_msg_size_bytes"], known["bytes"])
+            self.assertEqual(perf["coll_exec_time_us"], known["ns"] // 1000)
+            self.assertEqual(perf["coll_timing_source"], "kernel_gpu")
+            n = line["header"]["n_ranks"]
+            whole = known["bytes"] * (1 if perf["coll"] == "AllReduce" else n)
+            factor = (2 if perf["coll"] == "AllReduce" else 1) * (n - 1) / n
+            self.assertAlmostEqual(perf["coll_algobw_gbs"], whole / known["ns"], places=4)
+            self.assertAlmostEqual(perf["coll_busbw_gbs"], whole / known["ns"] * factor, places=4)
+            self.assertTrue(perf["user_tag"])
+            times = perf["event_trace_ts"]
+            self.assertLess(abs(times["coll_start_ts"] - start), 60e6)
+            for kernel in times["kernel_events"]:
+                self.assertLess(times["coll_start_ts"], kernel["kernel_stop_ts"])
+
+
+class Tags(PluginTest):
+    def tags(self, **settings):
+        trace = Trace(self.play("--scenario", "nvtx", "--ranks", 2, **settings).files()[0])
+        return trace, [(e["args"]["tag"], e["args"]["source"], e["args"]["depth"])
+                       for e in trace.events if e["cat"] == "USER_TAG"]
+
+    def test_nvtx_nesting(self):
+        trace, tags = self.tags()
+        # "before" was pushed before the first communicator and is never popped by the rest.
+        self.assertEqual(tags[:7], [
+            ("before", "nvtx", 1), ("step", "nvtx", 2), ("forward", "nvtx", 3), ("l\u00e4yer \U0001F600", "nvtx", 4),
+            ("forward", "nvtx", 3), ("step", "nvtx", 2), ("before", "nvtx", 1)])
+        self.assertEqual(tags[7:9], [("", "nvtx", 0), ("checkpoint", "nvtx", 0)])
+        self.assertEqual(tags[-2:], [("direct", "call", 0), ("", "call", 0)])
+        described = trace.notes("CallDescription")
+        self.assertEqual([json.loads(e["args"]["text"]) for e in described], [{"name": "all_reduce", "rank": 0}])
+        texts = {t[0] for t in tags}
+        self.assertNotIn("ncclAllReduce", texts)
+        self.assertNotIn("registered", texts)
+        # 200 ranges deep: those beyond the limit are neither shown nor do they unbalance the rest.
+        self.assertEqual(max(t[2] for t in tags), 64)
+
+    def test_nvtx_domain(self):
+        _, tags = self.tags(NCCLPROF_TAG_DOMAIN="other,mine")
+        self.assertEqual([t[0] for t in tags if t[1] == "nvtx"], ["registered", ""])
+
+    def test_nvtx_every_domain_but_nccls(self):
+        _, tags = self.tags(NCCLPROF_TAG_DOMAIN="*")
+        texts = {t[0] for t in tags}
+        self.assertIn("registered", texts)
+        self.assertIn("forward", texts)
+        self.assertNotIn("ncclAllReduce", texts)
+
+    def test_prefix(self):
+        _, tags = self.tags(NCCLPROF_TAG_PREFIX="for")
+        self.assertEqual({t[0] for t in tags if t[1] == "nvtx"}, {"forward", ""})
+
+    def test_long_tags_are_cut_and_say_so(self):
+        trace = Trace(self.play("--ranks", 2, "--tags", "call", NCCLPROF_TAG_BYTES="4").files()[0])
+        tags = [e["args"] for e in trace.events if e["cat"] == "USER_TAG"]
+        self.assertEqual({t["tag"] for t in tags}, {"forw", "back", "grad", "opti", "done"})
+        self.assertEqual({t["tag"] for t in tags if "truncated" not in t}, {"done"})
+
+
+def journal(path):
+    """(time, hash, sequence, function) of each operation that was over, as the fake core noted it."""
+    with open(path, "rb") as file:
+        count, _ = struct.unpack("<QQ", file.read(16))
+        return [e for e in struct.iter_unpack("<QQQ8s", file.read(count * 32)) if e[0]]
+
+
+class Deaths(PluginTest):
+    def start(self, *options, **settings):
+        environment = dict(os.environ, NCCLPROF_DIR=self.directory, **settings)
+        return subprocess.Popen([FAKECORE, "--plugin", os.path.abspath(PLUGIN), *map(str, options)],
+                                env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def check_killed(self, seconds, gzip):
+        path = os.path.join(self.directory, "journal")
+        process = self.start("--threads", "--ranks", 2, "--steps", 100000, "--op-us", 300, "--net-steps", 2,
+                             "--journal", path, **({"NCCLPROF_GZIP": "1"} if gzip else {}))
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+        killed_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        process.wait()
+        trace = Trace(glob.glob(os.path.join(self.directory, "*.json*"))[0], whole=False)
+        found = collections.Counter((e["args"]["CommHash"], e["args"]["SeqNum"], e["name"][:8])
+                                    for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b")
+        old = [e for e in journal(path) if e[0] < killed_ns - 1000000000]
+        wanted = collections.Counter((e[1], e[2], e[3].rstrip(b"\0").decode()) for e in old)
+        missing = wanted - found
+        self.assertFalse(missing, f"{len(missing)} of {len(wanted)}, {sorted(missing)[:3]}")
+        for name in glob.glob(os.path.join(self.directory, "*")):
+            os.unlink(name)
+        return len(old)
+
+    def test_kill_at_random_times(self):
+        kills = int(os.environ.get("NCCLPROF_TEST_KILLS", "4"))
+        seed = int(os.environ.get("NCCLPROF_TEST_SEED", time.time_ns() % 1000000))
+        print(f"seed {seed}", file=sys.stderr)
+        generator = random.Random(seed)
+        checked = sum(self.check_killed(generator.uniform(0.05, 3), i % 2) for i in range(kills))
+        self.assertGreater(checked, 0)
+
+    def test_hung_operation_is_visible_after_a_kill(self):
+        process = self.start("--ranks", 8, "--steps", 3, "--hang", "5:1")
+        time.sleep(3.5 if not SANITIZED else 6)
+        subprocess.run(["pkill", "-KILL", "-P", str(process.pid)], check=False)
+        process.kill()
+        process.wait()
+        pending = {}
+        for path in glob.glob(os.path.join(self.directory, "*.json")):
+            trace = Trace(path, whole=False)
+            for note in trace.notes("PendingOperation"):
+                pending.setdefault(note["pid"], []).append(note)
+        self.assertEqual(len(pending), 1)
+        notes = next(iter(pending.values()))
+        first = notes[0]["args"]
+        self.assertEqual((first["name"], first["cat"], first["SeqNum"]), ("ReduceScatter", "COLL", 1))
+        self.assertEqual((first["KernelsStarted"], first["KernelsStopped"]), (2, 0))
+        self.assertGreaterEqual(notes[0]["ts"] - first["begin"], 1e6)
+        behind = {n["args"]["name"] for n in notes}
+        self.assertEqual(behind, {"ReduceScatter", "AllGather", "AllReduce", "Send", "Recv"})
+
+    def test_unfinished_at_exit(self):
+        # The proxy thread is told to close while an operation's kernel still runs.
+        played = self.play("--api", 6, "--threads", "--ranks", 4, "--steps", 1, "--hang", "1:0")
+        trace = Trace(played.files()[0])
+        trace.check_nesting()
+        unfinished = [e for e in trace.events if e.get("args", {}).get("Unfinished")]
+        self.assertEqual([e["name"] for e in unfinished], ["ReduceScatter"])
+        self.assertEqual(trace.notes("End")[0]["args"]["unfinished"], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,92 @@
+"""Reads what the plugin wrote, with nothing of the plugin's: the standard library's json and gzip."""
+
+import collections
+import gzip
+import json
+import zlib
+
+
+def read_bytes(path):
+    """The file's text; of a gzip file that ends early, what can be had."""
+    with open(path, "rb") as file:
+        raw = file.read()
+    if raw[:2] != b"\x1f\x8b":
+        return raw
+    try:
+        return gzip.decompress(raw)
+    except EOFError:
+        return zlib.decompressobj(31).decompress(raw)
+
+
+class Trace:
+    """Every line is parsed by itself: strict JSON, or the test fails."""
+
+    def __init__(self, path, whole=True):
+        self.path = path
+        self.events = []
+        text = read_bytes(path).decode("utf-8")
+        lines = text.split("\n")
+        assert lines[0] == "[", path
+        tail = lines.pop()
+        if whole:
+            assert tail == "" and lines[-1] == "{}]", (path, lines[-1:], tail)
+            lines.pop()
+            json.loads(text)
+        else:
+            self.cut_line = tail
+        for line in lines[1:]:
+            if not whole and line == "{}]":
+                continue
+            assert line.endswith(","), (path, line)
+            self.events.append(json.loads(line[:-1]))
+
+    def count(self, **wanted):
+        return sum(all(e.get(k) == v for k, v in wanted.items()) for e in self.events)
+
+    def notes(self, name):
+        return [e for e in self.events if e.get("cat") == "NCCLPROF" and e["name"] == name]
+
+    def check_nesting(self):
+        """Begin and end lines pair like brackets, by category, name and id; and no id comes twice in a category."""
+        open_events = []
+        seen = set()
+        for e in self.events:
+            key = (e["cat"], e["name"], e.get("id"))
+            if e["ph"] == "b":
+                if e["cat"] != "NET" and e["cat"] != "PROXY":
+                    assert key not in seen, key
+                seen.add(key)
+                open_events.append(key)
+            elif e["ph"] == "e":
+                assert open_events and open_events[-1] == key, (self.path, key, open_events[-3:])
+                open_events.pop()
+        assert not open_events, open_events
+
+    def counted(self):
+        """The same figures that the fake core counted while it played."""
+        proxies = collections.Counter(
+            e["name"] for e in self.events if e["cat"] == "PROXY" and e["ph"] == "b"
+        )
+        steps = [e for e in self.events if e["cat"] == "NET" and e["ph"] == "b"]
+        return {
+            "groups": self.count(cat="GROUP_API", ph="b") + self.count(cat="GROUP", ph="b"),
+            "calls": self.count(cat="COLL_API", ph="b") + self.count(cat="P2P_API", ph="b"),
+            "coll": self.count(cat="COLL", ph="b"),
+            "p2p": self.count(cat="P2P", ph="b"),
+            "proxy_ops": sum(proxies[n] for n in ("Send", "Recv", "ScheduleSend", "ScheduleRecv")),
+            "steps": sum(e["name"] in ("SendWait", "RecvWait") for e in steps),
+            "kernels": self.count(cat="GPU", ph="b"),
+            "tags": self.count(cat="USER_TAG"),
+        }
+
+    def parents(self):
+        """(category, category of what encloses it) of every begin line, counted."""
+        found = collections.Counter()
+        stack = []
+        for e in self.events:
+            if e["ph"] == "b":
+                found[(e["cat"], stack[-1] if stack else None)] += 1
+                stack.append(e["cat"])
+            elif e["ph"] == "e":
+                stack.pop()
+        return found
