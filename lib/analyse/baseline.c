@@ -1,5 +1,6 @@
 #include "analyse/baseline.h"
 
+#include "analyse/place.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
@@ -257,92 +258,6 @@ static int64_t longest_wait_of_others(const struct job *job, const struct job_op
     return longest;
 }
 
-/* Scratch for one place: values by (rank, step), and lists for medians. */
-struct place {
-    int64_t *own;    /* [rank * step_count + step]; TIME_UNKNOWN */
-    int64_t *usual;  /* of each rank: lower quartile over steps */
-    int64_t *middle; /* of each rank: median over steps */
-    int64_t *list;
-    int64_t *residual;
-};
-
-static int place_init(struct place *place, size_t ranks, size_t steps)
-{
-    place->own = array_new(ranks * steps, sizeof *place->own);
-    place->residual = array_new(ranks * steps, sizeof *place->residual);
-    place->usual = array_new(ranks, sizeof *place->usual);
-    place->middle = array_new(ranks, sizeof *place->middle);
-    place->list = array_new(ranks > steps ? ranks : steps, sizeof *place->list);
-    return place->own && place->residual && place->usual && place->middle && place->list ? 0 : -1;
-}
-
-static void place_release(struct place *place)
-{
-    free(place->own);
-    free(place->residual);
-    free(place->usual);
-    free(place->middle);
-    free(place->list);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
-}
-
-/* The median of a sorted list without one occurrence of `left_out`; the lower of two. */
-static int64_t median_without(const int64_t *sorted, size_t count, int64_t left_out)
-{
-    if (count < 2)
-        return TIME_UNKNOWN;
-    size_t middle = (count - 2) / 2;
-    return sorted[middle] >= left_out ? sorted[middle + 1] : sorted[middle];
-}
-
-static void measure_history(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
-{
-    for (size_t rank = 0; rank < ranks; rank++) {
-        size_t count = 0;
-        for (int32_t step = first_step; step < steps; step++)
-            if (place->own[rank * (size_t)steps + (size_t)step] != TIME_UNKNOWN)
-                place->list[count++] = place->own[rank * (size_t)steps + (size_t)step];
-        place->usual[rank] = quantile_of(place->list, count, 0.25);
-        place->middle[rank] = count ? place->list[(count - 1) / 2] : TIME_UNKNOWN;
-    }
-}
-
-/*
- * Replaces own[] by the excess over max(others' median, own lower quartile) and returns sigma, from residuals
- * against max(others' median, own median).
- */
-static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
-{
-    size_t residuals = 0;
-    for (int32_t step = first_step; step < steps; step++) {
-        size_t count = 0;
-        for (size_t rank = 0; rank < ranks; rank++)
-            if (place->own[rank * (size_t)steps + (size_t)step] != TIME_UNKNOWN)
-                place->list[count++] = place->own[rank * (size_t)steps + (size_t)step];
-        qsort(place->list, count, sizeof *place->list, by_value);
-        for (size_t rank = 0; rank < ranks; rank++) {
-            int64_t *own = &place->own[rank * (size_t)steps + (size_t)step];
-            if (*own == TIME_UNKNOWN)
-                continue;
-            int64_t peers = median_without(place->list, count, *own);
-            int64_t middle = place->middle[rank] > peers ? place->middle[rank] : peers;
-            int64_t usual = place->usual[rank] > peers ? place->usual[rank] : peers;
-            place->residual[residuals++] = *own - middle;
-            *own -= usual;
-        }
-    }
-    int64_t middle = median_of(place->residual, residuals);
-    for (size_t i = 0; i < residuals; i++)
-        place->residual[i] =
-            place->residual[i] > middle ? place->residual[i] - middle : middle - place->residual[i];
-    return residuals ? (int64_t)(1.4826 * (double)median_of(place->residual, residuals)) : 0;
-}
-
 static void measure_place(const struct baseline *baseline, struct job *job, int32_t role, int32_t position,
                           struct place *place, double sigmas)
 {
@@ -351,13 +266,12 @@ static void measure_place(const struct baseline *baseline, struct job *job, int3
         for (int32_t step = 0; step < baseline->step_count; step++) {
             int32_t cell = baseline_cell(baseline, role, position, rank, step);
             int known = cell >= 0 && comparable(job, &job->operations[cell]);
-            place->own[rank * steps + (size_t)step] = known ? job->operations[cell].own_ns : TIME_UNKNOWN;
+            place->value[rank * steps + (size_t)step] = known ? job->operations[cell].own_ns : TIME_UNKNOWN;
         }
-    measure_history(place, ranks, baseline->first_step, baseline->step_count);
-    int64_t sigma = measure_excess(place, ranks, baseline->first_step, baseline->step_count);
+    int64_t sigma = place_measure(place, ranks, baseline->first_step, baseline->step_count);
     for (size_t rank = 0; rank < ranks; rank++)
         for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
-            int64_t excess = place->own[rank * steps + (size_t)step];
+            int64_t excess = place->value[rank * steps + (size_t)step];
             if (excess == TIME_UNKNOWN || excess <= 0 || (double)excess <= sigmas * (double)sigma)
                 continue;
             struct job_operation *operation =

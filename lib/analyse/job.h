@@ -55,10 +55,11 @@ struct job_operation {
 struct job_instance {
     int64_t id;
     int64_t sequence;
-    int64_t transfer_ns; /* min over members of their duration; TIME_UNKNOWN */
+    int64_t transfer_ns; /* shortest duration of a member; a pair's: what the wire took; TIME_UNKNOWN */
     int64_t slow_ns; /* transfer beyond the usual at its place (network.h); 0 where it does not stand out */
     int32_t communicator;
-    int32_t sender; /* job ranks; -1 */
+    int32_t culprit; /* job rank whose link made it slow; -1 */
+    int32_t sender;  /* job ranks; -1 */
     int32_t receiver;
     int32_t step;
     int32_t tag;
@@ -102,6 +103,9 @@ struct job_traffic {
     int64_t peer_wait_ns;
     int64_t network_wait_ns; /* SendWait or RecvWait */
     int64_t network_wait_max_ns;
+    int64_t
+        sent_begin_ns; /* first data ready to go, last step done: what the wire took, as the sender saw it */
+    int64_t sent_end_ns;
 };
 
 struct job {

@@ -114,6 +114,7 @@ static int read_instance(struct loader *loader, struct statement *statement, str
     *instance = (struct job_instance){.id = statement_integer(statement, 0),
                                       .sequence = statement_integer(statement, 4),
                                       .transfer_ns = TIME_UNKNOWN,
+                                      .culprit = -1,
                                       .communicator = (int32_t)communicator,
                                       .sender = rank_in(job, communicator, integer_or(statement, 5, -1)),
                                       .receiver = rank_in(job, communicator, integer_or(statement, 6, -1)),
@@ -320,8 +321,14 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, i
         traffic->network_wait_ns += wait[WAIT_NETWORK];
         if (wait[WAIT_NETWORK] > traffic->network_wait_max_ns)
             traffic->network_wait_max_ns = wait[WAIT_NETWORK];
-        if (step.wait[WAIT_GPU].end_ns > *gpu_done_ns)
-            *gpu_done_ns = step.wait[WAIT_GPU].end_ns;
+        int64_t ready = step.wait[WAIT_GPU].end_ns, done = step.wait[WAIT_NETWORK].end_ns;
+        if (ready > *gpu_done_ns)
+            *gpu_done_ns = ready;
+        if (ready != TIME_UNKNOWN &&
+            (traffic->sent_begin_ns == TIME_UNKNOWN || ready < traffic->sent_begin_ns))
+            traffic->sent_begin_ns = ready;
+        if (done > traffic->sent_end_ns)
+            traffic->sent_end_ns = done;
     }
     return more;
 }
@@ -354,6 +361,8 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
                                     .operation = (int32_t)at,
                                     .channel = (int32_t)statement_integer(statement, 2),
                                     .by_receiver = (uint8_t)receives,
+                                    .sent_begin_ns = TIME_UNKNOWN,
+                                    .sent_end_ns = TIME_UNKNOWN,
                                     .begin_ns = integer_or(statement, 5, TIME_UNKNOWN),
                                     .end_ns = integer_or(statement, 6, TIME_UNKNOWN)};
     int64_t gpu_done_ns;

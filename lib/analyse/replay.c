@@ -14,6 +14,17 @@ static int64_t end_or_next_start(const struct replay *replay, int32_t at)
     return next >= 0 ? replay->job->operations[next].start_ns : TIME_UNKNOWN;
 }
 
+/* Streams of one rank begin when they did, relative to each other. */
+static int64_t begin_of(const struct job *job, int32_t head)
+{
+    const struct job_operation *operation = &job->operations[head];
+    const struct job_operation *first = &job->operations[job->ranks[operation->rank].first];
+    if (operation->start_ns == TIME_UNKNOWN || first->start_ns == TIME_UNKNOWN ||
+        operation->start_ns < first->start_ns)
+        return 0;
+    return operation->start_ns - first->start_ns;
+}
+
 static void take_own_times(struct replay *replay)
 {
     for (size_t i = 0; i < replay->job->operation_count; i++) {
@@ -118,7 +129,7 @@ int64_t replay_run(struct replay *replay)
     size_t ready = 0;
     memset(replay->arrived, 0, job->instance_count * sizeof *replay->arrived);
     for (size_t i = 0; i < replay->head_count; i++) {
-        replay->since_ns[replay->heads[i]] = 0;
+        replay->since_ns[replay->heads[i]] = begin_of(job, replay->heads[i]);
         replay->ready[ready++] = replay->heads[i];
     }
     while (ready) {

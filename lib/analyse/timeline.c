@@ -110,6 +110,8 @@ static void map_traffic(struct job *job, const int64_t *delay_of_operation)
         struct job_traffic *traffic = &job->traffic[i];
         map_time(&traffic->begin_ns, delay_of_operation[traffic->operation]);
         map_time(&traffic->end_ns, delay_of_operation[traffic->operation]);
+        map_time(&traffic->sent_begin_ns, delay_of_operation[traffic->operation]);
+        map_time(&traffic->sent_end_ns, delay_of_operation[traffic->operation]);
     }
 }
 
@@ -217,6 +219,23 @@ static void measure_transfer(struct job *job, struct job_instance *instance)
         instance->transfer_ns = shortest;
 }
 
+/*
+ * A sending kernel is done once its data is in buffers: how long the transfer of a pair took shows in its
+ * network steps, from the first data ready to the last step done.
+ */
+static void measure_pairs(struct job *job)
+{
+    for (size_t i = 0; i < job->traffic_count; i++) {
+        const struct job_traffic *traffic = &job->traffic[i];
+        struct job_instance *instance = &job->instances[job->operations[traffic->operation].instance];
+        if (traffic->by_receiver || instance->function != FUNCTION_SEND ||
+            traffic->sent_begin_ns == TIME_UNKNOWN || traffic->sent_end_ns == TIME_UNKNOWN)
+            continue;
+        if (traffic->sent_end_ns - traffic->sent_begin_ns > instance->transfer_ns)
+            instance->transfer_ns = traffic->sent_end_ns - traffic->sent_begin_ns;
+    }
+}
+
 int job_build_timelines(struct job *job, struct error *error)
 {
     int64_t *delay_of_operation = array_new(job->operation_count, sizeof *delay_of_operation);
@@ -232,5 +251,6 @@ int job_build_timelines(struct job *job, struct error *error)
         measure_own(job, &job->operations[i]);
     for (size_t i = 0; i < job->instance_count; i++)
         measure_transfer(job, &job->instances[i]);
+    measure_pairs(job);
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/escape.h"
 #include "model/table.h"
 
 #include <stdio.h>
@@ -43,16 +44,5 @@ int render_table(const struct renderer *renderer, const struct table *table,
 /* The shortest decimal number that reads back as the same double. */
 enum { REAL_TEXT_BYTES = 40 };
 void render_real(double value, char text[REAL_TEXT_BYTES]);
-
-/*
- * Escapes hostile text. For a terminal: control characters, escapes, direction overrides and invalid UTF-8
- * become \xNN, so that one line stays one line and nothing is executed. For JSON: RFC 8259 (without the
- * quotes around) with invalid UTF-8 as U+FFFD. -1 when memory is out.
- */
-int escape_terminal(struct buffer *buffer, const char *text, size_t length);
-int escape_json(struct buffer *buffer, const char *text, size_t length);
-
-/* Columns that escaped text takes: its characters. */
-size_t escape_width(const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-#include "render/render.h"
+#include "base/escape.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,0 +1,9 @@
+#ifndef NCCLPROF_ANALYSE_ANALYSES_H
+#define NCCLPROF_ANALYSE_ANALYSES_H
+
+#include "analyse/analyse.h"
+
+/* What each analysis's file exports to registry.c. */
+extern const struct analysis analysis_diagnose;
+
+#endif

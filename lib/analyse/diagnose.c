@@ -1,0 +1,333 @@
+#include "analyse/analyses.h"
+#include "analyse/edges.h"
+#include "analyse/finding.h"
+#include "analyse/options.h"
+#include "analyse/text.h"
+
+#include "base/escape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is wrong with the jobs of a store, whose fault it is, since when, and what it costs. */
+
+enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_EXIT_CODE, OPTION_ALL };
+
+static const struct analysis_option options[] = {
+    {"min-gain", 0, "PERCENT",
+     "what a finding must be worth, as a share of a median step, in each of its steps, to be of medium or "
+     "high "
+     "confidence",
+     "3"},
+    {"sigmas", 0, "N", "how far beyond the spread of its place an own or transfer time must stand out", "6"},
+    {"exit-code", 0, NULL, "exit with 3 when there is a finding of medium or high confidence", NULL},
+    {"all", 'a', NULL, "show findings of low confidence too (JSON always has them)", NULL},
+};
+
+static const struct column columns[] = {
+    {.name = "kind",
+     .type = CELL_TEXT,
+     .description = "compute, host, network, missing, mismatch or ended_early"},
+    {.name = "rank", .type = CELL_INTEGER, .description = "global rank at fault"},
+    {.name = "process", .type = CELL_TEXT, .description = "name of the rank"},
+    {.name = "tag", .type = CELL_TEXT, .description = "phase in which most of it sits"},
+    {.name = "first_step", .type = CELL_INTEGER, .description = "first step concerned"},
+    {.name = "last_step", .type = CELL_INTEGER, .description = "last step concerned"},
+    {.name = "lost_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "what it cost the job, estimated by replay"},
+    {.name = "confidence", .type = CELL_TEXT, .description = "high, medium or low"},
+    {.name = "text", .type = CELL_TEXT, .description = "the finding as a sentence"},
+    {.name = "evidence", .type = CELL_TEXT, .description = "figures that can be checked"},
+};
+
+enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct finding *left = a, *right = b;
+    if (left->confidence != right->confidence)
+        return left->confidence > right->confidence ? -1 : 1;
+    if (left->lost_ns != right->lost_ns)
+        return left->lost_ns > right->lost_ns ? -1 : 1;
+    return left->rank - right->rank;
+}
+
+static int say_what(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const char *name = job->ranks[finding->rank].name;
+    switch (finding->kind) {
+    case FINDING_COMPUTE:
+        return buffer_printf(text, "the GPU of rank %s takes longer before its operations", name);
+    case FINDING_HOST:
+        return buffer_printf(text, "the host of rank %s enqueues its operations late", name);
+    case FINDING_NETWORK:
+        return buffer_printf(text, "what rank %s sends over the network is slow", name);
+    case FINDING_MISSING:
+        return buffer_printf(text, "rank %s never began an operation that others wait in", name);
+    case FINDING_MISMATCH:
+        return buffer_printf(text, "rank %s called another operation than the other ranks", name);
+    case FINDING_ENDED_EARLY:
+        return buffer_printf(text, "rank %s ended long before the others", name);
+    }
+    return 0;
+}
+
+static int say_where(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const char *tag = job_tag(job, finding->tag);
+    int failed = 0;
+    if (finding->first_step >= 0)
+        failed = finding->first_step == finding->last_step
+                     ? buffer_printf(text, ", step %d", finding->first_step)
+                     : buffer_printf(text, ", steps %d to %d", finding->first_step, finding->last_step);
+    if (!failed && tag)
+        failed = buffer_append_text(text, ", phase ") || buffer_append_text(text, tag);
+    if (!failed && finding->lost_ns > 0)
+        failed = buffer_append_text(text, "; it cost the job about ") || text_time(text, finding->lost_ns);
+    return failed;
+}
+
+static int add_row(const struct finding *finding, const struct job *job, const char *text,
+                   struct table *table, struct error *error)
+{
+    const struct job_rank *rank = &job->ranks[finding->rank];
+    if (table_add_row(table, error))
+        return -1;
+    if (rank->global_rank >= 0)
+        table_set_integer(table, 1, rank->global_rank);
+    if (finding->first_step >= 0) {
+        table_set_integer(table, 4, finding->first_step);
+        table_set_integer(table, 5, finding->last_step);
+    }
+    table_set_real(table, 6, (double)finding->lost_ns / 1e3);
+    const char *tag = job_tag(job, finding->tag);
+    return table_set_text(table, 0, finding_kind_name(finding->kind), error) ||
+           table_set_text(table, 2, rank->name, error) || (tag && table_set_text(table, 3, tag, error)) ||
+           table_set_text(table, 7, confidence_name(finding->confidence), error) ||
+           table_set_text(table, 8, text, error) ||
+           table_set_text(table, 9, finding->evidence.data ? finding->evidence.data : "", error);
+}
+
+static int add_json(const struct finding *finding, const struct job *job, const char *text,
+                    struct buffer *json)
+{
+    const struct job_rank *rank = &job->ranks[finding->rank];
+    char last = json->data[json->length - 1];
+    int failed = buffer_append_text(json, last == '[' ? "{" : ",{") ||
+                 text_json_string(json, "kind", finding_kind_name(finding->kind)) ||
+                 text_json_key(json, "rank") ||
+                 (rank->global_rank >= 0 ? buffer_printf(json, "%lld", (long long)rank->global_rank)
+                                         : buffer_append_text(json, "null")) ||
+                 text_json_string(json, "process", rank->name) || text_json_key(json, "peers") ||
+                 buffer_append_byte(json, '[');
+    for (size_t i = 0; !failed && i < finding->peer_count; i++) {
+        const struct job_rank *peer = &job->ranks[finding->peers[i]];
+        failed = (i && buffer_append_byte(json, ',')) ||
+                 (peer->global_rank >= 0 ? buffer_printf(json, "%lld", (long long)peer->global_rank)
+                                         : buffer_append_text(json, "null"));
+    }
+    failed =
+        failed || buffer_append_byte(json, ']') || text_json_string(json, "tag", job_tag(job, finding->tag));
+    static const char *const keys[] = {"first_step", "last_step"};
+    const int32_t steps[] = {finding->first_step, finding->last_step};
+    for (int i = 0; !failed && i < 2; i++)
+        failed = steps[i] >= 0 ? text_json_integer(json, keys[i], steps[i])
+                               : text_json_key(json, keys[i]) || buffer_append_text(json, "null");
+    return failed || text_json_us(json, "lost_us", finding->lost_ns) ||
+           text_json_string(json, "confidence", confidence_name(finding->confidence)) ||
+           text_json_string(json, "text", text) ||
+           text_json_string(json, "evidence", finding->evidence.data ? finding->evidence.data : "") ||
+           text_json_integer(json, "run", job->run_id) || buffer_append_byte(json, '}');
+}
+
+static int add_paragraph(const struct finding *finding, const char *text, struct buffer *out)
+{
+    int failed = buffer_printf(out, "%s (%s confidence): ", finding_kind_name(finding->kind),
+                               confidence_name(finding->confidence)) ||
+                 escape_terminal(out, text, strlen(text)) || buffer_append_text(out, ".\n");
+    if (!failed && finding->evidence.length)
+        failed = buffer_append_text(out, "    ") ||
+                 escape_terminal(out, finding->evidence.data, finding->evidence.length) ||
+                 buffer_append_text(out, ".\n");
+    return failed;
+}
+
+struct diagnosis {
+    const struct analysis_request *request;
+    struct analysis_result *result;
+    struct diagnose_options options;
+    int show_low;
+    int found;              /* of medium or high confidence */
+    int hidden;             /* low, not shown */
+    struct buffer coverage; /* JSON objects */
+};
+
+static int report(struct diagnosis *diagnosis, const struct job *job, struct findings *findings,
+                  struct error *error)
+{
+    if (findings->count)
+        qsort(findings->items, findings->count, sizeof *findings->items, by_weight);
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        struct buffer text = BUFFER_INIT;
+        int shown = finding->confidence > CONFIDENCE_LOW || diagnosis->show_low;
+        int failed = say_what(finding, job, &text) || say_where(finding, job, &text) ||
+                     add_row(finding, job, text.data, &diagnosis->result->table, error) ||
+                     add_json(finding, job, text.data, &diagnosis->result->json) ||
+                     (shown && add_paragraph(finding, text.data, &diagnosis->result->text));
+        buffer_release(&text);
+        if (failed)
+            return error_no_memory(error);
+        diagnosis->found += finding->confidence > CONFIDENCE_LOW;
+        diagnosis->hidden += !shown;
+    }
+    return 0;
+}
+
+static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
+{
+    struct buffer *json = &diagnosis->coverage;
+    size_t recorded = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        recorded += job->ranks[i].count > 0;
+    return buffer_append_text(json, json->length ? ",{" : "{") ||
+           text_json_integer(json, "run", job->run_id) ||
+           text_json_integer(json, "ranks", (int64_t)recorded) ||
+           text_json_integer(json, "expected_ranks", job->expected_ranks) ||
+           text_json_integer(json, "steps", job->step_count) ||
+           text_json_string(json, "step_source", job->step_source) ||
+           text_json_integer(json, "operations", (int64_t)job->operation_count) ||
+           text_json_integer(json, "timed_operations", job->timed_operations) ||
+           text_json_integer(json, "missing_operations", job->missing_sequence) ||
+           text_json_integer(json, "damaged_lines", job->damaged_lines) ||
+           text_json_integer(json, "lost_events", job->lost_events) || buffer_append_byte(json, '}');
+}
+
+static int warn(struct diagnosis *diagnosis, const struct job *job, struct error *error)
+{
+    struct table *table = &diagnosis->result->table;
+    long long run = (long long)job->run_id;
+    if (!job->timed_operations)
+        return table_add_warning(
+            table, error,
+            "run %lld: no operation says when it ran: only durations can be compared, and late "
+            "ranks and slow links cannot be told apart",
+            run);
+    if (job->step_count < 3 &&
+        table_add_warning(table, error,
+                          "run %lld: fewer than three steps could be told apart: nothing to compare with",
+                          run))
+        return -1;
+    if (!job->has_global_ranks &&
+        table_add_warning(
+            table, error,
+            "run %lld: no communicator holds all processes: ranks are named by host and process", run))
+        return -1;
+    if (job->missing_sequence &&
+        table_add_warning(table, error, "run %lld: %lld operations are missing from their sequences", run,
+                          (long long)job->missing_sequence))
+        return -1;
+    if (job->damaged_lines || job->lost_events)
+        return table_add_warning(table, error,
+                                 "run %lld: %lld damaged lines, %lld events lost by the recorder", run,
+                                 (long long)job->damaged_lines, (long long)job->lost_events);
+    return 0;
+}
+
+static int find(struct diagnosis *diagnosis, struct job *job, struct findings *findings, struct error *error)
+{
+    struct baseline baseline;
+    struct suspects suspects = {0};
+    struct edges edges = {0};
+    const struct baseline_options own = {.sigmas = diagnosis->options.sigmas};
+    if (baseline_init(&baseline, job, &own, error))
+        return -1;
+    int failed = suspect_own(&suspects, job, &baseline, &diagnosis->options, error) ||
+                 suspect_network(&suspects, job, &baseline, &diagnosis->options, error) ||
+                 suspects_weigh(&suspects, job, &baseline, error) ||
+                 edges_init(&edges, job, baseline.first_step, error) ||
+                 suspects_judge(&suspects, job, &baseline, &edges, &diagnosis->options, findings, error);
+    edges_release(&edges);
+    free(suspects.items);
+    baseline_release(&baseline);
+    return failed;
+}
+
+static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct error *error)
+{
+    struct job job;
+    struct findings findings = {0};
+    if (job_load(&job, diagnosis->request->store, run_id, error))
+        return -1;
+    int failed = job.step_count > 0 ? find(diagnosis, &job, &findings, error) : 0;
+    failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, error);
+    if (!failed && note_coverage(diagnosis, &job))
+        failed = error_no_memory(error);
+    findings_release(&findings);
+    job_release(&job);
+    return failed;
+}
+
+/* "coverage", "warnings" and the end of the JSON; what to say when there is nothing to say. */
+static int close_result(struct diagnosis *diagnosis)
+{
+    struct buffer *json = &diagnosis->result->json, *text = &diagnosis->result->text;
+    const struct table *table = &diagnosis->result->table;
+    int failed = buffer_append_text(json, "],\"coverage\":[") ||
+                 (diagnosis->coverage.length &&
+                  buffer_append(json, diagnosis->coverage.data, diagnosis->coverage.length)) ||
+                 buffer_append_text(json, "],\"warnings\":[");
+    for (size_t i = 0; !failed && i < table->warning_count; i++)
+        failed = buffer_append_text(json, i ? ",\"" : "\"") ||
+                 escape_json(json, table->warnings[i], strlen(table->warnings[i])) ||
+                 buffer_append_byte(json, '"');
+    failed = failed || buffer_append_text(json, "]}\n");
+    if (!failed && !diagnosis->found)
+        failed = buffer_append_text(text, "nothing stands out\n");
+    if (!failed && diagnosis->hidden)
+        failed = buffer_printf(text, "%d of low confidence not shown (--all)\n", diagnosis->hidden);
+    for (size_t i = 0; !failed && i < table->warning_count; i++)
+        failed = buffer_append_text(text, "note: ") ||
+                 escape_terminal(text, table->warnings[i], strlen(table->warnings[i])) ||
+                 buffer_append_byte(text, '\n');
+    return failed;
+}
+
+static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
+               struct error *error)
+{
+    struct diagnosis diagnosis = {.request = request, .result = result};
+    double percent;
+    if (option_real(request->values[OPTION_MIN_GAIN], "min-gain", 0, 100, &percent, error) ||
+        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnosis.options.sigmas, error)) {
+        *usage = 1;
+        return -1;
+    }
+    diagnosis.options.min_gain = percent / 100;
+    diagnosis.show_low = request->values[OPTION_ALL] != NULL;
+    int64_t *runs;
+    size_t count;
+    if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
+        job_list(request->store, &runs, &count, error))
+        return -1;
+    int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"findings\":[");
+    for (size_t i = 0; !failed && i < count; i++)
+        failed = diagnose_run(&diagnosis, runs[i], error);
+    if (!failed && close_result(&diagnosis))
+        failed = error_no_memory(error);
+    buffer_release(&diagnosis.coverage);
+    free(runs);
+    result->alarm = request->values[OPTION_EXIT_CODE] && diagnosis.found;
+    return failed;
+}
+
+const struct analysis analysis_diagnose = {
+    .name = "diagnose",
+    .summary = "what is wrong, whose fault it is, since when, what it costs",
+    .description = "Names the rank at fault, never one that waits for it, and says nothing of a healthy job.",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .run = run,
+};

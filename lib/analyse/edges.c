@@ -1,0 +1,125 @@
+#include "analyse/edges.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+static int same_edge(const struct edge *edge, const struct job *job, const struct job_traffic *traffic)
+{
+    return edge->instance == job->operations[traffic->operation].instance &&
+           edge->sender == traffic->sender && edge->receiver == traffic->receiver;
+}
+
+/* Sums the channels: traffic comes operation by operation. */
+static int collect(struct edges *edges, const struct job *job)
+{
+    edges->items = array_new(job->traffic_count, sizeof *edges->items);
+    if (!edges->items)
+        return -1;
+    size_t first_of_operation = 0;
+    for (size_t i = 0; i < job->traffic_count; i++) {
+        const struct job_traffic *traffic = &job->traffic[i];
+        const struct job_operation *operation = &job->operations[traffic->operation];
+        if (i && job->traffic[i - 1].operation != traffic->operation)
+            first_of_operation = edges->count;
+        if (traffic->by_receiver || !traffic->steps || traffic->receiver < 0)
+            continue;
+        size_t at = first_of_operation;
+        while (at < edges->count && !same_edge(&edges->items[at], job, traffic))
+            at++;
+        if (at == edges->count)
+            edges->items[edges->count++] = (struct edge){.instance = operation->instance,
+                                                         .sender = traffic->sender,
+                                                         .receiver = traffic->receiver,
+                                                         .communicator = operation->communicator,
+                                                         .position = operation->position,
+                                                         .step = operation->step};
+        struct edge *edge = &edges->items[at];
+        edge->steps += traffic->steps;
+        edge->wait_ns += traffic->network_wait_ns;
+        if (traffic->network_wait_max_ns > edge->wait_max_ns)
+            edge->wait_max_ns = traffic->network_wait_max_ns;
+    }
+    return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct edge *left = a, *right = b;
+    const int32_t keys[][2] = {{left->communicator, right->communicator},
+                               {left->sender, right->sender},
+                               {left->receiver, right->receiver},
+                               {left->position, right->position},
+                               {left->step, right->step},
+                               {left->instance, right->instance}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+    return 0;
+}
+
+static int by_instance(const void *a, const void *b)
+{
+    const struct edge *left = a, *right = b;
+    if (left->instance != right->instance)
+        return left->instance < right->instance ? -1 : 1;
+    return by_place(a, b);
+}
+
+static int same_place(const struct edge *a, const struct edge *b)
+{
+    return a->communicator == b->communicator && a->sender == b->sender && a->receiver == b->receiver &&
+           a->position == b->position;
+}
+
+/* The usual wait per network step of a place is the lower quartile over training steps. */
+static int measure_extra(struct edges *edges, int32_t first_step)
+{
+    int64_t *list = array_new(edges->count, sizeof *list);
+    if (!list)
+        return -1;
+    qsort(edges->items, edges->count, sizeof *edges->items, by_place);
+    for (size_t i = 0, next; i < edges->count; i = next) {
+        size_t count = 0;
+        for (next = i; next < edges->count && same_place(&edges->items[i], &edges->items[next]); next++)
+            if (edges->items[next].step >= first_step)
+                list[count++] = edges->items[next].wait_ns / edges->items[next].steps;
+        int64_t usual = quantile_of(list, count, 0.25);
+        for (size_t j = i; j < next; j++)
+            edges->items[j].extra_ns = count ? edges->items[j].wait_ns - usual * edges->items[j].steps : 0;
+    }
+    free(list);
+    return 0;
+}
+
+static int index_instances(struct edges *edges, const struct job *job)
+{
+    edges->first = array_new(job->instance_count + 1, sizeof *edges->first);
+    if (!edges->first)
+        return -1;
+    qsort(edges->items, edges->count, sizeof *edges->items, by_instance);
+    size_t at = 0;
+    for (size_t i = 0; i <= job->instance_count; i++) {
+        while (at < edges->count && edges->items[at].instance < (int32_t)i)
+            at++;
+        edges->first[i] = at;
+    }
+    return 0;
+}
+
+int edges_init(struct edges *edges, const struct job *job, int32_t first_step, struct error *error)
+{
+    *edges = (struct edges){0};
+    if (collect(edges, job) || measure_extra(edges, first_step) || index_instances(edges, job)) {
+        edges_release(edges);
+        return error_no_memory(error);
+    }
+    return 0;
+}
+
+void edges_release(struct edges *edges)
+{
+    free(edges->items);
+    free(edges->first);
+    *edges = (struct edges){0};
+}

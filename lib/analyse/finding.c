@@ -1,0 +1,49 @@
+#include "analyse/finding.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+void findings_release(struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        free(findings->items[i].peers);
+        buffer_release(&findings->items[i].evidence);
+    }
+    free(findings->items);
+    *findings = (struct findings){0};
+}
+
+struct finding *findings_add(struct findings *findings)
+{
+    if (array_reserve((void **)&findings->items, &findings->capacity, findings->count + 1,
+                      sizeof *findings->items))
+        return NULL;
+    struct finding *finding = &findings->items[findings->count++];
+    *finding = (struct finding){.rank = -1, .tag = -1, .first_step = -1, .last_step = -1};
+    return finding;
+}
+
+int finding_add_peer(struct finding *finding, int32_t rank)
+{
+    for (size_t i = 0; i < finding->peer_count; i++)
+        if (finding->peers[i] == rank)
+            return 0;
+    if (array_reserve((void **)&finding->peers, &finding->peer_capacity, finding->peer_count + 1,
+                      sizeof *finding->peers))
+        return -1;
+    finding->peers[finding->peer_count++] = rank;
+    return 0;
+}
+
+const char *finding_kind_name(enum finding_kind kind)
+{
+    static const char *const names[] = {"compute", "host", "network", "missing", "mismatch", "ended_early"};
+    return names[kind];
+}
+
+const char *confidence_name(enum confidence confidence)
+{
+    static const char *const names[] = {"low", "medium", "high"};
+    return names[confidence];
+}

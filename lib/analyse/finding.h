@@ -1,0 +1,119 @@
+#ifndef NCCLPROF_ANALYSE_FINDING_H
+#define NCCLPROF_ANALYSE_FINDING_H
+
+#include "analyse/baseline.h"
+#include "analyse/job.h"
+#include "analyse/replay.h"
+#include "base/buffer.h"
+
+/*
+ * What diagnose says. A finding names the rank at fault, never one that waits for it.
+ */
+enum finding_kind {
+    FINDING_COMPUTE = 0, /* its GPU took longer before its operations */
+    FINDING_HOST,        /* it enqueued late */
+    FINDING_NETWORK,     /* its sends (or one link, or its receives) were slow */
+    FINDING_MISSING,     /* it never began an operation that others wait in */
+    FINDING_MISMATCH,    /* it called something else than the others */
+    FINDING_ENDED_EARLY  /* its trace stops long before its peers' */
+};
+
+enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
+
+struct finding {
+    enum finding_kind kind;
+    enum confidence confidence;
+    int32_t rank; /* job rank */
+    int32_t tag;  /* -1: none */
+    int32_t first_step;
+    int32_t last_step; /* -1 with first_step: not known */
+    int64_t lost_ns;   /* of the whole job; 0 where it cannot be said */
+    int32_t *peers;    /* owned: the other ends of slow links, or who waits */
+    size_t peer_count;
+    size_t peer_capacity;
+    struct buffer evidence; /* one sentence with figures that can be checked */
+};
+
+struct findings {
+    struct finding *items; /* owned */
+    size_t count;
+    size_t capacity;
+};
+
+void findings_release(struct findings *findings);
+
+/* A new finding at the end, zeroed; NULL when memory is out. */
+struct finding *findings_add(struct findings *findings);
+int finding_add_peer(struct finding *finding, int32_t rank);
+
+const char *finding_kind_name(enum finding_kind kind);
+const char *confidence_name(enum confidence confidence);
+
+struct diagnose_options {
+    double min_gain; /* of a median step, 0.03 for 3 %: what a finding must be worth per step */
+    double sigmas;   /* see baseline.h */
+};
+
+/*
+ * A suspicion: something that stood out at one rank in consecutive steps.
+ */
+struct suspect {
+    enum finding_kind kind; /* FINDING_COMPUTE, FINDING_HOST or FINDING_NETWORK */
+    int32_t rank;
+    int32_t first_step;
+    int32_t last_step;
+    int64_t weakest_ns; /* least excess of a step of it */
+    int64_t total_ns;   /* sum of the excess */
+    int64_t gain_ns;    /* of the job, by replay */
+    double chance;      /* expected number of such runs of steps by noise alone */
+    int ambiguous;      /* the trace cannot tell this rank's fault from something it did not record */
+};
+
+struct suspects {
+    struct suspect *items; /* owned */
+    size_t count;
+    size_t capacity;
+};
+
+/*
+ * Excess by rank and step, the raw material of suspicion. Runs of consecutive steps in which a rank's excess
+ * is worth at least half of min_gain become suspects. How likely noise makes such a run is estimated from the
+ * steps that stand alone: with N (rank, step) cells and a share p of them standing alone with at least as
+ * much, N p^L runs of L steps are expected.
+ */
+struct strength {
+    int64_t *excess_ns; /* [rank * steps + step] */
+    size_t rank_count;
+    int32_t steps;
+    int32_t first_step;
+};
+
+int strength_init(struct strength *strength, const struct job *job, const struct baseline *baseline);
+void strength_release(struct strength *strength);
+int strength_find(const struct strength *strength, int64_t least_ns, enum finding_kind kind,
+                  struct suspects *suspects);
+
+/* own.c: ranks that came late by themselves; network.c: ranks whose transfers were slow. */
+int suspect_own(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                const struct diagnose_options *options, struct error *error);
+int suspect_network(struct suspects *suspects, struct job *job, const struct baseline *baseline,
+                    const struct diagnose_options *options, struct error *error);
+
+/* weigh.c: what the job would gain without each of them; the idle ones go. */
+int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                   struct error *error);
+
+/*
+ * judge.c: turns the suspicions that are worth saying into findings, with phase, confidence and evidence.
+ * `edges` may be NULL.
+ */
+struct edges;
+int suspects_judge(const struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                   const struct edges *edges, const struct diagnose_options *options,
+                   struct findings *findings, struct error *error);
+
+/* Whether an operation's excess, or an instance's slow transfer, is part of the suspicion. */
+int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation);
+int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance);
+
+#endif

@@ -1,0 +1,252 @@
+#include "analyse/edges.h"
+#include "analyse/finding.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+/* Chance beyond this keeps a suspicion at low confidence; a tenth of it is needed for high. */
+static const double CHANCE = 0.05;
+
+static int steps_of(const struct suspect *suspect)
+{
+    return suspect->last_step - suspect->first_step + 1;
+}
+
+/* The share of a median step that the job would gain in each of the steps concerned. */
+static double gain_share(const struct suspect *suspect, const struct baseline *baseline)
+{
+    if (!baseline->median_step_ns)
+        return 0;
+    return (double)suspect->gain_ns / steps_of(suspect) / (double)baseline->median_step_ns;
+}
+
+/* Records missing between others, or lines lost, leave room for another explanation. */
+static int has_gaps(const struct job *job)
+{
+    return job->damaged_lines || job->lost_events ||
+           job->missing_sequence * 50 > (int64_t)job->operation_count;
+}
+
+static enum confidence confidence_of(const struct suspect *suspect, const struct job *job,
+                                     const struct baseline *baseline, const struct diagnose_options *options)
+{
+    double gain = gain_share(suspect, baseline);
+    if (gain < options->min_gain || suspect->chance > CHANCE || suspect->ambiguous)
+        return CONFIDENCE_LOW;
+    int sure = gain >= 2 * options->min_gain && suspect->chance <= CHANCE / 10;
+    return sure && !has_gaps(job) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+}
+
+/* What of the suspicion falls on each tag, and on each position of the step. */
+struct spread {
+    int64_t *by_tag; /* [tag + 1] */
+    int64_t *by_position;
+    size_t positions;
+};
+
+static void count_in(struct spread *spread, int32_t tag, int32_t position, int64_t excess_ns)
+{
+    spread->by_tag[tag + 1] += excess_ns;
+    if (position >= 0 && (size_t)position < spread->positions)
+        spread->by_position[position] += excess_ns;
+}
+
+static void measure_spread(const struct suspect *suspect, const struct job *job, struct spread *spread)
+{
+    if (suspect->kind == FINDING_NETWORK) {
+        for (size_t i = 0; i < job->instance_count; i++)
+            if (suspect_has_instance(suspect, &job->instances[i]))
+                count_in(spread, job->instances[i].tag, -1, job->instances[i].slow_ns);
+        return;
+    }
+    const struct job_rank *rank = &job->ranks[suspect->rank];
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        if (suspect_has_operation(suspect, &job->operations[i]))
+            count_in(spread, job->operations[i].tag, job->operations[i].position,
+                     job->operations[i].excess_ns);
+}
+
+static int32_t greatest(const int64_t *values, size_t count)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if (values[i] > values[best])
+            best = i;
+    return count && values[best] > 0 ? (int32_t)best : -1;
+}
+
+/* Medians of own time at a place over the suspicion's steps: the suspect's own, and everybody else's. */
+static int own_medians(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                       int32_t position, int64_t *mine, int64_t *others)
+{
+    int32_t role = baseline->role_of_rank[suspect->rank];
+    const struct role *of = &baseline->roles[role];
+    int64_t *list = array_new(of->rank_count * (size_t)baseline->step_count + 1, sizeof *list);
+    if (!list)
+        return -1;
+    for (int mine_too = 1; mine_too >= 0; mine_too--) {
+        size_t count = 0;
+        for (size_t rank = 0; rank < of->rank_count; rank++)
+            for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
+                int32_t cell = baseline_cell(baseline, role, position, rank, step);
+                if ((of->ranks[rank] == suspect->rank) == mine_too && cell >= 0 &&
+                    job->operations[cell].own_ns != TIME_UNKNOWN)
+                    list[count++] = job->operations[cell].own_ns;
+            }
+        *(mine_too ? mine : others) = median_of(list, count);
+    }
+    free(list);
+    return 0;
+}
+
+/* The suspect's own time at the place in its other steps. */
+static int own_history(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                       int32_t position, int64_t *usual)
+{
+    int32_t role = baseline->role_of_rank[suspect->rank];
+    int64_t *list = array_new((size_t)baseline->step_count + 1, sizeof *list);
+    size_t count = 0;
+    if (!list)
+        return -1;
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
+        int32_t cell =
+            baseline_cell(baseline, role, position, (size_t)baseline->rank_in_role[suspect->rank], step);
+        if ((step < suspect->first_step || step > suspect->last_step) && cell >= 0 &&
+            job->operations[cell].own_ns != TIME_UNKNOWN)
+            list[count++] = job->operations[cell].own_ns;
+    }
+    *usual = median_of(list, count);
+    free(list);
+    return 0;
+}
+
+static int say_us(struct buffer *text, const char *before, int64_t time_ns, const char *after)
+{
+    if (time_ns == TIME_UNKNOWN)
+        return 0;
+    return buffer_printf(text, "%s%.0f us%s", before, (double)time_ns / 1e3, after);
+}
+
+static const struct job_operation *operation_at(const struct suspect *suspect, const struct job *job,
+                                                int32_t position)
+{
+    const struct job_rank *rank = &job->ranks[suspect->rank];
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        if (suspect_has_operation(suspect, &job->operations[i]) && job->operations[i].position == position)
+            return &job->operations[i];
+    return NULL;
+}
+
+static int say_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                   int32_t position, struct buffer *text)
+{
+    int64_t mine, others, usual;
+    const struct job_operation *operation = operation_at(suspect, job, position);
+    if (!operation)
+        return 0;
+    if (own_medians(suspect, job, baseline, position, &mine, &others) ||
+        own_history(suspect, job, baseline, position, &usual))
+        return -1;
+    const char *function = function_name(operation->function);
+    return buffer_printf(text, "before operation %d of the step (%s on communicator %s) it took",
+                         (int)position, function ? function : "operation",
+                         job->communicators[operation->communicator].label) ||
+           say_us(text, " ", mine, " of its own time") || say_us(text, ", its peers ", others, "") ||
+           say_us(text, ", itself in other steps ", usual, "") ||
+           buffer_append_text(text, suspect->kind == FINDING_HOST
+                                        ? "; the operation was enqueued only after most of that had passed"
+                                        : "; the operation was in the GPU's queue meanwhile");
+}
+
+static int say_edges(const struct suspect *suspect, const struct job *job, const struct edges *edges,
+                     struct finding *finding)
+{
+    int64_t extra_ns = 0, longest_ns = 0, wait_ns = 0, steps = 0;
+    for (size_t i = 0; edges && i < job->instance_count; i++) {
+        if (!suspect_has_instance(suspect, &job->instances[i]))
+            continue;
+        for (size_t j = edges->first[i]; j < edges->first[i + 1]; j++) {
+            const struct edge *edge = &edges->items[j];
+            if (edge->sender != suspect->rank || edge->extra_ns * 4 < edge->wait_ns)
+                continue;
+            extra_ns += edge->extra_ns;
+            wait_ns += edge->wait_ns;
+            steps += edge->steps;
+            longest_ns = edge->wait_max_ns > longest_ns ? edge->wait_max_ns : longest_ns;
+            if (finding_add_peer(finding, edge->receiver))
+                return -1;
+        }
+    }
+    if (!steps)
+        return 0;
+    return buffer_printf(
+        &finding->evidence,
+        "its network steps waited %.0f us each (SendWait), usually %.0f us, at most %.0f us; ",
+        (double)wait_ns / (double)steps / 1e3, (double)(wait_ns - extra_ns) / (double)steps / 1e3,
+        (double)longest_ns / 1e3);
+}
+
+static int say_network(const struct suspect *suspect, const struct job *job, const struct edges *edges,
+                       struct finding *finding)
+{
+    int64_t slow = 0, transfer_ns = 0, slow_ns = 0;
+    if (say_edges(suspect, job, edges, finding))
+        return -1;
+    for (size_t i = 0; i < job->instance_count; i++) {
+        if (!suspect_has_instance(suspect, &job->instances[i]))
+            continue;
+        slow++;
+        transfer_ns += job->instances[i].transfer_ns;
+        slow_ns += job->instances[i].slow_ns;
+    }
+    return buffer_printf(&finding->evidence,
+                         "%lld operations that it sent in took %.0f us to transfer, usually %.0f us",
+                         (long long)slow, (double)transfer_ns / (double)slow / 1e3,
+                         (double)(transfer_ns - slow_ns) / (double)slow / 1e3);
+}
+
+static int judge(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                 const struct edges *edges, const struct diagnose_options *options, struct finding *finding)
+{
+    struct spread spread = {0};
+    int32_t role = baseline->role_of_rank[suspect->rank];
+    spread.positions = role >= 0 ? (size_t)baseline->roles[role].length : 0;
+    spread.by_tag = array_new(job->tags.count + 1, sizeof *spread.by_tag);
+    spread.by_position = array_new(spread.positions, sizeof *spread.by_position);
+    int failed = !spread.by_tag || !spread.by_position;
+    if (!failed) {
+        measure_spread(suspect, job, &spread);
+        finding->kind = suspect->kind;
+        finding->rank = suspect->rank;
+        finding->tag = greatest(spread.by_tag, job->tags.count + 1) - 1;
+        if (finding->tag < -1)
+            finding->tag = -1;
+        finding->first_step = suspect->first_step;
+        finding->last_step = suspect->last_step;
+        finding->lost_ns = suspect->gain_ns;
+        finding->confidence = confidence_of(suspect, job, baseline, options);
+        int32_t position = greatest(spread.by_position, spread.positions);
+        failed = suspect->kind == FINDING_NETWORK
+                     ? say_network(suspect, job, edges, finding)
+                     : say_own(suspect, job, baseline, position, &finding->evidence);
+    }
+    free(spread.by_tag);
+    free(spread.by_position);
+    return failed;
+}
+
+int suspects_judge(const struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                   const struct edges *edges, const struct diagnose_options *options,
+                   struct findings *findings, struct error *error)
+{
+    for (size_t i = 0; i < suspects->count; i++) {
+        const struct suspect *suspect = &suspects->items[i];
+        if (gain_share(suspect, baseline) < options->min_gain / 2 || suspect->chance >= 1)
+            continue;
+        struct finding *finding = findings_add(findings);
+        if (!finding || judge(suspect, job, baseline, edges, options, finding))
+            return error_no_memory(error);
+    }
+    return 0;
+}

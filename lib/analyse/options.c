@@ -1,0 +1,15 @@
+#include "analyse/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int option_real(const char *text, const char *name, double least, double greatest, double *value,
+                struct error *error)
+{
+    char *end;
+    errno = 0;
+    *value = strtod(text, &end);
+    if (end == text || *end || errno || !(*value >= least && *value <= greatest))
+        return error_set(error, "--%s takes a number from %g to %g, not '%s'", name, least, greatest, text);
+    return 0;
+}

@@ -1,0 +1,10 @@
+#ifndef NCCLPROF_ANALYSE_OPTIONS_H
+#define NCCLPROF_ANALYSE_OPTIONS_H
+
+#include "base/error.h"
+
+/* An option's value as a number between `least` and `greatest`; -1 with an error that names the option. */
+int option_real(const char *text, const char *name, double least, double greatest, double *value,
+                struct error *error);
+
+#endif

@@ -1,0 +1,51 @@
+#include "analyse/finding.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+/* Ranks that came late to their operations by themselves: excess own time, by rank and step. */
+
+/*
+ * The host's part: the operation was handed to the GPU only after most of the excess had passed. Otherwise
+ * the GPU had it in its queue and was busy.
+ */
+static int is_late_by_host(const struct job_operation *operation)
+{
+    return operation->late_ns != TIME_UNKNOWN &&
+           operation->late_ns >= operation->own_ns - operation->excess_ns / 2;
+}
+
+static int64_t host_part(const struct suspect *suspect, const struct job *job)
+{
+    int64_t part = 0;
+    const struct job_rank *rank = &job->ranks[suspect->rank];
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        if (suspect_has_operation(suspect, &job->operations[i]) && is_late_by_host(&job->operations[i]))
+            part += job->operations[i].excess_ns;
+    return part;
+}
+
+int suspect_own(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                const struct diagnose_options *options, struct error *error)
+{
+    struct strength strength;
+    size_t first = suspects->count;
+    if (strength_init(&strength, job, baseline))
+        return error_no_memory(error);
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->excess_ns > 0 && operation->step >= 0)
+            strength.excess_ns[(size_t)operation->rank * (size_t)strength.steps + (size_t)operation->step] +=
+                operation->excess_ns;
+    }
+    int64_t least_ns = (int64_t)(options->min_gain * (double)baseline->median_step_ns / 2);
+    int failed = strength_find(&strength, least_ns > 0 ? least_ns : 1, FINDING_COMPUTE, suspects);
+    strength_release(&strength);
+    if (failed)
+        return error_no_memory(error);
+    for (size_t i = first; i < suspects->count; i++)
+        if (host_part(&suspects->items[i], job) * 2 > suspects->items[i].total_ns)
+            suspects->items[i].kind = FINDING_HOST;
+    return 0;
+}

@@ -1,0 +1,88 @@
+#include "analyse/place.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+int place_init(struct place *place, size_t ranks, size_t steps)
+{
+    place->value = array_new(ranks * steps, sizeof *place->value);
+    place->residual = array_new(ranks * steps, sizeof *place->residual);
+    place->usual = array_new(ranks, sizeof *place->usual);
+    place->middle = array_new(ranks, sizeof *place->middle);
+    place->list = array_new(ranks > steps ? ranks : steps, sizeof *place->list);
+    return place->value && place->residual && place->usual && place->middle && place->list ? 0 : -1;
+}
+
+void place_release(struct place *place)
+{
+    free(place->value);
+    free(place->residual);
+    free(place->usual);
+    free(place->middle);
+    free(place->list);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* The median of a sorted list without one occurrence of `left_out`; the lower of two. */
+static int64_t median_without(const int64_t *sorted, size_t count, int64_t left_out)
+{
+    if (count < 2)
+        return TIME_UNKNOWN;
+    size_t middle = (count - 2) / 2;
+    return sorted[middle] >= left_out ? sorted[middle + 1] : sorted[middle];
+}
+
+static void measure_history(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
+{
+    for (size_t rank = 0; rank < ranks; rank++) {
+        size_t count = 0;
+        for (int32_t step = first_step; step < steps; step++)
+            if (place->value[rank * (size_t)steps + (size_t)step] != TIME_UNKNOWN)
+                place->list[count++] = place->value[rank * (size_t)steps + (size_t)step];
+        place->usual[rank] = quantile_of(place->list, count, 0.25);
+        place->middle[rank] = count ? place->list[(count - 1) / 2] : TIME_UNKNOWN;
+    }
+}
+
+/*
+ * Replaces own[] by the excess over max(others' median, own lower quartile) and returns sigma, from residuals
+ * against max(others' median, own median).
+ */
+static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
+{
+    size_t residuals = 0;
+    for (int32_t step = first_step; step < steps; step++) {
+        size_t count = 0;
+        for (size_t rank = 0; rank < ranks; rank++)
+            if (place->value[rank * (size_t)steps + (size_t)step] != TIME_UNKNOWN)
+                place->list[count++] = place->value[rank * (size_t)steps + (size_t)step];
+        qsort(place->list, count, sizeof *place->list, by_value);
+        for (size_t rank = 0; rank < ranks; rank++) {
+            int64_t *value = &place->value[rank * (size_t)steps + (size_t)step];
+            if (*value == TIME_UNKNOWN)
+                continue;
+            int64_t peers = median_without(place->list, count, *value);
+            int64_t middle = place->middle[rank] > peers ? place->middle[rank] : peers;
+            int64_t usual = place->usual[rank] > peers ? place->usual[rank] : peers;
+            place->residual[residuals++] = *value - middle;
+            *value -= usual;
+        }
+    }
+    int64_t middle = median_of(place->residual, residuals);
+    for (size_t i = 0; i < residuals; i++)
+        place->residual[i] =
+            place->residual[i] > middle ? place->residual[i] - middle : middle - place->residual[i];
+    return residuals ? (int64_t)(1.4826 * (double)median_of(place->residual, residuals)) : 0;
+}
+
+int64_t place_measure(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
+{
+    measure_history(place, ranks, first_step, steps);
+    return measure_excess(place, ranks, first_step, steps);
+}

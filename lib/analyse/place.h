@@ -1,0 +1,28 @@
+#ifndef NCCLPROF_ANALYSE_PLACE_H
+#define NCCLPROF_ANALYSE_PLACE_H
+
+#include "analyse/job.h"
+
+/*
+ * The values of one place of the step, by rank (or communicator) and step, and what stands out among them:
+ * the statistics of baseline.h.
+ */
+struct place {
+    int64_t *value;  /* [rank * steps + step]; TIME_UNKNOWN where there is none */
+    int64_t *usual;  /* of each rank: lower quartile over steps */
+    int64_t *middle; /* of each rank: median over steps */
+    int64_t *list;   /* scratch */
+    int64_t *residual;
+};
+
+int place_init(struct place *place, size_t ranks, size_t steps);
+void place_release(struct place *place);
+
+/*
+ * Replaces value[] by the excess over max(the others' median in the step, own lower quartile) and returns
+ * sigma, from the residuals against max(the others' median, own median). Steps before first_step are not
+ * looked at.
+ */
+int64_t place_measure(struct place *place, size_t ranks, int32_t first_step, int32_t steps);
+
+#endif

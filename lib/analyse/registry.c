@@ -1,0 +1,8 @@
+#include "analyse/analyses.h"
+
+#include <stddef.h>
+
+const struct analysis *const analysis_registry[] = {
+    &analysis_diagnose,
+    NULL,
+};

@@ -1,0 +1,56 @@
+#include "analyse/text.h"
+
+#include "base/escape.h"
+#include "model/event.h"
+
+#include <string.h>
+
+int text_json_key(struct buffer *json, const char *name)
+{
+    char last = json->length ? json->data[json->length - 1] : '\0';
+    int first = last == '{' || last == '[' || last == '\0';
+    return buffer_printf(json, "%s\"%s\":", first ? "" : ",", name);
+}
+
+int text_json_string(struct buffer *json, const char *name, const char *value)
+{
+    if (text_json_key(json, name))
+        return -1;
+    if (!value)
+        return buffer_append_text(json, "null");
+    return buffer_append_byte(json, '"') || escape_json(json, value, strlen(value)) ||
+                   buffer_append_byte(json, '"')
+               ? -1
+               : 0;
+}
+
+int text_json_integer(struct buffer *json, const char *name, int64_t value)
+{
+    return text_json_key(json, name) || buffer_printf(json, "%lld", (long long)value) ? -1 : 0;
+}
+
+int text_json_us(struct buffer *json, const char *name, int64_t time_ns)
+{
+    if (text_json_key(json, name))
+        return -1;
+    return time_ns == TIME_UNKNOWN ? buffer_append_text(json, "null")
+                                   : buffer_printf(json, "%.3f", (double)time_ns / 1e3);
+}
+
+int text_time(struct buffer *text, int64_t time_ns)
+{
+    static const struct {
+        double least;
+        const char *unit;
+        double factor;
+    } units[] = {{1e9, "s", 1e9}, {1e6, "ms", 1e6}, {1e3, "us", 1e3}, {0, "ns", 1}};
+    double value = (double)time_ns, size = value < 0 ? -value : value;
+    size_t i = 0;
+    while (size < units[i].least)
+        i++;
+    double shown = value / units[i].factor;
+    int decimals = shown >= 100 || shown <= -100 || units[i].factor < 1e3 ? 0
+                   : shown >= 10 || shown <= -10                          ? 1
+                                                                          : 2;
+    return buffer_printf(text, "%.*f %s", decimals, shown, units[i].unit);
+}

@@ -1,0 +1,82 @@
+#include "analyse/finding.h"
+
+#include <stdlib.h>
+
+/*
+ * What each suspicion costs the job, by replay: the greater of what removing it alone gains and what is lost
+ * when it alone stays while all others are removed. The second speaks for faults that hide each other, two
+ * ranks late at once in parallel branches.
+ */
+
+enum { WEIGHED = 64 }; /* replays cost a pass over the job each */
+
+int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation)
+{
+    return suspect->kind != FINDING_NETWORK && operation->rank == suspect->rank && operation->excess_ns > 0 &&
+           operation->step >= suspect->first_step && operation->step <= suspect->last_step;
+}
+
+int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance)
+{
+    return suspect->kind == FINDING_NETWORK && instance->culprit == suspect->rank && instance->slow_ns > 0 &&
+           instance->step >= suspect->first_step && instance->step <= suspect->last_step;
+}
+
+/* sign -1 takes the suspicion out of the replay, +1 puts it back. */
+static void change(struct replay *replay, const struct suspect *suspect, int sign)
+{
+    const struct job *job = replay->job;
+    if (suspect->kind == FINDING_NETWORK) {
+        for (size_t i = 0; i < job->instance_count; i++)
+            if (suspect_has_instance(suspect, &job->instances[i]))
+                replay->transfer_ns[i] += sign * job->instances[i].slow_ns;
+        return;
+    }
+    const struct job_rank *rank = &job->ranks[suspect->rank];
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        if (suspect_has_operation(suspect, &job->operations[i]))
+            replay->own_ns[i] += sign * job->operations[i].excess_ns;
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const struct suspect *left = a, *right = b;
+    if (left->total_ns != right->total_ns)
+        return left->total_ns > right->total_ns ? -1 : 1;
+    return left->rank - right->rank;
+}
+
+static void weigh(struct suspects *suspects, struct replay *replay, size_t count)
+{
+    int64_t with_all = replay_run(replay);
+    for (size_t i = 0; i < count; i++)
+        change(replay, &suspects->items[i], -1);
+    int64_t without_all = replay_run(replay);
+    for (size_t i = 0; i < count; i++) {
+        change(replay, &suspects->items[i], 1);
+        suspects->items[i].gain_ns = replay_run(replay) - without_all;
+        change(replay, &suspects->items[i], -1);
+    }
+    for (size_t i = 0; i < count; i++)
+        change(replay, &suspects->items[i], 1);
+    for (size_t i = 0; i < count; i++) {
+        change(replay, &suspects->items[i], -1);
+        int64_t gain = with_all - replay_run(replay);
+        change(replay, &suspects->items[i], 1);
+        if (gain > suspects->items[i].gain_ns)
+            suspects->items[i].gain_ns = gain;
+    }
+}
+
+int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                   struct error *error)
+{
+    struct replay replay;
+    (void)baseline;
+    if (replay_init(&replay, job, error))
+        return -1;
+    qsort(suspects->items, suspects->count, sizeof *suspects->items, by_total);
+    weigh(suspects, &replay, suspects->count < WEIGHED ? suspects->count : WEIGHED);
+    replay_release(&replay);
+    return 0;
+}

@@ -1,0 +1,19 @@
+#ifndef NCCLPROF_BASE_ESCAPE_H
+#define NCCLPROF_BASE_ESCAPE_H
+
+#include "base/buffer.h"
+
+#include <stddef.h>
+
+/*
+ * Makes hostile text fit to be shown. For a terminal: control characters, escapes, direction overrides and
+ * invalid UTF-8 become \xNN, so that one line stays one line and nothing is executed. For JSON: RFC 8259
+ * (without the quotes around it), invalid UTF-8 as U+FFFD. Both return -1 when memory is out.
+ */
+int escape_terminal(struct buffer *buffer, const char *text, size_t length);
+int escape_json(struct buffer *buffer, const char *text, size_t length);
+
+/* Columns that escaped text takes: its characters. */
+size_t escape_width(const char *text);
+
+#endif
