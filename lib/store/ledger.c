@@ -37,7 +37,7 @@ int ledger_note(struct ledger *ledger, const char *reason, int damage, uint64_t 
                 size_t detail_length, struct error *error)
 {
     struct ledger_entry *entry = find(ledger, reason);
-    if (!entry && ledger->count == LEDGER_REASONS - 1)
+    if (!entry && ledger->count >= LEDGER_REASONS - 1)
         reason = "other reasons";
     if (!entry)
         entry = find(ledger, reason);

@@ -40,7 +40,11 @@ static int allow(void *context, int action, const char *first, const char *secon
     case SQLITE_RECURSIVE:
         return SQLITE_OK;
     case SQLITE_FUNCTION:
-        return sqlite3_stricmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+        /* The one loads code, the other tells addresses of it. */
+        return sqlite3_stricmp(second, "load_extension") == 0 ||
+                       sqlite3_stricmp(second, "fts3_tokenizer") == 0
+                   ? SQLITE_DENY
+                   : SQLITE_OK;
     default:
         return ((const struct store *)context)->declares_table ? SQLITE_OK : SQLITE_DENY;
     }

@@ -1,0 +1,179 @@
+#include "support/cmocka_all.h"
+
+#include "render/render.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct column columns[] = {
+    {.name = "tag", .type = CELL_TEXT, .description = "the \"phase\""},
+    {.name = "size_bytes", .type = CELL_INTEGER, .unit = "bytes"},
+    {.name = "transfer_us_p50", .type = CELL_REAL, .unit = "us", .decimals = 1},
+    {.name = "detail", .type = CELL_JSON, .hidden = 1},
+};
+
+/* Three rows: plain ones, one of nulls, one with what harms. */
+static void fill(struct table *table)
+{
+    struct error error = ERROR_INIT;
+    table_init(table, "report");
+    assert_int_equal(table_add_columns(table, columns, 4, &error), 0);
+    assert_int_equal(table_add_row(table, &error), 0);
+    assert_int_equal(table_set_text(table, 0, "forward", &error), 0);
+    table_set_integer(table, 1, 4194304);
+    table_set_real(table, 2, 310.25);
+    assert_int_equal(table_set_json(table, 3, "[1,2]", &error), 0);
+    assert_int_equal(table_add_row(table, &error), 0);
+    assert_int_equal(table_add_row(table, &error), 0);
+    assert_int_equal(table_set_text(table, 0, "a,\"b\"\033[31m", &error), 0);
+    table_set_integer(table, 1, 9223372036854775807);
+    table_set_real(table, 2, NAN);
+    assert_int_equal(table_add_warning(table, &error, "only %d of %d ranks", 7, 8), 0);
+}
+
+static char *render(const struct table *table, const char *format, int width)
+{
+    struct error error = ERROR_INIT;
+    char *text = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    assert_non_null(stream);
+    const struct render_target target = {.stream = stream, .width = width};
+    assert_non_null(renderer_find(format));
+    assert_int_equal(render_table(renderer_find(format), table, &target, &error), 0);
+    assert_int_equal(fclose(stream), 0);
+    return text;
+}
+
+static void check(const char *format, int width, const char *expected)
+{
+    struct table table;
+    fill(&table);
+    char *text = render(&table, format, width);
+    assert_string_equal(text, expected);
+    free(text);
+    table_release(&table);
+}
+
+static void test_json_is_the_contract(void **state)
+{
+    check(
+        "json", 0,
+        "{\"command\": \"report\",\n"
+        " \"columns\": [{\"name\": \"tag\", \"unit\": null, \"description\": \"the \\\"phase\\\"\"},\n"
+        "  {\"name\": \"size_bytes\", \"unit\": \"bytes\", \"description\": null},\n"
+        "  {\"name\": \"transfer_us_p50\", \"unit\": \"us\", \"description\": null},\n"
+        "  {\"name\": \"detail\", \"unit\": null, \"description\": null}],\n"
+        " \"rows\": [\n"
+        "  {\"tag\": \"forward\", \"size_bytes\": 4194304, \"transfer_us_p50\": 310.25, \"detail\": [1,2]},\n"
+        "  {\"tag\": null, \"size_bytes\": null, \"transfer_us_p50\": null, \"detail\": null},\n"
+        "  {\"tag\": \"a,\\\"b\\\"\\u001b[31m\", \"size_bytes\": 9223372036854775807, "
+        "\"transfer_us_p50\": null, \"detail\": null}],\n"
+        " \"warnings\": [\"only 7 of 8 ranks\"]}\n");
+}
+
+static void test_csv_quotes(void **state)
+{
+    check("csv", 0,
+          "tag,size_bytes,transfer_us_p50,detail\n"
+          "forward,4194304,310.25,\"[1,2]\"\n"
+          ",,,\n"
+          "\"a,\"\"b\"\"\\x1b[31m\",9223372036854775807,,\n");
+}
+
+static void test_table_aligns_and_hides(void **state)
+{
+    check("table", 0,
+          "tag                           size  transfer p50\n"
+          "                             bytes            us\n"
+          "forward                      4 MiB         310.2\n"
+          "-                                -             -\n"
+          "a,\"b\"\\x1b[31m  9223372036854775807             -\n"
+          "\n"
+          "Warning: only 7 of 8 ranks\n");
+}
+
+static void test_table_fits_the_terminal(void **state)
+{
+    struct table table;
+    struct error error = ERROR_INIT;
+    table_init(&table, "report");
+    assert_int_equal(table_add_columns(&table, columns, 2, &error), 0);
+    assert_int_equal(table_add_row(&table, &error), 0);
+    assert_int_equal(table_set_text(&table, 0, "a_tag_of_more_than_twenty_letters", &error), 0);
+    table_set_integer(&table, 1, 3);
+    char *text = render(&table, "table", 30);
+    assert_string_equal(text,
+                        "tag                       size\n"
+                        "                         bytes\n"
+                        "a_tag_of_more_than_twe~      3\n");
+    free(text);
+    table_release(&table);
+}
+
+static void test_empty_table_says_so(void **state)
+{
+    struct table table;
+    table_init(&table, "stalls");
+    assert_int_equal(table_add_columns(&table, columns, 1, NULL), 0);
+    char *text = render(&table, "table", 0);
+    assert_string_equal(text, "tag\n(no rows)\n");
+    free(text);
+    table_release(&table);
+}
+
+/* Beyond the rows that decide the widths, the head comes once and every row arrives. */
+static void test_long_tables_flow(void **state)
+{
+    enum { ROWS = 5000 };
+    struct table table;
+    table_init(&table, "query");
+    assert_int_equal(table_add_columns(&table, columns + 1, 1, NULL), 0);
+    for (int i = 0; i < ROWS; i++) {
+        assert_int_equal(table_add_row(&table, NULL), 0);
+        table_set_integer(&table, 0, 2 * i + 1);
+    }
+    char *text = render(&table, "table", 0);
+    int lines = 0;
+    for (const char *at = text; *at; at++)
+        lines += *at == '\n';
+    assert_int_equal(lines, ROWS + 2);
+    assert_non_null(strstr(text, "\n 9999\n"));
+    assert_ptr_equal(strstr(strstr(text, "size") + 1, "size"), NULL);
+    free(text);
+    table_release(&table);
+}
+
+static void test_a_full_disk_is_told(void **state)
+{
+    struct table table;
+    fill(&table);
+    for (size_t i = 0; renderer_registry[i]; i++) {
+        struct error error = ERROR_INIT;
+        FILE *full = fopen("/dev/full", "w");
+        assert_non_null(full);
+        setvbuf(full, NULL, _IONBF, 0);
+        const struct render_target target = {.stream = full};
+        assert_int_equal(render_table(renderer_registry[i], &table, &target, &error), -1);
+        assert_int_equal(error.depth, 1);
+        fclose(full);
+    }
+    table_release(&table);
+}
+
+static void test_unknown_renderer(void **state)
+{
+    assert_null(renderer_find("xml"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json_is_the_contract),   cmocka_unit_test(test_csv_quotes),
+        cmocka_unit_test(test_table_aligns_and_hides), cmocka_unit_test(test_table_fits_the_terminal),
+        cmocka_unit_test(test_empty_table_says_so),    cmocka_unit_test(test_long_tables_flow),
+        cmocka_unit_test(test_a_full_disk_is_told),    cmocka_unit_test(test_unknown_renderer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,389 @@
+#include "support/cmocka_all.h"
+#include "support/store_file.h"
+
+#include "model/event.h"
+#include "store/ledger.h"
+#include "store/writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct interval_ns UNKNOWN = {TIME_UNKNOWN, TIME_UNKNOWN};
+
+static struct origin origin_of(uint64_t hash, int64_t rank)
+{
+    return (struct origin){.host = "node1", .pid = 77, .communicator_hash = hash, .rank = rank};
+}
+
+static struct event operation(uint64_t hash, int64_t rank, int64_t ordinal)
+{
+    return (struct event){.kind = EVENT_OPERATION,
+                          .origin = origin_of(hash, rank),
+                          .operation = {.ordinal = ordinal,
+                                        .function = FUNCTION_ALL_REDUCE,
+                                        .sequence = ordinal,
+                                        .count = 1024,
+                                        .datatype = DATATYPE_FLOAT32,
+                                        .bytes = 4096,
+                                        .root = COUNT_UNKNOWN,
+                                        .peer = COUNT_UNKNOWN,
+                                        .channel_count = 2,
+                                        .api = UNKNOWN,
+                                        .enqueue = {1000 * ordinal, 1000 * ordinal + 10},
+                                        .device = UNKNOWN,
+                                        .gpu_begin = UINT64_MAX,
+                                        .duration_ns = COUNT_UNKNOWN}};
+}
+
+/* A send of three network steps, step i waiting i + 1 us for the network. */
+static struct event proxy(uint64_t hash, int64_t rank, int64_t of, struct proxy_step steps[3])
+{
+    for (int i = 0; i < 3; i++) {
+        steps[i] = (struct proxy_step){.step = i};
+        for (int wait = 0; wait < WAIT_KINDS; wait++)
+            steps[i].wait[wait] = UNKNOWN;
+        steps[i].wait[WAIT_NETWORK] = (struct interval_ns){5000 * i, 5000 * i + 1000 * (i + 1)};
+    }
+    return (struct event){.kind = EVENT_PROXY,
+                          .origin = origin_of(hash, rank),
+                          .proxy = {.operation = of,
+                                    .direction = DIRECTION_SEND,
+                                    .channel = 1,
+                                    .peer = 3,
+                                    .step_count = 3,
+                                    .chunk_bytes = 4096,
+                                    .transferred_bytes = COUNT_UNKNOWN,
+                                    .schedule = UNKNOWN,
+                                    .progress = {4000, 90000},
+                                    .steps = steps,
+                                    .steps_recorded = 3}};
+}
+
+static struct event tag(uint64_t hash, int64_t rank, const char *text, int process_wide)
+{
+    return (struct event){.kind = EVENT_TAG,
+                          .origin = origin_of(hash, rank),
+                          .tag = {.text = text, .at_ns = 5, .process_wide = process_wide}};
+}
+
+static struct writer *open_writer(struct store *store)
+{
+    struct writer *writer = writer_new(store, NULL);
+    assert_non_null(writer);
+    return writer;
+}
+
+static void put(struct writer *writer, struct event event)
+{
+    assert_int_equal(writer_event(writer, &event, NULL), 0);
+}
+
+static enum writer_outcome finish(struct writer *writer, const char *digest, int force)
+{
+    const struct writer_facts facts = {
+        .dialect = "chrome-v5", .digest = digest, .bytes = 100, .unpacked_bytes = 200, .force = force};
+    enum writer_outcome outcome;
+    assert_int_equal(writer_finish(writer, &facts, &outcome, NULL), 0);
+    return outcome;
+}
+
+/* A file with `count` operations of one member. */
+static enum writer_outcome put_file(struct writer *writer, const char *path, const char *digest,
+                                    uint64_t hash, int64_t count)
+{
+    assert_int_equal(writer_begin(writer, path, "/traces", NULL), 0);
+    for (int64_t i = 0; i < count; i++)
+        put(writer, operation(hash, 2, i));
+    return finish(writer, digest, 0);
+}
+
+static void close_both(struct writer *writer, struct store *store)
+{
+    writer_free(writer);
+    store_close(store);
+}
+
+static void test_rows_arrive(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    struct writer *writer = open_writer(store);
+    struct proxy_step steps[3];
+    assert_int_equal(writer_begin(writer, "/traces/a", "/traces", NULL), 0);
+    put(writer, operation(UINT64_C(0xfedcba9876543210), 2, 0));
+    put(writer, proxy(UINT64_C(0xfedcba9876543210), 2, 0, steps));
+    put(writer, tag(UINT64_C(0xfedcba9876543210), 2, "it's \"forward\"'; DROP TABLE file; --", 0));
+    put(writer, tag(UINT64_C(0xfedcba9876543210), 2, "everywhere", 1));
+    assert_int_equal(finish(writer, "d1", 0), WRITER_INGESTED);
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_true(writer_is_settled(writer));
+    assert_int_equal(
+        store_file_number(store,
+                          "SELECT count(*) FROM v_operation WHERE function = 'AllReduce' AND "
+                          "communicator_hash = '18364758544493064720' AND "
+                          "communicator_hash_hex = '0xfedcba9876543210' AND communicator_rank = 2 "
+                          "AND gpu_begin = '18446744073709551615' AND gpu_end IS NULL AND "
+                          "device_begin_us IS NULL AND enqueue_end_us = 0.01 AND bytes = 4096 AND "
+                          "root IS NULL AND datatype = 'float32'"),
+        1);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM tag_mark WHERE text LIKE '%DROP TABLE%'"),
+                     1);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM tag_mark WHERE member_id IS NULL"), 1);
+    assert_int_equal(
+        store_file_number(store, "SELECT count(*) FROM process WHERE host = 'node1' AND pid = 77"), 1);
+    assert_int_equal(store_file_number(store, "SELECT events FROM file WHERE path = '/traces/a'"), 4);
+    int64_t joined;
+    assert_int_equal(store_fact(store, "joined", 1, &joined, NULL), 0);
+    assert_int_equal(joined, 0);
+    close_both(writer, store);
+}
+
+static void test_steps_unpack_in_sql(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    struct writer *writer = open_writer(store);
+    struct proxy_step steps[3];
+    assert_int_equal(writer_begin(writer, "/traces/a", "/traces", NULL), 0);
+    for (int i = 0; i < 10; i++) {
+        put(writer, operation(1, 2, i));
+        put(writer, proxy(1, 2, i, steps));
+    }
+    put(writer, proxy(1, 2, COUNT_UNKNOWN, steps)); /* detached */
+    assert_int_equal(finish(writer, "d1", 0), WRITER_INGESTED);
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM proxy_step"), 33);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM proxy_step WHERE operation_id IS NULL"),
+                     3);
+    assert_int_equal(store_file_number(store, "SELECT sum(network_us) FROM proxy_step"), 11 * (1 + 2 + 3));
+    assert_int_equal(
+        store_file_number(store, "SELECT network_begin_ns FROM proxy_step WHERE step = 2 LIMIT 1"), 10000);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM proxy_step WHERE gpu_us IS NOT NULL"), 0);
+    /* Each way of looking up agrees with the scan. */
+    assert_int_equal(
+        store_file_number(store, "SELECT count(*) FROM proxy_step WHERE operation_id = (1 << 32) + 4"), 3);
+    assert_int_equal(
+        store_file_number(store, "SELECT count(*) FROM proxy_step WHERE proxy_operation_id = (1 << 32) + 4"),
+        3);
+    assert_int_equal(
+        store_file_number(store,
+                          "SELECT count(*) FROM proxy_step WHERE proxy_operation_id > (1 << 32) + 4 "
+                          "AND proxy_operation_id <= (1 << 32) + 6"),
+        6);
+    assert_int_equal(
+        store_file_number(store, "SELECT count(*) FROM operation o JOIN proxy_step USING (operation_id)"),
+        30);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM proxy_step WHERE operation_id = 'x'"), 0);
+    close_both(writer, store);
+}
+
+static void test_same_content_goes_in_once(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    struct writer *writer = open_writer(store);
+    struct writer_known known;
+    assert_int_equal(writer_find_size(writer, 100, NULL), 0);
+    assert_int_equal(put_file(writer, "/traces/a", "d1", 1, 5), WRITER_INGESTED);
+    assert_int_equal(put_file(writer, "/elsewhere/b", "d1", 1, 5), WRITER_UNCHANGED);
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation"), 5);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM file"), 1);
+    assert_int_equal(writer_find_size(writer, 100, NULL), 1);
+    assert_int_equal(writer_find(writer, "d1", &known, NULL), 1);
+    assert_int_equal(known.events, 5);
+    assert_string_equal(known.dialect, "chrome-v5");
+    assert_int_equal(writer_find(writer, "d2", &known, NULL), 0);
+    close_both(writer, store);
+}
+
+static void test_new_content_replaces_old(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    struct writer *writer = open_writer(store);
+    assert_int_equal(put_file(writer, "/traces/a", "d1", 1, 5), WRITER_INGESTED);
+    assert_int_equal(put_file(writer, "/traces/b", "d2", 2, 7), WRITER_INGESTED);
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(put_file(writer, "/traces/a", "d3", 3, 2), WRITER_INGESTED);
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation"), 9);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM file"), 2);
+    /* Communicator 1 was spoken of by the old content alone. */
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM communicator"), 2);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM communicator WHERE hash = 1"), 0);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM member"), 2);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM process"), 1);
+    /* What was swept away can come again. */
+    assert_int_equal(put_file(writer, "/traces/c", "d4", 1, 3), WRITER_INGESTED);
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(
+        store_file_number(store, "SELECT count(*) FROM v_operation WHERE communicator_hash = '1'"), 3);
+    close_both(writer, store);
+}
+
+static void test_standard_input_replaces_nothing(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    struct writer *writer = open_writer(store);
+    assert_int_equal(put_file(writer, "-", "d1", 1, 5), WRITER_INGESTED);
+    assert_int_equal(put_file(writer, "-", "d2", 1, 6), WRITER_INGESTED);
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation"), 11);
+    close_both(writer, store);
+}
+
+static void test_force_reads_again(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    struct writer *writer = open_writer(store);
+    assert_int_equal(put_file(writer, "/traces/a", "d1", 1, 5), WRITER_INGESTED);
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(writer_begin(writer, "/traces/a", "/traces", NULL), 0);
+    put(writer, operation(1, 2, 0));
+    assert_int_equal(finish(writer, "d1", 1), WRITER_INGESTED);
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation"), 1);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM file"), 1);
+    close_both(writer, store);
+}
+
+static void test_abandoned_leaves_nothing(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    struct writer *writer = open_writer(store);
+    assert_int_equal(put_file(writer, "/traces/a", "d1", 1, 5), WRITER_INGESTED);
+    assert_int_equal(writer_begin(writer, "/traces/b", "/traces", NULL), 0);
+    for (int64_t i = 0; i < 20000; i++) /* more than a batch */
+        put(writer, operation(9, 4, i));
+    assert_int_equal(writer_abandon(writer, NULL), 0);
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation"), 5);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM communicator"), 1);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM file_member"), 1);
+    close_both(writer, store);
+}
+
+static void test_uncommitted_is_rolled_back(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    struct writer *writer = open_writer(store);
+    assert_int_equal(put_file(writer, "/traces/a", "d1", 1, 5), WRITER_INGESTED);
+    assert_false(writer_is_settled(writer));
+    writer_free(writer);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation"), 0);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM file"), 0);
+    store_close(store);
+}
+
+static void test_ledger_and_partial(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    struct writer *writer = open_writer(store);
+    assert_int_equal(writer_begin(writer, "/traces/a", "/traces", NULL), 0);
+    put(writer, operation(1, 2, 0));
+    assert_int_equal(writer_note(writer, "proxy control event", 0, 10, NULL, 0, NULL), 0);
+    assert_int_equal(writer_note(writer, "unreadable line", 1, 500, "{\"name\": \033", 10, NULL), 0);
+    assert_int_equal(writer_note(writer, "unreadable line", 1, 900, NULL, 0, NULL), 0);
+    assert_int_equal(ledger_first_damage(writer_ledger(writer))->first_offset, 500);
+    assert_int_equal(finish(writer, "d1", 0), WRITER_PARTIAL);
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(store_file_number(store, "SELECT skipped FROM file WHERE status = 'partial'"), 3);
+    assert_int_equal(
+        store_file_number(store,
+                          "SELECT count FROM v_ledger WHERE damage = 1 AND first_offset = 500 AND "
+                          "example = '{\"name\": ' || char(27)"),
+        2);
+    close_both(writer, store);
+}
+
+static void test_ledger_is_bounded(void **state)
+{
+    struct ledger ledger;
+    ledger_init(&ledger);
+    for (int i = 0; i < 1000; i++) {
+        char reason[32];
+        snprintf(reason, sizeof reason, "reason %d", i);
+        assert_int_equal(ledger_note(&ledger, reason, 0, (uint64_t)i, NULL, 0, NULL), 0);
+    }
+    assert_int_equal(ledger.count, LEDGER_REASONS);
+    assert_int_equal(ledger_total(&ledger), 1000);
+    assert_int_equal(ledger_damage(&ledger), 0);
+    assert_null(ledger_first_damage(&ledger));
+    ledger_release(&ledger);
+}
+
+/* Hash 0 says nothing: such communicators of different files are different. */
+static void test_unhashed_communicators_stay_apart(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    struct writer *writer = open_writer(store);
+    assert_int_equal(put_file(writer, "/traces/a", "d1", 0, 1), WRITER_INGESTED);
+    assert_int_equal(put_file(writer, "/traces/b", "d2", 0, 1), WRITER_INGESTED);
+    assert_int_equal(put_file(writer, "/traces/c", "d3", 5, 1), WRITER_INGESTED);
+    assert_int_equal(put_file(writer, "/traces/d", "d4", 5, 1), WRITER_INGESTED);
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM communicator"), 3);
+    close_both(writer, store);
+}
+
+/* What a later line says of a communicator is added; what an earlier one said stays. */
+static void test_communicators_learn(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    struct writer *writer = open_writer(store);
+    assert_int_equal(writer_begin(writer, "/traces/a", "/traces", NULL), 0);
+    put(writer, operation(1, 2, 0));
+    struct event named = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(1, 2)};
+    named.origin.communicator_name = "tp0";
+    named.origin.communicator_size = 8;
+    put(writer, named);
+    named.origin.communicator_name = "other";
+    named.origin.communicator_size = 9;
+    named.origin.node_count = 4;
+    put(writer, named);
+    assert_int_equal(finish(writer, "d1", 0), WRITER_INGESTED);
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(
+        store_file_number(store,
+                          "SELECT count(*) FROM communicator WHERE name = 'tp0' AND size = 8 AND "
+                          "node_count = 4"),
+        1);
+    close_both(writer, store);
+}
+
+/* Two writers, one after the other, number their files apart. */
+static void test_writers_take_turns(void **state)
+{
+    struct store *first_store = store_file_open(state, STORE_CREATE);
+    struct store *second_store = store_file_open(state, STORE_CREATE);
+    struct writer *first = open_writer(first_store), *second = open_writer(second_store);
+    assert_int_equal(put_file(first, "/traces/a", "d1", 1, 5), WRITER_INGESTED);
+    assert_int_equal(writer_commit(first, NULL), 0);
+    assert_int_equal(put_file(second, "/traces/b", "d2", 1, 5), WRITER_INGESTED);
+    assert_int_equal(writer_commit(second, NULL), 0);
+    assert_int_equal(put_file(first, "/traces/c", "d3", 1, 5), WRITER_INGESTED);
+    assert_int_equal(writer_commit(first, NULL), 0);
+    assert_int_equal(store_file_number(first_store, "SELECT count(*) FROM operation"), 15);
+    assert_int_equal(store_file_number(first_store, "SELECT count(*) FROM member"), 1);
+    close_both(first, first_store);
+    close_both(second, second_store);
+}
+
+#define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, store_file_setup, store_file_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FILE(test_rows_arrive),
+        WITH_FILE(test_steps_unpack_in_sql),
+        WITH_FILE(test_same_content_goes_in_once),
+        WITH_FILE(test_new_content_replaces_old),
+        WITH_FILE(test_standard_input_replaces_nothing),
+        WITH_FILE(test_force_reads_again),
+        WITH_FILE(test_abandoned_leaves_nothing),
+        WITH_FILE(test_uncommitted_is_rolled_back),
+        WITH_FILE(test_ledger_and_partial),
+        cmocka_unit_test(test_ledger_is_bounded),
+        WITH_FILE(test_unhashed_communicators_stay_apart),
+        WITH_FILE(test_communicators_learn),
+        WITH_FILE(test_writers_take_turns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
