@@ -248,7 +248,8 @@ static int find(struct diagnosis *diagnosis, struct job *job, struct findings *f
                  suspect_network(&suspects, job, &baseline, &diagnosis->options, error) ||
                  suspects_weigh(&suspects, job, &baseline, error) ||
                  edges_init(&edges, job, baseline.first_step, error) ||
-                 suspects_judge(&suspects, job, &baseline, &edges, &diagnosis->options, findings, error);
+                 suspects_judge(&suspects, job, &baseline, &edges, &diagnosis->options, findings, error) ||
+                 find_absence(job, findings, error);
     edges_release(&edges);
     free(suspects.items);
     baseline_release(&baseline);
@@ -261,7 +262,7 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
     struct findings findings = {0};
     if (job_load(&job, diagnosis->request->store, run_id, error))
         return -1;
-    int failed = job.step_count > 0 ? find(diagnosis, &job, &findings, error) : 0;
+    int failed = find(diagnosis, &job, &findings, error);
     failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, error);
     if (!failed && note_coverage(diagnosis, &job))
         failed = error_no_memory(error);

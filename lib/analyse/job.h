@@ -78,6 +78,7 @@ struct job_rank {
     size_t first;        /* its operations, in order of issue */
     size_t count;
     int has_gpu_clock;
+    int cut; /* its file stops without an end: the process died, or the file was cut */
 };
 
 struct job_communicator {

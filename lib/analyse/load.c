@@ -92,6 +92,33 @@ static int read_tag(struct loader *loader, struct statement *statement, int colu
     return 0;
 }
 
+/*
+ * Ranks that recorded nothing are no members of anything. In the communicator of all their number is their
+ * global rank; elsewhere a free place can only be that of the one silent rank there is.
+ */
+static void seat_silent_ranks(struct job *job)
+{
+    int32_t silent = -1;
+    size_t silent_count = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i].process_id < 0) {
+            silent = (int32_t)i;
+            silent_count++;
+        }
+    for (size_t i = 0; silent_count && i < job->communicator_count; i++) {
+        struct job_communicator *communicator = &job->communicators[i];
+        if (communicator->size == job->expected_ranks)
+            for (size_t j = 0; j < job->rank_count; j++) {
+                int64_t number = job->ranks[j].global_rank;
+                if (number >= 0 && number < communicator->size && communicator->ranks[number] < 0)
+                    communicator->ranks[number] = (int32_t)j;
+            }
+        for (int64_t j = 0; silent_count == 1 && j < communicator->size; j++)
+            if (communicator->ranks[j] < 0)
+                communicator->ranks[j] = silent;
+    }
+}
+
 static int32_t rank_in(const struct job *job, int64_t communicator, int64_t number)
 {
     const struct job_communicator *of = &job->communicators[communicator];
@@ -368,7 +395,9 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
     int64_t gpu_done_ns;
     if (sum_steps(statement, traffic, &gpu_done_ns, error))
         return -1;
-    lend_end(operation, gpu_done_ns);
+    /* A proxy operation that never ended does not say when its kernel did. */
+    if (traffic->end_ns != TIME_UNKNOWN)
+        lend_end(operation, gpu_done_ns);
     return 0;
 }
 
@@ -397,8 +426,10 @@ static int index_operations(struct loader *loader, struct error *error)
 
 static int load_all(struct loader *loader, struct error *error)
 {
-    if (index_ids(loader, error) || read_rows(loader, schema_analysis_job_members, 1, read_member, error) ||
-        read_rows(loader, schema_analysis_job_instances, 1, read_instance, error))
+    if (index_ids(loader, error) || read_rows(loader, schema_analysis_job_members, 1, read_member, error))
+        return -1;
+    seat_silent_ranks(loader->job);
+    if (read_rows(loader, schema_analysis_job_instances, 1, read_instance, error))
         return -1;
     loader->capacity = 0;
     if (read_rows(loader, schema_analysis_job_operations, 1, read_operation, error))

@@ -1,0 +1,263 @@
+#include "analyse/finding.h"
+
+#include "base/array.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+
+/*
+ * Jobs that never finish. An operation is pending when not all of its members began it and none of those who
+ * did got past it. Who is absent from a pending operation and not itself waiting in another one is at fault;
+ * who waits never is. Where everybody waits, two sides called different operations.
+ */
+
+struct absence {
+    const struct job *job;
+    unsigned char *pending; /* per instance */
+    unsigned char *waiting; /* per rank: is in a pending operation */
+    unsigned char *absent;  /* per rank: is missing from one */
+    int32_t *waits_in;      /* per rank: the first pending instance it is missing from; -1 */
+    int32_t *next;          /* per operation: the next on its stream; -1 */
+    struct map last;        /* (rank, communicator, function) -> greatest sequence number */
+};
+
+static struct map_key sequence_key(int32_t rank, int32_t communicator, uint8_t function)
+{
+    return (struct map_key){{(uint64_t)rank, (uint64_t)communicator, function}};
+}
+
+static int note_sequences(struct absence *absence)
+{
+    const struct job *job = absence->job;
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        absence->next[i] = -1;
+        if (operation->previous >= 0)
+            absence->next[operation->previous] = (int32_t)i;
+        int64_t *last = map_put(&absence->last,
+                                sequence_key(operation->rank, operation->communicator, operation->function),
+                                operation->sequence, NULL);
+        if (!last)
+            return -1;
+        if (operation->sequence > *last)
+            *last = operation->sequence;
+    }
+    return 0;
+}
+
+/* It ended, or the next on its stream began. */
+static int got_past(const struct absence *absence, int32_t at)
+{
+    const struct job_operation *operation = &absence->job->operations[at];
+    int32_t next = absence->next[at];
+    return operation->end_ns != TIME_UNKNOWN ||
+           (next >= 0 && absence->job->operations[next].start_ns != TIME_UNKNOWN);
+}
+
+static int is_member(const struct job *job, const struct job_instance *instance, int32_t rank)
+{
+    for (int32_t i = 0; i < instance->members; i++)
+        if (job->operations[job->instance_members[instance->first_member + (size_t)i]].rank == rank)
+            return 1;
+    return 0;
+}
+
+static int is_pending(const struct absence *absence, const struct job_instance *instance)
+{
+    if (instance->members >= instance->expected)
+        return 0;
+    for (int32_t i = 0; i < instance->members; i++)
+        if (got_past(absence, absence->job->instance_members[instance->first_member + (size_t)i]))
+            return 0;
+    return 1;
+}
+
+/* A rank that went on to later operations of the sequence only lost the record of this one. */
+static int went_past(const struct absence *absence, const struct job_instance *instance, int32_t rank)
+{
+    const int64_t *last =
+        map_get(&absence->last, sequence_key(rank, instance->communicator, instance->function));
+    return instance->function != FUNCTION_SEND && last && *last > instance->sequence;
+}
+
+static int32_t place_of(const struct job *job, const struct job_instance *instance)
+{
+    int32_t least = INT32_MAX;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t position =
+            job->operations[job->instance_members[instance->first_member + (size_t)i]].position;
+        if (position >= 0 && position < least)
+            least = position;
+    }
+    return least;
+}
+
+/* Of two pending operations a rank is missing from, the one that came first in its step. */
+static int comes_before(const struct job *job, int32_t a, int32_t b)
+{
+    const struct job_instance *left = &job->instances[a], *right = &job->instances[b];
+    if (left->step != right->step)
+        return left->step < right->step;
+    return place_of(job, left) < place_of(job, right);
+}
+
+static void note_absent(struct absence *absence, int32_t number, int32_t rank)
+{
+    const struct job_instance *instance = &absence->job->instances[number];
+    if (rank < 0 || is_member(absence->job, instance, rank) || went_past(absence, instance, rank))
+        return;
+    absence->absent[rank] = 1;
+    if (absence->waits_in[rank] < 0 || comes_before(absence->job, number, absence->waits_in[rank]))
+        absence->waits_in[rank] = number;
+}
+
+static void note_pending(struct absence *absence, int32_t number)
+{
+    const struct job *job = absence->job;
+    const struct job_instance *instance = &job->instances[number];
+    absence->pending[number] = 1;
+    for (int32_t i = 0; i < instance->members; i++)
+        absence->waiting[job->operations[job->instance_members[instance->first_member + (size_t)i]].rank] = 1;
+    if (instance->function == FUNCTION_SEND) {
+        note_absent(absence, number, instance->sender);
+        note_absent(absence, number, instance->receiver);
+        return;
+    }
+    const struct job_communicator *communicator = &job->communicators[instance->communicator];
+    for (int64_t i = 0; i < communicator->size; i++)
+        note_absent(absence, number, communicator->ranks[i]);
+}
+
+static size_t silent_ranks(const struct job *job)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        count += job->ranks[i].count == 0;
+    return count;
+}
+
+static int say_waiting(const struct absence *absence, int32_t number, struct finding *finding)
+{
+    const struct job *job = absence->job;
+    const struct job_instance *instance = &job->instances[number];
+    const char *function = function_name(instance->function);
+    for (int32_t i = 0; i < instance->members; i++)
+        if (finding_add_peer(finding,
+                             job->operations[job->instance_members[instance->first_member + (size_t)i]].rank))
+            return -1;
+    return buffer_printf(
+        &finding->evidence, "%s number %lld on communicator %s was begun by %d of %d ranks and never ended",
+        function ? function : "an operation", (long long)instance->sequence,
+        job->communicators[instance->communicator].label, instance->members, instance->expected);
+}
+
+static int say_last(const struct job *job, int32_t rank, struct finding *finding)
+{
+    if (!job->ranks[rank].count)
+        return buffer_append_text(&finding->evidence, "; nothing is recorded of this rank");
+    const struct job_operation *last = &job->operations[job->ranks[rank].first + job->ranks[rank].count - 1];
+    const char *function = function_name(last->function), *tag = job_tag(job, last->tag);
+    if (buffer_printf(&finding->evidence,
+                      "; the last that this rank began was %s number %lld on communicator %s",
+                      function ? function : "an operation", (long long)last->sequence,
+                      job->communicators[last->communicator].label))
+        return -1;
+    return tag ? buffer_printf(&finding->evidence, ", phase %s", tag) : 0;
+}
+
+static int add_finding(const struct absence *absence, int32_t rank, struct findings *findings)
+{
+    const struct job *job = absence->job;
+    const struct job_instance *instance = &job->instances[absence->waits_in[rank]];
+    struct finding *finding = findings_add(findings);
+    if (!finding)
+        return -1;
+    int silent = job->ranks[rank].count == 0;
+    finding->kind = silent || job->ranks[rank].cut ? FINDING_ENDED_EARLY : FINDING_MISSING;
+    finding->rank = rank;
+    finding->tag = instance->tag;
+    finding->first_step = finding->last_step = instance->step;
+    finding->confidence = silent && silent_ranks(job) > 1 ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
+    return say_waiting(absence, absence->waits_in[rank], finding) || say_last(job, rank, finding);
+}
+
+/*
+ * Nobody is merely absent: on one communicator, some wait in one operation and some in another. The smaller
+ * side is at fault; of two equal ones nobody can say.
+ */
+static int add_mismatch(const struct absence *absence, int32_t rank, int32_t here, struct findings *findings)
+{
+    const struct job *job = absence->job;
+    const struct job_instance *mine = &job->instances[here],
+                              *theirs = &job->instances[absence->waits_in[rank]];
+    struct finding *finding = findings_add(findings);
+    if (!finding)
+        return -1;
+    *finding =
+        (struct finding){.kind = FINDING_MISMATCH,
+                         .confidence = mine->members < theirs->members ? CONFIDENCE_HIGH : CONFIDENCE_LOW,
+                         .rank = rank,
+                         .tag = theirs->tag,
+                         .first_step = theirs->step,
+                         .last_step = theirs->step};
+    const char *name = function_name(mine->function);
+    return say_waiting(absence, absence->waits_in[rank], finding) ||
+           buffer_printf(&finding->evidence, "; this rank waits in %s number %lld of the same communicator",
+                         name ? name : "another operation", (long long)mine->sequence);
+}
+
+static int find_mismatches(const struct absence *absence, struct findings *findings)
+{
+    const struct job *job = absence->job;
+    for (size_t i = 0; i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        if (!absence->pending[i] || instance->function == FUNCTION_SEND)
+            continue;
+        for (int32_t j = 0; j < instance->members; j++) {
+            int32_t rank = job->operations[job->instance_members[instance->first_member + (size_t)j]].rank;
+            int32_t other = absence->waits_in[rank];
+            if (other < 0 || job->instances[other].communicator != instance->communicator ||
+                job->instances[other].members < instance->members)
+                continue;
+            if (add_mismatch(absence, rank, (int32_t)i, findings))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int judge(const struct absence *absence, struct findings *findings)
+{
+    const struct job *job = absence->job;
+    size_t before = findings->count;
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (absence->absent[i] && !absence->waiting[i] && add_finding(absence, (int32_t)i, findings))
+            return -1;
+    return findings->count == before ? find_mismatches(absence, findings) : 0;
+}
+
+int find_absence(const struct job *job, struct findings *findings, struct error *error)
+{
+    struct absence absence = {.job = job};
+    map_init(&absence.last);
+    absence.pending = array_new(job->instance_count, 1);
+    absence.waiting = array_new(job->rank_count, 1);
+    absence.absent = array_new(job->rank_count, 1);
+    absence.waits_in = array_new(job->rank_count, sizeof *absence.waits_in);
+    absence.next = array_new(job->operation_count, sizeof *absence.next);
+    int failed = !absence.pending || !absence.waiting || !absence.absent || !absence.waits_in ||
+                 !absence.next || note_sequences(&absence);
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        absence.waits_in[i] = -1;
+    for (size_t i = 0; !failed && i < job->instance_count; i++)
+        if (is_pending(&absence, &job->instances[i]))
+            note_pending(&absence, (int32_t)i);
+    failed = failed || judge(&absence, findings);
+    map_release(&absence.last);
+    free(absence.pending);
+    free(absence.waiting);
+    free(absence.absent);
+    free(absence.waits_in);
+    free(absence.next);
+    return failed ? error_no_memory(error) : 0;
+}
