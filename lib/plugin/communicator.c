@@ -32,5 +32,9 @@ const struct communicator *communicator_at(uint32_t number)
 
 void communicator_forget_all(void)
 {
+    for (uint32_t i = 1; i <= communicator_count(); i++) {
+        free(known[i]);
+        known[i] = NULL;
+    }
     atomic_store_explicit(&count, 0, memory_order_relaxed);
 }

@@ -4,6 +4,7 @@
  */
 #include "plugin/nvtx_abi.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +17,20 @@
 #define TEXT_BYTES RECORD_TEXT_MAX
 
 struct domain {
+    struct domain *next;
     bool kept;
 };
 
 /* A registered text; NVTX has no call that ends one. */
 struct registered {
+    struct registered *next;
     size_t length;
     char text[];
 };
+
+/* Applications keep these handles as long as they live. */
+static struct domain *_Atomic domains;
+static struct registered *_Atomic texts;
 
 /* NVTX's answer where a tool does not count nesting. */
 #define NOT_TRACKED (-2)
@@ -212,6 +219,9 @@ static const void *register_text(const struct message *message)
         return NULL;
     registered->length = message->length;
     memcpy(registered->text, message->text, message->length);
+    registered->next = atomic_load(&texts);
+    while (!atomic_compare_exchange_weak(&texts, &registered->next, registered))
+        continue;
     return registered;
 }
 
@@ -235,11 +245,14 @@ static const void *on_register_w(const void *domain, const wchar_t *text)
  */
 static const void *domain_named(const char *name)
 {
-    static const struct domain unkept = {false};
+    static const struct domain unkept = {NULL, false};
     struct domain *domain = malloc(sizeof(*domain));
     if (!domain)
         return &unkept;
     domain->kept = keep_domain(name);
+    domain->next = atomic_load(&domains);
+    while (!atomic_compare_exchange_weak(&domains, &domain->next, domain))
+        continue;
     return domain;
 }
 

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #define RECORD_SLOT_BYTES 64u
-#define RECORD_SLOTS(type) ((uint8_t)((sizeof(type) + RECORD_SLOT_BYTES - 1) / RECORD_SLOT_BYTES))
 #define RECORD_SLOTS_MAX 96u
 
 enum record_kind { RECORD_START, RECORD_STOP, RECORD_STATE, RECORD_TAG, RECORD_CONTEXT_END };
@@ -132,6 +131,7 @@ struct record {
             uint8_t truncated;
             char text[]; /* not terminated */
         } tag;
+        unsigned char whole_slots[160]; /* slots are copied whole: none may end outside */
     };
 };
 
@@ -145,6 +145,7 @@ _Static_assert(RECORD_SLOTS_TO(proxy_op) == 1, "a proxy operation is one slot");
 _Static_assert(RECORD_SLOTS_TO(proxy_step) == 1, "a proxy step is one slot");
 _Static_assert(RECORD_SLOTS_TO(kernel_ch) == 1, "a kernel channel is one slot");
 _Static_assert(RECORD_SLOTS_TO(task) == 3, "a task is three slots");
+_Static_assert(sizeof(struct record) == 3 * RECORD_SLOT_BYTES, "a record ends with a slot");
 
 #define RECORD_TEXT_MAX (RECORD_SLOTS_MAX * RECORD_SLOT_BYTES - offsetof(struct record, tag.text))
 

@@ -23,6 +23,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows 
 static enum phase phase;
 static struct config config;
 static struct writer *writer;
+static struct writer *abandoned; /* of the parent: its thread was anywhere, so its memory is left alone */
 static bool live[COMMUNICATORS_MAX];
 static unsigned live_count;
 static bool fork_handlers_set;
@@ -43,8 +44,10 @@ static void child_after_fork(void)
     pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     lock = fresh;
     atomic_store_explicit(&recorder_on, false, memory_order_relaxed);
-    if (writer)
+    if (writer) {
         writer_abandon(writer);
+        abandoned = writer;
+    }
     writer = NULL;
     if (phase != PHASE_ENDED)
         phase = PHASE_FRESH;

@@ -23,7 +23,7 @@
 struct options {
     const char *plugin;
     const char *journal;
-    const char *scenario; /* train, hostile, fork, init-race, nvtx */
+    const char *scenario; /* see usage() */
     bool threads;
     bool no_finalize;
     bool close_descriptors;
@@ -35,7 +35,7 @@ static void usage(FILE *to)
     fputs(
         "usage: fakecore --plugin FILE [--api 1..7] [--ranks N] [--threads] [--steps N] [--layers N]\n"
         "  [--channels N] [--net-steps N] [--op-us N] [--tags none|nccl|call] [--hang RANK:STEP]\n"
-        "  [--kill RANK:STEP] [--journal FILE] [--scenario train|hostile|fork|init-race|nvtx]\n"
+        "  [--kill RANK:STEP] [--journal FILE] [--scenario train|hostile|fork|fork-idle|init-race|nvtx]\n"
         "  [--no-finalize] [--close-descriptors] [--file-bytes N] [--repeat-waits] [--foreign-proxy]\n",
         to);
 }
@@ -240,8 +240,8 @@ static int play(struct fake_job *job, const struct options *options)
                                                                : play_processes(job, options);
     if (strcmp(options->scenario, "hostile") == 0)
         return fake_hostile(job);
-    if (strcmp(options->scenario, "fork") == 0)
-        return fake_fork(job);
+    if (strcmp(options->scenario, "fork") == 0 || strcmp(options->scenario, "fork-idle") == 0)
+        return fake_fork(job, strcmp(options->scenario, "fork") == 0);
     if (strcmp(options->scenario, "init-race") == 0)
         return fake_init_race(job);
     if (strcmp(options->scenario, "nvtx") == 0)

@@ -69,7 +69,7 @@ int fake_hostile(struct fake_job *job)
     return 0;
 }
 
-int fake_fork(struct fake_job *job)
+int fake_fork(struct fake_job *job, bool anew)
 {
     struct fake_rank rank;
     fake_rank_start(&rank, job, 0);
@@ -82,6 +82,8 @@ int fake_fork(struct fake_job *job)
         void *stale = NULL;
         start_odd(&job->plugin, rank.communicators[0].context, API_COLL, NULL, &stale);
         fake_stop(&job->plugin, stale);
+        if (!anew)
+            exit(0);
         memset(&job->counts, 0, sizeof(job->counts));
         struct fake_rank own;
         fake_rank_start(&own, job, 1);

@@ -6,8 +6,8 @@
 
 /* Null and stale handles, contexts and parents, unknown types and states, long names, double finalize. */
 int fake_hostile(struct fake_job *job);
-/* Forks in the middle of a job; both go on with communicators of their own. */
-int fake_fork(struct fake_job *job);
+/* Forks in the middle of a job. anew: the child goes on with communicators of its own. */
+int fake_fork(struct fake_job *job, bool anew);
 /* Sixteen threads create and end communicators at once. */
 int fake_init_race(struct fake_job *job);
 /* Plays NVTX's side of the injection interface: ranges, marks, domains, registered and wide texts. */
