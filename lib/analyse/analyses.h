@@ -5,5 +5,6 @@
 
 /* What each analysis's file exports to registry.c. */
 extern const struct analysis analysis_diagnose;
+extern const struct analysis analysis_report;
 
 #endif

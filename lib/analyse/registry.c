@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 const struct analysis *const analysis_registry[] = {
+    &analysis_report,
     &analysis_diagnose,
     NULL,
 };
