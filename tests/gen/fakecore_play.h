@@ -82,6 +82,6 @@ void fake_rank_train(struct fake_rank *rank);
 void fake_rank_drain(struct fake_rank *rank);
 void fake_rank_finalize(struct fake_rank *rank);
 
-extern api_logger fake_logger;
+extern api_logger fake_logger __attribute__((format(printf, 5, 6)));
 
 #endif

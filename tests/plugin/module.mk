@@ -20,3 +20,12 @@ test-plugin: $(OUT)/fakecore $(PLUGIN)
 .PHONY: check-plugin-kills
 check-plugin-kills: $(OUT)/fakecore $(PLUGIN)
 	NCCLPROF_TEST_KILLS=50 python3 tests/plugin/test_plugin.py $(OUT)/fakecore $(PLUGIN) Deaths.test_kill_at_random_times
+
+# What an event costs the thread that has it, and how fast the writer thread is.
+$(OUT)/plugin_events: tests/bench/plugin_events.c
+	@mkdir -p $(@D)
+	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) $(NCCLPROF_LDFLAGS) $(LDFLAGS) -o $@ $< -ldl
+
+.PHONY: bench-plugin
+bench-plugin: $(OUT)/plugin_events $(OUT)/fakecore $(PLUGIN)
+	tests/bench/plugin_bench.sh $(OUT) $(PLUGIN)
