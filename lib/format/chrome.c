@@ -1,0 +1,123 @@
+#include "format/chrome.h"
+
+#include "format/chrome_reader.h"
+#include "format/objects.h"
+#include "input/input.h"
+
+#include <string.h>
+
+struct chrome_file {
+    struct chrome_reader reader;
+    struct json json;
+};
+
+static int read_event(void *context, const char *text, size_t length, uint64_t offset, struct error *error)
+{
+    struct chrome_file *file = context;
+    struct chrome_line line;
+    enum chrome_status status = chrome_decode(&file->json, text, length, &line);
+    if (status == CHROME_NO_MEMORY)
+        return error_no_memory(error);
+    if (status == CHROME_UNREADABLE)
+        return 0;
+    return chrome_reader_line(&file->reader, &line, &file->json, text, length, offset, error) ? -1 : 1;
+}
+
+static int begin_array(void *context, struct error *error)
+{
+    struct chrome_file *file = context;
+    return chrome_reader_close(&file->reader, error);
+}
+
+/* A failure to read is told when everything that could be read has been handed over. */
+static int read_file(struct chrome_file *file, struct input *input, const struct format_sink *sink,
+                     struct error *error)
+{
+    const struct objects objects = {
+        .first_key = "\"name\"",
+        .context = file,
+        .object = read_event,
+        .array = begin_array,
+        .sink = sink,
+    };
+    struct objects_end end;
+    struct error later = ERROR_INIT;
+    if (objects_read(&objects, input, &end, error))
+        return -1;
+    if (chrome_reader_finish(&file->reader, end.offset, end.reading_failed ? &later : error))
+        return -1;
+    if (end.in_array && !end.reading_failed)
+        return chrome_note(&file->reader, "file ends before its array does", 1, end.offset, NULL, 0, error);
+    return end.reading_failed ? -1 : 0;
+}
+
+static int chrome_read(struct input *input, const struct format_sink *sink, char *dialect,
+                       size_t dialect_bytes, struct error *error)
+{
+    struct chrome_file file;
+    int status = chrome_reader_init(&file.reader, sink, input_path(input), error);
+    json_init(&file.json);
+    if (!status)
+        status = read_file(&file, input, sink, error);
+    chrome_reader_dialect(&file.reader, dialect, dialect_bytes);
+    chrome_reader_release(&file.reader);
+    json_release(&file.json);
+    return status;
+}
+
+static int is_space(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
+
+/* "cat" with a category of ours somewhere in the first bytes. */
+static int has_category(const char *bytes, size_t length)
+{
+    static const char *const known[] = {"GROUP", "COLL",          "P2P",     "PROXY",    "NET",
+                                        "GPU",   "KERNEL_LAUNCH", "CE_COLL", "USER_TAG", "NCCLPROF"};
+    const char *end = bytes + length;
+    while ((bytes = memmem(bytes, (size_t)(end - bytes), "\"cat\"", 5))) {
+        bytes += 5;
+        while (bytes < end && (is_space(*bytes) || *bytes == ':'))
+            bytes++;
+        for (size_t i = 0; bytes < end && *bytes == '"' && i < sizeof known / sizeof *known; i++) {
+            size_t word = strlen(known[i]);
+            if ((size_t)(end - bytes) > word + 1 && memcmp(bytes + 1, known[i], word) == 0 &&
+                (bytes[word + 1] == '"' || bytes[word + 1] == '_'))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+/* An array with nothing in it yet: what a process leaves that recorded nothing. */
+static int is_empty_array(const char *bytes, size_t length)
+{
+    static const char expected[] = "[{}]";
+    size_t seen = 0;
+    for (size_t at = 0; at < length; at++) {
+        if (is_space(bytes[at]))
+            continue;
+        if (seen == sizeof expected - 1 || bytes[at] != expected[seen])
+            return 0;
+        seen++;
+    }
+    return seen == 1 || seen == sizeof expected - 1;
+}
+
+static int chrome_sniff(const char *bytes, size_t length, const char *path)
+{
+    size_t at = 0;
+    while (at < length && is_space(bytes[at]))
+        at++;
+    if (has_category(bytes, length))
+        return at < length && bytes[at] == '[' ? 100 : 60;
+    return is_empty_array(bytes, length) ? 40 : 0;
+}
+
+const struct format format_chrome = {
+    .name = "chrome",
+    .description = "Chrome traces of NVIDIA's example profiler plugin and of ncclprof's",
+    .sniff = chrome_sniff,
+    .read = chrome_read,
+};

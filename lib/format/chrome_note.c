@@ -1,0 +1,255 @@
+#include "base/array.h"
+#include "format/chrome_reader.h"
+
+#include <string.h>
+
+/* More pending operations than this are not kept apart. */
+enum { PENDING_MOST = 1 << 16 };
+
+/* An operation that was pending when the line was written. */
+struct chrome_pending {
+    int is_pending;
+    uint64_t offset;
+    uint64_t communicator_hash;
+    int64_t rank;
+    int64_t pid;
+    struct operation operation;
+};
+
+static int set_text(struct buffer *buffer, const char *text, size_t length, struct error *error)
+{
+    buffer_clear(buffer);
+    return buffer_append(buffer, text, length) ? error_no_memory(error) : 0;
+}
+
+int chrome_tag_line(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                    struct error *error)
+{
+    const struct chrome_tag *tag = &line->tag;
+    struct event event = {.kind = EVENT_TAG, .origin = chrome_origin(reader, offset)};
+    uint64_t hash = tag->has_source ? tag->communicator_hash : reader->communicator_hash;
+    if (line->time_ns == TIME_UNKNOWN)
+        return chrome_note(reader, "tag without a time", 1, offset, tag->text, tag->length, error);
+    if (set_text(&reader->text, tag->text, tag->length, error))
+        return -1;
+    event.origin.communicator_hash = hash;
+    event.origin.rank = hash ? tag->rank : COUNT_UNKNOWN;
+    event.tag = (struct tag_mark){
+        .text = tag->length ? reader->text.data : NULL,
+        .at_ns = line->time_ns,
+        .depth = tag->depth,
+        .process_wide = hash == 0,
+        .is_end = tag->length == 0,
+    };
+    return chrome_emit(reader, &event, error);
+}
+
+static int64_t integer(const struct json *json, const struct chrome_line *line, const char *key,
+                       int64_t otherwise)
+{
+    json_int64(json, json_member(line->arguments, key), &otherwise);
+    return otherwise;
+}
+
+static uint64_t exact(const struct json *json, const struct chrome_line *line, const char *key)
+{
+    uint64_t value = 0;
+    json_uint64(json, json_member(line->arguments, key), &value);
+    return value;
+}
+
+static const char *text_of(const struct chrome_line *line, const char *key)
+{
+    const char *text = json_text(json_member(line->arguments, key));
+    return text ? text : "";
+}
+
+static int emit_anchor(struct chrome_reader *reader, int64_t local_ns, int64_t monotonic_ns,
+                       int64_t realtime_ns, uint64_t offset, struct error *error)
+{
+    struct event event = {.kind = EVENT_ANCHOR, .origin = chrome_origin(reader, offset)};
+    event.anchor = (struct clock_anchor){
+        .local_ns = local_ns,
+        .monotonic_ns = monotonic_ns,
+        .realtime_ns = realtime_ns,
+        .boot_id = reader->boot_id.length ? reader->boot_id.data : NULL,
+    };
+    return chrome_emit(reader, &event, error);
+}
+
+/* The first line of ours: who writes, and the moment that times count from. */
+static int read_process(struct chrome_reader *reader, const struct json *json, const struct chrome_line *line,
+                        uint64_t offset, struct error *error)
+{
+    const char *host = text_of(line, "host");
+    const char *boot = text_of(line, "boot_id");
+    if (set_text(&reader->host, host, strlen(host), error) ||
+        set_text(&reader->boot_id, boot, strlen(boot), error))
+        return -1;
+    return emit_anchor(reader, 0, integer(json, line, "start_monotonic_ns", TIME_UNKNOWN),
+                       integer(json, line, "start_realtime_ns", TIME_UNKNOWN), offset, error);
+}
+
+static int read_anchor(struct chrome_reader *reader, const struct json *json, const struct chrome_line *line,
+                       uint64_t offset, struct error *error)
+{
+    int64_t local_ns = line->time_ns == TIME_UNKNOWN ? 0 : line->time_ns;
+    return emit_anchor(reader, local_ns, integer(json, line, "monotonic_ns", TIME_UNKNOWN),
+                       integer(json, line, "realtime_ns", TIME_UNKNOWN), offset, error);
+}
+
+static int read_communicator(struct chrome_reader *reader, const struct json *json,
+                             const struct chrome_line *line, uint64_t offset, struct error *error)
+{
+    struct event event = {.kind = EVENT_COMMUNICATOR, .origin = chrome_origin(reader, offset)};
+    const char *name = text_of(line, "CommName");
+    event.origin.communicator_hash = exact(json, line, "CommHash");
+    event.origin.rank = integer(json, line, "Rank", COUNT_UNKNOWN);
+    event.origin.communicator_name = name[0] ? name : NULL;
+    event.origin.communicator_size = integer(json, line, "nRanks", 0);
+    event.origin.node_count = integer(json, line, "nNodes", 0);
+    return chrome_emit(reader, &event, error);
+}
+
+/* The line gives totals since the start; what came on top since the line before is the loss. */
+static int read_drops(struct chrome_reader *reader, const struct json *json, const struct chrome_line *line,
+                      uint64_t offset, struct error *error)
+{
+    static const char *const keys[CHROME_DROP_KINDS] = {"ring", "lost",    "evicted",
+                                                        "late", "orphans", "unknown"};
+    static const char *const meanings[CHROME_DROP_KINDS] = {
+        "events that found no room in their thread's ring",
+        "events that found no room in the writer's memory",
+        "operations written unfinished to make room",
+        "ends that came after their operation was written",
+        "events whose parent was unknown",
+        "events of an unknown kind",
+    };
+    for (int i = 0; i < CHROME_DROP_KINDS; i++) {
+        struct event event = {.kind = EVENT_LOSS, .origin = chrome_origin(reader, offset)};
+        int64_t total = integer(json, line, keys[i], 0);
+        event.loss = (struct loss){.events = total - reader->drops[i], .what = meanings[i]};
+        if (total <= reader->drops[i])
+            continue;
+        reader->drops[i] = total;
+        if (chrome_emit(reader, &event, error))
+            return -1;
+    }
+    return 0;
+}
+
+static struct map_key pending_key(uint64_t hash, int64_t rank, const struct operation *operation)
+{
+    return (struct map_key){{hash, (uint64_t)rank, (uint64_t)operation->enqueue.begin_ns,
+                             (uint64_t)operation->function << 32 ^ (uint64_t)operation->sequence}};
+}
+
+static void describe_pending(const struct json *json, const struct chrome_line *line,
+                             struct operation *operation)
+{
+    const char *name = text_of(line, "name");
+    const char *datatype = text_of(line, "Datatype");
+    const char *algorithm = text_of(line, "Algorithm");
+    const char *protocol = text_of(line, "Protocol");
+    int64_t begin_ns = 0;
+    int64_t end_ns = 0;
+    json_microseconds_ns(json, json_member(line->arguments, "begin"), &begin_ns);
+    json_microseconds_ns(json, json_member(line->arguments, "EnqueueEnd"), &end_ns);
+    *operation = (struct operation){
+        .function = function_from_text(name, strlen(name)),
+        .sequence = integer(json, line, "SeqNum", COUNT_UNKNOWN),
+        .count = integer(json, line, "Count", COUNT_UNKNOWN),
+        .datatype = datatype_from_text(datatype, strlen(datatype)),
+        .bytes = COUNT_UNKNOWN,
+        .root = integer(json, line, "Root", COUNT_UNKNOWN),
+        .peer = integer(json, line, "Peer", COUNT_UNKNOWN),
+        .algorithm = algorithm_from_text(algorithm, strlen(algorithm)),
+        .protocol = protocol_from_text(protocol, strlen(protocol)),
+        .channel_count = integer(json, line, "nChannels", COUNT_UNKNOWN),
+        .api = {TIME_UNKNOWN, TIME_UNKNOWN},
+        .enqueue = {begin_ns > 0 ? begin_ns : TIME_UNKNOWN, end_ns > 0 ? end_ns : TIME_UNKNOWN},
+        .device = {TIME_UNKNOWN, TIME_UNKNOWN},
+        .duration_ns = COUNT_UNKNOWN,
+        .unfinished = 1,
+    };
+    operation->bytes = chrome_bytes(operation->count, operation->datatype);
+    if (!chrome_has_root(operation->function))
+        operation->root = COUNT_UNKNOWN;
+}
+
+/*
+ * The same operation is told again while it stays pending, and comes whole when it ends: kept aside until
+ * then or until the file ends. Calls that are pending are counted only.
+ */
+static int read_pending(struct chrome_reader *reader, const struct json *json, const struct chrome_line *line,
+                        uint64_t offset, struct error *error)
+{
+    const char *category = text_of(line, "cat");
+    int is_pair = strcmp(category, "P2P") == 0;
+    struct chrome_pending pending = {.is_pending = 1, .offset = offset, .pid = reader->pid};
+    int is_new;
+    if ((!is_pair && strcmp(category, "COLL") != 0) || reader->waiting_count >= PENDING_MOST)
+        return chrome_note(reader, "pending call", 0, offset, NULL, 0, error);
+    describe_pending(json, line, &pending.operation);
+    pending.operation.kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
+    pending.communicator_hash = exact(json, line, "CommHash");
+    pending.rank = integer(json, line, "Rank", COUNT_UNKNOWN);
+    if (array_reserve((void **)&reader->waiting, &reader->waiting_capacity, reader->waiting_count + 1,
+                      sizeof *reader->waiting))
+        return error_no_memory(error);
+    if (!map_put(&reader->pending, pending_key(pending.communicator_hash, pending.rank, &pending.operation),
+                 (int64_t)reader->waiting_count, &is_new))
+        return error_no_memory(error);
+    if (is_new)
+        reader->waiting[reader->waiting_count++] = pending;
+    return 0;
+}
+
+void chrome_pending_done(struct chrome_reader *reader, const struct event *event)
+{
+    const int64_t *index;
+    if (reader->waiting_count == 0)
+        return;
+    index = map_get(&reader->pending,
+                    pending_key(event->origin.communicator_hash, event->origin.rank, &event->operation));
+    if (index)
+        reader->waiting[*index].is_pending = 0;
+}
+
+int chrome_pending_flush(struct chrome_reader *reader, struct error *error)
+{
+    for (size_t i = 0; i < reader->waiting_count; i++) {
+        const struct chrome_pending *pending = &reader->waiting[i];
+        struct event event = {.kind = EVENT_OPERATION, .origin = chrome_origin(reader, pending->offset)};
+        if (!pending->is_pending)
+            continue;
+        event.origin.pid = pending->pid;
+        event.origin.communicator_hash = pending->communicator_hash;
+        event.origin.rank = pending->rank;
+        event.operation = pending->operation;
+        event.operation.ordinal = reader->next_ordinal++;
+        if (chrome_emit(reader, &event, error))
+            return -1;
+    }
+    return 0;
+}
+
+int chrome_bundled_line(struct chrome_reader *reader, const struct json *json, const struct chrome_line *line,
+                        uint64_t offset, struct error *error)
+{
+    reader->is_bundled = 1;
+    switch (line->name) {
+    case CHROME_PROCESS:
+        return read_process(reader, json, line, offset, error);
+    case CHROME_COMMUNICATOR:
+        return read_communicator(reader, json, line, offset, error);
+    case CHROME_CLOCK_ANCHOR:
+        return read_anchor(reader, json, line, offset, error);
+    case CHROME_DROPS:
+        return read_drops(reader, json, line, offset, error);
+    case CHROME_PENDING_OPERATION:
+        return read_pending(reader, json, line, offset, error);
+    default:
+        return chrome_note(reader, "remark of the recorder", 0, offset, NULL, 0, error);
+    }
+}

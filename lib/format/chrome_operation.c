@@ -1,0 +1,251 @@
+#include "base/array.h"
+#include "format/chrome_reader.h"
+
+/* More channels than any NCCL has. */
+enum { CHANNELS_MOST = 1024 };
+
+int64_t chrome_bytes(int64_t count, enum datatype datatype)
+{
+    int64_t bytes;
+    int64_t size = datatype_bytes(datatype);
+    if (count < 0 || size == 0 || __builtin_mul_overflow(count, size, &bytes))
+        return COUNT_UNKNOWN;
+    return bytes;
+}
+
+int chrome_has_root(enum function function)
+{
+    return function == FUNCTION_BROADCAST || function == FUNCTION_REDUCE || function == FUNCTION_GATHER ||
+           function == FUNCTION_SCATTER;
+}
+
+/* What every operation begins with: nothing known but the call around it. */
+static void start(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset)
+{
+    struct chrome_assembly *assembly = &reader->assembly;
+    const struct chrome_call *call = &reader->call;
+    assembly->is_open = 1;
+    assembly->is_closed = 0;
+    assembly->unfinished = 0;
+    assembly->proxy_pending = 0;
+    assembly->channel_count = 0;
+    assembly->channel_is_open = 0;
+    assembly->record_end_ns = TIME_UNKNOWN;
+    assembly->given_enqueue_end_ns = TIME_UNKNOWN;
+    assembly->last_proxy_end_ns = TIME_UNKNOWN;
+    assembly->origin = chrome_origin(reader, offset);
+    assembly->operation = (struct operation){
+        .ordinal = reader->next_ordinal++,
+        .function = line->function,
+        .root = COUNT_UNKNOWN,
+        .peer = COUNT_UNKNOWN,
+        .channel_count = COUNT_UNKNOWN,
+        .stream = call->stream ? call->stream : call->launch_stream,
+        .graph_captured = call->graph_captured != 0,
+        .api = {call->group_begin_ns, TIME_UNKNOWN},
+        .enqueue = {line->time_ns, TIME_UNKNOWN},
+        .device = {TIME_UNKNOWN, TIME_UNKNOWN},
+        .duration_ns = COUNT_UNKNOWN,
+    };
+}
+
+/* Remembers whose file this is, for the records that do not say. */
+static void set_member(struct chrome_reader *reader, uint64_t hash, int64_t rank)
+{
+    reader->assembly.origin.communicator_hash = hash;
+    reader->assembly.origin.rank = rank;
+    reader->communicator_hash = hash;
+    reader->rank = rank;
+}
+
+void chrome_operation_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset)
+{
+    const struct chrome_operation *said = &line->operation;
+    struct chrome_assembly *assembly = &reader->assembly;
+    struct operation *operation = &assembly->operation;
+    start(reader, line, offset);
+    set_member(reader, said->communicator_hash, said->rank);
+    operation->kind = line->category == CHROME_P2P ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
+    operation->sequence = operation->kind == OPERATION_COLLECTIVE ? said->sequence : COUNT_UNKNOWN;
+    operation->count = said->count;
+    operation->datatype = said->datatype;
+    operation->bytes = chrome_bytes(said->count, said->datatype);
+    operation->peer = operation->kind == OPERATION_POINT_TO_POINT ? said->peer : COUNT_UNKNOWN;
+    operation->algorithm = said->algorithm;
+    operation->protocol = said->protocol;
+    operation->channel_count = said->channel_count;
+    if (operation->kind == OPERATION_COLLECTIVE && chrome_has_root(line->function))
+        operation->root = said->root != COUNT_UNKNOWN ? said->root : reader->call.root;
+    assembly->given_enqueue_end_ns = said->enqueue_end_ns;
+    assembly->unfinished = said->unfinished;
+}
+
+/* Copy-engine operations ran when their line says so, polled by the host, unless it times the enqueueing. */
+void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset)
+{
+    const struct chrome_copy *said = &line->copy;
+    struct operation *operation = &reader->assembly.operation;
+    start(reader, line, offset);
+    if (said->communicator_hash)
+        set_member(reader, said->communicator_hash, said->rank);
+    else
+        set_member(reader, reader->communicator_hash, reader->rank);
+    operation->kind = OPERATION_COPY_ENGINE;
+    operation->sequence = said->sequence;
+    operation->count = said->count;
+    operation->datatype = said->datatype;
+    operation->bytes = chrome_bytes(said->count, said->datatype);
+    if (said->is_enqueue)
+        return;
+    operation->enqueue.begin_ns = TIME_UNKNOWN;
+    operation->device.begin_ns = line->time_ns;
+    operation->duration_ns = said->duration_ns;
+}
+
+int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                        struct error *error)
+{
+    struct chrome_assembly *assembly = &reader->assembly;
+    const struct chrome_kernel *said = &line->kernel;
+    int64_t enqueued_ns = assembly->operation.enqueue.begin_ns;
+    assembly->channel_is_open = 0;
+    if (!assembly->is_open)
+        return chrome_note(reader, "kernel channel outside an operation", 1, offset, NULL, 0, error);
+    if (line->time_ns != TIME_UNKNOWN && enqueued_ns != TIME_UNKNOWN && line->time_ns < enqueued_ns)
+        return chrome_note(reader, "stale kernel channel", 0, offset, NULL, 0, error);
+    if (assembly->channel_count >= CHANNELS_MOST || said->channel < 0 || said->channel > INT32_MAX)
+        return chrome_note(reader, "impossible kernel channel", 1, offset, NULL, 0, error);
+    if (array_reserve((void **)&assembly->channels, &assembly->channel_capacity, assembly->channel_count + 1,
+                      sizeof *assembly->channels))
+        return error_no_memory(error);
+    assembly->channels[assembly->channel_count++] = (struct kernel_channel){
+        .channel = (int32_t)said->channel,
+        .host = {line->time_ns, TIME_UNKNOWN},
+        .gpu_begin = said->gpu_begin,
+        .gpu_end = said->gpu_end,
+    };
+    assembly->channel_is_open = 1;
+    return 0;
+}
+
+void chrome_kernel_end(struct chrome_reader *reader, int64_t end_ns)
+{
+    struct chrome_assembly *assembly = &reader->assembly;
+    if (assembly->channel_is_open)
+        assembly->channels[assembly->channel_count - 1].host.end_ns = end_ns;
+    assembly->channel_is_open = 0;
+}
+
+void chrome_operation_end(struct chrome_reader *reader, int64_t end_ns, int has_end)
+{
+    struct chrome_assembly *assembly = &reader->assembly;
+    if (!assembly->is_open)
+        return;
+    assembly->is_open = 0;
+    assembly->is_closed = 1;
+    assembly->record_end_ns = end_ns;
+    assembly->unfinished |= !has_end;
+}
+
+static void widen(struct interval_ns *interval, struct interval_ns by)
+{
+    if (interval->begin_ns == TIME_UNKNOWN || by.begin_ns < interval->begin_ns)
+        interval->begin_ns = by.begin_ns;
+    if (interval->end_ns == TIME_UNKNOWN || by.end_ns > interval->end_ns)
+        interval->end_ns = by.end_ns;
+}
+
+/* From the channels that have both ends, by the GPU's clock and by the host's. */
+static void measure_kernel(const struct chrome_assembly *assembly, struct operation *operation)
+{
+    int64_t first_begin_ns = TIME_UNKNOWN;
+    for (size_t i = 0; i < assembly->channel_count; i++) {
+        const struct kernel_channel *channel = &assembly->channels[i];
+        if (channel->gpu_begin && channel->gpu_end > channel->gpu_begin) {
+            if (!operation->gpu_begin || channel->gpu_begin < operation->gpu_begin)
+                operation->gpu_begin = channel->gpu_begin;
+            if (channel->gpu_end > operation->gpu_end)
+                operation->gpu_end = channel->gpu_end;
+        }
+        if (channel->host.begin_ns == TIME_UNKNOWN)
+            continue;
+        if (channel->host.end_ns != TIME_UNKNOWN)
+            widen(&operation->device, channel->host);
+        if (first_begin_ns == TIME_UNKNOWN || channel->host.begin_ns < first_begin_ns)
+            first_begin_ns = channel->host.begin_ns;
+    }
+    if (operation->device.end_ns != TIME_UNKNOWN)
+        operation->end_source = END_KERNEL;
+    else if (operation->device.begin_ns == TIME_UNKNOWN)
+        operation->device.begin_ns = first_begin_ns;
+}
+
+/* The best that is known of when and how long it ran. */
+static void measure_device(const struct chrome_assembly *assembly, struct operation *operation)
+{
+    measure_kernel(assembly, operation);
+    if (operation->gpu_begin && operation->gpu_end - operation->gpu_begin <= INT64_MAX)
+        operation->duration_ns = (int64_t)(operation->gpu_end - operation->gpu_begin);
+    else if (operation->end_source == END_KERNEL)
+        operation->duration_ns = operation->device.end_ns - operation->device.begin_ns;
+    if (operation->kind == OPERATION_COPY_ENGINE) {
+        if (operation->device.begin_ns != TIME_UNKNOWN && assembly->record_end_ns != TIME_UNKNOWN) {
+            operation->device.end_ns = assembly->record_end_ns;
+            operation->end_source = END_HOST;
+        }
+        return;
+    }
+    if (operation->end_source == END_UNKNOWN && !assembly->proxy_pending &&
+        assembly->last_proxy_end_ns != TIME_UNKNOWN) {
+        operation->device.end_ns = assembly->last_proxy_end_ns;
+        operation->end_source = END_PROXY;
+    }
+}
+
+/*
+ * The record's end is the end of its enqueueing, unless proxy or kernel events moved it: then it is that of
+ * the last of those, or a moment later (up to NCCL 2.27, and where enqueueing took longer than running).
+ */
+static int64_t enqueue_end(const struct chrome_assembly *assembly, const struct operation *operation)
+{
+    int64_t last_ns = assembly->last_proxy_end_ns;
+    if (assembly->given_enqueue_end_ns != TIME_UNKNOWN)
+        return assembly->given_enqueue_end_ns;
+    if (operation->end_source == END_KERNEL && operation->device.end_ns > last_ns)
+        last_ns = operation->device.end_ns;
+    if (last_ns != TIME_UNKNOWN && assembly->record_end_ns >= last_ns)
+        return TIME_UNKNOWN;
+    return assembly->record_end_ns;
+}
+
+/* Something of it began on the device and nothing says that it ended: of channels only 0 is sure to say. */
+static int is_pending(const struct chrome_assembly *assembly)
+{
+    if (assembly->proxy_pending)
+        return 1;
+    for (size_t i = 0; i < assembly->channel_count; i++) {
+        const struct kernel_channel *channel = &assembly->channels[i];
+        if (channel->channel == 0 && channel->host.end_ns == TIME_UNKNOWN && !channel->gpu_end)
+            return 1;
+    }
+    return 0;
+}
+
+int chrome_operation_flush(struct chrome_reader *reader, int64_t api_end_ns, struct error *error)
+{
+    struct chrome_assembly *assembly = &reader->assembly;
+    struct operation *operation = &assembly->operation;
+    if (!assembly->is_closed)
+        return 0;
+    assembly->is_closed = 0;
+    operation->api.end_ns = api_end_ns;
+    operation->channels = assembly->channels;
+    operation->kernel_channel_count = assembly->channel_count;
+    measure_device(assembly, operation);
+    if (operation->kind != OPERATION_COPY_ENGINE || operation->enqueue.begin_ns != TIME_UNKNOWN)
+        operation->enqueue.end_ns = enqueue_end(assembly, operation);
+    operation->unfinished = assembly->unfinished || is_pending(assembly);
+    struct event event = {.kind = EVENT_OPERATION, .origin = assembly->origin, .operation = *operation};
+    chrome_pending_done(reader, &event);
+    return chrome_emit(reader, &event, error);
+}

@@ -1,0 +1,232 @@
+#include "format/inspector.h"
+
+#include "base/buffer.h"
+#include "format/inspector_line.h"
+#include "format/objects.h"
+#include "input/input.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct inspector_file {
+    const struct format_sink *sink;
+    struct json json;
+    struct inspector_line *line;
+    struct buffer host; /* texts of the event, with their NULs */
+    struct buffer communicator_name;
+    struct buffer tag;
+    struct buffer previous; /* the line before */
+    int64_t next_ordinal;
+    char revision[24]; /* of the first record */
+};
+
+/* The buffer's content is mostly the same from line to line. */
+static int set_text(struct buffer *buffer, struct inspector_text text, struct error *error)
+{
+    if (buffer->length == text.length && text.length > 0 && memcmp(buffer->data, text.text, text.length) == 0)
+        return 0;
+    buffer_clear(buffer);
+    if (text.text && buffer_append(buffer, text.text, text.length))
+        return error_no_memory(error);
+    return 0;
+}
+
+static const char *text_or_null(const struct buffer *buffer)
+{
+    return buffer->length > 0 ? buffer->data : NULL;
+}
+
+/* NCCL prints "unknown" for a communicator without a name. */
+static int set_texts(struct inspector_file *file, struct error *error)
+{
+    struct inspector_text name = file->line->communicator_name;
+    if (name.length == 7 && memcmp(name.text, "unknown", 7) == 0)
+        name.length = 0;
+    return set_text(&file->host, file->line->host, error) ||
+                   set_text(&file->communicator_name, name, error) ||
+                   set_text(&file->tag, file->line->tag, error)
+               ? -1
+               : 0;
+}
+
+/* "v2.30.7" as "2.30"; other words as they are, as far as they are plain. */
+static void keep_revision(struct inspector_file *file)
+{
+    struct inspector_text revision = file->line->revision;
+    size_t length = 0;
+    int dots = 0;
+    int is_version =
+        revision.length > 1 && revision.text[0] == 'v' && revision.text[1] >= '0' && revision.text[1] <= '9';
+    for (size_t at = (size_t)is_version; at < revision.length && length < sizeof file->revision - 1; at++) {
+        char byte = revision.text[at];
+        dots += byte == '.';
+        if (is_version && dots == 2)
+            break;
+        int plain = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
+                    (byte >= 'A' && byte <= 'Z') || byte == '.' || byte == '-';
+        file->revision[length++] = plain ? byte : '_';
+    }
+    file->revision[length] = '\0';
+}
+
+static void widen(struct interval_ns *interval, struct interval_ns by)
+{
+    if (interval->begin_ns == TIME_UNKNOWN || by.begin_ns < interval->begin_ns)
+        interval->begin_ns = by.begin_ns;
+    if (interval->end_ns == TIME_UNKNOWN || by.end_ns > interval->end_ns)
+        interval->end_ns = by.end_ns;
+}
+
+/*
+ * When it ran: by the channels that have both ends. Without any, the recorder measured from the call to the
+ * last sign of life, on the host: a late end, and a duration that holds the time in the queue as well.
+ */
+static void measure(const struct inspector_line *line, struct operation *operation)
+{
+    int64_t first_ns = TIME_UNKNOWN;
+    for (size_t i = 0; i < line->channel_count; i++) {
+        struct interval_ns host = line->channels[i].host;
+        if (host.begin_ns == TIME_UNKNOWN)
+            continue;
+        if (host.end_ns != TIME_UNKNOWN)
+            widen(&operation->device, host);
+        if (first_ns == TIME_UNKNOWN || host.begin_ns < first_ns)
+            first_ns = host.begin_ns;
+    }
+    if (operation->device.begin_ns == TIME_UNKNOWN)
+        operation->device.begin_ns = first_ns;
+    if (operation->device.end_ns != TIME_UNKNOWN) {
+        operation->end_source = END_KERNEL;
+        return;
+    }
+    if (line->timing != TIMING_OPERATION_CPU || line->duration_ns == COUNT_UNKNOWN)
+        return;
+    operation->end_source = END_HOST;
+    if (line->enqueue.begin_ns != TIME_UNKNOWN && line->enqueue.begin_ns <= INT64_MAX - line->duration_ns)
+        operation->device.end_ns = line->enqueue.begin_ns + line->duration_ns;
+}
+
+static struct operation make_operation(struct inspector_file *file)
+{
+    const struct inspector_line *line = file->line;
+    struct operation operation = {
+        .ordinal = file->next_ordinal++,
+        .kind = line->is_point_to_point ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE,
+        .function = line->function,
+        .sequence = line->is_point_to_point ? COUNT_UNKNOWN : line->sequence,
+        .count = COUNT_UNKNOWN,
+        .bytes = line->bytes,
+        .root = COUNT_UNKNOWN,
+        .peer = line->is_point_to_point ? line->peer : COUNT_UNKNOWN,
+        .channel_count = line->channel_count ? (int64_t)line->channel_count : COUNT_UNKNOWN,
+        .api = {TIME_UNKNOWN, TIME_UNKNOWN},
+        .enqueue = line->enqueue,
+        .device = {TIME_UNKNOWN, TIME_UNKNOWN},
+        .duration_ns = line->duration_ns,
+        .tag = text_or_null(&file->tag),
+        .channels = line->channels,
+        .kernel_channel_count = line->channel_count,
+    };
+    measure(line, &operation);
+    return operation;
+}
+
+static int emit(struct inspector_file *file, uint64_t offset, struct error *error)
+{
+    const struct inspector_line *line = file->line;
+    if (set_texts(file, error))
+        return -1;
+    if (file->next_ordinal == 0)
+        keep_revision(file);
+    const struct event event = {
+        .kind = EVENT_OPERATION,
+        .origin =
+            {
+                .host = text_or_null(&file->host),
+                .pid = line->pid,
+                .communicator_hash = line->communicator_hash,
+                .rank = line->rank,
+                .communicator_name = text_or_null(&file->communicator_name),
+                .communicator_size = line->communicator_size,
+                .node_count = line->node_count,
+                .offset = offset,
+            },
+        .operation = make_operation(file),
+    };
+    return file->sink->event(file->sink->context, &event, error);
+}
+
+/* 1 when the line is the one before once more. */
+static int is_repeated(struct inspector_file *file, const char *text, size_t length, struct error *error)
+{
+    if (file->previous.length == length && memcmp(file->previous.data, text, length) == 0)
+        return 1;
+    buffer_clear(&file->previous);
+    return buffer_append(&file->previous, text, length) ? error_no_memory(error) : 0;
+}
+
+static int note(const struct inspector_file *file, const char *reason, uint64_t offset, const char *text,
+                size_t length, struct error *error)
+{
+    return file->sink->note(file->sink->context, reason, 0, offset, text, length, error) ? -1 : 1;
+}
+
+static int read_record(void *context, const char *text, size_t length, uint64_t offset, struct error *error)
+{
+    struct inspector_file *file = context;
+    enum inspector_status status = inspector_decode(&file->json, text, length, file->line);
+    if (status == INSPECTOR_NO_MEMORY)
+        return error_no_memory(error);
+    if (status == INSPECTOR_UNREADABLE)
+        return 0;
+    if (status == INSPECTOR_STRANGE)
+        return note(file, "unknown record", offset, text, length, error);
+    int repeated = is_repeated(file, text, length, error);
+    if (repeated)
+        return repeated < 0 ? -1 : note(file, "duplicate record", offset, NULL, 0, error);
+    return emit(file, offset, error) ? -1 : 1;
+}
+
+static void release(struct inspector_file *file)
+{
+    json_release(&file->json);
+    buffer_release(&file->host);
+    buffer_release(&file->communicator_name);
+    buffer_release(&file->tag);
+    buffer_release(&file->previous);
+    free(file->line);
+}
+
+static int inspector_read(struct input *input, const struct format_sink *sink, char *dialect,
+                          size_t dialect_bytes, struct error *error)
+{
+    struct inspector_file file = {.sink = sink, .line = calloc(1, sizeof *file.line)};
+    const struct objects objects = {
+        .first_key = "\"header\"", .context = &file, .object = read_record, .sink = sink};
+    struct objects_end end = {.offset = 0};
+    json_init(&file.json);
+    int status = file.line ? objects_read(&objects, input, &end, error) : error_no_memory(error);
+    snprintf(dialect, dialect_bytes, "inspector%s%s", file.revision[0] ? "-" : "", file.revision);
+    release(&file);
+    return status || end.reading_failed ? -1 : 0;
+}
+
+static int has(const char *bytes, size_t length, const char *what)
+{
+    return memmem(bytes, length, what, strlen(what)) != NULL;
+}
+
+static int inspector_sniff(const char *bytes, size_t length, const char *path)
+{
+    if (has(bytes, length, "\"inspector_output_format_version\""))
+        return 100;
+    return has(bytes, length, "\"coll_perf\"") || has(bytes, length, "\"p2p_perf\"") ? 60 : 0;
+}
+
+const struct format format_inspector = {
+    .name = "inspector",
+    .description = "JSON lines of NVIDIA's Inspector profiler plugin",
+    .sniff = inspector_sniff,
+    .read = inspector_read,
+};

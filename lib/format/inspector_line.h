@@ -1,0 +1,58 @@
+#ifndef NCCLPROF_FORMAT_INSPECTOR_LINE_H
+#define NCCLPROF_FORMAT_INSPECTOR_LINE_H
+
+#include "input/json.h"
+#include "model/event.h"
+
+/*
+ * One record of an Inspector file, as its line says it: the seam between reading text and making events. It
+ * is filled by inspector_decode(), which reads any JSON through cJSON, and by inspector_scan(), which knows
+ * only the exact lines that NCCL prints; they agree on every line that both accept.
+ */
+
+/* A piece of the line; not followed by a NUL. NULL when it is not there. */
+struct inspector_text {
+    const char *text;
+    size_t length;
+};
+
+enum inspector_timing { TIMING_UNKNOWN = 0, TIMING_KERNEL_GPU, TIMING_KERNEL_CPU, TIMING_OPERATION_CPU };
+
+/* More channels than any NCCL has. */
+enum { INSPECTOR_CHANNELS = 256 };
+
+struct inspector_line {
+    uint64_t communicator_hash;
+    struct inspector_text communicator_name;
+    int64_t rank;
+    int64_t communicator_size;
+    int64_t node_count;
+    struct inspector_text revision; /* of NCCL: "v2.30.7" */
+    struct inspector_text host;
+    int64_t pid;
+
+    int is_point_to_point;
+    enum function function;
+    int64_t sequence;
+    int64_t peer;
+    int64_t bytes;
+    int64_t duration_ns; /* COUNT_UNKNOWN: not a number, or 0 */
+    enum inspector_timing timing;
+    struct inspector_text tag;
+    struct interval_ns enqueue; /* verbose only, since the epoch */
+    size_t channel_count;
+    struct kernel_channel channels[INSPECTOR_CHANNELS]; /* the first channel_count are filled */
+};
+
+enum inspector_status {
+    INSPECTOR_LINE = 0,
+    INSPECTOR_UNREADABLE = -1, /* no JSON object */
+    INSPECTOR_NO_MEMORY = -2,
+    INSPECTOR_STRANGE = -3 /* an object, but no record of ours */
+};
+
+/* Reads one object through cJSON. Texts point into `json`. */
+enum inspector_status inspector_decode(struct json *json, const char *text, size_t length,
+                                       struct inspector_line *line);
+
+#endif

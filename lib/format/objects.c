@@ -1,0 +1,289 @@
+#include "format/objects.h"
+
+#include "base/buffer.h"
+#include "input/input.h"
+
+#include <string.h>
+
+/* No object is longer; one that has not ended by then never will. */
+enum { CARRY_MOST = 256 * 1024 };
+
+/* The beginning of an object whose end has not come yet. */
+struct carry {
+    struct buffer text;
+    uint64_t offset;
+    int depth; /* of braces and brackets */
+    int in_string;
+    int escaped;
+};
+
+struct cutter {
+    const struct objects *objects;
+    size_t key_length;
+    struct carry carry;
+    int in_array;
+};
+
+static int is_space(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
+
+/* Takes space and commas off both ends. */
+static void trim(const char **text, size_t *length, uint64_t *offset)
+{
+    while (*length > 0 && (is_space(**text) || **text == ',')) {
+        ++*text;
+        --*length;
+        ++*offset;
+    }
+    while (*length > 0 && (is_space((*text)[*length - 1]) || (*text)[*length - 1] == ','))
+        --*length;
+}
+
+/* 1 when the text was an object of the dialect, 0 when it was not, -1 to stop. */
+static int try_object(const struct cutter *cutter, const char *text, size_t length, uint64_t offset,
+                      struct error *error)
+{
+    /* {} closes NVIDIA's arrays after the last comma. */
+    if (length == 2 && memcmp(text, "{}", 2) == 0)
+        return 1;
+    return cutter->objects->object(cutter->objects->context, text, length, offset, error);
+}
+
+static int unreadable(const struct cutter *cutter, const char *text, size_t length, uint64_t offset,
+                      struct error *error)
+{
+    const struct format_sink *sink = cutter->objects->sink;
+    return sink->note(sink->context, "unreadable text", 1, offset, text, length, error);
+}
+
+/* Follows braces and strings; how many bytes belong to the object, its closing brace included. */
+static size_t follow(struct carry *carry, const char *text, size_t length)
+{
+    for (size_t at = 0; at < length; at++) {
+        char byte = text[at];
+        if (carry->escaped)
+            carry->escaped = 0;
+        else if (carry->in_string && byte == '\\')
+            carry->escaped = 1;
+        else if (byte == '"')
+            carry->in_string = !carry->in_string;
+        else if (!carry->in_string && (byte == '{' || byte == '['))
+            carry->depth++;
+        else if (!carry->in_string && (byte == '}' || byte == ']') && --carry->depth <= 0)
+            return at + 1;
+    }
+    return length;
+}
+
+static int drop_carry(struct cutter *cutter, struct error *error)
+{
+    struct carry *carry = &cutter->carry;
+    size_t length = carry->text.length;
+    if (length == 0)
+        return 0;
+    int status = unreadable(cutter, carry->text.data, length, carry->offset, error);
+    buffer_clear(&carry->text);
+    return status;
+}
+
+static int start_carry(struct cutter *cutter, const char *text, size_t length, uint64_t offset,
+                       struct error *error)
+{
+    struct carry *carry = &cutter->carry;
+    carry->offset = offset;
+    carry->depth = carry->in_string = carry->escaped = 0;
+    follow(carry, text, length);
+    if (carry->depth <= 0 || length > CARRY_MOST)
+        return unreadable(cutter, text, length, offset, error);
+    buffer_clear(&carry->text);
+    return buffer_append(&carry->text, text, length) ? error_no_memory(error) : 0;
+}
+
+/* Adds to the object begun earlier; `*taken` bytes of the text belonged to it. */
+static int continue_carry(struct cutter *cutter, const char *text, size_t length, size_t *taken,
+                          struct error *error)
+{
+    struct carry *carry = &cutter->carry;
+    *taken = follow(carry, text, length);
+    if (carry->text.length + *taken > CARRY_MOST) {
+        *taken = 0;
+        return drop_carry(cutter, error);
+    }
+    if (buffer_append(&carry->text, text, *taken))
+        return error_no_memory(error);
+    if (carry->depth > 0)
+        return 0;
+    int status = try_object(cutter, carry->text.data, carry->text.length, carry->offset, error);
+    if (status == 0)
+        return drop_carry(cutter, error);
+    buffer_clear(&carry->text);
+    return status < 0 ? -1 : 0;
+}
+
+/* The next place where an object seems to begin: { and the first key. NULL when there is none. */
+static const char *find_object(const struct cutter *cutter, const char *text, const char *end)
+{
+    while ((text = memchr(text, '{', (size_t)(end - text)))) {
+        const char *at = text + 1;
+        while (at < end && is_space(*at))
+            at++;
+        if ((size_t)(end - at) >= cutter->key_length &&
+            memcmp(at, cutter->objects->first_key, cutter->key_length) == 0)
+            return text;
+        text++;
+    }
+    return NULL;
+}
+
+/* What follows an object on its line without beginning like another. */
+static int read_rest(struct cutter *cutter, const char *text, size_t length, uint64_t offset, int is_last,
+                     struct error *error)
+{
+    trim(&text, &length, &offset);
+    if (length == 0)
+        return 0;
+    if (is_last && *text == '{')
+        return start_carry(cutter, text, length, offset, error);
+    if (length == 1 && *text == ']') {
+        cutter->in_array = 0;
+        return 0;
+    }
+    return unreadable(cutter, text, length, offset, error);
+}
+
+/* A part of a line that ought to be one object. The last of its line may go on in the next. */
+static int read_part(struct cutter *cutter, const char *text, size_t length, uint64_t offset, int is_last,
+                     struct error *error)
+{
+    struct carry probe = {.depth = 0};
+    trim(&text, &length, &offset);
+    int status = try_object(cutter, text, length, offset, error);
+    if (status)
+        return status < 0 ? -1 : 0;
+    size_t used = follow(&probe, text, length);
+    if (probe.depth > 0)
+        return is_last ? start_carry(cutter, text, length, offset, error)
+                       : unreadable(cutter, text, length, offset, error);
+    if (used < length)
+        status = try_object(cutter, text, used, offset, error);
+    if (status == 0)
+        return unreadable(cutter, text, length, offset, error);
+    return status < 0 ? -1 : read_rest(cutter, text + used, length - used, offset + used, is_last, error);
+}
+
+/* A line, or what is left of it, that is not one object. */
+static int read_parts(struct cutter *cutter, const char *text, size_t length, uint64_t offset,
+                      struct error *error)
+{
+    const char *end = text + length;
+    const char *part = find_object(cutter, text, end);
+    if (!part && *text == '{')
+        return read_part(cutter, text, length, offset, 1, error);
+    if (part != text && unreadable(cutter, text, part ? (size_t)(part - text) : length, offset, error))
+        return -1;
+    while (part) {
+        const char *next = find_object(cutter, part + 1, end);
+        size_t part_length = (size_t)((next ? next : end) - part);
+        if (read_part(cutter, part, part_length, offset + (uint64_t)(part - text), !next, error))
+            return -1;
+        part = next;
+    }
+    return 0;
+}
+
+static int begin_array(struct cutter *cutter, struct error *error)
+{
+    cutter->in_array = 1;
+    return cutter->objects->array ? cutter->objects->array(cutter->objects->context, error) : 0;
+}
+
+static int is_end_of_array(const char *text, size_t length)
+{
+    return (length == 1 && *text == ']') || (length == 3 && memcmp(text, "{}]", 3) == 0);
+}
+
+static int read_text(struct cutter *cutter, const char *text, size_t length, uint64_t offset,
+                     struct error *error)
+{
+    int status = 0;
+    trim(&text, &length, &offset);
+    while (length > 0 && *text == '[') {
+        if (begin_array(cutter, error))
+            return -1;
+        text++;
+        length--;
+        offset++;
+        trim(&text, &length, &offset);
+    }
+    if (length == 0)
+        return 0;
+    if (is_end_of_array(text, length)) {
+        cutter->in_array = 0;
+        return 0;
+    }
+    if (*text == '{' && text[length - 1] == '}')
+        status = try_object(cutter, text, length, offset, error);
+    if (status)
+        return status < 0 ? -1 : 0;
+    return read_parts(cutter, text, length, offset, error);
+}
+
+/*
+ * A line that begins with a brace begins an object, whatever came before: no object of ours goes on that way,
+ * and what is carried was cut off.
+ */
+static int is_new_object(const struct cutter *cutter, const struct input_line *line)
+{
+    const char *at = line->text;
+    const char *end = at + line->length;
+    while (at < end && is_space(*at))
+        at++;
+    if (line->continued || at == end || *at != '{')
+        return 0;
+    return !cutter->carry.in_string || find_object(cutter, at, end) == at;
+}
+
+static int read_line(struct cutter *cutter, const struct input_line *line, struct error *error)
+{
+    struct carry *carry = &cutter->carry;
+    size_t taken = 0;
+    if (carry->text.length > 0 && is_new_object(cutter, line)) {
+        if (drop_carry(cutter, error))
+            return -1;
+    } else if (carry->text.length > 0) {
+        if (!line->continued && buffer_append_byte(&carry->text, '\n'))
+            return error_no_memory(error);
+        if (continue_carry(cutter, line->text, line->length, &taken, error))
+            return -1;
+    }
+    return read_text(cutter, line->text + taken, line->length - taken, line->offset + taken, error);
+}
+
+static int read_lines(struct cutter *cutter, struct input *input, struct objects_end *end,
+                      struct error *error)
+{
+    struct input_line line;
+    int more;
+    while ((more = input_line(input, &line, error)) == 1) {
+        end->offset = line.offset + line.length;
+        if (read_line(cutter, &line, error))
+            return -1;
+    }
+    end->reading_failed = more < 0;
+    return 0;
+}
+
+int objects_read(const struct objects *objects, struct input *input, struct objects_end *end,
+                 struct error *error)
+{
+    struct cutter cutter = {.objects = objects, .key_length = strlen(objects->first_key)};
+    *end = (struct objects_end){.offset = 0};
+    int status = read_lines(&cutter, input, end, error);
+    if (!status)
+        status = drop_carry(&cutter, end->reading_failed ? NULL : error);
+    end->in_array = cutter.in_array;
+    buffer_release(&cutter.carry.text);
+    return status;
+}

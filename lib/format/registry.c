@@ -1,0 +1,63 @@
+#include "format/chrome.h"
+#include "format/inspector.h"
+#include "input/input.h"
+
+#include <string.h>
+
+/* Formats are told apart by the beginning of a file. */
+enum { SNIFF_BYTES = 64 * 1024 };
+
+const struct format *const format_registry[] = {&format_chrome, &format_inspector, NULL};
+
+/* Other things that lie beside traces, by what stands in them. */
+struct stranger {
+    const char *mark;
+    const char *what;
+};
+
+static const struct stranger strangers[] = {
+    {"SQLite format 3", "looks like an SQLite database"},
+    {"\"traceEvents\"", "looks like a PyTorch Kineto trace"},
+    {"\"device_traces\"", "looks like a CUDA allocator snapshot"},
+    {"\"pg_config\"", "looks like a Flight Recorder dump"},
+    {"\"pg_status\"", "looks like a Flight Recorder dump"},
+    {"nccl_bus_bandwidth_gbs{", "looks like Inspector's Prometheus text, which holds only averages"},
+    {"nccl_p2p_", "looks like Inspector's Prometheus text, which holds only averages"},
+};
+
+static const char *describe(const char *bytes, size_t length)
+{
+    if (length == 0)
+        return "is empty";
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
+        if (memmem(bytes, length, strangers[i].mark, strlen(strangers[i].mark)))
+            return strangers[i].what;
+    if (memchr(bytes, '\0', length))
+        return "is binary";
+    while (length > 1 && (*bytes == ' ' || *bytes == '\n' || *bytes == '\r' || *bytes == '\t')) {
+        bytes++;
+        length--;
+    }
+    return *bytes == '{' || *bytes == '[' ? "is JSON of another kind" : "is neither JSON nor gzip";
+}
+
+const struct format *format_detect(struct input *input, struct error *error)
+{
+    const char *bytes;
+    const struct format *best = NULL;
+    int most = 0;
+    int64_t length = input_peek(input, &bytes, SNIFF_BYTES, error);
+    if (length < 0)
+        return NULL;
+    for (const struct format *const *format = format_registry; *format; format++) {
+        int sure = (*format)->sniff(bytes, (size_t)length, input_path(input));
+        if (sure > most) {
+            most = sure;
+            best = *format;
+        }
+    }
+    if (!best)
+        error_set(error, "%s: %s: not an NCCL profiler dump", input_path(input),
+                  describe(bytes, (size_t)length));
+    return best;
+}
