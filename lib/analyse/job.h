@@ -37,6 +37,7 @@ struct job_operation {
     int64_t end_ns;      /* on the device; TIME_UNKNOWN */
     int64_t own_ns;      /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
     int64_t late_ns;     /* how much of that had passed when it was enqueued: the host's part */
+    int64_t delay_ns;    /* host clock minus device timeline */
     int64_t excess_ns;   /* own time beyond peers and history (baseline.h); 0 where it does not stand out */
     uint64_t stream;
     int32_t rank;

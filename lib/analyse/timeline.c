@@ -89,7 +89,7 @@ static void map_operation(struct job_operation *operation, int64_t delay)
         map_time(&operation->end_ns, delay);
 }
 
-static int map_rank(struct job *job, struct job_rank *rank, int64_t *delay_of_operation)
+static int map_rank(struct job *job, struct job_rank *rank)
 {
     struct delays delays;
     if (measure_delays(job, rank, &delays))
@@ -98,20 +98,20 @@ static int map_rank(struct job *job, struct job_rank *rank, int64_t *delay_of_op
     for (size_t i = 0; i < rank->count; i++) {
         int64_t delay = rank->has_gpu_clock ? delays.least[i / DELAY_BLOCK] : 0;
         map_operation(&job->operations[rank->first + i], delay);
-        delay_of_operation[rank->first + i] = delay;
+        job->operations[rank->first + i].delay_ns = delay;
     }
     free(delays.least);
     return 0;
 }
 
-static void map_traffic(struct job *job, const int64_t *delay_of_operation)
+static void map_traffic(struct job *job)
 {
     for (size_t i = 0; i < job->traffic_count; i++) {
         struct job_traffic *traffic = &job->traffic[i];
-        map_time(&traffic->begin_ns, delay_of_operation[traffic->operation]);
-        map_time(&traffic->end_ns, delay_of_operation[traffic->operation]);
-        map_time(&traffic->sent_begin_ns, delay_of_operation[traffic->operation]);
-        map_time(&traffic->sent_end_ns, delay_of_operation[traffic->operation]);
+        map_time(&traffic->begin_ns, job->operations[traffic->operation].delay_ns);
+        map_time(&traffic->end_ns, job->operations[traffic->operation].delay_ns);
+        map_time(&traffic->sent_begin_ns, job->operations[traffic->operation].delay_ns);
+        map_time(&traffic->sent_end_ns, job->operations[traffic->operation].delay_ns);
     }
 }
 
@@ -238,13 +238,11 @@ static void measure_pairs(struct job *job)
 
 int job_build_timelines(struct job *job, struct error *error)
 {
-    int64_t *delay_of_operation = array_new(job->operation_count, sizeof *delay_of_operation);
-    int failed = !delay_of_operation;
+    int failed = 0;
     for (size_t i = 0; !failed && i < job->rank_count; i++)
-        failed = map_rank(job, &job->ranks[i], delay_of_operation) || chain_rank(job, &job->ranks[i]);
+        failed = map_rank(job, &job->ranks[i]) || chain_rank(job, &job->ranks[i]);
     if (!failed)
-        map_traffic(job, delay_of_operation);
-    free(delay_of_operation);
+        map_traffic(job);
     if (failed)
         return error_no_memory(error);
     for (size_t i = 0; i < job->operation_count; i++)
