@@ -92,6 +92,9 @@ static int check_file(const char *path, struct error *error)
     if (!S_ISREG(status.st_mode))
         return error_set(error, "it is %s, not a file",
                          S_ISDIR(status.st_mode) ? "a directory" : "a device or pipe");
+    /* SQLite's smallest page; it would take a shorter file for an empty database and overwrite it. */
+    if (status.st_size > 0 && status.st_size < 512)
+        return error_set(error, "it is not an SQLite file, so it cannot be a store");
     return 0;
 }
 

@@ -1,0 +1,112 @@
+"""What the command-line tests share: a folder of their own, the real program, traces made by hand.
+
+The program is $NCCLPROF. The traces follow the lines that NCCL's example profiler plugin prints (API v7).
+"""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM = os.path.abspath(os.environ.get("NCCLPROF", "build/ncclprof"))
+TOP = Path(__file__).resolve().parents[2]
+
+
+class Case(unittest.TestCase):
+    """A test in an empty folder, with a store in it that does not exist yet."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="ncclprof-cli-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.store = self.folder / "store.db"
+
+    def run_program(self, *words, status=0, stdin=None, env=None, timeout=60):
+        """Runs `ncclprof WORDS` on the store and checks its exit status (None: 0 or 1). A sanitizer's complaint is a failure."""
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("NCCLPROF")}
+        environment["NCCLPROF_STORE"] = str(self.store)
+        environment.update(env or {})
+        result = subprocess.run(
+            [PROGRAM, *map(os.fsencode, map(str, words))],
+            input=stdin if stdin is None or isinstance(stdin, bytes) else stdin.encode(),
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True, cwd=self.folder, env=environment, timeout=timeout,
+        )
+        result.out = result.stdout.decode(errors="surrogateescape")
+        result.err = result.stderr.decode(errors="surrogateescape")
+        self.assertNotIn("Sanitizer", result.err)
+        if status is None:
+            self.assertIn(result.returncode, (0, 1), f"{words}\n{result.err}")
+            return result
+        self.assertEqual(result.returncode, status, f"{words}\n{result.out}\n{result.err}")
+        return result
+
+    def json(self, *words, **more):
+        return json.loads(self.run_program(*words, "--format", "json", **more).out)
+
+    def rows(self, sql):
+        """The rows that `ncclprof query` answers."""
+        return [tuple(row.values()) for row in self.json("query", sql)["rows"]]
+
+    def info(self):
+        return self.json("info")["rows"][0]
+
+    def ingest(self, *words, status=0, **more):
+        """`ncclprof ingest`, its files by base name."""
+        answer = self.json("ingest", *words, status=status, **more)
+        return {os.path.basename(file["path"]): file for file in answer["files"]}
+
+    def write(self, name, content):
+        path = self.folder / os.fsdecode(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def check_integrity(self):
+        with sqlite3.connect(self.store) as store:
+            self.assertEqual(store.execute("PRAGMA integrity_check").fetchone(), ("ok",))
+
+
+def event(name, category, phase, number, pid, at_us, **args):
+    line = {"name": name, "cat": category, "ph": phase, "id": number, "pid": pid, "tid": 1}
+    body = json.dumps(line)[:-1] + f', "ts": {at_us:.6f}'
+    if args:
+        body += ', "args": ' + json.dumps(args)
+    return body + "},\n"
+
+
+def all_reduce(number, rank, pid, communicator, at_us, length_us=100):
+    """One AllReduce of 4 MiB whose kernel ran `length_us` on one channel, without network."""
+    gpu = 1_795_218_161_823_000_000 + int(at_us * 1000)
+    return (
+        event("AllReduce", "COLL_API", "b", number, pid, 0, count=2097152, datatype="ncclBfloat16", root=0,
+              GraphCaptured=0, Stream="0x55b766045590")
+        + event("AllReduce", "COLL", "b", number, pid, at_us, SeqNum=number, CommHash=communicator, Rank=rank,
+                Count=2097152, Datatype="ncclBfloat16", Algorithm="RING", Protocol="SIMPLE", nChannels=1)
+        + event("KernelCh", "GPU", "b", 0, pid, at_us + 5, Channel=0, StartGpuClk=gpu,
+                StopGpuClk=gpu + int(length_us * 1000))
+        + event("KernelCh", "GPU", "e", 0, pid, at_us + 5 + length_us)
+        + event("AllReduce", "COLL", "e", number, pid, at_us + 6 + length_us)
+        + event("AllReduce", "COLL_API", "e", number, pid, at_us + 2)
+    )
+
+
+def tag(text, rank, pid, at_us):
+    """A user tag; its text goes in as it is, as NVIDIA's plugin prints it."""
+    return (
+        '{"name": "UserTag", "cat": "USER_TAG", "ph": "i", "s": "g", "pid": %d, "tid": 1, "ts": %.6f, '
+        '"args": {"tag": "%s", "rank": %d}},\n' % (pid, at_us, text, rank)
+    )
+
+
+def trace(rank=0, pid=None, communicator=12481426919102447117, count=5, tags=()):
+    """A whole file of `count` AllReduces, 1 ms apart, with tags (text, at_us) after them."""
+    pid = 1000 + rank if pid is None else pid
+    lines = [all_reduce(number, rank, pid, communicator, 1000.0 * (number + 1)) for number in range(count)]
+    lines += [tag(text, rank, pid, at_us) for text, at_us in tags]
+    return "[\n" + "".join(lines) + "{}]\n"

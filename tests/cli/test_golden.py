@@ -1,0 +1,75 @@
+"""Whole outputs on the bundled fixtures. `make golden` writes them anew: read the difference before committing it.
+
+Each folder of fixtures is ingested by itself; each command's output in each format is compared with
+tests/golden/COMMAND-FOLDER.FORMAT. What changes from run to run (folders, times, speeds) is masked.
+"""
+
+import os
+import re
+import unittest
+
+from tests.cli.support import TOP, Case
+
+GOLDEN = TOP / "tests/golden"
+FIXTURES = sorted(path for path in (TOP / "fixtures").iterdir() if path.is_dir()) if (TOP / "fixtures").is_dir() else []
+
+COMMANDS = {
+    "ingest": None,  # its own output is kept
+    "info": ["info"],
+    "info-communicators": ["info", "--communicators"],
+    "info-processes": ["info", "--processes"],
+    "info-ledger": ["info", "--ledger"],
+    "query": ["query", "SELECT tag, function, count(*) AS instances, sum(members) AS operations, min(size_bytes) AS "
+              "size_bytes, sum(expected) AS expected FROM v_instance GROUP BY 1, 2 ORDER BY 1, 2"],
+    "report": ["report"],
+    "report-by-tag": ["report", "--by-tag"],
+    "stragglers": ["stragglers"],
+    "stalls": ["stalls"],
+    "diagnose": ["diagnose"],
+    "clocks": ["clocks"],
+}
+
+
+def mask(text, folder):
+    text = text.replace(str(folder), "FOLDER").replace(str(TOP), "TOP")
+    text = re.sub(r"\d+\.\d MB in \d+\.\d s", "N MB in N s", text)
+    return re.sub(r'"seconds": [\d.]+', '"seconds": 0', text)
+
+
+class Golden(Case):
+    def known(self):
+        return set(re.findall(r"^  ([a-z]+) ", self.run_program("--help").out, re.M))
+
+    def compare(self, name, text):
+        path = GOLDEN / name
+        if os.environ.get("NCCLPROF_GOLDEN") == "write":
+            GOLDEN.mkdir(exist_ok=True)
+            path.write_text(text)
+        self.assertTrue(path.exists(), f"{path} is missing: make golden")
+        self.assertEqual(text, path.read_text(), f"{path} differs")
+
+    def test_there_are_fixtures(self):
+        self.assertTrue(FIXTURES)
+
+
+def add_test(fixture):
+    def test(self):
+        commands = self.known()
+        ingest = self.run_program("ingest", "--format", "csv", fixture, status=None)
+        for name, words in COMMANDS.items():
+            if words is None:
+                self.compare(f"ingest-{fixture.name}.csv", mask(ingest.out, self.folder))
+            elif words[0] in commands:
+                for form in ("table", "json"):
+                    result = self.run_program(*words, "--format", form)
+                    self.compare(f"{name}-{fixture.name}.{form}", mask(result.out, self.folder))
+
+    test.__doc__ = f"All commands on fixtures/{fixture.name}."
+    setattr(Golden, f"test_{fixture.name}", test)
+
+
+for _fixture in FIXTURES:
+    add_test(_fixture)
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,170 @@
+"""Input from strangers: nothing is executed, nothing crashes, everything is counted."""
+
+import gzip
+import os
+import random
+import resource
+import subprocess
+import threading
+
+from tests.cli.support import PROGRAM, Case, all_reduce, tag, trace
+
+DRESSED = "\033[2J\033]0;owned\007"
+
+
+class Hostile(Case):
+    def test_escapes_in_tags_never_reach_the_terminal(self):
+        self.write("a.json", trace(tags=[(DRESSED, 10.0)]))
+        self.run_program("ingest", "a.json")
+        self.assertEqual(self.rows("SELECT DISTINCT tag = char(27) || '[2J' || char(27) || ']0;owned' || char(7) "
+                                   "FROM v_operation"), [(1,)])
+        for words in (["query", "SELECT tag FROM v_operation"], ["query", "--format", "csv", "SELECT text FROM tag_mark"],
+                      ["query", "--format", "json", "SELECT text FROM tag_mark"]):
+            self.assertNotIn("\033", self.run_program(*words).out)
+
+    def test_sql_in_tags_is_text(self):
+        self.write("a.json", trace(tags=[("'); DROP TABLE file;--", 10.0)]))
+        self.run_program("ingest", "a.json")
+        self.assertEqual(self.rows("SELECT text FROM tag_mark"), [("'); DROP TABLE file;--",)])
+        self.assertEqual(self.info()["files"], 1)
+
+    def test_quotes_in_tags_are_kept(self):
+        """NVIDIA's plugin prints the tag as it is: a quote in it makes the line no JSON."""
+        self.write("a.json", trace(tags=[('say "hi" \\ there', 10.0)]))
+        self.ingest("a.json")
+        self.assertEqual(self.rows("SELECT text FROM tag_mark"), [('say "hi" \\ there',)])
+
+    def test_file_names_of_any_bytes(self):
+        name = b"odd\n\x1b[31mname\xff.json"
+        self.write(name, trace(count=3)[:-40])
+        result = self.run_program("ingest", os.fsdecode(name), status=1)
+        self.assertNotIn("\033", result.out + result.err)
+        self.assertEqual(result.err.count("\n"), 1)
+        self.assertIn("\\x0a", result.err)
+        self.json("info", "--files")
+        self.assertNotIn("\033", self.run_program("info", "--files").out)
+
+    def test_escapes_in_wrong_usage(self):
+        self.assertNotIn("\033", self.run_program(DRESSED, status=2).err)
+        self.assertNotIn("\033", self.run_program("info", "--" + DRESSED, status=2).err)
+        self.assertNotIn("\033", self.run_program("--store", DRESSED, "info", status=1).err)
+
+    def test_odd_numbers(self):
+        lines = [
+            all_reduce(0, 0, 7, 2**64 - 1, 1000.0),
+            all_reduce(1, 0, 7, 10**30, 2000.0),
+            all_reduce(2, 0, 7, -1, 3000.0),
+            all_reduce(3, 0, 7, 5, -4000.0),
+            all_reduce(4, -7, 7, 5, 5000.0),
+            all_reduce(5, 2**70, 7, 5, 6000.0),
+            all_reduce(6, 0, 7, 5, 1e300),
+            all_reduce(7, 0, 7, 5, 7000.0).replace("7000.000000", "NaN"),
+            all_reduce(10**25, 0, 7, 5, 8000.0),
+            all_reduce(8, 0, 7, 5, 9000.0).replace('"SeqNum": 8', '"SeqNum": 8, "SeqNum": 9'),
+        ]
+        self.write("a.json", "[\n" + "".join(lines) + "{}]\n")
+        self.run_program("ingest", "a.json", status=None)
+        self.assertEqual(self.rows("SELECT count(*) FROM v_operation WHERE communicator_hash = '18446744073709551615'"),
+                         [(1,)])
+
+    def test_deep_nesting(self):
+        self.write("deep.json", "[\n" + "[" * 100000 + "\n" + all_reduce(0, 0, 7, 5, 1.0) + "{}]\n")
+        self.write("deeper.json", "[" * 5000000)
+        self.write("a.json", trace())
+        self.run_program("ingest", "deep.json", "deeper.json", "a.json", status=1)
+        self.assertGreaterEqual(self.info()["collectives"], 5)
+
+    def test_nul_and_invalid_utf8(self):
+        content = trace(count=4).encode()
+        at = content.index(b'"id": 2')
+        self.write("a.json", content[:at] + b"\0\xff\xfe" + content[at:])
+        self.run_program("ingest", "a.json", status=1)
+        self.assertGreaterEqual(self.info()["collectives"], 3)
+
+    def test_a_long_line_takes_bounded_memory(self):
+        path = self.write("long.json", trace()[:-4])
+        with open(path, "ab") as file:
+            file.write(b'{"name": "')
+            for _ in range(300):
+                file.write(b"x" * (1 << 20))
+            file.write(b'"},\n' + all_reduce(9, 0, 1000, 12481426919102447117, 50000.0).encode() + b"{}]\n")
+        self.run_bounded("ingest", "long.json", status=1)
+        self.assertEqual(self.info()["collectives"], 6)
+
+    def test_a_gzip_bomb_is_stopped(self):
+        self.write("bomb.gz", gzip.compress(trace()[:-4].encode() + b" " * (600 << 20), 9))
+        self.run_bounded("ingest", "bomb.gz", status=1)
+        self.assertEqual(self.info()["collectives"], 5)
+        self.assertEqual(self.info()["partial_files"], 1)
+        self.store.unlink()
+        self.run_bounded("ingest", "--max-ratio", "0", "--max-unpacked", "20", "bomb.gz", status=1)
+        self.assertEqual(self.info()["collectives"], 5)
+
+    def run_bounded(self, *words, status):
+        """With at most 256 MiB of address space; sanitizers need more and check that by themselves."""
+
+        def limit():
+            if "san-" not in PROGRAM:
+                resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20))
+
+        result = subprocess.run([PROGRAM, "--store", self.store, *words], cwd=self.folder, capture_output=True, text=True,
+                                timeout=120, preexec_fn=limit)
+        self.assertEqual(result.returncode, status, result.stderr)
+
+    def test_devices_and_pipes(self):
+        os.mkfifo(self.folder / "fifo")
+        self.write("a.json", trace())
+        self.assertEqual(self.json("ingest", ".")["totals"]["ingested"], 1)
+        self.run_program("ingest", "/dev/zero", status=1)
+        self.run_program("ingest", "/dev/null", status=1)
+
+    def test_a_pipe_named_is_read(self):
+        os.mkfifo(self.folder / "fifo")
+        content = trace(count=300)
+        feeder = threading.Thread(target=lambda: (self.folder / "fifo").write_text(content))
+        feeder.start()
+        self.assertEqual(self.ingest("fifo")["fifo"]["status"], "ingested")
+        feeder.join()
+        self.assertEqual(self.info()["collectives"], 300)
+
+    def test_links_in_circles(self):
+        self.write("traces/a.json", trace())
+        os.symlink(".", self.folder / "traces/loop")
+        os.symlink("../traces", self.folder / "traces/again")
+        os.symlink("nowhere", self.folder / "traces/dangling")
+        os.symlink("a.json", self.folder / "traces/b.json")
+        self.assertEqual(self.json("ingest", "traces")["totals"]["ingested"], 1)
+        self.assertEqual(self.info()["collectives"], 5)
+
+    def test_cut_anywhere(self):
+        """Whatever a file is cut to, every operation that is whole is in."""
+        content = trace(count=20, tags=[("forward", 10.0), ("backward", 9000.0)]).encode()
+        ends = [at for at in range(len(content)) if content.startswith(b'"cat": "COLL_API", "ph": "e"', at)]
+        chance = random.Random(1)
+        for at in sorted(chance.sample(range(2, len(content)), 25)):
+            with self.subTest(at=at):
+                self.store.unlink(missing_ok=True)
+                self.write("a.json", content[:at])
+                self.run_program("ingest", "a.json", status=1)
+                line_ends = [content.index(b"\n", end) for end in ends]
+                whole = sum(end < at for end in line_ends)
+                begun = content[:at].count(b'"cat": "COLL", "ph": "b"')
+                if whole == 0 and not self.rows_or_nothing():
+                    continue
+                self.assertIn(self.info()["collectives"], range(whole, begun + 1))
+
+    def rows_or_nothing(self):
+        result = subprocess.run([PROGRAM, "--store", self.store, "query", "--format", "csv", "SELECT count(*) FROM file"],
+                                capture_output=True, text=True)
+        return result.returncode == 0 and result.stdout.split() == ["count(*)", "1"]
+
+    def test_flipped_bytes(self):
+        content = trace(count=20, tags=[("forward", 10.0)]).encode()
+        chance = random.Random(2)
+        for number in range(25):
+            damaged = bytearray(content)
+            for _ in range(chance.randint(1, 30)):
+                damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+            self.write(f"traces/{number}.json", bytes(damaged))
+        self.run_program("ingest", "traces", status=None)
+        self.check_integrity()

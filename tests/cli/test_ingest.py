@@ -1,0 +1,189 @@
+"""What goes in, how often, and what is said about it."""
+
+import gzip
+import os
+import sqlite3
+
+from tests.cli.support import Case, all_reduce, trace
+
+
+class Ingest(Case):
+    def test_counts(self):
+        for rank in range(4):
+            self.write(f"traces/rank{rank}.json", trace(rank=rank, count=6, tags=[("forward", 500.0)]))
+        files = self.ingest("traces")
+        self.assertEqual({file["status"] for file in files.values()}, {"ingested"})
+        self.assertEqual({file["events"] for file in files.values()}, {7})
+        info = self.info()
+        self.assertEqual(info["processes"], 4)
+        self.assertEqual(info["communicators"], 1)
+        self.assertEqual(info["collectives"], 24)
+        self.assertEqual(info["collective_instances"], 6)
+        self.assertEqual(info["p2p"], 0)
+        self.assertEqual(info["tags"], 4)
+        self.assertEqual(info["files"], 4)
+        self.assertEqual(info["skipped"], 0)
+        self.assertEqual(self.rows("SELECT DISTINCT tag, function, bytes, duration_us FROM v_operation"),
+                         [("forward", "AllReduce", 4194304, 100.0)])
+
+    def test_hashes_are_exact(self):
+        self.write("a.json", trace(communicator=18446744073709551615))
+        self.write("b.json", trace(communicator=18446744073709551614))
+        self.run_program("ingest", "a.json", "b.json")
+        self.assertEqual(self.rows("SELECT communicator_hash FROM v_communicator ORDER BY 1"),
+                         [("18446744073709551614",), ("18446744073709551615",)])
+
+    def test_again_is_unchanged(self):
+        self.write("a.json", trace())
+        self.ingest("a.json")
+        before = self.store.read_bytes()
+        files = self.ingest("a.json")
+        self.assertEqual(files["a.json"]["status"], "unchanged")
+        self.assertEqual(files["a.json"]["events"], 5)
+        self.assertEqual(self.store.read_bytes(), before)
+
+    def test_a_copy_is_unchanged(self):
+        self.write("a.json", trace())
+        self.write("b.json", trace())
+        files = self.ingest("a.json", "b.json")
+        self.assertEqual(sorted(file["status"] for file in files.values()), ["ingested", "unchanged"])
+        self.assertEqual(self.info()["collectives"], 5)
+
+    def test_force_reads_again(self):
+        self.write("a.json", trace())
+        self.ingest("a.json")
+        self.assertEqual(self.ingest("--force", "a.json")["a.json"]["status"], "ingested")
+        self.assertEqual(self.info()["collectives"], 5)
+
+    def test_new_content_takes_the_place_of_old(self):
+        self.write("a.json", trace(count=5, communicator=1))
+        self.write("b.json", trace(count=5, communicator=2))
+        self.ingest("a.json", "b.json")
+        replacement = self.write("new.json", trace(count=8, communicator=3))
+        os.replace(replacement, self.folder / "a.json")
+        self.assertEqual(self.ingest("a.json", "b.json")["a.json"]["status"], "ingested")
+        self.assertEqual(self.info()["collectives"], 13)
+        self.assertEqual(self.rows("SELECT communicator_hash FROM v_communicator ORDER BY 1"), [("2",), ("3",)])
+        self.assertEqual(self.info()["collective_instances"], 13)
+
+    def test_a_grown_file_gives_what_a_fresh_store_has(self):
+        """The end is the same, whichever way a file came to its content."""
+        self.write("a.json", trace(count=3))
+        self.write("b.json", trace(rank=1, count=9))
+        self.ingest("a.json", "b.json")
+        self.write("a.json", trace(count=9))
+        self.ingest("a.json")
+        grown = self.rows("SELECT rank, sequence, device_begin_us, instance_id IS NULL FROM v_operation ORDER BY 1, 2")
+        self.store.unlink()
+        self.ingest("a.json", "b.json")
+        fresh = self.rows("SELECT rank, sequence, device_begin_us, instance_id IS NULL FROM v_operation ORDER BY 1, 2")
+        self.assertEqual(len(grown), 18)
+        self.assertEqual(grown, fresh)
+
+    def test_standard_input(self):
+        self.assertEqual(self.ingest("-", stdin=trace())["-"]["status"], "ingested")
+        self.assertEqual(self.ingest("-", stdin=trace())["-"]["status"], "unchanged")
+        self.assertEqual(self.ingest("-", stdin=trace(rank=1))["-"]["status"], "ingested")
+        self.assertEqual(self.info()["collectives"], 10)
+        self.assertEqual(self.info()["processes"], 2)
+
+    def test_gzip_whatever_the_name(self):
+        self.write("a.json", gzip.compress(trace(rank=0).encode()))
+        self.write("b.gz", trace(rank=1))
+        halves = trace(rank=2).encode()
+        self.write("c.bin", gzip.compress(halves[:700]) + gzip.compress(halves[700:]))
+        self.assertEqual({file["status"] for file in self.ingest("a.json", "b.gz", "c.bin").values()}, {"ingested"})
+        self.assertEqual(self.ingest("-", stdin=gzip.compress(trace(rank=3).encode()))["-"]["status"], "ingested")
+        self.assertEqual(self.info()["collectives"], 20)
+
+    def test_directories_pass_strangers_by(self):
+        self.write("traces/a.json", trace())
+        self.write("traces/deep/er/b.json", trace(rank=1))
+        self.write("traces/README.md", "# notes\n")
+        self.write("traces/label.json", '{"label": "none"}\n')
+        self.write("traces/empty", "")
+        self.write("traces/.hidden.json", trace(rank=2))
+        self.write("traces/binary", bytes(range(256)) * 40)
+        answer = self.json("ingest", "traces")
+        self.assertEqual(sorted(os.path.basename(file["path"]) for file in answer["files"]), ["a.json", "b.json"])
+        self.assertEqual(answer["totals"]["ingested"], 2)
+        self.assertEqual(answer["totals"]["not_traces"], 4)
+        self.assertEqual(answer["totals"]["failed"], 0)
+
+    def test_strangers_named_are_errors_and_the_rest_goes_in(self):
+        self.write("notes.txt", "hello\n")
+        self.write("empty.json", "")
+        self.write("a.json", trace())
+        result = self.run_program("ingest", "notes.txt", "missing.json", "empty.json", "a.json", status=1)
+        self.assertEqual(len([line for line in result.err.splitlines() if line.startswith("ncclprof: ")]), 3, result.err)
+        for name in ("notes.txt", "missing.json", "empty.json"):
+            self.assertIn(name, result.err)
+        self.assertEqual(self.info()["collectives"], 5)
+
+    def test_a_cut_file_is_partial(self):
+        whole = trace(count=6)
+        at = whole.index('"name": "AllReduce", "cat": "COLL_API", "ph": "b", "id": 4') + 20
+        self.write("a.json", whole[:at])
+        result = self.run_program("ingest", "a.json", status=1)
+        self.assertRegex(result.err, r"^ncclprof: a\.json: .*at byte \d+\n$")
+        file = self.json("ingest", "--force", "a.json", status=1)["files"][0]
+        self.assertEqual(file["status"], "partial")
+        self.assertEqual(self.info()["collectives"], 4)
+        self.assertEqual(self.info()["partial_files"], 1)
+        offset = int(result.err.split("at byte ")[1])
+        self.assertLessEqual(abs(offset - whole.rindex("\n", 0, at)), 2)
+
+    def test_a_bad_line_in_the_middle_costs_that_line(self):
+        text = "[\n" + all_reduce(0, 0, 7, 5, 1000.0) + "{broken,\n" + all_reduce(1, 0, 7, 5, 2000.0) + "{}]\n"
+        self.write("a.json", text)
+        file = self.ingest("a.json", status=1)["a.json"]
+        self.assertEqual(file["status"], "partial")
+        self.assertEqual(file["skipped"], 1)
+        self.assertEqual(self.info()["collectives"], 2)
+        ledger = [row for row in self.json("info", "--ledger")["rows"] if row["damage"]]
+        self.assertEqual(len(ledger), 1)
+        self.assertEqual(ledger[0]["offset"], text.index("{broken"))
+        self.assertIn("broken", ledger[0]["example"])
+
+    def test_damaged_gzip_gives_what_comes_before(self):
+        packed = gzip.compress(trace(count=2000).encode(), 1)
+        self.write("cut.gz", packed[: len(packed) // 2])
+        file = self.ingest("cut.gz", status=1)["cut.gz"]
+        self.assertEqual(file["status"], "partial")
+        self.assertGreater(file["events"], 500)
+        self.assertLess(file["events"], 2000)
+
+    def test_sorted_and_stable(self):
+        for name in ("b.json", "a.json", "c.json"):
+            self.write(f"traces/{name}", trace(rank=ord(name[0]) - ord("a")))
+        answer = self.json("ingest", "traces")
+        self.assertEqual([os.path.basename(file["path"]) for file in answer["files"]], ["a.json", "b.json", "c.json"])
+
+    def test_the_store_is_no_input(self):
+        self.write("a.json", trace())
+        self.run_program("ingest", ".")
+        answer = self.json("ingest", ".")
+        self.assertEqual(answer["totals"]["unchanged"], 1)
+        self.assertEqual(answer["totals"]["failed"], 0)
+        self.assertIn("the store itself", self.run_program("ingest", self.store, status=1).err)
+        self.check_integrity()
+
+    def test_many_files(self):
+        for number in range(300):
+            self.write(f"traces/{number:03}.json", trace(rank=number % 8, pid=number, count=1, communicator=number + 1))
+        result = self.run_program("ingest", "traces")
+        self.assertLess(len(result.out.splitlines()), 10)
+        self.assertIn("300 ingested", result.out)
+        self.assertEqual(self.info()["collectives"], 300)
+
+    def test_store_is_private(self):
+        self.write("a.json", trace())
+        self.ingest("a.json")
+        self.assertEqual(self.store.stat().st_mode & 0o777, 0o600)
+
+    def test_other_tools_read_it(self):
+        self.write("a.json", trace(tags=[("forward", 10.0)]))
+        self.ingest("a.json")
+        with sqlite3.connect(self.store) as store:
+            self.assertEqual(store.execute("SELECT tag, count(*) FROM v_operation GROUP BY 1").fetchall(),
+                             [("forward", 5)])

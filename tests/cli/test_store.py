@@ -1,0 +1,135 @@
+"""Store files that are not what they should be."""
+
+import os
+import sqlite3
+import subprocess
+import threading
+import time
+import unittest
+
+from tests.cli.support import PROGRAM, Case, trace
+
+
+class BrokenStores(Case):
+    def check_refused(self, *says):
+        """Every command refuses the store, says why, and leaves it as it was."""
+        before = self.store.read_bytes()
+        self.write("a.json", trace())
+        for words in (["info"], ["query", "SELECT 1"], ["ingest", "a.json"]):
+            with self.subTest(words=words):
+                result = self.run_program(*words, status=1)
+                for text in says:
+                    self.assertIn(text, result.err)
+                self.assertIn(str(self.store), result.err)
+        self.assertEqual(self.store.read_bytes(), before)
+
+    def test_text(self):
+        self.store.write_text("my notes\n" * 100)
+        self.check_refused("not an SQLite file")
+
+    def test_short_text(self):
+        self.store.write_text("x")
+        self.check_refused("not an SQLite file")
+
+    def test_other_database(self):
+        with sqlite3.connect(self.store) as store:
+            store.execute("CREATE TABLE address (name)")
+        store.close()
+        self.check_refused("some other program's SQLite file")
+
+    def test_newer_schema(self):
+        self.write("a.json", trace())
+        self.run_program("ingest", "a.json")
+        with sqlite3.connect(self.store) as store:
+            store.execute("PRAGMA user_version = 1000")
+        store.close()
+        self.check_refused("newer ncclprof", "version 1000")
+
+    def test_directory(self):
+        self.store.mkdir()
+        self.assertIn("directory", self.run_program("info", status=1).err)
+        self.write("a.json", trace())
+        self.assertIn("irectory", self.run_program("ingest", "a.json", status=1).err)
+
+    def test_no_such_folder(self):
+        self.write("a.json", trace())
+        result = self.run_program("--store", "missing/x.db", "ingest", "a.json", status=1)
+        self.assertIn("No such file or directory", result.err)
+
+    def test_damaged_page(self):
+        self.write("a.json", trace(count=2000))
+        self.run_program("ingest", "a.json")
+        content = bytearray(self.store.read_bytes())
+        for at in range(8192, len(content), 4096):
+            content[at : at + 64] = b"\xa5" * 64
+        self.store.write_bytes(content)
+        result = self.run_program("query", "SELECT sum(bytes) FROM operation", status=1)
+        self.assertIn("malformed", result.err)
+
+    @unittest.skipIf(os.geteuid() == 0 and not os.path.exists("/usr/bin/setpriv"), "root may write everywhere")
+    def test_read_only(self):
+        self.write("a.json", trace())
+        self.write("b.json", trace(rank=1))
+        self.run_program("ingest", "a.json")
+        self.store.chmod(0o444)
+        self.folder.chmod(0o555)
+        self.addCleanup(self.folder.chmod, 0o755)
+        prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+
+        def run(*words):
+            return subprocess.run([*prefix, PROGRAM, "--store", self.store, *words], capture_output=True, text=True,
+                                  cwd="/")
+
+        reading = run("info")
+        if "Permission denied" in reading.stderr and not reading.stdout:
+            self.fail("the program itself cannot be reached by another user: " + reading.stderr)
+        self.assertEqual(reading.returncode, 0, reading.stderr)
+        writing = run("ingest", self.folder / "b.json")
+        self.assertEqual(writing.returncode, 1)
+        self.assertRegex(writing.stderr, "Permission denied|readonly")
+
+    def test_two_ingests_at_once(self):
+        for rank in range(40):
+            self.write(f"{'ab'[rank % 2]}/{rank}.json", trace(rank=rank, count=50))
+        processes = [
+            subprocess.Popen([PROGRAM, "--store", self.store, "-q", "ingest", self.folder / name],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            for name in "ab"
+        ]
+        for process in processes:
+            _, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, errors)
+        self.assertEqual(self.info()["collectives"], 2000)
+        self.assertEqual(self.info()["collective_instances"], 50)
+        self.check_integrity()
+
+    def test_the_holder_is_named(self):
+        self.write("a.json", trace())
+        self.write("b.json", trace(rank=1))
+        self.run_program("ingest", "a.json")
+        holder = subprocess.Popen(
+            ["python3", "-c", "import sqlite3, sys\ns = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+             "s.execute('BEGIN EXCLUSIVE')\nprint('held', flush=True)\nsys.stdin.read()", self.store],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )
+        try:
+            holder.stdout.readline()
+            begun = time.monotonic()
+            result = self.run_program("ingest", "b.json", status=1)
+            self.assertGreater(time.monotonic() - begun, 5)
+            self.assertIn(f"process {holder.pid} holds the store", result.err)
+        finally:
+            holder.communicate()
+
+    def test_a_short_hold_is_waited_for(self):
+        self.write("a.json", trace())
+        self.write("b.json", trace(rank=1))
+        self.run_program("ingest", "a.json")
+        store = sqlite3.connect(self.store, isolation_level=None, check_same_thread=False)
+        store.execute("BEGIN EXCLUSIVE")
+        release = threading.Timer(1.0, lambda: store.execute("COMMIT"))
+        release.start()
+        self.run_program("ingest", "b.json")
+        release.join()
+        store.close()
+        self.assertEqual(self.info()["collectives"], 10)

@@ -1,0 +1,120 @@
+"""Help, wrong usage, exit statuses, where output goes."""
+
+import os
+import subprocess
+
+from tests.cli.support import PROGRAM, Case, trace
+
+
+class Usage(Case):
+    def test_help_goes_to_standard_output(self):
+        result = self.run_program("--help")
+        self.assertIn("usage: ncclprof", result.out)
+        self.assertEqual(result.err, "")
+        for line in result.out.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+
+    def test_every_command_explains_itself(self):
+        listing = self.run_program("--help").out.split("commands:")[1].split("options:")[0]
+        names = [line.split()[0] for line in listing.strip().splitlines()]
+        self.assertIn("ingest", names)
+        for name in names:
+            for option in ("-h", "--help"):
+                result = self.run_program(name, option)
+                self.assertTrue(result.out.startswith(f"usage: ncclprof [--store FILE] {name}"), result.out)
+        self.assertFalse(self.store.exists())
+
+    def test_version(self):
+        self.assertRegex(self.run_program("--version").out, r"^ncclprof \d+\.\d+\.\d+\n$")
+
+    def test_wrong_usage_is_two_and_one_line(self):
+        for words in (
+            [],
+            ["nonsense"],
+            ["--nonsense"],
+            ["--store"],
+            ["ingest"],
+            ["ingest", "--nonsense", "x"],
+            ["ingest", "--max-ratio", "x", "y"],
+            ["ingest", "--max-ratio", "-1", "y"],
+            ["ingest", "--max-ratio"],
+            ["ingest", "--force=yes", "y"],
+            ["ingest", "-Z", "y"],
+            ["info", "operand"],
+            ["info", "--files", "--ledger"],
+            ["info", "--format", "xml"],
+            ["info", "--store", ""],
+            ["query"],
+            ["query", "SELECT 1", "SELECT 2"],
+            ["completion", "fish"],
+        ):
+            with self.subTest(words=words):
+                self.store.unlink(missing_ok=True)
+                if words[:1] == ["info"] and "--ledger" in words:
+                    self.write("a.json", trace())
+                    self.run_program("ingest", "a.json")
+                result = self.run_program(*words, status=2)
+                self.assertEqual(result.out, "")
+                self.assertEqual(result.err.count("\n"), 1, result.err)
+                self.assertIn("see 'ncclprof ", result.err)
+
+    def test_missing_store_is_one(self):
+        result = self.run_program("info", status=1)
+        self.assertIn("no such file", result.err)
+        self.assertEqual(result.out, "")
+        self.assertFalse(self.store.exists())
+
+    def test_store_is_found_four_ways(self):
+        self.write("a.json", trace())
+        other = self.folder / "other.db"
+        self.run_program("--store", other, "ingest", "a.json")
+        for words in (["--store", other, "info"], ["info", "--store", other], [f"--store={other}", "info"],
+                      ["info", f"--store={other}"]):
+            self.assertIn("processes", self.run_program(*words).out)
+        self.run_program("info", env={"NCCLPROF_STORE": str(other)})
+        other.rename(self.folder / "ncclprof.db")
+        self.run_program("info", env={"NCCLPROF_STORE": ""})
+
+    def test_options_and_operands_mix(self):
+        path = self.write("-odd.json", trace())
+        self.run_program("ingest", "-q", "--", path.name)
+        self.run_program("ingest", path, "--force", "-q")
+        self.run_program("ingest", "-qf", path)
+
+    def test_a_full_disk_is_not_success(self):
+        self.write("a.json", trace())
+        self.run_program("ingest", "a.json")
+        for words in (["info"], ["--help"], ["query", "SELECT 1"], ["info", "--format", "json"]):
+            with self.subTest(words=words), open("/dev/full", "w") as full:
+                result = subprocess.run([PROGRAM, "--store", self.store, *words], stdout=full, stderr=subprocess.PIPE,
+                                        text=True)
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("cannot write", result.stderr)
+
+    def test_a_closed_pipe_is_quiet(self):
+        self.write("a.json", trace())
+        self.run_program("ingest", "a.json")
+        sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) SELECT i FROM n"
+        process = subprocess.Popen([PROGRAM, "--store", self.store, "query", "--format", "csv", sql],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.readline()
+        process.stdout.close()
+        self.assertEqual(process.stderr.read(), b"")
+        process.stderr.close()
+        self.assertNotEqual(process.wait(timeout=30), 0)
+
+    def test_no_colour_outside_a_terminal(self):
+        self.write("a.json", trace())
+        self.assertNotIn("\033", self.run_program("ingest", "a.json").out)
+        self.assertNotIn("\033", self.run_program("info", "--files").out)
+
+    def test_completion_is_a_script(self):
+        script = self.run_program("completion", "bash").out + (
+            'COMP_WORDS=(ncclprof ingest --f); COMP_CWORD=2; _ncclprof; echo "${COMPREPLY[*]}"\n'
+            'COMP_WORDS=(ncclprof --store x qu); COMP_CWORD=3; _ncclprof; echo "${COMPREPLY[*]}"\n'
+            'COMP_WORDS=(ncclprof info --format js); COMP_CWORD=3; _ncclprof; echo "${COMPREPLY[*]}"\n'
+        )
+        answer = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True,
+                                env={"PATH": os.environ["PATH"]})
+        self.assertEqual(answer.stdout, "--force --format\nquery\njson\n")
+        self.assertEqual(answer.stderr, "")
