@@ -74,6 +74,7 @@ struct node {
     uint32_t open;            /* roots: events below, itself included, that have not stopped */
     uint32_t kernels_awaited; /* roots: tasks below whose kernel channels have not all stopped */
     uint64_t touched_ns;      /* roots: last event in this tree */
+    uint64_t settle_ns;       /* roots: when to think again about kernels that do not come */
     uint64_t report_ns;       /* roots: when a report of a pending operation is due */
     uint64_t report_step_ns;  /* roots: and how long until the next */
     uint8_t type;             /* enum record_type */

@@ -9,8 +9,6 @@
 #define GRACE_NS 20000000u
 /* Where nothing tells how many kernel channels will come. */
 #define LINGER_NS 500000000u
-/* Kernels that never came although later operations of the communicator are complete. */
-#define OVERTAKEN_NS 5000000000u
 #define FIRST_REPORT_NS 1000000000u
 
 int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process)
@@ -139,10 +137,6 @@ static void free_below(struct tree *tree, uint32_t number)
 
 static void hand_over(struct tree *tree, uint32_t root, bool finished)
 {
-    struct node *node = tree_node(tree, root);
-    struct communicator_state *communicator = tree_communicator(tree, node->context);
-    if (finished && node->start_ns > communicator->complete_start_ns)
-        communicator->complete_start_ns = node->start_ns;
     tree->done(tree->owner, root, finished);
     remove_root(tree, root);
     free_below(tree, root);
@@ -318,6 +312,9 @@ static void expect_kernels(struct tree *tree, struct node *root, struct node *ta
         root->guessed = true;
     if (!(tree->mask & API_KERNEL_CH) || api < 3)
         return;
+    /* What a rank sends to itself is copied: no channel reports it. */
+    if (task->type == TYPE_P2P && task->task.peer == task->task.rank)
+        return;
     /* Version 3 tells the most channels there may be, not how many: wait for one, then linger. */
     task->task.kernels_expected = told ? task->task.channels : 1;
     root->kernels_awaited++;
@@ -400,9 +397,12 @@ static void kernel_stopped(struct tree *tree, struct node *root, const struct no
     if (!kernel->parent)
         return;
     struct node *task = tree_node(tree, kernel->parent);
+    struct communicator_state *communicator = tree_communicator(tree, task->context);
     task->task.kernels_stopped++;
     if (task->task.kernels_expected && task->task.kernels_stopped == task->task.kernels_expected)
         root->kernels_awaited--;
+    if (task->start_ns > communicator->done_start_ns)
+        communicator->done_start_ns = task->start_ns;
 }
 
 static void take_stop(struct tree *tree, const struct record *record)
@@ -528,24 +528,52 @@ static bool waits_for_live(struct tree *tree, uint32_t number)
     return false;
 }
 
+/*
+ * Stops waiting for kernel channels that will not come: an operation's channels run in one kernel, so none
+ * starts after others are over; and a communicator's operations run in order, so one with no kernel at all
+ * was overtaken when a later one's is over.
+ */
+static void settle_kernels(struct tree *tree, struct node *root, uint32_t number)
+{
+    struct node *node = tree_node(tree, number);
+    if (node_is_task(node)) {
+        struct node_task *task = &node->task;
+        bool over = task->kernels_stopped > 0 && task->kernels_stopped == task->kernels_started;
+        bool overtaken = task->kernels_started == 0 &&
+                         node->start_ns < tree_communicator(tree, node->context)->done_start_ns;
+        if (task->kernels_stopped < task->kernels_expected && (over || overtaken)) {
+            task->kernels_expected = task->kernels_stopped;
+            root->kernels_awaited--;
+        }
+        return;
+    }
+    for (uint32_t child = node->first_child; child; child = tree_node(tree, child)->next_sibling)
+        settle_kernels(tree, root, child);
+}
+
 static bool is_due(struct tree *tree, uint32_t number, uint64_t now_ns)
 {
-    const struct node *root = tree_node(tree, number);
+    struct node *root = tree_node(tree, number);
     const struct communicator_state *communicator = tree_communicator(tree, root->context);
     uint64_t quiet_ns = now_ns > root->touched_ns ? now_ns - root->touched_ns : 0;
+    if (root->open == 0 && root->kernels_awaited > 0 && quiet_ns >= LINGER_NS && now_ns >= root->settle_ns) {
+        settle_kernels(tree, root, number);
+        root->settle_ns = now_ns + LINGER_NS;
+    }
     if (communicator->ended && !waits_for_live(tree, number))
         return true;
-    if (is_complete(root))
-        return quiet_ns >= (root->guessed ? LINGER_NS : GRACE_NS);
-    return root->open == 0 && root->start_ns < communicator->complete_start_ns && quiet_ns >= OVERTAKEN_NS;
+    return is_complete(root) && quiet_ns >= (root->guessed ? LINGER_NS : GRACE_NS);
 }
 
 void tree_sweep(struct tree *tree, uint64_t now_ns, bool all)
 {
     for (uint32_t root = tree->first_root; root;) {
-        uint32_t next = tree_node(tree, root)->next_root;
+        struct node *node = tree_node(tree, root);
+        uint32_t next = node->next_root;
+        if (all || tree_communicator(tree, node->context)->ended)
+            settle_kernels(tree, node, root);
         if (all || is_due(tree, root, now_ns))
-            hand_over(tree, root, is_complete(tree_node(tree, root)));
+            hand_over(tree, root, is_complete(node));
         root = next;
     }
 }

@@ -18,8 +18,8 @@
 struct communicator_state {
     struct communicator known; /* versions 1 to 3: filled in by the first operation */
     struct gpu_clock clock;
-    uint64_t complete_start_ns; /* latest start of a tree that came with all its kernels */
-    uint32_t tag;               /* number in names: newest tag of NCCL's own for this communicator */
+    uint64_t done_start_ns; /* latest start of an operation of which a kernel channel stopped */
+    uint32_t tag;           /* number in names: newest tag of NCCL's own for this communicator */
     uint64_t tag_ns;
     uint64_t p2p_written; /* point-to-point operations in Inspector lines so far */
     bool ended;

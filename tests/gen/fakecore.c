@@ -36,7 +36,8 @@ static void usage(FILE *to)
         "usage: fakecore --plugin FILE [--api 1..7] [--ranks N] [--threads] [--steps N] [--layers N]\n"
         "  [--channels N] [--net-steps N] [--op-us N] [--tags none|nccl|call] [--hang RANK:STEP]\n"
         "  [--kill RANK:STEP] [--journal FILE] [--scenario train|hostile|fork|fork-idle|init-race|nvtx]\n"
-        "  [--no-finalize] [--close-descriptors] [--file-bytes N] [--repeat-waits] [--foreign-proxy]\n",
+        "  [--no-finalize] [--close-descriptors] [--file-bytes N] [--repeat-waits] [--foreign-proxy]\n"
+        "  [--silent-kernels]\n",
         to);
 }
 
@@ -155,6 +156,7 @@ static const struct option long_options[] = {{"plugin", required_argument, NULL,
                                              {"file-bytes", required_argument, NULL, 'b'},
                                              {"repeat-waits", no_argument, NULL, 'w'},
                                              {"foreign-proxy", no_argument, NULL, 'P'},
+                                             {"silent-kernels", no_argument, NULL, 'q'},
                                              {"help", no_argument, NULL, 'h'},
                                              {NULL, 0, NULL, 0}};
 
@@ -226,6 +228,9 @@ static int parse_option(struct fake_job *job, struct options *options, int optio
         return 1;
     case 'P':
         job->foreign_proxy = true;
+        return 1;
+    case 'q':
+        job->silent_kernels = true;
         return 1;
     default:
         return optarg ? parse_number(job, options, option, strtol(optarg, NULL, 10)) : 0;

@@ -144,7 +144,8 @@ static void play_operation(struct fake_rank *rank, struct fake_operation *operat
 {
     const struct fake_plugin *plugin = &rank->job->plugin;
     void *kernels[64];
-    int channels = rank->job->channels;
+    bool to_itself = operation->peer == operation->communicator->rank;
+    int channels = to_itself ? 0 : rank->job->channels - rank->job->silent_kernels;
     for (int channel = 0; channel < channels; channel++) {
         struct api_descriptor_v7 event = {.type = API_KERNEL_CH, .parent = operation->task};
         event.kernel_ch.channel = (uint8_t)channel;
@@ -335,6 +336,8 @@ static void play_step_of_training(struct fake_rank *rank, int step)
     set_tag(rank, "grad \"sync\"\n\\");
     play_call(rank, FAKE_DP, "ReduceScatter", 4194304, -1, hangs);
     play_call(rank, FAKE_DP, "AllGather", 4194304, -1, false);
+    if (job->silent_kernels)
+        play_call(rank, FAKE_WORLD, "Send", 4096, rank->communicators[FAKE_WORLD].rank, false);
     set_tag(rank, "optimizer");
     play_call(rank, FAKE_WORLD, "AllReduce", 16384, -1, false);
 }

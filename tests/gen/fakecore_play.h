@@ -46,6 +46,7 @@ struct fake_job {
     int kill_rank, kill_step;
     bool repeat_waits; /* record SendPeerWait again and again, as a core that polls does */
     bool foreign_proxy;
+    bool silent_kernels; /* the last channel never reports, a send to oneself not at all */
     struct fake_counts counts;
     struct fake_journal *journal;
     void (*call_tag)(const char *tag);

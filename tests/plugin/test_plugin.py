@@ -297,6 +297,25 @@ class Losses(PluginTest):
             self.assertGreater(trace.parents()[("PROXY", None)], 0)
 
 
+class MissingKernels(PluginTest):
+    """Operations of which NCCL reports fewer kernel channels than it announced, or none."""
+
+    def test_at_exit(self):
+        played = self.play("--ranks", 2, "--silent-kernels", "--op-us", 200)
+        for trace in self.check_counts(played):
+            self.assertEqual(trace.notes("End")[0]["args"]["unfinished"], 0)
+
+    def test_while_the_job_runs(self):
+        # Half a second of silence settles it: nothing piles up, nothing is reported as pending.
+        played = self.play("--ranks", 2, "--silent-kernels", "--op-us", 30000, "--steps", 12)
+        for trace in self.check_counts(played):
+            self.assertEqual(trace.notes("End")[0]["args"]["unfinished"], 0)
+            self.assertEqual(trace.notes("PendingOperation"), [])
+            ends = [e["ts"] for e in trace.events if e["cat"] == "COLL" and e["ph"] == "e"]
+            self.assertEqual(len(ends), 60)
+            self.assertNotIn(0.0, ends)
+
+
 class Files(PluginTest):
     def test_names_and_modes(self):
         played = self.play("--ranks", 1, NCCLPROF_FILE="deep/er/%h.%p.%r.%%", RANK="../7")
