@@ -64,7 +64,8 @@ void help_all(FILE *stream)
 {
     fputs(
         "usage: ncclprof [--store FILE] COMMAND [OPTIONS] [ARGS]\n\n"
-        "Finds out which rank, phase and link holds up a multi-GPU job, from NCCL profiler traces.\n\n"
+        "Finds out which rank, phase and link holds up a multi-GPU job, from the traces\n"
+        "of NCCL's profiler plugins.\n\n"
         "commands:\n",
         stream);
     struct command command;
