@@ -23,7 +23,7 @@ def text_of(path):
 
 
 def is_chrome(path):
-    return ".json" in path.name
+    return ".json" in path.name or path.name.endswith(".txt")
 
 
 class Operation:
