@@ -4,6 +4,7 @@
 #include "analyse/analyse.h"
 
 /* What each analysis's file exports to registry.c. */
+extern const struct analysis analysis_clocks;
 extern const struct analysis analysis_diagnose;
 extern const struct analysis analysis_report;
 

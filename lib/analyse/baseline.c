@@ -258,26 +258,53 @@ static int64_t longest_wait_of_others(const struct job *job, const struct job_op
     return longest;
 }
 
+/* What a place is measured by: own time, or lateness where own time is hidden. TIME_UNKNOWN: neither. */
+typedef int64_t (*measure)(const struct job *job, const struct job_operation *operation);
+
+static int64_t own_time(const struct job *job, const struct job_operation *operation)
+{
+    return comparable(job, operation) ? operation->own_ns : TIME_UNKNOWN;
+}
+
+static int64_t hidden_lateness(const struct job *job, const struct job_operation *operation)
+{
+    if (operation->own_ns != TIME_UNKNOWN || operation->start_ns == TIME_UNKNOWN || operation->previous < 0)
+        return TIME_UNKNOWN;
+    int64_t waited = longest_wait_of_others(job, operation);
+    return waited == INT64_MAX ? TIME_UNKNOWN : waited;
+}
+
+static int64_t bounded(const struct job *job, const struct job_operation *operation, int64_t excess)
+{
+    int64_t waited = longest_wait_of_others(job, operation);
+    return excess < waited ? excess : waited;
+}
+
 static void measure_place(const struct baseline *baseline, struct job *job, int32_t role, int32_t position,
-                          struct place *place, double sigmas)
+                          struct place *place, double sigmas, measure value_of)
 {
     size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
     for (size_t rank = 0; rank < ranks; rank++)
         for (int32_t step = 0; step < baseline->step_count; step++) {
             int32_t cell = baseline_cell(baseline, role, position, rank, step);
-            int known = cell >= 0 && comparable(job, &job->operations[cell]);
-            place->value[rank * steps + (size_t)step] = known ? job->operations[cell].own_ns : TIME_UNKNOWN;
+            place->value[rank * steps + (size_t)step] =
+                cell >= 0 ? value_of(job, &job->operations[cell]) : TIME_UNKNOWN;
         }
     int64_t sigma = place_measure(place, ranks, baseline->first_step, baseline->step_count);
     for (size_t rank = 0; rank < ranks; rank++)
         for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
             int64_t excess = place->value[rank * steps + (size_t)step];
-            if (excess == TIME_UNKNOWN || excess <= 0 || (double)excess <= sigmas * (double)sigma)
+            if (excess == TIME_UNKNOWN || excess <= 0)
                 continue;
             struct job_operation *operation =
                 &job->operations[baseline_cell(baseline, role, position, rank, step)];
-            int64_t waited = longest_wait_of_others(job, operation);
-            operation->excess_ns = excess < waited ? excess : waited;
+            int stands_out = (double)excess > sigmas * (double)sigma;
+            if (value_of == hidden_lateness && excess > 2 * sigma) {
+                operation->hidden_ns = excess;
+                operation->hidden_stands_out = (uint8_t)stands_out;
+            } else if (value_of == own_time && stands_out) {
+                operation->excess_ns = bounded(job, operation, excess);
+            }
         }
 }
 
@@ -289,8 +316,10 @@ static int measure_places(const struct baseline *baseline, struct job *job, doub
             place_release(&place);
             return -1;
         }
-        for (int32_t position = 0; position < baseline->roles[i].length; position++)
-            measure_place(baseline, job, (int32_t)i, position, &place, sigmas);
+        for (int32_t position = 0; position < baseline->roles[i].length; position++) {
+            measure_place(baseline, job, (int32_t)i, position, &place, sigmas, own_time);
+            measure_place(baseline, job, (int32_t)i, position, &place, sigmas, hidden_lateness);
+        }
         place_release(&place);
     }
     return 0;

@@ -39,7 +39,7 @@ struct baseline_options {
     double sigmas; /* an excess stands out beyond so many */
 };
 
-/* Fills job->operations' position and excess_ns. */
+/* Fills job->operations' position, excess_ns and hidden_ns. */
 int baseline_init(struct baseline *baseline, struct job *job, const struct baseline_options *options,
                   struct error *error);
 void baseline_release(struct baseline *baseline);

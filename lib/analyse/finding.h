@@ -94,7 +94,7 @@ int strength_find(const struct strength *strength, int64_t least_ns, enum findin
                   struct suspects *suspects);
 
 /* own.c: ranks that came late by themselves; network.c: ranks whose transfers were slow. */
-int suspect_own(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+int suspect_own(struct suspects *suspects, struct job *job, const struct baseline *baseline,
                 const struct diagnose_options *options, struct error *error);
 int suspect_network(struct suspects *suspects, struct job *job, const struct baseline *baseline,
                     const struct diagnose_options *options, struct error *error);

@@ -35,10 +35,12 @@ struct job_operation {
     int64_t enqueued_ns; /* handed to the GPU; TIME_UNKNOWN */
     int64_t start_ns;    /* on the device; TIME_UNKNOWN */
     int64_t end_ns;      /* on the device; TIME_UNKNOWN */
+    int64_t duration_ns; /* as the recorder gives it; TIME_UNKNOWN */
     int64_t own_ns;      /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
     int64_t late_ns;     /* how much of that had passed when it was enqueued: the host's part */
     int64_t delay_ns;    /* host clock minus device timeline */
     int64_t excess_ns;   /* own time beyond peers and history (baseline.h); 0 where it does not stand out */
+    int64_t hidden_ns;   /* lateness beyond the usual where own time is unknown (baseline.h) */
     uint64_t stream;
     int32_t rank;
     int32_t communicator;
@@ -51,12 +53,15 @@ struct job_operation {
     uint8_t function;
     uint8_t ends; /* end_kind */
     uint8_t unfinished;
+    uint8_t inferred;          /* its start is taken to be the end of the one before, or its enqueueing */
+    uint8_t hidden_stands_out; /* hidden_ns is beyond the spread of its place by itself */
 };
 
 struct job_instance {
     int64_t id;
     int64_t sequence;
     int64_t transfer_ns; /* shortest duration of a member; a pair's: what the wire took; TIME_UNKNOWN */
+    int64_t beyond_ns;   /* transfer less the usual at its place; TIME_UNKNOWN */
     int64_t slow_ns; /* transfer beyond the usual at its place (network.h); 0 where it does not stand out */
     int32_t communicator;
     int32_t culprit; /* job rank whose link made it slow; -1 */
@@ -71,6 +76,15 @@ struct job_instance {
     uint8_t function;
 };
 
+/* How a rank's clock was aligned with the others'. */
+enum clock_method {
+    CLOCK_NONE = 0,     /* nothing links it */
+    CLOCK_REFERENCE,    /* it is what the others are aligned with */
+    CLOCK_SHARED,       /* the same clock as the reference: one host, or anchors of one boot */
+    CLOCK_MEETINGS,     /* difference constraints from what ranks did together */
+    CLOCK_CONTRADICTORY /* refused: the meetings contradict each other */
+};
+
 struct job_rank {
     int64_t id;
     int64_t process_id;  /* -1: nothing recorded by it */
@@ -79,6 +93,12 @@ struct job_rank {
     size_t first;        /* its operations, in order of issue */
     size_t count;
     int has_gpu_clock;
+    int32_t clock; /* ranks with the same number share a host clock */
+    enum clock_method clock_method;
+    int64_t clock_offset_ns;      /* host clock to the run's common time, at clock_origin_ns */
+    int64_t clock_uncertainty_ns; /* half the interval that the offset is in */
+    int64_t clock_origin_ns;
+    double clock_scale;
     int cut; /* its file stops without an end: the process died, or the file was cut */
 };
 
@@ -147,6 +167,11 @@ void job_release(struct job *job);
 /* job_load's parts. */
 int job_load_operations(struct job *job, struct error *error);
 int job_build_timelines(struct job *job, struct error *error);
+int job_align_clocks(struct job *job, struct error *error);
+
+/* A time of an operation's device timeline in the run's common time; TIME_UNKNOWN where its clock is not
+ * aligned. */
+int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns);
 
 const char *job_tag(const struct job *job, int32_t tag); /* NULL for -1 */
 

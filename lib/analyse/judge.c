@@ -196,6 +196,8 @@ static int say_network(const struct suspect *suspect, const struct job *job, con
     for (size_t i = 0; i < job->instance_count; i++) {
         if (!suspect_has_instance(suspect, &job->instances[i]))
             continue;
+        if (job->instances[i].transfer_ns == TIME_UNKNOWN)
+            continue;
         slow++;
         transfer_ns += job->instances[i].transfer_ns;
         slow_ns += job->instances[i].slow_ns;

@@ -141,6 +141,7 @@ static int read_instance(struct loader *loader, struct statement *statement, str
     *instance = (struct job_instance){.id = statement_integer(statement, 0),
                                       .sequence = statement_integer(statement, 4),
                                       .transfer_ns = TIME_UNKNOWN,
+                                      .beyond_ns = TIME_UNKNOWN,
                                       .culprit = -1,
                                       .communicator = (int32_t)communicator,
                                       .sender = rank_in(job, communicator, integer_or(statement, 5, -1)),
@@ -212,7 +213,7 @@ static void take_host_times(struct job_operation *operation, struct statement *s
 {
     int64_t begin = integer_or(statement, COLUMN_DEVICE_BEGIN, TIME_UNKNOWN);
     int64_t end = integer_or(statement, COLUMN_DEVICE_END, TIME_UNKNOWN);
-    int64_t duration = integer_or(statement, COLUMN_DURATION, TIME_UNKNOWN);
+    int64_t duration = operation->duration_ns;
     int source = (int)statement_integer(statement, COLUMN_END_SOURCE);
     if (begin != TIME_UNKNOWN && end != TIME_UNKNOWN && duration != TIME_UNKNOWN) {
         if (end - duration < begin)
@@ -220,7 +221,7 @@ static void take_host_times(struct job_operation *operation, struct statement *s
         end = begin + duration;
     }
     operation->start_ns = begin;
-    operation->end_ns = end;
+    operation->end_ns = end = begin == TIME_UNKNOWN ? TIME_UNKNOWN : end;
     operation->ends = end == TIME_UNKNOWN    ? ENDS_UNKNOWN
                       : source == END_KERNEL ? ENDS_BY_KERNEL
                                              : ENDS_BY_HOST;
@@ -272,6 +273,7 @@ static int read_operation(struct loader *loader, struct statement *statement, st
                                .issued_ns = integer_or(statement, COLUMN_ISSUED, TIME_UNKNOWN),
                                .enqueued_ns = integer_or(statement, COLUMN_ENQUEUED, TIME_UNKNOWN),
                                .late_ns = TIME_UNKNOWN,
+                               .duration_ns = integer_or(statement, COLUMN_DURATION, TIME_UNKNOWN),
                                .previous = -1,
                                .position = -1,
                                .unfinished = (statement_integer(statement, COLUMN_FLAGS) & 1) != 0};

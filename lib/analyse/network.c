@@ -36,10 +36,13 @@ static void measure_place(struct job *job, const struct baseline *baseline, int3
     for (size_t rank = 0; rank < ranks; rank++)
         for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
             int64_t excess = place->value[rank * steps + (size_t)step];
-            if (excess == TIME_UNKNOWN || excess <= 0 || (double)excess <= sigmas * (double)sigma)
+            if (excess == TIME_UNKNOWN)
                 continue;
             int32_t cell = baseline_cell(baseline, role, position, rank, step);
-            job->instances[job->operations[cell].instance].slow_ns = excess;
+            struct job_instance *instance = &job->instances[job->operations[cell].instance];
+            instance->beyond_ns = excess;
+            if (excess > 0 && (double)excess > sigmas * (double)sigma)
+                instance->slow_ns = excess;
         }
 }
 
@@ -82,44 +85,80 @@ static void blame_edges(struct job *job, const struct edges *edges)
             job->instances[i].culprit = slowest_sender(edges, job, i);
 }
 
-/* Slow transfers of one step, by the ranks that may have sent slowly in them. */
+/*
+ * Without network steps. For every step, how much of the slow transfers each rank may have sent slowly in,
+ * and in how many communicators: one alone cannot tell its members apart.
+ */
 struct shares {
-    int64_t *slow_ns; /* per rank */
-    int64_t total_ns;
+    int64_t *slow_ns;      /* [step * ranks + rank] */
+    int32_t *communicator; /* likewise: the one it was slow in, SEVERAL, or NOWHERE */
+    int64_t *total_ns;     /* [step] */
+    size_t ranks;
 };
 
-static void for_each_sender(const struct job *job, const struct job_instance *instance, struct shares *shares)
+enum { NOWHERE = -1, SEVERAL = -2 };
+
+static int shares_init(struct shares *shares, const struct job *job)
 {
-    shares->total_ns += instance->slow_ns;
+    size_t cells = job->rank_count * (size_t)(job->step_count + 1);
+    *shares = (struct shares){.ranks = job->rank_count,
+                              .slow_ns = array_new(cells, sizeof *shares->slow_ns),
+                              .communicator = array_new(cells, sizeof *shares->communicator),
+                              .total_ns = array_new((size_t)job->step_count + 1, sizeof *shares->total_ns)};
+    for (size_t i = 0; shares->communicator && i < cells; i++)
+        shares->communicator[i] = NOWHERE;
+    return shares->slow_ns && shares->communicator && shares->total_ns ? 0 : -1;
+}
+
+static void shares_release(struct shares *shares)
+{
+    free(shares->slow_ns);
+    free(shares->communicator);
+    free(shares->total_ns);
+}
+
+static void share(struct shares *shares, const struct job_instance *instance, int32_t rank)
+{
+    size_t cell = (size_t)instance->step * shares->ranks + (size_t)rank;
+    shares->slow_ns[cell] += instance->slow_ns;
+    if (shares->communicator[cell] != instance->communicator)
+        shares->communicator[cell] = shares->communicator[cell] == NOWHERE ? instance->communicator : SEVERAL;
+}
+
+/* Calls for every rank that may have sent slowly: the sender of a pair, all members of a collective. */
+static void share_instance(struct shares *shares, const struct job *job, const struct job_instance *instance)
+{
+    shares->total_ns[instance->step] += instance->slow_ns;
     if (instance->function == FUNCTION_SEND) {
         if (instance->sender >= 0)
-            shares->slow_ns[instance->sender] += instance->slow_ns;
+            share(shares, instance, instance->sender);
         return;
     }
     for (int32_t i = 0; i < instance->members; i++)
-        shares->slow_ns[job->operations[job->instance_members[instance->first_member + (size_t)i]].rank] +=
-            instance->slow_ns;
+        share(shares, instance,
+              job->operations[job->instance_members[instance->first_member + (size_t)i]].rank);
 }
 
-/* The one rank that (nearly) all of it goes through while no other is in nearly as much. */
-static int32_t common_rank(const struct shares *shares, size_t rank_count)
+/* The one rank that (nearly) all of a step's slowness goes through while no other has nearly as much. */
+static int32_t common_rank(const struct shares *shares, int32_t step)
 {
     int64_t best = 0, second = 0;
     int32_t rank = -1;
-    for (size_t i = 0; i < rank_count; i++) {
-        if (shares->slow_ns[i] > best) {
+    const int64_t *slow_ns = shares->slow_ns + (size_t)step * shares->ranks;
+    for (size_t i = 0; i < shares->ranks; i++) {
+        if (slow_ns[i] > best) {
             second = best;
-            best = shares->slow_ns[i];
+            best = slow_ns[i];
             rank = (int32_t)i;
-        } else if (shares->slow_ns[i] > second) {
-            second = shares->slow_ns[i];
+        } else if (slow_ns[i] > second) {
+            second = slow_ns[i];
         }
     }
-    int covers = best * 10 >= shares->total_ns * 8;
-    return covers && second * 10 <= best * 8 ? rank : -1;
+    int covers = best * 10 >= shares->total_ns[step] * 8 && second * 10 <= best * 8;
+    return covers && shares->communicator[(size_t)step * shares->ranks + (size_t)rank] == SEVERAL ? rank : -1;
 }
 
-static int rank_is_in(const struct job *job, const struct job_instance *instance, int32_t rank)
+static int may_have_sent(const struct job *job, const struct job_instance *instance, int32_t rank)
 {
     if (instance->function == FUNCTION_SEND)
         return instance->sender == rank;
@@ -129,25 +168,38 @@ static int rank_is_in(const struct job *job, const struct job_instance *instance
     return 0;
 }
 
-static int blame_common(struct job *job, const struct baseline *baseline)
+/* A receive that does not say when it ended is slow by the lateness that came through it. */
+static void take_hidden(struct job *job)
 {
-    struct shares shares = {.slow_ns = array_new(job->rank_count, sizeof *shares.slow_ns)};
-    if (!shares.slow_ns)
-        return -1;
-    for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
-        shares.total_ns = 0;
-        for (size_t i = 0; i < job->rank_count; i++)
-            shares.slow_ns[i] = 0;
-        for (size_t i = 0; i < job->instance_count; i++)
-            if (job->instances[i].step == step && job->instances[i].slow_ns > 0)
-                for_each_sender(job, &job->instances[i], &shares);
-        int32_t rank = common_rank(&shares, job->rank_count);
-        for (size_t i = 0; rank >= 0 && i < job->instance_count; i++)
-            if (job->instances[i].step == step && rank_is_in(job, &job->instances[i], rank))
-                job->instances[i].culprit = rank;
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->hidden_ns <= 0 || !operation->hidden_stands_out ||
+            job->operations[operation->previous].function != FUNCTION_RECV)
+            continue;
+        struct job_instance *instance = &job->instances[job->operations[operation->previous].instance];
+        if (!instance->slow_ns)
+            instance->slow_ns = operation->hidden_ns;
     }
-    free(shares.slow_ns);
-    return 0;
+}
+
+static int blame_common(struct job *job)
+{
+    struct shares shares;
+    int failed = shares_init(&shares, job);
+    take_hidden(job);
+    for (size_t i = 0; !failed && i < job->instance_count; i++)
+        if (job->instances[i].step >= 0 && job->instances[i].slow_ns > 0)
+            share_instance(&shares, job, &job->instances[i]);
+    for (int32_t step = 0; !failed && step < job->step_count; step++)
+        shares.total_ns[step] = common_rank(&shares, step); /* from here on, who it is */
+    for (size_t i = 0; !failed && i < job->instance_count; i++) {
+        struct job_instance *instance = &job->instances[i];
+        int32_t rank = instance->step >= 0 ? (int32_t)shares.total_ns[instance->step] : -1;
+        if (rank >= 0 && instance->slow_ns > 0 && may_have_sent(job, instance, rank))
+            instance->culprit = rank;
+    }
+    shares_release(&shares);
+    return failed;
 }
 
 static void gather(const struct job *job, struct strength *strength)
@@ -161,23 +213,45 @@ static void gather(const struct job *job, struct strength *strength)
     }
 }
 
+/*
+ * Once a rank's sending is under suspicion, what else it sent in in those steps counts too where that took
+ * longer than usual, though not by enough to stand out alone: the cost of a fault is all of it.
+ */
+static void widen(const struct suspect *suspect, struct job *job, const struct edges *edges)
+{
+    for (size_t i = 0; i < job->instance_count; i++) {
+        struct job_instance *instance = &job->instances[i];
+        if (instance->step < suspect->first_step || instance->step > suspect->last_step ||
+            instance->culprit >= 0 || instance->beyond_ns == TIME_UNKNOWN || instance->beyond_ns <= 0)
+            continue;
+        for (size_t j = edges->first[i]; j < edges->first[i + 1]; j++)
+            if (edges->items[j].sender == suspect->rank && edges->items[j].extra_ns > 0) {
+                instance->slow_ns = instance->beyond_ns;
+                instance->culprit = suspect->rank;
+            }
+    }
+}
+
 int suspect_network(struct suspects *suspects, struct job *job, const struct baseline *baseline,
                     const struct diagnose_options *options, struct error *error)
 {
     struct edges edges;
     struct strength strength = {0};
+    size_t first = suspects->count;
     if (edges_init(&edges, job, baseline->first_step, error))
         return -1;
     int failed = find_slow(job, baseline, options->sigmas) || strength_init(&strength, job, baseline);
     if (!failed && edges.count)
         blame_edges(job, &edges);
     else if (!failed)
-        failed = blame_common(job, baseline);
-    edges_release(&edges);
+        failed = blame_common(job);
     int64_t least_ns = (int64_t)(options->min_gain * (double)baseline->median_step_ns / 2);
     if (!failed)
         gather(job, &strength);
     failed = failed || strength_find(&strength, least_ns > 0 ? least_ns : 1, FINDING_NETWORK, suspects);
+    for (size_t i = first; !failed && i < suspects->count; i++)
+        widen(&suspects->items[i], job, &edges);
+    edges_release(&edges);
     strength_release(&strength);
     return failed ? error_no_memory(error) : 0;
 }

@@ -12,6 +12,9 @@
  */
 static int is_late_by_host(const struct job_operation *operation)
 {
+    if (operation->own_ns == TIME_UNKNOWN)
+        return operation->enqueued_ns != TIME_UNKNOWN &&
+               operation->start_ns - operation->enqueued_ns < operation->excess_ns / 2;
     return operation->late_ns != TIME_UNKNOWN &&
            operation->late_ns >= operation->own_ns - operation->excess_ns / 2;
 }
@@ -26,19 +29,39 @@ static int64_t host_part(const struct suspect *suspect, const struct job *job)
     return part;
 }
 
-int suspect_own(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+static int64_t *cell_of(struct strength *strength, const struct job_operation *operation)
+{
+    return &strength->excess_ns[(size_t)operation->rank * (size_t)strength->steps + (size_t)operation->step];
+}
+
+/*
+ * Lateness whose origin is hidden counts as a rank's own in steps in which it was late by itself elsewhere,
+ * by at least a quarter of that.
+ */
+static void gather(struct job *job, struct strength *strength)
+{
+    for (size_t i = 0; i < job->operation_count; i++)
+        if (job->operations[i].step >= 0)
+            *cell_of(strength, &job->operations[i]) += job->operations[i].excess_ns;
+    for (size_t i = 0; i < job->operation_count; i++) {
+        struct job_operation *operation = &job->operations[i];
+        if (operation->hidden_ns <= 0 || operation->step < 0 ||
+            *cell_of(strength, operation) * 4 < operation->hidden_ns)
+            continue;
+        operation->excess_ns = operation->hidden_ns;
+        operation->hidden_ns = 0;
+        *cell_of(strength, operation) += operation->excess_ns;
+    }
+}
+
+int suspect_own(struct suspects *suspects, struct job *job, const struct baseline *baseline,
                 const struct diagnose_options *options, struct error *error)
 {
     struct strength strength;
     size_t first = suspects->count;
     if (strength_init(&strength, job, baseline))
         return error_no_memory(error);
-    for (size_t i = 0; i < job->operation_count; i++) {
-        const struct job_operation *operation = &job->operations[i];
-        if (operation->excess_ns > 0 && operation->step >= 0)
-            strength.excess_ns[(size_t)operation->rank * (size_t)strength.steps + (size_t)operation->step] +=
-                operation->excess_ns;
-    }
+    gather(job, &strength);
     int64_t least_ns = (int64_t)(options->min_gain * (double)baseline->median_step_ns / 2);
     int failed = strength_find(&strength, least_ns > 0 ? least_ns : 1, FINDING_COMPUTE, suspects);
     strength_release(&strength);

@@ -5,5 +5,6 @@
 const struct analysis *const analysis_registry[] = {
     &analysis_report,
     &analysis_diagnose,
+    &analysis_clocks,
     NULL,
 };

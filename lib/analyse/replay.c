@@ -29,7 +29,7 @@ static void take_own_times(struct replay *replay)
 {
     for (size_t i = 0; i < replay->job->operation_count; i++) {
         int64_t own = replay->job->operations[i].own_ns;
-        replay->own_ns[i] = own == TIME_UNKNOWN ? 0 : own;
+        replay->own_ns[i] = own == TIME_UNKNOWN ? replay->job->operations[i].excess_ns : own;
     }
 }
 
@@ -99,6 +99,21 @@ void replay_release(struct replay *replay)
     *replay = (struct replay){0};
 }
 
+static void follow(struct replay *replay, int32_t at, int64_t end_ns, size_t *ready)
+{
+    int32_t next = replay->next[at];
+    if (next < 0)
+        return;
+    replay->since_ns[next] = end_ns;
+    replay->ready[(*ready)++] = next;
+}
+
+/* A send whose end is known is done when its data is in buffers, whenever the receiver comes. */
+static int leaves_alone(const struct job_operation *operation)
+{
+    return operation->function == FUNCTION_SEND && operation->end_ns != TIME_UNKNOWN;
+}
+
 /* An operation starts: when it is its instance's last member, all members end and their successors are ready.
  */
 static void arrive(struct replay *replay, int32_t at, int64_t start_ns, size_t *ready, int64_t *last_ns)
@@ -108,17 +123,17 @@ static void arrive(struct replay *replay, int32_t at, int64_t start_ns, size_t *
     const struct job_instance *instance = &job->instances[number];
     if (!replay->arrived[number]++ || start_ns > replay->latest_ns[number])
         replay->latest_ns[number] = start_ns;
+    if (leaves_alone(&job->operations[at]))
+        follow(replay, at, start_ns + (job->operations[at].end_ns - job->operations[at].start_ns), ready);
     if (replay->arrived[number] < instance->members)
         return;
     int64_t end = replay->latest_ns[number] + replay->transfer_ns[number];
     if (end > *last_ns)
         *last_ns = end;
     for (int32_t i = 0; i < instance->members; i++) {
-        int32_t next = replay->next[job->instance_members[instance->first_member + (size_t)i]];
-        if (next < 0)
-            continue;
-        replay->since_ns[next] = end;
-        replay->ready[(*ready)++] = next;
+        int32_t member = job->instance_members[instance->first_member + (size_t)i];
+        if (!leaves_alone(&job->operations[member]))
+            follow(replay, member, end, ready);
     }
 }
 

@@ -89,19 +89,17 @@ static size_t at_least(const int64_t *sorted, size_t count, int64_t value)
 }
 
 /*
- * A single step has no repetition to speak for it. Its tail is taken to fall off like the square of the size,
- * as heavy as tails with a variance get: beyond the greatest other lonely step, chance falls by that law.
+ * A single step has no repetition to speak for it. Its tail is taken to fall off in inverse proportion to the
+ * size, as heavy as a tail with a mean gets, from the least that counts as strong.
  */
-static double chance_of(const struct suspect *run, const int64_t *lonely, size_t count, double cells)
+static double chance_of(const struct suspect *run, const int64_t *lonely, size_t count, double cells,
+                        int64_t least_ns)
 {
     int length = run->last_step - run->first_step + 1;
-    size_t others = at_least(lonely, count, run->weakest_ns) - (length == 1 && count ? 1 : 0);
+    size_t others = at_least(lonely, count, run->weakest_ns);
     if (length > 1)
         return cells * pow((double)(others + 1) / cells, length);
-    if (others || count < 2)
-        return (double)others;
-    double ratio = (double)lonely[count - 2] / (double)run->weakest_ns;
-    return ratio * ratio;
+    return (double)(count ? count : 1) * (double)least_ns / (double)run->weakest_ns;
 }
 
 int strength_find(const struct strength *strength, int64_t least_ns, enum finding_kind kind,
@@ -123,7 +121,7 @@ int strength_find(const struct strength *strength, int64_t least_ns, enum findin
         return -1;
     double cells = (double)strength->rank_count * (double)(strength->steps - strength->first_step);
     for (size_t i = first; i < suspects->count; i++)
-        suspects->items[i].chance = chance_of(&suspects->items[i], lonely, count, cells);
+        suspects->items[i].chance = chance_of(&suspects->items[i], lonely, count, cells, least_ns);
     free(lonely);
     return 0;
 }

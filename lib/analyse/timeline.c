@@ -146,11 +146,30 @@ static uint64_t stream_of(const struct job_operation *operation, int by_communic
     return by_communicator ? (uint64_t)operation->communicator + 1 : 0;
 }
 
+/*
+ * An operation of which only the duration is recorded began when the one before it on its stream had ended
+ * and it was enqueued.
+ */
+static void infer_start(const struct job *job, struct job_operation *operation)
+{
+    if (operation->start_ns != TIME_UNKNOWN || operation->duration_ns == TIME_UNKNOWN ||
+        operation->previous < 0)
+        return;
+    const struct job_operation *previous = &job->operations[operation->previous];
+    if (previous->end_ns == TIME_UNKNOWN)
+        return;
+    operation->start_ns =
+        previous->end_ns > operation->enqueued_ns ? previous->end_ns : operation->enqueued_ns;
+    operation->end_ns = operation->start_ns + operation->duration_ns;
+    operation->ends = ENDS_BY_HOST;
+    operation->inferred = 1;
+}
+
 static void measure_own(struct job *job, struct job_operation *operation)
 {
     operation->own_ns = TIME_UNKNOWN;
     operation->late_ns = TIME_UNKNOWN;
-    if (operation->previous < 0 || operation->start_ns == TIME_UNKNOWN)
+    if (operation->previous < 0 || operation->start_ns == TIME_UNKNOWN || operation->inferred)
         return;
     const struct job_operation *previous = &job->operations[operation->previous];
     if (previous->end_ns == TIME_UNKNOWN)
@@ -236,6 +255,33 @@ static void measure_pairs(struct job *job)
     }
 }
 
+/*
+ * Otherwise it is the time from when both sides were there to the end of the receive, where their clocks are
+ * aligned well enough to tell.
+ */
+static void measure_pair_by_clocks(struct job *job, struct job_instance *instance)
+{
+    const struct job_operation *send = NULL, *receive = NULL;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member =
+            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        *(member->function == FUNCTION_SEND ? &send : &receive) = member;
+    }
+    if (!send || !receive || send->start_ns == TIME_UNKNOWN || receive->start_ns == TIME_UNKNOWN ||
+        receive->end_ns == TIME_UNKNOWN)
+        return;
+    int64_t sent = job_common_time(job, send, send->start_ns);
+    int64_t began = job_common_time(job, receive, receive->start_ns);
+    int64_t ended = job_common_time(job, receive, receive->end_ns);
+    if (sent == TIME_UNKNOWN || began == TIME_UNKNOWN)
+        return;
+    int64_t transfer = ended - (sent > began ? sent : began);
+    int64_t doubt =
+        job->ranks[send->rank].clock_uncertainty_ns + job->ranks[receive->rank].clock_uncertainty_ns;
+    if (send->rank != receive->rank && transfer > instance->transfer_ns && doubt < transfer / 4)
+        instance->transfer_ns = transfer;
+}
+
 int job_build_timelines(struct job *job, struct error *error)
 {
     int failed = 0;
@@ -245,10 +291,19 @@ int job_build_timelines(struct job *job, struct error *error)
         map_traffic(job);
     if (failed)
         return error_no_memory(error);
-    for (size_t i = 0; i < job->operation_count; i++)
+    for (size_t i = 0; i < job->operation_count; i++) {
+        infer_start(job, &job->operations[i]);
         measure_own(job, &job->operations[i]);
+    }
+    if (job_align_clocks(job, error))
+        return -1;
     for (size_t i = 0; i < job->instance_count; i++)
         measure_transfer(job, &job->instances[i]);
-    measure_pairs(job);
+    if (job->traffic_count)
+        measure_pairs(job);
+    else
+        for (size_t i = 0; i < job->instance_count; i++)
+            if (job->instances[i].function == FUNCTION_SEND)
+                measure_pair_by_clocks(job, &job->instances[i]);
     return 0;
 }

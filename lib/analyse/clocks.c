@@ -1,0 +1,294 @@
+#include "analyse/analyses.h"
+#include "analyse/job.h"
+
+#include "align/align.h"
+#include "base/array.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "schemas.h"
+#include "store/store.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Offsets between the host clocks of a run. Ranks whose processes share a clock (Inspector's wall clock on
+ * one host, anchors of one boot) are one clock from the start; the others are linked by what they did
+ * together.
+ */
+
+/* Host times from this on count from the epoch, not from a process's start: 2001-09-09. */
+static const int64_t EPOCH_TIMES_NS = 1000000000000000000;
+
+static int64_t first_host_time(const struct job *job, const struct job_rank *rank)
+{
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        if (job->operations[i].issued_ns != TIME_UNKNOWN)
+            return job->operations[i].issued_ns + job->operations[i].delay_ns;
+    return 0;
+}
+
+struct clock_reader {
+    struct job *job;
+    struct map ranks;    /* job_rank id -> index */
+    struct intern names; /* of shared clocks */
+};
+
+/* The name of the clock that a rank's host times are on; empty when it is its own. */
+static int name_clock(struct clock_reader *reader, struct job_rank *rank, struct statement *statement,
+                      struct error *error)
+{
+    const char *host = statement_text(statement, 1), *boot = statement_text(statement, 2);
+    int64_t number = -1;
+    if (boot) {
+        number = intern_put(&reader->names, boot, strlen(boot));
+        rank->clock_offset_ns = statement_integer(statement, 3);
+    } else if (host && *host && first_host_time(reader->job, rank) >= EPOCH_TIMES_NS) {
+        number = intern_put(&reader->names, host, strlen(host));
+    } else {
+        return 0;
+    }
+    rank->clock = (int32_t)number;
+    return number < 0 ? error_no_memory(error) : 0;
+}
+
+static int read_clocks(struct clock_reader *reader, struct error *error)
+{
+    struct job *job = reader->job;
+    struct statement *statement = store_prepare(job->store, schema_analysis_clocks_ranks, error);
+    int row = statement && !statement_bind_integer(statement, 1, job->run_id, error) ? 1 : -1;
+    while (row == 1 && (row = statement_step(statement, error)) == 1) {
+        int64_t *at = map_get(&reader->ranks, (struct map_key){{(uint64_t)statement_integer(statement, 0)}});
+        if (at && name_clock(reader, &job->ranks[*at], statement, error))
+            row = -1;
+    }
+    statement_free(statement);
+    return row;
+}
+
+/* Numbers the clocks: the shared ones first, then one for each rank that has its own. */
+static int number_clocks(struct job *job, int32_t *count, struct error *error)
+{
+    struct clock_reader reader = {.job = job};
+    map_init(&reader.ranks);
+    intern_init(&reader.names);
+    int failed = 0;
+    for (size_t i = 0; i < job->rank_count; i++) {
+        job->ranks[i].clock = -1;
+        job->ranks[i].clock_scale = 1;
+        if (!map_put(&reader.ranks, (struct map_key){{(uint64_t)job->ranks[i].id}}, (int64_t)i, NULL))
+            failed = error_no_memory(error);
+    }
+    failed = failed || read_clocks(&reader, error);
+    *count = (int32_t)reader.names.count;
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i].clock < 0)
+            job->ranks[i].clock = (*count)++;
+    map_release(&reader.ranks);
+    intern_release(&reader.names);
+    return failed;
+}
+
+struct meetings {
+    struct align_visit *visits;
+    size_t visit_count;
+    struct align_meeting *items;
+    size_t count;
+};
+
+static int meets(const struct job *job, const struct job_instance *instance)
+{
+    if (!function_is_full_exchange(instance->function) || instance->members != instance->expected ||
+        instance->members < 2)
+        return 0;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member =
+            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        if (member->start_ns == TIME_UNKNOWN || member->end_ns == TIME_UNKNOWN)
+            return 0;
+    }
+    return 1;
+}
+
+static void add_meeting(const struct job *job, const struct job_instance *instance, struct meetings *meetings)
+{
+    struct align_meeting *meeting = &meetings->items[meetings->count++];
+    *meeting = (struct align_meeting){.first = meetings->visit_count, .count = (size_t)instance->members};
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member =
+            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        const struct job_rank *rank = &job->ranks[member->rank];
+        meetings->visits[meetings->visit_count++] =
+            (struct align_visit){.clock = rank->clock,
+                                 .come_ns = member->start_ns + member->delay_ns + rank->clock_offset_ns,
+                                 .leave_ns = member->end_ns + member->delay_ns + rank->clock_offset_ns};
+    }
+}
+
+static int gather_meetings(const struct job *job, struct meetings *meetings, struct error *error)
+{
+    meetings->visits = array_new(job->operation_count, sizeof *meetings->visits);
+    meetings->items = array_new(job->instance_count, sizeof *meetings->items);
+    if (!meetings->visits || !meetings->items)
+        return error_no_memory(error);
+    for (size_t i = 0; i < job->instance_count; i++)
+        if (meets(job, &job->instances[i]))
+            add_meeting(job, &job->instances[i], meetings);
+    return 0;
+}
+
+static void take_clock(struct job_rank *rank, const struct align_clock *clock, int32_t reference,
+                       int is_first)
+{
+    rank->clock_method = clock->state == ALIGN_CONTRADICTORY ? CLOCK_CONTRADICTORY
+                         : clock->state == ALIGN_UNREACHED   ? CLOCK_NONE
+                         : is_first                          ? CLOCK_REFERENCE
+                         : rank->clock == reference          ? CLOCK_SHARED
+                                                             : CLOCK_MEETINGS;
+    /* The reference needs no meeting to know itself. */
+    if (rank->clock == reference)
+        rank->clock_method = is_first ? CLOCK_REFERENCE : CLOCK_SHARED;
+    rank->clock_scale = clock->scale;
+    rank->clock_origin_ns = clock->scale == 1 ? 0 : clock->origin_ns;
+    if (rank->clock == reference)
+        return;
+    rank->clock_offset_ns += clock->offset_ns;
+    rank->clock_uncertainty_ns = clock->uncertainty_ns;
+}
+
+int job_align_clocks(struct job *job, struct error *error)
+{
+    int32_t count = 0;
+    struct meetings meetings = {0};
+    size_t first = 0;
+    while (first < job->rank_count && !job->ranks[first].count)
+        first++;
+    if (first == job->rank_count)
+        return 0;
+    if (number_clocks(job, &count, error))
+        return -1;
+    struct align_clock *clocks = array_new((size_t)count, sizeof *clocks);
+    int failed = !clocks ? error_no_memory(error) : gather_meetings(job, &meetings, error);
+    if (!failed) {
+        const struct align_problem problem = {.visits = meetings.visits,
+                                              .meetings = meetings.items,
+                                              .meeting_count = meetings.count,
+                                              .clock_count = count,
+                                              .reference = job->ranks[first].clock};
+        failed = align_solve(&problem, clocks, error);
+        for (size_t i = 0; !failed && i < job->rank_count; i++)
+            take_clock(&job->ranks[i], &clocks[job->ranks[i].clock], problem.reference, i == first);
+    }
+    free(clocks);
+    free(meetings.visits);
+    free(meetings.items);
+    return failed;
+}
+
+int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns)
+{
+    const struct job_rank *rank = &job->ranks[operation->rank];
+    if (time_ns == TIME_UNKNOWN || rank->clock_method == CLOCK_NONE ||
+        rank->clock_method == CLOCK_CONTRADICTORY)
+        return TIME_UNKNOWN;
+    int64_t host = time_ns + operation->delay_ns;
+    if (rank->clock_scale != 1)
+        host = rank->clock_origin_ns + llround(rank->clock_scale * (double)(host - rank->clock_origin_ns));
+    return host + rank->clock_offset_ns;
+}
+
+static const struct column columns[] = {
+    {.name = "process", .type = CELL_TEXT, .description = "name of the rank"},
+    {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
+    {.name = "offset_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .decimals = 1,
+     .description = "to be added to this rank's times to get the first rank's"},
+    {.name = "uncertainty_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .decimals = 1,
+     .description = "the true offset is at most so far from it"},
+    {.name = "scale",
+     .type = CELL_REAL,
+     .decimals = 9,
+     .description = "of its clock against the first rank's"},
+    {.name = "method",
+     .type = CELL_TEXT,
+     .description =
+         "reference, shared (one clock), meetings (difference constraints), none or contradictory"},
+    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+};
+
+static int add_rank(const struct job *job, const struct job_rank *rank, int64_t reference_ns,
+                    struct table *table, struct error *error)
+{
+    static const char *const methods[] = {"none", "reference", "shared", "meetings", "contradictory"};
+    if (table_add_row(table, error))
+        return -1;
+    if (rank->global_rank >= 0)
+        table_set_integer(table, 1, rank->global_rank);
+    if (rank->clock_method != CLOCK_NONE && rank->clock_method != CLOCK_CONTRADICTORY) {
+        table_set_real(table, 2, (double)(rank->clock_offset_ns - reference_ns) / 1e3);
+        table_set_real(table, 3, (double)rank->clock_uncertainty_ns / 1e3);
+        table_set_real(table, 4, rank->clock_scale);
+    }
+    table_set_integer(table, 6, job->run_id);
+    return table_set_text(table, 0, rank->name, error) ||
+           table_set_text(table, 5, methods[rank->clock_method], error);
+}
+
+static int add_run(const struct job *job, struct table *table, struct error *error)
+{
+    int64_t reference_ns = 0;
+    int refused = 0;
+    for (size_t i = 0; i < job->rank_count; i++) {
+        if (job->ranks[i].clock_method == CLOCK_REFERENCE)
+            reference_ns = job->ranks[i].clock_offset_ns;
+        refused |= job->ranks[i].clock_method == CLOCK_CONTRADICTORY;
+    }
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i].count && add_rank(job, &job->ranks[i], reference_ns, table, error))
+            return -1;
+    if (refused)
+        return table_add_warning(
+            table, error,
+            "run %lld: no offsets satisfy all operations that ranks did together, with or "
+            "without scales: a clock drifts or jumps, or files of different jobs are mixed",
+            (long long)job->run_id);
+    return 0;
+}
+
+static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
+               struct error *error)
+{
+    int64_t *runs;
+    size_t count;
+    (void)usage;
+    if (table_add_columns(&result->table, columns, sizeof columns / sizeof *columns, error) ||
+        job_list(request->store, &runs, &count, error))
+        return -1;
+    int failed = 0;
+    for (size_t i = 0; !failed && i < count; i++) {
+        struct job job;
+        failed = job_load(&job, request->store, runs[i], error);
+        if (failed)
+            break;
+        failed = add_run(&job, &result->table, error);
+        job_release(&job);
+    }
+    free(runs);
+    return failed ? -1 : 0;
+}
+
+const struct analysis analysis_clocks = {
+    .name = "clocks",
+    .summary = "clock offsets and their uncertainty per process",
+    .description =
+        "From difference constraints: nobody leaves a collective before the last one has come. The true "
+        "offset is inside the stated uncertainty. Lateness never comes from clocks: they only order "
+        "events of different ranks.",
+    .run = run,
+};
