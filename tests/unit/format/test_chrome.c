@@ -1,0 +1,307 @@
+#include "support/cmocka_all.h"
+#include "support/events.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct operation *operation(const struct recording *recording, size_t n)
+{
+    const struct event *event = recording_event(recording, EVENT_OPERATION, n);
+    assert_non_null(event);
+    return &event->operation;
+}
+
+static const struct proxy_operation *proxy(const struct recording *recording, size_t n)
+{
+    const struct event *event = recording_event(recording, EVENT_PROXY, n);
+    assert_non_null(event);
+    return &event->proxy;
+}
+
+static void assert_interval(struct interval_ns got, int64_t begin_ns, int64_t end_ns)
+{
+    assert_int_equal(got.begin_ns, begin_ns);
+    assert_int_equal(got.end_ns, end_ns);
+}
+
+/* What a dump has to hold, by the counts in its folder's TRUTH. */
+struct expected {
+    const char *path;
+    const char *dialect;
+    size_t operations, proxies;
+};
+
+static void every_dialect_is_read_without_damage(void **state)
+{
+    static const struct expected all[] = {
+        {"fixtures/dialect-2.23.4/dump-vm-34243.txt", "chrome-v1", 2, 4},
+        {"fixtures/dialect-2.24.3/dump-vm-34435.txt", "chrome-v2", 2, 4},
+        {"fixtures/dialect-2.25.1/dump-vm-34627.txt", "chrome-v2", 2, 4},
+        {"fixtures/dialect-2.26.2/dump-vm-34820.txt", "chrome-v2", 2, 4},
+        {"fixtures/dialect-2.27.3/dump_15958445624862445504_0.json", "chrome-v4", 2, 4},
+        {"fixtures/dialect-2.28.3/dump_9526740249684125710_0.json", "chrome-v5", 2, 4},
+        {"fixtures/dialect-2.29.7/dump_7071687986940225672_0.json", "chrome-v6", 2, 4},
+        {"fixtures/dialect-2.30.7/dump_8680775258133661618_0.json", "chrome-v6", 2, 4},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct recording recording;
+        recording_of_file(&recording, all[i].path);
+        assert_int_equal(recording.status, 0);
+        assert_string_equal(recording.dialect, all[i].dialect);
+        assert_int_equal(recording_damage(&recording), 0);
+        assert_int_equal(recording_notes(&recording, "unknown event"), 0);
+        assert_int_equal(recording_notes(&recording, "stale proxy step"), 0);
+        assert_int_equal(recording_count(&recording, EVENT_OPERATION), all[i].operations);
+        assert_int_equal(recording_count(&recording, EVENT_PROXY), all[i].proxies);
+        for (size_t n = 0; n < all[i].proxies; n++)
+            assert_int_equal(proxy(&recording, n)->steps_recorded, 3);
+        recording_release(&recording);
+    }
+}
+
+/* Values read off the file by eye. */
+static void a_collective_of_2_29(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/dialect-2.29.7/dump_7071687986940225672_0.json");
+    const struct event *event = recording_event(&recording, EVENT_OPERATION, 0);
+    const struct operation *op = operation(&recording, 0);
+    assert_true(event->origin.communicator_hash == 7071687986940225672U);
+    assert_int_equal(event->origin.rank, 0);
+    assert_int_equal(event->origin.pid, 35394);
+    assert_int_equal(op->function, FUNCTION_ALL_REDUCE);
+    assert_int_equal(op->kind, OPERATION_COLLECTIVE);
+    assert_int_equal(op->sequence, 0);
+    assert_int_equal(op->count, 16384);
+    assert_int_equal(op->datatype, DATATYPE_FLOAT32);
+    assert_int_equal(op->bytes, 65536);
+    assert_int_equal(op->algorithm, ALGORITHM_RING);
+    assert_int_equal(op->protocol, PROTOCOL_LL);
+    assert_int_equal(op->root, COUNT_UNKNOWN);
+    assert_true(op->stream == 0x55aba8882590);
+    assert_int_equal(op->api.begin_ns, 436894287);
+    assert_int_equal(op->enqueue.begin_ns, 508942702);
+    assert_int_equal(op->device.begin_ns, 512482142);
+    assert_int_equal(op->end_source, END_KERNEL);
+    assert_true(op->gpu_begin == 1795218458155500928U);
+    assert_true(op->gpu_end == 1795218458167520000U);
+    assert_int_equal(op->duration_ns, 12019072);
+    assert_int_equal(op->kernel_channel_count, 2);
+    assert_int_equal(op->unfinished, 0);
+    assert_int_equal(proxy(&recording, 0)->operation, 0);
+    assert_int_equal(proxy(&recording, 0)->direction, DIRECTION_RECV);
+    assert_int_equal(proxy(&recording, 0)->peer, 7);
+    assert_int_equal(proxy(&recording, 0)->transferred_bytes, 114688);
+    assert_interval(proxy(&recording, 0)->schedule, 512469695, 512479412);
+    assert_interval(proxy(&recording, 0)->steps[0].wait[WAIT_NETWORK], 512481159, 512656547);
+    assert_interval(proxy(&recording, 0)->steps[0].wait[WAIT_FLUSH], 512656547, 512657348);
+    assert_interval(proxy(&recording, 0)->steps[0].wait[WAIT_GPU], 512657348, 512659566);
+    assert_interval(proxy(&recording, 0)->steps[0].wait[WAIT_PEER], TIME_UNKNOWN, TIME_UNKNOWN);
+    recording_release(&recording);
+}
+
+/* Its kernel never tells the end on channel 1, so that the proxy's stands in. */
+static void a_send_of_2_30(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/dialect-2.30.7/dump_12787039387218017232_0.json");
+    const struct operation *op = operation(&recording, 0);
+    assert_int_equal(op->kind, OPERATION_POINT_TO_POINT);
+    assert_int_equal(op->function, FUNCTION_SEND);
+    assert_int_equal(op->sequence, COUNT_UNKNOWN);
+    assert_int_equal(op->peer, 1);
+    assert_int_equal(op->bytes, 4194304);
+    assert_interval(op->api, 256240901, 256242154);
+    assert_interval(op->enqueue, 298234987, 298251131);
+    assert_interval(op->device, 301865113, 306433979);
+    assert_int_equal(op->end_source, END_PROXY);
+    assert_int_equal(op->duration_ns, COUNT_UNKNOWN);
+    assert_int_equal(op->unfinished, 0);
+    assert_int_equal(operation(&recording, 1)->function, FUNCTION_RECV);
+    recording_release(&recording);
+}
+
+static void states_of_api_v1(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/dialect-2.23-states/dump-host-1.txt");
+    const struct operation *op = operation(&recording, 0);
+    assert_string_equal(recording.dialect, "chrome-v1");
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_notes(&recording, "stale proxy step"), 1);
+    assert_true(recording_event(&recording, EVENT_OPERATION, 0)->origin.communicator_hash ==
+                17293822569102704641U);
+    assert_int_equal(op->function, FUNCTION_ALL_REDUCE);
+    assert_int_equal(op->bytes, 131072);
+    assert_interval(op->enqueue, 1001250, 1040000);
+    assert_int_equal(op->device.end_ns, TIME_UNKNOWN);
+    assert_int_equal(op->end_source, END_UNKNOWN);
+    assert_int_equal(op->unfinished, 1);
+    const struct proxy_operation *received = proxy(&recording, 0);
+    assert_int_equal(received->steps_recorded, 1);
+    assert_interval(received->progress, 1010500, 1203000);
+    assert_interval(received->steps[0].wait[WAIT_NETWORK], 1011000, 1090000);
+    assert_int_equal(received->state[STATE_PEER].at_ns, 1200250);
+    const struct proxy_operation *sent = proxy(&recording, 1);
+    assert_int_equal(sent->direction, DIRECTION_SEND);
+    assert_int_equal(sent->state[STATE_POSTED].steps, 4);
+    assert_int_equal(sent->state[STATE_PEER].steps, 3);
+    assert_int_equal(sent->state[STATE_TRANSMITTED].steps, 2);
+    assert_int_equal(sent->state[STATE_DONE].steps, 1);
+    assert_interval(sent->progress, 1020000, TIME_UNKNOWN);
+    recording_release(&recording);
+}
+
+/* Up to 2.27 a record's end is that of its last proxy or kernel event: not that of enqueueing. */
+static void the_end_of_enqueueing_is_not_guessed(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/dialect-2.27.3/dump_15958445624862445504_0.json");
+    assert_int_equal(operation(&recording, 0)->enqueue.end_ns, TIME_UNKNOWN);
+    assert_int_equal(operation(&recording, 0)->end_source, END_KERNEL);
+    recording_release(&recording);
+}
+
+static void tags_are_taken_as_they_stand(void **state)
+{
+    static const char *const tags[] = {"forward",
+                                       "say \"hi\"",
+                                       "C:\\temp\\new",
+                                       "two\nlines",
+                                       "bell\x07 and tab\t",
+                                       "\", \"rank\": 9}},",
+                                       "caf\xc3\xa9",
+                                       NULL,
+                                       "{\"name\": \"x\"}"};
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/tags-unescaped/dump_18446744073709551615_3.json");
+    assert_string_equal(recording.dialect, "chrome-v7");
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_count(&recording, EVENT_TAG), 9);
+    for (size_t i = 0; i < 9; i++) {
+        const struct event *event = recording_event(&recording, EVENT_TAG, i);
+        assert_int_equal(event->tag.at_ns, 10000 * (int64_t)(i + 1));
+        assert_true(event->origin.communicator_hash == UINT64_MAX);
+        assert_int_equal(event->origin.rank, 3);
+        assert_int_equal(event->tag.process_wide, 0);
+        assert_int_equal(event->tag.is_end, tags[i] == NULL);
+        if (tags[i])
+            assert_string_equal(event->tag.text, tags[i]);
+    }
+    /* No operation: the file's name still makes its process a rank of the communicator. */
+    assert_int_equal(recording_count(&recording, EVENT_COMMUNICATOR), 1);
+    recording_release(&recording);
+}
+
+static void copy_engine_operations(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/copy-engine/dump_4660_1.json");
+    const struct operation *op = operation(&recording, 0);
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_notes(&recording, "part of a copy-engine operation"), 2);
+    assert_int_equal(op->kind, OPERATION_COPY_ENGINE);
+    assert_int_equal(op->bytes, 2000);
+    assert_interval(op->device, 110500, 210250);
+    assert_int_equal(op->end_source, END_HOST);
+    assert_int_equal(op->duration_ns, 87000);
+    assert_true(op->stream == 0x7f00000000000010U);
+    assert_int_equal(op->graph_captured, 1);
+    assert_int_equal(op->api.begin_ns, 100000);
+    assert_true(recording_event(&recording, EVENT_OPERATION, 0)->origin.communicator_hash == 0x1234);
+    assert_int_equal(recording_event(&recording, EVENT_OPERATION, 0)->origin.rank, 1);
+    assert_interval(operation(&recording, 1)->device, 300000, TIME_UNKNOWN);
+    assert_int_equal(operation(&recording, 1)->api.end_ns, 105000);
+    recording_release(&recording);
+}
+
+static void damage_is_told_and_passed_over(void **state)
+{
+    static const uint64_t offsets[] = {5417, 5692, 10562};
+    struct recording recording;
+    size_t seen = 0;
+    recording_of_file(&recording, "fixtures/damaged/dump_7071687986940225672_0.json");
+    assert_int_equal(recording.status, 0);
+    for (size_t i = 0; i < recording.note_count; i++)
+        if (strcmp(recording.notes[i].reason, "unreadable text") == 0) {
+            assert_true(seen < 3);
+            assert_int_equal(recording.notes[i].offset, offsets[seen++]);
+        }
+    assert_int_equal(seen, 3);
+    assert_int_equal(recording_notes(&recording, "file ends before its array does"), 1);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 2);
+    assert_int_equal(operation(&recording, 0)->unfinished, 0);
+    assert_int_equal(operation(&recording, 1)->unfinished, 1);
+    recording_release(&recording);
+}
+
+/* The job hangs: the records end with the enqueueing, kernels and proxies never do. */
+static void pending_operations_are_unfinished(void **state)
+{
+    struct recording recording;
+    size_t unfinished = 0;
+    static const char trace[] =
+        "[\n"
+        "{\"name\": \"AllReduce\", \"cat\": \"COLL\", \"ph\": \"b\", \"id\": 0, \"pid\": 1, \"tid\": 1, "
+        "\"ts\": 10.0, "
+        "\"args\": {\"SeqNum\": 0, \"CommHash\": 5, \"Rank\": 0, \"Count\": 1, \"Datatype\": \"ncclInt8\", "
+        "\"nChannels\": 1}},\n"
+        "{\"name\": \"KernelCh\", \"cat\": \"GPU\", \"ph\": \"b\", \"id\": 0, \"pid\": 1, \"tid\": 1, "
+        "\"ts\": 12.0, "
+        "\"args\": {\"Channel\": 0, \"StartGpuClk\": 100, \"StopGpuClk\": 0}},\n"
+        "{\"name\": \"KernelCh\", \"cat\": \"GPU\", \"ph\": \"e\", \"id\": 0, \"pid\": 1, \"tid\": 1, "
+        "\"ts\": 0.0},\n"
+        "{\"name\": \"AllReduce\", \"cat\": \"COLL\", \"ph\": \"e\", \"id\": 0, \"pid\": 1, \"tid\": 1, "
+        "\"ts\": 11.0},\n"
+        "{}]\n";
+    recording_of_bytes(&recording, "dump_5_0.json", trace, sizeof trace - 1);
+    assert_int_equal(recording_damage(&recording), 0);
+    for (size_t i = 0; i < recording_count(&recording, EVENT_OPERATION); i++)
+        unfinished += operation(&recording, i)->unfinished != 0;
+    assert_int_equal(unfinished, 1);
+    assert_interval(operation(&recording, 0)->device, 12000, TIME_UNKNOWN);
+    assert_interval(operation(&recording, 0)->enqueue, 10000, 11000);
+    assert_int_equal(operation(&recording, 0)->duration_ns, COUNT_UNKNOWN);
+    recording_release(&recording);
+}
+
+static void other_json_is_refused_with_a_reason(void **state)
+{
+    static const struct {
+        const char *bytes, *reason;
+    } all[] = {
+        {"{\"schemaVersion\": 1, \"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\"}]}", "Kineto"},
+        {"{\"entries\": [], \"pg_config\": {}}", "Flight Recorder"},
+        {"{\"device_traces\": []}", "allocator"},
+        {"{\"inject\": \"none\"}", "JSON of another kind"},
+        {"nccl_bus_bandwidth_gbs{version=\"x\"} 1\n", "Prometheus"},
+        {"hello\n", "neither JSON nor gzip"},
+        {"", "empty"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct recording recording;
+        recording_of_bytes(&recording, "x.json", all[i].bytes, strlen(all[i].bytes));
+        assert_int_equal(recording.status, -2);
+        assert_non_null(strstr(recording.error.cause[0], all[i].reason));
+        assert_non_null(strstr(recording.error.cause[0], "not an NCCL profiler dump"));
+        recording_release(&recording);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_dialect_is_read_without_damage),
+        cmocka_unit_test(a_collective_of_2_29),
+        cmocka_unit_test(a_send_of_2_30),
+        cmocka_unit_test(states_of_api_v1),
+        cmocka_unit_test(the_end_of_enqueueing_is_not_guessed),
+        cmocka_unit_test(tags_are_taken_as_they_stand),
+        cmocka_unit_test(copy_engine_operations),
+        cmocka_unit_test(damage_is_told_and_passed_over),
+        cmocka_unit_test(pending_operations_are_unfinished),
+        cmocka_unit_test(other_json_is_refused_with_a_reason),
+    };
+    return cmocka_run_group_tests_name("chrome", tests, NULL, NULL);
+}

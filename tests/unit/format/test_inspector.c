@@ -1,0 +1,153 @@
+#include "support/cmocka_all.h"
+#include "support/events.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct event *event(const struct recording *recording, size_t n)
+{
+    const struct event *found = recording_event(recording, EVENT_OPERATION, n);
+    assert_non_null(found);
+    return found;
+}
+
+/* The first line of the first file of i_base, read by eye. */
+static void a_verbose_collective(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/inspector-pr2045-verbose/vm-pid31031.log");
+    const struct event *first = event(&recording, 0);
+    const struct operation *op = &first->operation;
+    assert_int_equal(recording.status, 0);
+    assert_string_equal(recording.dialect, "inspector-pr2045");
+    assert_int_equal(recording.note_count, 0);
+    assert_int_equal(recording.event_count, 6);
+    assert_true(first->origin.communicator_hash == 0x4a720128a21895);
+    assert_int_equal(first->origin.rank, 0);
+    assert_int_equal(first->origin.communicator_size, 2);
+    assert_int_equal(first->origin.node_count, 1);
+    assert_string_equal(first->origin.host, "vm");
+    assert_int_equal(first->origin.pid, 31031);
+    assert_null(first->origin.communicator_name);
+    assert_int_equal(op->kind, OPERATION_COLLECTIVE);
+    assert_int_equal(op->function, FUNCTION_ALL_REDUCE);
+    assert_int_equal(op->sequence, 1);
+    assert_int_equal(op->bytes, 4194304);
+    assert_int_equal(op->duration_ns, 111000);
+    assert_string_equal(op->tag, "forward");
+    assert_int_equal(op->enqueue.begin_ns, 1795218171194099000);
+    assert_int_equal(op->enqueue.end_ns, 1795218171194099000);
+    assert_int_equal(op->device.begin_ns, 1795218171197450000);
+    assert_int_equal(op->device.end_ns, 1795218171197451000);
+    assert_int_equal(op->end_source, END_KERNEL);
+    assert_int_equal(op->kernel_channel_count, 2);
+    assert_int_equal(op->channels[1].channel, 1);
+    assert_int_equal(op->channels[1].host.end_ns, 1795218171197451000);
+    assert_int_equal(op->channel_count, 2);
+    assert_int_equal(op->gpu_begin, 0);
+    recording_release(&recording);
+}
+
+static void without_verbose_there_are_no_times(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/inspector-pr2045/vm-pid33242.log");
+    const struct operation *op = &event(&recording, 0)->operation;
+    assert_int_equal(recording.event_count, 6);
+    assert_int_equal(op->duration_ns, 113000);
+    assert_int_equal(op->enqueue.begin_ns, TIME_UNKNOWN);
+    assert_int_equal(op->device.begin_ns, TIME_UNKNOWN);
+    assert_int_equal(op->device.end_ns, TIME_UNKNOWN);
+    assert_int_equal(op->end_source, END_UNKNOWN);
+    assert_int_equal(op->kernel_channel_count, 0);
+    assert_string_equal(op->tag, "forward");
+    recording_release(&recording);
+}
+
+static const char pair[] =
+    "{\"header\":{\"id\":\"0xfffffffffffffffe\",\"comm_name\":\"unknown\",\"rank\":1,\"n_ranks\":2,"
+    "\"nnodes\":2},"
+    "\"metadata\":{\"inspector_output_format_version\":\"v4.0\",\"git_rev\":\"v2.30.7\",\"rec_mechanism\":"
+    "\"nccl_profiler_interface\",\"dump_timestamp_us\":1795219145488303,\"hostname\":\"h\",\"pid\":7},"
+    "\"p2p_perf\":{\"p2p\":\"Send\",\"p2p_sn\":1,\"p2p_peer\":0,\"p2p_msg_size_bytes\":4096,"
+    "\"p2p_exec_time_us\":225,\"p2p_timing_source\":\"collective_cpu\",\"p2p_algobw_gbs\":18.641351,"
+    "\"p2p_busbw_gbs\":18.641351,\"event_trace_sn\":{\"p2p_start_sn\":2,\"p2p_stop_sn\":3,\"kernel_events\":"
+    "[{\"channel_id\":0,\"kernel_start_sn\":0,\"kernel_stop_sn\":0,\"kernel_record_sn\":0}]},"
+    "\"event_trace_ts\":{\"p2p_start_ts\":1000,\"p2p_stop_ts\":1016,\"kernel_events\":[{\"channel_id\":0,"
+    "\"kernel_start_ts\":0,\"kernel_stop_ts\":0,\"kernel_record_ts\":0}]}}}\n";
+
+/* Timed from the call to the last sign of life: a host's figure, and marked as one. */
+static void a_send_timed_by_the_host(void **state)
+{
+    struct recording recording;
+    recording_of_bytes(&recording, "h-pid7.log", pair, sizeof pair - 1);
+    const struct event *first = event(&recording, 0);
+    const struct operation *op = &first->operation;
+    assert_string_equal(recording.dialect, "inspector-2.30");
+    assert_true(first->origin.communicator_hash == 0xfffffffffffffffe);
+    assert_null(first->origin.communicator_name);
+    assert_int_equal(op->kind, OPERATION_POINT_TO_POINT);
+    assert_int_equal(op->function, FUNCTION_SEND);
+    assert_int_equal(op->peer, 0);
+    assert_int_equal(op->sequence, COUNT_UNKNOWN);
+    assert_int_equal(op->enqueue.begin_ns, 1000000);
+    assert_int_equal(op->enqueue.end_ns, 1016000);
+    assert_int_equal(op->duration_ns, 225000);
+    assert_int_equal(op->device.begin_ns, TIME_UNKNOWN);
+    assert_int_equal(op->device.end_ns, 1225000);
+    assert_int_equal(op->end_source, END_HOST);
+    recording_release(&recording);
+}
+
+static void names_of_communicators(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/inspector-2.30/vm-pid33442.log");
+    assert_string_equal(event(&recording, 0)->origin.communicator_name, "tp0");
+    assert_int_equal(recording.event_count, 8);
+    recording_release(&recording);
+}
+
+static void the_same_line_twice_counts_once(void **state)
+{
+    char twice[2 * sizeof pair];
+    struct recording recording;
+    snprintf(twice, sizeof twice, "%s%s", pair, pair);
+    recording_of_bytes(&recording, "h-pid7.log", twice, strlen(twice));
+    assert_int_equal(recording.event_count, 1);
+    assert_int_equal(recording_notes(&recording, "duplicate record"), 1);
+    assert_int_equal(recording_damage(&recording), 0);
+    recording_release(&recording);
+}
+
+/* Two records on one line, then one that is cut, then words that are no number. */
+static void damage_and_nan(void **state)
+{
+    struct recording recording;
+    char text[4 * sizeof pair];
+    char nan[sizeof pair + 8];
+    const char *at = strstr(pair, "225");
+    int before = (int)(at - pair);
+    snprintf(nan, sizeof nan, "%.*s\"nan\"%s", before, pair, at + 3);
+    snprintf(text, sizeof text, "%.*s%.*s\n%s%.*s", (int)sizeof pair - 2, pair, before, pair, nan, 300, pair);
+    recording_of_bytes(&recording, "h-pid7.log", text, strlen(text));
+    assert_int_equal(recording.event_count, 2);
+    assert_int_equal(event(&recording, 1)->operation.duration_ns, COUNT_UNKNOWN);
+    assert_int_equal(event(&recording, 1)->operation.end_source, END_UNKNOWN);
+    assert_int_equal(recording_notes(&recording, "unreadable text"), 2);
+    recording_release(&recording);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_verbose_collective),
+        cmocka_unit_test(without_verbose_there_are_no_times),
+        cmocka_unit_test(a_send_timed_by_the_host),
+        cmocka_unit_test(names_of_communicators),
+        cmocka_unit_test(the_same_line_twice_counts_once),
+        cmocka_unit_test(damage_and_nan),
+    };
+    return cmocka_run_group_tests_name("inspector", tests, NULL, NULL);
+}

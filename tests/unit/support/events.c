@@ -1,0 +1,288 @@
+#include "support/events.h"
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "input/input.h"
+#include "support/cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *copy_text(const char *text)
+{
+    char *copy = text ? strdup(text) : NULL;
+    assert_true(!text || copy);
+    return copy;
+}
+
+static void *copy_bytes(const void *bytes, size_t length)
+{
+    char *copy = malloc(length + 1);
+    assert_non_null(copy);
+    if (length)
+        memcpy(copy, bytes, length);
+    copy[length] = '\0';
+    return copy;
+}
+
+static void own_texts(struct event *event)
+{
+    event->origin.host = copy_text(event->origin.host);
+    event->origin.communicator_name = copy_text(event->origin.communicator_name);
+    if (event->kind == EVENT_TAG)
+        event->tag.text = copy_text(event->tag.text);
+    if (event->kind == EVENT_ANCHOR)
+        event->anchor.boot_id = copy_text(event->anchor.boot_id);
+    if (event->kind == EVENT_PROXY)
+        event->proxy.steps =
+            copy_bytes(event->proxy.steps, event->proxy.steps_recorded * sizeof(struct proxy_step));
+    if (event->kind != EVENT_OPERATION)
+        return;
+    event->operation.tag = copy_text(event->operation.tag);
+    event->operation.channels = copy_bytes(event->operation.channels, event->operation.kernel_channel_count *
+                                                                          sizeof(struct kernel_channel));
+}
+
+static int record_event(void *context, const struct event *event, struct error *error)
+{
+    struct recording *recording = context;
+    assert_int_equal(array_reserve((void **)&recording->events, &recording->event_capacity,
+                                   recording->event_count + 1, sizeof *recording->events),
+                     0);
+    recording->events[recording->event_count] = *event;
+    own_texts(&recording->events[recording->event_count++]);
+    return 0;
+}
+
+static int record_note(void *context, const char *reason, int damage, uint64_t offset, const char *detail,
+                       size_t detail_length, struct error *error)
+{
+    struct recording *recording = context;
+    assert_int_equal(array_reserve((void **)&recording->notes, &recording->note_capacity,
+                                   recording->note_count + 1, sizeof *recording->notes),
+                     0);
+    recording->notes[recording->note_count++] = (struct recorded_note){
+        copy_text(reason), damage, offset, copy_bytes(detail, detail ? detail_length : 0), detail_length};
+    return 0;
+}
+
+static void read_into(struct recording *recording, const char *path)
+{
+    const struct format_sink sink = {recording, record_event, record_note};
+    struct input *input = input_open(path, NULL, &recording->error);
+    assert_non_null(input);
+    const struct format *format = format_detect(input, &recording->error);
+    recording->status = -2;
+    if (format)
+        recording->status =
+            format->read(input, &sink, recording->dialect, sizeof recording->dialect, &recording->error);
+    input_close(input);
+}
+
+void recording_of_file(struct recording *recording, const char *path)
+{
+    memset(recording, 0, sizeof *recording);
+    read_into(recording, path);
+}
+
+/* Through a file of that name in a directory of its own: names matter to some formats. */
+void recording_of_bytes(struct recording *recording, const char *name, const char *bytes, size_t length)
+{
+    char directory[] = "/tmp/ncclprof-unit-XXXXXX";
+    char path[256];
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+    recording_of_file(recording, path);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(directory), 0);
+}
+
+/* They are ours since own_texts(): the const of the model's fields is for borrowers. */
+static void free_borrowed(const void *memory)
+{
+    void *own;
+    memcpy(&own, &memory, sizeof own);
+    free(own);
+}
+
+static void release_event(const struct event *event)
+{
+    free_borrowed(event->origin.host);
+    free_borrowed(event->origin.communicator_name);
+    if (event->kind == EVENT_TAG)
+        free_borrowed(event->tag.text);
+    if (event->kind == EVENT_ANCHOR)
+        free_borrowed(event->anchor.boot_id);
+    if (event->kind == EVENT_PROXY)
+        free_borrowed(event->proxy.steps);
+    if (event->kind != EVENT_OPERATION)
+        return;
+    free_borrowed(event->operation.tag);
+    free_borrowed(event->operation.channels);
+}
+
+void recording_release(struct recording *recording)
+{
+    for (size_t i = 0; i < recording->event_count; i++)
+        release_event(&recording->events[i]);
+    for (size_t i = 0; i < recording->note_count; i++) {
+        free(recording->notes[i].reason);
+        free(recording->notes[i].detail);
+    }
+    free(recording->events);
+    free(recording->notes);
+}
+
+size_t recording_notes(const struct recording *recording, const char *reason)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < recording->note_count; i++)
+        count += strcmp(recording->notes[i].reason, reason) == 0;
+    return count;
+}
+
+size_t recording_damage(const struct recording *recording)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < recording->note_count; i++)
+        count += recording->notes[i].damage != 0;
+    return count;
+}
+
+size_t recording_count(const struct recording *recording, enum event_kind kind)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < recording->event_count; i++)
+        count += recording->events[i].kind == kind;
+    return count;
+}
+
+const struct event *recording_event(const struct recording *recording, enum event_kind kind, size_t n)
+{
+    for (size_t i = 0; i < recording->event_count; i++)
+        if (recording->events[i].kind == kind && n-- == 0)
+            return &recording->events[i];
+    return NULL;
+}
+
+/* An event in words, all of it: to compare and to show. */
+static void describe_channels(struct buffer *text, const struct operation *operation)
+{
+    for (size_t i = 0; i < operation->kernel_channel_count; i++) {
+        const struct kernel_channel *channel = &operation->channels[i];
+        buffer_printf(text, " channel %d %lld..%lld %llu..%llu", channel->channel,
+                      (long long)channel->host.begin_ns, (long long)channel->host.end_ns,
+                      (unsigned long long)channel->gpu_begin, (unsigned long long)channel->gpu_end);
+    }
+}
+
+static void describe_interval(struct buffer *text, const char *name, struct interval_ns interval)
+{
+    buffer_printf(text, " %s %lld..%lld", name, (long long)interval.begin_ns, (long long)interval.end_ns);
+}
+
+static void describe_operation(struct buffer *text, const struct operation *operation)
+{
+    buffer_printf(text, "operation %lld kind %d function %d sequence %lld count %lld datatype %d bytes %lld",
+                  (long long)operation->ordinal, (int)operation->kind, (int)operation->function,
+                  (long long)operation->sequence, (long long)operation->count, (int)operation->datatype,
+                  (long long)operation->bytes);
+    buffer_printf(text, " root %lld peer %lld algorithm %d protocol %d channels %lld stream %llx graph %d",
+                  (long long)operation->root, (long long)operation->peer, (int)operation->algorithm,
+                  (int)operation->protocol, (long long)operation->channel_count,
+                  (unsigned long long)operation->stream, operation->graph_captured);
+    describe_interval(text, "api", operation->api);
+    describe_interval(text, "enqueue", operation->enqueue);
+    describe_interval(text, "device", operation->device);
+    buffer_printf(text, " source %d gpu %llu..%llu duration %lld unfinished %d tag %s",
+                  (int)operation->end_source, (unsigned long long)operation->gpu_begin,
+                  (unsigned long long)operation->gpu_end, (long long)operation->duration_ns,
+                  operation->unfinished, operation->tag ? operation->tag : "none");
+    describe_channels(text, operation);
+}
+
+static void describe_proxy(struct buffer *text, const struct proxy_operation *proxy)
+{
+    buffer_printf(text, "proxy of %lld direction %d channel %lld peer %lld steps %lld chunk %lld moved %lld",
+                  (long long)proxy->operation, (int)proxy->direction, (long long)proxy->channel,
+                  (long long)proxy->peer, (long long)proxy->step_count, (long long)proxy->chunk_bytes,
+                  (long long)proxy->transferred_bytes);
+    describe_interval(text, "schedule", proxy->schedule);
+    describe_interval(text, "progress", proxy->progress);
+    for (int i = 0; i < PROXY_STATES && proxy->has_states; i++)
+        buffer_printf(text, " state %lld at %lld", (long long)proxy->state[i].steps,
+                      (long long)proxy->state[i].at_ns);
+    for (size_t i = 0; i < proxy->steps_recorded; i++) {
+        buffer_printf(text, " step %lld", (long long)proxy->steps[i].step);
+        for (int kind = 0; kind < WAIT_KINDS; kind++)
+            describe_interval(text, "", proxy->steps[i].wait[kind]);
+    }
+}
+
+static void describe_event(struct buffer *text, const struct event *event)
+{
+    const struct origin *origin = &event->origin;
+    buffer_clear(text);
+    buffer_printf(
+        text, "kind %d host %s pid %lld hash %llx rank %lld name %s size %lld nodes %lld byte %llu ",
+        (int)event->kind, origin->host ? origin->host : "none", (long long)origin->pid,
+        (unsigned long long)origin->communicator_hash, (long long)origin->rank,
+        origin->communicator_name ? origin->communicator_name : "none", (long long)origin->communicator_size,
+        (long long)origin->node_count, (unsigned long long)origin->offset);
+    if (event->kind == EVENT_OPERATION)
+        describe_operation(text, &event->operation);
+    if (event->kind == EVENT_PROXY)
+        describe_proxy(text, &event->proxy);
+    if (event->kind == EVENT_TAG)
+        buffer_printf(text, "tag %s at %lld depth %lld wide %d end %d",
+                      event->tag.text ? event->tag.text : "", (long long)event->tag.at_ns,
+                      (long long)event->tag.depth, event->tag.process_wide, event->tag.is_end);
+    if (event->kind == EVENT_ANCHOR)
+        buffer_printf(text, "anchor %lld %lld %lld", (long long)event->anchor.local_ns,
+                      (long long)event->anchor.monotonic_ns, (long long)event->anchor.realtime_ns);
+    if (event->kind == EVENT_LOSS)
+        buffer_printf(text, "loss %lld %s", (long long)event->loss.events, event->loss.what);
+}
+
+void assert_same_events(const struct recording *left, const struct recording *right)
+{
+    struct buffer one = BUFFER_INIT;
+    struct buffer other = BUFFER_INIT;
+    assert_string_equal(left->dialect, right->dialect);
+    for (size_t i = 0; i < left->event_count && i < right->event_count; i++) {
+        describe_event(&one, &left->events[i]);
+        describe_event(&other, &right->events[i]);
+        assert_string_equal(one.data, other.data);
+    }
+    buffer_release(&one);
+    buffer_release(&other);
+    assert_int_equal(left->event_count, right->event_count);
+    assert_int_equal(left->note_count, right->note_count);
+    for (size_t i = 0; i < left->note_count; i++)
+        assert_true(strcmp(left->notes[i].reason, right->notes[i].reason) == 0 &&
+                    left->notes[i].offset == right->notes[i].offset);
+}
+
+char *bytes_of_file(const char *path, size_t *length)
+{
+    struct error error = ERROR_INIT;
+    struct buffer all = BUFFER_INIT;
+    struct input_line line;
+    struct input *input = input_open(path, NULL, &error);
+    assert_non_null(input);
+    while (input_line(input, &line, &error) == 1) {
+        assert_int_equal(buffer_append(&all, line.text, line.length), 0);
+        if (line.ended)
+            assert_int_equal(buffer_append_byte(&all, '\n'), 0);
+    }
+    assert_int_equal(error.depth, 0);
+    input_close(input);
+    *length = all.length;
+    return buffer_detach(&all);
+}
