@@ -13,12 +13,19 @@ static int steps_of(const struct suspect *suspect)
     return suspect->last_step - suspect->first_step + 1;
 }
 
-/* The share of a median step that the job would gain in each of the steps concerned. */
-static double gain_share(const struct suspect *suspect, const struct baseline *baseline)
+/*
+ * What a suspicion is worth in each of the steps concerned, as a share of a median step: what the job would gain,
+ * or what its partners waited for it where that is more. A rank late by as much as another branch is slow today
+ * costs nothing, and everything once that branch is mended.
+ */
+static double worth(const struct suspect *suspect, const struct baseline *baseline)
 {
+    int64_t time_ns = suspect->gain_ns;
+    if (suspect->kind != FINDING_NETWORK && suspect->total_ns > time_ns)
+        time_ns = suspect->total_ns;
     if (!baseline->median_step_ns)
         return 0;
-    return (double)suspect->gain_ns / steps_of(suspect) / (double)baseline->median_step_ns;
+    return (double)time_ns / steps_of(suspect) / (double)baseline->median_step_ns;
 }
 
 /* Records missing between others, or lines lost, leave room for another explanation. */
@@ -31,10 +38,10 @@ static int has_gaps(const struct job *job)
 static enum confidence confidence_of(const struct suspect *suspect, const struct job *job,
                                      const struct baseline *baseline, const struct diagnose_options *options)
 {
-    double gain = gain_share(suspect, baseline);
-    if (gain < options->min_gain || suspect->chance > CHANCE || suspect->ambiguous)
+    double share = worth(suspect, baseline);
+    if (share < options->min_gain || suspect->chance > CHANCE || suspect->ambiguous)
         return CONFIDENCE_LOW;
-    int sure = gain >= 2 * options->min_gain && suspect->chance <= CHANCE / 10;
+    int sure = share >= 2 * options->min_gain && suspect->chance <= CHANCE / 10;
     return sure && !has_gaps(job) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 }
 
@@ -244,7 +251,7 @@ int suspects_judge(const struct suspects *suspects, const struct job *job, const
 {
     for (size_t i = 0; i < suspects->count; i++) {
         const struct suspect *suspect = &suspects->items[i];
-        if (gain_share(suspect, baseline) < options->min_gain / 2 || suspect->chance >= 1)
+        if (worth(suspect, baseline) < options->min_gain / 2 || suspect->chance >= 1)
             continue;
         struct finding *finding = findings_add(findings);
         if (!finding || judge(suspect, job, baseline, edges, options, finding))

@@ -101,7 +101,8 @@ static int read_member(struct work *work, struct statement *statement, struct er
                                                                .communicator = communicator,
                                                                .rank = statement_integer(statement, 2),
                                                                .process = process,
-                                                               .job_rank = -1};
+                                                               .job_rank = -1,
+                                                               .affinity = INT64_MIN};
     work->communicators[communicator].member_count++;
     return 0;
 }
@@ -112,6 +113,16 @@ static int read_greatest_peer(struct work *work, struct statement *statement, st
                          statement_integer(statement, 0));
     if (at >= 0)
         work->communicators[at].greatest_peer = statement_integer(statement, 1);
+    return 0;
+}
+
+static int read_affinity(struct work *work, struct statement *statement, struct error *error)
+{
+    (void)error;
+    int32_t at =
+        find_id(work->members, work->member_count, sizeof *work->members, statement_integer(statement, 0));
+    if (at >= 0)
+        work->members[at].affinity = statement_integer(statement, 1);
     return 0;
 }
 
@@ -178,9 +189,10 @@ int work_load(struct work *work, struct store *store, struct error *error)
         const char *sql;
         row_reader read;
     } parts[] = {
-        {schema_join_load_processes, read_process},    {schema_join_load_communicators, read_communicator},
-        {schema_join_load_members, read_member},       {schema_join_load_greatest_peers, read_greatest_peer},
-        {schema_join_load_operations, read_operation}, {schema_join_load_tag_marks, read_mark},
+        {schema_join_load_processes, read_process},   {schema_join_load_communicators, read_communicator},
+        {schema_join_load_members, read_member},      {schema_join_load_greatest_peers, read_greatest_peer},
+        {schema_join_load_affinities, read_affinity}, {schema_join_load_operations, read_operation},
+        {schema_join_load_tag_marks, read_mark},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (read_rows(work, store, parts[i].sql, parts[i].read, error))

@@ -123,7 +123,7 @@ static int find_shared_processes(const struct work *work, unsigned char *shared,
     return 0;
 }
 
-static int64_t add_rank(struct work *work, int32_t run, int32_t process)
+int64_t work_add_rank(struct work *work, int32_t run, int32_t process)
 {
     if (array_reserve((void **)&work->ranks, &work->rank_capacity, work->rank_count + 1, sizeof *work->ranks))
         return -1;
@@ -132,15 +132,21 @@ static int64_t add_rank(struct work *work, int32_t run, int32_t process)
 }
 
 /*
- * Members of a process that drives several ranks go together when they have the same rank number in
- * communicators of the same size (a duplicate of the world); nothing else in a trace tells.
+ * Members of a process that drives several ranks and that their clocks do not tell apart go together when
+ * they have the same rank number in communicators of the same size (a duplicate of the world); nothing else
+ * in a trace tells.
  */
 static int make_ranks(struct work *work, const unsigned char *shared, struct error *error)
 {
     struct map ranks;
     map_init(&ranks);
+    for (size_t i = 0; i < work->process_count; i++)
+        if (shared[i] && work_split_process(work, (int32_t)i))
+            return error_no_memory(error);
     for (size_t i = 0; i < work->member_count; i++) {
         struct work_member *member = &work->members[i];
+        if (member->job_rank >= 0)
+            continue;
         struct map_key key = {{(uint64_t)member->process}};
         if (shared[member->process])
             key = (struct map_key){{(uint64_t)member->process, (uint64_t)member->rank + 1,
@@ -148,7 +154,7 @@ static int make_ranks(struct work *work, const unsigned char *shared, struct err
         int added;
         int64_t *rank = map_put(&ranks, key, 0, &added);
         if (rank && added)
-            *rank = add_rank(work, work->processes[member->process].run, member->process);
+            *rank = work_add_rank(work, work->processes[member->process].run, member->process);
         if (!rank || *rank < 0) {
             map_release(&ranks);
             return error_no_memory(error);
@@ -232,7 +238,7 @@ static int fill_world(struct work *work, int32_t run, struct error *error)
     for (int64_t rank = 0; rank < world->size; rank++) {
         if (taken[rank])
             continue;
-        int64_t at = homeless >= 0 ? homeless : add_rank(work, run, -1);
+        int64_t at = homeless >= 0 ? homeless : work_add_rank(work, run, -1);
         homeless = -1;
         if (at < 0) {
             free(taken);

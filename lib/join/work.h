@@ -41,6 +41,7 @@ struct work_member {
     int64_t rank;
     int32_t process;
     int32_t job_rank;
+    int64_t affinity; /* host clock minus GPU clock (affinity.c); INT64_MIN unknown */
 };
 
 struct work_operation {
@@ -138,7 +139,14 @@ void work_release(struct work *work);
 
 /* ranks.c: runs, job ranks, global ranks, communicator sizes and labels; then order[]. */
 int work_find_ranks(struct work *work, struct error *error);
+int64_t work_add_rank(struct work *work, int32_t run, int32_t process); /* -1: out of memory */
 int work_order_operations(struct work *work, struct error *error);
+
+/*
+ * affinity.c: gives the members of a process that appears several times in one communicator their ranks,
+ * where the trace tells; the others' stay -1. -1 when memory is out.
+ */
+int work_split_process(struct work *work, int32_t process);
 
 /* tags.c: the tag of every operation. */
 int work_assign_tags(struct work *work, struct error *error);

@@ -29,3 +29,9 @@ SELECT operation_id, member_id, kind, function, sequence, bytes, peer,
 
 -- statement: tag_marks
 SELECT process_id, member_id, at_ns, depth, is_end, text FROM tag_mark ORDER BY at_ns, tag_mark_id;
+
+-- Host clock minus GPU clock, at the operation whose start the host noticed soonest: the same in all files of one
+-- process on one GPU, and by accident only in two.
+-- statement: affinities
+SELECT member_id, min(device_begin_ns - gpu_begin) FROM operation
+ WHERE device_begin_ns IS NOT NULL AND gpu_begin IS NOT NULL AND gpu_begin <> 0 GROUP BY member_id;

@@ -1,0 +1,128 @@
+#include "join/work.h"
+
+#include "base/array.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+
+/*
+ * Telling apart the ranks behind one process id: several GPUs of one process, or processes of several hosts
+ * that happen to have the same number (containers). Host clock minus GPU clock is one value for each of them.
+ * The members of the communicator that has most of them are the seeds; every other member goes to the seed
+ * whose value is nearest, if it is clearly nearer than the next and not in that communicator already.
+ */
+
+struct seed {
+    int64_t affinity;
+    int32_t rank;
+};
+
+static int by_affinity(const void *a, const void *b)
+{
+    const struct seed *left = a, *right = b;
+    if (left->affinity != right->affinity)
+        return left->affinity < right->affinity ? -1 : 1;
+    return left->rank - right->rank;
+}
+
+static uint64_t distance(int64_t a, int64_t b)
+{
+    return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}
+
+/* The seed nearest to a value, -1 when the second nearest is not at least three times as far. */
+static int64_t nearest(const struct seed *seeds, size_t count, int64_t affinity)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (seeds[middle].affinity < affinity)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    uint64_t best = UINT64_MAX, second = UINT64_MAX;
+    int64_t at = -1;
+    for (size_t i = low >= 2 ? low - 2 : 0; i < count && i < low + 2; i++) {
+        uint64_t far = distance(seeds[i].affinity, affinity);
+        if (far < best) {
+            second = best;
+            best = far;
+            at = (int64_t)i;
+        } else if (far < second) {
+            second = far;
+        }
+    }
+    return count > 1 && best >= second / 3 ? -1 : at;
+}
+
+/* The communicator in which a process has most members; -1 when none of them has a value. */
+static int32_t seeding_communicator(const struct work *work, int32_t process)
+{
+    struct map counts;
+    int32_t best = -1;
+    int64_t most = 0;
+    map_init(&counts);
+    for (size_t i = 0; i < work->member_count; i++) {
+        const struct work_member *member = &work->members[i];
+        if (member->process != process || member->affinity == INT64_MIN)
+            continue;
+        int64_t *count = map_put(&counts, (struct map_key){{(uint64_t)member->communicator}}, 0, NULL);
+        if (!count) {
+            map_release(&counts);
+            return -2;
+        }
+        if (++*count > most) {
+            most = *count;
+            best = member->communicator;
+        }
+    }
+    map_release(&counts);
+    return best;
+}
+
+static int make_seeds(struct work *work, int32_t process, int32_t communicator, struct seed **seeds,
+                      size_t *count)
+{
+    size_t capacity = 0;
+    for (size_t i = 0; i < work->member_count; i++) {
+        struct work_member *member = &work->members[i];
+        if (member->process != process || member->communicator != communicator ||
+            member->affinity == INT64_MIN)
+            continue;
+        int64_t rank = work_add_rank(work, work->processes[process].run, process);
+        if (rank < 0 || array_reserve((void **)seeds, &capacity, *count + 1, sizeof **seeds))
+            return -1;
+        member->job_rank = (int32_t)rank;
+        (*seeds)[(*count)++] = (struct seed){member->affinity, (int32_t)rank};
+    }
+    qsort(*seeds, *count, sizeof **seeds, by_affinity);
+    return 0;
+}
+
+int work_split_process(struct work *work, int32_t process)
+{
+    struct seed *seeds = NULL;
+    size_t count = 0;
+    struct map taken; /* (rank, communicator) */
+    map_init(&taken);
+    int32_t communicator = seeding_communicator(work, process);
+    int failed = communicator == -2;
+    if (communicator >= 0)
+        failed = make_seeds(work, process, communicator, &seeds, &count);
+    for (size_t i = 0; !failed && count && i < work->member_count; i++) {
+        struct work_member *member = &work->members[i];
+        if (member->process != process || member->job_rank >= 0 || member->affinity == INT64_MIN)
+            continue;
+        int64_t at = nearest(seeds, count, member->affinity);
+        int added = 0;
+        if (at >= 0 &&
+            !map_put(&taken, (struct map_key){{(uint64_t)at, (uint64_t)member->communicator}}, 1, &added))
+            failed = -1;
+        if (added)
+            member->job_rank = seeds[at].rank;
+    }
+    map_release(&taken);
+    free(seeds);
+    return failed;
+}
