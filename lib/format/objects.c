@@ -137,6 +137,11 @@ static const char *find_object(const struct cutter *cutter, const char *text, co
     return NULL;
 }
 
+static int is_end_of_array(const char *text, size_t length)
+{
+    return (length == 1 && *text == ']') || (length == 3 && memcmp(text, "{}]", 3) == 0);
+}
+
 /* What follows an object on its line without beginning like another. */
 static int read_rest(struct cutter *cutter, const char *text, size_t length, uint64_t offset, int is_last,
                      struct error *error)
@@ -144,12 +149,12 @@ static int read_rest(struct cutter *cutter, const char *text, size_t length, uin
     trim(&text, &length, &offset);
     if (length == 0)
         return 0;
-    if (is_last && *text == '{')
-        return start_carry(cutter, text, length, offset, error);
-    if (length == 1 && *text == ']') {
+    if (is_end_of_array(text, length)) {
         cutter->in_array = 0;
         return 0;
     }
+    if (is_last && *text == '{')
+        return start_carry(cutter, text, length, offset, error);
     return unreadable(cutter, text, length, offset, error);
 }
 
@@ -197,11 +202,6 @@ static int begin_array(struct cutter *cutter, struct error *error)
 {
     cutter->in_array = 1;
     return cutter->objects->array ? cutter->objects->array(cutter->objects->context, error) : 0;
-}
-
-static int is_end_of_array(const char *text, size_t length)
-{
-    return (length == 1 && *text == ']') || (length == 3 && memcmp(text, "{}]", 3) == 0);
 }
 
 static int read_text(struct cutter *cutter, const char *text, size_t length, uint64_t offset,

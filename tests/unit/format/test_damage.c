@@ -1,0 +1,251 @@
+#include "base/buffer.h"
+#include "support/cmocka_all.h"
+#include "support/events.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COPIES = 200 };
+
+static const char *const traces[] = {
+    "fixtures/dialect-2.23.4/dump-vm-34243.txt",
+    "fixtures/dialect-2.28.3/dump_9526740249684125710_0.json",
+    "fixtures/dialect-2.30.7/dump_12787039387218017232_0.json",
+    "fixtures/inspector-2.30/vm-pid33442.log",
+};
+
+enum { TRACES = sizeof traces / sizeof *traces };
+
+static uint64_t random_state = 88172645463325252U;
+
+static uint64_t random_number(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+static const char *name_of(const char *path)
+{
+    return strrchr(path, '/') + 1;
+}
+
+static int has(const char *line, const char *end, const char *what)
+{
+    return memmem(line, (size_t)(end - line), what, strlen(what)) != NULL;
+}
+
+/* An event is complete with this line, and handed over with it or with the next. */
+static int completes_event(const char *line, const char *end)
+{
+    int is_end = has(line, end, "\"ph\": \"e\"");
+    int is_operation = has(line, end, "\"COLL\"") || has(line, end, "\"P2P\"");
+    int is_proxy = has(line, end, "\"PROXY\"") && !has(line, end, "Schedule") && !has(line, end, "Idle") &&
+                   !has(line, end, "Sleep") && !has(line, end, "Append");
+    return has(line, end, "\"header\"") || has(line, end, "USER_TAG") ||
+           (is_end && (is_operation || is_proxy));
+}
+
+/* How many events are complete in the first `length` bytes, counting whole lines only. */
+static size_t complete_events(const char *bytes, size_t length)
+{
+    size_t count = 0;
+    const char *end = bytes + length;
+    const char *newline;
+    for (; (newline = memchr(bytes, '\n', (size_t)(end - bytes))); bytes = newline + 1)
+        count += (size_t)completes_event(bytes, newline);
+    return count;
+}
+
+/* The first `count` events are as they were in the whole file. */
+static void assert_same_beginning(const struct recording *whole, const struct recording *part, size_t count)
+{
+    struct recording left = *whole;
+    struct recording right = *part;
+    assert_true(part->event_count >= count);
+    left.event_count = right.event_count =
+        count > 0 ? count - 1 : 0; /* the last may have lost its call's end */
+    left.note_count = right.note_count = 0;
+    memcpy(right.dialect, left.dialect, sizeof right.dialect);
+    assert_same_events(&left, &right);
+}
+
+static void cut_anywhere(void **state)
+{
+    for (int i = 0; i < TRACES; i++) {
+        struct recording whole;
+        size_t length;
+        char *bytes = bytes_of_file(traces[i], &length);
+        recording_of_bytes(&whole, name_of(traces[i]), bytes, length);
+        for (int copy = 0; copy < COPIES; copy++) {
+            struct recording part;
+            size_t cut = 200 + random_number() % (length - 200);
+            recording_of_bytes(&part, name_of(traces[i]), bytes, cut);
+            assert_int_equal(part.status, 0);
+            assert_same_beginning(&whole, &part, complete_events(bytes, cut));
+            recording_release(&part);
+        }
+        recording_release(&whole);
+        free(bytes);
+    }
+}
+
+/* A byte that is wrong costs the events of its line at most, and what belongs to them. */
+static void one_wrong_byte(void **state)
+{
+    for (int i = 0; i < TRACES; i++) {
+        struct recording whole;
+        size_t length;
+        char *bytes = bytes_of_file(traces[i], &length);
+        recording_of_bytes(&whole, name_of(traces[i]), bytes, length);
+        size_t operations = recording_count(&whole, EVENT_OPERATION);
+        for (int copy = 0; copy < COPIES; copy++) {
+            struct recording part;
+            size_t at = 200 + random_number() % (length - 200);
+            char before = bytes[at];
+            bytes[at] = (char)random_number();
+            recording_of_bytes(&part, name_of(traces[i]), bytes, length);
+            assert_int_equal(part.status, 0);
+            bytes[at] = before;
+            while (at > 0 && bytes[at - 1] != '\n')
+                at--;
+            assert_same_beginning(&whole, &part, complete_events(bytes, at));
+            assert_true(recording_count(&part, EVENT_OPERATION) + 2 >= operations);
+            recording_release(&part);
+        }
+        recording_release(&whole);
+        free(bytes);
+    }
+}
+
+static void many_wrong_bytes(void **state)
+{
+    for (int i = 0; i < TRACES; i++) {
+        size_t length;
+        char *bytes = bytes_of_file(traces[i], &length);
+        for (int copy = 0; copy < COPIES; copy++) {
+            struct recording part;
+            for (int flips = 0; flips < 20; flips++)
+                bytes[200 + random_number() % (length - 200)] = (char)random_number();
+            recording_of_bytes(&part, name_of(traces[i]), bytes, length);
+            assert_int_equal(part.status, 0);
+            recording_release(&part);
+        }
+        free(bytes);
+    }
+}
+
+/* Ways in which other tools write the same objects. */
+enum layout { LAYOUT_ONE_LINE, LAYOUT_INDENTED, LAYOUT_CARRIAGE_RETURNS, LAYOUT_COMMA_FIRST };
+
+static void put_indented(struct buffer *out, char byte, int *depth)
+{
+    if (byte == '}' || byte == ']')
+        assert_int_equal(buffer_printf(out, "\n%*s", 2 * --*depth, ""), 0);
+    assert_int_equal(buffer_append_byte(out, byte), 0);
+    if (byte == '{' || byte == '[')
+        ++*depth;
+    if (byte == '{' || byte == '[' || byte == ',')
+        assert_int_equal(buffer_printf(out, "\n%*s", 2 * *depth, ""), 0);
+    if (byte == ':')
+        assert_int_equal(buffer_append_byte(out, ' '), 0);
+}
+
+static void put(struct buffer *out, char byte, int in_string, enum layout layout, int *depth)
+{
+    int is_space = !in_string && (byte == ' ' || byte == '\n');
+    if (layout == LAYOUT_INDENTED && !in_string) {
+        if (!is_space)
+            put_indented(out, byte, depth);
+    } else if (layout == LAYOUT_CARRIAGE_RETURNS && byte == '\n') {
+        assert_int_equal(buffer_append_text(out, "\r\n"), 0);
+    } else if (layout == LAYOUT_COMMA_FIRST && byte == '\n' && out->length &&
+               out->data[out->length - 1] == ',') {
+        out->length--;
+        assert_int_equal(buffer_append_text(out, "\n,"), 0);
+    } else if (layout != LAYOUT_ONE_LINE || !is_space) {
+        assert_int_equal(buffer_append_byte(out, byte), 0);
+    }
+}
+
+static struct buffer lay_out(const char *bytes, size_t length, enum layout layout)
+{
+    struct buffer out = BUFFER_INIT;
+    int in_string = 0;
+    int depth = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (bytes[i] == '"')
+            in_string = !in_string;
+        put(&out, bytes[i], in_string, layout, &depth);
+    }
+    return out;
+}
+
+static void forget_offsets(struct recording *recording)
+{
+    for (size_t i = 0; i < recording->event_count; i++)
+        recording->events[i].origin.offset = 0;
+    recording->note_count = 0;
+}
+
+static void other_layouts_say_the_same(void **state)
+{
+    static const char path[] = "fixtures/dialect-2.30.7/dump_12787039387218017232_0.json";
+    struct recording whole;
+    size_t length;
+    char *bytes = bytes_of_file(path, &length);
+    recording_of_bytes(&whole, name_of(path), bytes, length);
+    forget_offsets(&whole);
+    for (int layout = LAYOUT_ONE_LINE; layout <= LAYOUT_COMMA_FIRST; layout++) {
+        struct recording other;
+        struct buffer text = lay_out(bytes, length, (enum layout)layout);
+        recording_of_bytes(&other, name_of(path), text.data, text.length);
+        assert_int_equal(recording_damage(&other), 0);
+        forget_offsets(&other);
+        assert_same_events(&whole, &other);
+        recording_release(&other);
+        buffer_release(&text);
+    }
+    recording_release(&whole);
+    free(bytes);
+}
+
+/* Megabytes on one line, cut in pieces on the way: nothing is lost where pieces meet. */
+static void a_very_long_line(void **state)
+{
+    static const char path[] = "fixtures/dialect-2.30.7/dump_12787039387218017232_0.json";
+    enum { REPEATED = 800 };
+    struct recording once;
+    struct recording many;
+    struct buffer text = BUFFER_INIT;
+    size_t length;
+    char *bytes = bytes_of_file(path, &length);
+    recording_of_bytes(&once, name_of(path), bytes, length);
+    struct buffer line = lay_out(bytes, length, LAYOUT_ONE_LINE);
+    size_t body = line.length - strlen("[{}]");
+    assert_int_equal(buffer_append_byte(&text, '['), 0);
+    for (int i = 0; i < REPEATED; i++)
+        assert_int_equal(buffer_append(&text, line.data + 1, body), 0);
+    assert_int_equal(buffer_append_text(&text, "{}]"), 0);
+    assert_true(text.length > 3 << 20);
+    recording_of_bytes(&many, name_of(path), text.data, text.length);
+    assert_int_equal(recording_damage(&many), 0);
+    assert_int_equal(many.event_count, REPEATED * once.event_count);
+    recording_release(&once);
+    recording_release(&many);
+    buffer_release(&text);
+    buffer_release(&line);
+    free(bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cut_anywhere),     cmocka_unit_test(one_wrong_byte),
+        cmocka_unit_test(many_wrong_bytes), cmocka_unit_test(other_layouts_say_the_same),
+        cmocka_unit_test(a_very_long_line),
+    };
+    return cmocka_run_group_tests_name("damage", tests, NULL, NULL);
+}
