@@ -37,7 +37,7 @@ static void usage(FILE *to)
         "  [--channels N] [--net-steps N] [--op-us N] [--tags none|nccl|call] [--hang RANK:STEP]\n"
         "  [--kill RANK:STEP] [--journal FILE] [--scenario train|hostile|fork|fork-idle|init-race|nvtx]\n"
         "  [--no-finalize] [--close-descriptors] [--file-bytes N] [--repeat-waits] [--foreign-proxy]\n"
-        "  [--silent-kernels]\n",
+        "  [--silent-kernels] [--double-stops]\n",
         to);
 }
 
@@ -157,6 +157,7 @@ static const struct option long_options[] = {{"plugin", required_argument, NULL,
                                              {"repeat-waits", no_argument, NULL, 'w'},
                                              {"foreign-proxy", no_argument, NULL, 'P'},
                                              {"silent-kernels", no_argument, NULL, 'q'},
+                                             {"double-stops", no_argument, NULL, 'd'},
                                              {"help", no_argument, NULL, 'h'},
                                              {NULL, 0, NULL, 0}};
 
@@ -228,6 +229,9 @@ static int parse_option(struct fake_job *job, struct options *options, int optio
         return 1;
     case 'P':
         job->foreign_proxy = true;
+        return 1;
+    case 'd':
+        job->double_stops = true;
         return 1;
     case 'q':
         job->silent_kernels = true;

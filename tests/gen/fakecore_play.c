@@ -145,7 +145,8 @@ static void play_operation(struct fake_rank *rank, struct fake_operation *operat
     const struct fake_plugin *plugin = &rank->job->plugin;
     void *kernels[64];
     bool to_itself = operation->peer == operation->communicator->rank;
-    int channels = to_itself ? 0 : rank->job->channels - rank->job->silent_kernels;
+    bool skipped = rank->job->silent_kernels && operation->sequence % 3 == 1;
+    int channels = to_itself || skipped ? 0 : rank->job->channels - rank->job->silent_kernels;
     for (int channel = 0; channel < channels; channel++) {
         struct api_descriptor_v7 event = {.type = API_KERNEL_CH, .parent = operation->task};
         event.kernel_ch.channel = (uint8_t)channel;
@@ -288,6 +289,8 @@ static void play_call(struct fake_rank *rank, int which, const char *function, u
     void *group_api = start(rank, communicator, &event, &rank->job->counts.groups);
     void *call = start_call(rank, &operation, group_api, count_);
     fake_stop(plugin, call);
+    if (rank->job->double_stops)
+        fake_stop(plugin, call);
     event = (struct api_descriptor_v7){.type = API_KERNEL_LAUNCH, .parent = group_api};
     event.kernel_launch.stream = (void *)(uintptr_t)0x5500;
     fake_stop(plugin, start(rank, communicator, &event, NULL));

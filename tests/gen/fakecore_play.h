@@ -46,7 +46,8 @@ struct fake_job {
     int kill_rank, kill_step;
     bool repeat_waits; /* record SendPeerWait again and again, as a core that polls does */
     bool foreign_proxy;
-    bool silent_kernels; /* the last channel never reports, a send to oneself not at all */
+    bool silent_kernels; /* the last channel never reports; some operations do not at all */
+    bool double_stops;   /* calls stop twice, as some do from NCCL 2.28 on */
     struct fake_counts counts;
     struct fake_journal *journal;
     void (*call_tag)(const char *tag);
