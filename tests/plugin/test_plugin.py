@@ -321,6 +321,25 @@ class Losses(PluginTest):
             self.assertGreater(trace.parents()[("PROXY", None)], 0)
 
 
+class Library(unittest.TestCase):
+    def test_shows_its_entries_alone(self):
+        listing = subprocess.run(["nm", "-D", "--defined-only", PLUGIN], check=True, capture_output=True, text=True)
+        shown = {line.split()[-1] for line in listing.stdout.splitlines()}
+        entries = {f"ncclProfiler_v{version}" for version in range(1, 8)} | {"ncclprof_tag", "InitializeInjectionNvtx2"}
+        self.assertEqual(shown if not SANITIZED else shown & entries, entries)
+
+    def test_tag_from_python(self):
+        """A program that never uses NCCL may call it: nothing happens, no file appears."""
+        with tempfile.TemporaryDirectory() as directory:
+            code = f"import ctypes; ctypes.CDLL({os.path.abspath(PLUGIN)!r}).ncclprof_tag(b'forward')"
+            # A sanitizer's run time would have to be loaded before the interpreter.
+            if SANITIZED:
+                code = "pass"
+            done = subprocess.run([sys.executable, "-c", code],
+                                  env=dict(os.environ, NCCLPROF_DIR=directory), capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr, os.listdir(directory)), (0, "", []))
+
+
 class MissingKernels(PluginTest):
     """Operations of which NCCL reports fewer kernel channels than it announced, or none."""
 
@@ -484,7 +503,8 @@ class Deaths(PluginTest):
     def start(self, *options, **settings):
         environment = dict(os.environ, NCCLPROF_DIR=self.directory, **settings)
         return subprocess.Popen([FAKECORE, "--plugin", os.path.abspath(PLUGIN), *map(str, options)],
-                                env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                start_new_session=True)
 
     def check_killed(self, seconds, gzip):
         path = os.path.join(self.directory, "journal")
@@ -516,8 +536,7 @@ class Deaths(PluginTest):
     def test_hung_operation_is_visible_after_a_kill(self):
         process = self.start("--ranks", 8, "--steps", 3, "--hang", "5:1")
         time.sleep(3.5 if not SANITIZED else 6)
-        subprocess.run(["pkill", "-KILL", "-P", str(process.pid)], check=False)
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         pending = {}
         for path in glob.glob(os.path.join(self.directory, "*.json")):
