@@ -98,6 +98,12 @@ static int read_anchor(struct chrome_reader *reader, const struct json *json, co
                        integer(json, line, "realtime_ns", TIME_UNKNOWN), offset, error);
 }
 
+/* NCCL does not tell it before version 4 of its interface: -1. */
+static int64_t known(int64_t count)
+{
+    return count > 0 ? count : 0;
+}
+
 static int read_communicator(struct chrome_reader *reader, const struct json *json,
                              const struct chrome_line *line, uint64_t offset, struct error *error)
 {
@@ -106,8 +112,8 @@ static int read_communicator(struct chrome_reader *reader, const struct json *js
     event.origin.communicator_hash = exact(json, line, "CommHash");
     event.origin.rank = integer(json, line, "Rank", COUNT_UNKNOWN);
     event.origin.communicator_name = name[0] ? name : NULL;
-    event.origin.communicator_size = integer(json, line, "nRanks", 0);
-    event.origin.node_count = integer(json, line, "nNodes", 0);
+    event.origin.communicator_size = known(integer(json, line, "nRanks", 0));
+    event.origin.node_count = known(integer(json, line, "nNodes", 0));
     return chrome_emit(reader, &event, error);
 }
 

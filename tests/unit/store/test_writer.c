@@ -2,7 +2,8 @@
 #include "support/store_file.h"
 
 #include "model/event.h"
-#include "store/ledger.h"
+#include "store/intake.h"
+#include "store/known.h"
 #include "store/writer.h"
 
 #include <stdio.h>
@@ -66,6 +67,22 @@ static struct event tag(uint64_t hash, int64_t rank, const char *text, int proce
                           .tag = {.text = text, .at_ns = 5, .process_wide = process_wide}};
 }
 
+/* The file at hand, and how many came before it from the same writer. */
+static struct {
+    struct writer *writer;
+    struct writer_file file;
+    struct intake intake;
+    struct batch batch;
+    int64_t order;
+} now;
+
+static int full(void *context, struct batch **batch, struct error *error)
+{
+    assert_int_equal(writer_put(now.writer, &now.file, *batch, error), 0);
+    batch_clear(*batch);
+    return 0;
+}
+
 static struct writer *open_writer(struct store *store)
 {
     struct writer *writer = writer_new(store, NULL);
@@ -73,17 +90,44 @@ static struct writer *open_writer(struct store *store)
     return writer;
 }
 
-static void put(struct writer *writer, struct event event)
+static void begin(struct writer *writer, const char *path)
 {
-    assert_int_equal(writer_event(writer, &event, NULL), 0);
+    now.writer = writer;
+    batch_init(&now.batch);
+    intake_init(&now.intake, &now.batch, full, NULL);
+    assert_int_equal(writer_begin(writer, &now.file, now.order++, path, "/traces", NULL), 0);
 }
 
-static enum writer_outcome finish(struct writer *writer, const char *digest, int force)
+static void put(struct event event)
 {
-    const struct writer_facts facts = {
-        .dialect = "chrome-v5", .digest = digest, .bytes = 100, .unpacked_bytes = 200, .force = force};
+    assert_int_equal(intake_event(&now.intake, &event, NULL), 0);
+}
+
+static void note(const char *reason, int damage, uint64_t offset, const char *detail, size_t length)
+{
+    assert_int_equal(intake_note(&now.intake, reason, damage, offset, detail, length, NULL), 0);
+}
+
+static void release(void)
+{
+    intake_release(&now.intake);
+    batch_release(&now.batch);
+}
+
+static enum writer_outcome finish(const char *digest, int force)
+{
+    struct batch *batch = &now.batch;
+    full(NULL, &batch, NULL);
+    const struct writer_facts facts = {.dialect = "chrome-v5",
+                                       .digest = digest,
+                                       .bytes = 100,
+                                       .unpacked_bytes = 200,
+                                       .events = now.intake.builder.events,
+                                       .ledger = &now.intake.ledger,
+                                       .force = force};
     enum writer_outcome outcome;
-    assert_int_equal(writer_finish(writer, &facts, &outcome, NULL), 0);
+    assert_int_equal(writer_finish(now.writer, &now.file, &facts, &outcome, NULL), 0);
+    release();
     return outcome;
 }
 
@@ -91,16 +135,17 @@ static enum writer_outcome finish(struct writer *writer, const char *digest, int
 static enum writer_outcome put_file(struct writer *writer, const char *path, const char *digest,
                                     uint64_t hash, int64_t count)
 {
-    assert_int_equal(writer_begin(writer, path, "/traces", NULL), 0);
+    begin(writer, path);
     for (int64_t i = 0; i < count; i++)
-        put(writer, operation(hash, 2, i));
-    return finish(writer, digest, 0);
+        put(operation(hash, 2, i));
+    return finish(digest, 0);
 }
 
 static void close_both(struct writer *writer, struct store *store)
 {
     writer_free(writer);
     store_close(store);
+    now.order = 0;
 }
 
 static void test_rows_arrive(void **state)
@@ -108,12 +153,12 @@ static void test_rows_arrive(void **state)
     struct store *store = store_file_open(state, STORE_CREATE);
     struct writer *writer = open_writer(store);
     struct proxy_step steps[3];
-    assert_int_equal(writer_begin(writer, "/traces/a", "/traces", NULL), 0);
-    put(writer, operation(UINT64_C(0xfedcba9876543210), 2, 0));
-    put(writer, proxy(UINT64_C(0xfedcba9876543210), 2, 0, steps));
-    put(writer, tag(UINT64_C(0xfedcba9876543210), 2, "it's \"forward\"'; DROP TABLE file; --", 0));
-    put(writer, tag(UINT64_C(0xfedcba9876543210), 2, "everywhere", 1));
-    assert_int_equal(finish(writer, "d1", 0), WRITER_INGESTED);
+    begin(writer, "/traces/a");
+    put(operation(UINT64_C(0xfedcba9876543210), 2, 0));
+    put(proxy(UINT64_C(0xfedcba9876543210), 2, 0, steps));
+    put(tag(UINT64_C(0xfedcba9876543210), 2, "it's \"forward\"'; DROP TABLE file; --", 0));
+    put(tag(UINT64_C(0xfedcba9876543210), 2, "everywhere", 1));
+    assert_int_equal(finish("d1", 0), WRITER_INGESTED);
     assert_int_equal(writer_commit(writer, NULL), 0);
     assert_true(writer_is_settled(writer));
     assert_int_equal(
@@ -142,13 +187,13 @@ static void test_steps_unpack_in_sql(void **state)
     struct store *store = store_file_open(state, STORE_CREATE);
     struct writer *writer = open_writer(store);
     struct proxy_step steps[3];
-    assert_int_equal(writer_begin(writer, "/traces/a", "/traces", NULL), 0);
+    begin(writer, "/traces/a");
     for (int i = 0; i < 10; i++) {
-        put(writer, operation(1, 2, i));
-        put(writer, proxy(1, 2, i, steps));
+        put(operation(1, 2, i));
+        put(proxy(1, 2, i, steps));
     }
-    put(writer, proxy(1, 2, COUNT_UNKNOWN, steps)); /* detached */
-    assert_int_equal(finish(writer, "d1", 0), WRITER_INGESTED);
+    put(proxy(1, 2, COUNT_UNKNOWN, steps)); /* detached */
+    assert_int_equal(finish("d1", 0), WRITER_INGESTED);
     assert_int_equal(writer_commit(writer, NULL), 0);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM proxy_step"), 33);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM proxy_step WHERE operation_id IS NULL"),
@@ -179,18 +224,24 @@ static void test_same_content_goes_in_once(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
     struct writer *writer = open_writer(store);
-    struct writer_known known;
-    assert_int_equal(writer_find_size(writer, 100, NULL), 0);
+    struct known known;
+    assert_int_equal(known_read(&known, store, NULL), 0);
+    assert_int_equal(known.count, 0);
+    assert_false(known_has_size(&known, 100));
+    known_release(&known);
     assert_int_equal(put_file(writer, "/traces/a", "d1", 1, 5), WRITER_INGESTED);
     assert_int_equal(put_file(writer, "/elsewhere/b", "d1", 1, 5), WRITER_UNCHANGED);
     assert_int_equal(writer_commit(writer, NULL), 0);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation"), 5);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM file"), 1);
-    assert_int_equal(writer_find_size(writer, 100, NULL), 1);
-    assert_int_equal(writer_find(writer, "d1", &known, NULL), 1);
-    assert_int_equal(known.events, 5);
-    assert_string_equal(known.dialect, "chrome-v5");
-    assert_int_equal(writer_find(writer, "d2", &known, NULL), 0);
+    assert_int_equal(known_read(&known, store, NULL), 0);
+    assert_true(known_has_size(&known, 100));
+    assert_false(known_has_size(&known, 99));
+    assert_int_equal(known_find(&known, 100, "d1")->events, 5);
+    assert_string_equal(known_find(&known, 100, "d1")->dialect, "chrome-v5");
+    assert_null(known_find(&known, 100, "d2"));
+    assert_null(known_find(&known, 99, "d1"));
+    known_release(&known);
     close_both(writer, store);
 }
 
@@ -235,9 +286,9 @@ static void test_force_reads_again(void **state)
     struct writer *writer = open_writer(store);
     assert_int_equal(put_file(writer, "/traces/a", "d1", 1, 5), WRITER_INGESTED);
     assert_int_equal(writer_commit(writer, NULL), 0);
-    assert_int_equal(writer_begin(writer, "/traces/a", "/traces", NULL), 0);
-    put(writer, operation(1, 2, 0));
-    assert_int_equal(finish(writer, "d1", 1), WRITER_INGESTED);
+    begin(writer, "/traces/a");
+    put(operation(1, 2, 0));
+    assert_int_equal(finish("d1", 1), WRITER_INGESTED);
     assert_int_equal(writer_commit(writer, NULL), 0);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation"), 1);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM file"), 1);
@@ -249,10 +300,11 @@ static void test_abandoned_leaves_nothing(void **state)
     struct store *store = store_file_open(state, STORE_CREATE);
     struct writer *writer = open_writer(store);
     assert_int_equal(put_file(writer, "/traces/a", "d1", 1, 5), WRITER_INGESTED);
-    assert_int_equal(writer_begin(writer, "/traces/b", "/traces", NULL), 0);
+    begin(writer, "/traces/b");
     for (int64_t i = 0; i < 20000; i++) /* more than a batch */
-        put(writer, operation(9, 4, i));
-    assert_int_equal(writer_abandon(writer, NULL), 0);
+        put(operation(9, 4, i));
+    assert_int_equal(writer_abandon(writer, &now.file, NULL), 0);
+    release();
     assert_int_equal(writer_commit(writer, NULL), 0);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation"), 5);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM communicator"), 1);
@@ -267,6 +319,7 @@ static void test_uncommitted_is_rolled_back(void **state)
     assert_int_equal(put_file(writer, "/traces/a", "d1", 1, 5), WRITER_INGESTED);
     assert_false(writer_is_settled(writer));
     writer_free(writer);
+    now.order = 0;
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation"), 0);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM file"), 0);
     store_close(store);
@@ -276,13 +329,13 @@ static void test_ledger_and_partial(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
     struct writer *writer = open_writer(store);
-    assert_int_equal(writer_begin(writer, "/traces/a", "/traces", NULL), 0);
-    put(writer, operation(1, 2, 0));
-    assert_int_equal(writer_note(writer, "proxy control event", 0, 10, NULL, 0, NULL), 0);
-    assert_int_equal(writer_note(writer, "unreadable line", 1, 500, "{\"name\": \033", 10, NULL), 0);
-    assert_int_equal(writer_note(writer, "unreadable line", 1, 900, NULL, 0, NULL), 0);
-    assert_int_equal(ledger_first_damage(writer_ledger(writer))->first_offset, 500);
-    assert_int_equal(finish(writer, "d1", 0), WRITER_PARTIAL);
+    begin(writer, "/traces/a");
+    put(operation(1, 2, 0));
+    note("proxy control event", 0, 10, NULL, 0);
+    note("unreadable line", 1, 500, "{\"name\": \033", 10);
+    note("unreadable line", 1, 900, NULL, 0);
+    assert_int_equal(ledger_first_damage(&now.intake.ledger)->first_offset, 500);
+    assert_int_equal(finish("d1", 0), WRITER_PARTIAL);
     assert_int_equal(writer_commit(writer, NULL), 0);
     assert_int_equal(store_file_number(store, "SELECT skipped FROM file WHERE status = 'partial'"), 3);
     assert_int_equal(
@@ -328,17 +381,17 @@ static void test_communicators_learn(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
     struct writer *writer = open_writer(store);
-    assert_int_equal(writer_begin(writer, "/traces/a", "/traces", NULL), 0);
-    put(writer, operation(1, 2, 0));
+    begin(writer, "/traces/a");
+    put(operation(1, 2, 0));
     struct event named = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(1, 2)};
     named.origin.communicator_name = "tp0";
     named.origin.communicator_size = 8;
-    put(writer, named);
+    put(named);
     named.origin.communicator_name = "other";
     named.origin.communicator_size = 9;
     named.origin.node_count = 4;
-    put(writer, named);
-    assert_int_equal(finish(writer, "d1", 0), WRITER_INGESTED);
+    put(named);
+    assert_int_equal(finish("d1", 0), WRITER_INGESTED);
     assert_int_equal(writer_commit(writer, NULL), 0);
     assert_int_equal(
         store_file_number(store,
@@ -366,6 +419,46 @@ static void test_writers_take_turns(void **state)
     close_both(second, second_store);
 }
 
+/* Files may come in pieces between each other; the second one is dropped, the first one stays whole. */
+static void test_files_interleave(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    struct writer *writer = open_writer(store);
+    struct batch batch;
+    struct batch_builder builders[2];
+    struct writer_file files[2];
+    batch_init(&batch);
+    for (int i = 0; i < 2; i++) {
+        batch_builder_init(&builders[i]);
+        assert_int_equal(
+            writer_begin(writer, &files[i], 1 - i, i ? "/traces/b" : "/traces/a", "/traces", NULL), 0);
+    }
+    for (int64_t round = 0; round < 10; round++)
+        for (int i = 0; i < 2; i++) {
+            struct event event = operation((uint64_t)i + 1, 2, round);
+            assert_int_equal(batch_add(&builders[i], &batch, &event, NULL), 0);
+            assert_int_equal(writer_put(writer, &files[i], &batch, NULL), 0);
+            batch_clear(&batch);
+        }
+    struct ledger ledger;
+    ledger_init(&ledger);
+    const struct writer_facts facts = {
+        .dialect = "chrome-v5", .digest = "d", .events = 10, .ledger = &ledger};
+    enum writer_outcome outcome;
+    assert_int_equal(writer_abandon(writer, &files[1], NULL), 0);
+    assert_int_equal(writer_finish(writer, &files[0], &facts, &outcome, NULL), 0);
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(
+        store_file_number(store, "SELECT count(*) FROM v_operation WHERE communicator_hash = '1'"), 10);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation"), 10);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM communicator"), 1);
+    assert_int_equal(store_file_number(store, "SELECT file_id FROM file"), 2); /* by its order, 1 */
+    for (int i = 0; i < 2; i++)
+        batch_builder_release(&builders[i]);
+    batch_release(&batch);
+    close_both(writer, store);
+}
+
 #define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, store_file_setup, store_file_teardown)
 
 int main(void)
@@ -384,6 +477,7 @@ int main(void)
         WITH_FILE(test_unhashed_communicators_stay_apart),
         WITH_FILE(test_communicators_learn),
         WITH_FILE(test_writers_take_turns),
+        WITH_FILE(test_files_interleave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

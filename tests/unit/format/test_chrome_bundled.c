@@ -1,0 +1,162 @@
+#include "support/cmocka_all.h"
+#include "support/events.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Lines as man/ncclprof-plugin.7 describes them. */
+#define NOTE(name, phase, ts, arguments)                               \
+    "{\"name\": \"" name "\", \"cat\": \"NCCLPROF\", \"ph\": \"" phase \
+    "\", \"pid\": 7, \"tid\": 1, \"ts\": " ts ", \"args\": {" arguments "}},\n"
+#define TAG(text, ts, more)                                                                                \
+    "{\"name\": \"UserTag\", \"cat\": \"USER_TAG\", \"ph\": \"i\", \"s\": \"g\", \"pid\": 7, \"tid\": 1, " \
+    "\"ts\": " ts ", \"args\": {\"tag\": \"" text "\", \"rank\": " more "}},\n"
+#define PENDING(ts, begin)                                                                             \
+    NOTE("PendingOperation", "i", ts,                                                                  \
+         "\"name\": \"AllGather\", \"cat\": \"COLL\", \"begin\": " begin                               \
+         ", \"EnqueueEnd\": 55.000000, "                                                               \
+         "\"CommHash\": 18446744073709551614, \"SeqNum\": 4, \"Rank\": 1, \"Count\": 10, "             \
+         "\"Datatype\": \"ncclFloat32\", \"Algorithm\": \"RING\", \"Protocol\": \"LL\", \"Root\": 0, " \
+         "\"nChannels\": 2")
+
+static const char head[] = "[\n" NOTE(
+    "Process", "M", "0.000000",
+    "\"plugin\": \"ncclprof\", \"version\": \"0.1.0\", \"format\": 1, \"api\": 6, \"nccl_version\": 0, "
+    "\"host\": \"n\\\"1\", \"mask\": 1, \"start_monotonic_ns\": 5000, \"start_realtime_ns\": "
+    "1795236510488683167, \"boot_id\": \"b\"")
+    NOTE("ClockAnchor", "M", "2.500000",
+         "\"monotonic_ns\": 7500, \"realtime_ns\": 1795236510488685667, \"uncertainty_ns\": 25, \"boot_id\": "
+         "\"b\"") NOTE("Communicator", "M", "3.0",
+                       "\"CommHash\": 18446744073709551614, \"Rank\": 1, \"nRanks\": 8, \"nNodes\": -1, "
+                       "\"CommName\": \"tp\", "
+                       "\"api\": 6");
+
+static void read_lines(struct recording *recording, const char *lines)
+{
+    static char text[16384];
+    assert_true(strlen(head) + strlen(lines) < sizeof text);
+    memcpy(text, head, sizeof head);
+    memcpy(text + sizeof head - 1, lines, strlen(lines) + 1);
+    recording_of_bytes(recording, "ncclprof-n-7.json", text, strlen(text));
+    assert_int_equal(recording->status, 0);
+    assert_string_equal(recording->dialect, "chrome-ncclprof");
+}
+
+static void who_writes(void **state)
+{
+    struct recording recording;
+    read_lines(&recording, "{}]\n");
+    const struct event *first = recording_event(&recording, EVENT_ANCHOR, 0);
+    assert_int_equal(first->anchor.local_ns, 0);
+    assert_int_equal(first->anchor.monotonic_ns, 5000);
+    assert_true(first->anchor.realtime_ns == 1795236510488683167);
+    assert_string_equal(first->anchor.boot_id, "b");
+    assert_string_equal(first->origin.host, "n\"1");
+    assert_int_equal(first->origin.pid, 7);
+    assert_int_equal(recording_event(&recording, EVENT_ANCHOR, 1)->anchor.local_ns, 2500);
+    const struct event *communicator = recording_event(&recording, EVENT_COMMUNICATOR, 0);
+    assert_true(communicator->origin.communicator_hash == 18446744073709551614U);
+    assert_int_equal(communicator->origin.rank, 1);
+    assert_int_equal(communicator->origin.communicator_size, 8);
+    assert_int_equal(communicator->origin.node_count, 0);
+    assert_string_equal(communicator->origin.communicator_name, "tp");
+    assert_int_equal(recording.note_count, 0);
+    recording_release(&recording);
+}
+
+static void tags_of_process_and_communicator(void **state)
+{
+    struct recording recording;
+    read_lines(&recording,
+               TAG("a \\\"b\\\"", "10.0", "-1, \"source\": \"nvtx\", \"depth\": 2") TAG(
+                   "c", "11.0", "1, \"source\": \"nccl\", \"depth\": 0, \"CommHash\": 18446744073709551614")
+                   TAG("", "12.0", "-1, \"source\": \"call\", \"depth\": 0") "{}]\n");
+    const struct event *nested = recording_event(&recording, EVENT_TAG, 0);
+    assert_string_equal(nested->tag.text, "a \"b\"");
+    assert_int_equal(nested->tag.depth, 2);
+    assert_int_equal(nested->tag.process_wide, 1);
+    const struct event *narrow = recording_event(&recording, EVENT_TAG, 1);
+    assert_int_equal(narrow->tag.process_wide, 0);
+    assert_true(narrow->origin.communicator_hash == 18446744073709551614U);
+    assert_int_equal(narrow->origin.rank, 1);
+    assert_int_equal(recording_event(&recording, EVENT_TAG, 2)->tag.is_end, 1);
+    recording_release(&recording);
+}
+
+static void losses_are_what_came_on_top(void **state)
+{
+    struct recording recording;
+    read_lines(&recording, NOTE("Drops", "M", "20.0", "\"ring\": 5, \"lost\": 0, \"evicted\": 0, \"late\": 0")
+                               NOTE("Drops", "M", "30.0",
+                                    "\"ring\": 7, \"lost\": 0, \"evicted\": 0, \"late\": 1") "{}]\n");
+    assert_int_equal(recording_count(&recording, EVENT_LOSS), 3);
+    assert_int_equal(recording_event(&recording, EVENT_LOSS, 0)->loss.events, 5);
+    assert_int_equal(recording_event(&recording, EVENT_LOSS, 1)->loss.events, 2);
+    assert_int_equal(recording_event(&recording, EVENT_LOSS, 2)->loss.events, 1);
+    recording_release(&recording);
+}
+
+/* Told twice while pending, never whole: one unfinished operation. Told and then whole: only the whole one.
+ */
+static void pending_operations(void **state)
+{
+    static const char whole[] =
+        "{\"name\": \"AllGather\", \"cat\": \"COLL\", \"ph\": \"b\", \"id\": 0, \"pid\": 7, \"tid\": 1, "
+        "\"ts\": 50.0, "
+        "\"args\": {\"SeqNum\": 4, \"CommHash\": 18446744073709551614, \"Rank\": 1, \"Count\": 10, "
+        "\"Datatype\": "
+        "\"ncclFloat32\", \"Algorithm\": \"RING\", \"Protocol\": \"LL\", \"nChannels\": 2, \"Root\": 3, "
+        "\"EnqueueEnd\": 55.000000}},\n"
+        "{\"name\": \"KernelCh\", \"cat\": \"GPU\", \"ph\": \"b\", \"id\": 0, \"pid\": 7, \"tid\": 1, "
+        "\"ts\": 60.0, "
+        "\"args\": {\"Channel\": 0, \"StartGpuClk\": 1000, \"StopGpuClk\": 9000}},\n"
+        "{\"name\": \"KernelCh\", \"cat\": \"GPU\", \"ph\": \"e\", \"id\": 0, \"pid\": 7, \"tid\": 1, "
+        "\"ts\": 70.0},\n"
+        "{\"name\": \"AllGather\", \"cat\": \"COLL\", \"ph\": \"e\", \"id\": 0, \"pid\": 7, \"tid\": 1, "
+        "\"ts\": 70.5},\n{}]\n";
+    char lines[8192];
+    struct recording recording;
+    read_lines(&recording, PENDING("1000.0", "50.000000") PENDING("2000.0", "50.000000") "{}]\n");
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 1);
+    const struct event *event = recording_event(&recording, EVENT_OPERATION, 0);
+    assert_int_equal(event->operation.unfinished, 1);
+    assert_int_equal(event->operation.function, FUNCTION_ALL_GATHER);
+    assert_int_equal(event->operation.sequence, 4);
+    assert_int_equal(event->operation.bytes, 40);
+    assert_int_equal(event->operation.enqueue.begin_ns, 50000);
+    assert_int_equal(event->operation.enqueue.end_ns, 55000);
+    assert_int_equal(event->origin.rank, 1);
+    assert_true(event->origin.communicator_hash == 18446744073709551614U);
+    recording_release(&recording);
+
+    snprintf(lines, sizeof lines, "%s%s", PENDING("1000.0", "50.000000"), whole);
+    read_lines(&recording, lines);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 1);
+    const struct operation *operation = &recording_event(&recording, EVENT_OPERATION, 0)->operation;
+    assert_int_equal(operation->unfinished, 0);
+    assert_int_equal(operation->root, COUNT_UNKNOWN); /* an AllGather has none */
+    assert_int_equal(operation->enqueue.end_ns, 55000);
+    assert_int_equal(operation->duration_ns, 8000);
+    recording_release(&recording);
+}
+
+static void a_killed_process(void **state)
+{
+    struct recording recording;
+    read_lines(&recording, "{\"name\": \"Coll");
+    assert_int_equal(recording_notes(&recording, "unreadable text"), 1);
+    assert_int_equal(recording_notes(&recording, "file ends before its array does"), 1);
+    recording_release(&recording);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_writes),
+        cmocka_unit_test(tags_of_process_and_communicator),
+        cmocka_unit_test(losses_are_what_came_on_top),
+        cmocka_unit_test(pending_operations),
+        cmocka_unit_test(a_killed_process),
+    };
+    return cmocka_run_group_tests_name("chrome, bundled plugin", tests, NULL, NULL);
+}
