@@ -1,22 +1,26 @@
-#include "base/array.h"
 #include "cmd/commands.h"
-#include "cmd/ingest_file.h"
+#include "cmd/ingest_crew.h"
 #include "cmd/ingest_report.h"
 #include "cmd/interrupt.h"
 #include "cmd/opt.h"
 #include "cmd/print.h"
 #include "input/walk.h"
 #include "join/join.h"
-#include "store/store.h"
-#include "store/writer.h"
+#include "store/known.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <sched.h>
 #include <sys/stat.h>
 
-enum { OPTION_FORCE, OPTION_RATIO, OPTION_UNPACKED, OPTIONS };
+enum { OPTION_JOBS, OPTION_FORCE, OPTION_RATIO, OPTION_UNPACKED, OPTIONS };
 
 static const struct option options[OPTIONS] = {
+    [OPTION_JOBS] = {.name = "jobs",
+                     .letter = 'j',
+                     .argument = "N",
+                     .help = "read so many files at once (default: as many as there are processors)",
+                     .is_number = 1,
+                     .least = 1,
+                     .most = 256},
     [OPTION_FORCE] = {.name = "force",
                       .letter = 'f',
                       .help = "read a file again though the store already holds the same content"},
@@ -51,91 +55,47 @@ static int find_files(const struct arguments *arguments, struct walk *walk, stru
     return 0;
 }
 
-static int is_named(const struct arguments *arguments, const char *path)
+/* As many as there are processors that may be used, unless told. */
+static int jobs_wanted(const struct arguments *arguments)
 {
-    for (size_t i = 0; i < arguments->operand_count; i++)
-        if (strcmp(arguments->operands[i], path) == 0)
-            return 1;
-    return 0;
+    if (arguments->values[OPTION_JOBS])
+        return (int)arguments_number(arguments, OPTION_JOBS);
+    cpu_set_t processors;
+    return sched_getaffinity(0, sizeof processors, &processors) ? 1 : CPU_COUNT(&processors);
 }
 
-static uint64_t total_bytes(const struct walk *walk)
+/* Where things are while the writer and the workers run. */
+static int ingest_files(struct context *context, const struct arguments *arguments, const struct walk *walk,
+                        struct report *report)
 {
-    uint64_t total = 0;
+    struct known known;
     struct stat status;
-    for (size_t i = 0; i < walk->count; i++)
-        if (stat(walk->files[i].path, &status) == 0 && S_ISREG(status.st_mode))
-            total += (uint64_t)status.st_size;
-    return total;
-}
-
-static int read_files(struct ingest *ingest, const struct arguments *arguments, const struct walk *walk,
-                      struct report *report, struct error *error)
-{
-    for (size_t i = 0; i < walk->count; i++) {
-        if (interrupt_wanted(NULL))
-            return error_set(error, "interrupted");
-        struct file_result *result = report_add(report, error);
-        if (!result)
-            return -1;
-        int outcome =
-            ingest_file(ingest, &walk->files[i], is_named(arguments, walk->files[i].path), result, error);
-        if (outcome)
-            return -1;
-        progress_clear(&ingest->progress);
-        report_tell(result);
-        if (writer_is_settled(ingest->writer))
-            report->safe = report->count;
-    }
-    return 0;
-}
-
-/* Reads all files, commits, joins. The report knows afterwards what is in the store. */
-static int ingest_all(struct context *context, struct ingest *ingest, const struct arguments *arguments,
-                      const struct walk *walk, struct report *report)
-{
-    struct stat status;
+    struct ingest ingest = {
+        .known = &known,
+        .limits = {.unpacked_bytes = (uint64_t)arguments_number(arguments, OPTION_UNPACKED) << 20,
+                   .unpack_ratio = (uint64_t)arguments_number(arguments, OPTION_RATIO)},
+        .force = arguments->values[OPTION_FORCE] != NULL,
+    };
     if (stat(context->store_path, &status) == 0) {
-        ingest->store_device = status.st_dev;
-        ingest->store_inode = status.st_ino;
+        ingest.store_device = status.st_dev;
+        ingest.store_inode = status.st_ino;
     }
-    progress_begin(&ingest->progress, context->quiet, walk->count, total_bytes(walk));
-    int outcome = read_files(ingest, arguments, walk, report, &context->error);
-    if (outcome && interrupt_wanted(NULL) && !writer_failed(ingest->writer)) {
-        /* What was finished before the interruption stays. */
-        struct error ignored;
-        writer_abandon(ingest->writer, &ignored);
-    }
-    struct error *commit_error = outcome ? NULL : &context->error;
-    if (!writer_failed(ingest->writer) && writer_commit(ingest->writer, commit_error) == 0)
-        report->safe = report->count;
-    else
-        outcome = -1;
-    progress_clear(&ingest->progress);
-    report->seconds = progress_seconds(&ingest->progress);
+    if (known_read(&known, context->store, &context->error))
+        return -1;
+    interrupt_watch();
+    int outcome = crew_run(context, &ingest, walk, arguments, jobs_wanted(arguments), report);
+    interrupt_restore();
+    known_release(&known);
     return outcome;
 }
 
 static int ingest_into_store(struct context *context, const struct arguments *arguments,
                              const struct walk *walk, struct report *report)
 {
-    struct ingest ingest = {
-        .limits = {.unpacked_bytes = (uint64_t)arguments_number(arguments, OPTION_UNPACKED) << 20,
-                   .unpack_ratio = (uint64_t)arguments_number(arguments, OPTION_RATIO)},
-        .force = arguments->values[OPTION_FORCE] != NULL,
-    };
-    ingest.writer = writer_new(context->store, &context->error);
-    if (!ingest.writer)
-        return EXIT_NOT_DONE;
-    interrupt_watch();
-    int outcome = ingest_all(context, &ingest, arguments, walk, report);
-    interrupt_restore();
-    writer_free(ingest.writer);
-    if (outcome)
-        report_lose(report);
+    int outcome = ingest_files(context, arguments, walk, report);
     if (outcome && interrupt_wanted(NULL))
         return EXIT_INTERRUPTED;
-    if (outcome == 0 && report->safe)
+    if (outcome == 0 && walk->count)
         outcome = join_store(context->store, &context->error);
     return outcome ? EXIT_NOT_DONE : EXIT_DONE;
 }

@@ -3,8 +3,8 @@
 #include "cmd/interrupt.h"
 #include "format/format.h"
 #include "input/walk.h"
-#include "store/ledger.h"
-#include "store/writer.h"
+#include "store/intake.h"
+#include "store/known.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,37 +14,61 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the sink's callbacks need. */
+/* A worker adds what it has read to the progress bar's figure in steps of this. */
+enum { PROGRESS_BYTES = 1 << 18 };
+
+/* A file being read, for the callbacks. */
 struct reading {
-    struct ingest *ingest;
+    const struct ingest *ingest;
+    struct pipeline *pipeline;
+    size_t number;
     struct input *input;
+    struct intake intake;
+    uint64_t told_bytes;
 };
+
+static void tell_progress(struct reading *reading, uint64_t at_least)
+{
+    uint64_t bytes = input_bytes_read(reading->input);
+    if (bytes - reading->told_bytes < at_least)
+        return;
+    atomic_fetch_add(&reading->pipeline->bytes, bytes - reading->told_bytes);
+    reading->told_bytes = bytes;
+}
+
+static int stopped(const struct reading *reading)
+{
+    return interrupt_wanted(NULL) || reading->pipeline->stopped;
+}
 
 static int take_event(void *context, const struct event *event, struct error *error)
 {
     struct reading *reading = context;
-    if (interrupt_wanted(NULL))
+    if (stopped(reading))
         return error_set(error, "interrupted");
-    progress_show(&reading->ingest->progress, input_bytes_read(reading->input));
-    return writer_event(reading->ingest->writer, event, error);
+    tell_progress(reading, PROGRESS_BYTES);
+    return intake_event(&reading->intake, event, error);
 }
 
 static int take_note(void *context, const char *reason, int damage, uint64_t offset, const char *detail,
                      size_t detail_length, struct error *error)
 {
     struct reading *reading = context;
-    if (interrupt_wanted(NULL))
+    if (stopped(reading))
         return error_set(error, "interrupted");
-    return writer_note(reading->ingest->writer, reason, damage, offset, detail, detail_length, error);
+    return intake_note(&reading->intake, reason, damage, offset, detail, detail_length, error);
 }
 
-static int out_of_memory(struct error *error)
+static int send_rows(void *context, struct batch **batch, struct error *error)
 {
-    return error_no_memory(error);
+    struct reading *reading = context;
+    pipeline_send(reading->pipeline, MESSAGE_ROWS, reading->number, *batch);
+    *batch = pipeline_batch(reading->pipeline);
+    return 0;
 }
 
 /* The file is at fault: that goes into the result, and the ingest goes on. */
-static int file_failed(struct file_result *result, enum file_status status, struct error *error)
+static enum message_kind file_failed(struct file_result *result, enum file_status status, struct error *error)
 {
     size_t length = 1;
     for (int i = 0; i < error->depth; i++)
@@ -52,20 +76,22 @@ static int file_failed(struct file_result *result, enum file_status status, stru
     free(result->reason);
     result->status = status;
     result->reason = calloc(1, length);
-    if (!result->reason)
-        return out_of_memory(error);
+    if (!result->reason) {
+        error_no_memory(error);
+        return MESSAGE_ABANDON;
+    }
     size_t used = 0;
     for (int i = error->depth - 1; i >= 0; i--)
         used +=
             (size_t)snprintf(result->reason + used, length - used, "%s%s", used ? ": " : "", error->cause[i]);
     error_clear(error);
-    return 0;
+    return MESSAGE_PASSED;
 }
 
 /* The digest of a file's raw bytes, to know without reading it that it is there already. */
 static int digest_file(const char *path, char text[33], struct error *error)
 {
-    static char bytes[1 << 17];
+    char bytes[1 << 16];
     struct digest digest;
     ssize_t got;
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -82,37 +108,20 @@ static int digest_file(const char *path, char text[33], struct error *error)
     return 0;
 }
 
-/* 1: the store has this content already, as *result says; 0: it has not; -1: the store failed. */
-static int is_known(struct ingest *ingest, const char *path, uint64_t size, struct file_result *result,
-                    struct error *error)
+/* Whether the store has this content already; *result tells of it then. */
+static int is_known(const struct ingest *ingest, const char *path, uint64_t size, struct file_result *result)
 {
     char digest[33];
-    struct writer_known known;
-    if (ingest->force || size == 0)
+    if (ingest->force || size == 0 || !known_has_size(ingest->known, size) || digest_file(path, digest, NULL))
         return 0;
-    int found = writer_find_size(ingest->writer, size, error);
-    if (found <= 0)
-        return found;
-    if (digest_file(path, digest, error)) {
-        error_clear(error);
+    const struct known_file *known = known_find(ingest->known, size, digest);
+    if (!known)
         return 0;
-    }
-    found = writer_find(ingest->writer, digest, &known, error);
-    if (found == 1) {
-        result->status = FILE_UNCHANGED;
-        result->events = known.events;
-        result->skipped = known.skipped;
-        memcpy(result->dialect, known.dialect, sizeof result->dialect);
-    }
-    return found;
-}
-
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return strdup(path);
-    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+    result->status = FILE_UNCHANGED;
+    result->events = known->events;
+    result->skipped = known->skipped;
+    memcpy(result->dialect, known->dialect, sizeof result->dialect);
+    return 1;
 }
 
 /* Says in one sentence what of a file could not be read. */
@@ -130,56 +139,59 @@ static int tell_damage(const struct ledger *ledger, struct file_result *result, 
     return 0;
 }
 
-static int finish(struct ingest *ingest, struct input *input, struct file_result *result, struct error *error)
+/* The ledger outlives the intake: the thread that writes needs it. */
+static int hand_over(struct reading *reading, struct file_facts *facts, struct error *error)
 {
-    char digest[33];
-    enum writer_outcome outcome;
-    input_digest(input, digest);
-    const struct writer_facts facts = {.dialect = result->dialect,
-                                       .digest = digest,
-                                       .bytes = input_bytes_read(input),
-                                       .unpacked_bytes = input_bytes_unpacked(input),
-                                       .force = ingest->force};
-    result->bytes = facts.bytes;
-    result->events = writer_events(ingest->writer);
-    result->skipped = ledger_total(writer_ledger(ingest->writer));
-    if (tell_damage(writer_ledger(ingest->writer), result, error))
-        return -1;
-    if (result->events == 0 && result->reason) {
-        result->status = FILE_FAILED;
-        return writer_abandon(ingest->writer, error);
-    }
-    if (writer_finish(ingest->writer, &facts, &outcome, error))
-        return -1;
-    result->status = outcome == WRITER_UNCHANGED ? FILE_UNCHANGED
-                     : outcome == WRITER_PARTIAL ? FILE_PARTIAL
-                                                 : FILE_INGESTED;
+    facts->ledger = malloc(sizeof *facts->ledger);
+    if (!facts->ledger)
+        return error_no_memory(error);
+    *facts->ledger = reading->intake.ledger;
+    ledger_init(&reading->intake.ledger);
+    input_digest(reading->input, facts->digest);
+    facts->unpacked_bytes = input_bytes_unpacked(reading->input);
     return 0;
 }
 
-/* Reads a file whose format is known. */
-static int read_events(struct ingest *ingest, struct input *input, const struct format *format,
-                       const struct walk_file *file, struct file_result *result, struct error *error)
+static enum message_kind finish(struct reading *reading, struct file_result *result, struct file_facts *facts,
+                                struct error *error)
 {
-    struct reading reading = {.ingest = ingest, .input = input};
-    const struct format_sink sink = {.context = &reading, .event = take_event, .note = take_note};
-    char *folder = folder_of(file->realpath);
-    int outcome = folder ? writer_begin(ingest->writer, file->realpath, folder, error) : out_of_memory(error);
-    free(folder);
-    if (outcome)
-        return -1;
+    struct intake *intake = &reading->intake;
+    result->bytes = input_bytes_read(reading->input);
+    result->events = intake->builder.events;
+    result->skipped = ledger_total(&intake->ledger);
+    if (tell_damage(&intake->ledger, result, error))
+        return MESSAGE_ABANDON;
+    if (result->events == 0 && result->reason) {
+        result->status = FILE_FAILED;
+        batch_clear(intake->batch);
+        return MESSAGE_PASSED;
+    }
+    if (hand_over(reading, facts, error))
+        return MESSAGE_ABANDON;
+    if (batch_size_bytes(intake->batch))
+        send_rows(reading, &intake->batch, error);
+    result->status = FILE_INGESTED;
+    return MESSAGE_FINISH;
+}
+
+/* Reads a file whose format is known. */
+static enum message_kind read_events(struct reading *reading, const struct format *format,
+                                     struct file_result *result, struct file_facts *facts,
+                                     struct error *error)
+{
+    const struct format_sink sink = {.context = reading, .event = take_event, .note = take_note};
     snprintf(result->dialect, sizeof result->dialect, "%s", format->name);
-    if (format->read(input, &sink, result->dialect, sizeof result->dialect, error)) {
-        if (writer_failed(ingest->writer) || interrupt_wanted(NULL))
-            return -1;
+    if (format->read(reading->input, &sink, result->dialect, sizeof result->dialect, error)) {
+        if (reading->intake.failed || stopped(reading))
+            return MESSAGE_ABANDON;
         /* Reading failed in the middle: what came before it is good. */
-        const char *cause = error->depth ? error->cause[0] : "reading failed";
-        if (writer_note(ingest->writer, "unreadable rest of the file", 1, input_bytes_unpacked(input), cause,
-                        strlen(cause), error))
-            return -1;
+        const char *cause = error && error->depth ? error->cause[0] : "reading failed";
+        if (intake_note(&reading->intake, "unreadable rest of the file", 1,
+                        input_bytes_unpacked(reading->input), cause, strlen(cause), error))
+            return MESSAGE_ABANDON;
         error_clear(error);
     }
-    return finish(ingest, input, result, error);
+    return finish(reading, result, facts, error);
 }
 
 static int is_store(const struct ingest *ingest, const char *path)
@@ -189,24 +201,24 @@ static int is_store(const struct ingest *ingest, const char *path)
            status.st_ino == ingest->store_inode;
 }
 
-static int read_input(struct ingest *ingest, struct input *input, const struct walk_file *file, int named,
-                      struct file_result *result, struct error *error)
+static enum message_kind read_input(struct reading *reading, const struct walk_file *file, int named,
+                                    struct file_result *result, struct file_facts *facts, struct error *error)
 {
     const char *bytes;
-    result->bytes = input_size(input);
-    int known = is_known(ingest, file->realpath, result->bytes, result, error);
-    if (known)
-        return known < 0 ? -1 : 0;
-    if (input_peek(input, &bytes, 1, error) < 0)
+    result->bytes = input_size(reading->input);
+    if (is_known(reading->ingest, file->realpath, result->bytes, result))
+        return MESSAGE_PASSED;
+    if (input_peek(reading->input, &bytes, 1, error) < 0)
         return file_failed(result, FILE_FAILED, error);
-    const struct format *format = format_detect(input, error);
+    const struct format *format = format_detect(reading->input, error);
     if (!format)
         return file_failed(result, named ? FILE_FAILED : FILE_NOT_A_TRACE, error);
-    return read_events(ingest, input, format, file, result, error);
+    return read_events(reading, format, result, facts, error);
 }
 
-int ingest_file(struct ingest *ingest, const struct walk_file *file, int named, struct file_result *result,
-                struct error *error)
+enum message_kind ingest_file(const struct ingest *ingest, struct pipeline *pipeline, size_t number,
+                              const struct walk_file *file, int named, struct batch **batch,
+                              struct file_result *result, struct file_facts *facts, struct error *error)
 {
     *result = (struct file_result){.path = file->path, .status = FILE_FAILED};
     /* Not even opened: closing it would drop the locks that SQLite holds on it. */
@@ -214,12 +226,18 @@ int ingest_file(struct ingest *ingest, const struct walk_file *file, int named, 
         error_set(error, "it is the store itself");
         return file_failed(result, named ? FILE_FAILED : FILE_NOT_A_TRACE, error);
     }
-    struct input *input = input_open(file->path, &ingest->limits, error);
-    if (!input)
+    struct reading reading = {.ingest = ingest, .pipeline = pipeline, .number = number};
+    reading.input = input_open(file->path, &ingest->limits, error);
+    if (!reading.input)
         return file_failed(result, FILE_FAILED, error);
-    int outcome = read_input(ingest, input, file, named, result, error);
-    ingest->progress.files++;
-    ingest->progress.bytes += result->bytes;
-    input_close(input);
-    return outcome;
+    intake_init(&reading.intake, *batch, send_rows, &reading);
+    enum message_kind last = read_input(&reading, file, named, result, facts, error);
+    *batch = reading.intake.batch;
+    if (last != MESSAGE_FINISH)
+        batch_clear(*batch);
+    intake_release(&reading.intake);
+    if (result->bytes > reading.told_bytes)
+        atomic_fetch_add(&pipeline->bytes, result->bytes - reading.told_bytes);
+    input_close(reading.input);
+    return last;
 }

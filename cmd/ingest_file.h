@@ -2,11 +2,14 @@
 #define NCCLPROF_CMD_INGEST_FILE_H
 
 #include "base/error.h"
-#include "cmd/progress.h"
+#include "cmd/pipeline.h"
 #include "input/input.h"
 
+#include <sys/types.h>
+
+struct known;
+struct ledger;
 struct walk_file;
-struct writer;
 
 enum file_status { FILE_INGESTED, FILE_UNCHANGED, FILE_PARTIAL, FILE_FAILED, FILE_NOT_A_TRACE };
 
@@ -21,20 +24,30 @@ struct file_result {
     char *reason; /* owned: why it failed, or what of it could not be read; NULL */
 };
 
+/* What the thread that read a file hands to the one that writes it. */
+struct file_facts {
+    char digest[33];
+    uint64_t unpacked_bytes;
+    struct ledger *ledger; /* owned */
+};
+
+/* What holds for all files; only read while workers run. */
 struct ingest {
-    struct writer *writer;
+    const struct known *known;
     struct input_limits limits;
-    struct progress progress;
-    uint64_t store_device; /* the store itself is no input */
-    uint64_t store_inode;
+    dev_t store_device; /* the store itself is no input */
+    ino_t store_inode;
     int force;
 };
 
 /*
- * Brings one file into the store. What is wrong with the file is told in `result`, and returns 0; -1 says
- * that the store failed or the user wants to stop. `named` tells that the user named this very file.
+ * Reads one file and sends its rows down the pipeline as file number `number`; *batch, an empty one, is the
+ * worker's and is exchanged as it fills. What is wrong with the file is told in `result`. Returns what is to
+ * be sent at last: MESSAGE_FINISH (with `facts` filled), MESSAGE_PASSED, or MESSAGE_ABANDON with `error` set
+ * when not the file is at fault.
  */
-int ingest_file(struct ingest *ingest, const struct walk_file *file, int named, struct file_result *result,
-                struct error *error);
+enum message_kind ingest_file(const struct ingest *ingest, struct pipeline *pipeline, size_t number,
+                              const struct walk_file *file, int named, struct batch **batch,
+                              struct file_result *result, struct file_facts *facts, struct error *error);
 
 #endif

@@ -35,29 +35,28 @@ void report_release(struct report *report)
     *report = (struct report){.results = NULL};
 }
 
-struct file_result *report_add(struct report *report, struct error *error)
+int report_add(struct report *report, struct file_result *result, struct error *error)
 {
     if (array_reserve((void **)&report->results, &report->capacity, report->count + 1,
-                      sizeof *report->results)) {
-        error_no_memory(error);
-        return NULL;
-    }
-    report->results[report->count] = (struct file_result){.path = "", .status = FILE_FAILED};
-    return &report->results[report->count++];
+                      sizeof *report->results))
+        return error_no_memory(error);
+    report->results[report->count++] = *result;
+    result->reason = NULL;
+    return 0;
 }
 
 int report_add_failed(struct report *report, const char *path, struct error *why)
 {
-    char *reason = strdup(why->depth ? why->cause[0] : "it cannot be read");
-    struct file_result *result = reason ? report_add(report, why) : NULL;
-    if (!result) {
-        free(reason);
+    struct file_result result = {.path = path, .status = FILE_FAILED};
+    result.reason = strdup(why->depth ? why->cause[0] : "it cannot be read");
+    if (!result.reason)
         return error_no_memory(why);
-    }
-    result->path = path;
-    result->reason = reason;
+    report_tell(&result);
     error_clear(why);
-    report_tell(result);
+    if (report_add(report, &result, why)) {
+        free(result.reason);
+        return -1;
+    }
     return 0;
 }
 
@@ -70,13 +69,6 @@ void report_tell(const struct file_result *result)
         print_line("%s", reason);
     else
         print_line("%s: %s", result->path, reason);
-}
-
-void report_lose(struct report *report)
-{
-    for (size_t i = report->safe; i < report->count; i++)
-        if (report->results[i].status == FILE_INGESTED || report->results[i].status == FILE_PARTIAL)
-            report->results[i].status = FILE_FAILED;
 }
 
 static struct totals add_up(const struct report *report)

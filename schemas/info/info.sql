@@ -60,7 +60,7 @@ ORDER BY r.run_id, r.global_rank, r.name, p.process_id
 SELECT path, dialect, status, events, skipped, bytes, unpacked_bytes FROM file ORDER BY path, file_id
 
 -- statement: ledger
-SELECT reason, dialect, damage, sum(count) AS count, count(*) AS files, path AS first_file, min(first_offset) AS offset, example
+SELECT reason, dialect, damage, sum(count) AS count, count(*) AS files, min(first_offset) AS offset, example, path AS first_file
 FROM v_ledger
 GROUP BY reason, dialect, damage
 ORDER BY damage DESC, count DESC, reason

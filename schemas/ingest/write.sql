@@ -27,10 +27,10 @@ INSERT INTO file (file_id, path, file_set, dialect, digest, bytes, unpacked_byte
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 -- statement: add_ledger
 INSERT INTO ledger (file_id, reason, damage, count, first_offset, example) VALUES (?, ?, ?, ?, ?, ?)
+-- statement: known_files
+SELECT bytes, digest, dialect, events, skipped FROM file ORDER BY bytes
 -- statement: file_by_digest
-SELECT file_id, dialect, events, skipped, unpacked_bytes FROM file WHERE digest = ?
--- statement: file_by_size
-SELECT 1 FROM file WHERE bytes = ? LIMIT 1
+SELECT file_id FROM file WHERE digest = ?
 -- statement: file_by_path
 SELECT file_id FROM file WHERE path = ?1 AND path <> '-' LIMIT 1
 

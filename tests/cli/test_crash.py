@@ -35,8 +35,8 @@ class Crash(Case):
                 found[table] = sorted(store.execute(f"SELECT {columns} FROM {table}").fetchall(), key=repr)
         return found
 
-    def start(self):
-        return subprocess.Popen([PROGRAM, "--store", self.store, "-q", "ingest", "traces"], cwd=self.folder,
+    def start(self, jobs=2):
+        return subprocess.Popen([PROGRAM, "--store", self.store, "-q", "ingest", "-j", str(jobs), "traces"], cwd=self.folder,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def test_killed_anywhere(self):
@@ -48,7 +48,7 @@ class Crash(Case):
         self.store.unlink()
         chance = random.Random(3)
         for attempt in range(12):
-            process = self.start()
+            process = self.start(jobs=1 + attempt % 3)
             time.sleep(chance.uniform(0, lasts))
             process.kill()
             process.communicate()

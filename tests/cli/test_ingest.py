@@ -176,6 +176,24 @@ class Ingest(Case):
         self.assertIn("300 ingested", result.out)
         self.assertEqual(self.info()["collectives"], 300)
 
+    def test_jobs_make_no_difference(self):
+        for rank in range(12):
+            self.write(f"traces/{rank}.json", trace(rank=rank, count=300, tags=[("forward", 10.0), ("backward", 1e5)]))
+        self.write("traces/copy.json", trace(rank=3, count=300, tags=[("forward", 10.0), ("backward", 1e5)]))
+        self.write("traces/cut.json", trace(rank=20, count=300)[:50000])
+        self.write("traces/notes.txt", "hello\n")
+        answers = []
+        for jobs in (1, 2, 7):
+            self.store.unlink(missing_ok=True)
+            files = {name: file["status"] for name, file in self.ingest("--jobs", jobs, "traces", status=1).items()}
+            copies = {files.pop("copy.json"), files.pop("3.json")}
+            self.assertEqual(copies, {"ingested", "unchanged"})
+            answers.append((files, self.info(), self.rows(
+                "SELECT rank, sequence, tag, enqueue_begin_us, byte_offset FROM v_operation ORDER BY 1, 2")))
+        self.assertEqual(len(answers[0][2]), answers[0][1]["collectives"])
+        self.assertEqual(answers[0], answers[1])
+        self.assertEqual(answers[0], answers[2])
+
     def test_store_is_private(self):
         self.write("a.json", trace())
         self.ingest("a.json")

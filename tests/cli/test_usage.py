@@ -38,6 +38,8 @@ class Usage(Case):
             ["ingest", "--max-ratio", "x", "y"],
             ["ingest", "--max-ratio", "-1", "y"],
             ["ingest", "--max-ratio"],
+            ["ingest", "--jobs", "0", "y"],
+            ["ingest", "-j", "1x", "y"],
             ["ingest", "--force=yes", "y"],
             ["ingest", "-Z", "y"],
             ["info", "operand"],

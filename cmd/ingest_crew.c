@@ -1,0 +1,282 @@
+#include "cmd/ingest_crew.h"
+
+#include "base/array.h"
+#include "cmd/cmd.h"
+#include "cmd/ingest_report.h"
+#include "cmd/interrupt.h"
+#include "cmd/opt.h"
+#include "cmd/progress.h"
+#include "input/walk.h"
+#include "store/ledger.h"
+#include "store/writer.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The progress bar moves at least so often. */
+enum { LOOK_MS = 200 };
+
+/* One file: its worker fills it, and the writer reads it once the worker has sent its last message. */
+struct slot {
+    struct file_result result;
+    struct file_facts facts;
+    struct writer_file target; /* the writer's */
+    int begun;                 /* rows of it are in the store's transaction */
+    int told;                  /* the worker is through with it */
+};
+
+struct crew {
+    const struct ingest *ingest;
+    const struct walk *walk;
+    const struct arguments *arguments;
+    struct pipeline pipeline;
+    struct slot *slots;
+    struct writer *writer;
+    struct progress progress;
+    size_t safe; /* slots below are committed */
+};
+
+static int is_named(const struct arguments *arguments, const char *path)
+{
+    for (size_t i = 0; i < arguments->operand_count; i++)
+        if (strcmp(arguments->operands[i], path) == 0)
+            return 1;
+    return 0;
+}
+
+static void *work(void *context)
+{
+    struct crew *crew = context;
+    struct batch *batch = pipeline_batch(&crew->pipeline);
+    long number;
+    while ((number = pipeline_take(&crew->pipeline)) >= 0) {
+        struct slot *slot = &crew->slots[number];
+        const struct walk_file *file = &crew->walk->files[number];
+        struct error error = ERROR_INIT;
+        enum message_kind last =
+            ingest_file(crew->ingest, &crew->pipeline, (size_t)number, file,
+                        is_named(crew->arguments, file->path), &batch, &slot->result, &slot->facts, &error);
+        if (last == MESSAGE_ABANDON)
+            pipeline_fail(&crew->pipeline, &error);
+        pipeline_send(&crew->pipeline, last, (size_t)number, NULL);
+    }
+    pipeline_return(&crew->pipeline, batch);
+    pipeline_leave(&crew->pipeline);
+    return NULL;
+}
+
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return strdup(path);
+    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+static int begin_file(struct crew *crew, size_t number, struct error *error)
+{
+    struct slot *slot = &crew->slots[number];
+    const char *path = crew->walk->files[number].realpath;
+    if (slot->begun)
+        return 0;
+    char *folder = folder_of(path);
+    int outcome = folder ? writer_begin(crew->writer, &slot->target, (int64_t)number, path, folder, error)
+                         : error_no_memory(error);
+    free(folder);
+    slot->begun = outcome == 0;
+    return outcome;
+}
+
+static int finish_file(struct crew *crew, size_t number, struct error *error)
+{
+    struct slot *slot = &crew->slots[number];
+    const struct writer_facts facts = {.dialect = slot->result.dialect,
+                                       .digest = slot->facts.digest,
+                                       .bytes = slot->result.bytes,
+                                       .unpacked_bytes = slot->facts.unpacked_bytes,
+                                       .events = slot->result.events,
+                                       .ledger = slot->facts.ledger,
+                                       .force = crew->ingest->force};
+    enum writer_outcome outcome;
+    if (begin_file(crew, number, error) ||
+        writer_finish(crew->writer, &slot->target, &facts, &outcome, error))
+        return -1;
+    slot->begun = 0;
+    slot->result.status = outcome == WRITER_UNCHANGED ? FILE_UNCHANGED
+                          : outcome == WRITER_PARTIAL ? FILE_PARTIAL
+                                                      : FILE_INGESTED;
+    return 0;
+}
+
+static int drop_file(struct crew *crew, size_t number, struct error *error)
+{
+    struct slot *slot = &crew->slots[number];
+    if (!slot->begun)
+        return 0;
+    slot->begun = 0;
+    return writer_abandon(crew->writer, &slot->target, error);
+}
+
+/* Does what a message asks for, unless the store has failed already. */
+static int handle(struct crew *crew, const struct message *message, struct error *error)
+{
+    struct slot *slot = &crew->slots[message->file];
+    int outcome = 0;
+    if (message->kind == MESSAGE_ROWS) {
+        outcome = begin_file(crew, message->file, error) ||
+                  writer_put(crew->writer, &slot->target, message->batch, error);
+        return outcome ? -1 : 0;
+    }
+    outcome = message->kind == MESSAGE_FINISH ? finish_file(crew, message->file, error)
+                                              : drop_file(crew, message->file, error);
+    slot->told = message->kind != MESSAGE_ABANDON;
+    crew->progress.files++;
+    progress_clear(&crew->progress);
+    if (outcome == 0 && slot->told)
+        report_tell(&slot->result);
+    return outcome;
+}
+
+/* Commits when it is time and no file is half in. */
+static int commit_if_due(struct crew *crew, struct error *error)
+{
+    size_t taken;
+    if (!writer_is_due(crew->writer) || pipeline_close_gate(&crew->pipeline, &taken))
+        return 0;
+    if (writer_commit(crew->writer, error))
+        return -1;
+    crew->safe = taken;
+    pipeline_open_gate(&crew->pipeline);
+    return 0;
+}
+
+static int write_all(struct crew *crew, struct error *error)
+{
+    int outcome = 0;
+    for (;;) {
+        struct message message = pipeline_receive(&crew->pipeline, LOOK_MS);
+        crew->progress.bytes = crew->pipeline.bytes;
+        progress_show(&crew->progress, 0);
+        if (message.kind == MESSAGE_END)
+            break;
+        if (message.kind == MESSAGE_NONE)
+            continue;
+        if (outcome == 0 && (outcome = handle(crew, &message, error)))
+            pipeline_fail(&crew->pipeline, error);
+        if (message.batch)
+            pipeline_return(&crew->pipeline, message.batch);
+        else
+            pipeline_done(&crew->pipeline);
+        if (outcome == 0 && (outcome = commit_if_due(crew, error)))
+            pipeline_fail(&crew->pipeline, error);
+    }
+    return outcome;
+}
+
+/* Ctrl-C is the main thread's affair. */
+static int start(struct crew *crew, pthread_t *threads, int jobs, struct error *error)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int started = 0, number = 0;
+    while (started < jobs && (number = pthread_create(&threads[started], NULL, work, crew)) == 0)
+        started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    for (int i = started; i < jobs; i++)
+        pipeline_leave(&crew->pipeline);
+    if (started == 0)
+        error_set_errno(error, number, "cannot start a thread");
+    return started;
+}
+
+/* Runs the workers and writes what they read. Afterwards everything that was finished is committed, or lost.
+ */
+static int run_threads(struct crew *crew, int jobs, struct error *error)
+{
+    pthread_t *threads = array_new((size_t)jobs, sizeof *threads);
+    if (!threads)
+        return error_no_memory(error);
+    int started = start(crew, threads, jobs, error);
+    int failed = started == 0 ? -1 : write_all(crew, error);
+    for (int i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
+    if (failed)
+        return -1;
+    if (writer_commit(crew->writer, error))
+        return -1;
+    crew->safe = crew->pipeline.taken;
+    if (!crew->pipeline.stopped && !interrupt_wanted(NULL))
+        return 0;
+    if (crew->pipeline.error.depth)
+        *error = crew->pipeline.error;
+    else
+        error_set(error, "interrupted");
+    return -1;
+}
+
+/* What is not committed is not in the store. */
+static int add_results(struct crew *crew, struct report *report, struct error *error)
+{
+    for (size_t i = 0; i < crew->pipeline.taken; i++) {
+        struct slot *slot = &crew->slots[i];
+        int lost =
+            i >= crew->safe && (slot->result.status == FILE_INGESTED || slot->result.status == FILE_PARTIAL);
+        if (lost || !slot->told)
+            slot->result.status = FILE_FAILED;
+        if (report_add(report, &slot->result, error))
+            return -1;
+    }
+    return 0;
+}
+
+static uint64_t total_bytes(const struct walk *walk)
+{
+    uint64_t total = 0;
+    struct stat status;
+    for (size_t i = 0; i < walk->count; i++)
+        if (stat(walk->files[i].path, &status) == 0 && S_ISREG(status.st_mode))
+            total += (uint64_t)status.st_size;
+    return total;
+}
+
+static void release(struct crew *crew)
+{
+    for (size_t i = 0; crew->slots && i < crew->walk->count; i++) {
+        struct slot *slot = &crew->slots[i];
+        free(slot->result.reason);
+        if (slot->facts.ledger)
+            ledger_release(slot->facts.ledger);
+        free(slot->facts.ledger);
+        writer_file_release(&slot->target);
+    }
+    writer_free(crew->writer);
+    free(crew->slots);
+    pipeline_release(&crew->pipeline);
+}
+
+int crew_run(struct context *context, const struct ingest *ingest, const struct walk *walk,
+             const struct arguments *arguments, int jobs, struct report *report)
+{
+    struct crew crew = {.ingest = ingest, .walk = walk, .arguments = arguments};
+    int outcome = -1;
+    if (pipeline_init(&crew.pipeline, walk->count, jobs, &context->error) == 0) {
+        crew.slots = array_new(walk->count, sizeof *crew.slots);
+        crew.writer = crew.slots ? writer_new(context->store, &context->error) : NULL;
+        if (!crew.slots)
+            error_no_memory(&context->error);
+    }
+    if (crew.writer) {
+        progress_begin(&crew.progress, context->quiet, walk->count, total_bytes(walk));
+        outcome = run_threads(&crew, jobs, &context->error);
+        progress_clear(&crew.progress);
+        report->seconds = progress_seconds(&crew.progress);
+        if (add_results(&crew, report, outcome ? NULL : &context->error))
+            outcome = -1;
+    }
+    release(&crew);
+    return outcome;
+}
