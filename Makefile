@@ -114,7 +114,7 @@ deps:
 	$$as env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing
 
 DEMO_STORE := build/demo.db
-DEMO_TRACES := fixtures
+DEMO_TRACES := fixtures/tp2dp2pp2-slow-rank
 
 .PHONY: demo
 demo: all

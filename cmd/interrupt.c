@@ -1,9 +1,11 @@
 #include "cmd/interrupt.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
-static volatile sig_atomic_t wanted;
+/* Set in a signal handler, read by several threads: an int is atomic without a lock everywhere we run. */
+static atomic_int wanted;
 
 static void note(int number)
 {
