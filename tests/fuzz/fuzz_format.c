@@ -1,6 +1,6 @@
 /*
- * Any bytes as a trace: unpacked, cut into lines and objects, told apart, read. What a reader hands over has to
- * keep the model's promises, and packing has to give back what it got.
+ * Any bytes as a trace: unpacked, cut into lines and objects, told apart, read. What a reader hands over has
+ * to keep the model's promises, and packing has to give back what it got.
  */
 #include "base/buffer.h"
 #include "format/format.h"
