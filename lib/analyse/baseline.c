@@ -130,6 +130,25 @@ static void place_operations(struct job *job, const struct stretch *stretches, s
     }
 }
 
+/*
+ * Which position comes before each on its stream; for the first on a stream the last of it, in the step
+ * before, which is not less.
+ */
+static int note_predecessors(struct baseline *baseline, const struct job *job, size_t rank,
+                             struct stretch canonical)
+{
+    int32_t *before = array_new((size_t)canonical.count, sizeof *before);
+    baseline->predecessors[rank] = before;
+    if (!before)
+        return -1;
+    for (int32_t i = 0; i < canonical.count; i++) {
+        int32_t previous = job->operations[canonical.first + i].previous;
+        int32_t at = previous >= 0 ? job->operations[previous].position : -1;
+        before[i] = at;
+    }
+    return 0;
+}
+
 static int join_role(struct baseline *baseline, struct job *job, struct map *roles, size_t rank,
                      struct stretch canonical, size_t *capacity)
 {
@@ -168,7 +187,8 @@ static int find_roles(struct baseline *baseline, struct job *job)
         if (canonical.first < 0)
             continue;
         place_operations(job, stretches, canonical);
-        failed = join_role(baseline, job, &roles, i, canonical, &capacity);
+        failed = note_predecessors(baseline, job, i, canonical) ||
+                 join_role(baseline, job, &roles, i, canonical, &capacity);
     }
     map_release(&roles);
     free(stretches);
@@ -226,16 +246,15 @@ static void fill_cells(struct baseline *baseline, const struct job *job)
  * Own time counts only where the operation before it is the one that usually is: across a gap in the trace it
  * would hold the lost operation.
  */
-static int comparable(const struct job *job, const struct job_operation *operation)
+static int comparable(const struct baseline *baseline, const struct job *job,
+                      const struct job_operation *operation)
 {
     if (operation->own_ns == TIME_UNKNOWN || operation->position < 0)
         return 0;
     const struct job_operation *previous = &job->operations[operation->previous];
-    if (previous->position < 0 || previous->step < 0)
-        return 0;
-    if (previous->step == operation->step)
-        return previous->position < operation->position;
-    return previous->step == operation->step - 1;
+    int32_t usual = baseline->predecessors[operation->rank][operation->position];
+    return previous->position == usual &&
+           previous->step == (usual < operation->position ? operation->step : operation->step - 1);
 }
 
 /* The longest that another member waited in this operation; INT64_MAX where the trace cannot tell. */
@@ -259,15 +278,19 @@ static int64_t longest_wait_of_others(const struct job *job, const struct job_op
 }
 
 /* What a place is measured by: own time, or lateness where own time is hidden. TIME_UNKNOWN: neither. */
-typedef int64_t (*measure)(const struct job *job, const struct job_operation *operation);
+typedef int64_t (*measure)(const struct baseline *baseline, const struct job *job,
+                           const struct job_operation *operation);
 
-static int64_t own_time(const struct job *job, const struct job_operation *operation)
+static int64_t own_time(const struct baseline *baseline, const struct job *job,
+                        const struct job_operation *operation)
 {
-    return comparable(job, operation) ? operation->own_ns : TIME_UNKNOWN;
+    return comparable(baseline, job, operation) ? operation->own_ns : TIME_UNKNOWN;
 }
 
-static int64_t hidden_lateness(const struct job *job, const struct job_operation *operation)
+static int64_t hidden_lateness(const struct baseline *baseline, const struct job *job,
+                               const struct job_operation *operation)
 {
+    (void)baseline;
     if (operation->own_ns != TIME_UNKNOWN || operation->start_ns == TIME_UNKNOWN || operation->previous < 0)
         return TIME_UNKNOWN;
     int64_t waited = longest_wait_of_others(job, operation);
@@ -288,7 +311,7 @@ static void measure_place(const struct baseline *baseline, struct job *job, int3
         for (int32_t step = 0; step < baseline->step_count; step++) {
             int32_t cell = baseline_cell(baseline, role, position, rank, step);
             place->value[rank * steps + (size_t)step] =
-                cell >= 0 ? value_of(job, &job->operations[cell]) : TIME_UNKNOWN;
+                cell >= 0 ? value_of(baseline, job, &job->operations[cell]) : TIME_UNKNOWN;
         }
     int64_t sigma = place_measure(place, ranks, baseline->first_step, baseline->step_count);
     for (size_t rank = 0; rank < ranks; rank++)
@@ -363,8 +386,10 @@ int baseline_init(struct baseline *baseline, struct job *job, const struct basel
     *baseline = (struct baseline){.step_count = job->step_count, .first_step = job->step_count > 1};
     baseline->role_of_rank = array_new(job->rank_count, sizeof *baseline->role_of_rank);
     baseline->rank_in_role = array_new(job->rank_count, sizeof *baseline->rank_in_role);
-    if (!baseline->role_of_rank || !baseline->rank_in_role || find_roles(baseline, job) ||
-        make_cells(baseline)) {
+    baseline->predecessors = array_new(job->rank_count, sizeof *baseline->predecessors);
+    baseline->rank_count = job->rank_count;
+    if (!baseline->role_of_rank || !baseline->rank_in_role || !baseline->predecessors ||
+        find_roles(baseline, job) || make_cells(baseline)) {
         baseline_release(baseline);
         return error_no_memory(error);
     }
@@ -383,6 +408,9 @@ void baseline_release(struct baseline *baseline)
         if (baseline->cells)
             free(baseline->cells[i]);
     }
+    for (size_t i = 0; baseline->predecessors && i < baseline->rank_count; i++)
+        free(baseline->predecessors[i]);
+    free(baseline->predecessors);
     free(baseline->roles);
     free(baseline->cells);
     free(baseline->role_of_rank);

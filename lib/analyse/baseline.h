@@ -26,9 +26,12 @@ struct role {
 struct baseline {
     struct role *roles;
     size_t role_count;
+    size_t rank_count;
     int32_t *role_of_rank; /* -1: none */
     int32_t *rank_in_role; /* its place in role.ranks */
-    int32_t first_step;    /* 1: step 0 is warm-up; 0 where there is nothing after it */
+    int32_t *
+        *predecessors;  /* per rank: the position before each on its stream; not less: of the step before */
+    int32_t first_step; /* 1: step 0 is warm-up; 0 where there is nothing after it */
     int32_t step_count;
     /* Operation at (role, position, rank in role, step): index, -1 where none. */
     int32_t **cells; /* per role: [(position * rank_count + rank) * step_count + step] */

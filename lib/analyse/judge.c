@@ -14,9 +14,9 @@ static int steps_of(const struct suspect *suspect)
 }
 
 /*
- * What a suspicion is worth in each of the steps concerned, as a share of a median step: what the job would gain,
- * or what its partners waited for it where that is more. A rank late by as much as another branch is slow today
- * costs nothing, and everything once that branch is mended.
+ * What a suspicion is worth in each of the steps concerned, as a share of a median step: what the job would
+ * gain, or what its partners waited for it where that is more. A rank late by as much as another branch is
+ * slow today costs nothing, and everything once that branch is mended.
  */
 static double worth(const struct suspect *suspect, const struct baseline *baseline)
 {

@@ -6,7 +6,8 @@
 static int make(struct work *work, struct store *store, struct error *error)
 {
     if (work_load(work, store, error) || work_find_ranks(work, error) || work_order_operations(work, error) ||
-        work_assign_tags(work, error) || work_assign_steps(work, error) || work_join_instances(work, error))
+        work_order_marks(work, error) || work_assign_tags(work, error) || work_assign_steps(work, error) ||
+        work_join_instances(work, error))
         return -1;
     return work_save(work, store, error);
 }

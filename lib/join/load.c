@@ -217,6 +217,8 @@ void work_release(struct work *work)
     free(work->members);
     free(work->operations);
     free(work->marks);
+    free(work->mark_order);
+    free(work->first_mark);
     free(work->ranks);
     free(work->runs);
     free(work->instances);

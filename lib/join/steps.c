@@ -44,6 +44,45 @@ static struct work_operation *nth_operation(const struct work *work, const struc
     return &work->operations[work->order[rank->first_operation + n]];
 }
 
+/* The member of the rank on which most tags were set; -1 where they were set for the whole process, or
+ * nowhere. */
+static int32_t most_marked(const struct work *work, const struct work_rank *rank, size_t *count)
+{
+    int32_t best = -1;
+    *count = 0;
+    if (rank->process < 0)
+        return -1;
+    size_t end = work->first_mark[rank->process + 1];
+    for (size_t i = work->first_mark[rank->process]; i < end; i++)
+        *count += work->marks[work->mark_order[i]].member < 0;
+    for (size_t member = 0; member < work->member_count; member++) {
+        size_t marks = 0;
+        if (&work->ranks[work->members[member].job_rank] != rank)
+            continue;
+        for (size_t i = work->first_mark[rank->process]; i < end; i++)
+            marks += work->marks[work->mark_order[i]].member == (int32_t)member;
+        if (marks > *count) {
+            *count = marks;
+            best = (int32_t)member;
+        }
+    }
+    return best;
+}
+
+/* The tags as they were set. The end of a range is a moment like its beginning. */
+static int tags_as_set(const struct work *work, const struct work_rank *rank, struct moments *moments)
+{
+    size_t count;
+    int32_t member = most_marked(work, rank, &count);
+    for (size_t i = count ? work->first_mark[rank->process] : 0;
+         count && i < work->first_mark[rank->process + 1]; i++) {
+        const struct work_mark *mark = &work->marks[work->mark_order[i]];
+        if (mark->member == member && moments_add(moments, (uint64_t)(mark->text + 1), mark->at_ns))
+            return -1;
+    }
+    return 0;
+}
+
 /* Where the tag changes from one operation to the next: the cycle as the operations show it. */
 static int tags_of_operations(const struct work *work, const struct work_rank *rank, struct moments *moments)
 {
@@ -119,7 +158,8 @@ static int steps_by_tags(struct work *work, struct work_rank *rank, int *found)
     struct moments moments = {0};
     int64_t *times = NULL;
     size_t count = 0;
-    int failed = tags_of_operations(work, rank, &moments) ||
+    int failed = tags_as_set(work, rank, &moments) ||
+                 (!moments.count && tags_of_operations(work, rank, &moments)) ||
                  (moments.count >= 2 && starts_by_tags(&moments, &times, &count));
     *found = count >= 2;
     if (!failed && *found)

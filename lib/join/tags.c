@@ -17,26 +17,21 @@ struct tag_state {
     int32_t stack[TAG_DEPTH];
 };
 
-struct marks_by_process {
-    uint32_t *marks; /* numbers of marks, in order of time within a process */
-    size_t *first;   /* per process, and one past the end */
-};
-
-static int group_marks(const struct work *work, struct marks_by_process *grouped)
+int work_order_marks(struct work *work, struct error *error)
 {
     size_t *next = array_new(work->process_count + 1, sizeof *next);
-    grouped->marks = array_new(work->mark_count, sizeof *grouped->marks);
-    grouped->first = array_new(work->process_count + 1, sizeof *grouped->first);
-    if (!next || !grouped->marks || !grouped->first) {
+    work->mark_order = array_new(work->mark_count, sizeof *work->mark_order);
+    work->first_mark = array_new(work->process_count + 1, sizeof *work->first_mark);
+    if (!next || !work->mark_order || !work->first_mark) {
         free(next);
-        return -1;
+        return error_no_memory(error);
     }
     for (size_t i = 0; i < work->mark_count; i++)
-        grouped->first[work->marks[i].process + 1]++;
+        work->first_mark[work->marks[i].process + 1]++;
     for (size_t i = 0; i < work->process_count; i++)
-        next[i + 1] = grouped->first[i + 1] += grouped->first[i];
+        next[i + 1] = work->first_mark[i + 1] += work->first_mark[i];
     for (size_t i = 0; i < work->mark_count; i++)
-        grouped->marks[next[work->marks[i].process]++] = (uint32_t)i;
+        work->mark_order[next[work->marks[i].process]++] = (uint32_t)i;
     free(next);
     return 0;
 }
@@ -59,12 +54,11 @@ static int32_t current(const struct tag_state *state)
     return state->top < 0 ? -1 : state->stack[state->top];
 }
 
-static void advance(const struct work *work, const struct marks_by_process *grouped, int32_t member,
-                    struct tag_state *state, int64_t until_ns)
+static void advance(const struct work *work, int32_t member, struct tag_state *state, int64_t until_ns)
 {
-    size_t end = grouped->first[work->members[member].process + 1];
+    size_t end = work->first_mark[work->members[member].process + 1];
     for (; state->next < end; state->next++) {
-        const struct work_mark *mark = &work->marks[grouped->marks[state->next]];
+        const struct work_mark *mark = &work->marks[work->mark_order[state->next]];
         if (mark->at_ns > until_ns)
             break;
         if (mark->member < 0 || mark->member == member)
@@ -74,25 +68,18 @@ static void advance(const struct work *work, const struct marks_by_process *grou
 
 int work_assign_tags(struct work *work, struct error *error)
 {
-    struct marks_by_process grouped = {0};
     struct tag_state *states = array_new(work->member_count, sizeof *states);
-    if (!states || group_marks(work, &grouped)) {
-        free(states);
-        free(grouped.marks);
-        free(grouped.first);
+    if (!states)
         return error_no_memory(error);
-    }
     for (size_t i = 0; i < work->member_count; i++)
-        states[i] = (struct tag_state){.next = grouped.first[work->members[i].process], .top = -1};
+        states[i] = (struct tag_state){.next = work->first_mark[work->members[i].process], .top = -1};
     for (size_t i = 0; i < work->operation_count; i++) {
         struct work_operation *operation = &work->operations[work->order[i]];
         if (operation->tag >= 0)
             continue;
-        advance(work, &grouped, operation->member, &states[operation->member], operation->issued_ns);
+        advance(work, operation->member, &states[operation->member], operation->issued_ns);
         operation->tag = current(&states[operation->member]);
     }
     free(states);
-    free(grouped.marks);
-    free(grouped.first);
     return 0;
 }

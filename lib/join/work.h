@@ -122,6 +122,8 @@ struct work {
     struct work_mark *marks;
     size_t mark_count;
     size_t mark_capacity;
+    uint32_t *mark_order; /* marks by process, in order of time */
+    size_t *first_mark;   /* in mark_order, per process and one past the end */
     struct work_rank *ranks;
     size_t rank_count;
     size_t rank_capacity;
@@ -148,7 +150,8 @@ int work_order_operations(struct work *work, struct error *error);
  */
 int work_split_process(struct work *work, int32_t process);
 
-/* tags.c: the tag of every operation. */
+/* tags.c: marks by process, and the tag of every operation. */
+int work_order_marks(struct work *work, struct error *error);
 int work_assign_tags(struct work *work, struct error *error);
 
 /* steps.c: the step of every operation. */
