@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 
 /* What each command's file exports to registry.c. */
+extern const struct command command_record;
 extern const struct command command_ingest;
 extern const struct command command_info;
 extern const struct command command_query;

@@ -28,14 +28,16 @@ static int run(struct context *context, const struct arguments *arguments)
     fputs(
         "_ncclprof()\n{\n"
         "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} name= i\n"
-        "    case $before in\n"
-        "    --format) COMPREPLY=($(compgen -W 'table json csv' -- \"$word\")); return ;;\n"
-        "    --store) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
-        "    esac\n"
         "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
         "        case ${COMP_WORDS[i]} in --store) ((i++)) ;; -*) ;; *) name=${COMP_WORDS[i]}; break ;; "
         "esac\n"
         "    done\n"
+        "    case $name:$before in\n"
+        "    record:--format) COMPREPLY=($(compgen -W 'chrome inspector both' -- \"$word\")); return ;;\n"
+        "    *:--format) COMPREPLY=($(compgen -W 'table json csv' -- \"$word\")); return ;;\n"
+        "    *:--store | record:--plugin) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
+        "    record:--output | record:-o) COMPREPLY=($(compgen -d -- \"$word\")); return ;;\n"
+        "    esac\n"
         "    local words=\n"
         "    case $name in\n",
         stdout);

@@ -194,7 +194,7 @@ int arguments_parse(struct arguments *arguments, const struct command *command, 
     const struct option_table *table = command->options;
     *arguments = (struct arguments){.renderer = renderer_registry[0]};
     arguments->values = array_new(table->count, sizeof *arguments->values);
-    arguments->operands = array_new((size_t)argc, sizeof *arguments->operands);
+    arguments->operands = array_new((size_t)argc + 1, sizeof *arguments->operands);
     if (!arguments->values || !arguments->operands)
         return error_no_memory(error);
     for (size_t i = 0; i < table->count; i++)

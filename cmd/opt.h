@@ -40,7 +40,7 @@ struct option_table {
 
 struct arguments {
     const char **values; /* one per option of the table, in its order; owned array, borrowed texts */
-    char **operands;     /* owned array, borrowed texts */
+    char **operands;     /* owned array, ended by NULL; borrowed texts */
     size_t operand_count;
     const char *store_path; /* NULL: not given */
     int quiet;

@@ -233,7 +233,8 @@ def check_help_against_pages():
 
 def check_golden_tests():
     for command in commands(sys.argv[1]):
-        if not any(Path("tests/golden").glob(f"{command}*")):
+        prints_result = "--format table|json|csv" in help_of(sys.argv[1], command, "-h")
+        if prints_result and not any(Path("tests/golden").glob(f"{command}*")):
             yield f"tests/golden holds no expected output of {command}"
 
 
@@ -264,7 +265,7 @@ RULES = [
     ("functions and files are short", check_lengths),
     ("clang-format decides layout", check_layout),
     ("help and man pages agree", check_help_against_pages),
-    ("every command has a golden test", check_golden_tests),
+    ("every command that prints a result has a golden test", check_golden_tests),
     ("man pages are clean", check_pages),
     ("the store's page names every table", check_columns_documented),
 ]

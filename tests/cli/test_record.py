@@ -1,0 +1,188 @@
+"""`record`: the environment that a command gets, what stops it, and a job of the fake NCCL core from end to end."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+from tests.cli.support import PROGRAM, Case
+
+BUILT = Path(PROGRAM).parent
+PLUGIN = BUILT / "libnccl-profiler-ncclprof.so"
+FAKECORE = BUILT / "fakecore"
+OURS = ("NCCL", "NVTX", "RANK", "SLURM", "OMPI")
+
+
+class Record(Case):
+    def setUp(self):
+        super().setUp()
+        for name in list(os.environ):
+            if name.startswith(OURS) and name != "NCCLPROF":
+                value = os.environ.pop(name)
+                self.addCleanup(os.environ.__setitem__, name, value)
+
+    def environment(self, *options, env=None):
+        """What a command started by record finds in its environment."""
+        out = self.run_program("record", *options, "--", "env", "-0", env=env).out
+        return dict(line.split("=", 1) for line in out.split("\0") if line.startswith(OURS))
+
+    def refused(self, *options, env=None, status=1):
+        """Runs nothing; returns what standard error says."""
+        result = self.run_program("record", *options, "--", "touch", "ran", env=env, status=status)
+        self.assertFalse((self.folder / "ran").exists())
+        self.assertEqual(result.out, "")
+        return result.err
+
+    def test_environment(self):
+        found = self.environment()
+        self.assertEqual(found["NCCL_PROFILER_PLUGIN"], str(PLUGIN))
+        self.assertEqual(found["NVTX_INJECTION64_PATH"], str(PLUGIN))
+        self.assertEqual(found["NCCLPROF_DIR"], str(self.folder / "ncclprof-traces"))
+        for name in ("NCCLPROF_FORMAT", "NCCLPROF_GZIP", "NCCLPROF_TAG_PREFIX", "NCCLPROF_TAG_DOMAIN"):
+            self.assertNotIn(name, found)
+
+    def test_options_become_variables(self):
+        found = self.environment("-o", "a/b", "--format", "both", "--gzip", "--tags", "nvtx:phase/",
+                                 "--domains", "app,default")
+        self.assertEqual(found["NCCLPROF_DIR"], str(self.folder / "a/b"))
+        self.assertEqual(stat.S_IMODE((self.folder / "a/b").stat().st_mode), 0o700)
+        self.assertEqual(found["NCCLPROF_FORMAT"], "both")
+        self.assertEqual(found["NCCLPROF_GZIP"], "1")
+        self.assertEqual(found["NCCLPROF_TAG_PREFIX"], "phase/")
+        self.assertEqual(found["NCCLPROF_TAG_DOMAIN"], "app,default")
+
+    def test_what_the_user_set_stays(self):
+        set_before = {"NCCLPROF_DIR": "their/%r", "NCCLPROF_FORMAT": "inspector", "NCCLPROF_TAG_PREFIX": "x",
+                      "NCCL_PROFILE_EVENT_MASK": "2", "NVTX_INJECTION64_PATH": "/opt/other.so"}
+        found = self.environment(env=set_before)
+        self.assertEqual({name: found[name] for name in set_before}, set_before)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_calls_alone(self):
+        self.assertNotIn("NVTX_INJECTION64_PATH", self.environment("--tags", "call"))
+        ours, other = ({"NVTX_INJECTION64_PATH": path} for path in (str(PLUGIN), "/opt/other.so"))
+        self.assertNotIn("NVTX_INJECTION64_PATH", self.environment("--tags", "call", env=ours))
+        self.assertEqual(self.environment("--tags", "call", env=other)["NVTX_INJECTION64_PATH"], "/opt/other.so")
+
+    def test_another_plugin_is_refused(self):
+        theirs = {"NCCL_PROFILER_PLUGIN": "/opt/libnccl-profiler-inspector.so"}
+        err = self.refused(env=theirs)
+        self.assertIn("/opt/libnccl-profiler-inspector.so", err)
+        self.assertIn("--force", err)
+        self.assertEqual(self.environment("--force", env=theirs)["NCCL_PROFILER_PLUGIN"], str(PLUGIN))
+        (self.folder / "link.so").symlink_to(PLUGIN)
+        for ours in ("", "ncclprof", PLUGIN.name, str(PLUGIN), str(self.folder / "link.so")):
+            with self.subTest(set_to=ours):
+                found = self.environment(env={"NCCL_PROFILER_PLUGIN": ours})
+                self.assertEqual(found["NCCL_PROFILER_PLUGIN"], str(PLUGIN))
+
+    def test_nvtx_asked_for_by_name_needs_its_place(self):
+        theirs = {"NVTX_INJECTION64_PATH": "/opt/other.so"}
+        self.assertIn("/opt/other.so", self.refused("--tags", "nvtx", env=theirs))
+        found = self.environment("--tags", "nvtx", "-f", env=theirs)
+        self.assertEqual(found["NVTX_INJECTION64_PATH"], str(PLUGIN))
+
+    def test_record_in_record(self):
+        result = self.run_program("record", "-o", "out", "--", PROGRAM, "record", "--", "printenv", "NCCLPROF_DIR")
+        self.assertEqual(result.out, f"{self.folder}/out\n")
+
+    def test_a_percent_sign_is_no_pattern(self):
+        self.assertEqual(self.environment("-o", "50%p")["NCCLPROF_DIR"], f"{self.folder}/50%%p")
+        self.assertTrue((self.folder / "50%p").is_dir())
+
+    def test_exit_status_is_the_commands(self):
+        self.run_program("record", "--", "sh", "-c", "exit 42", status=42)
+        self.run_program("record", "sh", "-c", "exit 3", status=3)
+        self.run_program("record", "--", "sh", "-c", "kill -9 $$", status=-9)
+
+    def test_words_reach_the_command_as_they_are(self):
+        words = ["-o", "--", "--help", "", "a b", "--tags"]
+        for before in ([], ["--"]):
+            result = self.run_program("record", *before, "printf", "%s|", *words)
+            self.assertEqual(result.out, "|".join(words) + "|")
+
+    def test_a_command_that_cannot_run(self):
+        (self.folder / "plain").write_text("no program")
+        for command, status in (("./missing", 127), ("no-such-command-anywhere", 127), ("./plain", 126), ("/", 126)):
+            with self.subTest(command=command):
+                err = self.run_program("record", "--", command, status=status).err
+                self.assertIn(f"cannot run '{command}'", err)
+                self.assertEqual(err.count("\n"), 1)
+
+    def test_wrong_usage(self):
+        for options in (["--tags", "nonsense"], ["--tags", "nvtx:"], ["--format", "json"], ["-o", ""], ["--nonsense"]):
+            with self.subTest(options=options):
+                self.refused(*options, status=2)
+        self.run_program("record", status=2)
+        self.run_program("record", "-o", "out", "--", status=2)
+
+    def test_directories_that_cannot_be(self):
+        (self.folder / "file").write_text("")
+        for path in ("file", "file/below"):
+            with self.subTest(path=path):
+                self.assertIn("cannot make the directory", self.refused("-o", path))
+
+    def test_plugin_elsewhere(self):
+        self.assertIn("cannot read the plugin", self.refused("--plugin", "missing.so"))
+        self.assertIn("is no file", self.refused("--plugin", "."))
+        shutil.copy(PLUGIN, self.folder / "mine.so")
+        self.assertEqual(self.environment("--plugin", "mine.so")["NCCL_PROFILER_PLUGIN"], f"{self.folder}/mine.so")
+
+    def test_installed_program_finds_the_installed_plugin(self):
+        for folder in ("bin", "lib"):
+            (self.folder / folder).mkdir()
+        program = shutil.copy(PROGRAM, self.folder / "bin")
+        command = [program, "record", "--", "printenv", "NCCL_PROFILER_PLUGIN"]
+        missing = subprocess.run(command, capture_output=True, text=True, cwd=self.folder)
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn("--plugin", missing.stderr)
+        installed = shutil.copy(PLUGIN, self.folder / "lib")
+        found = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=True)
+        self.assertTrue(os.path.samefile(found.stdout.rstrip("\n"), installed))
+
+    def test_completion_knows_formats(self):
+        script = self.run_program("completion", "bash").out + (
+            'COMP_WORDS=(ncclprof record --format in); COMP_CWORD=3; _ncclprof; echo "${COMPREPLY[*]}"\n')
+        answer = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+        self.assertEqual((answer.stdout, answer.stderr), ("inspector\n", ""))
+
+    def play(self, *options):
+        """Records a job of the fake core; returns what its processes played, added up."""
+        job = 'exec "$0" --plugin "$NCCL_PROFILER_PLUGIN" --ranks 8 --steps 3 --tags call'
+        result = self.run_program("record", "-o", "traces", *options, "--", "sh", "-c", job, FAKECORE)
+        played = [json.loads(line) for line in result.out.splitlines()]
+        self.assertEqual(len(played), 8)
+        return {figure: sum(process[figure] for process in played) for figure in played[0]}
+
+    def check_ingest(self, suffix):
+        files = self.ingest("traces")
+        self.assertEqual(len(files), 8)
+        self.assertEqual({file["status"] for file in files.values()}, {"ingested"})
+        self.assertTrue(all(name.endswith(suffix) for name in files), files)
+        self.assertEqual([row for row in self.json("info", "--ledger")["rows"] if row["damage"]], [])
+
+    def check_everything(self, played):
+        info = self.info()
+        for ours, theirs in (("collectives", "coll"), ("p2p", "p2p"), ("tags", "tags"),
+                             ("proxy_ops", "proxy_ops"), ("proxy_steps", "steps")):
+            self.assertGreater(info[ours], 0, ours)
+            self.assertEqual(info[ours], played[theirs], ours)
+        self.assertEqual(info["processes"], 8)
+        self.assertEqual(self.rows("SELECT count(*) AS n FROM v_operation WHERE tag IS NULL"), [(0,)])
+
+    def test_a_job_from_end_to_end(self):
+        played = self.play()
+        self.check_ingest(".json")
+        self.check_everything(played)
+
+    def test_a_compressed_job_from_end_to_end(self):
+        played = self.play("--gzip")
+        self.check_ingest(".json.gz")
+        self.check_everything(played)
+
+    def test_inspector_lines_from_end_to_end(self):
+        played = self.play("--format", "inspector")
+        self.check_ingest(".jsonl")
+        self.assertEqual(self.info()["collectives"], played["coll"])
