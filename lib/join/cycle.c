@@ -70,3 +70,54 @@ size_t cycle_starts(const struct cycle *cycle, size_t count, size_t *starts)
         starts[found++] = i;
     return found;
 }
+
+/* Long gaps are so many times as long as short ones, at least. */
+enum { LONG_TO_SHORT = 3 };
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* The least of the long gaps, INT64_MAX when they do not fall into two kinds. */
+static int64_t least_long(const int64_t *gaps, size_t count, int64_t *sorted)
+{
+    double widest = LONG_TO_SHORT;
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = gaps[i] > 0 ? gaps[i] : 1;
+    qsort(sorted, count, sizeof *sorted, by_value);
+    /* At least two of either kind, so that one outlier makes no kind. */
+    for (size_t i = 2; i + 2 <= count; i++) {
+        double ratio = (double)sorted[i] / (double)sorted[i - 1];
+        if (ratio >= widest) {
+            widest = ratio;
+            least = sorted[i];
+        }
+    }
+    return least;
+}
+
+size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *scratch)
+{
+    int64_t least = count >= 6 ? least_long(gaps, count, scratch) : INT64_MAX;
+    size_t kept = 0, last = 0, even = 0, distance = 0;
+    if (least == INT64_MAX)
+        return count;
+    for (size_t i = 1; i < count; i++) {
+        if (gaps[i] < least)
+            continue;
+        even += last && i - last == distance;
+        distance = last ? i - last : 0;
+        last = i;
+        kept++;
+    }
+    if (kept < 3 || distance < 2 || even * 5 < (kept - 2) * 4)
+        return count;
+    size_t left = 1;
+    for (size_t i = 1; i < count; i++)
+        if (gaps[i] >= least)
+            starts[left++] = starts[i];
+    return left;
+}

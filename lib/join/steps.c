@@ -239,6 +239,21 @@ static void apply_starts(struct work *work, const struct work_rank *rank, const 
     }
 }
 
+/* Cycles that are only parts of a step go together by the time between them. */
+static int merge_cycles(const struct work *work, const struct work_rank *rank, size_t *starts, size_t *count)
+{
+    int64_t *gaps = array_new(*count * 2, sizeof *gaps);
+    if (!gaps)
+        return -1;
+    for (size_t i = 0; i < *count; i++)
+        gaps[i] = starts[i] ? nth_operation(work, rank, starts[i])->issued_ns -
+                                  nth_operation(work, rank, starts[i] - 1)->issued_ns
+                            : 0;
+    *count = cycle_merge(starts, gaps, *count, gaps + *count);
+    free(gaps);
+    return 0;
+}
+
 /* The cycle of one rank's operations: *count 0 unless it covers most of them. Caller frees *starts. */
 static int cycle_of_operations(const struct work *work, const struct work_rank *rank, size_t **starts,
                                size_t *count)
@@ -257,7 +272,7 @@ static int cycle_of_operations(const struct work *work, const struct work_rank *
     free(symbols);
     if (!failed && cycle.extent * 2 >= rank->operation_count && cycle.extent >= 3 * cycle.period)
         *count = cycle_starts(&cycle, rank->operation_count, *starts);
-    return failed;
+    return failed || (*count && merge_cycles(work, rank, *starts, count)) ? -1 : 0;
 }
 
 static int steps_alone(struct work *work, struct work_rank *rank)
