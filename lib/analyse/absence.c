@@ -45,12 +45,18 @@ static int note_sequences(struct absence *absence)
     return 0;
 }
 
-/* It ended, or the next on its stream began. */
+/*
+ * It ended, or the next on its stream began. A collective's proxies may all be done while its kernel still
+ * waits for data that others should send: only where nothing else is recorded do they speak for it.
+ */
 static int got_past(const struct absence *absence, int32_t at)
 {
     const struct job_operation *operation = &absence->job->operations[at];
     int32_t next = absence->next[at];
-    return operation->end_ns != TIME_UNKNOWN ||
+    int by_proxy_alone = operation->ends == ENDS_BY_PROXY &&
+                         !function_is_point_to_point(operation->function) &&
+                         absence->job->ranks[operation->rank].has_gpu_clock;
+    return (operation->end_ns != TIME_UNKNOWN && !by_proxy_alone) ||
            (next >= 0 && absence->job->operations[next].start_ns != TIME_UNKNOWN);
 }
 
@@ -226,6 +232,71 @@ static int find_mismatches(const struct absence *absence, struct findings *findi
     return 0;
 }
 
+/* The size that most members of a collective called it with; *votes of them. */
+static int64_t common_bytes(const struct job *job, const struct job_instance *instance, int32_t *votes)
+{
+    int64_t bytes = COUNT_UNKNOWN;
+    *votes = 0;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int64_t here = job->operations[job->instance_members[instance->first_member + (size_t)i]].bytes;
+        if (*votes == 0)
+            bytes = here;
+        *votes += here == bytes ? 1 : -1;
+    }
+    *votes = 0;
+    for (int32_t i = 0; i < instance->members; i++)
+        *votes += job->operations[job->instance_members[instance->first_member + (size_t)i]].bytes == bytes;
+    return bytes;
+}
+
+static int add_size_mismatch(const struct absence *absence, const struct job_instance *instance, int32_t at,
+                             int64_t bytes, int32_t votes, struct findings *findings)
+{
+    const struct job *job = absence->job;
+    const struct job_operation *operation = &job->operations[at];
+    const char *function = function_name(instance->function);
+    struct finding *finding = findings_add(findings);
+    if (!finding)
+        return -1;
+    finding->kind = FINDING_MISMATCH;
+    finding->rank = operation->rank;
+    finding->tag = instance->tag;
+    finding->first_step = finding->last_step = instance->step;
+    finding->confidence = got_past(absence, at)               ? CONFIDENCE_LOW
+                          : votes > instance->members - votes ? CONFIDENCE_HIGH
+                                                              : CONFIDENCE_LOW;
+    return buffer_printf(
+        &finding->evidence,
+        "it called %s number %lld on communicator %s with %lld bytes, %d others with %lld bytes",
+        function ? function : "an operation", (long long)instance->sequence,
+        job->communicators[instance->communicator].label, (long long)operation->bytes, votes,
+        (long long)bytes);
+}
+
+/* The first collective of each communicator that its members called with different sizes. */
+static int find_size_mismatches(const struct absence *absence, struct findings *findings)
+{
+    const struct job *job = absence->job;
+    unsigned char *seen = array_new(job->communicator_count, 1);
+    int failed = !seen;
+    for (size_t i = 0; !failed && i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        int32_t votes;
+        int64_t bytes = common_bytes(job, instance, &votes);
+        if (instance->function == FUNCTION_SEND || seen[instance->communicator] ||
+            votes == instance->members || !job->communicators[instance->communicator].hashed)
+            continue;
+        seen[instance->communicator] = 1;
+        for (int32_t j = 0; !failed && j < instance->members; j++) {
+            int32_t at = job->instance_members[instance->first_member + (size_t)j];
+            if (job->operations[at].bytes != bytes || votes * 2 <= instance->members)
+                failed = add_size_mismatch(absence, instance, at, bytes, votes, findings);
+        }
+    }
+    free(seen);
+    return failed;
+}
+
 static int judge(const struct absence *absence, struct findings *findings)
 {
     const struct job *job = absence->job;
@@ -233,7 +304,9 @@ static int judge(const struct absence *absence, struct findings *findings)
     for (size_t i = 0; i < job->rank_count; i++)
         if (absence->absent[i] && !absence->waiting[i] && add_finding(absence, (int32_t)i, findings))
             return -1;
-    return findings->count == before ? find_mismatches(absence, findings) : 0;
+    if (findings->count == before && find_mismatches(absence, findings))
+        return -1;
+    return find_size_mismatches(absence, findings);
 }
 
 int find_absence(const struct job *job, struct findings *findings, struct error *error)
