@@ -1,6 +1,7 @@
 #include "format/chrome.h"
 
 #include "format/chrome_reader.h"
+#include "format/chrome_scan.h"
 #include "format/objects.h"
 #include "input/input.h"
 
@@ -8,6 +9,7 @@
 
 struct chrome_file {
     struct chrome_reader reader;
+    struct chrome_scanner scanner;
     struct json json;
 };
 
@@ -15,7 +17,9 @@ static int read_event(void *context, const char *text, size_t length, uint64_t o
 {
     struct chrome_file *file = context;
     struct chrome_line line;
-    enum chrome_status status = chrome_decode(&file->json, text, length, &line);
+    enum chrome_status status = CHROME_LINE;
+    if (!chrome_scan(&file->scanner, text, length, &line))
+        status = chrome_decode(&file->json, text, length, &line);
     if (status == CHROME_NO_MEMORY)
         return error_no_memory(error);
     if (status == CHROME_UNREADABLE)
@@ -57,6 +61,7 @@ static int chrome_read(struct input *input, const struct format_sink *sink, char
     struct chrome_file file;
     int status = chrome_reader_init(&file.reader, sink, input_path(input), error);
     json_init(&file.json);
+    chrome_scanner_init(&file.scanner);
     if (!status)
         status = read_file(&file, input, sink, error);
     chrome_reader_dialect(&file.reader, dialect, dialect_bytes);
