@@ -17,7 +17,7 @@ uint64_t hash_seed(void);
 struct digest {
     uint64_t lane[2];
     uint64_t length_bytes;
-    unsigned char tail[16]; /* bytes that do not fill a block yet */
+    unsigned char tail[32]; /* bytes that do not fill a block yet */
 };
 
 void digest_init(struct digest *digest);

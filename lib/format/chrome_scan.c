@@ -10,7 +10,6 @@
  * for an end, }; for a begin, one of the forms of arguments that its category has.
  */
 static const char before_name[] = "{\"name\": \"";
-static const char before_id[] = "\", \"id\": ";
 
 /* One form of arguments, all the way to the end of the line. */
 struct form {
@@ -252,8 +251,7 @@ static const struct head named_heads[] = {
 
 void chrome_scanner_init(struct chrome_scanner *scanner)
 {
-    scanner->process_length = 0;
-    scanner->pid = COUNT_UNKNOWN;
+    *scanner = (struct chrome_scanner){.middle = {.length = 0}};
 }
 
 static const char *take_head(const struct head *head, const char *at, const char *end,
@@ -295,24 +293,47 @@ static const char *scan_head(const char *at, const char *end, struct chrome_line
     return NULL;
 }
 
-/* pid and tid: as on the line before, most of the time. */
-static const char *scan_process(struct chrome_scanner *scanner, const char *at, const char *end)
+static const char *take_repeated(const struct chrome_repeat *repeat, const char *at, const char *end)
+{
+    return repeat->length ? scan_words(at, end, repeat->text, repeat->length) : NULL;
+}
+
+static void remember(struct chrome_repeat *repeat, const char *at, const char *past)
+{
+    size_t length = (size_t)(past - at);
+    repeat->length = length <= sizeof repeat->text ? length : 0;
+    memcpy(repeat->text, at, repeat->length);
+}
+
+/* id, pid and tid: the lines of a network step share them. */
+static const char *scan_middle(struct chrome_scanner *scanner, const char *at, const char *end)
 {
     static const struct scan_field fields[] = {
+        {SCAN_WORDS("\", \"id\": "), SCAN_INTEGER, offsetof(struct chrome_scanner, id)},
         {SCAN_WORDS(", \"pid\": "), SCAN_INTEGER, offsetof(struct chrome_scanner, pid)},
         {SCAN_WORDS(", \"tid\": "), SCAN_SKIP_INTEGER, 0},
         {SCAN_WORDS(", \"ts\": "), SCAN_NOTHING, 0},
     };
-    const char *past =
-        scanner->process_length ? scan_words(at, end, scanner->process, scanner->process_length) : NULL;
+    const char *past = take_repeated(&scanner->middle, at, end);
     if (past)
         return past;
-    scanner->process_length = 0;
-    past = scan_fields(at, end, fields, 3, scanner);
-    if (past && (size_t)(past - at) <= sizeof scanner->process) {
-        scanner->process_length = (size_t)(past - at);
-        memcpy(scanner->process, at, scanner->process_length);
-    }
+    scanner->middle.length = 0;
+    past = scan_fields(at, end, fields, sizeof fields / sizeof *fields, scanner);
+    if (past)
+        remember(&scanner->middle, at, past);
+    return past;
+}
+
+/* A wait begins when the one before ended. */
+static const char *scan_time(struct chrome_scanner *scanner, const char *at, const char *end)
+{
+    const char *past = take_repeated(&scanner->time, at, end);
+    if (past && past < end && (*past == ',' || *past == '}'))
+        return past;
+    scanner->time.length = 0;
+    past = scan_moment(at, end, &scanner->time_ns);
+    if (past)
+        remember(&scanner->time, at, past);
     return past;
 }
 
@@ -375,12 +396,12 @@ int chrome_scan(struct chrome_scanner *scanner, const char *text, size_t length,
         return 0;
     line->phase = *at++;
     line->hints = 0;
-    if ((line->phase != 'b' && line->phase != 'e') ||
-        !(at = scan_words(at, end, before_id, sizeof before_id - 1)) ||
-        !(at = scan_integer(at, end, &line->id)) || !(at = scan_process(scanner, at, end)) ||
-        !(at = scan_moment(at, end, &line->time_ns)))
+    if ((line->phase != 'b' && line->phase != 'e') || !(at = scan_middle(scanner, at, end)) ||
+        !(at = scan_time(scanner, at, end)))
         return 0;
+    line->id = scanner->id;
     line->pid = scanner->pid;
+    line->time_ns = scanner->time_ns;
     if (line->phase == 'e')
         return end - at == 1 && *at == '}';
     return scan_arguments(at, end, forms, line);

@@ -8,9 +8,14 @@
  * one print, letter by letter, and nothing else. `*line` is the same as chrome_decode() would make it.
  */
 struct chrome_scanner {
-    char process[64]; /* what stands between id and ts: the same on every line of a process */
-    size_t process_length;
+    /* Text that comes again on the next lines, and what it means. */
+    struct chrome_repeat {
+        char text[88];
+        size_t length; /* 0: none yet */
+    } middle, time;    /* what stands between phase and time, the time itself */
+    int64_t id;
     int64_t pid;
+    int64_t time_ns;
 };
 
 void chrome_scanner_init(struct chrome_scanner *scanner);

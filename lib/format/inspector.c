@@ -12,6 +12,7 @@
 struct inspector_file {
     const struct format_sink *sink;
     struct json json;
+    struct inspector_scanner scanner;
     struct inspector_line *line;
     struct buffer host; /* texts of the event, with their NULs */
     struct buffer communicator_name;
@@ -22,7 +23,7 @@ struct inspector_file {
 };
 
 /* The buffer's content is mostly the same from line to line. */
-static int set_text(struct buffer *buffer, struct inspector_text text, struct error *error)
+static int set_text(struct buffer *buffer, struct scan_text text, struct error *error)
 {
     if (buffer->length == text.length && text.length > 0 && memcmp(buffer->data, text.text, text.length) == 0)
         return 0;
@@ -40,7 +41,7 @@ static const char *text_or_null(const struct buffer *buffer)
 /* NCCL prints "unknown" for a communicator without a name. */
 static int set_texts(struct inspector_file *file, struct error *error)
 {
-    struct inspector_text name = file->line->communicator_name;
+    struct scan_text name = file->line->communicator_name;
     if (name.length == 7 && memcmp(name.text, "unknown", 7) == 0)
         name.length = 0;
     return set_text(&file->host, file->line->host, error) ||
@@ -53,7 +54,7 @@ static int set_texts(struct inspector_file *file, struct error *error)
 /* "v2.30.7" as "2.30"; other words as they are, as far as they are plain. */
 static void keep_revision(struct inspector_file *file)
 {
-    struct inspector_text revision = file->line->revision;
+    struct scan_text revision = file->line->revision;
     size_t length = 0;
     int dots = 0;
     int is_version =
@@ -175,7 +176,9 @@ static int note(const struct inspector_file *file, const char *reason, uint64_t 
 static int read_record(void *context, const char *text, size_t length, uint64_t offset, struct error *error)
 {
     struct inspector_file *file = context;
-    enum inspector_status status = inspector_decode(&file->json, text, length, file->line);
+    enum inspector_status status = INSPECTOR_LINE;
+    if (!inspector_scan(&file->scanner, text, length, file->line))
+        status = inspector_decode(&file->json, text, length, file->line);
     if (status == INSPECTOR_NO_MEMORY)
         return error_no_memory(error);
     if (status == INSPECTOR_UNREADABLE)
@@ -206,6 +209,7 @@ static int inspector_read(struct input *input, const struct format_sink *sink, c
         .first_key = "\"header\"", .context = &file, .object = read_record, .sink = sink};
     struct objects_end end = {.offset = 0};
     json_init(&file.json);
+    inspector_scanner_init(&file.scanner);
     int status = file.line ? objects_read(&objects, input, &end, error) : error_no_memory(error);
     snprintf(dialect, dialect_bytes, "inspector%s%s", file.revision[0] ? "-" : "", file.revision);
     release(&file);

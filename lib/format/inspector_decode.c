@@ -11,10 +11,10 @@ static int64_t integer(const struct json *json, const struct json_node *object, 
     return otherwise;
 }
 
-static struct inspector_text text_of(const struct json_node *object, const char *key)
+static struct scan_text text_of(const struct json_node *object, const char *key)
 {
     const char *text = json_text(json_member(object, key));
-    return (struct inspector_text){text, text ? strlen(text) : 0};
+    return (struct scan_text){text, text ? strlen(text) : 0};
 }
 
 /* Whole microseconds since the epoch; 0 is unknown. */
@@ -29,7 +29,7 @@ static void read_header(const struct json *json, const struct json_node *root, s
 {
     const struct json_node *header = json_member(root, "header");
     const struct json_node *metadata = json_member(root, "metadata");
-    struct inspector_text id = text_of(header, "id");
+    struct scan_text id = text_of(header, "id");
     line->communicator_hash = 0;
     if (id.text)
         number_hexadecimal(id.text, id.length, &line->communicator_hash);
@@ -42,16 +42,18 @@ static void read_header(const struct json *json, const struct json_node *root, s
     line->pid = integer(json, metadata, "pid", COUNT_UNKNOWN);
 }
 
-static enum inspector_timing read_timing(const struct json_node *node)
+enum inspector_timing inspector_timing_from_text(const char *text, size_t length)
 {
-    const char *text = json_text(node);
-    if (!text)
-        return TIMING_UNKNOWN;
-    if (strcmp(text, "kernel_gpu") == 0)
-        return TIMING_KERNEL_GPU;
-    if (strcmp(text, "kernel_cpu") == 0)
-        return TIMING_KERNEL_CPU;
-    return strcmp(text, "collective_cpu") == 0 ? TIMING_OPERATION_CPU : TIMING_UNKNOWN;
+    static const struct {
+        const char *text;
+        enum inspector_timing timing;
+    } words[] = {{"kernel_gpu", TIMING_KERNEL_GPU},
+                 {"kernel_cpu", TIMING_KERNEL_CPU},
+                 {"collective_cpu", TIMING_OPERATION_CPU}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (length == strlen(words[i].text) && memcmp(text, words[i].text, length) == 0)
+            return words[i].timing;
+    return TIMING_UNKNOWN;
 }
 
 static void read_channels(const struct json *json, const struct json_node *events,
@@ -85,7 +87,8 @@ static void read_record(const struct json *json, const struct json_node *record,
                         struct inspector_line *line)
 {
     const struct json_node *times = json_member(record, "event_trace_ts");
-    struct inspector_text function = text_of(record, keys->function);
+    struct scan_text function = text_of(record, keys->function);
+    struct scan_text timing = text_of(record, keys->timing);
     int64_t duration_ns = 0;
     line->function = function_from_text(function.text ? function.text : "", function.length);
     line->sequence = integer(json, record, keys->sequence, COUNT_UNKNOWN);
@@ -93,7 +96,7 @@ static void read_record(const struct json *json, const struct json_node *record,
     line->bytes = integer(json, record, keys->bytes, COUNT_UNKNOWN);
     json_microseconds_ns(json, json_member(record, keys->duration), &duration_ns);
     line->duration_ns = duration_ns > 0 ? duration_ns : COUNT_UNKNOWN;
-    line->timing = read_timing(json_member(record, keys->timing));
+    line->timing = timing.text ? inspector_timing_from_text(timing.text, timing.length) : TIMING_UNKNOWN;
     line->tag = text_of(record, "user_tag");
     line->enqueue.begin_ns = moment(json, times, keys->start);
     line->enqueue.end_ns = moment(json, times, keys->stop);

@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_FORMAT_INSPECTOR_LINE_H
 #define NCCLPROF_FORMAT_INSPECTOR_LINE_H
 
+#include "format/scan.h"
 #include "input/json.h"
 #include "model/event.h"
 
@@ -10,12 +11,6 @@
  * only the exact lines that NCCL prints; they agree on every line that both accept.
  */
 
-/* A piece of the line; not followed by a NUL. NULL when it is not there. */
-struct inspector_text {
-    const char *text;
-    size_t length;
-};
-
 enum inspector_timing { TIMING_UNKNOWN = 0, TIMING_KERNEL_GPU, TIMING_KERNEL_CPU, TIMING_OPERATION_CPU };
 
 /* More channels than any NCCL has. */
@@ -23,12 +18,12 @@ enum { INSPECTOR_CHANNELS = 256 };
 
 struct inspector_line {
     uint64_t communicator_hash;
-    struct inspector_text communicator_name;
+    struct scan_text communicator_name; /* texts: NULL when not there */
     int64_t rank;
     int64_t communicator_size;
     int64_t node_count;
-    struct inspector_text revision; /* of NCCL: "v2.30.7" */
-    struct inspector_text host;
+    struct scan_text revision; /* of NCCL: "v2.30.7" */
+    struct scan_text host;
     int64_t pid;
 
     int is_point_to_point;
@@ -38,7 +33,7 @@ struct inspector_line {
     int64_t bytes;
     int64_t duration_ns; /* COUNT_UNKNOWN: not a number, or 0 */
     enum inspector_timing timing;
-    struct inspector_text tag;
+    struct scan_text tag;
     struct interval_ns enqueue; /* verbose only, since the epoch */
     size_t channel_count;
     struct kernel_channel channels[INSPECTOR_CHANNELS]; /* the first channel_count are filled */
@@ -51,8 +46,42 @@ enum inspector_status {
     INSPECTOR_STRANGE = -3 /* an object, but no record of ours */
 };
 
+/* From the words that Inspector prints. */
+enum inspector_timing inspector_timing_from_text(const char *text, size_t length);
+
 /* Reads one object through cJSON. Texts point into `json`. */
 enum inspector_status inspector_decode(struct json *json, const char *text, size_t length,
                                        struct inspector_line *line);
+
+/*
+ * The quick way. It remembers the beginnings of lines, up to the time of writing, which come again and again:
+ * one for each communicator of the process.
+ */
+enum { INSPECTOR_HEADS = 8, INSPECTOR_HEAD_BYTES = 512 };
+
+struct inspector_head {
+    char text[INSPECTOR_HEAD_BYTES];
+    size_t length; /* 0: none */
+    uint64_t communicator_hash;
+    struct scan_text communicator_name; /* in `text`, as is the revision */
+    struct scan_text revision;
+    int64_t rank;
+    int64_t communicator_size;
+    int64_t node_count;
+};
+
+struct inspector_scanner {
+    struct inspector_head heads[INSPECTOR_HEADS];
+    unsigned latest;
+};
+
+void inspector_scanner_init(struct inspector_scanner *scanner);
+
+/*
+ * True when the object is one of the known lines, letter by letter; `*line` is then the same as
+ * inspector_decode() would make it. Texts point into `text` and into the scanner.
+ */
+int inspector_scan(struct inspector_scanner *scanner, const char *text, size_t length,
+                   struct inspector_line *line);
 
 #endif

@@ -208,6 +208,12 @@ static int read_text(struct cutter *cutter, const char *text, size_t length, uin
                      struct error *error)
 {
     int status = 0;
+    /* What nearly every line is. */
+    if (length > 3 && *text == '{' && text[length - 1] == ',' && text[length - 2] == '}') {
+        status = cutter->objects->object(cutter->objects->context, text, length - 1, offset, error);
+        if (status)
+            return status < 0 ? -1 : 0;
+    }
     trim(&text, &length, &offset);
     while (length > 0 && *text == '[') {
         if (begin_array(cutter, error))

@@ -7,20 +7,73 @@
 /* Digits that surely fit: 10^18 - 1 is below INT64_MAX. */
 enum { INTEGER_DIGITS = 18, UNSIGNED_DIGITS = 19, MICROSECOND_DIGITS = 15, FRACTION_DIGITS = 6 };
 
-/* Up to `most` digits as JSON has them: no zero before others. NULL also when more follow. */
-static inline const char *scan_digits(const char *at, const char *end, int most, uint64_t *value)
+/* Eight digits at once: each step joins neighbours. */
+static inline uint64_t eight_digits(uint64_t bytes)
 {
-    const char *first = at;
-    uint64_t result = 0;
+    bytes = (bytes & 0x0f0f0f0f0f0f0f0fU) * 2561 >> 8;
+    bytes = (bytes & 0x00ff00ff00ff00ffU) * 6553601 >> 16;
+    return (bytes & 0x0000ffff0000ffffU) * 42949672960001U >> 32;
+}
+
+/* The eight bytes at a place, the first one lowest. */
+static inline uint64_t eight_bytes(const char *at)
+{
+    uint64_t bytes;
+    memcpy(&bytes, at, sizeof bytes);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    bytes = __builtin_bswap64(bytes);
+#endif
+    return bytes;
+}
+
+static inline unsigned digit_of(char byte)
+{
+    return (unsigned)byte - '0';
+}
+
+/* True when the eight bytes, or those of them that the mask keeps, are digits: 3 in the high half, also after
+ * adding 6. */
+static inline int are_digits(uint64_t bytes, uint64_t mask)
+{
+    const uint64_t high = 0xf0f0f0f0f0f0f0f0U & mask;
+    const uint64_t zeros = 0x3030303030303030U & mask;
+    return (((bytes & high) ^ zeros) | (((bytes + 0x0606060606060606U) & high) ^ zeros)) == 0;
+}
+
+/* More digits behind those that gave `*value`. */
+static inline const char *more_digits(const char *at, const char *end, uint64_t *value)
+{
+    uint64_t result = *value;
     unsigned digit;
-    while (at < end && (digit = (unsigned)(*at - '0')) <= 9) {
+    for (; at < end && (digit = digit_of(*at)) <= 9; at++)
         result = result * 10 + digit;
-        at++;
-    }
-    if (at == first || at - first > most || (*first == '0' && at - first > 1))
-        return NULL;
     *value = result;
     return at;
+}
+
+/* Digits as JSON has them: at most `most`, no zero before others. */
+static inline const char *if_good(const char *first, const char *at, int most)
+{
+    return at == first || at - first > most || (*first == '0' && at - first > 1) ? NULL : at;
+}
+
+static inline const char *scan_digits(const char *at, const char *end, int most, uint64_t *value)
+{
+    *value = 0;
+    return if_good(at, more_digits(at, end, value), most);
+}
+
+/* The same, quicker where there are eight and more of them. */
+static inline const char *scan_many_digits(const char *first, const char *end, int most, uint64_t *value)
+{
+    const char *at = first;
+    uint64_t bytes;
+    *value = 0;
+    while (end - at >= (ptrdiff_t)sizeof bytes && are_digits(bytes = eight_bytes(at), UINT64_MAX)) {
+        *value = *value * 100000000 + eight_digits(bytes);
+        at += sizeof bytes;
+    }
+    return if_good(first, more_digits(at, end, value), most);
 }
 
 const char *scan_integer(const char *at, const char *end, int64_t *value)
@@ -34,14 +87,14 @@ const char *scan_integer(const char *at, const char *end, int64_t *value)
 
 static const char *scan_unsigned(const char *at, const char *end, uint64_t *value)
 {
-    const char *past = scan_digits(at, end, UNSIGNED_DIGITS + 1, value);
+    const char *past = scan_many_digits(at, end, UNSIGNED_DIGITS + 1, value);
     uint64_t most = 0;
     if (!past || past - at <= UNSIGNED_DIGITS)
         return past;
     /* Twenty digits fit up to 18446744073709551615. */
     scan_digits(at, at + UNSIGNED_DIGITS, UNSIGNED_DIGITS, &most);
     if (most > UINT64_MAX / 10 ||
-        (most == UINT64_MAX / 10 && (unsigned)(past[-1] - '0') > (unsigned)(UINT64_MAX % 10)))
+        (most == UINT64_MAX / 10 && digit_of(past[-1]) > (unsigned)(UINT64_MAX % 10)))
         return NULL;
     return past;
 }
@@ -62,37 +115,16 @@ static const char *scan_hexadecimal(const char *at, const char *end, uint64_t *v
     return at > first && at - first <= 16 ? at : NULL;
 }
 
-/* Eight digits at once: each step joins neighbours. */
-static inline uint64_t eight_digits(uint64_t bytes)
-{
-    bytes = (bytes & 0x0f0f0f0f0f0f0f0fU) * 2561 >> 8;
-    bytes = (bytes & 0x00ff00ff00ff00ffU) * 6553601 >> 16;
-    return (bytes & 0x0000ffff0000ffffU) * 42949672960001U >> 32;
-}
-
-/* True when each of the low six bytes is a digit. */
-static inline int are_six_digits(uint64_t bytes)
-{
-    const uint64_t six = 0x0000ffffffffffffU;
-    return (bytes & 0xf0f0f0f0f0f0f0f0U & six) == (0x3030303030303030U & six) &&
-           ((bytes + 0x0606060606060606U) & 0xf0f0f0f0f0f0f0f0U & six) == (0x3030303030303030U & six);
-}
-
 /*
  * The fraction of "%f" behind its point, six digits of microseconds, rounded to nanoseconds. Point, digits
  * and the byte behind them, which every line has, are taken at once.
  */
 static inline const char *scan_fraction(const char *at, const char *end, int64_t *ns)
 {
-    uint64_t bytes;
     if (end - at <= FRACTION_DIGITS)
         return NULL;
-    memcpy(&bytes, at - 1, sizeof bytes);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    bytes = __builtin_bswap64(bytes);
-#endif
-    bytes >>= 8;
-    if (!are_six_digits(bytes) || (unsigned)(at[FRACTION_DIGITS] - '0') <= 9)
+    uint64_t bytes = eight_bytes(at - 1) >> 8;
+    if (!are_digits(bytes, 0x0000ffffffffffffU) || digit_of(at[FRACTION_DIGITS]) <= 9)
         return NULL;
     /* Shifted up by two places, the six digits are the last of eight. */
     *ns = ((int64_t)eight_digits(bytes << 16) + 500) / 1000;
@@ -103,7 +135,7 @@ const char *scan_moment(const char *at, const char *end, int64_t *ns)
 {
     uint64_t whole;
     int64_t fraction_ns;
-    at = scan_digits(at, end, MICROSECOND_DIGITS, &whole);
+    at = scan_many_digits(at, end, MICROSECOND_DIGITS, &whole);
     if (!at || at == end || *at != '.')
         return NULL;
     at = scan_fraction(at + 1, end, &fraction_ns);
@@ -118,7 +150,7 @@ const char *scan_moment(const char *at, const char *end, int64_t *ns)
 static const char *scan_microseconds(const char *at, const char *end, int64_t *ns)
 {
     uint64_t whole = 0;
-    at = scan_digits(at, end, INTEGER_DIGITS - 2, &whole);
+    at = scan_many_digits(at, end, INTEGER_DIGITS - 2, &whole);
     *ns = whole > INT64_MAX / 1000 || whole == 0 ? TIME_UNKNOWN : (int64_t)whole * 1000;
     return whole > INT64_MAX / 1000 ? NULL : at;
 }
@@ -150,7 +182,7 @@ static const char *scan_decimal(const char *at, const char *end)
     at = scan_digits(at, end, INTEGER_DIGITS, &ignored);
     if (!at || at == end || *at != '.')
         return at;
-    for (first = ++at; at < end && (unsigned)(*at - '0') <= 9; at++)
+    for (first = ++at; at < end && digit_of(*at) <= 9; at++)
         ;
     return at > first ? at : NULL;
 }
@@ -199,6 +231,8 @@ static const char *scan_value(const char *at, const char *end, enum scan_type ty
         return at;
     case SCAN_SKIP_INTEGER:
         return scan_integer(at, end, &number);
+    case SCAN_SKIP_UNSIGNED:
+        return scan_unsigned(at, end, &ignored);
     case SCAN_SKIP_HEXADECIMAL:
         return scan_hexadecimal(at, end, &ignored);
     case SCAN_SKIP_DECIMAL:

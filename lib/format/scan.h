@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /*
  * Reads text that looks exactly as expected: fixed words with values between them, described by tables of
@@ -27,6 +28,7 @@ enum scan_type {
     SCAN_ALGORITHM,
     SCAN_PROTOCOL,
     SCAN_SKIP_INTEGER, /* an integer that nobody wants */
+    SCAN_SKIP_UNSIGNED,
     SCAN_SKIP_HEXADECIMAL,
     SCAN_SKIP_DECIMAL /* "12.5" that nobody wants */
 };
@@ -41,6 +43,7 @@ struct scan_field {
 
 #define SCAN_WORDS(text) text, sizeof(text) - 1
 
+/* A piece of the text; not followed by a NUL. */
 struct scan_text {
     const char *text;
     size_t length;
@@ -57,11 +60,16 @@ const char *scan_fields(const char *at, const char *end, const struct scan_field
 const char *scan_integer(const char *at, const char *end, int64_t *value);
 const char *scan_moment(const char *at, const char *end, int64_t *ns);
 
+/* From here on a call of memcmp() is worth it. */
+enum { SCAN_LONG = 24 };
+
 /* True when the next bytes are these, which the caller knows to be no more than there are. */
 static inline int scan_same(const char *at, const char *words, size_t length)
 {
     uint64_t left;
     uint64_t right;
+    if (length >= SCAN_LONG)
+        return memcmp(at, words, length) == 0;
     if (length < sizeof left) {
         for (size_t i = 0; i < length; i++)
             if (at[i] != words[i])
@@ -69,13 +77,13 @@ static inline int scan_same(const char *at, const char *words, size_t length)
         return 1;
     }
     for (size_t i = 0; i + sizeof left <= length; i += sizeof left) {
-        __builtin_memcpy(&left, at + i, sizeof left);
-        __builtin_memcpy(&right, words + i, sizeof right);
+        memcpy(&left, at + i, sizeof left);
+        memcpy(&right, words + i, sizeof right);
         if (left != right)
             return 0;
     }
-    __builtin_memcpy(&left, at + length - sizeof left, sizeof left);
-    __builtin_memcpy(&right, words + length - sizeof right, sizeof right);
+    memcpy(&left, at + length - sizeof left, sizeof left);
+    memcpy(&right, words + length - sizeof right, sizeof right);
     return left == right;
 }
 

@@ -1,5 +1,7 @@
 #include "model/vocab.h"
 
+#include <string.h>
+
 /* Indexed by number; the spellings are compared without case, underscores and NCCL's prefix. */
 static const char *const functions[FUNCTION_COUNT] = {
     [FUNCTION_OTHER] = "other",
@@ -83,10 +85,22 @@ static int is_word(const char *text, size_t length, const char *word)
     }
 }
 
+/* The word as we write it ourselves, which is how most traces write it. */
+static int find_exactly(const char *text, size_t length, const char *const *words, int word_count)
+{
+    for (int i = 2; i < word_count; i++)
+        if (words[i][0] == text[0] && strncmp(words[i], text, length) == 0 && words[i][length] == '\0')
+            return i;
+    return 0;
+}
+
 /* 0 for an empty text and for the "Unknown" that NCCL prints when it does not know, 1 for a strange word. */
 static int find_word(const char *text, size_t length, const char *const *words, int word_count,
                      const struct synonym *synonyms)
 {
+    int exact = length > 0 ? find_exactly(text, length, words, word_count) : 0;
+    if (exact)
+        return exact;
     if (length > 4 && is_word(text, 4, "nccl")) {
         text += 4;
         length -= 4;

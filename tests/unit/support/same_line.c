@@ -97,7 +97,7 @@ const char *difference_of_chrome_lines(const struct chrome_line *left, const str
     return left->phase == 'b' ? in_arguments(left, right) : NULL;
 }
 
-static int same_text(struct inspector_text left, struct inspector_text right)
+static int same_text(struct scan_text left, struct scan_text right)
 {
     return left.length == right.length &&
            (left.length == 0 || memcmp(left.text, right.text, left.length) == 0);

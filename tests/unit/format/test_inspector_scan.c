@@ -1,0 +1,143 @@
+#include "format/inspector_line.h"
+#include "support/cmocka_all.h"
+#include "support/events.h"
+#include "support/same_line.h"
+
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t random_state = 88172645463325252U;
+
+static uint64_t random_number(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+struct readers {
+    struct json json;
+    struct inspector_scanner scanner;
+    struct inspector_line quick;
+    struct inspector_line patient;
+};
+
+/* Whether the scanner takes the line; if so, it has to read what cJSON reads. */
+static int scan_and_compare(struct readers *readers, const char *text, size_t length)
+{
+    char *copy = malloc(length ? length : 1);
+    assert_non_null(copy);
+    memcpy(copy, text, length);
+    memset(&readers->quick, 0x5a, sizeof readers->quick);
+    int taken = inspector_scan(&readers->scanner, copy, length, &readers->quick);
+    if (taken) {
+        const char *difference = "cJSON refuses the line";
+        if (inspector_decode(&readers->json, copy, length, &readers->patient) == INSPECTOR_LINE)
+            difference = difference_of_inspector_lines(&readers->quick, &readers->patient);
+        if (difference)
+            fail_msg("%s: %.*s", difference, (int)length, copy);
+    }
+    free(copy);
+    return taken;
+}
+
+static struct readers *new_readers(void)
+{
+    struct readers *readers = calloc(1, sizeof *readers);
+    assert_non_null(readers);
+    json_init(&readers->json);
+    inspector_scanner_init(&readers->scanner);
+    return readers;
+}
+
+static void free_readers(struct readers *readers)
+{
+    json_release(&readers->json);
+    free(readers);
+}
+
+static const char *const pattern = "fixtures/inspector-*/*.log";
+
+/* All lines of all versions are scanned, verbose or not. */
+static void all_versions_are_scanned(void **state)
+{
+    glob_t found;
+    size_t lines = 0;
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    for (size_t n = 0; n < found.gl_pathc; n++) {
+        struct readers *readers = new_readers();
+        size_t length;
+        char *bytes = bytes_of_file(found.gl_pathv[n], &length);
+        const char *newline;
+        for (const char *at = bytes; (newline = strchr(at, '\n')); at = newline + 1, lines++)
+            assert_true(scan_and_compare(readers, at, (size_t)(newline - at)));
+        free(bytes);
+        free_readers(readers);
+    }
+    globfree(&found);
+    assert_true(lines > 100);
+}
+
+static void change(char *text, size_t length)
+{
+    static const char bytes[] = "0123456789.,:\"{}[]-+eEx \\\n\x01\xff";
+    text[random_number() % length] = bytes[random_number() % (sizeof bytes - 1)];
+}
+
+static void changed_lines_mean_the_same(void **state)
+{
+    struct readers *readers = new_readers();
+    glob_t found;
+    size_t taken = 0;
+    size_t tried = 0;
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    for (size_t n = 0; n < found.gl_pathc; n++) {
+        size_t length;
+        char *bytes = bytes_of_file(found.gl_pathv[n], &length);
+        size_t line = strcspn(bytes, "\n");
+        char *copy = malloc(line + 1);
+        assert_non_null(copy);
+        for (int i = 0; i < 400; i++, tried++) {
+            memcpy(copy, bytes, line + 1);
+            change(copy, line);
+            if (i % 2)
+                change(copy, line);
+            taken += (size_t)scan_and_compare(readers, copy, line);
+        }
+        for (size_t cut = 0; cut < line; cut++)
+            assert_false(scan_and_compare(readers, bytes, cut));
+        free(copy);
+        free(bytes);
+    }
+    globfree(&found);
+    free_readers(readers);
+    assert_true(taken > 100 && taken < tried);
+}
+
+/* More communicators than the scanner remembers, in turn: none is taken for another. */
+static void many_communicators(void **state)
+{
+    struct readers *readers = new_readers();
+    size_t length;
+    char *bytes = bytes_of_file("fixtures/inspector-2.30/vm-pid33442.log", &length);
+    size_t line = strcspn(bytes, "\n");
+    char *digit = strstr(bytes, "\"0x") + 3;
+    for (int i = 0; i < 50; i++) {
+        *digit = "0123456789abcdef"[i * 7 % 16];
+        assert_true(scan_and_compare(readers, bytes, line));
+    }
+    free(bytes);
+    free_readers(readers);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_versions_are_scanned),
+        cmocka_unit_test(changed_lines_mean_the_same),
+        cmocka_unit_test(many_communicators),
+    };
+    return cmocka_run_group_tests_name("inspector scanner", tests, NULL, NULL);
+}
