@@ -63,7 +63,10 @@ static int say_what(const struct finding *finding, const struct job *job, struct
     case FINDING_HOST:
         return buffer_printf(text, "the host of rank %s enqueues its operations late", name);
     case FINDING_NETWORK:
-        return buffer_printf(text, "what rank %s sends over the network is slow", name);
+        return buffer_printf(text,
+                             finding->receives ? "what is sent to rank %s over the network is slow"
+                                               : "what rank %s sends over the network is slow",
+                             name);
     case FINDING_MISSING:
         return buffer_printf(text, "rank %s never began an operation that others wait in", name);
     case FINDING_MISMATCH:

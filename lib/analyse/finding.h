@@ -27,6 +27,7 @@ struct finding {
     int32_t tag;  /* -1: none */
     int32_t first_step;
     int32_t last_step; /* -1 with first_step: not known */
+    int receives;      /* network: what is sent to it is slow, not what it sends */
     int64_t lost_ns;   /* of the whole job; 0 where it cannot be said */
     int32_t *peers;    /* owned: the other ends of slow links, or who waits */
     size_t peer_count;

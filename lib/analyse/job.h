@@ -32,6 +32,7 @@ struct job_operation {
     int64_t sequence; /* per communicator and function; pairs: their ordinal */
     int64_t bytes;
     int64_t issued_ns;   /* the call; TIME_UNKNOWN */
+    int64_t tagged_ns;   /* its tag was set; TIME_UNKNOWN */
     int64_t enqueued_ns; /* handed to the GPU; TIME_UNKNOWN */
     int64_t start_ns;    /* on the device; TIME_UNKNOWN */
     int64_t end_ns;      /* on the device; TIME_UNKNOWN */

@@ -169,29 +169,32 @@ static int say_own(const struct suspect *suspect, const struct job *job, const s
 static int say_edges(const struct suspect *suspect, const struct job *job, const struct edges *edges,
                      struct finding *finding)
 {
-    int64_t extra_ns = 0, longest_ns = 0, wait_ns = 0, steps = 0;
+    int64_t extra_ns = 0, longest_ns = 0, wait_ns = 0, steps = 0, sent = 0;
     for (size_t i = 0; edges && i < job->instance_count; i++) {
         if (!suspect_has_instance(suspect, &job->instances[i]))
             continue;
         for (size_t j = edges->first[i]; j < edges->first[i + 1]; j++) {
             const struct edge *edge = &edges->items[j];
-            if (edge->sender != suspect->rank || edge->extra_ns * 4 < edge->wait_ns)
+            if ((edge->sender != suspect->rank && edge->receiver != suspect->rank) ||
+                edge->extra_ns * 4 < edge->wait_ns)
                 continue;
+            sent += edge->sender == suspect->rank ? edge->extra_ns : 0;
             extra_ns += edge->extra_ns;
             wait_ns += edge->wait_ns;
             steps += edge->steps;
             longest_ns = edge->wait_max_ns > longest_ns ? edge->wait_max_ns : longest_ns;
-            if (finding_add_peer(finding, edge->receiver))
+            if (finding_add_peer(finding, edge->sender == suspect->rank ? edge->receiver : edge->sender))
                 return -1;
         }
     }
     if (!steps)
         return 0;
+    finding->receives = sent * 2 < extra_ns;
     return buffer_printf(
         &finding->evidence,
-        "its network steps waited %.0f us each (SendWait), usually %.0f us, at most %.0f us; ",
-        (double)wait_ns / (double)steps / 1e3, (double)(wait_ns - extra_ns) / (double)steps / 1e3,
-        (double)longest_ns / 1e3);
+        "%s network steps waited %.0f us each (SendWait), usually %.0f us, at most %.0f us; ",
+        finding->receives ? "the" : "its", (double)wait_ns / (double)steps / 1e3,
+        (double)(wait_ns - extra_ns) / (double)steps / 1e3, (double)longest_ns / 1e3);
 }
 
 static int say_network(const struct suspect *suspect, const struct job *job, const struct edges *edges,
@@ -210,7 +213,7 @@ static int say_network(const struct suspect *suspect, const struct job *job, con
         slow_ns += job->instances[i].slow_ns;
     }
     return buffer_printf(&finding->evidence,
-                         "%lld operations that it sent in took %.0f us to transfer, usually %.0f us",
+                         "%lld operations that it was in took %.0f us to transfer, usually %.0f us",
                          (long long)slow, (double)transfer_ns / (double)slow / 1e3,
                          (double)(transfer_ns - slow_ns) / (double)slow / 1e3);
 }

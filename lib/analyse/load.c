@@ -166,7 +166,8 @@ enum {
     COLUMN_DURATION,
     COLUMN_FLAGS,
     COLUMN_CHANNELS,
-    COLUMN_ENQUEUE_BEGIN
+    COLUMN_ENQUEUE_BEGIN,
+    COLUMN_TAGGED
 };
 
 /* The delay with which the host noticed a kernel start is the least over an operation's channels. */
@@ -273,6 +274,7 @@ static int read_operation(struct loader *loader, struct statement *statement, st
                                .issued_ns = integer_or(statement, COLUMN_ISSUED, TIME_UNKNOWN),
                                .enqueued_ns = integer_or(statement, COLUMN_ENQUEUED, TIME_UNKNOWN),
                                .late_ns = TIME_UNKNOWN,
+                               .tagged_ns = integer_or(statement, COLUMN_TAGGED, TIME_UNKNOWN),
                                .duration_ns = integer_or(statement, COLUMN_DURATION, TIME_UNKNOWN),
                                .previous = -1,
                                .position = -1,

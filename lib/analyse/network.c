@@ -61,28 +61,151 @@ static int find_slow(struct job *job, const struct baseline *baseline, double si
     return 0;
 }
 
-/* An edge explains a slow transfer when nobody else's steps waited half as much more than usual. */
-static int32_t slowest_sender(const struct edges *edges, const struct job *job, size_t number)
+/* Who may have made an instance slow: the rank that most of the extra waiting was sent by, and sent to. */
+struct ends {
+    int32_t sender;   /* -1: several */
+    int32_t receiver; /* -1: several */
+};
+
+/* The extra waiting of one end of the edges, summed where it is the same rank as at edge `at`. */
+static int64_t extra_of_end(const struct edges *edges, size_t first, size_t last, size_t at, int by_receiver)
 {
-    const struct edge *best = NULL;
-    int64_t second = 0;
-    for (size_t i = edges->first[number]; i < edges->first[number + 1]; i++)
-        if (!best || edges->items[i].extra_ns > best->extra_ns)
-            best = &edges->items[i];
-    if (!best)
-        return -1;
-    for (size_t i = edges->first[number]; i < edges->first[number + 1]; i++)
-        if (edges->items[i].sender != best->sender && edges->items[i].extra_ns > second)
-            second = edges->items[i].extra_ns;
-    int explains = best->extra_ns * 2 >= job->instances[number].slow_ns;
-    return explains && best->extra_ns >= 2 * second ? best->sender : -1;
+    int64_t extra = 0;
+    int32_t rank = by_receiver ? edges->items[at].receiver : edges->items[at].sender;
+    for (size_t i = first; i < last; i++)
+        if ((by_receiver ? edges->items[i].receiver : edges->items[i].sender) == rank &&
+            edges->items[i].extra_ns > 0)
+            extra += edges->items[i].extra_ns;
+    return extra;
 }
 
-static void blame_edges(struct job *job, const struct edges *edges)
+/* An end explains a slow transfer when two thirds of all extra waiting is its. */
+static struct ends slow_ends(const struct edges *edges, const struct job *job, size_t number)
 {
-    for (size_t i = 0; i < job->instance_count; i++)
-        if (job->instances[i].slow_ns > 0)
-            job->instances[i].culprit = slowest_sender(edges, job, i);
+    size_t first = edges->first[number], last = edges->first[number + 1], best = last;
+    int64_t total = 0;
+    struct ends ends = {-1, -1};
+    for (size_t i = first; i < last; i++) {
+        total += edges->items[i].extra_ns > 0 ? edges->items[i].extra_ns : 0;
+        if (best == last || edges->items[i].extra_ns > edges->items[best].extra_ns)
+            best = i;
+    }
+    if (best == last || total * 2 < job->instances[number].slow_ns)
+        return ends;
+    if (extra_of_end(edges, first, last, best, 0) * 3 >= total * 2)
+        ends.sender = edges->items[best].sender;
+    if (extra_of_end(edges, first, last, best, 1) * 3 >= total * 2)
+        ends.receiver = edges->items[best].receiver;
+    return ends;
+}
+
+/*
+ * Slow instances of one step. A rank whose sends are slow shows at many receivers, one that receives slowly
+ * at many senders: the side that explains most takes the blame for all it explains, then the next. A lone
+ * edge is its sender's.
+ */
+struct blame {
+    const struct job *job;
+    const struct ends *ends; /* per instance */
+    const int32_t *slow;     /* the step's slow instances */
+    size_t slow_count;
+    int64_t *sent;     /* per rank */
+    int64_t *received; /* per rank */
+};
+
+static void weigh_ends(const struct blame *blame)
+{
+    for (int count = 0; count <= 1; count++)
+        for (size_t i = 0; i < blame->slow_count; i++) {
+            const struct ends *ends = &blame->ends[blame->slow[i]];
+            const struct job_instance *instance = &blame->job->instances[blame->slow[i]];
+            int64_t slow_ns = count && instance->culprit < 0 ? instance->slow_ns : 0;
+            if (ends->sender >= 0)
+                blame->sent[ends->sender] = count ? blame->sent[ends->sender] + slow_ns : 0;
+            if (ends->receiver >= 0)
+                blame->received[ends->receiver] = count ? blame->received[ends->receiver] + slow_ns : 0;
+        }
+}
+
+/* The end that explains most of what is not explained yet; 0 when nothing is left. */
+static int greatest_end(const struct blame *blame, struct ends *greatest)
+{
+    int64_t most = 0;
+    *greatest = (struct ends){-1, -1};
+    for (size_t i = 0; i < blame->slow_count; i++) {
+        const struct ends *ends = &blame->ends[blame->slow[i]];
+        if (blame->job->instances[blame->slow[i]].culprit >= 0)
+            continue;
+        if (ends->sender >= 0 && blame->sent[ends->sender] > most) {
+            most = blame->sent[ends->sender];
+            *greatest = (struct ends){ends->sender, -1};
+        }
+        /* To be preferred, a receiver has to explain clearly more than any sender. */
+        if (ends->receiver >= 0 && blame->received[ends->receiver] * 2 > most * 3) {
+            most = blame->received[ends->receiver];
+            *greatest = (struct ends){-1, ends->receiver};
+        }
+    }
+    return most > 0;
+}
+
+static void blame_step(struct job *job, const struct blame *blame)
+{
+    struct ends greatest;
+    for (weigh_ends(blame); greatest_end(blame, &greatest); weigh_ends(blame))
+        for (size_t i = 0; i < blame->slow_count; i++) {
+            struct job_instance *instance = &job->instances[blame->slow[i]];
+            const struct ends *ends = &blame->ends[blame->slow[i]];
+            if (instance->culprit < 0 && ((greatest.sender >= 0 && ends->sender == greatest.sender) ||
+                                          (greatest.receiver >= 0 && ends->receiver == greatest.receiver)))
+                instance->culprit = greatest.sender >= 0 ? greatest.sender : greatest.receiver;
+        }
+}
+
+/* Slow instances by step: first[step] to first[step + 1] in the list that comes back. */
+static int32_t *slow_by_step(const struct job *job, size_t *first)
+{
+    int32_t *slow = array_new(job->instance_count, sizeof *slow);
+    size_t *next = array_new((size_t)job->step_count + 1, sizeof *next);
+    for (size_t i = 0; slow && next && i < job->instance_count; i++)
+        if (job->instances[i].slow_ns > 0 && job->instances[i].step >= 0)
+            first[job->instances[i].step + 1]++;
+    for (int32_t i = 0; slow && next && i < job->step_count; i++)
+        next[i + 1] = first[i + 1] += first[i];
+    for (size_t i = 0; slow && next && i < job->instance_count; i++)
+        if (job->instances[i].slow_ns > 0 && job->instances[i].step >= 0)
+            slow[next[job->instances[i].step]++] = (int32_t)i;
+    if (!next) {
+        free(slow);
+        slow = NULL;
+    }
+    free(next);
+    return slow;
+}
+
+static int blame_edges(struct job *job, const struct edges *edges)
+{
+    struct ends *ends = array_new(job->instance_count, sizeof *ends);
+    size_t *first = array_new((size_t)job->step_count + 2, sizeof *first);
+    int32_t *slow = first ? slow_by_step(job, first) : NULL;
+    struct blame blame = {.job = job,
+                          .ends = ends,
+                          .sent = array_new(job->rank_count, sizeof *blame.sent),
+                          .received = array_new(job->rank_count, sizeof *blame.received)};
+    int failed = !ends || !slow || !blame.sent || !blame.received;
+    for (size_t i = 0; !failed && i < job->instance_count; i++)
+        ends[i] = job->instances[i].slow_ns > 0 ? slow_ends(edges, job, i) : (struct ends){-1, -1};
+    for (int32_t step = 0; !failed && step < job->step_count; step++) {
+        blame.slow = slow + first[step];
+        blame.slow_count = first[step + 1] - first[step];
+        blame_step(job, &blame);
+    }
+    free(ends);
+    free(first);
+    free(slow);
+    free(blame.sent);
+    free(blame.received);
+    return failed ? -1 : 0;
 }
 
 /*
@@ -225,7 +348,8 @@ static void widen(const struct suspect *suspect, struct job *job, const struct e
             instance->culprit >= 0 || instance->beyond_ns == TIME_UNKNOWN || instance->beyond_ns <= 0)
             continue;
         for (size_t j = edges->first[i]; j < edges->first[i + 1]; j++)
-            if (edges->items[j].sender == suspect->rank && edges->items[j].extra_ns > 0) {
+            if ((edges->items[j].sender == suspect->rank || edges->items[j].receiver == suspect->rank) &&
+                edges->items[j].extra_ns > 0) {
                 instance->slow_ns = instance->beyond_ns;
                 instance->culprit = suspect->rank;
             }
@@ -242,7 +366,7 @@ int suspect_network(struct suspects *suspects, struct job *job, const struct bas
         return -1;
     int failed = find_slow(job, baseline, options->sigmas) || strength_init(&strength, job, baseline);
     if (!failed && edges.count)
-        blame_edges(job, &edges);
+        failed = blame_edges(job, &edges);
     else if (!failed)
         failed = blame_common(job);
     int64_t least_ns = (int64_t)(options->min_gain * (double)baseline->median_step_ns / 2);
