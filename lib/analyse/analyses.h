@@ -7,5 +7,6 @@
 extern const struct analysis analysis_clocks;
 extern const struct analysis analysis_diagnose;
 extern const struct analysis analysis_report;
+extern const struct analysis analysis_stragglers;
 
 #endif

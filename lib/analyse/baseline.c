@@ -317,10 +317,14 @@ static void measure_place(const struct baseline *baseline, struct job *job, int3
     for (size_t rank = 0; rank < ranks; rank++)
         for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
             int64_t excess = place->value[rank * steps + (size_t)step];
-            if (excess == TIME_UNKNOWN || excess <= 0)
+            if (excess == TIME_UNKNOWN)
                 continue;
             struct job_operation *operation =
                 &job->operations[baseline_cell(baseline, role, position, rank, step)];
+            if (value_of == own_time)
+                operation->beyond_ns = excess;
+            if (excess <= 0)
+                continue;
             int stands_out = (double)excess > sigmas * (double)sigma;
             if (value_of == hidden_lateness && excess > 2 * sigma) {
                 operation->hidden_ns = excess;

@@ -1,5 +1,4 @@
 #include "analyse/analyses.h"
-#include "analyse/edges.h"
 #include "analyse/finding.h"
 #include "analyse/options.h"
 #include "analyse/text.h"
@@ -239,36 +238,18 @@ static int warn(struct diagnosis *diagnosis, const struct job *job, struct error
     return 0;
 }
 
-static int find(struct diagnosis *diagnosis, struct job *job, struct findings *findings, struct error *error)
-{
-    struct baseline baseline;
-    struct suspects suspects = {0};
-    struct edges edges = {0};
-    const struct baseline_options own = {.sigmas = diagnosis->options.sigmas};
-    if (baseline_init(&baseline, job, &own, error))
-        return -1;
-    int failed = suspect_own(&suspects, job, &baseline, &diagnosis->options, error) ||
-                 suspect_network(&suspects, job, &baseline, &diagnosis->options, error) ||
-                 suspects_weigh(&suspects, job, &baseline, error) ||
-                 edges_init(&edges, job, baseline.first_step, error) ||
-                 suspects_judge(&suspects, job, &baseline, &edges, &diagnosis->options, findings, error) ||
-                 find_absence(job, findings, error);
-    edges_release(&edges);
-    free(suspects.items);
-    baseline_release(&baseline);
-    return failed;
-}
-
 static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct error *error)
 {
     struct job job;
     struct findings findings = {0};
+    struct baseline baseline = {0};
     if (job_load(&job, diagnosis->request->store, run_id, error))
         return -1;
-    int failed = find(diagnosis, &job, &findings, error);
+    int failed = findings_find(&findings, &job, &baseline, &diagnosis->options, error);
     failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, error);
     if (!failed && note_coverage(diagnosis, &job))
         failed = error_no_memory(error);
+    baseline_release(&baseline);
     findings_release(&findings);
     job_release(&job);
     return failed;

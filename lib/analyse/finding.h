@@ -116,6 +116,13 @@ int suspects_judge(const struct suspects *suspects, const struct job *job, const
 /* absence.c: ranks that never came, or called something else. Wants positions (baseline_init). */
 int find_absence(const struct job *job, struct findings *findings, struct error *error);
 
+/*
+ * find.c: all of the above, in their order. `baseline` is made here and released by the caller, also on
+ * failure; it starts out zeroed.
+ */
+int findings_find(struct findings *findings, struct job *job, struct baseline *baseline,
+                  const struct diagnose_options *options, struct error *error);
+
 /* Whether an operation's excess, or an instance's slow transfer, is part of the suspicion. */
 int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation);
 int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance);

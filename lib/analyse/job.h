@@ -40,6 +40,7 @@ struct job_operation {
     int64_t own_ns;      /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
     int64_t late_ns;     /* how much of that had passed when it was enqueued: the host's part */
     int64_t delay_ns;    /* host clock minus device timeline */
+    int64_t beyond_ns;   /* own time less the usual at its place; 0 where that is not known */
     int64_t excess_ns;   /* own time beyond peers and history (baseline.h); 0 where it does not stand out */
     int64_t hidden_ns;   /* lateness beyond the usual where own time is unknown (baseline.h) */
     uint64_t stream;

@@ -73,10 +73,11 @@ int replay_init(struct replay *replay, const struct job *job, struct error *erro
     replay->ready = array_new(job->operation_count, sizeof *replay->ready);
     replay->since_ns = array_new(job->operation_count, sizeof *replay->since_ns);
     replay->transfer_ns = array_new(job->instance_count, sizeof *replay->transfer_ns);
+    replay->completed = array_new(job->instance_count, sizeof *replay->completed);
     replay->arrived = array_new(job->instance_count, sizeof *replay->arrived);
     replay->latest_ns = array_new(job->instance_count, sizeof *replay->latest_ns);
     if (!replay->own_ns || !replay->next || !replay->heads || !replay->ready || !replay->since_ns ||
-        !replay->transfer_ns || !replay->arrived || !replay->latest_ns) {
+        !replay->transfer_ns || !replay->arrived || !replay->completed || !replay->latest_ns) {
         replay_release(replay);
         return error_no_memory(error);
     }
@@ -92,6 +93,7 @@ void replay_release(struct replay *replay)
     free(replay->transfer_ns);
     free(replay->next);
     free(replay->heads);
+    free(replay->completed);
     free(replay->arrived);
     free(replay->latest_ns);
     free(replay->ready);
@@ -127,6 +129,7 @@ static void arrive(struct replay *replay, int32_t at, int64_t start_ns, size_t *
         follow(replay, at, start_ns + (job->operations[at].end_ns - job->operations[at].start_ns), ready);
     if (replay->arrived[number] < instance->members)
         return;
+    replay->completed[replay->completed_count++] = number;
     int64_t end = replay->latest_ns[number] + replay->transfer_ns[number];
     if (end > *last_ns)
         *last_ns = end;
@@ -142,6 +145,7 @@ int64_t replay_run(struct replay *replay)
     const struct job *job = replay->job;
     int64_t last_ns = 0;
     size_t ready = 0;
+    replay->completed_count = 0;
     memset(replay->arrived, 0, job->instance_count * sizeof *replay->arrived);
     for (size_t i = 0; i < replay->head_count; i++) {
         replay->since_ns[replay->heads[i]] = begin_of(job, replay->heads[i]);

@@ -19,6 +19,8 @@ struct replay {
     int32_t *next;         /* per operation: the next on its stream; -1 */
     int32_t *heads;        /* first operation of every stream */
     size_t head_count;
+    int32_t *completed; /* instances in the order in which they ended in the last run */
+    size_t completed_count;
     int32_t *arrived;   /* scratch, per instance */
     int64_t *latest_ns; /* scratch, per instance */
     int32_t *ready;     /* scratch: operations to place */

@@ -1,0 +1,217 @@
+#include "analyse/delay.h"
+
+#include "analyse/replay.h"
+#include "base/array.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a wait can be blamed on besides a rank. */
+enum { BLAME_NETWORK = -1, BLAME_NOTHING = -2 };
+
+/* A rank remembers so many of the delays that it had last; older ones go unexplained. */
+enum { DELAYS_REMEMBERED = 32, SHARES_OF_A_WAIT = 4 };
+
+struct delay_event {
+    int32_t blame; /* rank, BLAME_NETWORK or BLAME_NOTHING */
+    int64_t time_ns;
+};
+
+struct memory {
+    struct delay_event events[DELAYS_REMEMBERED];
+    uint64_t count; /* of all time */
+};
+
+struct delays {
+    const struct job *job;
+    struct delay *items;
+    struct memory *memories; /* per rank */
+    struct map met;          /* (rank, communicator) -> count when it was last there */
+    struct map inherited;    /* (rank, from) -> ns */
+};
+
+static void remember(struct memory *memory, int32_t blame, int64_t time_ns)
+{
+    if (time_ns > 0)
+        memory->events[memory->count++ % DELAYS_REMEMBERED] = (struct delay_event){blame, time_ns};
+}
+
+static int64_t duration_of(const struct job_operation *operation)
+{
+    return operation->end_ns - operation->start_ns;
+}
+
+/* The last to arrive, -1 where waiting cannot be read off durations. */
+static int32_t last_to_arrive(const struct job *job, const struct job_instance *instance)
+{
+    int32_t last = -1;
+    int waits = function_is_full_exchange(instance->function) || instance->function == FUNCTION_SEND;
+    if (!waits || instance->members < 2 || instance->members != instance->expected)
+        return -1;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        const struct job_operation *operation = &job->operations[at];
+        if (operation->start_ns == TIME_UNKNOWN || operation->end_ns == TIME_UNKNOWN ||
+            operation->ends == ENDS_BY_PROXY)
+            return -1;
+        if (last < 0 || duration_of(operation) < duration_of(&job->operations[last]))
+            last = at;
+    }
+    return last;
+}
+
+static int64_t *met_at(struct delays *delays, const struct job_operation *operation)
+{
+    return map_put(&delays->met,
+                   (struct map_key){{(uint64_t)operation->rank, (uint64_t)operation->communicator}}, 0, NULL);
+}
+
+static int inherit(struct delays *delays, int32_t rank, int32_t from, int64_t time_ns)
+{
+    struct delay *delay = &delays->items[rank];
+    int64_t *sum = map_put(&delays->inherited, (struct map_key){{(uint64_t)rank, (uint64_t)from}}, 0, NULL);
+    if (!sum)
+        return -1;
+    *sum += time_ns;
+    if (*sum > delay->inherited_most_ns) {
+        delay->inherited_most_ns = *sum;
+        delay->inherited_from = from;
+    }
+    return 0;
+}
+
+/* Books one share of a wait for `last` in its account, and with whoever it is blamed on. */
+static int book(struct delays *delays, int32_t last, int32_t blame, int64_t time_ns)
+{
+    struct delay *delay = &delays->items[last];
+    if (blame == BLAME_NETWORK)
+        delay->network_ns += time_ns;
+    else if (blame == BLAME_NOTHING)
+        delay->unexplained_ns += time_ns;
+    else if (blame == last)
+        delay->own_ns += time_ns;
+    else
+        delay->inherited_ns += time_ns;
+    if (blame < 0)
+        return 0;
+    delays->items[blame].caused_ns += time_ns;
+    return blame == last ? 0 : inherit(delays, last, blame, time_ns);
+}
+
+/* Adds a share to a short list: to its own entry, else to a free one, else to the nameless rest. */
+static void add_share(struct delay_event *shares, size_t *count, int32_t blame, int64_t time_ns)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (shares[i].blame == blame) {
+            shares[i].time_ns += time_ns;
+            return;
+        }
+    if (*count < SHARES_OF_A_WAIT)
+        shares[(*count)++] = (struct delay_event){blame, time_ns};
+}
+
+/*
+ * Shares a wait out over what delayed the last to arrive since it was last on this communicator, in
+ * proportion where that is more than the wait; what is left over has no explanation.
+ */
+static size_t explain(const struct memory *memory, uint64_t since, int64_t wait_ns,
+                      struct delay_event *shares)
+{
+    uint64_t first = memory->count - since > DELAYS_REMEMBERED ? memory->count - DELAYS_REMEMBERED : since;
+    int64_t total = 0, left = wait_ns;
+    size_t count = 0;
+    for (uint64_t i = first; i < memory->count; i++) {
+        const struct delay_event *event = &memory->events[i % DELAYS_REMEMBERED];
+        total += event->time_ns;
+        add_share(shares, &count, event->blame, event->time_ns);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (total > wait_ns)
+            shares[i].time_ns = (int64_t)((double)shares[i].time_ns / (double)total * (double)wait_ns);
+        left -= shares[i].time_ns;
+    }
+    if (left > 0)
+        shares[count++] = (struct delay_event){BLAME_NOTHING, left};
+    return count;
+}
+
+/* One member's wait for the last to arrive: booked, and remembered by who waited. */
+static int wait_for(struct delays *delays, const struct job_operation *operation,
+                    const struct job_operation *last)
+{
+    struct delay_event shares[SHARES_OF_A_WAIT + 1];
+    int64_t wait_ns = duration_of(operation) - duration_of(last);
+    const int64_t *since = met_at(delays, last);
+    if (!since)
+        return -1;
+    size_t count = explain(&delays->memories[last->rank], (uint64_t)*since, wait_ns, shares);
+    delays->items[operation->rank].waited_ns += wait_ns;
+    for (size_t i = 0; i < count; i++) {
+        if (book(delays, last->rank, shares[i].blame, shares[i].time_ns))
+            return -1;
+        remember(&delays->memories[operation->rank], shares[i].blame, shares[i].time_ns);
+    }
+    return 0;
+}
+
+static int meet(struct delays *delays, const struct job_instance *instance)
+{
+    const struct job *job = delays->job;
+    const int32_t *members = job->instance_members + instance->first_member;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *operation = &job->operations[members[i]];
+        remember(&delays->memories[operation->rank], operation->rank, operation->beyond_ns);
+    }
+    int32_t last = last_to_arrive(job, instance);
+    for (int32_t i = 0; last >= 0 && i < instance->members; i++) {
+        delays->items[job->operations[members[i]].rank].instances++;
+        if (members[i] != last && wait_for(delays, &job->operations[members[i]], &job->operations[last]))
+            return -1;
+    }
+    if (last >= 0)
+        delays->items[job->operations[last].rank].times_last++;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *operation = &job->operations[members[i]];
+        int64_t *met = met_at(delays, operation);
+        if (!met)
+            return -1;
+        *met = (int64_t)delays->memories[operation->rank].count;
+        if (instance->beyond_ns != TIME_UNKNOWN)
+            remember(&delays->memories[operation->rank], BLAME_NETWORK, instance->beyond_ns);
+    }
+    return 0;
+}
+
+static int measure(struct delays *delays, struct error *error)
+{
+    struct replay replay;
+    if (replay_init(&replay, delays->job, error))
+        return -1;
+    replay_run(&replay);
+    int failed = 0;
+    for (size_t i = 0; !failed && i < replay.completed_count; i++)
+        failed = meet(delays, &delays->job->instances[replay.completed[i]]);
+    replay_release(&replay);
+    return failed ? error_no_memory(error) : 0;
+}
+
+struct delay *delays_measure(const struct job *job, struct error *error)
+{
+    struct delays delays = {.job = job,
+                            .items = array_new(job->rank_count, sizeof *delays.items),
+                            .memories = array_new(job->rank_count, sizeof *delays.memories)};
+    map_init(&delays.met);
+    map_init(&delays.inherited);
+    int failed = !delays.items || !delays.memories ? error_no_memory(error) : 0;
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        delays.items[i].inherited_from = -1;
+    failed = failed || measure(&delays, error);
+    map_release(&delays.met);
+    map_release(&delays.inherited);
+    free(delays.memories);
+    if (!failed)
+        return delays.items;
+    free(delays.items);
+    return NULL;
+}

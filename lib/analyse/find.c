@@ -1,0 +1,23 @@
+#include "analyse/edges.h"
+#include "analyse/finding.h"
+
+#include <stdlib.h>
+
+int findings_find(struct findings *findings, struct job *job, struct baseline *baseline,
+                  const struct diagnose_options *options, struct error *error)
+{
+    struct suspects suspects = {0};
+    struct edges edges = {0};
+    const struct baseline_options own = {.sigmas = options->sigmas};
+    if (baseline_init(baseline, job, &own, error))
+        return -1;
+    int failed = suspect_own(&suspects, job, baseline, options, error) ||
+                 suspect_network(&suspects, job, baseline, options, error) ||
+                 suspects_weigh(&suspects, job, baseline, error) ||
+                 edges_init(&edges, job, baseline->first_step, error) ||
+                 suspects_judge(&suspects, job, baseline, &edges, options, findings, error) ||
+                 find_absence(job, findings, error);
+    edges_release(&edges);
+    free(suspects.items);
+    return failed ? -1 : 0;
+}

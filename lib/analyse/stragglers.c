@@ -1,0 +1,198 @@
+#include "analyse/analyses.h"
+#include "analyse/delay.h"
+#include "analyse/finding.h"
+#include "analyse/options.h"
+
+#include <stdlib.h>
+
+/* Who made others wait, and whether that was its own doing. A verdict only where it stands out. */
+
+enum { OPTION_MIN_GAIN, OPTION_SIGMAS };
+
+static const struct analysis_option options[] = {
+    {"min-gain", 0, "PERCENT",
+     "what a verdict must be worth, as a share of a median step, in each of its steps", "3"},
+    {"sigmas", 0, "N", "how far beyond the spread of its place an own time must stand out", "6"},
+};
+
+static const struct column columns[] = {
+    {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
+    {.name = "process", .type = CELL_TEXT, .description = "name of the rank", .hidden = 1},
+    {.name = "own_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "others waited for this rank, and its own time was longer than usual"},
+    {.name = "inherited_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "others waited for this rank, and it had been made late by others"},
+    {.name = "network_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "others waited for this rank, and its transfers took longer than usual"},
+    {.name = "unexplained_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "others waited for this rank, and the trace does not say why"},
+    {.name = "inherited_from",
+     .type = CELL_TEXT,
+     .description = "rank that most of the inherited part came from"},
+    {.name = "caused_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "waiting of all ranks that goes back to this one's own time"},
+    {.name = "times_last", .type = CELL_INTEGER, .description = "how often it arrived last"},
+    {.name = "instances", .type = CELL_INTEGER, .description = "operations whose waiting can be read"},
+    {.name = "kind", .type = CELL_TEXT, .description = "compute or host, where it stands out"},
+    {.name = "tag", .type = CELL_TEXT, .description = "phase in which most of it sits"},
+    {.name = "first_step", .type = CELL_INTEGER, .description = "first step in which it stands out"},
+    {.name = "last_step", .type = CELL_INTEGER, .description = "last step in which it stands out"},
+    {.name = "confidence", .type = CELL_TEXT, .description = "high or medium, where it stands out"},
+    {.name = "run", .type = CELL_INTEGER, .description = "job", .hidden = 1},
+};
+
+enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
+
+struct straggler {
+    int32_t rank;
+    const struct delay *delay;
+    const struct finding *finding; /* NULL: does not stand out */
+};
+
+static int by_blame(const void *a, const void *b)
+{
+    const struct straggler *left = a, *right = b;
+    int64_t left_lost = left->finding ? left->finding->lost_ns + 1 : 0;
+    int64_t right_lost = right->finding ? right->finding->lost_ns + 1 : 0;
+    if (left_lost != right_lost)
+        return left_lost > right_lost ? -1 : 1;
+    if (left->delay->own_ns != right->delay->own_ns)
+        return left->delay->own_ns > right->delay->own_ns ? -1 : 1;
+    return left->rank - right->rank;
+}
+
+/* The rank's own fault that costs most, of medium or high confidence. */
+static const struct finding *own_fault(const struct findings *findings, int32_t rank)
+{
+    const struct finding *best = NULL;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding->rank != rank || finding->confidence == CONFIDENCE_LOW ||
+            (finding->kind != FINDING_COMPUTE && finding->kind != FINDING_HOST))
+            continue;
+        if (!best || finding->lost_ns > best->lost_ns)
+            best = finding;
+    }
+    return best;
+}
+
+static int add_row(const struct job *job, const struct straggler *straggler, struct table *table,
+                   struct error *error)
+{
+    const struct job_rank *rank = &job->ranks[straggler->rank];
+    const struct delay *delay = straggler->delay;
+    const struct finding *finding = straggler->finding;
+    if (table_add_row(table, error))
+        return -1;
+    if (rank->global_rank >= 0)
+        table_set_integer(table, 0, rank->global_rank);
+    table_set_real(table, 2, (double)delay->own_ns / 1e3);
+    table_set_real(table, 3, (double)delay->inherited_ns / 1e3);
+    table_set_real(table, 4, (double)delay->network_ns / 1e3);
+    table_set_real(table, 5, (double)delay->unexplained_ns / 1e3);
+    table_set_real(table, 7, (double)delay->caused_ns / 1e3);
+    table_set_integer(table, 8, delay->times_last);
+    table_set_integer(table, 9, delay->instances);
+    table_set_integer(table, 15, job->run_id);
+    if (table_set_text(table, 1, rank->name, error) ||
+        (delay->inherited_from >= 0 &&
+         table_set_text(table, 6, job->ranks[delay->inherited_from].name, error)))
+        return -1;
+    if (!finding)
+        return 0;
+    const char *tag = job_tag(job, finding->tag);
+    table_set_integer(table, 12, finding->first_step);
+    table_set_integer(table, 13, finding->last_step);
+    return table_set_text(table, 10, finding_kind_name(finding->kind), error) ||
+           (tag && table_set_text(table, 11, tag, error)) ||
+           table_set_text(table, 14, confidence_name(finding->confidence), error);
+}
+
+static int show(const struct job *job, const struct findings *findings, const struct delay *delays,
+                struct table *table, struct error *error)
+{
+    struct straggler *stragglers = calloc(job->rank_count ? job->rank_count : 1, sizeof *stragglers);
+    int64_t measurable = 0;
+    if (!stragglers)
+        return error_no_memory(error);
+    for (size_t i = 0; i < job->rank_count; i++) {
+        stragglers[i] = (struct straggler){(int32_t)i, &delays[i], own_fault(findings, (int32_t)i)};
+        measurable += delays[i].instances;
+    }
+    qsort(stragglers, job->rank_count, sizeof *stragglers, by_blame);
+    int failed = 0;
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        if (job->ranks[stragglers[i].rank].count)
+            failed = add_row(job, &stragglers[i], table, error);
+    free(stragglers);
+    if (!failed && !measurable)
+        failed =
+            table_add_warning(table, error,
+                              "run %lld: no operation has durations on all its ranks: who waited for whom "
+                              "cannot be told",
+                              (long long)job->run_id);
+    return failed ? -1 : 0;
+}
+
+static int show_run(struct store *store, int64_t run_id, const struct diagnose_options *diagnose,
+                    struct table *table, struct error *error)
+{
+    struct job job;
+    struct findings findings = {0};
+    struct baseline baseline = {0};
+    if (job_load(&job, store, run_id, error))
+        return -1;
+    int failed = findings_find(&findings, &job, &baseline, diagnose, error);
+    struct delay *delays = failed ? NULL : delays_measure(&job, error);
+    failed = !delays || show(&job, &findings, delays, table, error);
+    free(delays);
+    baseline_release(&baseline);
+    findings_release(&findings);
+    job_release(&job);
+    return failed ? -1 : 0;
+}
+
+static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
+               struct error *error)
+{
+    struct diagnose_options diagnose;
+    double percent;
+    int64_t *runs;
+    size_t count;
+    if (option_real(request->values[OPTION_MIN_GAIN], "min-gain", 0, 100, &percent, error) ||
+        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnose.sigmas, error)) {
+        *usage = 1;
+        return -1;
+    }
+    diagnose.min_gain = percent / 100;
+    if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
+        job_list(request->store, &runs, &count, error))
+        return -1;
+    int failed = 0;
+    for (size_t i = 0; !failed && i < count; i++)
+        failed = show_run(request->store, runs[i], &diagnose, &result->table, error);
+    free(runs);
+    return failed ? -1 : 0;
+}
+
+const struct analysis analysis_stragglers = {
+    .name = "stragglers",
+    .summary = "who makes others wait, and whether that is its own doing",
+    .description =
+        "Waiting is read off durations, not clocks: in an operation that nobody leaves before all have "
+        "come, each rank waited for the last. Own, inherited, network and unexplained add up to what others "
+        "waited for the rank. A kind is named only where a rank stands out from its peers and its own past.",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .run = run,
+};
