@@ -192,10 +192,10 @@ static const char *scan_record(const char *at, const char *end, struct inspector
     return at;
 }
 
-static const char *scan_orders(const char *at, const char *end)
+static const char *scan_orders(const char *at, const char *end, struct inspector_line *line)
 {
     while (at < end && *at == '{') {
-        at = scan_fields(at, end, channel_order_fields, COUNT(channel_order_fields), NULL);
+        at = scan_fields(at, end, channel_order_fields, COUNT(channel_order_fields), line);
         if (!at)
             return NULL;
         if (at + 1 < end && at[0] == ',' && at[1] == '{')
@@ -226,7 +226,7 @@ static const char *scan_trace(const char *at, const char *end, struct inspector_
     const struct kind *kind = &kinds[line->is_point_to_point];
     at = scan_fields(at, end, kind->order, kind->order_count, line);
     if (at)
-        at = scan_orders(at, end);
+        at = scan_orders(at, end, line);
     if (at)
         at = scan_fields(at, end, kind->times, kind->time_count, line);
     return at ? scan_channels(at, end, line) : NULL;

@@ -5,11 +5,11 @@ FUZZ_CC ?= clang
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_TARGETS := $(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=%)
 FUZZ_ROOMS := base model input format
-FUZZ_LIBRARY := $(foreach room,$(FUZZ_ROOMS),$(wildcard lib/$(room)/*.c))
+FUZZ_LIBRARY := $(foreach room,$(FUZZ_ROOMS),$(wildcard lib/$(room)/*.c)) tests/unit/support/same_line.c
 
 build/fuzz/%: tests/fuzz/fuzz_%.c $(FUZZ_LIBRARY) $(wildcard lib/*/*.h)
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(NCCLPROF_CPPFLAGS) -std=c11 -g -O1 -Wall -Wextra -Wno-unused-parameter \
+	$(FUZZ_CC) $(NCCLPROF_CPPFLAGS) -Itests/unit -std=c11 -g -O1 -Wall -Wextra -Wno-unused-parameter \
 	    -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< $(FUZZ_LIBRARY) -lcjson -lz -lm
 
 # Seeds: whole fixtures where they are small, the first lines of the others.
@@ -23,8 +23,9 @@ build/fuzz/seeds: $(wildcard fixtures/*/*)
 .PHONY: fuzz
 fuzz: $(FUZZ_TARGETS:%=build/fuzz/%) build/fuzz/seeds
 	@for target in $(FUZZ_TARGETS); do mkdir -p build/fuzz/corpus/$$target; \
-	    build/fuzz/$$target -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 -rss_limit_mb=2048 \
+	    if ! build/fuzz/$$target -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 -rss_limit_mb=2048 \
 	        -artifact_prefix=build/fuzz/$$target- -print_final_stats=1 \
-	        build/fuzz/corpus/$$target build/fuzz/seeds 2>&1 | tail -15 || exit 1; \
-	    ls build/fuzz/$$target-crash-* build/fuzz/$$target-timeout-* build/fuzz/$$target-oom-* build/fuzz/$$target-leak-* 2>/dev/null \
-	        && exit 1; done; echo "fuzz: $(words $(FUZZ_TARGETS)) targets, nothing found"
+	        build/fuzz/corpus/$$target build/fuzz/seeds >build/fuzz/$$target.log 2>&1; then \
+	        tail -40 build/fuzz/$$target.log; echo "fuzz: $$target found something"; exit 1; fi; \
+	    echo "$$target: $$(sed -n 's/^Done //p' build/fuzz/$$target.log)"; done; \
+	echo "fuzz: $(words $(FUZZ_TARGETS)) targets, nothing found"

@@ -1,0 +1,74 @@
+/* Any bytes as lines: what a scanner takes, cJSON reads the same. */
+#include "format/chrome_scan.h"
+#include "format/inspector_line.h"
+#include "support/same_line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+
+static struct json json;
+static struct chrome_scanner chrome;
+static struct inspector_scanner inspector;
+
+static void require_same(const char *difference, const char *text, size_t length)
+{
+    if (!difference)
+        return;
+    fprintf(stderr, "broken: %s: %.*s\n", difference, (int)length, text);
+    abort();
+}
+
+static void compare_chrome(const char *text, size_t length)
+{
+    struct chrome_line quick;
+    struct chrome_line patient;
+    if (!chrome_scan(&chrome, text, length, &quick))
+        return;
+    if (chrome_decode(&json, text, length, &patient) != CHROME_LINE)
+        require_same("cJSON refuses", text, length);
+    require_same(difference_of_chrome_lines(&quick, &patient), text, length);
+}
+
+static void compare_inspector(const char *text, size_t length)
+{
+    static struct inspector_line quick;
+    static struct inspector_line patient;
+    if (!inspector_scan(&inspector, text, length, &quick))
+        return;
+    if (inspector_decode(&json, text, length, &patient) != INSPECTOR_LINE)
+        require_same("cJSON refuses", text, length);
+    require_same(difference_of_inspector_lines(&quick, &patient), text, length);
+}
+
+/* Lines in memory of their exact size: reading past the end shows. */
+static void compare(const char *text, size_t length)
+{
+    char *copy = malloc(length ? length : 1);
+    if (!copy)
+        abort();
+    memcpy(copy, text, length);
+    compare_chrome(copy, length);
+    compare_inspector(copy, length);
+    free(copy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    const char *at = (const char *)bytes;
+    const char *end = at + length;
+    json_init(&json);
+    chrome_scanner_init(&chrome);
+    inspector_scanner_init(&inspector);
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = newline ? newline : end;
+        size_t line = (size_t)(stop - at);
+        compare(at, line > 0 && stop[-1] == ',' ? line - 1 : line);
+        at = stop + 1;
+    }
+    json_release(&json);
+    return 0;
+}
