@@ -41,12 +41,20 @@ static void trim(const char **text, size_t *length, uint64_t *offset)
         --*length;
 }
 
+/* {} closes NVIDIA's arrays after the last comma. */
+static int is_empty_object(const char *text, size_t length)
+{
+    size_t at = 1;
+    while (at < length && is_space(text[at]))
+        at++;
+    return at + 1 == length && text[0] == '{' && text[at] == '}';
+}
+
 /* 1 when the text was an object of the dialect, 0 when it was not, -1 to stop. */
 static int try_object(const struct cutter *cutter, const char *text, size_t length, uint64_t offset,
                       struct error *error)
 {
-    /* {} closes NVIDIA's arrays after the last comma. */
-    if (length == 2 && memcmp(text, "{}", 2) == 0)
+    if (is_empty_object(text, length))
         return 1;
     return cutter->objects->object(cutter->objects->context, text, length, offset, error);
 }

@@ -187,7 +187,8 @@ static void forget_offsets(struct recording *recording)
 {
     for (size_t i = 0; i < recording->event_count; i++)
         recording->events[i].origin.offset = 0;
-    recording->note_count = 0;
+    for (size_t i = 0; i < recording->note_count; i++)
+        recording->notes[i].offset = 0;
 }
 
 static void other_layouts_say_the_same(void **state)
