@@ -32,7 +32,7 @@ static int note_sequences(struct absence *absence)
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
         absence->next[i] = -1;
-        if (operation->previous >= 0)
+        if (operation->previous >= 0 && operation->group == (int32_t)i)
             absence->next[operation->previous] = (int32_t)i;
         int64_t *last = map_put(&absence->last,
                                 sequence_key(operation->rank, operation->communicator, operation->function),

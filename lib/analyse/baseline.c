@@ -143,7 +143,7 @@ static int note_predecessors(struct baseline *baseline, const struct job *job, s
         return -1;
     for (int32_t i = 0; i < canonical.count; i++) {
         int32_t previous = job->operations[canonical.first + i].previous;
-        int32_t at = previous >= 0 ? job->operations[previous].position : -1;
+        int32_t at = previous >= 0 ? job->operations[job->operations[previous].group].position : -1;
         before[i] = at;
     }
     return 0;
@@ -251,30 +251,44 @@ static int comparable(const struct baseline *baseline, const struct job *job,
 {
     if (operation->own_ns == TIME_UNKNOWN || operation->position < 0)
         return 0;
-    const struct job_operation *previous = &job->operations[operation->previous];
+    const struct job_operation *previous = &job->operations[job->operations[operation->previous].group];
     int32_t usual = baseline->predecessors[operation->rank][operation->position];
     return previous->position == usual &&
            previous->step == (usual < operation->position ? operation->step : operation->step - 1);
 }
 
-/* The longest that another member waited in this operation; INT64_MAX where the trace cannot tell. */
-static int64_t longest_wait_of_others(const struct job *job, const struct job_operation *operation)
+/* The longest that another member waited in this operation; -1 where the trace cannot tell. */
+static int64_t longest_wait_in(const struct job *job, const struct job_operation *operation)
 {
     const struct job_instance *instance = &job->instances[operation->instance];
     int waits =
         function_is_full_exchange(operation->function) || function_is_point_to_point(operation->function);
-    if (!waits || instance->members < 2 || operation->end_ns == TIME_UNKNOWN)
-        return INT64_MAX;
+    if (!waits || instance->members < 2 || operation->start_ns == TIME_UNKNOWN ||
+        operation->end_ns == TIME_UNKNOWN)
+        return -1;
     int64_t mine = operation->end_ns - operation->start_ns, longest = 0;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *other =
             &job->operations[job->instance_members[instance->first_member + (size_t)i]];
         if (other->start_ns == TIME_UNKNOWN || other->end_ns == TIME_UNKNOWN)
-            return INT64_MAX;
+            return -1;
         if (other->end_ns - other->start_ns - mine > longest)
             longest = other->end_ns - other->start_ns - mine;
     }
     return longest;
+}
+
+/* The same for all operations of its group; INT64_MAX where the trace cannot tell. */
+static int64_t longest_wait_of_others(const struct job *job, const struct job_operation *operation)
+{
+    int64_t longest = -1;
+    size_t at = (size_t)operation->group;
+    for (; at < job->operation_count && job->operations[at].group == operation->group; at++) {
+        int64_t wait = longest_wait_in(job, &job->operations[at]);
+        if (wait > longest)
+            longest = wait;
+    }
+    return longest < 0 ? INT64_MAX : longest;
 }
 
 /* What a place is measured by: own time, or lateness where own time is hidden. TIME_UNKNOWN: neither. */
@@ -291,7 +305,8 @@ static int64_t hidden_lateness(const struct baseline *baseline, const struct job
                                const struct job_operation *operation)
 {
     (void)baseline;
-    if (operation->own_ns != TIME_UNKNOWN || operation->start_ns == TIME_UNKNOWN || operation->previous < 0)
+    if (operation->own_ns != TIME_UNKNOWN || operation->start_ns == TIME_UNKNOWN || operation->previous < 0 ||
+        &job->operations[operation->group] != operation)
         return TIME_UNKNOWN;
     int64_t waited = longest_wait_of_others(job, operation);
     return waited == INT64_MAX ? TIME_UNKNOWN : waited;

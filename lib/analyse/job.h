@@ -49,7 +49,8 @@ struct job_operation {
     int32_t instance;
     int32_t step;     /* -1 unknown */
     int32_t tag;      /* number in job.tags; -1 none */
-    int32_t previous; /* on the same stream */
+    int32_t previous; /* on the same stream; of a group, the one that ended last */
+    int32_t group;    /* first operation of its group: those of one group call run at once */
     int32_t position; /* in the step's canonical sequence (baseline.h); -1 */
     uint8_t kind;
     uint8_t function;

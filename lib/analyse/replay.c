@@ -57,10 +57,10 @@ static void chain(struct replay *replay)
     for (size_t i = 0; i < job->operation_count; i++)
         replay->next[i] = -1;
     for (size_t i = 0; i < job->operation_count; i++) {
-        if (job->operations[i].previous >= 0)
-            replay->next[job->operations[i].previous] = (int32_t)i;
-        else
+        if (job->operations[i].previous < 0)
             replay->heads[replay->head_count++] = (int32_t)i;
+        else if (job->operations[i].group == (int32_t)i)
+            replay->next[job->operations[i].previous] = (int32_t)i;
     }
 }
 
@@ -103,11 +103,14 @@ void replay_release(struct replay *replay)
 
 static void follow(struct replay *replay, int32_t at, int64_t end_ns, size_t *ready)
 {
-    int32_t next = replay->next[at];
-    if (next < 0)
-        return;
-    replay->since_ns[next] = end_ns;
-    replay->ready[(*ready)++] = next;
+    const struct job *job = replay->job;
+    int32_t first = replay->next[at];
+    for (int32_t next = first; next >= 0 && (size_t)next < job->operation_count; next++) {
+        if (job->operations[next].group != first)
+            break;
+        replay->since_ns[next] = end_ns;
+        replay->ready[(*ready)++] = next;
+    }
 }
 
 /* A send whose end is known is done when its data is in buffers, whenever the receiver comes. */
@@ -153,7 +156,8 @@ int64_t replay_run(struct replay *replay)
     }
     while (ready) {
         int32_t at = replay->ready[--ready];
-        arrive(replay, at, replay->since_ns[at] + replay->own_ns[at], &ready, &last_ns);
+        arrive(replay, at, replay->since_ns[at] + replay->own_ns[job->operations[at].group], &ready,
+               &last_ns);
     }
     return last_ns;
 }

@@ -236,14 +236,17 @@ static const char *word(struct statement *row, enum key key)
     }
 }
 
-/* The key's value as a number: itself, or that of its text. -1: not known. */
+/* The key's value as a number: itself, or that of its text. -1: not known, -2: out of memory. */
 static int64_t key_value(struct report *report, struct statement *row, enum key key)
 {
     static const int columns[KEY_COUNT] = {[KEY_SIZE] = AT_BYTES, [KEY_STEP] = AT_STEP, [KEY_RUN] = AT_RUN};
     if (columns[key])
         return statement_is_null(row, columns[key]) ? -1 : statement_integer(row, columns[key]);
     const char *text = word(row, key);
-    return text ? intern_put(&report->texts, text, strlen(text)) : -1;
+    if (!text)
+        return -1;
+    int64_t number = intern_put(&report->texts, text, strlen(text));
+    return number < 0 ? -2 : number;
 }
 
 static struct group *group_of(struct report *report, struct statement *row)
@@ -252,6 +255,8 @@ static struct group *group_of(struct report *report, struct statement *row)
     int64_t values[KEY_COUNT];
     for (size_t i = 0; i < report->by_count; i++) {
         values[i] = key_value(report, row, report->by[i]);
+        if (values[i] < -1)
+            return NULL;
         for (size_t j = 0; j < sizeof(int64_t) * 2; j++)
             name[i * sizeof(int64_t) * 2 + j] = (char)('a' + ((uint64_t)values[i] >> (4 * j) & 15));
     }

@@ -118,7 +118,8 @@ static void map_traffic(struct job *job)
 
 struct stream_end {
     uint64_t stream;
-    int32_t last;
+    int32_t last;   /* of the group under way, the one that ends last */
+    int32_t before; /* of the group before it, likewise */
 };
 
 /*
@@ -170,7 +171,8 @@ static void measure_own(struct job *job, struct job_operation *operation)
 {
     operation->own_ns = TIME_UNKNOWN;
     operation->late_ns = TIME_UNKNOWN;
-    if (operation->previous < 0 || operation->start_ns == TIME_UNKNOWN || operation->inferred)
+    if (operation->previous < 0 || operation->start_ns == TIME_UNKNOWN || operation->inferred ||
+        &job->operations[operation->group] != operation)
         return;
     const struct job_operation *previous = &job->operations[operation->previous];
     if (previous->end_ns == TIME_UNKNOWN)
@@ -188,6 +190,29 @@ static void measure_own(struct job *job, struct job_operation *operation)
         operation->late_ns = operation->own_ns;
 }
 
+/* Point-to-point operations of one group call are one kernel. */
+static int same_group(const struct job_operation *before, const struct job_operation *operation)
+{
+    return function_is_point_to_point(before->function) && function_is_point_to_point(operation->function) &&
+           before->issued_ns == operation->issued_ns && before->issued_ns != TIME_UNKNOWN &&
+           before->stream == operation->stream;
+}
+
+static void chain_operation(struct job *job, struct stream_end *end, int32_t at)
+{
+    struct job_operation *operation = &job->operations[at];
+    if (end->last >= 0 && same_group(&job->operations[end->last], operation)) {
+        operation->group = job->operations[end->last].group;
+        if (operation->end_ns > job->operations[end->last].end_ns)
+            end->last = at;
+    } else {
+        operation->group = at;
+        end->before = end->last;
+        end->last = at;
+    }
+    operation->previous = end->before;
+}
+
 static int chain_rank(struct job *job, const struct job_rank *rank)
 {
     struct stream_end *ends = NULL;
@@ -195,20 +220,18 @@ static int chain_rank(struct job *job, const struct job_rank *rank)
     int by_communicator = communicators_overlap(job, rank);
     for (size_t i = rank->first; i < rank->first + rank->count; i++) {
         struct job_operation *operation = &job->operations[i];
-        uint64_t stream = stream_of(operation, by_communicator);
-        operation->stream = stream;
+        operation->stream = stream_of(operation, by_communicator);
         size_t at = 0;
-        while (at < count && ends[at].stream != stream)
+        while (at < count && ends[at].stream != operation->stream)
             at++;
         if (at == count) {
             if (array_reserve((void **)&ends, &capacity, count + 1, sizeof *ends)) {
                 free(ends);
                 return -1;
             }
-            ends[count++] = (struct stream_end){stream, -1};
+            ends[count++] = (struct stream_end){operation->stream, -1, -1};
         }
-        operation->previous = ends[at].last;
-        ends[at].last = (int32_t)i;
+        chain_operation(job, &ends[at], (int32_t)i);
     }
     free(ends);
     return 0;
