@@ -49,7 +49,7 @@ static int find_files(const struct arguments *arguments, struct walk *walk, stru
         const char *path = arguments->operands[i];
         if (walk_add(walk, path, error) == 0)
             continue;
-        if (report_add_failed(report, path, error))
+        if (error->is_no_memory || report_add_failed(report, path, error))
             return -1;
     }
     return 0;
@@ -93,8 +93,11 @@ static int ingest_into_store(struct context *context, const struct arguments *ar
                              const struct walk *walk, struct report *report)
 {
     int outcome = ingest_files(context, arguments, walk, report);
-    if (outcome && interrupt_wanted(NULL))
+    if (outcome && interrupt_wanted(NULL)) {
+        print_line(
+            "interrupted; files that were finished are in the store, the same command brings in the rest");
         return EXIT_INTERRUPTED;
+    }
     if (outcome == 0 && walk->count)
         outcome = join_store(context->store, &context->error);
     return outcome ? EXIT_NOT_DONE : EXIT_DONE;
@@ -111,10 +114,12 @@ static int run(struct context *context, const struct arguments *arguments)
     if (!context->quiet)
         for (size_t i = 0; i < walk.note_count; i++)
             print_line("%s", walk.notes[i]);
+    for (size_t i = 0; i < walk.loss_count; i++)
+        print_line("%s", walk.losses[i]);
     int shown = report_show(context, arguments, &report);
     if (status == EXIT_DONE)
         status = shown;
-    if (status == EXIT_DONE && report_has_trouble(&report))
+    if (status == EXIT_DONE && (report_has_trouble(&report) || walk.loss_count))
         status = EXIT_NOT_DONE;
     report_release(&report);
     walk_release(&walk);

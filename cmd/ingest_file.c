@@ -41,6 +41,11 @@ static int stopped(const struct reading *reading)
     return interrupt_wanted(NULL) || reading->pipeline->stopped;
 }
 
+static int must_stop(void *context)
+{
+    return stopped(context);
+}
+
 static int take_event(void *context, const struct event *event, struct error *error)
 {
     struct reading *reading = context;
@@ -71,6 +76,8 @@ static int send_rows(void *context, struct batch **batch, struct error *error)
 static enum message_kind file_failed(struct file_result *result, enum file_status status, struct error *error)
 {
     size_t length = 1;
+    if (error->is_no_memory)
+        return MESSAGE_ABANDON;
     for (int i = 0; i < error->depth; i++)
         length += strlen(error->cause[i]) + 2;
     free(result->reason);
@@ -89,30 +96,32 @@ static enum message_kind file_failed(struct file_result *result, enum file_statu
 }
 
 /* The digest of a file's raw bytes, to know without reading it that it is there already. */
-static int digest_file(const char *path, char text[33], struct error *error)
+static int digest_file(const struct reading *reading, const char *path, char text[33])
 {
     char bytes[1 << 16];
     struct digest digest;
-    ssize_t got;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = -1;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
-        return error_set_errno(error, errno, "cannot open it");
+        return -1;
     digest_init(&digest);
-    while ((got = read(file, bytes, sizeof bytes)) > 0)
+    while (!stopped(reading) && (got = read(file, bytes, sizeof bytes)) > 0)
         digest_update(&digest, bytes, (size_t)got);
-    int number = errno;
     close(file);
-    if (got < 0)
-        return error_set_errno(error, number, "cannot read it");
+    if (got != 0)
+        return -1;
     digest_hex(&digest, text);
     return 0;
 }
 
 /* Whether the store has this content already; *result tells of it then. */
-static int is_known(const struct ingest *ingest, const char *path, uint64_t size, struct file_result *result)
+static int is_known(const struct reading *reading, const char *path, struct file_result *result)
 {
     char digest[33];
-    if (ingest->force || size == 0 || !known_has_size(ingest->known, size) || digest_file(path, digest, NULL))
+    const struct ingest *ingest = reading->ingest;
+    uint64_t size = result->bytes;
+    if (ingest->force || size == 0 || !known_has_size(ingest->known, size) ||
+        digest_file(reading, path, digest))
         return 0;
     const struct known_file *known = known_find(ingest->known, size, digest);
     if (!known)
@@ -182,10 +191,10 @@ static enum message_kind read_events(struct reading *reading, const struct forma
     const struct format_sink sink = {.context = reading, .event = take_event, .note = take_note};
     snprintf(result->dialect, sizeof result->dialect, "%s", format->name);
     if (format->read(reading->input, &sink, result->dialect, sizeof result->dialect, error)) {
-        if (reading->intake.failed || stopped(reading))
+        if (reading->intake.failed || stopped(reading) || error->is_no_memory)
             return MESSAGE_ABANDON;
         /* Reading failed in the middle: what came before it is good. */
-        const char *cause = error && error->depth ? error->cause[0] : "reading failed";
+        const char *cause = error->depth ? error->cause[0] : "reading failed";
         if (intake_note(&reading->intake, "unreadable rest of the file", 1,
                         input_bytes_unpacked(reading->input), cause, strlen(cause), error))
             return MESSAGE_ABANDON;
@@ -206,10 +215,10 @@ static enum message_kind read_input(struct reading *reading, const struct walk_f
 {
     const char *bytes;
     result->bytes = input_size(reading->input);
-    if (is_known(reading->ingest, file->realpath, result->bytes, result))
+    if (is_known(reading, file->realpath, result))
         return MESSAGE_PASSED;
     if (input_peek(reading->input, &bytes, 1, error) < 0)
-        return file_failed(result, FILE_FAILED, error);
+        return stopped(reading) ? MESSAGE_ABANDON : file_failed(result, FILE_FAILED, error);
     const struct format *format = format_detect(reading->input, error);
     if (!format)
         return file_failed(result, named ? FILE_FAILED : FILE_NOT_A_TRACE, error);
@@ -227,7 +236,10 @@ enum message_kind ingest_file(const struct ingest *ingest, struct pipeline *pipe
         return file_failed(result, named ? FILE_FAILED : FILE_NOT_A_TRACE, error);
     }
     struct reading reading = {.ingest = ingest, .pipeline = pipeline, .number = number};
-    reading.input = input_open(file->path, &ingest->limits, error);
+    struct input_limits limits = ingest->limits;
+    limits.stopped = must_stop;
+    limits.context = &reading;
+    reading.input = input_open(file->path, &limits, error);
     if (!reading.input)
         return file_failed(result, FILE_FAILED, error);
     intake_init(&reading.intake, *batch, send_rows, &reading);

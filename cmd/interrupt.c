@@ -3,13 +3,29 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <unistd.h>
 
 /* Set in a signal handler, read by several threads: an int is atomic without a lock everywhere we run. */
 static atomic_int wanted;
 
+/* How long work may go on after it should have ended, when the process insists. */
+enum { GRACE_SECONDS = 3 };
+
+static atomic_int insists;
+
 static void note(int number)
 {
     wanted = 1;
+    if (insists)
+        alarm(GRACE_SECONDS);
+}
+
+static void end(int number)
+{
+    static const char late[] = "ncclprof: it took longer than its time limit and was ended\n";
+    if (!wanted && write(STDERR_FILENO, late, sizeof late - 1) < 0)
+        _exit(1);
+    _exit(wanted ? 130 : 1);
 }
 
 static void set(void (*handler)(int), int flags)
@@ -25,8 +41,19 @@ void interrupt_watch(void)
     set(note, (int)SA_RESETHAND | SA_RESTART);
 }
 
+void interrupt_insist(unsigned seconds)
+{
+    struct sigaction action = {.sa_handler = end};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGALRM, &action, NULL);
+    insists = 1;
+    alarm(seconds ? seconds + GRACE_SECONDS : 0);
+}
+
 void interrupt_restore(void)
 {
+    alarm(0);
+    insists = 0;
     set(SIG_DFL, 0);
 }
 

@@ -8,6 +8,12 @@
 void interrupt_watch(void);
 void interrupt_restore(void);
 
+/*
+ * For work that looks too seldom, and leaves nothing half done when it ends at once: some seconds after the
+ * first Ctrl-C, and some seconds after `seconds` (0: never), the process exits with status 130 and 1.
+ */
+void interrupt_insist(unsigned seconds);
+
 /* Whether a stop was asked for. `context` is not looked at: the function serves as a callback. */
 int interrupt_wanted(void *context);
 

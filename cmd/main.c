@@ -103,6 +103,8 @@ static int run_command(struct context *context, const struct command *command, i
         } else {
             status = open_store(context, command->needs) ? EXIT_NOT_DONE : command->run(context, &arguments);
         }
+    } else if (context->error.is_no_memory) {
+        status = EXIT_NOT_DONE;
     }
     store_close(context->store);
     arguments_release(&arguments);

@@ -22,6 +22,8 @@ static int run(struct context *context, const struct arguments *arguments)
     const struct query_limits limits = {.seconds = arguments_number(arguments, OPTION_TIMEOUT),
                                         .wanted = interrupt_wanted};
     interrupt_watch();
+    /* A single call of a function of SQLite, instr() of long texts for one, can last for hours. */
+    interrupt_insist((unsigned)limits.seconds);
     struct query *query = query_open(context->store, arguments->operands[0], &limits, &context->error);
     int status = query ? rows_show(context, arguments, query) : EXIT_NOT_DONE;
     query_close(query);

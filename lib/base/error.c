@@ -1,5 +1,6 @@
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@ int error_set(struct error *error, const char *format, ...)
     put(error, 0, format, arguments);
     va_end(arguments);
     error->depth = 1;
+    error->is_no_memory = 0;
     return -1;
 }
 
@@ -32,6 +34,7 @@ int error_set_errno(struct error *error, int number, const char *format, ...)
     put(error, 0, format, arguments);
     va_end(arguments);
     error->depth = 1;
+    error->is_no_memory = number == ENOMEM;
     size_t used = strlen(error->cause[0]);
     snprintf(error->cause[0] + used, ERROR_TEXT_BYTES - used, ": %s", strerror(number));
     return -1;
@@ -51,11 +54,14 @@ int error_wrap(struct error *error, const char *format, ...)
 
 int error_no_memory(struct error *error)
 {
-    return error_set(error, "out of memory");
+    error_set(error, "out of memory");
+    if (error)
+        error->is_no_memory = 1;
+    return -1;
 }
 
 void error_clear(struct error *error)
 {
     if (error)
-        error->depth = 0;
+        error->depth = error->is_no_memory = 0;
 }

@@ -15,6 +15,7 @@ enum { ERROR_DEPTH = 8, ERROR_TEXT_BYTES = 768 };
 
 struct error {
     int depth;
+    int is_no_memory; /* the innermost cause is error_no_memory(): nothing is wrong with the input */
     char cause[ERROR_DEPTH][ERROR_TEXT_BYTES]; /* [0] is the innermost */
 };
 

@@ -16,6 +16,8 @@ struct input;
 struct input_limits {
     uint64_t unpacked_bytes; /* at most so many bytes come out of a packed file; 0: no bound */
     uint64_t unpack_ratio;   /* ... and at most so many per byte read (checked past 16 MiB); 0: no bound */
+    int (*stopped)(void *context); /* asked before each read, and while a pipe gives nothing; may be NULL */
+    void *context;
 };
 
 /*

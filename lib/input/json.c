@@ -4,6 +4,7 @@
 #include "input/number.h"
 
 #include <cjson/cJSON.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,25 @@ struct json_number {
     size_t length;
 };
 
+/* cJSON says no more than that it failed. Lack of memory must not look like text that is no JSON. */
+static _Thread_local int memory_ran_out;
+
+static void *allocate(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    memory_ran_out |= !memory;
+    return memory;
+}
+
+static void install_hooks(void)
+{
+    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = free});
+}
+
 void json_init(struct json *json)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, install_hooks);
     *json = (struct json){.root = NULL, .renamed = BUFFER_INIT, .mended = BUFFER_INIT};
 }
 
@@ -113,12 +131,13 @@ enum json_status json_parse(struct json *json, const char *text, size_t length)
     enum json_status status = rename_numbers(json, text, length);
     if (status != JSON_OK || json->renamed.length == 0)
         return status == JSON_OK ? JSON_INVALID : status;
+    memory_ran_out = 0;
     json->root = cJSON_ParseWithLengthOpts(json->renamed.data, json->renamed.length, &end, 0);
     if (json->root && is_blank(end, json->renamed.data + json->renamed.length))
         return JSON_OK;
     cJSON_Delete(json->root);
     json->root = NULL;
-    return JSON_INVALID;
+    return memory_ran_out ? JSON_NO_MEMORY : JSON_INVALID;
 }
 
 /* Copies the text with quotes around words that are neither numbers nor literals. */

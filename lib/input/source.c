@@ -2,19 +2,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
-enum { RAW_BYTES = 64 * 1024, RATIO_FROM_BYTES = 16 << 20 };
+enum { RAW_BYTES = 64 * 1024, RATIO_FROM_BYTES = 16 << 20, LOOK_MS = 100 };
 
 enum packing { PACKING_UNDECIDED, PACKING_NONE, PACKING_GZIP };
 
 struct source {
     char *path;
     int descriptor;
+    int may_block; /* not a regular file */
     struct input_limits limits;
     enum packing packing;
     uint64_t size;
@@ -45,13 +47,18 @@ static int open_descriptor(struct source *source, const char *path, struct error
 {
     struct stat status;
     int is_standard_input = strcmp(path, "-") == 0;
-    source->descriptor = is_standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    /* Opening a pipe that nobody writes to must not wait: who waits cannot be stopped. */
+    source->descriptor =
+        is_standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (source->descriptor < 0)
         return error_set_errno(error, errno, "%s: cannot be opened", path);
     if (fstat(source->descriptor, &status))
         return error_set_errno(error, errno, "%s: cannot be examined", path);
     if (!is_standard_input && refuse_kind(path, status.st_mode, error))
         return -1;
+    if (!is_standard_input && fcntl(source->descriptor, F_SETFL, O_RDONLY))
+        return error_set_errno(error, errno, "%s: cannot be read", path);
+    source->may_block = !S_ISREG(status.st_mode);
     if (S_ISREG(status.st_mode) && status.st_size > 0)
         source->size = (uint64_t)status.st_size;
     return 0;
@@ -88,16 +95,37 @@ void source_close(struct source *source)
     free(source);
 }
 
+/* Until there is something to read, or the stop. */
+static int wait_for_bytes(const struct source *source, struct error *error)
+{
+    const struct input_limits *limits = &source->limits;
+    struct pollfd wanted = {.fd = source->descriptor, .events = POLLIN};
+    int ready = !source->may_block;
+    do {
+        if (limits->stopped && limits->stopped(limits->context))
+            return error_set(error, "%s: stopped reading", source->path);
+        if (!ready)
+            ready = poll(&wanted, 1, LOOK_MS);
+    } while (ready == 0 || (ready < 0 && errno == EINTR));
+    return 0;
+}
+
 /* One read of the descriptor, counted and digested. */
 static int64_t read_raw(struct source *source, void *bytes, size_t length, struct error *error)
 {
     ssize_t got;
+    if (wait_for_bytes(source, error))
+        return -1;
     do
         got = read(source->descriptor, bytes, length);
     while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return error_set_errno(error, errno, "%s: cannot be read past byte %llu", source->path,
+    if (got < 0) {
+        int number = errno;
+        /* The next try may succeed, so this one must not pass for the same content. */
+        digest_update(&source->digest, "unreadable", sizeof "unreadable");
+        return error_set_errno(error, number, "%s: cannot be read past byte %llu", source->path,
                                (unsigned long long)source->read_bytes);
+    }
     if (got == 0)
         source->at_end = 1;
     digest_update(&source->digest, bytes, (size_t)got);

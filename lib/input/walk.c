@@ -25,8 +25,11 @@ void walk_release(struct walk *walk)
     }
     for (size_t i = 0; i < walk->note_count; i++)
         free(walk->notes[i]);
+    for (size_t i = 0; i < walk->loss_count; i++)
+        free(walk->losses[i]);
     free(walk->files);
     free(walk->notes);
+    free(walk->losses);
     map_release(&walk->seen);
     walk_init(walk);
 }
@@ -41,6 +44,21 @@ static int add_note(struct walk *walk, const char *path, const char *what, struc
         return error_no_memory(error);
     }
     walk->notes[walk->note_count++] = buffer_detach(&note);
+    return 0;
+}
+
+/* There may have been traces there. */
+static int add_loss(struct walk *walk, const char *path, int number, const char *what, struct error *error)
+{
+    struct buffer loss = BUFFER_INIT;
+    if (number == ENOMEM ||
+        array_reserve((void **)&walk->losses, &walk->loss_capacity, walk->loss_count + 1,
+                      sizeof *walk->losses) ||
+        buffer_printf(&loss, "%s: %s", path, what)) {
+        buffer_release(&loss);
+        return error_no_memory(error);
+    }
+    walk->losses[walk->loss_count++] = buffer_detach(&loss);
     return 0;
 }
 
@@ -71,7 +89,9 @@ static int add_file(struct walk *walk, const char *path, char *absolute, struct 
 static int add_regular(struct walk *walk, const char *path, struct error *error)
 {
     char *absolute = realpath(path, NULL);
-    return absolute ? add_file(walk, path, absolute, error) : add_note(walk, path, strerror(errno), error);
+    if (!absolute)
+        return add_loss(walk, path, errno, strerror(errno), error);
+    return add_file(walk, path, absolute, error);
 }
 
 static int visible(const struct dirent *entry)
@@ -104,7 +124,7 @@ static int add_directory(struct walk *walk, const char *path, int depth, struct 
     int count = scandir(path, &entries, visible, by_bytes);
     int status = 0;
     if (count < 0)
-        return add_note(walk, path, strerror(errno), error);
+        return add_loss(walk, path, errno, strerror(errno), error);
     for (int i = 0; i < count; i++) {
         if (!status)
             status = add_entry(walk, path, entries[i]->d_name, depth + 1, error);
@@ -118,11 +138,12 @@ static int add_below(struct walk *walk, const char *path, int depth, struct erro
 {
     struct stat status;
     if (stat(path, &status))
-        return add_note(walk, path, strerror(errno), error);
+        return errno == ENOENT || errno == ELOOP ? add_note(walk, path, strerror(errno), error)
+                                                 : add_loss(walk, path, errno, strerror(errno), error);
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
         return add_note(walk, path, "not a regular file, left out", error);
     if (depth > DEEPEST)
-        return add_note(walk, path, "nested too deeply, left out", error);
+        return add_loss(walk, path, 0, "nested too deeply, left out", error);
     int is_new = meet(walk, &status, error);
     if (is_new != 1)
         return is_new;

@@ -9,8 +9,8 @@
 /*
  * The regular files below a set of paths, each once whatever ways lead to it (links of any kind). Directories
  * are searched through; links are followed, but no directory is entered twice. What is not a regular file
- * inside a directory (pipes, sockets, devices) and what cannot be read is noted and left out. Names that
- * begin with a dot are left out of directories.
+ * inside a directory (pipes, sockets, devices, links to nothing) is noted and left out. Names that begin with
+ * a dot are left out of directories.
  */
 struct walk_file {
     char *path;     /* as reached from the path given; "-" for standard input */
@@ -24,6 +24,9 @@ struct walk {
     char **notes; /* owned: one sentence for each thing left out */
     size_t note_count;
     size_t note_capacity;
+    char **losses; /* owned: one sentence for each place that could not be searched */
+    size_t loss_count;
+    size_t loss_capacity;
     struct map seen; /* device and inode of every file and directory so far */
 };
 

@@ -71,7 +71,8 @@ static int64_t add_instance(struct work *work, const struct work_operation *oper
                                        .effective_ns = COUNT_UNKNOWN,
                                        .margin_ns = COUNT_UNKNOWN,
                                        .last_member = -1,
-                                       .tag = operation->tag,
+                                       .tag = -1,
+                                       .tag_member = -1,
                                        .step = operation->step,
                                        .expected = (int32_t)communicator->size};
     if (communicator->hash == 0)
@@ -86,14 +87,26 @@ static int64_t add_instance(struct work *work, const struct work_operation *oper
     return (int64_t)work->instance_count++;
 }
 
+/*
+ * Whether a member counts before another one that is its equal: by rank, so that the order in which files
+ * came in decides nothing.
+ */
+static int is_before(const struct work *work, int32_t member, int32_t other)
+{
+    return other < 0 || work->members[member].rank < work->members[other].rank;
+}
+
 /* Folds one member's operation into its instance: the two shortest durations and the longest. */
-static void fold(struct work_instance *instance, const struct work_operation *operation)
+static void fold(const struct work *work, struct work_instance *instance,
+                 const struct work_operation *operation)
 {
     instance->members++;
     if (operation->step >= 0 && (instance->step < 0 || operation->step < instance->step))
         instance->step = operation->step;
-    if (instance->tag < 0)
+    if (operation->tag >= 0 && is_before(work, operation->member, instance->tag_member)) {
         instance->tag = operation->tag;
+        instance->tag_member = operation->member;
+    }
     int64_t duration = operation->duration_ns;
     if (duration < 0)
         return;
@@ -107,6 +120,8 @@ static void fold(struct work_instance *instance, const struct work_operation *op
     } else if (instance->margin_ns < 0 || duration - instance->transfer_ns < instance->margin_ns) {
         instance->margin_ns = duration - instance->transfer_ns;
     }
+    if (duration == instance->transfer_ns && is_before(work, operation->member, instance->last_member))
+        instance->last_member = operation->member;
 }
 
 /* Waiting can be read only where nobody finishes before everybody has arrived, and all durations are known.
@@ -137,7 +152,7 @@ int work_join_instances(struct work *work, struct error *error)
             return error_no_memory(error);
         }
         operation->instance = (int32_t)*at;
-        fold(&work->instances[*at], operation);
+        fold(work, &work->instances[*at], operation);
     }
     map_release(&instances);
     for (size_t i = 0; i < work->instance_count; i++)

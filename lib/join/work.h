@@ -86,6 +86,7 @@ struct work_instance {
     int32_t last_member;
     int32_t durations; /* members whose duration is known */
     int32_t tag;
+    int32_t tag_member; /* whose tag it is */
     int32_t step;
 };
 

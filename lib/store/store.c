@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,39 @@ static int check_file(const char *path, struct error *error)
     return 0;
 }
 
+/* Stores that are open, in whichever thread. */
+static atomic_int open_stores;
+
+/*
+ * SQLite would put what does not fit into memory under /var/tmp or /tmp, where others can fill the disk. It
+ * goes beside the store instead, unless SQLITE_TMPDIR says otherwise. Where nothing can be written it stays
+ * in memory. The name of the folder is SQLite's only global variable; stores open at the same time share the
+ * first's.
+ */
+static void use_folder(const char *path)
+{
+    if (atomic_fetch_add(&open_stores, 1) > 0 || getenv("SQLITE_TMPDIR"))
+        return;
+    const char *slash = strrchr(path, '/');
+    sqlite3_temp_directory =
+        slash ? sqlite3_mprintf("%.*s", (int)(slash - path + 1), path) : sqlite3_mprintf(".");
+}
+
+static void leave_folder(void)
+{
+    if (atomic_fetch_sub(&open_stores, 1) > 1)
+        return;
+    sqlite3_free(sqlite3_temp_directory);
+    sqlite3_temp_directory = NULL;
+}
+
+static const char *place_of_temporaries(void)
+{
+    const char *folder = sqlite3_temp_directory;
+    int usable = getenv("SQLITE_TMPDIR") || (folder && access(folder, W_OK | X_OK) == 0);
+    return usable ? "PRAGMA temp_store=FILE" : "PRAGMA temp_store=MEMORY";
+}
+
 static int configure(struct store *store, enum store_mode mode, struct error *error)
 {
     sqlite3_db_config(store->handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, (int *)NULL);
@@ -105,8 +139,8 @@ static int configure(struct store *store, enum store_mode mode, struct error *er
     sqlite3_db_config(store->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
     /* secure_delete: Debian builds it on, which costs a fifth of the speed; a trace holds no secrets that
      * its deletion must scrub. cell_size_check: a damaged page is told, not followed. */
-    if (store_execute(store, "PRAGMA cell_size_check=ON; PRAGMA foreign_keys=OFF; PRAGMA temp_store=FILE;",
-                      error))
+    if (store_execute(store, "PRAGMA cell_size_check=ON; PRAGMA foreign_keys=OFF;", error) ||
+        store_execute(store, place_of_temporaries(), error))
         return -1;
     if (mode == STORE_READ)
         return store_execute(store, "PRAGMA query_only=ON;", error);
@@ -121,9 +155,10 @@ static struct store *connect(const char *path, enum store_mode mode, struct erro
     struct store *store = calloc(1, sizeof *store);
     if (!store || !(store->path = strdup(path))) {
         error_no_memory(error);
-        store_close(store);
+        free(store);
         return NULL;
     }
+    use_folder(path);
     /* A name such as "file:x?mode=memory" is a file's name here, never a URI. */
     int flags = (mode == STORE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX;
     if (sqlite3_open_v2(path, &store->handle, flags, NULL) != SQLITE_OK) {
@@ -198,6 +233,7 @@ void store_close(struct store *store)
     if (!store)
         return;
     sqlite3_close_v2(store->handle);
+    leave_folder();
     free(store->path);
     free(store);
 }

@@ -8,8 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-/* A transaction ends once it holds so much or took so long. */
-enum { TRANSACTION_BYTES = 64 << 20, TRANSACTION_SECONDS = 2 };
+/* A transaction ends once it holds so much or took so long. `make torture` makes it small. */
+#ifndef TRANSACTION_BYTES
+#define TRANSACTION_BYTES (64 << 20)
+#endif
+enum { TRANSACTION_SECONDS = 2 };
 
 enum sentence {
     NEXT_FILE,
