@@ -1,0 +1,74 @@
+"""What a store holds, however its rows happen to be numbered: a digest for each table.
+
+Ids depend on the order in which files went in. Here each is replaced by what it stands for: a file by its digest, a
+process by its directory, host and pid, a record by its file and its ordinal there, and so on. Every table of the schema
+takes part, those to come as well.
+"""
+
+import hashlib
+import sqlite3
+
+RECORDS = {"operation_id", "proxy_operation_id", "tag_mark_id", "clock_anchor_id", "loss_id"}
+
+
+def rows_of(store, table):
+    cursor = store.execute(f'SELECT * FROM "{table}"')
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row)) for row in cursor]
+
+
+class Names:
+    """What each id stands for."""
+
+    def __init__(self, tables):
+        self.of = {None: None}
+        self.files = {row["file_id"]: row["digest"] for row in tables["file"]}
+        self.keys = {"file_id": self.files, "unhashed_file_id": {0: 0, **self.files}}
+        self.learn(tables, "process", "process_id", ("file_set", "host", "pid"))
+        self.learn(tables, "communicator", "communicator_id", ("hash", "unhashed_file_id"))
+        self.learn(tables, "member", "member_id", ("communicator_id", "rank", "process_id"))
+        self.keys["last_member_id"] = self.keys["member_id"]
+        runs = {}
+        for row in tables["communicator_join"]:
+            runs.setdefault(row["run_id"], []).append(repr(self.keys["communicator_id"][row["communicator_id"]]))
+        self.keys["run_id"] = {run: sorted(members) for run, members in runs.items()}
+        self.learn(tables, "job_rank", "job_rank_id", ("run_id", "process_id", "name"))
+        self.learn(tables, "instance", "instance_id",
+                   ("communicator_id", "kind", "function", "sequence", "sender", "receiver"))
+
+    def learn(self, tables, table, identifier, columns):
+        self.keys[identifier] = {row[identifier]: tuple(self.name(column, row[column]) for column in columns)
+                                 for row in tables[table]}
+
+    def name(self, column, value):
+        if value is None:
+            return None
+        if column in RECORDS:
+            return self.files[value >> 32], value & 0xFFFFFFFF
+        return self.keys[column][value] if column in self.keys else value
+
+
+def digests(path):
+    """{table: digest} of the store, after SQLite has found it whole."""
+    with sqlite3.connect(path) as store:
+        trouble = store.execute("PRAGMA integrity_check").fetchall()
+        if trouble != [("ok",)]:
+            raise AssertionError(f"integrity_check: {trouble[:3]}")
+        names = [name for name, in store.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
+        tables = {name: rows_of(store, name) for name in names}
+    store.close()
+    known = Names(tables)
+    found = {}
+    for name in sorted(tables):
+        lines = sorted(repr([known.name(column, value) for column, value in row.items()]) for row in tables[name])
+        found[name] = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
+    return found
+
+
+def check_whole(path):
+    """Raises when SQLite finds the file damaged. An empty file is no store yet, and whole."""
+    with sqlite3.connect(path) as store:
+        trouble = store.execute("PRAGMA integrity_check").fetchall()
+    store.close()
+    if trouble != [("ok",)]:
+        raise AssertionError(f"integrity_check: {trouble[:3]}")

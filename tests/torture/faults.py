@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Fails one call after the other: memory, SQLite's steps, writes, reads, opens, threads.
+
+usage: faults.py PROGRAM INJECT [--every N] [--kind KIND] [--command NAME] [--lasting]
+
+A small ingest and each command that reads the store run once for every such call that they make, and that call fails.
+Each time the program has to come to its end by itself: with exit status 0 and the undisturbed result, or with 1 and a
+reason. The store must be whole, and after a failed ingest the next one must complete it. --every N takes every Nth call
+only; --lasting lets all calls after it fail, too. Prints a line for each kind and `faults: N passed, N failed`.
+"""
+
+import argparse
+import gzip
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.torture.content import check_whole, digests  # noqa: E402
+
+KINDS = ["memory", "step", "write", "read", "open", "thread"]
+READERS = {
+    "info": ["info"],
+    "info-files": ["info", "--files", "--format", "json"],
+    "info-ledger": ["info", "--ledger", "--format", "csv"],
+    "report": ["report"],
+    "report-by-tag": ["report", "--by-tag", "--format", "json"],
+    "diagnose": ["diagnose"],
+    "diagnose-json": ["diagnose", "--format", "json"],
+    "stragglers": ["stragglers"],
+    "stalls": ["stalls"],
+    "clocks": ["clocks"],
+    "query": ["query", "SELECT * FROM v_operation"],
+    "query-steps": ["query", "--format", "csv", "SELECT * FROM proxy_step"],
+}
+FIXTURES = [
+    "fixtures/copy-engine/dump_4660_1.json",
+    "fixtures/tags-unescaped/dump_18446744073709551615_3.json",
+    "fixtures/inspector-2.28/vm-pid36654.log",
+]
+PACKED = "fixtures/dialect-2.29.7/dump_7071687986940225672_0.json"
+
+
+class Faults:
+    def __init__(self, options):
+        self.program = os.path.abspath(options.program)
+        self.inject = os.path.abspath(options.inject)
+        self.options = options
+        self.folder = Path(tempfile.mkdtemp(prefix="ncclprof-faults-"))
+        self.traces = self.folder / "traces"
+        self.traces.mkdir()
+        for name in FIXTURES:
+            shutil.copy(name, self.traces / (Path(name).parent.name + "-" + Path(name).name))
+        with gzip.open(self.traces / "packed.json.gz", "wb") as packed:
+            packed.write(Path(PACKED).read_bytes())
+        self.ingest = ["ingest", "-j1", "--format", "json", str(self.traces)]
+        self.store = self.folder / "whole.db"
+        first = self.run(self.store, self.ingest)
+        self.ingested = first.stdout
+        if first.returncode:
+            raise SystemExit(f"the undisturbed ingest fails: {first.stderr.decode()}")
+        self.content = digests(self.store)
+        self.failures = []
+
+    def run(self, store, words, **fault):
+        environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(self.folder)}
+        for key, value in fault.items():
+            environment["FAULT_" + key.upper()] = str(value)
+        if fault:
+            environment["LD_PRELOAD"] = self.inject
+        result = subprocess.run([self.program, "-q", "--store", str(store), *words], env=environment, capture_output=True,
+                                stdin=subprocess.DEVNULL, timeout=60)
+        result.stdout = re.sub(rb'"seconds": [0-9.]+', b"", result.stdout)
+        return result
+
+    def count(self, words, kind, store):
+        path = self.folder / "count"
+        self.run(store, words, kind=kind, count=path)
+        return int(path.read_text())
+
+    def judge(self, result, expected_status, expected_output):
+        """What is wrong with an end like this; None when nothing is."""
+        if b"Sanitizer" in result.stderr:
+            return "a sanitizer complains: " + result.stderr.decode(errors="replace")[-3000:]
+        if result.returncode < 0:
+            return f"killed by signal {-result.returncode}"
+        if result.returncode not in (expected_status, 1):
+            return f"exit status {result.returncode}"
+        if result.returncode == 1 and not result.stderr.startswith(b"ncclprof: "):
+            return "no reason given"
+        if result.returncode == expected_status and expected_status == 0 and result.stdout != expected_output:
+            return "another result, and no error"
+        return None
+
+    def try_ingest(self, kind, number):
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        store = folder / "store.db"
+        try:
+            result = self.run(store, self.ingest, kind=kind, at=number, **self.more())
+            wrong = self.judge(result, 0, self.ingested)
+            if not wrong and store.exists():
+                check_whole(store)
+            if not wrong and result.returncode == 0 and digests(store) != self.content:
+                wrong = "another content, and no error"
+            if not wrong and result.returncode:
+                wrong = self.complete(store)
+        except (AssertionError, KeyError, sqlite3.Error, subprocess.TimeoutExpired) as trouble:
+            wrong = f"{type(trouble).__name__}: {trouble}"
+        shutil.rmtree(folder)
+        return self.tell("ingest", kind, number, wrong)
+
+    def complete(self, store):
+        """What is wrong with the ingest after one that failed."""
+        again = self.run(store, self.ingest)
+        if again.returncode:
+            return f"the next ingest fails: {again.stderr.decode(errors='replace')}"
+        different = [table for table, digest in digests(store).items() if digest != self.content.get(table)]
+        return f"the next ingest does not complete {different}" if different else None
+
+    def try_reader(self, name, kind, number, expected):
+        try:
+            result = self.run(self.store, READERS[name], kind=kind, at=number, **self.more())
+            wrong = self.judge(result, expected.returncode, expected.stdout)
+        except subprocess.TimeoutExpired:
+            wrong = "does not end"
+        return self.tell(name, kind, number, wrong)
+
+    def more(self):
+        return {"lasts": 1} if self.options.lasting else {}
+
+    def tell(self, command, kind, number, wrong):
+        if wrong:
+            print(f"FAILED {command}, {kind} call {number}: {wrong}", flush=True)
+        return not wrong
+
+    def round(self, command, kind):
+        """(passed, failed) of one command and kind."""
+        words = self.ingest if command == "ingest" else READERS[command]
+        store = self.folder / "counted.db" if command == "ingest" else self.store
+        expected = None if command == "ingest" else self.run(store, words)
+        count = self.count(words, kind, store)
+        store_path = self.folder / "counted.db"
+        store_path.unlink(missing_ok=True)
+        numbers = range(1, count + 1, self.options.every)
+        with ThreadPoolExecutor(2) as pool:
+            if command == "ingest":
+                results = list(pool.map(lambda number: self.try_ingest(kind, number), numbers))
+            else:
+                results = list(pool.map(lambda number: self.try_reader(command, kind, number, expected), numbers))
+        return count, results.count(True), results.count(False)
+
+    def all(self):
+        passed = failed = 0
+        commands = [self.options.command] if self.options.command else ["ingest", *READERS]
+        available = subprocess.run([self.program, "--help"], capture_output=True, text=True).stdout
+        for kind in [self.options.kind] if self.options.kind else KINDS:
+            tried = positions = bad = 0
+            for command in commands:
+                if f"\n  {command.split('-')[0]} " not in available:
+                    continue
+                count, good, wrong = self.round(command, kind)
+                positions, tried, bad = positions + count, tried + good + wrong, bad + wrong
+            print(f"faults, {kind}: {tried} of {positions} calls failed one at a time, {bad} bad ends", flush=True)
+            passed, failed = passed + tried - bad, failed + bad
+        if not self.options.lasting and not self.options.command and digests(self.store) != self.content:
+            print("FAILED the store was changed by a command that reads")
+            failed += 1
+        shutil.rmtree(self.folder)
+        print(f"faults: {passed} passed, {failed} failed")
+        return 1 if failed or not passed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("inject")
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--kind", choices=KINDS)
+    parser.add_argument("--command")
+    parser.add_argument("--lasting", action="store_true")
+    return Faults(parser.parse_args()).all()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

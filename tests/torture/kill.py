@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Kills ingests with SIGKILL at random moments.
+
+usage: kill.py PROGRAM [--times N] [--jobs N,N,...] [--seed N] [--size OPERATIONS] [--name TEXT]
+
+After each kill the store has to be whole (PRAGMA integrity_check). Then, one time out of two, it is killed once more on
+the way; in the end an ingest completes it, and every table has to hold what an undisturbed ingest gave it. Prints
+`NAME: N passed, N failed`, a test a kill.
+"""
+
+import argparse
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.cli.support import trace  # noqa: E402
+from tests.torture.content import check_whole, digests  # noqa: E402
+
+FILES = 12
+
+
+class Kills:
+    def __init__(self, options):
+        self.options = options
+        self.program = os.path.abspath(options.program)
+        self.folder = Path(tempfile.mkdtemp(prefix="ncclprof-kill-"))
+        self.traces = self.folder / "traces"
+        self.traces.mkdir()
+        for rank in range(FILES):
+            text = trace(rank=rank, count=options.size, tags=[("forward", 10.0), ("backward", 2e4)])
+            (self.traces / f"{rank:02}.json").write_text(text)
+        whole = self.folder / "whole.db"
+        self.lasts = {}
+        for jobs in options.jobs:
+            whole.unlink(missing_ok=True)
+            begun = time.monotonic()
+            self.complete(whole, jobs)
+            self.lasts[jobs] = time.monotonic() - begun
+        self.content = digests(whole)
+        self.landed = {"before anything was in": 0, "in the middle": 0, "after everything was in": 0}
+
+    def words(self, store, jobs):
+        return [self.program, "-q", "--store", str(store), "ingest", "-j", str(jobs), str(self.traces)]
+
+    def complete(self, store, jobs):
+        subprocess.run(self.words(store, jobs), check=True, stdout=subprocess.DEVNULL)
+
+    def kill(self, store, jobs, delay):
+        process = subprocess.Popen(self.words(store, jobs), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(delay)
+        process.kill()
+        return process.wait() == -9
+
+    def note(self, store):
+        """Whether the kill met an ingest at work, for the reader of the figures."""
+        files = 0
+        with sqlite3.connect(store) as handle:
+            if handle.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'file'").fetchone()[0]:
+                files = handle.execute("SELECT count(*) FROM file").fetchone()[0]
+        handle.close()
+        where = list(self.landed)[0 if files == 0 else 2 if files == FILES else 1]
+        self.landed[where] += 1
+
+    def one(self, jobs, chance, kills):
+        """Kills that many times on the way to a whole store. Returns what went wrong, or None."""
+        store = self.folder / "store.db"
+        for path in self.folder.glob("store.db*"):
+            path.unlink()
+        try:
+            for _ in range(kills):
+                self.kill(store, jobs, chance.uniform(0, self.lasts[jobs] * 1.05))
+                if store.exists():
+                    check_whole(store)
+                    self.note(store)
+            self.complete(store, jobs)
+            different = [table for table, digest in digests(store).items() if digest != self.content.get(table)]
+            return f"other content in {different}" if different else None
+        except (AssertionError, KeyError, subprocess.CalledProcessError) as trouble:
+            return f"{type(trouble).__name__}: {trouble}"
+
+    def all(self):
+        chance = random.Random(self.options.seed)
+        passed = failed = 0
+        while passed + failed < self.options.times:
+            jobs = self.options.jobs[(passed + failed) % len(self.options.jobs)]
+            kills = min(chance.choice([1, 1, 3]), self.options.times - passed - failed)
+            wrong = self.one(jobs, chance, kills)
+            if wrong:
+                print(f"FAILED with {jobs} jobs: {wrong}", flush=True)
+                failed += kills
+            else:
+                passed += kills
+        shutil.rmtree(self.folder)
+        print("  " + ", ".join(f"{count} {where}" for where, count in self.landed.items()))
+        print(f"{self.options.name}: {passed} passed, {failed} failed")
+        return 1 if failed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--times", type=int, default=200)
+    parser.add_argument("--jobs", type=lambda text: [int(word) for word in text.split(",")], default=[1, 4])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--size", type=int, default=1500)
+    parser.add_argument("--name", default="kill -9")
+    return Kills(parser.parse_args()).all()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
