@@ -297,7 +297,9 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
         job_list(request->store, &runs, &count, error))
         return -1;
-    int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"findings\":[");
+    int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"findings\":[")
+                     ? error_no_memory(error)
+                     : 0;
     for (size_t i = 0; !failed && i < count; i++)
         failed = diagnose_run(&diagnosis, runs[i], error);
     if (!failed && close_result(&diagnosis))
