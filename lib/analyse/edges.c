@@ -78,7 +78,7 @@ static int measure_extra(struct edges *edges, int32_t first_step)
     int64_t *list = array_new(edges->count, sizeof *list);
     if (!list)
         return -1;
-    qsort(edges->items, edges->count, sizeof *edges->items, by_place);
+    array_sort(edges->items, edges->count, sizeof *edges->items, by_place);
     for (size_t i = 0, next; i < edges->count; i = next) {
         size_t count = 0;
         for (next = i; next < edges->count && same_place(&edges->items[i], &edges->items[next]); next++)
@@ -97,7 +97,7 @@ static int index_instances(struct edges *edges, const struct job *job)
     edges->first = array_new(job->instance_count + 1, sizeof *edges->first);
     if (!edges->first)
         return -1;
-    qsort(edges->items, edges->count, sizeof *edges->items, by_instance);
+    array_sort(edges->items, edges->count, sizeof *edges->items, by_instance);
     size_t at = 0;
     for (size_t i = 0; i <= job->instance_count; i++) {
         while (at < edges->count && edges->items[at].instance < (int32_t)i)

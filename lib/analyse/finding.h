@@ -65,6 +65,7 @@ struct suspect {
     int32_t last_step;
     int64_t weakest_ns; /* least excess of a step of it */
     int64_t total_ns;   /* sum of the excess */
+    int64_t margin_ns;  /* of that, by how much it came after everybody else: what its partners lost at once */
     int64_t gain_ns;    /* of the job, by replay */
     double chance;      /* expected number of such runs of steps by noise alone */
     int ambiguous;      /* the trace cannot tell this rank's fault from something it did not record */

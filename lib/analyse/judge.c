@@ -21,8 +21,8 @@ static int steps_of(const struct suspect *suspect)
 static double worth(const struct suspect *suspect, const struct baseline *baseline)
 {
     int64_t time_ns = suspect->gain_ns;
-    if (suspect->kind != FINDING_NETWORK && suspect->total_ns > time_ns)
-        time_ns = suspect->total_ns;
+    if (suspect->margin_ns > time_ns)
+        time_ns = suspect->margin_ns;
     if (!baseline->median_step_ns)
         return 0;
     return (double)time_ns / steps_of(suspect) / (double)baseline->median_step_ns;

@@ -299,7 +299,7 @@ static int by_rank_and_issue(const void *a, const void *b)
 
 static void lay_out(struct job *job)
 {
-    qsort(job->operations, job->operation_count, sizeof *job->operations, by_rank_and_issue);
+    array_sort(job->operations, job->operation_count, sizeof *job->operations, by_rank_and_issue);
     for (size_t i = 0; i < job->operation_count; i++) {
         struct job_rank *rank = &job->ranks[job->operations[i].rank];
         if (!rank->count++)

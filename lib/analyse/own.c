@@ -72,6 +72,36 @@ static void gather(struct job *job, struct strength *strength)
     }
 }
 
+/* How much later than the last but one it came; the whole excess where that cannot be read. */
+static int64_t margin_of(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_instance *instance = &job->instances[operation->instance];
+    int64_t mine = operation->end_ns - operation->start_ns, nearest = INT64_MAX;
+    if (operation->end_ns == TIME_UNKNOWN || !function_is_full_exchange(operation->function))
+        return operation->excess_ns;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *other =
+            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        if (other->start_ns == TIME_UNKNOWN || other->end_ns == TIME_UNKNOWN)
+            return operation->excess_ns;
+        int64_t after = other->end_ns - other->start_ns - mine;
+        if (other != operation && after < nearest)
+            nearest = after;
+    }
+    nearest = nearest < 0 ? 0 : nearest;
+    return nearest < operation->excess_ns ? nearest : operation->excess_ns;
+}
+
+static int64_t total_margin(const struct suspect *suspect, const struct job *job)
+{
+    int64_t total = 0;
+    const struct job_rank *rank = &job->ranks[suspect->rank];
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        if (suspect_has_operation(suspect, &job->operations[i]))
+            total += margin_of(job, &job->operations[i]);
+    return total;
+}
+
 int suspect_own(struct suspects *suspects, struct job *job, const struct baseline *baseline,
                 const struct diagnose_options *options, struct error *error)
 {
@@ -85,8 +115,10 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
     strength_release(&strength);
     if (failed)
         return error_no_memory(error);
-    for (size_t i = first; i < suspects->count; i++)
+    for (size_t i = first; i < suspects->count; i++) {
+        suspects->items[i].margin_ns = total_margin(&suspects->items[i], job);
         if (host_part(&suspects->items[i], job) * 2 > suspects->items[i].total_ns)
             suspects->items[i].kind = FINDING_HOST;
+    }
     return 0;
 }

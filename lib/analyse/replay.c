@@ -5,35 +5,85 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t end_or_next_start(const struct replay *replay, int32_t at)
+/* An operation's end, or where that is unknown the next start on its stream. */
+static void fill_ends(const struct job *job, int64_t *ends)
 {
-    const struct job_operation *operation = &replay->job->operations[at];
-    if (operation->end_ns != TIME_UNKNOWN)
-        return operation->end_ns;
-    int32_t next = replay->next[at];
-    return next >= 0 ? replay->job->operations[next].start_ns : TIME_UNKNOWN;
-}
-
-/* Streams of one rank begin when they did, relative to each other. */
-static int64_t begin_of(const struct job *job, int32_t head)
-{
-    const struct job_operation *operation = &job->operations[head];
-    const struct job_operation *first = &job->operations[job->ranks[operation->rank].first];
-    if (operation->start_ns == TIME_UNKNOWN || first->start_ns == TIME_UNKNOWN ||
-        operation->start_ns < first->start_ns)
-        return 0;
-    return operation->start_ns - first->start_ns;
-}
-
-static void take_own_times(struct replay *replay)
-{
-    for (size_t i = 0; i < replay->job->operation_count; i++) {
-        int64_t own = replay->job->operations[i].own_ns;
-        replay->own_ns[i] = own == TIME_UNKNOWN ? replay->job->operations[i].excess_ns : own;
+    for (size_t i = 0; i < job->operation_count; i++)
+        ends[i] = job->operations[i].end_ns;
+    for (size_t i = 0; i < job->operation_count; i++) {
+        int32_t previous = job->operations[i].previous;
+        if (previous >= 0 && ends[previous] == TIME_UNKNOWN)
+            ends[previous] = job->operations[i].start_ns;
     }
 }
 
-static void take_transfers(struct replay *replay)
+struct moment {
+    int64_t time_ns;
+    int32_t operation;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct moment *left = a, *right = b;
+    if (left->time_ns != right->time_ns)
+        return left->time_ns < right->time_ns ? -1 : 1;
+    return left->operation - right->operation;
+}
+
+static size_t list_moments(const struct job *job, const struct job_rank *rank, const int64_t *ends,
+                           struct moment *moments)
+{
+    size_t count = 0;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        int64_t time = ends ? ends[i] : job->operations[i].start_ns;
+        if (time != TIME_UNKNOWN)
+            moments[count++] = (struct moment){time, (int32_t)i};
+    }
+    qsort(moments, count, sizeof *moments, by_time);
+    return count;
+}
+
+/* Each operation comes after the one that had ended last when it started; where times are unknown, the one
+ * before. */
+static void find_order(struct replay *replay, const struct job_rank *rank, const int64_t *ends,
+                       struct moment *starts, struct moment *stops)
+{
+    const struct job *job = replay->job;
+    size_t start_count = list_moments(job, rank, NULL, starts),
+           stop_count = list_moments(job, rank, ends, stops);
+    int32_t last = -1;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        replay->after[i] = job->operations[i].previous;
+    for (size_t i = 0, j = 0; i < start_count; i++) {
+        for (; j < stop_count && stops[j].time_ns <= starts[i].time_ns; j++)
+            last = stops[j].operation;
+        int32_t at = starts[i].operation, previous = job->operations[at].previous;
+        if (last >= 0 && last != at &&
+            (previous < 0 || (ends[previous] != TIME_UNKNOWN && ends[last] > ends[previous])))
+            replay->after[at] = last;
+    }
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        replay->after[i] = replay->after[job->operations[i].group];
+}
+
+static void take_own_times(struct replay *replay, const int64_t *ends)
+{
+    const struct job *job = replay->job;
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int32_t after = replay->after[i];
+        const struct job_operation *first = &job->operations[job->ranks[operation->rank].first];
+        int64_t since = after >= 0 ? ends[after] : first->start_ns;
+        int known =
+            operation->start_ns != TIME_UNKNOWN && since != TIME_UNKNOWN && operation->start_ns > since;
+        replay->own_ns[i] = known ? operation->start_ns - since : 0;
+        /* Lateness of hidden origin that was found to be the rank's own. */
+        if (operation->own_ns == TIME_UNKNOWN && operation->excess_ns > replay->own_ns[i])
+            replay->own_ns[i] = operation->excess_ns;
+    }
+}
+
+static void take_transfers(struct replay *replay, const int64_t *ends)
 {
     const struct job *job = replay->job;
     for (size_t i = 0; i < job->instance_count; i++) {
@@ -41,7 +91,7 @@ static void take_transfers(struct replay *replay)
         int64_t shortest = instance->transfer_ns;
         for (int32_t j = 0; instance->transfer_ns == TIME_UNKNOWN && j < instance->members; j++) {
             int32_t at = job->instance_members[instance->first_member + (size_t)j];
-            int64_t end = end_or_next_start(replay, at), start = job->operations[at].start_ns;
+            int64_t end = ends[at], start = job->operations[at].start_ns;
             if (end == TIME_UNKNOWN || start == TIME_UNKNOWN)
                 continue;
             if (shortest == TIME_UNKNOWN || end - start < shortest)
@@ -53,46 +103,68 @@ static void take_transfers(struct replay *replay)
 
 static void chain(struct replay *replay)
 {
-    const struct job *job = replay->job;
-    for (size_t i = 0; i < job->operation_count; i++)
-        replay->next[i] = -1;
-    for (size_t i = 0; i < job->operation_count; i++) {
-        if (job->operations[i].previous < 0)
-            replay->heads[replay->head_count++] = (int32_t)i;
-        else if (job->operations[i].group == (int32_t)i)
-            replay->next[job->operations[i].previous] = (int32_t)i;
+    for (size_t i = 0; i < replay->job->operation_count; i++)
+        replay->first_child[i] = replay->sibling[i] = -1;
+    for (size_t i = 0; i < replay->job->operation_count; i++) {
+        int32_t after = replay->after[i];
+        if (after < 0)
+            continue;
+        replay->sibling[i] = replay->first_child[after];
+        replay->first_child[after] = (int32_t)i;
     }
+}
+
+static int measure(struct replay *replay)
+{
+    const struct job *job = replay->job;
+    int64_t *ends = array_new(job->operation_count, sizeof *ends);
+    struct moment *starts = array_new(job->operation_count, sizeof *starts);
+    struct moment *stops = array_new(job->operation_count, sizeof *stops);
+    int failed = !ends || !starts || !stops;
+    if (!failed) {
+        fill_ends(job, ends);
+        for (size_t i = 0; i < job->rank_count; i++)
+            find_order(replay, &job->ranks[i], ends, starts, stops);
+        take_own_times(replay, ends);
+        take_transfers(replay, ends);
+        chain(replay);
+    }
+    free(ends);
+    free(starts);
+    free(stops);
+    return failed;
 }
 
 int replay_init(struct replay *replay, const struct job *job, struct error *error)
 {
-    *replay = (struct replay){.job = job};
-    replay->own_ns = array_new(job->operation_count, sizeof *replay->own_ns);
-    replay->next = array_new(job->operation_count, sizeof *replay->next);
-    replay->heads = array_new(job->operation_count, sizeof *replay->heads);
-    replay->ready = array_new(job->operation_count, sizeof *replay->ready);
-    replay->since_ns = array_new(job->operation_count, sizeof *replay->since_ns);
-    replay->transfer_ns = array_new(job->instance_count, sizeof *replay->transfer_ns);
-    replay->completed = array_new(job->instance_count, sizeof *replay->completed);
-    replay->arrived = array_new(job->instance_count, sizeof *replay->arrived);
-    replay->latest_ns = array_new(job->instance_count, sizeof *replay->latest_ns);
-    if (!replay->own_ns || !replay->next || !replay->heads || !replay->ready || !replay->since_ns ||
-        !replay->transfer_ns || !replay->arrived || !replay->completed || !replay->latest_ns) {
-        replay_release(replay);
-        return error_no_memory(error);
-    }
-    chain(replay);
-    take_own_times(replay);
-    take_transfers(replay);
-    return 0;
+    size_t operations = job->operation_count, instances = job->instance_count;
+    *replay = (struct replay){.job = job,
+                              .own_ns = array_new(operations, sizeof *replay->own_ns),
+                              .transfer_ns = array_new(instances, sizeof *replay->transfer_ns),
+                              .after = array_new(operations, sizeof *replay->after),
+                              .first_child = array_new(operations, sizeof *replay->first_child),
+                              .sibling = array_new(operations, sizeof *replay->sibling),
+                              .completed = array_new(instances, sizeof *replay->completed),
+                              .arrived = array_new(instances, sizeof *replay->arrived),
+                              .latest_ns = array_new(instances, sizeof *replay->latest_ns),
+                              .ready = array_new(operations, sizeof *replay->ready),
+                              .since_ns = array_new(operations, sizeof *replay->since_ns)};
+    int failed = !replay->own_ns || !replay->transfer_ns || !replay->after || !replay->first_child ||
+                 !replay->sibling || !replay->completed || !replay->arrived || !replay->latest_ns ||
+                 !replay->ready || !replay->since_ns || measure(replay);
+    if (!failed)
+        return 0;
+    replay_release(replay);
+    return error_no_memory(error);
 }
 
 void replay_release(struct replay *replay)
 {
     free(replay->own_ns);
     free(replay->transfer_ns);
-    free(replay->next);
-    free(replay->heads);
+    free(replay->after);
+    free(replay->first_child);
+    free(replay->sibling);
     free(replay->completed);
     free(replay->arrived);
     free(replay->latest_ns);
@@ -103,11 +175,7 @@ void replay_release(struct replay *replay)
 
 static void follow(struct replay *replay, int32_t at, int64_t end_ns, size_t *ready)
 {
-    const struct job *job = replay->job;
-    int32_t first = replay->next[at];
-    for (int32_t next = first; next >= 0 && (size_t)next < job->operation_count; next++) {
-        if (job->operations[next].group != first)
-            break;
+    for (int32_t next = replay->first_child[at]; next >= 0; next = replay->sibling[next]) {
         replay->since_ns[next] = end_ns;
         replay->ready[(*ready)++] = next;
     }
@@ -150,10 +218,11 @@ int64_t replay_run(struct replay *replay)
     size_t ready = 0;
     replay->completed_count = 0;
     memset(replay->arrived, 0, job->instance_count * sizeof *replay->arrived);
-    for (size_t i = 0; i < replay->head_count; i++) {
-        replay->since_ns[replay->heads[i]] = begin_of(job, replay->heads[i]);
-        replay->ready[ready++] = replay->heads[i];
-    }
+    for (size_t i = 0; i < job->operation_count; i++)
+        if (replay->after[i] < 0) {
+            replay->since_ns[i] = 0;
+            replay->ready[ready++] = (int32_t)i;
+        }
     while (ready) {
         int32_t at = replay->ready[--ready];
         arrive(replay, at, replay->since_ns[at] + replay->own_ns[job->operations[at].group], &ready,

@@ -4,22 +4,23 @@
 #include "analyse/job.h"
 
 /*
- * The job played again from its own measurements: every operation starts its own time after the one before it
- * on its stream, every instance ends for all its members its transfer time after the last of them started.
- * Playing it with less own time here, or a shorter transfer there, estimates what the job would gain, waiting
- * passed on across communicators included. No clocks are compared.
+ * The job played again from its own measurements: every operation starts some time after the one of its rank
+ * that had ended last when it started, on whatever stream (streams wait for each other), every instance ends
+ * for all its members its transfer time after the last of them started. Playing it with less own time here,
+ * or a shorter transfer there, estimates what the job would gain, waiting passed on across communicators
+ * included. No clocks are compared.
  *
- * Where an operation's end is unknown, the time from its start to the next operation's start stands in for
- * its duration, and that next operation has no own time.
+ * Where an operation's end is unknown, the time from its start to the next start on its stream stands in for
+ * its duration.
  */
 struct replay {
     const struct job *job; /* borrowed */
-    int64_t *own_ns;       /* per operation */
+    int64_t *own_ns;       /* per operation that is the first of its group */
     int64_t *transfer_ns;  /* per instance */
-    int32_t *next;         /* per operation: the next on its stream; -1 */
-    int32_t *heads;        /* first operation of every stream */
-    size_t head_count;
-    int32_t *completed; /* instances in the order in which they ended in the last run */
+    int32_t *after;        /* per operation: the one it comes after; -1: its rank's begin */
+    int32_t *first_child;  /* per operation: one that comes after it; -1 */
+    int32_t *sibling;      /* per operation: another one that comes after the same; -1 */
+    int32_t *completed;    /* instances in the order in which they ended in the last run */
     size_t completed_count;
     int32_t *arrived;   /* scratch, per instance */
     int64_t *latest_ns; /* scratch, per instance */

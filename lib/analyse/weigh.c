@@ -75,7 +75,7 @@ int suspects_weigh(struct suspects *suspects, const struct job *job, const struc
     (void)baseline;
     if (replay_init(&replay, job, error))
         return -1;
-    qsort(suspects->items, suspects->count, sizeof *suspects->items, by_total);
+    array_sort(suspects->items, suspects->count, sizeof *suspects->items, by_total);
     weigh(suspects, &replay, suspects->count < WEIGHED ? suspects->count : WEIGHED);
     replay_release(&replay);
     return 0;
