@@ -1,6 +1,7 @@
 #include "analyse/finding.h"
 
-#include <stdlib.h>
+#include "base/array.h"
+
 
 /*
  * What each suspicion costs the job, by replay: the greater of what removing it alone gains and what is lost

@@ -24,3 +24,9 @@ void *array_new(size_t count, size_t item_bytes)
 {
     return calloc(count ? count : 1, item_bytes);
 }
+
+void array_sort(void *items, size_t count, size_t item_bytes, int (*compare)(const void *, const void *))
+{
+    if (count > 1)
+        qsort(items, count, item_bytes, compare);
+}

@@ -16,4 +16,7 @@ int array_reserve(void **items, size_t *capacity, size_t wanted, size_t item_byt
 /* calloc that a count from a hostile file cannot overflow; NULL when memory is out. Freed with free(). */
 void *array_new(size_t count, size_t item_bytes);
 
+/* qsort that takes NULL for an array without items, as C's own may not. */
+void array_sort(void *items, size_t count, size_t item_bytes, int (*compare)(const void *, const void *));
+
 #endif

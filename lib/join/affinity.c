@@ -96,7 +96,7 @@ static int make_seeds(struct work *work, int32_t process, int32_t communicator, 
         member->job_rank = (int32_t)rank;
         (*seeds)[(*count)++] = (struct seed){member->affinity, (int32_t)rank};
     }
-    qsort(*seeds, *count, sizeof **seeds, by_affinity);
+    array_sort(*seeds, *count, sizeof **seeds, by_affinity);
     return 0;
 }
 
