@@ -266,6 +266,46 @@ static void pending_operations_are_unfinished(void **state)
     recording_release(&recording);
 }
 
+#define EVENT(name, category, phase, id, ts, more)                                           \
+    "{\"name\": \"" name "\", \"cat\": \"" category "\", \"ph\": \"" phase "\", \"id\": " id \
+    ", \"pid\": 1, \"tid\": 1, \"ts\": " ts more "},\n"
+#define PROXY_ARGUMENTS \
+    ", \"args\": {\"Channel\": 0, \"Peer\": 1, \"Steps\": 8, \"ChunkSize\": 4, \"transSize\": 32}"
+
+/* An end is that of the begin with the same id only. */
+static void begin_and_end_share_an_id(void **state)
+{
+    static const char trace[] = "[\n" EVENT("ProgressSend", "PROXY", "b", "1", "10.000000", PROXY_ARGUMENTS)
+        EVENT("ProgressSend", "PROXY", "e", "2", "20.000000", "") "{}]\n";
+    struct recording recording;
+    recording_of_bytes(&recording, "dump_5_0.json", trace, sizeof trace - 1);
+    assert_int_equal(recording_notes(&recording, "end without begin"), 1);
+    assert_int_equal(recording_notes(&recording, "begin without end"), 1);
+    assert_interval(proxy(&recording, 0)->progress, 10000, TIME_UNKNOWN);
+    recording_release(&recording);
+}
+
+/* Proxy operations for another process stand outside of any operation and belong to none. */
+static void detached_proxy_operations(void **state)
+{
+    static const char trace[] = "[\n" EVENT("ScheduleSend", "PROXY", "b", "1", "9.000000", PROXY_ARGUMENTS)
+        EVENT("ScheduleSend", "PROXY", "e", "1", "10.000000", "")
+            EVENT("ProgressSend", "PROXY", "b", "1", "10.000000", PROXY_ARGUMENTS)
+                EVENT("ProgressSend", "PROXY", "e", "1", "20.000000", "")
+                    EVENT("Idle", "PROXY", "b", "2", "21.000000", "")
+                        EVENT("Idle", "PROXY", "e", "2", "22.000000", "") "{}]\n";
+    struct recording recording;
+    recording_of_bytes(&recording, "dump_5_0.json", trace, sizeof trace - 1);
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(recording_count(&recording, EVENT_PROXY), 1);
+    assert_int_equal(proxy(&recording, 0)->operation, COUNT_UNKNOWN);
+    assert_interval(proxy(&recording, 0)->schedule, 9000, 10000);
+    assert_interval(proxy(&recording, 0)->progress, 10000, 20000);
+    assert_int_equal(recording_notes(&recording, "proxy control event"), 1);
+    assert_string_equal(recording.dialect, "chrome-v4");
+    recording_release(&recording);
+}
+
 static void other_json_is_refused_with_a_reason(void **state)
 {
     static const struct {
@@ -301,6 +341,8 @@ int main(void)
         cmocka_unit_test(copy_engine_operations),
         cmocka_unit_test(damage_is_told_and_passed_over),
         cmocka_unit_test(pending_operations_are_unfinished),
+        cmocka_unit_test(begin_and_end_share_an_id),
+        cmocka_unit_test(detached_proxy_operations),
         cmocka_unit_test(other_json_is_refused_with_a_reason),
     };
     return cmocka_run_group_tests_name("chrome", tests, NULL, NULL);
