@@ -1,0 +1,136 @@
+"""report against figures computed by definition from a second reading of the fixtures."""
+
+import collections
+import itertools
+
+from tests.cli import reader
+from tests.cli.support import TOP, Case
+
+KEYS = {
+    "tag": lambda instance, member: instance.tag,
+    "function": lambda instance, member: instance.function,
+    "communicator": lambda instance, member: instance.communicator,
+    "size": lambda instance, member: instance.bytes,
+    "algorithm": lambda instance, member: member.algorithm,
+    "protocol": lambda instance, member: member.protocol,
+    "rank": lambda instance, member: str(member.rank),
+    "step": lambda instance, member: instance.step,
+}
+COLUMNS = {"size": "size_bytes"}
+
+
+def grouped(job, keys):
+    """Instances and number of records by the values of the keys."""
+    groups = collections.defaultdict(lambda: [set(), 0])
+    for instance in job.instances:
+        for member in instance.members:
+            group = groups[tuple(KEYS[key](instance, member) for key in keys)]
+            group[0].add(instance)
+            group[1] += 1
+    return groups
+
+
+def figures(instances):
+    transfers = [instance.transfer for instance in instances]
+    effectives = [instance.effective for instance in instances]
+    return {
+        "transfer_us_p50": reader.nearest_rank(transfers, 0.5) / 1e3,
+        "effective_us_p50": reader.nearest_rank(effectives, 0.5) / 1e3,
+        "effective_us_p99": reader.nearest_rank(effectives, 0.99) / 1e3,
+        "transfer_busbw_gbs_p50": reader.nearest_rank([i.busbw(i.transfer) for i in instances], 0.5),
+        "effective_busbw_gbs_p50": reader.nearest_rank([i.busbw(i.effective) for i in instances], 0.5),
+    }
+
+
+class Report(Case):
+    def check(self, job, keys, words):
+        rows = self.json("report", *words)["rows"]
+        expected = grouped(job, keys)
+        # The rank's name, or its number.
+        found = {tuple(str(row[key]) if key == "rank" else row[COLUMNS.get(key, key)] for key in keys): row
+                 for row in rows}
+        self.assertEqual(len(found), len(rows))
+        self.assertEqual(set(found), set(expected))
+        for values, (instances, operations) in expected.items():
+            row = found[values]
+            self.assertEqual((row["instances"], row["operations"], row["bytes"]),
+                             (len(instances), operations, sum(instance.bytes for instance in instances)), values)
+            for name, figure in figures(instances).items():
+                self.assertAlmostEqual(row[name] / figure, 1, places=6, msg=f"{values} {name}")
+
+    def check_fixture(self, name):
+        folder = TOP / "fixtures" / name
+        self.run_program("ingest", folder)
+        job = reader.Job(folder)
+        self.assertTrue(job.instances)
+        self.check(job, ("tag", "function"), ["--by-tag"])
+        self.check(job, ("function", "size"), [])
+        return job
+
+    def test_clean(self):
+        job = self.check_fixture("tp2dp2pp2-clean")
+        for count in (1, 2):
+            for keys in itertools.combinations(KEYS, count):
+                self.check(job, keys, ["--by", ",".join(keys)])
+        self.check(job, tuple(KEYS), ["--by", ",".join(KEYS)])
+        self.check(job, tuple(KEYS)[::-1], ["--by", ",".join(tuple(KEYS)[::-1])])
+
+    def test_slow_rank(self):
+        self.check_fixture("tp2dp2pp2-slow-rank")
+
+    def test_slow_sender(self):
+        self.check_fixture("tp2dp2pp2-slow-sender")
+
+    def test_fsdp(self):
+        self.check_fixture("fsdp-clean")
+
+    def test_what_the_workload_is_known_to_do(self):
+        """4 steps of TP 2 x DP 2 x PP 2 with 2 layers: the fixture's TRUTH and arithmetic, three ways."""
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-clean")
+        steps, layers, pairs = 4, 2, 4
+        expected = {
+            ("forward", "AllReduce"): steps * layers * pairs, ("backward", "AllReduce"): steps * layers * pairs,
+            ("forward", "Send"): steps * pairs, ("backward", "Send"): steps * pairs,
+            ("grad_sync", "ReduceScatter"): steps * pairs, ("grad_sync", "AllGather"): steps * pairs,
+            ("optimizer", "AllReduce"): steps,
+        }
+        rows = self.json("report", "--by-tag")["rows"]
+        self.assertEqual({(row["tag"], row["function"]): row["instances"] for row in rows}, expected)
+        sql = self.rows("SELECT tag, function, count(*) FROM v_instance GROUP BY 1, 2")
+        self.assertEqual({(tag, function): count for tag, function, count in sql}, expected)
+        job = reader.Job(TOP / "fixtures/tp2dp2pp2-clean")
+        self.assertEqual(collections.Counter((i.tag, i.function) for i in job.instances), expected)
+        self.assertTrue(all(instance.is_complete for instance in job.instances))
+
+    def test_groups_come_longest_first_and_steps_in_order(self):
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
+        totals = collections.Counter()
+        for instance in reader.Job(TOP / "fixtures/tp2dp2pp2-slow-rank").instances:
+            totals[instance.tag, instance.function] += instance.effective
+        rows = self.json("report", "--by-tag")["rows"]
+        self.assertEqual([(row["tag"], row["function"]) for row in rows], [key for key, _ in totals.most_common()])
+        rows = self.json("report", "--by", "step")["rows"]
+        self.assertEqual([row["step"] for row in rows], list(range(9)))
+
+    def test_runs_are_kept_apart(self):
+        for name in ("tp2dp2pp2-clean", "fsdp-clean"):
+            self.run_program("ingest", TOP / "fixtures" / name)
+        rows = self.json("report", "--by", "function")["rows"]
+        self.assertEqual({(row["run"], row["function"]) for row in rows},
+                         {(1, "AllReduce"), (1, "AllGather"), (1, "ReduceScatter"), (1, "Send"), (2, "AllReduce"),
+                          (2, "AllGather"), (2, "ReduceScatter")})
+        only = self.json("report", "--by", "function", "--run", "2")["rows"]
+        self.assertEqual([{**row, "run": 2} for row in only], [row for row in rows if row["run"] == 2])
+        self.assertEqual(self.json("report", "--run", "3")["rows"], [])
+
+    def test_hashless_communicators_are_said(self):
+        self.run_program("ingest", TOP / "fixtures/dialect-2.23.4")
+        answer = self.json("report")
+        self.assertIn("no hash", answer["warnings"][0])
+        self.assertEqual([row["instances"] for row in answer["rows"]], [4])
+
+    def test_wrong_usage(self):
+        self.run_program("ingest", TOP / "fixtures/copy-engine")
+        for words in (["--by", "colour"], ["--by", ""], ["--by", "tag,tag"], ["--by"], ["--run", "0"], ["--run", "x"]):
+            with self.subTest(words=words):
+                self.assertEqual(self.run_program("report", *words, status=2).out, "")
