@@ -84,7 +84,7 @@ static int ingest_files(struct context *context, const struct arguments *argumen
         return -1;
     interrupt_watch();
     int outcome = crew_run(context, &ingest, walk, arguments, jobs_wanted(arguments), report);
-    interrupt_restore();
+    interrupt_at_once();
     known_release(&known);
     return outcome;
 }

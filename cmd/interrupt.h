@@ -14,6 +14,9 @@ void interrupt_restore(void);
  */
 void interrupt_insist(unsigned seconds);
 
+/* From here on Ctrl-C ends the process at once, with status 130: the store rolls back by itself. */
+void interrupt_at_once(void);
+
 /* Whether a stop was asked for. `context` is not looked at: the function serves as a callback. */
 int interrupt_wanted(void *context);
 

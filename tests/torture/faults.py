@@ -71,6 +71,7 @@ class Faults:
 
     def run(self, store, words, **fault):
         environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(self.folder)}
+        environment["ASAN_OPTIONS"] = "verify_asan_link_order=0:allocator_may_return_null=1:exitcode=99"
         for key, value in fault.items():
             environment["FAULT_" + key.upper()] = str(value)
         if fault:
@@ -87,7 +88,7 @@ class Faults:
 
     def judge(self, result, expected_status, expected_output):
         """What is wrong with an end like this; None when nothing is."""
-        if b"Sanitizer" in result.stderr:
+        if b"Sanitizer" in result.stderr or b"runtime error" in result.stderr:
             return "a sanitizer complains: " + result.stderr.decode(errors="replace")[-3000:]
         if result.returncode < 0:
             return f"killed by signal {-result.returncode}"
@@ -145,6 +146,9 @@ class Faults:
         words = self.ingest if command == "ingest" else READERS[command]
         store = self.folder / "counted.db" if command == "ingest" else self.store
         expected = None if command == "ingest" else self.run(store, words)
+        if expected and expected.returncode:
+            print(f"FAILED {command} without a fault: {expected.stderr.decode(errors='replace')}")
+            return 0, 0, 1
         count = self.count(words, kind, store)
         store_path = self.folder / "counted.db"
         store_path.unlink(missing_ok=True)

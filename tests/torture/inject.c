@@ -13,6 +13,7 @@
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +22,6 @@
 enum kind { MEMORY, STEP, WRITE, READ, OPEN, THREAD, KINDS };
 
 static const char *const kind_names[KINDS] = {"memory", "step", "write", "read", "open", "thread"};
-
-/* glibc's own, under names that need no look-up: a look-up allocates. */
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_realloc(void *memory, size_t bytes);
 
 static enum kind failing = KINDS;
 static long fails_at;
@@ -62,7 +58,10 @@ __attribute__((destructor)) static void end(void)
     fclose(file);
 }
 
-/* The next definition of a function. POSIX lets an object's address be a function's. */
+/*
+ * The next definition of a function, the C library's or a sanitizer's. POSIX lets an object's address be a
+ * function's.
+ */
 static void look_up(const char *name, void *function)
 {
     void *found = dlsym(RTLD_NEXT, name);
@@ -71,17 +70,43 @@ static void look_up(const char *name, void *function)
 
 void *malloc(size_t bytes)
 {
-    return fails(MEMORY) ? (errno = ENOMEM, NULL) : __libc_malloc(bytes);
+    static void *(*next)(size_t);
+    if (!next)
+        look_up("malloc", &next);
+    return fails(MEMORY) ? (errno = ENOMEM, NULL) : next(bytes);
 }
 
 void *calloc(size_t count, size_t bytes)
 {
-    return fails(MEMORY) ? (errno = ENOMEM, NULL) : __libc_calloc(count, bytes);
+    static void *(*next)(size_t, size_t);
+    if (!next)
+        look_up("calloc", &next);
+    return fails(MEMORY) ? (errno = ENOMEM, NULL) : next(count, bytes);
 }
 
 void *realloc(void *memory, size_t bytes)
 {
-    return fails(MEMORY) ? (errno = ENOMEM, NULL) : __libc_realloc(memory, bytes);
+    static void *(*next)(void *, size_t);
+    if (!next)
+        look_up("realloc", &next);
+    return fails(MEMORY) ? (errno = ENOMEM, NULL) : next(memory, bytes);
+}
+
+/* A sanitizer's own versions of these do not come by here for their memory. */
+char *strndup(const char *text, size_t most)
+{
+    size_t length = strnlen(text, most);
+    char *copy = malloc(length + 1);
+    if (!copy)
+        return NULL;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return copy;
+}
+
+char *strdup(const char *text)
+{
+    return strndup(text, SIZE_MAX);
 }
 
 /* SQLite calls some of its functions itself and reads their outcome elsewhere: a lie would be believed in

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Kills ingests with SIGKILL at random moments.
+"""Stops ingests at random moments, with SIGKILL or, as Ctrl-C does, with SIGINT.
 
-usage: kill.py PROGRAM [--times N] [--jobs N,N,...] [--seed N] [--size OPERATIONS] [--name TEXT]
+usage: stop.py PROGRAM [--interrupt] [--times N] [--jobs N,N,...] [--seed N] [--size OPERATIONS] [--name TEXT]
 
-After each kill the store has to be whole (PRAGMA integrity_check). Then, one time out of two, it is killed once more on
-the way; in the end an ingest completes it, and every table has to hold what an undisturbed ingest gave it. Prints
-`NAME: N passed, N failed`, a test a kill.
+After each the store has to be whole (PRAGMA integrity_check); after SIGINT the program says so and exits with 130,
+unless it was through already. One time out of three it is stopped twice more on the way. In the end an ingest completes
+the store, and every table has to hold what an undisturbed ingest gave it. Prints `NAME: N passed, N failed`, a test a
+stop.
 """
 
 import argparse
 import os
 import random
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -27,7 +29,7 @@ from tests.torture.content import check_whole, digests  # noqa: E402
 FILES = 12
 
 
-class Kills:
+class Stops:
     def __init__(self, options):
         self.options = options
         self.program = os.path.abspath(options.program)
@@ -45,7 +47,8 @@ class Kills:
             self.complete(whole, jobs)
             self.lasts[jobs] = time.monotonic() - begun
         self.content = digests(whole)
-        self.landed = {"before anything was in": 0, "in the middle": 0, "after everything was in": 0}
+        self.ended = {}
+        self.landed = {"none yet": 0, "some": 0, "all": 0}
 
     def words(self, store, jobs):
         return [self.program, "-q", "--store", str(store), "ingest", "-j", str(jobs), str(self.traces)]
@@ -53,11 +56,17 @@ class Kills:
     def complete(self, store, jobs):
         subprocess.run(self.words(store, jobs), check=True, stdout=subprocess.DEVNULL)
 
-    def kill(self, store, jobs, delay):
-        process = subprocess.Popen(self.words(store, jobs), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    def stop(self, store, jobs, delay):
+        process = subprocess.Popen(self.words(store, jobs), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         time.sleep(delay)
-        process.kill()
-        return process.wait() == -9
+        process.send_signal(signal.SIGINT if self.options.interrupt else signal.SIGKILL)
+        _, errors = process.communicate(timeout=60)
+        # Before and after the files are read, Ctrl-C does what it does to any program.
+        if self.options.interrupt and process.returncode not in (0, 130, -signal.SIGINT):
+            raise AssertionError(f"exit status {process.returncode}: {errors.decode()}")
+        if process.returncode == 130 and b"interrupted" not in errors:
+            raise AssertionError("it says nothing of the interruption")
+        self.ended[process.returncode] = self.ended.get(process.returncode, 0) + 1
 
     def note(self, store):
         """Whether the kill met an ingest at work, for the reader of the figures."""
@@ -76,7 +85,7 @@ class Kills:
             path.unlink()
         try:
             for _ in range(kills):
-                self.kill(store, jobs, chance.uniform(0, self.lasts[jobs] * 1.05))
+                self.stop(store, jobs, chance.uniform(0, self.lasts[jobs] * 1.05))
                 if store.exists():
                     check_whole(store)
                     self.note(store)
@@ -99,7 +108,8 @@ class Kills:
             else:
                 passed += kills
         shutil.rmtree(self.folder)
-        print("  " + ", ".join(f"{count} {where}" for where, count in self.landed.items()))
+        ends = ", ".join(f"{count} with {status}" for status, count in sorted(self.ended.items()))
+        print("  files of the store: " + ", ".join(f"{count} {where}" for where, count in self.landed.items()) + "; exit " + ends)
         print(f"{self.options.name}: {passed} passed, {failed} failed")
         return 1 if failed else 0
 
@@ -107,12 +117,13 @@ class Kills:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
+    parser.add_argument("--interrupt", action="store_true")
     parser.add_argument("--times", type=int, default=200)
     parser.add_argument("--jobs", type=lambda text: [int(word) for word in text.split(",")], default=[1, 4])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--size", type=int, default=1500)
     parser.add_argument("--name", default="kill -9")
-    return Kills(parser.parse_args()).all()
+    return Stops(parser.parse_args()).all()
 
 
 if __name__ == "__main__":
