@@ -301,6 +301,12 @@ static int64_t own_time(const struct baseline *baseline, const struct job *job,
     return comparable(baseline, job, operation) ? operation->own_ns : TIME_UNKNOWN;
 }
 
+static int64_t host_lateness(const struct baseline *baseline, const struct job *job,
+                             const struct job_operation *operation)
+{
+    return comparable(baseline, job, operation) ? operation->late_ns : TIME_UNKNOWN;
+}
+
 static int64_t hidden_lateness(const struct baseline *baseline, const struct job *job,
                                const struct job_operation *operation)
 {
@@ -338,6 +344,8 @@ static void measure_place(const struct baseline *baseline, struct job *job, int3
                 &job->operations[baseline_cell(baseline, role, position, rank, step)];
             if (value_of == own_time)
                 operation->beyond_ns = excess;
+            if (value_of == host_lateness)
+                operation->late_beyond_ns = excess;
             if (excess <= 0)
                 continue;
             int stands_out = (double)excess > sigmas * (double)sigma;
@@ -361,6 +369,7 @@ static int measure_places(const struct baseline *baseline, struct job *job, doub
         for (int32_t position = 0; position < baseline->roles[i].length; position++) {
             measure_place(baseline, job, (int32_t)i, position, &place, sigmas, own_time);
             measure_place(baseline, job, (int32_t)i, position, &place, sigmas, hidden_lateness);
+            measure_place(baseline, job, (int32_t)i, position, &place, sigmas, host_lateness);
         }
         place_release(&place);
     }

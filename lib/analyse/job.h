@@ -31,18 +31,18 @@ struct job_operation {
     int64_t id;
     int64_t sequence; /* per communicator and function; pairs: their ordinal */
     int64_t bytes;
-    int64_t issued_ns;   /* the call; TIME_UNKNOWN */
-    int64_t tagged_ns;   /* its tag was set; TIME_UNKNOWN */
-    int64_t enqueued_ns; /* handed to the GPU; TIME_UNKNOWN */
-    int64_t start_ns;    /* on the device; TIME_UNKNOWN */
-    int64_t end_ns;      /* on the device; TIME_UNKNOWN */
-    int64_t duration_ns; /* as the recorder gives it; TIME_UNKNOWN */
-    int64_t own_ns;      /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
-    int64_t late_ns;     /* how much of that had passed when it was enqueued: the host's part */
-    int64_t delay_ns;    /* host clock minus device timeline */
-    int64_t beyond_ns;   /* own time less the usual at its place; 0 where that is not known */
-    int64_t excess_ns;   /* own time beyond peers and history (baseline.h); 0 where it does not stand out */
-    int64_t hidden_ns;   /* lateness beyond the usual where own time is unknown (baseline.h) */
+    int64_t issued_ns;      /* the call; TIME_UNKNOWN */
+    int64_t enqueued_ns;    /* handed to the GPU; TIME_UNKNOWN */
+    int64_t start_ns;       /* on the device; TIME_UNKNOWN */
+    int64_t end_ns;         /* on the device; TIME_UNKNOWN */
+    int64_t duration_ns;    /* as the recorder gives it; TIME_UNKNOWN */
+    int64_t own_ns;         /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
+    int64_t late_ns;        /* how much of that had passed when it was enqueued: the host's part */
+    int64_t late_beyond_ns; /* late_ns less the usual at its place; TIME_UNKNOWN */
+    int64_t delay_ns;       /* host clock minus device timeline */
+    int64_t beyond_ns;      /* own time less the usual at its place; 0 where that is not known */
+    int64_t excess_ns; /* own time beyond peers and history (baseline.h); 0 where it does not stand out */
+    int64_t hidden_ns; /* lateness beyond the usual where own time is unknown (baseline.h) */
     uint64_t stream;
     int32_t rank;
     int32_t communicator;

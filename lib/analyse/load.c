@@ -166,8 +166,7 @@ enum {
     COLUMN_DURATION,
     COLUMN_FLAGS,
     COLUMN_CHANNELS,
-    COLUMN_ENQUEUE_BEGIN,
-    COLUMN_TAGGED
+    COLUMN_ENQUEUE_BEGIN
 };
 
 /* The delay with which the host noticed a kernel start is the least over an operation's channels. */
@@ -274,7 +273,7 @@ static int read_operation(struct loader *loader, struct statement *statement, st
                                .issued_ns = integer_or(statement, COLUMN_ISSUED, TIME_UNKNOWN),
                                .enqueued_ns = integer_or(statement, COLUMN_ENQUEUED, TIME_UNKNOWN),
                                .late_ns = TIME_UNKNOWN,
-                               .tagged_ns = integer_or(statement, COLUMN_TAGGED, TIME_UNKNOWN),
+                               .late_beyond_ns = TIME_UNKNOWN,
                                .duration_ns = integer_or(statement, COLUMN_DURATION, TIME_UNKNOWN),
                                .previous = -1,
                                .position = -1,

@@ -7,34 +7,16 @@
 /* Ranks that came late to their operations by themselves: excess own time, by rank and step. */
 
 /*
- * The host's part: the operation was handed to the GPU only after most of the excess had passed. Otherwise
- * the GPU had it in its queue and was busy.
- *
- * A host that has run ahead of its GPU and then waits for it (a step ends) is late without fault: what it
- * waits for is the GPU. That shows where the operation before had long been in the queue when it started, and
- * most of the excess had passed when the host set the tag of the phase, before which it does nothing that is
- * this phase's.
+ * The host's part: the operation was handed to the GPU later than usual, by most of the excess. Otherwise the
+ * GPU had it in its queue and was busy. A host that waits for GPU work after the last operation of a step is
+ * late likewise: nothing in a trace of communication tells the two apart.
  */
-static int waited_for_gpu(const struct job *job, const struct job_operation *operation)
-{
-    if (operation->previous < 0 || operation->tagged_ns == TIME_UNKNOWN)
-        return 0;
-    const struct job_operation *previous = &job->operations[operation->previous];
-    int ran_ahead = previous->enqueued_ns != TIME_UNKNOWN && previous->start_ns != TIME_UNKNOWN &&
-                    previous->end_ns != TIME_UNKNOWN &&
-                    previous->end_ns - previous->enqueued_ns > operation->excess_ns / 2;
-    return ran_ahead &&
-           operation->tagged_ns - previous->end_ns >= operation->own_ns - operation->excess_ns / 2;
-}
-
-static int is_late_by_host(const struct job *job, const struct job_operation *operation)
+static int is_late_by_host(const struct job_operation *operation)
 {
     if (operation->own_ns == TIME_UNKNOWN)
         return operation->enqueued_ns != TIME_UNKNOWN &&
                operation->start_ns - operation->enqueued_ns < operation->excess_ns / 2;
-    return operation->late_ns != TIME_UNKNOWN &&
-           operation->late_ns >= operation->own_ns - operation->excess_ns / 2 &&
-           !waited_for_gpu(job, operation);
+    return operation->late_beyond_ns != TIME_UNKNOWN && operation->late_beyond_ns >= operation->excess_ns / 2;
 }
 
 static int64_t host_part(const struct suspect *suspect, const struct job *job)
@@ -42,7 +24,7 @@ static int64_t host_part(const struct suspect *suspect, const struct job *job)
     int64_t part = 0;
     const struct job_rank *rank = &job->ranks[suspect->rank];
     for (size_t i = rank->first; i < rank->first + rank->count; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]) && is_late_by_host(job, &job->operations[i]))
+        if (suspect_has_operation(suspect, &job->operations[i]) && is_late_by_host(&job->operations[i]))
             part += job->operations[i].excess_ns;
     return part;
 }

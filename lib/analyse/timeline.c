@@ -83,7 +83,6 @@ static void map_operation(struct job_operation *operation, int64_t delay)
     int by_gpu = operation->own_ns != TIME_UNKNOWN || operation->ends == ENDS_BY_KERNEL;
     map_time(&operation->issued_ns, delay);
     map_time(&operation->enqueued_ns, delay);
-    map_time(&operation->tagged_ns, delay);
     if (!by_gpu)
         map_time(&operation->start_ns, delay);
     if (operation->ends == ENDS_BY_PROXY || operation->ends == ENDS_BY_HOST)

@@ -159,7 +159,6 @@ static int read_operation(struct work *work, struct statement *statement, struct
                                          .peer = (int32_t)integer_or(statement, 6, COUNT_UNKNOWN),
                                          .issued_ns = integer_or(statement, 7, 0),
                                          .duration_ns = integer_or(statement, 8, COUNT_UNKNOWN),
-                                         .tag_at_ns = TIME_UNKNOWN,
                                          .step = -1,
                                          .instance = -1};
     return read_text(work, statement, 9, &operation->tag, error);

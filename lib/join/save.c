@@ -110,10 +110,6 @@ static void save_operation(const struct work *work, size_t i, struct row *row)
     put(row, 2, operation->instance + 1);
     put_known(row, 3, operation->step);
     put_tag(row, 4, work, operation->tag);
-    if (operation->tag_at_ns != TIME_UNKNOWN)
-        put(row, 5, operation->tag_at_ns);
-    else
-        put_known(row, 5, -1);
 }
 
 typedef void (*row_writer)(const struct work *work, size_t i, struct row *row);

@@ -15,7 +15,6 @@ struct tag_state {
     size_t next; /* mark to look at, in the process's slice of by_process[] */
     int32_t top; /* -1: none */
     int32_t stack[TAG_DEPTH];
-    int64_t at_ns; /* of the newest mark */
 };
 
 int work_order_marks(struct work *work, struct error *error)
@@ -39,7 +38,6 @@ int work_order_marks(struct work *work, struct error *error)
 
 static void apply(struct tag_state *state, const struct work_mark *mark)
 {
-    state->at_ns = mark->at_ns;
     int32_t depth = mark->depth < 0 ? 0 : mark->depth >= TAG_DEPTH ? TAG_DEPTH - 1 : mark->depth;
     if (mark->is_end) {
         state->top = depth - 1;
@@ -74,15 +72,13 @@ int work_assign_tags(struct work *work, struct error *error)
     if (!states)
         return error_no_memory(error);
     for (size_t i = 0; i < work->member_count; i++)
-        states[i] = (struct tag_state){
-            .next = work->first_mark[work->members[i].process], .top = -1, .at_ns = TIME_UNKNOWN};
+        states[i] = (struct tag_state){.next = work->first_mark[work->members[i].process], .top = -1};
     for (size_t i = 0; i < work->operation_count; i++) {
         struct work_operation *operation = &work->operations[work->order[i]];
         if (operation->tag >= 0)
             continue;
         advance(work, operation->member, &states[operation->member], operation->issued_ns);
         operation->tag = current(&states[operation->member]);
-        operation->tag_at_ns = states[operation->member].at_ns;
     }
     free(states);
     return 0;

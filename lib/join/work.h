@@ -52,8 +52,7 @@ struct work_operation {
     int64_t duration_ns;
     int32_t member;
     int32_t peer;
-    int64_t tag_at_ns; /* when it was set; TIME_UNKNOWN */
-    int32_t tag;       /* interned; -1 none */
+    int32_t tag; /* interned; -1 none */
     int32_t step;
     int32_t instance;
     int32_t occurrence; /* how often the same member had this sequence number before */

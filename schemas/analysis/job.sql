@@ -28,7 +28,7 @@ SELECT operation.operation_id, member_id, instance_id, operation_join.step, oper
        operation.kind, operation.function, operation.sequence, bytes, stream,
        coalesce(api_begin_ns, enqueue_begin_ns), coalesce(enqueue_end_ns, enqueue_begin_ns, api_end_ns),
        device_begin_ns, device_end_ns, end_source, gpu_begin, gpu_end, duration_ns, flags, kernel_channels,
-       enqueue_begin_ns, tag_at_ns
+       enqueue_begin_ns
   FROM instance JOIN operation_join USING (instance_id) JOIN operation USING (operation_id)
  WHERE instance.run_id = ?1
  ORDER BY operation.operation_id;

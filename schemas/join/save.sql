@@ -27,4 +27,4 @@ INSERT INTO instance (instance_id, run_id, communicator_id, kind, function, sequ
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17);
 
 -- statement: operation
-INSERT INTO operation_join (operation_id, instance_id, step, tag, tag_at_ns) VALUES (?1, ?2, ?3, ?4, ?5);
+INSERT INTO operation_join (operation_id, instance_id, step, tag) VALUES (?1, ?2, ?3, ?4);

@@ -223,6 +223,5 @@ CREATE TABLE operation_join (
     operation_id INTEGER PRIMARY KEY REFERENCES operation,
     instance_id INTEGER NOT NULL REFERENCES instance,
     step INTEGER,
-    tag TEXT,
-    tag_at_ns INTEGER                  -- when that tag was set, on the process's clock
+    tag TEXT
 );

@@ -38,6 +38,8 @@ VISIBLE = {
     "Inspector verbose": {"compute", "host", "missing", "ended_early"},
     "Inspector terse": {"missing", "ended_early"},
 }
+# Shapes whose optimizer works on the GPU after the step's last operation.
+OPTIMIZER_LAST = {"ddp", "fsdp", "hsdp", "zero1"}
 TAGGED = {"chrome-v7", "inspector", "inspector-terse"}
 
 
@@ -203,6 +205,11 @@ def judge(result):
             # A rank that hangs and one that dies both just stop writing lines there.
             finding["kind"] = next((f["kind"] for f in faults if f["rank"] == finding["rank"]
                                     and f["kind"] in ("missing", "ended_early")), finding["kind"])
+        if finding["kind"] == "host" and result["shape"] in OPTIMIZER_LAST:
+            # GPU work after a step's last operation, which the host then waits for, and a host that sleeps there
+            # leave the same trace.
+            finding["kind"] = next((f["kind"] for f in faults if f["rank"] == finding["rank"] and f["kind"] == "compute"
+                                    and f["tag"] == "optimizer"), finding["kind"])
     result["strong"] = strong
     got = {(f["rank"], f["kind"]) for f in strong}
     wanted = {(f["rank"], f["kind"]) for f in faults if is_demanded(f)}
