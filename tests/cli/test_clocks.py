@@ -1,0 +1,92 @@
+"""clocks on traces made by hand, whose offsets are known, and on fixtures."""
+
+import random
+
+from tests.cli.support import TOP, Case, all_reduce
+
+COMMUNICATOR = 987654321987654321
+
+
+class Clocks(Case):
+    def write_job(self, offsets_us, meetings=60, seed=1, scales=None, jump=0):
+        """Ranks meet in AllReduces of 20 us, each late by its own chance; local = (true - offset) / scale.
+
+        `jump`: the last rank's clock is set back by so much half-way.
+        """
+        draw = random.Random(seed)
+        scales = scales or [1] * len(offsets_us)
+        files = ["[\n"] * len(offsets_us)
+        for number in range(meetings):
+            due = 100_000 + 5_000 * number
+            comes = [due + draw.expovariate(1 / 200) for _ in offsets_us]
+            leave = max(comes) + 20
+            for rank, come in enumerate(comes):
+                local = [(time - offsets_us[rank]) / scales[rank] for time in (come, leave)]
+                if rank == len(offsets_us) - 1 and number * 2 > meetings:
+                    local = [time - jump for time in local]
+                # The kernel starts 5 us after the operation was enqueued.
+                files[rank] += all_reduce(number, rank, 1000 + rank, COMMUNICATOR, local[0] - 5, local[1] - local[0])
+        for rank, text in enumerate(files):
+            self.write(f"traces/{rank}.json", text + "{}]\n")
+        self.run_program("ingest", self.folder / "traces")
+
+    def rows_by_rank(self):
+        return {row["rank"]: row for row in self.json("clocks")["rows"]}
+
+    def test_true_offsets_are_inside(self):
+        for seed in range(5):
+            with self.subTest(seed=seed):
+                self.store.unlink(missing_ok=True)
+                offsets = [0] + [random.Random(seed).uniform(-90_000, 90_000) for _ in range(3)]
+                self.write_job(offsets, seed=seed)
+                rows = self.rows_by_rank()
+                self.assertEqual(rows[0]["method"], "reference")
+                self.assertEqual((rows[0]["offset_us"], rows[0]["uncertainty_us"]), (0, 0))
+                for rank, offset in enumerate(offsets[1:], 1):
+                    self.assertEqual(rows[rank]["method"], "meetings")
+                    self.assertLessEqual(abs(rows[rank]["offset_us"] - offset), rows[rank]["uncertainty_us"] + 0.01)
+                    self.assertEqual(rows[rank]["scale"], 1)
+                    # Chance brought each rank last in some meeting: nothing is left but the transfer and the least skew.
+                    self.assertLess(rows[rank]["uncertainty_us"], 100)
+
+    def test_a_fast_clock(self):
+        self.write_job([0, 5_000], meetings=200, scales=[1, 1.001])
+        row = self.rows_by_rank()[1]
+        self.assertEqual(row["method"], "meetings")
+        self.assertAlmostEqual(row["scale"], 1.001, delta=1e-5)
+
+    def test_a_clock_that_jumps_is_refused(self):
+        self.write_job([0, 5_000, -7_000], jump=50_000)
+        answer = self.json("clocks")
+        refused = [row for row in answer["rows"] if row["method"] == "contradictory"]
+        self.assertTrue(refused)
+        self.assertTrue(all(row["offset_us"] is None and row["uncertainty_us"] is None for row in refused))
+        self.assertIn("no offsets satisfy", answer["warnings"][0])
+
+    def test_one_clock_for_one_host(self):
+        self.run_program("ingest", TOP / "fixtures/inspector-2.30")
+        methods = sorted(row["method"] for row in self.json("clocks")["rows"])
+        self.assertEqual(methods, ["reference"] + ["shared"] * 7)
+
+    def test_without_a_link_nothing_is_said(self):
+        """Rank 2, which links the others, left no trace."""
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-kill")
+        rows = self.rows_by_rank()
+        self.assertEqual({rank for rank, row in rows.items() if row["method"] == "none"}, {4, 5, 6, 7})
+        self.assertTrue(all(rows[rank]["offset_us"] is None for rank in (4, 5, 6, 7)))
+
+    def test_offsets_satisfy_what_ranks_did_together(self):
+        """On the recorded job: nobody left a collective before the last rank had enqueued it, uncertainties granted."""
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-clean")
+        clocks = self.rows_by_rank()
+        times = {}
+        for instance, rank, begin, end in self.rows(
+                "SELECT o.instance_id, o.rank, o.enqueue_begin_us, o.device_end_us FROM v_operation o "
+                "WHERE o.function IN ('AllReduce', 'AllGather', 'ReduceScatter') AND o.end_source = 'kernel'"):
+            offset, doubt = clocks[rank]["offset_us"], clocks[rank]["uncertainty_us"]
+            times.setdefault(instance, []).append((begin + offset, end + offset, doubt))
+        self.assertGreater(len(times), 50)
+        for visits in times.values():
+            for come, _, doubt in visits:
+                for _, leave, other in visits:
+                    self.assertLessEqual(come, leave + doubt + other + 1)

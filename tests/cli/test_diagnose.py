@@ -1,0 +1,160 @@
+"""diagnose: the fixtures' truth, figures recomputed, exit statuses."""
+
+import re
+import statistics
+
+from tests.cli import reader
+from tests.cli.support import TOP, Case
+
+# What was planted, from the TRUTH files: kind, rank, steps, phases it may sit in, who waits or is at the other end.
+PLANTED = {
+    "tp2dp2pp2-slow-rank": ("compute", 1, (4, 8), {"forward", "backward", "grad_sync", "optimizer"}),
+    "tp2dp2pp2-slow-sender": ("network", 1, (6, 8), {"forward", "backward", "grad_sync", "optimizer"}),
+    "tp2dp2pp2-hang": ("missing", 5, (6, 6), {"grad_sync"}),
+    "tp2dp2pp2-kill": ("ended_early", 2, (5, 5), {"grad_sync"}),
+}
+HEALTHY = ("tp2dp2pp2-clean", "fsdp-clean", "dialect-2.23.4", "dialect-2.24.3", "dialect-2.25.1", "dialect-2.26.2",
+           "dialect-2.27.3", "dialect-2.28.3", "dialect-2.29.7", "dialect-2.30.7", "inspector-2.28", "inspector-2.30",
+           "inspector-pr2045", "inspector-pr2045-verbose", "dialect-2.23-states", "tags-unescaped")
+
+
+def lower_median(values):
+    return statistics.median_low(list(values))
+
+
+class Own:
+    """Own times of a job by place, from GPU clocks alone: start less the stop before."""
+
+    def __init__(self, job):
+        self.times = {}
+        for rank in range(job.sizes[job.world]):
+            operations = job.of_rank(rank)
+            for before, after in zip(operations, operations[1:]):
+                if before.has_gpu_times and after.has_gpu_times:
+                    position = operations.index(after) - next(
+                        i for i, operation in enumerate(operations) if operation.step == after.step)
+                    self.times[rank, position, after.step] = (after.gpu_start - before.gpu_stop) / 1e3
+
+    def median(self, position, ranks, steps):
+        return lower_median(self.times[rank, position, step] for rank in ranks for step in steps)
+
+
+class Diagnose(Case):
+    def ingest_fixture(self, name):
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", TOP / "fixtures" / name, status=None)
+
+    def sure(self, *words):
+        return [finding for finding in self.json("diagnose", *words)["findings"] if finding["confidence"] != "low"]
+
+    def test_who_and_what(self):
+        for name, (kind, rank, (first, last), phases) in PLANTED.items():
+            with self.subTest(fixture=name):
+                self.ingest_fixture(name)
+                findings = self.sure()
+                self.assertEqual([(finding["kind"], finding["rank"]) for finding in findings], [(kind, rank)])
+                finding = findings[0]
+                self.assertLessEqual(abs(finding["first_step"] - first), 1)
+                self.assertLessEqual(abs(finding["last_step"] - last), 1)
+                self.assertIn(finding["tag"], phases)
+                self.assertNotIn(rank, finding["peers"])
+                self.assertIn(f"rank {rank} ", finding["text"])
+                self.assertTrue(finding["evidence"])
+
+    def test_who_waits(self):
+        for name, peers in (("tp2dp2pp2-hang", {7}), ("tp2dp2pp2-kill", {0})):
+            self.ingest_fixture(name)
+            self.assertEqual(set(self.sure()[0]["peers"]), peers)
+
+    def test_nothing_in_health(self):
+        for name in HEALTHY:
+            with self.subTest(fixture=name):
+                self.ingest_fixture(name)
+                self.assertEqual(self.sure(), [])
+                self.assertIn("nothing stands out", self.run_program("diagnose", "--exit-code").out)
+
+    def test_figures_of_the_evidence(self):
+        """The sentence on rank 1's own time, against GPU clocks as the files have them. Ranks 0 to 3 play one role."""
+        name = "tp2dp2pp2-slow-rank"
+        self.ingest_fixture(name)
+        finding = self.sure()[0]
+        said = re.search(r"before operation (\d+) of the step \((\w+) on communicator (\S+)\) it took (\d+) us of its own "
+                         r"time, its peers (\d+) us, itself in other steps (\d+) us", finding["evidence"])
+        self.assertTrue(said, finding["evidence"])
+        job = reader.Job(TOP / "fixtures" / name)
+        position = int(said[1])
+        operation = [operation for operation in job.of_rank(1) if operation.step == 4][position]
+        self.assertEqual((operation.function, job.labels[operation.communicator]), (said[2], said[3]))
+        own, steps = Own(job), range(finding["first_step"], finding["last_step"] + 1)
+        self.assertAlmostEqual(int(said[4]), own.median(position, [1], steps), delta=1)
+        self.assertAlmostEqual(int(said[5]), own.median(position, [0, 2, 3], steps), delta=1)
+        others = [step for step in range(1, 9) if step not in steps]
+        self.assertAlmostEqual(int(said[6]), own.median(position, [1], others), delta=1)
+
+    def test_what_it_cost(self):
+        """Steps 4 to 8 against the healthy ones, from the end of each step's last operation on the GPU's clock."""
+        name = "tp2dp2pp2-slow-rank"
+        self.ingest_fixture(name)
+        ends = [max(operation.gpu_stop for operation in reader.Job(TOP / "fixtures" / name).of_rank(0)
+                    if operation.step == step and operation.has_gpu_times) for step in range(9)]
+        lengths = {step: ends[step] - ends[step - 1] for step in range(1, 9)}
+        usual = lower_median(lengths[step] for step in (1, 2, 3))
+        lost_us = sum(lengths[step] - usual for step in range(4, 9)) / 1e3
+        self.assertAlmostEqual(self.sure()[0]["lost_us"] / lost_us, 1, delta=0.25)
+
+    def test_exit_code(self):
+        self.ingest_fixture("tp2dp2pp2-slow-rank")
+        self.run_program("diagnose")
+        self.run_program("diagnose", "--exit-code", status=3)
+        self.run_program("diagnose", "--exit-code", "--format", "json", status=3)
+        self.run_program("diagnose", "--exit-code", "--min-gain", "100")
+        self.ingest_fixture("tp2dp2pp2-clean")
+        self.run_program("diagnose", "--exit-code")
+        # Findings of low confidence raise no alarm.
+        self.ingest_fixture("tp2dp2pp2-slow-sender")
+        self.assertEqual(self.json("diagnose", "--min-gain", "100", "--exit-code")["command"], "diagnose")
+
+    def test_low_confidence_is_shown_on_request(self):
+        self.ingest_fixture("tp2dp2pp2-slow-sender")
+        low = [finding for finding in self.json("diagnose")["findings"] if finding["confidence"] == "low"]
+        brief, full = self.run_program("diagnose").out, self.run_program("diagnose", "--all").out
+        self.assertNotIn("low confidence):", brief)
+        self.assertEqual(full.count("low confidence):"), len(low))
+        if low:
+            self.assertIn(f"{len(low)} of low confidence not shown", brief)
+
+    def test_coverage(self):
+        for name, ranks, expected in (("tp2dp2pp2-clean", 8, 8), ("tp2dp2pp2-kill", 7, 8)):
+            self.ingest_fixture(name)
+            coverage = self.json("diagnose")["coverage"]
+            job = reader.Job(TOP / "fixtures" / name)
+            self.assertEqual(len(coverage), 1)
+            self.assertEqual((coverage[0]["ranks"], coverage[0]["expected_ranks"], coverage[0]["operations"],
+                              coverage[0]["steps"], coverage[0]["step_source"]),
+                             (ranks, expected, len(job.operations), 1 + max(o.step for o in job.operations), "tags"))
+
+    def test_what_cannot_be_told_is_said(self):
+        self.ingest_fixture("inspector-pr2045")
+        self.assertRegex(" ".join(self.json("diagnose")["warnings"]), "only durations can be compared")
+        self.ingest_fixture("dialect-2.29.7")
+        self.assertRegex(" ".join(self.json("diagnose")["warnings"]), "fewer than three steps")
+
+    def test_two_jobs_in_one_store(self):
+        for name in ("tp2dp2pp2-slow-rank", "tp2dp2pp2-slow-sender"):
+            self.run_program("ingest", TOP / "fixtures" / name)
+        self.assertEqual({(finding["run"], finding["kind"], finding["rank"]) for finding in self.sure()},
+                         {(1, "compute", 1), (2, "network", 1)})
+        self.assertEqual([row["run"] for row in self.json("diagnose")["coverage"]], [1, 2])
+
+    def test_wrong_usage(self):
+        self.ingest_fixture("copy-engine")
+        for words in (["--min-gain", "x"], ["--min-gain", "-1"], ["--min-gain", "101"], ["--sigmas", "-1"],
+                      ["--sigmas", "1e9"], ["--sigmas", ""], ["operand"]):
+            with self.subTest(words=words):
+                result = self.run_program("diagnose", *words, status=2)
+                self.assertEqual((result.out, result.err.count("\n")), ("", 1))
+
+    def test_an_empty_store(self):
+        self.ingest_fixture("tags-unescaped")
+        answer = self.json("diagnose")
+        self.assertEqual(answer["findings"], [])

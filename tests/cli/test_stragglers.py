@@ -1,0 +1,126 @@
+"""stragglers: every wait is booked somewhere, computed anew from the fixtures; verdicts only on who is at fault."""
+
+import collections
+
+from tests.cli import reader
+from tests.cli.support import TOP, Case
+
+SHARES = ("own_us", "inherited_us", "network_us", "unexplained_us")
+
+# GPU clocks tick in 32 ns; channels of one kernel start and stop a few ticks apart.
+TICKS_NS = 128
+
+
+class Waiting:
+    """What others waited for each rank, by definition: durations less the shortest, booked to who has the shortest.
+
+    Where two are equally short, to a few ticks, either may have come last: `least` leaves such an operation out, `most`
+    books it to both.
+    """
+
+    def __init__(self, job):
+        self.least, self.most = collections.Counter(), collections.Counter()
+        self.last_least, self.last_most = collections.Counter(), collections.Counter()
+        self.instances = collections.Counter()
+        self.total = 0
+        for instance in job.instances:
+            members = instance.members
+            if (instance.function not in reader.FULL_EXCHANGES or not instance.is_complete
+                    or not all(member.has_gpu_times for member in members)):
+                continue
+            waits = sum(member.duration - instance.transfer for member in members)
+            last = [member.rank for member in members if member.duration <= instance.transfer + TICKS_NS]
+            self.total += waits
+            self.instances.update(member.rank for member in members)
+            for rank in last:
+                self.most[rank] += waits
+                self.last_most[rank] += 1
+            if len(last) == 1:
+                self.least[last[0]] += waits
+                self.last_least[last[0]] += 1
+
+
+class Stragglers(Case):
+    def check_conservation(self, name):
+        folder = TOP / "fixtures" / name
+        self.run_program("ingest", folder)
+        waiting = Waiting(reader.Job(folder))
+        rows = self.json("stragglers")["rows"]
+        self.assertTrue(waiting.total > 0)
+        for row in rows:
+            rank, booked = row["rank"], sum(row[share] for share in SHARES) * 1e3
+            doubt = TICKS_NS * row["instances"]
+            self.assertTrue(waiting.least[rank] - doubt <= booked <= waiting.most[rank] + doubt, (row, waiting.least[rank]))
+            self.assertTrue(waiting.last_least[rank] <= row["times_last"] <= waiting.last_most[rank], row)
+            self.assertEqual(row["instances"], waiting.instances[rank])
+            self.assertTrue(all(row[share] >= 0 for share in SHARES))
+        self.assertAlmostEqual(sum(row[share] for row in rows for share in SHARES) * 1e3, waiting.total,
+                               delta=TICKS_NS * sum(waiting.instances.values()))
+        return rows
+
+    def check_against_sql(self):
+        """The same total by plain SQL: the longest figure of v_operation, the shortest of v_instance."""
+        (waited,), = self.rows("SELECT sum(o.duration_us - i.transfer_us) FROM v_operation o JOIN v_instance i "
+                               "USING (instance_id) WHERE i.members = i.expected AND i.last_rank IS NOT NULL "
+                               "AND o.end_source = 'kernel'")
+        rows = self.json("stragglers")["rows"]
+        self.assertAlmostEqual(sum(row[share] for row in rows for share in SHARES), waited,
+                               delta=TICKS_NS / 1e3 * sum(row["instances"] for row in rows))
+
+    def test_every_wait_is_booked_once(self):
+        for name in ("tp2dp2pp2-clean", "tp2dp2pp2-slow-rank", "tp2dp2pp2-slow-sender", "tp2dp2pp2-hang",
+                     "fsdp-clean"):
+            with self.subTest(fixture=name):
+                self.store.unlink(missing_ok=True)
+                self.check_conservation(name)
+                self.check_against_sql()
+
+    def test_what_goes_back_to_ranks_is_own_or_inherited(self):
+        """Blame is passed on whole: what all ranks caused is what was booked as somebody's own or inherited."""
+        for name in ("tp2dp2pp2-slow-rank", "tp2dp2pp2-clean"):
+            self.store.unlink(missing_ok=True)
+            self.run_program("ingest", TOP / "fixtures" / name)
+            rows = self.json("stragglers")["rows"]
+            self.assertAlmostEqual(sum(row["caused_us"] for row in rows),
+                                   sum(row["own_us"] + row["inherited_us"] for row in rows), delta=0.1)
+
+    def test_the_slow_rank_comes_first(self):
+        rows = self.check_conservation("tp2dp2pp2-slow-rank")
+        first = rows[0]
+        self.assertEqual((first["rank"], first["kind"], first["confidence"]), (1, "compute", "high"))
+        self.assertLessEqual(abs(first["first_step"] - 4), 1)
+        self.assertLessEqual(abs(first["last_step"] - 8), 1)
+        self.assertEqual([row["kind"] for row in rows[1:]], [None] * 7)
+        self.assertGreater(first["own_us"], 10 * max(row["own_us"] for row in rows[1:]))
+        # Its tensor-parallel partner came late because of it.
+        partner = next(row for row in rows if row["rank"] == 0)
+        self.assertEqual(partner["inherited_from"], "1")
+        self.assertGreater(partner["inherited_us"], partner["own_us"])
+
+    def test_nobody_stands_out_in_health(self):
+        for name in ("tp2dp2pp2-clean", "fsdp-clean"):
+            with self.subTest(fixture=name):
+                self.store.unlink(missing_ok=True)
+                self.run_program("ingest", TOP / "fixtures" / name)
+                rows = self.json("stragglers")["rows"]
+                self.assertEqual(len(rows), 8)
+                for row in rows:
+                    self.assertEqual([row[key] for key in ("kind", "tag", "first_step", "last_step", "confidence")],
+                                     [None] * 5)
+
+    def test_a_slow_network_is_nobodys_own_time(self):
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-sender")
+        self.assertEqual([row["kind"] for row in self.json("stragglers")["rows"]], [None] * 8)
+
+    def test_thresholds(self):
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
+        rows = self.json("stragglers", "--min-gain", "100")["rows"]
+        self.assertEqual([row["kind"] for row in rows], [None] * 8)
+        for words in (["--min-gain", "101"], ["--min-gain", "-1"], ["--sigmas", "x"], ["--sigmas", "nan"]):
+            self.run_program("stragglers", *words, status=2)
+
+    def test_without_durations_it_says_so(self):
+        self.run_program("ingest", TOP / "fixtures/dialect-2.23.4")
+        answer = self.json("stragglers")
+        self.assertIn("cannot be told", answer["warnings"][0])
+        self.assertTrue(all(row["instances"] == 0 for row in answer["rows"]))
