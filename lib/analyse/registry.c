@@ -3,5 +3,5 @@
 #include <stddef.h>
 
 const struct analysis *const analysis_registry[] = {
-    &analysis_report, &analysis_stragglers, &analysis_diagnose, &analysis_clocks, NULL,
+    &analysis_report, &analysis_stragglers, &analysis_stalls, &analysis_diagnose, &analysis_clocks, NULL,
 };

@@ -25,6 +25,9 @@ void table_release(struct table *table)
         cell_release(&table->cells[i]);
     for (size_t i = 0; i < table->warning_count; i++)
         free(table->warnings[i]);
+    for (size_t i = 0; i < table->kept_count; i++)
+        free(table->kept[i]);
+    free(table->kept);
     free(table->cells);
     free(table->columns);
     free(table->warnings);
@@ -46,6 +49,17 @@ int table_add_columns(struct table *table, const struct column *columns, size_t 
     memcpy(table->columns + table->column_count, columns, count * sizeof *columns);
     table->column_count += count;
     return 0;
+}
+
+const char *table_keep_text(struct table *table, const char *text)
+{
+    if (array_reserve((void **)&table->kept, &table->kept_capacity, table->kept_count + 1,
+                      sizeof *table->kept))
+        return NULL;
+    char *copy = strdup(text);
+    if (copy)
+        table->kept[table->kept_count++] = copy;
+    return copy;
 }
 
 int table_add_row(struct table *table, struct error *error)

@@ -44,6 +44,9 @@ struct table {
     char **warnings; /* owned */
     size_t warning_count;
     size_t warning_capacity;
+    char **kept; /* owned, see table_keep_text */
+    size_t kept_count;
+    size_t kept_capacity;
 };
 
 void table_init(struct table *table, const char *command);
@@ -53,6 +56,10 @@ int table_add_column(struct table *table, struct column column, struct error *er
 
 /* All columns at once, from an array of `count`. */
 int table_add_columns(struct table *table, const struct column *columns, size_t count, struct error *error);
+
+/* A copy of `text` that lives as long as the table, for a column's name that is made up; NULL when memory is
+ * out. */
+const char *table_keep_text(struct table *table, const char *text);
 
 /* A new row of nulls; its cells are filled in place by the setters below. -1 when memory is out. */
 int table_add_row(struct table *table, struct error *error);

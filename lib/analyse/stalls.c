@@ -1,0 +1,385 @@
+#include "analyse/stalls.h"
+
+#include "analyse/analyses.h"
+#include "analyse/options.h"
+#include "base/array.h"
+#include "base/buffer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Network edges, worst first; or their matrix; or the proxy operations that never ended. */
+
+enum {
+    OPTION_BY_CHANNEL,
+    OPTION_MATRIX,
+    OPTION_VALUE,
+    OPTION_STATES,
+    OPTION_SIGMAS,
+    OPTION_FACTOR,
+    OPTION_MIN_STALL,
+    OPTION_RUN
+};
+
+static const struct analysis_option options[] = {
+    {"by-channel", 0, NULL, "a row a channel", NULL},
+    {"matrix", 0, NULL, "a row a sender, a column a receiver, over all communicators", NULL},
+    {"value", 0, "KEY",
+     "what the matrix shows: steps, send_wait_us_p50, send_wait_us_max, recv_wait_us_p50, stalled_us or "
+     "verdict",
+     "send_wait_us_p50"},
+    {"states", 0, NULL, "list the proxy operations that never ended, and what each waited for", NULL},
+    {"sigmas", 0, "N", "how far beyond its own spread an edge must stand out in a step", "6"},
+    {"factor", 0, "N", "how many times its usual wait is slow", "2"},
+    {"min-stall", 0, "PERCENT", "what a stall must last in each of its steps, as a share of a median step",
+     "3"},
+    {"run", 0, "N", "only this run of a store that holds several", NULL},
+};
+
+enum {
+    AT_SENDER,
+    AT_RECEIVER,
+    AT_COMMUNICATOR,
+    AT_CHANNEL,
+    AT_STEPS,
+    AT_SEND_P50,
+    AT_SEND_MAX,
+    AT_RECV_P50,
+    AT_STALLED,
+    AT_FIRST_STEP,
+    AT_LAST_STEP,
+    AT_VERDICT,
+    AT_WAIT_MEAN,
+    AT_USUAL_MEAN,
+    AT_SENDER_NAME,
+    AT_RECEIVER_NAME,
+    AT_RUN
+};
+
+static const struct column columns[] = {
+    {.name = "sender", .type = CELL_INTEGER, .description = "global rank"},
+    {.name = "receiver", .type = CELL_INTEGER, .description = "global rank"},
+    {.name = "communicator", .type = CELL_TEXT, .description = "its name, or the global ranks in it"},
+    {.name = "channel", .type = CELL_INTEGER, .description = "NCCL's channel; null: all of them"},
+    {.name = "steps", .type = CELL_INTEGER, .description = "network steps that the sender recorded"},
+    {.name = "send_wait_us_p50",
+     .type = CELL_REAL,
+     .unit = "us",
+     .decimals = 1,
+     .description = "SendWait: the network, or the sender's card; median over network steps"},
+    {.name = "send_wait_us_max",
+     .type = CELL_REAL,
+     .unit = "us",
+     .decimals = 1,
+     .description = "the longest"},
+    {.name = "recv_wait_us_p50",
+     .type = CELL_REAL,
+     .unit = "us",
+     .decimals = 1,
+     .description = "RecvWait: nothing arrived; median over network steps"},
+    {.name = "stalled_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "how much longer than usual data stood still in the verdict's steps"},
+    {.name = "first_step", .type = CELL_INTEGER, .description = "first training step of the verdict"},
+    {.name = "last_step", .type = CELL_INTEGER, .description = "last training step of the verdict"},
+    {.name = "verdict",
+     .type = CELL_TEXT,
+     .description = "ok, slow link, slow sender, slow receiver, paused once, no credit, no data or unknown"},
+    {.name = "verdict_wait_us_mean",
+     .type = CELL_REAL,
+     .unit = "us",
+     .decimals = 1,
+     .hidden = 1,
+     .description = "mean SendWait in the verdict's steps"},
+    {.name = "usual_wait_us_mean",
+     .type = CELL_REAL,
+     .unit = "us",
+     .decimals = 1,
+     .hidden = 1,
+     .description = "the same, usually"},
+    {.name = "sender_name", .type = CELL_TEXT, .hidden = 1, .description = "name of the sender"},
+    {.name = "receiver_name", .type = CELL_TEXT, .hidden = 1, .description = "name of the receiver"},
+    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+};
+
+enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
+
+struct settings {
+    struct stalls_options judge;
+    int64_t run;
+    int value; /* a column that the matrix shows */
+};
+
+static int read_value(const char *name, int *value, struct error *error)
+{
+    static const int shown[] = {AT_STEPS, AT_SEND_P50, AT_SEND_MAX, AT_RECV_P50, AT_STALLED, AT_VERDICT};
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (!strcmp(columns[shown[i]].name, name)) {
+            *value = shown[i];
+            return 0;
+        }
+    return error_set(error, "--value takes the name of a column, not '%s'", name);
+}
+
+static int read_settings(const struct analysis_request *request, struct settings *settings,
+                         struct error *error)
+{
+    const char *const *values = request->values;
+    *settings = (struct settings){0};
+    if (values[OPTION_MATRIX] && (values[OPTION_BY_CHANNEL] || values[OPTION_STATES]))
+        return error_set(error, "--matrix goes with neither --by-channel nor --states");
+    if (option_real(values[OPTION_SIGMAS], "sigmas", 0, 1000, &settings->judge.sigmas, error) ||
+        option_real(values[OPTION_FACTOR], "factor", 1, 1000, &settings->judge.factor, error) ||
+        option_real(values[OPTION_MIN_STALL], "min-stall", 0, 100, &settings->judge.min_stall, error) ||
+        read_value(values[OPTION_VALUE], &settings->value, error))
+        return -1;
+    settings->judge.min_stall /= 100;
+    return values[OPTION_RUN] ? option_integer(values[OPTION_RUN], "run", 1, INT64_MAX, &settings->run, error)
+                              : 0;
+}
+
+/* 2: the network stalled. 1: it waited for a GPU. 0: nothing to say. */
+static int weight_of(const struct stalls_edge *edge)
+{
+    if (edge->verdict == STALLS_OK || edge->verdict == STALLS_UNKNOWN)
+        return 0;
+    return edge->verdict == STALLS_NO_DATA ? 1 : 2;
+}
+
+static int by_trouble(const void *a, const void *b)
+{
+    const struct stalls_edge *left = a, *right = b;
+    if (weight_of(left) != weight_of(right))
+        return weight_of(right) - weight_of(left);
+    if (left->stalled_ns != right->stalled_ns)
+        return left->stalled_ns > right->stalled_ns ? -1 : 1;
+    const int32_t keys[][2] = {{left->run, right->run},
+                               {left->sender, right->sender},
+                               {left->receiver, right->receiver},
+                               {left->communicator, right->communicator},
+                               {left->channel, right->channel}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+    return 0;
+}
+
+static void set_us(struct table *table, size_t column, double time_us)
+{
+    if (time_us >= 0)
+        table_set_real(table, column, time_us);
+}
+
+/* One of the figures, into a column of any table. */
+static int set_figure(struct table *table, size_t column, int figure, struct stalls_edge *edge,
+                      struct error *error)
+{
+    switch (figure) {
+    case AT_STEPS:
+        table_set_integer(table, column, (int64_t)edge->send.count);
+        return 0;
+    case AT_SEND_P50:
+        set_us(table, column, stalls_median_us(&edge->send));
+        return 0;
+    case AT_SEND_MAX:
+        set_us(table, column, edge->send.count ? (double)edge->send_wait_max_ns / 1e3 : -1);
+        return 0;
+    case AT_RECV_P50:
+        set_us(table, column, stalls_median_us(&edge->receive));
+        return 0;
+    case AT_STALLED:
+        if (edge->verdict != STALLS_UNKNOWN)
+            table_set_real(table, column, (double)edge->stalled_ns / 1e3);
+        return 0;
+    default:
+        return table_set_text(table, column, stalls_verdict_name(edge->verdict), error);
+    }
+}
+
+static int add_edge(const struct stalls *stalls, struct stalls_edge *edge, struct table *table,
+                    struct error *error)
+{
+    static const int figures[] = {AT_STEPS, AT_SEND_P50, AT_SEND_MAX, AT_RECV_P50, AT_STALLED, AT_VERDICT};
+    const struct stalls_seat *sender = &stalls->seats[edge->sender];
+    const struct stalls_seat *receiver = &stalls->seats[edge->receiver];
+    if (table_add_row(table, error))
+        return -1;
+    if (sender->global_rank >= 0)
+        table_set_integer(table, AT_SENDER, sender->global_rank);
+    if (receiver->global_rank >= 0)
+        table_set_integer(table, AT_RECEIVER, receiver->global_rank);
+    if (edge->channel >= 0)
+        table_set_integer(table, AT_CHANNEL, edge->channel);
+    if (edge->first_step >= 0) {
+        table_set_integer(table, AT_FIRST_STEP, edge->first_step);
+        table_set_integer(table, AT_LAST_STEP, edge->last_step);
+    }
+    set_us(table, AT_WAIT_MEAN, edge->wait_mean_ns / 1e3);
+    set_us(table, AT_USUAL_MEAN, edge->usual_mean_ns / 1e3);
+    table_set_integer(table, AT_RUN, stalls->runs[edge->run].id);
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        if (set_figure(table, (size_t)figures[i], figures[i], edge, error))
+            return -1;
+    return table_set_text(table, AT_COMMUNICATOR, stalls->communicators[edge->communicator].label, error) ||
+           table_set_text(table, AT_SENDER_NAME, sender->name, error) ||
+           table_set_text(table, AT_RECEIVER_NAME, receiver->name, error);
+}
+
+static int show_edges(struct stalls *stalls, struct table *table, struct error *error)
+{
+    struct column shown[COLUMN_COUNT];
+    memcpy(shown, columns, sizeof columns);
+    /* Names stand in for numbers that nobody knows; the column that says nothing makes place. */
+    int unnumbered = 0;
+    for (size_t i = 0; i < stalls->seat_count; i++)
+        unnumbered |= stalls->seats[i].global_rank < 0;
+    shown[AT_SENDER_NAME].hidden = shown[AT_RECEIVER_NAME].hidden = !unnumbered;
+    shown[AT_CHANNEL].hidden = !stalls->by_channel;
+    shown[AT_RUN].hidden = stalls->run_count < 2;
+    if (table_add_columns(table, shown, COLUMN_COUNT, error))
+        return -1;
+    if (stalls->edge_count)
+        qsort(stalls->edges, stalls->edge_count, sizeof *stalls->edges, by_trouble);
+    for (size_t i = 0; i < stalls->edge_count; i++)
+        if (add_edge(stalls, &stalls->edges[i], table, error))
+            return -1;
+    return 0;
+}
+
+static int by_sender(const void *a, const void *b)
+{
+    const struct stalls_edge *left = a, *right = b;
+    if (left->sender != right->sender)
+        return left->sender < right->sender ? -1 : 1;
+    return (left->receiver > right->receiver) - (left->receiver < right->receiver);
+}
+
+/* A column for every rank that is a receiver; *column_of tells which, 0 for none. */
+static int add_receivers(const struct stalls *stalls, const struct column *figure, size_t *column_of,
+                         struct table *table, struct error *error)
+{
+    size_t count = 2;
+    for (size_t i = 0; i < stalls->edge_count; i++)
+        column_of[stalls->edges[i].receiver] = 1;
+    for (size_t i = 0; i < stalls->seat_count; i++) {
+        struct buffer name = BUFFER_INIT;
+        if (!column_of[i])
+            continue;
+        column_of[i] = count++;
+        struct column column = *figure;
+        column.hidden = 0;
+        column.name = buffer_append_text(&name, "to_") || buffer_append_text(&name, stalls->seats[i].name)
+                          ? NULL
+                          : table_keep_text(table, name.data);
+        buffer_release(&name);
+        if (!column.name)
+            return error_no_memory(error);
+        if (table_add_column(table, column, error))
+            return -1;
+    }
+    return 0;
+}
+
+static int fill_matrix(struct stalls *stalls, int figure, const size_t *column_of, struct table *table,
+                       struct error *error)
+{
+    for (size_t i = 0; i < stalls->edge_count; i++) {
+        struct stalls_edge *edge = &stalls->edges[i];
+        if (!i || edge->sender != stalls->edges[i - 1].sender) {
+            if (table_add_row(table, error) ||
+                table_set_text(table, 0, stalls->seats[edge->sender].name, error))
+                return -1;
+            table_set_integer(table, 1, stalls->runs[edge->run].id);
+        }
+        if (set_figure(table, column_of[edge->receiver], figure, edge, error))
+            return -1;
+    }
+    return 0;
+}
+
+static int show_matrix(struct stalls *stalls, int figure, struct table *table, struct error *error)
+{
+    const struct column heads[] = {
+        {.name = "sender", .type = CELL_TEXT, .description = "global rank, or its name"},
+        {.name = "run", .type = CELL_INTEGER, .hidden = stalls->run_count < 2, .description = "job"},
+    };
+    size_t *column_of = array_new(stalls->seat_count + 1, sizeof *column_of);
+    if (!column_of)
+        return error_no_memory(error);
+    if (stalls->edge_count)
+        qsort(stalls->edges, stalls->edge_count, sizeof *stalls->edges, by_sender);
+    int failed = table_add_columns(table, heads, sizeof heads / sizeof *heads, error) ||
+                 add_receivers(stalls, &columns[figure], column_of, table, error) ||
+                 fill_matrix(stalls, figure, column_of, table, error);
+    free(column_of);
+    return failed ? -1 : 0;
+}
+
+static int warn(const struct stalls *stalls, struct table *table, struct error *error)
+{
+    int failed = 0;
+    for (size_t i = 0; !failed && i < stalls->run_count; i++) {
+        const struct stalls_run *run = &stalls->runs[i];
+        if (!run->network_steps)
+            failed = table_add_warning(
+                table, error,
+                "run %lld: its traces hold no network steps (ranks of one node talk to each other directly, "
+                "and Inspector does not record them): stalls cannot be told",
+                (long long)run->id);
+        else if (run->step_count - run->first_step < 3)
+            failed = table_add_warning(table, error,
+                                       "run %lld: fewer than three training steps could be told apart after "
+                                       "the warm-up: nothing to compare with, the verdict is unknown",
+                                       (long long)run->id);
+    }
+    if (!failed && stalls->detached_steps)
+        failed = table_add_warning(table, error,
+                                   "%lld network steps stand apart from any operation (sent for other "
+                                   "processes): they are on no edge",
+                                   (long long)stalls->detached_steps);
+    return failed;
+}
+
+static int analyse(struct stalls *stalls, const struct analysis_request *request,
+                   const struct settings *settings, struct table *table, struct error *error)
+{
+    stalls->by_channel = request->values[OPTION_BY_CHANNEL] != NULL;
+    stalls->by_communicator = !request->values[OPTION_MATRIX];
+    if (stalls_load_names(stalls, request->store, settings->run, error))
+        return -1;
+    if (request->values[OPTION_STATES])
+        return stalls_list_states(stalls, request->store, table, error);
+    if (stalls_load_steps(stalls, request->store, error) || stalls_judge(stalls, &settings->judge, error))
+        return -1;
+    return (request->values[OPTION_MATRIX] ? show_matrix(stalls, settings->value, table, error)
+                                           : show_edges(stalls, table, error)) ||
+           warn(stalls, table, error);
+}
+
+static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
+               struct error *error)
+{
+    struct settings settings;
+    if (read_settings(request, &settings, error)) {
+        *usage = 1;
+        return -1;
+    }
+    struct stalls stalls;
+    stalls_init(&stalls);
+    int failed = analyse(&stalls, request, &settings, &result->table, error);
+    stalls_release(&stalls);
+    return failed ? -1 : 0;
+}
+
+const struct analysis analysis_stalls = {
+    .name = "stalls",
+    .summary = "network edges on which data stood still",
+    .description =
+        "A row for each directed edge and communicator, from the steps of NCCL's proxy threads: what each "
+        "side waited for, and whether that stands out from the edge's own history or from the edges that do "
+        "the same work.",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .run = run,
+};

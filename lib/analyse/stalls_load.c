@@ -1,0 +1,545 @@
+#include "analyse/stalls.h"
+
+#include "analyse/job.h"
+#include "base/array.h"
+#include "base/buffer.h"
+#include "model/pack.h"
+#include "schemas.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Every network step of a store, once, in the order of its files. What is kept of a step is its wait; the
+ * rest is summed by edge, kind of operation and training step.
+ */
+
+enum {
+    NOT_IN_STEP = -1,
+    SPANS_AT_ONCE = 1 << 18 /* an operation of more counts as several */
+};
+
+static const int64_t WAIT_UNIT_NS = 10;
+
+void stalls_init(struct stalls *stalls)
+{
+    *stalls = (struct stalls){.by_communicator = 1};
+    intern_init(&stalls->tags);
+    struct map *maps[] = {&stalls->seat_of_rank, &stalls->seat_of_number,  &stalls->seat_of_member,
+                          &stalls->member,       &stalls->communicator_of, &stalls->edge_of,
+                          &stalls->cell_of,      &stalls->place_of};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        map_init(maps[i]);
+}
+
+void stalls_release(struct stalls *stalls)
+{
+    for (size_t i = 0; i < stalls->seat_count; i++)
+        free(stalls->seats[i].name);
+    for (size_t i = 0; i < stalls->communicator_count; i++)
+        free(stalls->communicators[i].label);
+    for (size_t i = 0; i < stalls->edge_count; i++) {
+        free(stalls->edges[i].send.items);
+        free(stalls->edges[i].receive.items);
+    }
+    free(stalls->runs);
+    free(stalls->seats);
+    free(stalls->communicators);
+    free(stalls->edges);
+    free(stalls->cells);
+    intern_release(&stalls->tags);
+    struct map *maps[] = {&stalls->seat_of_rank, &stalls->seat_of_number,  &stalls->seat_of_member,
+                          &stalls->member,       &stalls->communicator_of, &stalls->edge_of,
+                          &stalls->cell_of,      &stalls->place_of};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        map_release(maps[i]);
+}
+
+static int64_t integer_or(struct statement *statement, int column, int64_t absent)
+{
+    return statement_is_null(statement, column) ? absent : statement_integer(statement, column);
+}
+
+static int64_t find(const struct map *map, uint64_t first, uint64_t second)
+{
+    const int64_t *value = map_get(map, (struct map_key){{first, second}});
+    return value ? *value : -1;
+}
+
+static int put(struct map *map, uint64_t first, uint64_t second, int64_t value)
+{
+    return map_put(map, (struct map_key){{first, second}}, value, NULL) ? 0 : -1;
+}
+
+static int32_t run_of(const struct stalls *stalls, int64_t id)
+{
+    for (size_t i = 0; i < stalls->run_count; i++)
+        if (stalls->runs[i].id == id)
+            return (int32_t)i;
+    return -1;
+}
+
+typedef int (*row_reader)(struct stalls *stalls, struct statement *statement);
+
+static int read_run(struct stalls *stalls, struct statement *statement)
+{
+    if (array_reserve((void **)&stalls->runs, &stalls->run_capacity, stalls->run_count + 1,
+                      sizeof *stalls->runs))
+        return -1;
+    int32_t steps = (int32_t)statement_integer(statement, 1);
+    stalls->runs[stalls->run_count++] =
+        (struct stalls_run){.id = statement_integer(statement, 0),
+                            .step_count = steps,
+                            .first_step = steps > 1,
+                            .expected_ranks = statement_integer(statement, 2),
+                            .has_global_ranks = statement_integer(statement, 3) != 0};
+    return 0;
+}
+
+/* Takes `name` over, which may be NULL when memory was out. */
+static int32_t add_seat(struct stalls *stalls, int32_t run, int64_t global_rank, char *name)
+{
+    if (!name || array_reserve((void **)&stalls->seats, &stalls->seat_capacity, stalls->seat_count + 1,
+                               sizeof *stalls->seats)) {
+        free(name);
+        return -1;
+    }
+    stalls->seats[stalls->seat_count] =
+        (struct stalls_seat){.run = run, .global_rank = global_rank, .name = name};
+    return (int32_t)stalls->seat_count++;
+}
+
+static int read_rank(struct stalls *stalls, struct statement *statement)
+{
+    int32_t run = run_of(stalls, statement_integer(statement, 1));
+    int64_t number = integer_or(statement, 2, -1);
+    const char *name = statement_text(statement, 3);
+    int32_t seat = add_seat(stalls, run, number, strdup(name ? name : ""));
+    if (seat < 0 || put(&stalls->seat_of_rank, (uint64_t)statement_integer(statement, 0), 0, seat))
+        return -1;
+    return number >= 0 ? put(&stalls->seat_of_number, (uint64_t)run, (uint64_t)number, seat) : 0;
+}
+
+static int read_communicator(struct stalls *stalls, struct statement *statement)
+{
+    if (array_reserve((void **)&stalls->communicators, &stalls->communicator_capacity,
+                      stalls->communicator_count + 1, sizeof *stalls->communicators))
+        return -1;
+    const char *label = statement_text(statement, 3);
+    char *copy = strdup(label ? label : "");
+    if (!copy)
+        return -1;
+    stalls->communicators[stalls->communicator_count] =
+        (struct stalls_communicator){.id = statement_integer(statement, 0),
+                                     .run = run_of(stalls, statement_integer(statement, 1)),
+                                     .size = statement_integer(statement, 2),
+                                     .label = copy};
+    return put(&stalls->communicator_of, (uint64_t)statement_integer(statement, 0), 0,
+               (int64_t)stalls->communicator_count++);
+}
+
+static int read_member(struct stalls *stalls, struct statement *statement)
+{
+    int64_t communicator = find(&stalls->communicator_of, (uint64_t)statement_integer(statement, 1), 0);
+    int64_t seat = find(&stalls->seat_of_rank, (uint64_t)statement_integer(statement, 3), 0);
+    if (communicator < 0 || seat < 0)
+        return 0;
+    return put(&stalls->member, (uint64_t)statement_integer(statement, 0), 0, seat << 32 | communicator) ||
+           put(&stalls->seat_of_member, (uint64_t)communicator, (uint64_t)statement_integer(statement, 2),
+               seat);
+}
+
+static int read_rows(struct stalls *stalls, struct store *store, const char *sql, int64_t run_id,
+                     row_reader read, struct error *error)
+{
+    struct statement *statement = store_prepare(store, sql, error);
+    int row = statement ? 1 : -1;
+    if (statement && run_id && statement_bind_integer(statement, 1, run_id, error))
+        row = -1;
+    while (row == 1 && (row = statement_step(statement, error)) == 1)
+        if (read(stalls, statement))
+            row = error_no_memory(error);
+    statement_free(statement);
+    return row;
+}
+
+int stalls_load_names(struct stalls *stalls, struct store *store, int64_t run_id, struct error *error)
+{
+    return read_rows(stalls, store, schema_analysis_stalls_runs, run_id, read_run, error) ||
+                   read_rows(stalls, store, schema_analysis_stalls_ranks, run_id, read_rank, error) ||
+                   read_rows(stalls, store, schema_analysis_stalls_communicators, run_id, read_communicator,
+                             error) ||
+                   read_rows(stalls, store, schema_analysis_stalls_members, run_id, read_member, error)
+               ? -1
+               : 0;
+}
+
+int32_t stalls_seat(struct stalls *stalls, int32_t communicator, int64_t rank)
+{
+    const struct stalls_communicator *of = &stalls->communicators[communicator];
+    int64_t seat = find(&stalls->seat_of_member, (uint64_t)communicator, (uint64_t)rank);
+    if (seat >= 0)
+        return (int32_t)seat;
+    /* Who recorded nothing is no member; in the communicator of all its number is its global rank. */
+    if (of->run >= 0 && stalls->runs[of->run].has_global_ranks &&
+        stalls->runs[of->run].expected_ranks == of->size)
+        seat = find(&stalls->seat_of_number, (uint64_t)of->run, (uint64_t)rank);
+    if (seat < 0) {
+        struct buffer name = BUFFER_INIT;
+        if (buffer_printf(&name, "rank %lld of ", (long long)rank) || buffer_append_text(&name, of->label)) {
+            buffer_release(&name);
+            return -1;
+        }
+        seat = add_seat(stalls, of->run, -1, buffer_detach(&name));
+    }
+    if (seat >= 0 && put(&stalls->seat_of_member, (uint64_t)communicator, (uint64_t)rank, seat))
+        return -1;
+    return (int32_t)seat;
+}
+
+/* One wait of a step, of the operation being read. */
+struct span {
+    int64_t begin_ns;
+    int64_t end_ns;
+    int32_t cell;
+    int32_t wait; /* enum stalls_wait */
+};
+
+struct reader {
+    struct stalls *stalls;
+    struct map first_progress; /* seat, training step -> when its first proxy operation began */
+    int64_t operation;
+    struct span *spans; /* of that operation */
+    size_t span_count;
+    size_t span_capacity;
+    int64_t *ends; /* scratch */
+    size_t end_capacity;
+};
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct span *left = a, *right = b;
+    if (left->cell != right->cell)
+        return left->cell < right->cell ? -1 : 1;
+    if (left->wait != right->wait)
+        return left->wait - right->wait;
+    if (left->begin_ns != right->begin_ns)
+        return left->begin_ns < right->begin_ns ? -1 : 1;
+    return (left->end_ns > right->end_ns) - (left->end_ns < right->end_ns);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* How long at least one of `count` spans, sorted by begin, was open. */
+static int64_t length_of_union(const struct span *spans, size_t count)
+{
+    int64_t total = 0, reached = spans[0].begin_ns;
+    for (size_t i = 0; i < count; i++) {
+        int64_t begin = spans[i].begin_ns > reached ? spans[i].begin_ns : reached;
+        if (spans[i].end_ns > begin)
+            total += spans[i].end_ns - begin;
+        if (spans[i].end_ns > reached)
+            reached = spans[i].end_ns;
+    }
+    return total;
+}
+
+/*
+ * The longest time from one end to the next (of a first one: from its begin) in which a span was open: sorted
+ * by begin, and `ends` sorted.
+ */
+static int64_t longest_standstill(const struct span *spans, const int64_t *ends, size_t count)
+{
+    int64_t longest = 0;
+    size_t open = 0; /* spans before this one began by the last end */
+    for (size_t i = 0; i < count; i++) {
+        int64_t from = i ? ends[i - 1] : spans[0].begin_ns;
+        while (open < count && spans[open].begin_ns <= from)
+            open++;
+        /* As many began by then as have ended: nothing was on its way until the next begins. */
+        if (open == i && i < count)
+            from = spans[i].begin_ns;
+        if (ends[i] - from > longest)
+            longest = ends[i] - from;
+    }
+    return longest;
+}
+
+static int close_spans(struct reader *reader)
+{
+    if (!reader->span_count)
+        return 0;
+    if (array_reserve((void **)&reader->ends, &reader->end_capacity, reader->span_count,
+                      sizeof *reader->ends))
+        return -1;
+    qsort(reader->spans, reader->span_count, sizeof *reader->spans, by_begin);
+    for (size_t i = 0, next; i < reader->span_count; i = next) {
+        const struct span *first = &reader->spans[i];
+        for (next = i; next < reader->span_count && reader->spans[next].cell == first->cell &&
+                       reader->spans[next].wait == first->wait;
+             next++)
+            reader->ends[next - i] = reader->spans[next].end_ns;
+        struct stalls_cell *cell = &reader->stalls->cells[first->cell];
+        cell->busy_ns[first->wait] += length_of_union(first, next - i);
+        cell->operations += first->wait == STALLS_NETWORK;
+        if (first->wait != STALLS_NETWORK)
+            continue;
+        qsort(reader->ends, next - i, sizeof *reader->ends, by_value);
+        int64_t still = longest_standstill(first, reader->ends, next - i);
+        if (still > cell->standstill_ns)
+            cell->standstill_ns = still;
+    }
+    reader->span_count = 0;
+    return 0;
+}
+
+static int64_t find_edge(struct stalls *stalls, int32_t communicator, int32_t sender, int32_t receiver,
+                         int64_t channel)
+{
+    int32_t of = stalls->by_communicator ? communicator : -1;
+    int32_t on = stalls->by_channel && channel >= 0 && channel <= INT32_MAX ? (int32_t)channel : -1;
+    const struct map_key key = {
+        {(uint64_t)(int64_t)of, (uint64_t)sender, (uint64_t)receiver, (uint64_t)(int64_t)on}};
+    int added;
+    int64_t *number = map_put(&stalls->edge_of, key, (int64_t)stalls->edge_count, &added);
+    if (!number || !added)
+        return number ? *number : -1;
+    if (array_reserve((void **)&stalls->edges, &stalls->edge_capacity, stalls->edge_count + 1,
+                      sizeof *stalls->edges))
+        return -1;
+    stalls->edges[stalls->edge_count] = (struct stalls_edge){.run = stalls->communicators[communicator].run,
+                                                             .sender = sender,
+                                                             .receiver = receiver,
+                                                             .communicator = of,
+                                                             .channel = on,
+                                                             .first_step = -1,
+                                                             .last_step = -1,
+                                                             .wait_mean_ns = -1,
+                                                             .usual_mean_ns = -1};
+    return (int64_t)stalls->edge_count++;
+}
+
+enum {
+    COLUMN_OPERATION,
+    COLUMN_MEMBER,
+    COLUMN_DIRECTION,
+    COLUMN_CHANNEL,
+    COLUMN_PEER,
+    COLUMN_BEGIN,
+    COLUMN_STEPS,
+    COLUMN_STEP,
+    COLUMN_TAG,
+    COLUMN_FUNCTION,
+    COLUMN_BYTES
+};
+
+/* Operations of one function, size and tag on communicators of one size: the same work. */
+static int64_t find_place(struct stalls *stalls, struct statement *row, int32_t communicator)
+{
+    const char *tag = statement_text(row, COLUMN_TAG);
+    int64_t number = tag ? intern_put(&stalls->tags, tag, strlen(tag)) : -1;
+    if (tag && number < 0)
+        return -1;
+    const struct stalls_communicator *of = &stalls->communicators[communicator];
+    const struct map_key key = {{(uint64_t)of->run << 32 | (uint64_t)statement_integer(row, COLUMN_FUNCTION),
+                                 (uint64_t)integer_or(row, COLUMN_BYTES, -1), (uint64_t)number,
+                                 (uint64_t)of->size}};
+    int added;
+    int64_t *place = map_put(&stalls->place_of, key, (int64_t)stalls->place_count, &added);
+    if (!place)
+        return -1;
+    stalls->place_count += (size_t)added;
+    return *place;
+}
+
+static int64_t find_cell(struct stalls *stalls, int64_t edge, int64_t place, int64_t step, int received)
+{
+    const struct map_key key = {{(uint64_t)edge, (uint64_t)place, (uint64_t)step, (uint64_t)received}};
+    int added;
+    int64_t *number = map_put(&stalls->cell_of, key, (int64_t)stalls->cell_count, &added);
+    if (!number || !added)
+        return number ? *number : -1;
+    if (array_reserve((void **)&stalls->cells, &stalls->cell_capacity, stalls->cell_count + 1,
+                      sizeof *stalls->cells))
+        return -1;
+    stalls->cells[stalls->cell_count] = (struct stalls_cell){
+        .edge = (int32_t)edge, .place = (int32_t)place, .step = (int32_t)step, .received = received};
+    return (int64_t)stalls->cell_count++;
+}
+
+static int add_wait(struct stalls_waits *waits, int64_t wait_ns)
+{
+    if (array_reserve((void **)&waits->items, &waits->capacity, waits->count + 1, sizeof *waits->items))
+        return -1;
+    int64_t units = wait_ns / WAIT_UNIT_NS;
+    waits->items[waits->count++] = units > UINT32_MAX ? UINT32_MAX : (uint32_t)units;
+    return 0;
+}
+
+static int add_span(struct reader *reader, int64_t cell, enum stalls_wait wait,
+                    const struct interval_ns *interval)
+{
+    if (interval->begin_ns == TIME_UNKNOWN || interval->end_ns == TIME_UNKNOWN ||
+        interval->end_ns < interval->begin_ns || cell < 0)
+        return 0;
+    if (array_reserve((void **)&reader->spans, &reader->span_capacity, reader->span_count + 1,
+                      sizeof *reader->spans))
+        return -1;
+    reader->spans[reader->span_count++] = (struct span){.begin_ns = interval->begin_ns,
+                                                        .end_ns = interval->end_ns,
+                                                        .cell = (int32_t)cell,
+                                                        .wait = (int32_t)wait};
+    return 0;
+}
+
+/* A step whose wait for the network has no end says nothing about how long it lasted. */
+static int add_step(struct reader *reader, int64_t edge_number, int64_t cell_number, int received,
+                    const struct proxy_step *step)
+{
+    struct stalls_edge *edge = &reader->stalls->edges[edge_number];
+    const struct interval_ns *network = &step->wait[WAIT_NETWORK];
+    reader->stalls->runs[edge->run].network_steps++;
+    if (!received && (add_span(reader, cell_number, STALLS_GPU, &step->wait[WAIT_GPU]) ||
+                      add_span(reader, cell_number, STALLS_PEER, &step->wait[WAIT_PEER])))
+        return -1;
+    if (network->begin_ns == TIME_UNKNOWN || network->end_ns == TIME_UNKNOWN ||
+        network->end_ns < network->begin_ns)
+        return 0;
+    int64_t wait_ns = network->end_ns - network->begin_ns;
+    if (!received && wait_ns > edge->send_wait_max_ns)
+        edge->send_wait_max_ns = wait_ns;
+    if (cell_number >= 0) {
+        struct stalls_cell *cell = &reader->stalls->cells[cell_number];
+        cell->steps++;
+        cell->wait_ns += wait_ns;
+    }
+    return add_span(reader, cell_number, STALLS_NETWORK, network) ||
+           add_wait(received ? &edge->receive : &edge->send, wait_ns);
+}
+
+static int note_progress(struct reader *reader, int64_t seat, int64_t step, int64_t begin_ns)
+{
+    if (step < 0 || begin_ns == TIME_UNKNOWN)
+        return 0;
+    int64_t *first =
+        map_put(&reader->first_progress, (struct map_key){{(uint64_t)seat, (uint64_t)step}}, begin_ns, NULL);
+    if (first && begin_ns < *first)
+        *first = begin_ns;
+    return first ? 0 : -1;
+}
+
+/* Returns 1 when the row's steps belong to nobody that is asked about, -1 when memory is out. */
+static int place_row(struct reader *reader, struct statement *row, int64_t *edge, int64_t *cell,
+                     int *received)
+{
+    struct stalls *stalls = reader->stalls;
+    int64_t member = find(&stalls->member, (uint64_t)integer_or(row, COLUMN_MEMBER, -1), 0);
+    if (member < 0)
+        return 1;
+    int32_t communicator = (int32_t)(member & 0xffffffff), seat = (int32_t)(member >> 32);
+    int32_t peer = stalls_seat(stalls, communicator, statement_integer(row, COLUMN_PEER));
+    int64_t step = integer_or(row, COLUMN_STEP, NOT_IN_STEP);
+    *received = statement_integer(row, COLUMN_DIRECTION) == DIRECTION_RECV;
+    int64_t place = find_place(stalls, row, communicator);
+    if (peer < 0 || place < 0 ||
+        note_progress(reader, seat, step, integer_or(row, COLUMN_BEGIN, TIME_UNKNOWN)))
+        return -1;
+    *edge = find_edge(stalls, communicator, *received ? peer : seat, *received ? seat : peer,
+                      statement_integer(row, COLUMN_CHANNEL));
+    *cell = -1;
+    if (*edge >= 0 && step >= 0 && (*cell = find_cell(stalls, *edge, place, step, *received)) < 0)
+        return -1;
+    return *edge < 0 ? -1 : 0;
+}
+
+static int read_steps(struct reader *reader, struct statement *row, struct error *error)
+{
+    int64_t operation = integer_or(row, COLUMN_OPERATION, -1), edge, cell;
+    int received;
+    size_t length;
+    const void *blob = statement_blob(row, COLUMN_STEPS, &length);
+    struct unpack unpack;
+    struct proxy_step step;
+    if ((operation != reader->operation || reader->span_count > SPANS_AT_ONCE) && close_spans(reader))
+        return error_no_memory(error);
+    reader->operation = operation;
+    if (!blob)
+        return 0;
+    if (unpack_steps(&unpack, blob, length, integer_or(row, COLUMN_BEGIN, 0)))
+        return error_set(error, "operation %lld has damaged proxy steps", (long long)operation);
+    int placed = place_row(reader, row, &edge, &cell, &received);
+    if (placed < 0)
+        return error_no_memory(error);
+    if (placed) {
+        reader->stalls->detached_steps += operation < 0 ? (int64_t)unpack.left : 0;
+        return 0;
+    }
+    int more;
+    while ((more = unpack_next_step(&unpack, &step)) == 1)
+        if (add_step(reader, edge, cell, received, &step))
+            return error_no_memory(error);
+    return more ? error_set(error, "operation %lld has damaged proxy steps", (long long)operation) : 0;
+}
+
+/* From the first proxy operation of a step to that of the next, on one rank. */
+static int measure_steps(struct reader *reader)
+{
+    struct stalls *stalls = reader->stalls;
+    int64_t *lengths = array_new(reader->first_progress.count + 1, sizeof *lengths);
+    if (!lengths)
+        return -1;
+    for (size_t i = 0; i < stalls->run_count; i++) {
+        struct stalls_run *run = &stalls->runs[i];
+        size_t count = 0;
+        for (size_t seat = 0; seat < stalls->seat_count; seat++)
+            for (int32_t step = run->first_step;
+                 stalls->seats[seat].run == (int32_t)i && step + 1 < run->step_count; step++) {
+                const int64_t *here =
+                    map_get(&reader->first_progress, (struct map_key){{seat, (uint64_t)step}});
+                const int64_t *there =
+                    map_get(&reader->first_progress, (struct map_key){{seat, (uint64_t)step + 1}});
+                if (here && there && *there > *here)
+                    lengths[count++] = *there - *here;
+            }
+        run->median_step_ns = count ? median_of(lengths, count) : 0;
+    }
+    free(lengths);
+    return 0;
+}
+
+int stalls_load_steps(struct stalls *stalls, struct store *store, struct error *error)
+{
+    struct reader reader = {.stalls = stalls, .operation = -1};
+    map_init(&reader.first_progress);
+    struct statement *row = store_prepare(store, schema_analysis_stalls_steps, error);
+    int more = row ? 1 : -1;
+    while (more == 1 && (more = statement_step(row, error)) == 1)
+        if (read_steps(&reader, row, error))
+            more = -1;
+    statement_free(row);
+    if (!more && (close_spans(&reader) || measure_steps(&reader)))
+        more = error_no_memory(error);
+    free(reader.spans);
+    free(reader.ends);
+    map_release(&reader.first_progress);
+    return more;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+double stalls_median_us(struct stalls_waits *waits)
+{
+    if (!waits->count)
+        return -1;
+    qsort(waits->items, waits->count, sizeof *waits->items, by_length);
+    return (double)waits->items[(waits->count - 1) / 2] * (double)WAIT_UNIT_NS / 1e3;
+}

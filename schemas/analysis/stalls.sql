@@ -1,0 +1,39 @@
+-- What stalls reads. ?1 is a run, or NULL for all of them.
+
+-- statement: runs
+SELECT run_id, step_count, expected_ranks, global_ranks
+  FROM run WHERE ?1 IS NULL OR run_id = ?1 ORDER BY run_id;
+
+-- statement: ranks
+SELECT job_rank_id, run_id, global_rank, name
+  FROM job_rank WHERE ?1 IS NULL OR run_id = ?1 ORDER BY run_id, global_rank IS NULL, global_rank, job_rank_id;
+
+-- statement: communicators
+SELECT communicator_id, run_id, size, label
+  FROM communicator_join WHERE ?1 IS NULL OR run_id = ?1 ORDER BY 1;
+
+-- statement: members
+SELECT member.member_id, member.communicator_id, member.rank, member_join.job_rank_id
+  FROM member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+ WHERE ?1 IS NULL OR job_rank.run_id = ?1;
+
+-- In the order of the files: what belongs to one operation stands together, and nothing has to be sorted.
+-- statement: steps
+SELECT proxy_operation.operation_id, proxy_operation.member_id, direction, channel, proxy_operation.peer,
+       progress_begin_ns, steps, operation_join.step, operation_join.tag, operation.function, operation.bytes
+  FROM proxy_operation
+  LEFT JOIN operation ON operation.operation_id = proxy_operation.operation_id
+  LEFT JOIN operation_join ON operation_join.operation_id = proxy_operation.operation_id
+ ORDER BY proxy_operation_id;
+
+-- Proxy operations that never ended. Of one in several records only the last could have an end.
+-- statement: unfinished
+SELECT p.member_id, p.direction, p.channel, p.peer, p.step_count, p.progress_begin_ns, p.states, p.steps,
+       operation_join.step, operation_join.tag, operation.function, operation.sequence
+  FROM proxy_operation p
+  LEFT JOIN operation ON operation.operation_id = p.operation_id
+  LEFT JOIN operation_join ON operation_join.operation_id = p.operation_id
+ WHERE (p.progress_end_ns IS NULL OR p.states IS NOT NULL)
+   AND NOT EXISTS (SELECT 1 FROM proxy_operation next
+                    WHERE next.proxy_operation_id = p.proxy_operation_id + 1 AND next.continued = 1)
+ ORDER BY p.proxy_operation_id;
