@@ -5,4 +5,4 @@ test-cli: $(OUT)/ncclprof $(OUT)/fakecore $(PLUGIN)
 
 .PHONY: golden
 golden: $(OUT)/ncclprof
-	NCCLPROF=$(OUT)/ncclprof NCCLPROF_GOLDEN=write python3 -B -m unittest tests.cli.test_golden
+	NCCLPROF=$(OUT)/ncclprof NCCLPROF_GOLDEN=write python3 -B -m unittest tests.cli.test_golden tests.cli.test_readme
