@@ -172,7 +172,7 @@ static void set_us(struct table *table, size_t column, double time_us)
 }
 
 /* One of the figures, into a column of any table. */
-static int set_figure(struct table *table, size_t column, int figure, struct stalls_edge *edge,
+static int set_figure(struct table *table, size_t column, int figure, const struct stalls_edge *edge,
                       struct error *error)
 {
     switch (figure) {
@@ -197,7 +197,7 @@ static int set_figure(struct table *table, size_t column, int figure, struct sta
     }
 }
 
-static int add_edge(const struct stalls *stalls, struct stalls_edge *edge, struct table *table,
+static int add_edge(const struct stalls *stalls, const struct stalls_edge *edge, struct table *table,
                     struct error *error)
 {
     static const int figures[] = {AT_STEPS, AT_SEND_P50, AT_SEND_MAX, AT_RECV_P50, AT_STALLED, AT_VERDICT};
@@ -285,7 +285,7 @@ static int fill_matrix(struct stalls *stalls, int figure, const size_t *column_o
                        struct error *error)
 {
     for (size_t i = 0; i < stalls->edge_count; i++) {
-        struct stalls_edge *edge = &stalls->edges[i];
+        const struct stalls_edge *edge = &stalls->edges[i];
         if (!i || edge->sender != stalls->edges[i - 1].sender) {
             if (table_add_row(table, error) ||
                 table_set_text(table, 0, stalls->seats[edge->sender].name, error))

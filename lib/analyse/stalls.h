@@ -150,8 +150,8 @@ int32_t stalls_seat(struct stalls *stalls, int32_t communicator, int64_t rank);
 /* Gives every edge its verdict. */
 int stalls_judge(struct stalls *stalls, const struct stalls_options *options, struct error *error);
 
-/* Median, nearest rank; reorders. Negative for none. */
-double stalls_median_us(struct stalls_waits *waits);
+/* Median, nearest rank. Negative for none. */
+double stalls_median_us(const struct stalls_waits *waits);
 
 const char *stalls_verdict_name(enum stalls_verdict verdict);
 

@@ -12,21 +12,28 @@ static int is_slow(const struct stalls_edge *edge)
            edge->verdict == STALLS_SLOW_RECEIVER;
 }
 
-/* Did most of the edge's own steps in the interval stand out, were they worth a verdict or not? */
-static int is_slow_in(struct judge *judge, size_t number, int32_t first_step, int32_t last_step)
+/*
+ * Was the edge slow while `of` was? It has that verdict itself, or most of its training steps stand out,
+ * worth a verdict or not, or each of its network steps waited at least half as much longer as those of `of`:
+ * a card that is late by so much a send shows less where sends wait long anyway.
+ */
+static int is_slow_with(struct judge *judge, size_t number, const struct stalls_edge *of)
 {
     const struct stalls_edge *edge = &judge->stalls->edges[number];
     const struct stalls_cell *cells = judge->stalls->cells;
-    if (is_slow(edge) && edge->first_step <= last_step && edge->last_step >= first_step)
+    if (is_slow(edge) && edge->first_step <= of->last_step && edge->last_step >= of->first_step)
         return 1;
-    int64_t sigma_ns = judge_spread_ns(judge, number, STALLS_NETWORK);
+    int64_t sigma_ns = judge_spread_ns(judge, number, STALLS_NETWORK), longer_ns = 0, steps = 0;
     int seen = 0, slow = 0;
     for (size_t i = judge->first[number]; i < judge->first[number + 1]; i++)
-        if (cells[i].step >= first_step && cells[i].step <= last_step) {
+        if (cells[i].step >= of->first_step && cells[i].step <= of->last_step) {
             seen++;
             slow += judge_stands_out(judge, &cells[i], STALLS_NETWORK, sigma_ns);
+            longer_ns += cells[i].wait_ns - cells[i].usual_wait_ns;
+            steps += cells[i].steps;
         }
-    return seen && slow * 2 >= seen;
+    return seen && (slow * 2 >= seen ||
+                    (double)longer_ns * 2 >= (of->wait_mean_ns - of->usual_mean_ns) * (double)steps);
 }
 
 static int has_steps_in(const struct judge *judge, size_t number, int32_t first_step, int32_t last_step)
@@ -55,7 +62,7 @@ static int all_slow(struct judge *judge, const uint32_t *edges, size_t count, in
             if ((by_sender ? edge->receiver : edge->sender) != end)
                 break;
             present |= has_steps_in(judge, edges[next], of->first_step, of->last_step);
-            slow = slow || is_slow_in(judge, edges[next], of->first_step, of->last_step);
+            slow = slow || is_slow_with(judge, edges[next], of);
         }
         if (present && !slow)
             return 0;

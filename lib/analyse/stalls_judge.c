@@ -201,13 +201,24 @@ static int is_own_lateness(const struct judge *judge, const struct stalls_cell *
     return here && anywhere && *anywhere * 2 < beyond(cell, STALLS_GPU);
 }
 
+/*
+ * Nor is a receiver to blame for giving no credit while it waited for what others sent it.
+ */
+static int is_receivers_own(const struct judge *judge, const struct stalls_cell *cell)
+{
+    const struct stalls_edge *edge = &judge->stalls->edges[cell->edge];
+    const int64_t *anywhere = map_get(&judge->inbound, inbound_key(cell, edge->receiver, ANY_COMMUNICATOR));
+    return anywhere && *anywhere * 2 < beyond(cell, STALLS_PEER);
+}
+
 static int is_long_enough(const struct judge *judge, const struct stalls_cell *cell, enum stalls_wait wait)
 {
     double factor = judge->options->factor;
     if (wait == STALLS_NETWORK)
         return (double)cell->wait_ns >= factor * (double)cell->usual_wait_ns;
     if (wait == STALLS_PEER)
-        return (double)cell->busy_ns[wait] >= factor * (double)cell->usual_ns[wait];
+        return (double)cell->busy_ns[wait] >= factor * (double)cell->usual_ns[wait] &&
+               is_receivers_own(judge, cell);
     return is_own_lateness(judge, cell);
 }
 

@@ -108,6 +108,15 @@ class Stalls(Case):
         self.assertAlmostEqual(rows[1, 2]["verdict_wait_us_mean"], 500, delta=2)
         self.assertAlmostEqual(rows[1, 2]["usual_wait_us_mean"], 100, delta=2)
 
+    def test_slow_sender_where_one_edge_is_slow_anyway(self):
+        """400 us more a send are twice the usual on one edge only; the other shows them all the same."""
+        job = Job()
+        for edge in ((1, 0), (3, 2)):
+            job.slow(*edge, range(TRAINING_STEPS), 600.0)
+        job.slow(1, 0, range(5, 8), 1000.0)
+        job.slow(1, 2, range(5, 8))
+        self.check(self.judge(job), {(1, 2): ("slow sender", 5, 7)})
+
     def test_slow_link(self):
         job = Job()
         job.slow(1, 2, range(5, 8))
@@ -156,6 +165,13 @@ class Stalls(Case):
         for step in range(3, 6):
             job.gpu[0, 1, step] = job.gpu[0, 3, step] = 510.0
             job.receive[3, 0, step] = 500.0
+        self.check(self.judge(job), {})
+
+    def test_a_receiver_that_waits_itself_has_no_verdict(self):
+        job = Job()
+        for step in range(3, 6):
+            job.peer[0, 1, step] = 500.0
+            job.receive[2, 1, step] = 500.0
         self.check(self.judge(job), {})
 
     def test_slow_all_along(self):
