@@ -1,0 +1,155 @@
+#include "analyse/place.h"
+
+#include "support/cmocka_all.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What stands out at a place of the step: the definitions of ncclprof-diagnosis(7), computed plainly. */
+
+enum { RANKS = 5, STEPS = 41 };
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static int64_t sorted_at(int64_t *values, size_t count, double part)
+{
+    qsort(values, count, sizeof *values, by_value);
+    return values[(size_t)((double)(count - 1) * part)];
+}
+
+/* The greater of the others' median in the step and the rank's own lower quartile over steps. */
+static int64_t usual_of(int64_t value[RANKS][STEPS], size_t rank, size_t step, size_t first_step)
+{
+    int64_t list[STEPS], peers = INT64_MIN, own;
+    size_t count = 0;
+    for (size_t i = first_step; i < STEPS; i++)
+        if (value[rank][i] != TIME_UNKNOWN)
+            list[count++] = value[rank][i];
+    own = sorted_at(list, count, 0.25);
+    count = 0;
+    for (size_t i = 0; i < RANKS; i++)
+        if (i != rank && value[i][step] != TIME_UNKNOWN)
+            list[count++] = value[i][step];
+    if (count)
+        peers = sorted_at(list, count, 0.5);
+    return own > peers ? own : peers;
+}
+
+static int64_t measure(int64_t value[RANKS][STEPS], struct place *place, size_t first_step)
+{
+    assert_int_equal(place_init(place, RANKS, STEPS), 0);
+    for (size_t rank = 0; rank < RANKS; rank++)
+        for (size_t step = 0; step < STEPS; step++)
+            place->value[rank * STEPS + step] = value[rank][step];
+    return place_measure(place, RANKS, (int32_t)first_step, STEPS);
+}
+
+/* Close to normal: the sum of twelve even draws. */
+static int64_t draw(unsigned *seed, double sigma)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++)
+        sum += (double)rand_r(seed) / RAND_MAX;
+    return llround(sum * sigma);
+}
+
+static void fill(int64_t value[RANKS][STEPS], unsigned *seed, double sigma)
+{
+    for (size_t rank = 0; rank < RANKS; rank++)
+        for (size_t step = 0; step < STEPS; step++)
+            value[rank][step] = 1000000 + draw(seed, sigma);
+}
+
+static void excess_is_by_definition(void **state)
+{
+    unsigned seed = 3;
+    int64_t value[RANKS][STEPS];
+    for (int round = 0; round < 50; round++) {
+        struct place place;
+        fill(value, &seed, 20000);
+        for (int i = 0; i < 30; i++)
+            value[rand_r(&seed) % RANKS][rand_r(&seed) % STEPS] = TIME_UNKNOWN;
+        measure(value, &place, 1);
+        for (size_t rank = 0; rank < RANKS; rank++)
+            for (size_t step = 1; step < STEPS; step++) {
+                int64_t excess = place.value[rank * STEPS + step];
+                if (value[rank][step] == TIME_UNKNOWN)
+                    assert_true(excess == TIME_UNKNOWN);
+                else
+                    assert_int_equal(excess, value[rank][step] - usual_of(value, rank, step, 1));
+            }
+        place_release(&place);
+    }
+}
+
+/* The own lower quartile comes in: what remains of a rank is a little less than the spread of all. */
+static void sigma_is_about_the_spread(void **state)
+{
+    unsigned seed = 4;
+    int64_t value[RANKS][STEPS];
+    double sum = 0;
+    for (int round = 0; round < 50; round++) {
+        struct place place;
+        fill(value, &seed, 10000);
+        int64_t sigma = measure(value, &place, 1);
+        sum += (double)sigma;
+        assert_true(sigma > 4000 && sigma < 20000);
+        place_release(&place);
+    }
+    assert_true(sum / 50 > 7000 && sum / 50 < 14000);
+}
+
+/* A fault of one rank through a third of the steps neither hides itself nor widens the spread. */
+static void a_fault_stands_out(void **state)
+{
+    unsigned seed = 5;
+    int64_t value[RANKS][STEPS];
+    struct place place;
+    fill(value, &seed, 10000);
+    for (size_t step = 10; step < 24; step++)
+        value[2][step] += 300000;
+    int64_t sigma = measure(value, &place, 1);
+    assert_true(sigma < 20000);
+    for (size_t step = 10; step < 24; step++) {
+        assert_true(place.value[2 * STEPS + step] > 6 * sigma);
+        assert_true(llabs(place.value[2 * STEPS + step] - 300000) < 60000);
+        assert_true(place.value[1 * STEPS + step] < 6 * sigma);
+    }
+    place_release(&place);
+}
+
+/* What everybody does in a step, and what a rank does in every step, is nobody's fault. */
+static void what_all_do_and_what_one_always_does(void **state)
+{
+    unsigned seed = 6;
+    int64_t value[RANKS][STEPS];
+    struct place place;
+    fill(value, &seed, 10000);
+    for (size_t rank = 0; rank < RANKS; rank++)
+        value[rank][7] += 5000000;
+    for (size_t step = 0; step < STEPS; step++)
+        value[4][step] += 800000;
+    int64_t sigma = measure(value, &place, 1);
+    for (size_t rank = 0; rank < RANKS - 1; rank++)
+        for (size_t step = 1; step < STEPS; step++)
+            assert_true(place.value[rank * STEPS + step] < 6 * sigma);
+    for (size_t step = 1; step < STEPS; step++)
+        if (step != 7)
+            assert_true(place.value[4 * STEPS + step] < 6 * sigma);
+    place_release(&place);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(excess_is_by_definition),
+        cmocka_unit_test(sigma_is_about_the_spread),
+        cmocka_unit_test(a_fault_stands_out),
+        cmocka_unit_test(what_all_do_and_what_one_always_does),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

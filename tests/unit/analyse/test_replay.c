@@ -1,0 +1,201 @@
+#include "analyse/delay.h"
+#include "analyse/replay.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+
+/*
+ * A job of three ranks computed by hand. Communicator A is ranks 0 and 1, B is ranks 0 and 2; every operation
+ * is an AllReduce of 10. Ranks 1 and 2 wait for nobody else.
+ *
+ *            rank 0           rank 1           rank 2
+ *   A0       0 - 10           0 - 10
+ *   A1       110 - 320        310 - 320        own 100; 300, usually 100
+ *   B0       420 - 430                         100 - 430
+ *   A2       530 - 540        420 - 540        own 100; 100
+ *
+ * So 0 waits 200 for 1 in A1, and therefore 2 waits 320 for 0 in B0: 200 of it because of 1, the rest is
+ * how the job is. In A2 rank 1 waits 110 for 0, which has met it since and was delayed by nobody.
+ */
+
+enum { A0_0, A1_0, B0_0, A2_0, A0_1, A1_1, A2_1, B0_2, OPERATIONS };
+enum { A0, A1, B0, A2, INSTANCES };
+
+static const struct {
+    int32_t rank, communicator, instance, previous;
+    int64_t start_ns, end_ns, beyond_ns;
+} PLAYED[OPERATIONS] = {
+    [A0_0] = {0, 0, A0, -1, 0, 10, 0},      [A1_0] = {0, 0, A1, A0_0, 110, 320, 0},
+    [B0_0] = {0, 1, B0, A1_0, 420, 430, 0}, [A2_0] = {0, 0, A2, B0_0, 530, 540, 0},
+    [A0_1] = {1, 0, A0, -1, 0, 10, 0},      [A1_1] = {1, 0, A1, A0_1, 310, 320, 200},
+    [A2_1] = {1, 0, A2, A1_1, 420, 540, 0}, [B0_2] = {2, 1, B0, -1, 100, 430, 0},
+};
+static const int32_t MEMBERS[INSTANCES][2] = {{A0_0, A0_1}, {A1_0, A1_1}, {B0_0, B0_2}, {A2_0, A2_1}};
+static const int64_t SEQUENCE[INSTANCES] = {0, 1, 0, 2};
+
+struct tiny {
+    struct job job;
+    struct job_rank ranks[3];
+    struct job_operation operations[OPERATIONS];
+    struct job_instance instances[INSTANCES];
+    int32_t members[2 * INSTANCES];
+};
+
+static void tiny_init(struct tiny *tiny)
+{
+    *tiny = (struct tiny){
+        .job = {
+            .rank_count = 3, .operation_count = OPERATIONS, .instance_count = INSTANCES, .step_count = 1}};
+    tiny->job.ranks = tiny->ranks;
+    tiny->job.operations = tiny->operations;
+    tiny->job.instances = tiny->instances;
+    tiny->job.instance_members = tiny->members;
+    tiny->ranks[0] = (struct job_rank){.first = A0_0, .count = 4};
+    tiny->ranks[1] = (struct job_rank){.first = A0_1, .count = 3};
+    tiny->ranks[2] = (struct job_rank){.first = B0_2, .count = 1};
+    for (int32_t i = 0; i < OPERATIONS; i++) {
+        int32_t previous = PLAYED[i].previous;
+        tiny->operations[i] = (struct job_operation){
+            .rank = PLAYED[i].rank,
+            .communicator = PLAYED[i].communicator,
+            .instance = PLAYED[i].instance,
+            .previous = previous,
+            .group = i,
+            .start_ns = PLAYED[i].start_ns,
+            .end_ns = PLAYED[i].end_ns,
+            .own_ns = previous < 0 ? TIME_UNKNOWN : PLAYED[i].start_ns - PLAYED[previous].end_ns,
+            .beyond_ns = PLAYED[i].beyond_ns,
+            .ends = ENDS_BY_KERNEL,
+            .function = FUNCTION_ALL_REDUCE,
+        };
+    }
+    for (int32_t i = 0; i < INSTANCES; i++) {
+        tiny->instances[i] = (struct job_instance){.sequence = SEQUENCE[i],
+                                                   .transfer_ns = 10,
+                                                   .beyond_ns = TIME_UNKNOWN,
+                                                   .communicator = i == B0,
+                                                   .members = 2,
+                                                   .expected = 2,
+                                                   .first_member = 2 * (size_t)i,
+                                                   .function = FUNCTION_ALL_REDUCE};
+        tiny->members[2 * i] = MEMBERS[i][0];
+        tiny->members[2 * i + 1] = MEMBERS[i][1];
+    }
+}
+
+/* Rank 2 begins by itself: nobody knows that it began 100 after the others, so its first start is its begin.
+ */
+static void played_as_it_was(void **state)
+{
+    struct tiny tiny;
+    struct replay replay;
+    struct error error = ERROR_INIT;
+    tiny_init(&tiny);
+    assert_int_equal(replay_init(&replay, &tiny.job, &error), 0);
+    assert_int_equal(replay_run(&replay), 540);
+    assert_int_equal(replay.completed_count, INSTANCES);
+    for (int32_t i = 0; i < INSTANCES; i++)
+        assert_int_equal(replay.completed[i], i);
+    /* Played again it is the same. */
+    assert_int_equal(replay_run(&replay), 540);
+    replay_release(&replay);
+}
+
+/* Without the 200 that rank 1 lost, A1 ends at 120, B0 at 230, A2 at 340. */
+static void without_the_fault(void **state)
+{
+    struct tiny tiny;
+    struct replay replay;
+    struct error error = ERROR_INIT;
+    tiny_init(&tiny);
+    assert_int_equal(replay_init(&replay, &tiny.job, &error), 0);
+    replay.own_ns[A1_1] -= 200;
+    assert_int_equal(replay_run(&replay), 340);
+    replay.own_ns[A1_1] += 200;
+    /* A transfer that takes 50 more delays the end by 50. */
+    replay.transfer_ns[B0] += 50;
+    assert_int_equal(replay_run(&replay), 590);
+    /* Rank 1 has 110 to spare before A2. */
+    replay.transfer_ns[B0] -= 50;
+    replay.own_ns[A2_1] += 100;
+    assert_int_equal(replay_run(&replay), 540);
+    replay.own_ns[A2_1] += 20;
+    assert_int_equal(replay_run(&replay), 550);
+    replay_release(&replay);
+}
+
+/* A third member never comes to A1: nothing after it is played. */
+static void who_never_comes_stops_the_rest(void **state)
+{
+    struct tiny tiny;
+    struct replay replay;
+    struct error error = ERROR_INIT;
+    tiny_init(&tiny);
+    tiny.instances[A1].members = 3;
+    assert_int_equal(replay_init(&replay, &tiny.job, &error), 0);
+    assert_int_equal(replay_run(&replay), 10);
+    assert_int_equal(replay.completed_count, 1);
+    assert_int_equal(replay.completed[0], A0);
+    replay_release(&replay);
+}
+
+static void blame_is_passed_on(void **state)
+{
+    struct tiny tiny;
+    struct error error = ERROR_INIT;
+    tiny_init(&tiny);
+    struct delay *delays = delays_measure(&tiny.job, &error);
+    assert_non_null(delays);
+    /* A1: 0 waited 200 for 1, all of it 1's own time. */
+    assert_int_equal(delays[1].own_ns, 200);
+    assert_int_equal(delays[1].inherited_ns, 0);
+    assert_int_equal(delays[1].unexplained_ns, 0);
+    /* B0: 2 waited 320 for 0, 200 of it inherited from 1. A2: 1 waited 110 for 0, and nothing says why. */
+    assert_int_equal(delays[0].own_ns, 0);
+    assert_int_equal(delays[0].inherited_ns, 200);
+    assert_int_equal(delays[0].inherited_from, 1);
+    assert_int_equal(delays[0].unexplained_ns, 120 + 110);
+    assert_int_equal(delays[0].network_ns + delays[1].network_ns, 0);
+    assert_int_equal(delays[1].caused_ns, 400);
+    assert_int_equal(delays[0].caused_ns + delays[2].caused_ns, 0);
+    assert_int_equal(delays[0].waited_ns, 200);
+    assert_int_equal(delays[1].waited_ns, 110);
+    assert_int_equal(delays[2].waited_ns, 320);
+    assert_int_equal(delays[0].times_last + delays[1].times_last, 4);
+    assert_int_equal(delays[2].times_last, 0);
+    assert_int_equal(delays[0].instances, 4);
+    assert_int_equal(delays[2].inherited_from, -1);
+    free(delays);
+}
+
+/* A transfer that took longer than usual delays who was in it: what others wait for it then is the network's.
+ */
+static void slow_transfers_are_the_networks(void **state)
+{
+    struct tiny tiny;
+    struct error error = ERROR_INIT;
+    tiny_init(&tiny);
+    tiny.operations[A1_1].beyond_ns = 0;
+    tiny.operations[A2_1].start_ns = tiny.operations[A2_0].start_ns;
+    tiny.instances[A1].beyond_ns = 50;
+    struct delay *delays = delays_measure(&tiny.job, &error);
+    assert_non_null(delays);
+    assert_int_equal(delays[1].unexplained_ns, 200);
+    /* 2 waited 320 for 0. What 0 had waited for 1 without a reason stays without one. */
+    assert_int_equal(delays[0].network_ns, 50);
+    assert_int_equal(delays[0].unexplained_ns, 320 - 50);
+    free(delays);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(played_as_it_was),
+        cmocka_unit_test(without_the_fault),
+        cmocka_unit_test(who_never_comes_stops_the_rest),
+        cmocka_unit_test(blame_is_passed_on),
+        cmocka_unit_test(slow_transfers_are_the_networks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+#include "analyse/finding.h"
+
+#include "support/cmocka_all.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Runs of strong steps, and how likely noise makes them. */
+
+enum { RANKS = 10, STEPS = 21, FIRST = 1, LEAST = 100 };
+
+static const double CELLS = (double)RANKS * (STEPS - FIRST);
+
+static void start(struct strength *strength)
+{
+    struct job job = {.rank_count = RANKS};
+    struct baseline baseline = {.step_count = STEPS, .first_step = FIRST};
+    assert_int_equal(strength_init(strength, &job, &baseline), 0);
+}
+
+static void put(struct strength *strength, int rank, int step, int64_t excess_ns)
+{
+    strength->excess_ns[rank * STEPS + step] = excess_ns;
+}
+
+static void find(struct strength *strength, struct suspects *suspects)
+{
+    assert_int_equal(strength_find(strength, LEAST, FINDING_COMPUTE, suspects), 0);
+    strength_release(strength);
+}
+
+static void nothing_strong(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    put(&strength, 3, 5, LEAST - 1);
+    put(&strength, 3, 0, 1000 * LEAST); /* warm-up */
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, 0);
+    free(suspects.items);
+}
+
+static void a_run(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    put(&strength, 3, 5, 200);
+    put(&strength, 3, 6, 150);
+    put(&strength, 3, 7, 400);
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, 1);
+    const struct suspect *run = &suspects.items[0];
+    assert_int_equal(run->kind, FINDING_COMPUTE);
+    assert_int_equal(run->rank, 3);
+    assert_int_equal(run->first_step, 5);
+    assert_int_equal(run->last_step, 7);
+    assert_int_equal(run->weakest_ns, 150);
+    assert_int_equal(run->total_ns, 750);
+    /* No step stands alone: N (1/N)^3. */
+    assert_true(fabs(run->chance - 1 / CELLS / CELLS) < 1e-12);
+    free(suspects.items);
+}
+
+static void a_weak_step_does_not_end_a_run(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    for (int step = 4; step <= 9; step++)
+        put(&strength, 0, step, step == 7 ? 20 : 300);
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, 1);
+    assert_int_equal(suspects.items[0].first_step, 4);
+    assert_int_equal(suspects.items[0].last_step, 9);
+    assert_int_equal(suspects.items[0].weakest_ns, 300);
+    free(suspects.items);
+}
+
+static void two_weak_steps_end_it(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    for (int step = 4; step <= 10; step++)
+        put(&strength, 0, step, step == 7 || step == 8 ? 20 : 300);
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, 2);
+    assert_int_equal(suspects.items[0].last_step, 6);
+    assert_int_equal(suspects.items[1].first_step, 9);
+    free(suspects.items);
+}
+
+/* Four steps stand alone elsewhere, three of them at least as strong as the run's weakest: N (4/N)^2. */
+static void chance_comes_from_steps_that_stand_alone(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    put(&strength, 1, 3, 150);
+    put(&strength, 2, 8, 250);
+    put(&strength, 5, 12, 300);
+    put(&strength, 6, 15, 5000);
+    put(&strength, 8, 10, 200);
+    put(&strength, 8, 11, 900);
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, 5);
+    assert_true(fabs(suspects.items[4].chance - 16 / CELLS) < 1e-12);
+    free(suspects.items);
+}
+
+/* The stronger a lone step, and the fewer there are, the less likely is chance. */
+static void one_step_alone(void **state)
+{
+    double chance[3];
+    const int64_t excess[] = {LEAST, 10 * LEAST, 100 * LEAST};
+    for (int i = 0; i < 3; i++) {
+        struct strength strength;
+        struct suspects suspects = {0};
+        start(&strength);
+        put(&strength, 4, 9, excess[i]);
+        find(&strength, &suspects);
+        assert_int_equal(suspects.count, 1);
+        chance[i] = suspects.items[0].chance;
+        free(suspects.items);
+    }
+    assert_true(fabs(chance[0] - 1) < 1e-12);
+    assert_true(chance[1] <= 0.1 && chance[2] <= chance[1] / 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_strong),
+        cmocka_unit_test(a_run),
+        cmocka_unit_test(a_weak_step_does_not_end_a_run),
+        cmocka_unit_test(two_weak_steps_end_it),
+        cmocka_unit_test(chance_comes_from_steps_that_stand_alone),
+        cmocka_unit_test(one_step_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
