@@ -45,18 +45,12 @@ static int note_sequences(struct absence *absence)
     return 0;
 }
 
-/*
- * It ended, or the next on its stream began. A collective's proxies may all be done while its kernel still
- * waits for data that others should send: only where nothing else is recorded do they speak for it.
- */
+/* It ended, or the next on its stream began. Its proxies may be done while its kernel still waits. */
 static int got_past(const struct absence *absence, int32_t at)
 {
     const struct job_operation *operation = &absence->job->operations[at];
     int32_t next = absence->next[at];
-    int by_proxy_alone = operation->ends == ENDS_BY_PROXY &&
-                         !function_is_point_to_point(operation->function) &&
-                         absence->job->ranks[operation->rank].has_gpu_clock;
-    return (operation->end_ns != TIME_UNKNOWN && !by_proxy_alone) ||
+    return (operation->end_ns != TIME_UNKNOWN && !operation->unfinished) ||
            (next >= 0 && absence->job->operations[next].start_ns != TIME_UNKNOWN);
 }
 

@@ -31,10 +31,12 @@ struct job_operation {
     int64_t id;
     int64_t sequence; /* per communicator and function; pairs: their ordinal */
     int64_t bytes;
-    int64_t issued_ns;      /* the call; TIME_UNKNOWN */
-    int64_t enqueued_ns;    /* handed to the GPU; TIME_UNKNOWN */
-    int64_t start_ns;       /* on the device; TIME_UNKNOWN */
-    int64_t end_ns;         /* on the device; TIME_UNKNOWN */
+    int64_t issued_ns;   /* the call; TIME_UNKNOWN */
+    int64_t enqueued_ns; /* handed to the GPU; TIME_UNKNOWN */
+    int64_t start_ns;    /* on the device; TIME_UNKNOWN */
+    int64_t end_ns;      /* on the device; TIME_UNKNOWN */
+    int64_t
+        free_ns; /* its stream was free: end_ns, or later where channels without a stop took data longer */
     int64_t duration_ns;    /* as the recorder gives it; TIME_UNKNOWN */
     int64_t own_ns;         /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
     int64_t late_ns;        /* how much of that had passed when it was enqueued: the host's part */
@@ -56,6 +58,7 @@ struct job_operation {
     uint8_t function;
     uint8_t ends; /* end_kind */
     uint8_t unfinished;
+    uint8_t incomplete;        /* a kernel channel has a start and no stop */
     uint8_t inferred;          /* its start is taken to be the end of the one before, or its enqueueing */
     uint8_t hidden_stands_out; /* hidden_ns is beyond the spread of its place by itself */
 };
@@ -157,6 +160,7 @@ struct job {
     int64_t damaged_lines;
     int64_t lost_events;
     int64_t missing_sequence; /* operations absent between others of their sequence */
+    int blind_to_pairs;       /* its recorder leaves point-to-point operations out */
     int64_t timed_operations; /* with a start on the device */
 };
 

@@ -174,6 +174,7 @@ struct kernel_times {
     uint64_t gpu_begin;
     uint64_t gpu_end;
     int64_t noticed_late_ns; /* host clock minus GPU clock; TIME_UNKNOWN */
+    int incomplete;          /* a channel has no stop */
 };
 
 static int read_channels(struct statement *statement, int64_t base_ns, struct kernel_times *times,
@@ -197,6 +198,7 @@ static int read_channels(struct statement *statement, int64_t base_ns, struct ke
             times->gpu_begin = channel.gpu_begin;
         if (channel.gpu_end > times->gpu_end)
             times->gpu_end = channel.gpu_end;
+        times->incomplete |= !channel.gpu_end;
         int64_t late = channel.host.begin_ns - (int64_t)channel.gpu_begin;
         if (channel.host.begin_ns != TIME_UNKNOWN &&
             (times->noticed_late_ns == TIME_UNKNOWN || late < times->noticed_late_ns))
@@ -238,6 +240,7 @@ static int take_times(struct job_operation *operation, struct statement *stateme
     if (read_channels(statement, base, &kernel, error))
         return -1;
     operation->own_ns = kernel.noticed_late_ns;
+    operation->incomplete = (uint8_t)kernel.incomplete;
     if (!kernel.gpu_begin) {
         take_host_times(operation, statement);
         return 0;
@@ -273,6 +276,7 @@ static int read_operation(struct loader *loader, struct statement *statement, st
                                .issued_ns = integer_or(statement, COLUMN_ISSUED, TIME_UNKNOWN),
                                .enqueued_ns = integer_or(statement, COLUMN_ENQUEUED, TIME_UNKNOWN),
                                .late_ns = TIME_UNKNOWN,
+                               .free_ns = TIME_UNKNOWN,
                                .late_beyond_ns = TIME_UNKNOWN,
                                .duration_ns = integer_or(statement, COLUMN_DURATION, TIME_UNKNOWN),
                                .previous = -1,
@@ -399,8 +403,13 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
     if (sum_steps(statement, traffic, &gpu_done_ns, error))
         return -1;
     /* A proxy operation that never ended does not say when its kernel did. */
-    if (traffic->end_ns != TIME_UNKNOWN)
-        lend_end(operation, gpu_done_ns);
+    if (traffic->end_ns == TIME_UNKNOWN)
+        return 0;
+    lend_end(operation, gpu_done_ns);
+    /* What a channel without a stop received last, it took until then. */
+    if (receives && operation->ends == ENDS_BY_KERNEL && operation->incomplete &&
+        gpu_done_ns > operation->free_ns)
+        operation->free_ns = gpu_done_ns;
     return 0;
 }
 
@@ -415,6 +424,13 @@ static int read_losses(struct loader *loader, struct statement *statement, struc
 {
     (void)error;
     loader->job->lost_events = statement_integer(statement, 0);
+    return 0;
+}
+
+static int read_blindness(struct loader *loader, struct statement *statement, struct error *error)
+{
+    (void)error;
+    loader->job->blind_to_pairs = statement_integer(statement, 0) != 0;
     return 0;
 }
 
@@ -442,7 +458,8 @@ static int load_all(struct loader *loader, struct error *error)
         read_rows(loader, schema_analysis_job_traffic, 0, read_traffic, error) ||
         read_rows(loader, schema_analysis_job_damage, 1, read_damage, error))
         return -1;
-    return read_rows(loader, schema_analysis_job_losses, 1, read_losses, error);
+    return read_rows(loader, schema_analysis_job_losses, 1, read_losses, error) ||
+           read_rows(loader, schema_analysis_job_blind_to_pairs, 1, read_blindness, error);
 }
 
 int job_load_operations(struct job *job, struct error *error)

@@ -84,6 +84,56 @@ static int64_t total_margin(const struct suspect *suspect, const struct job *job
     return total;
 }
 
+/*
+ * Own time that may hide something else: after a send, whose end its proxy tells only roughly; and, where the
+ * recorder leaves point-to-point operations out of a job of several communicators, where it is usually
+ * several times what it is elsewhere: a receive may sit there.
+ */
+static int may_hide(const struct job *job, const struct job_operation *operation, int64_t elsewhere_ns)
+{
+    if (operation->previous < 0)
+        return 0;
+    const struct job_operation *previous = &job->operations[operation->previous];
+    if (previous->function == FUNCTION_SEND && previous->ends == ENDS_BY_PROXY)
+        return 1;
+    return job->blind_to_pairs && job->communicator_count > 1 &&
+           operation->own_ns - operation->beyond_ns > 3 * elsewhere_ns;
+}
+
+/* The median own time of a rank's operations; -1 when memory is out. */
+static int64_t median_own(const struct job *job, const struct job_rank *rank)
+{
+    size_t count = 0;
+    int64_t *list = array_new(rank->count, sizeof *list);
+    if (!list)
+        return -1;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        if (job->operations[i].own_ns != TIME_UNKNOWN)
+            list[count++] = job->operations[i].own_ns;
+    int64_t median = count ? median_of(list, count) : 0;
+    free(list);
+    return median;
+}
+
+/*
+ * A suspicion is ambiguous when most of it may hide something else. Where only the end of sends is doubtful,
+ * several steps in a row speak for it all the same.
+ */
+static int mark_ambiguous(struct suspect *suspect, const struct job *job)
+{
+    int64_t hidden = 0, elsewhere = median_own(job, &job->ranks[suspect->rank]);
+    const struct job_rank *rank = &job->ranks[suspect->rank];
+    if (elsewhere < 0)
+        return -1;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        if (suspect_has_operation(suspect, &job->operations[i]) &&
+            may_hide(job, &job->operations[i], elsewhere))
+            hidden += job->operations[i].excess_ns;
+    suspect->ambiguous =
+        hidden * 2 > suspect->total_ns && (job->blind_to_pairs || suspect->first_step == suspect->last_step);
+    return 0;
+}
+
 int suspect_own(struct suspects *suspects, struct job *job, const struct baseline *baseline,
                 const struct diagnose_options *options, struct error *error)
 {
@@ -99,6 +149,8 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
         return error_no_memory(error);
     for (size_t i = first; i < suspects->count; i++) {
         suspects->items[i].margin_ns = total_margin(&suspects->items[i], job);
+        if (mark_ambiguous(&suspects->items[i], job))
+            return error_no_memory(error);
         if (host_part(&suspects->items[i], job) * 2 > suspects->items[i].total_ns)
             suspects->items[i].kind = FINDING_HOST;
     }

@@ -54,6 +54,43 @@ static void measure_history(struct place *place, size_t ranks, int32_t first_ste
  * Replaces own[] by the excess over max(others' median, own lower quartile) and returns sigma, from residuals
  * against max(others' median, own median).
  */
+static int64_t median_distance(int64_t *values, size_t count, int64_t centre)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = values[i] > centre ? values[i] - centre : centre - values[i];
+    return median_of(values, count);
+}
+
+/* The median distance of sorted values from a centre among them, without reordering them. */
+static int64_t nearest_half(const int64_t *sorted, size_t count, int64_t centre)
+{
+    size_t low = 0, high = count;
+    while (high - low > (count + 1) / 2)
+        if (centre - sorted[low] > sorted[high - 1] - centre)
+            low++;
+        else
+            high--;
+    return centre - sorted[low] > sorted[high - 1] - centre ? centre - sorted[low]
+                                                            : sorted[high - 1] - centre;
+}
+
+/*
+ * The standard deviation that a normal distribution of the same middle would have: from the lower half alone
+ * (its median distance from its own middle is 0.4 of it), or from all (0.6745), whichever is less. A fault
+ * that lasts for many of the steps widens the upper half, not the lower.
+ */
+static int64_t spread_of(int64_t *values, size_t count)
+{
+    if (!count)
+        return 0;
+    int64_t middle = median_of(values, count), quarter = values[(count - 1) / 4];
+    size_t lower = (count + 1) / 2;
+    int64_t below = nearest_half(values, lower, quarter);
+    int64_t wide = (int64_t)(1.4826 * (double)median_distance(values, count, middle));
+    int64_t narrow = (int64_t)(2.5 * (double)below);
+    return lower >= 8 && narrow < wide ? narrow : wide;
+}
+
 static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
 {
     size_t residuals = 0;
@@ -74,11 +111,7 @@ static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_s
             *value -= usual;
         }
     }
-    int64_t middle = median_of(place->residual, residuals);
-    for (size_t i = 0; i < residuals; i++)
-        place->residual[i] =
-            place->residual[i] > middle ? place->residual[i] - middle : middle - place->residual[i];
-    return residuals ? (int64_t)(1.4826 * (double)median_of(place->residual, residuals)) : 0;
+    return spread_of(place->residual, residuals);
 }
 
 int64_t place_measure(struct place *place, size_t ranks, int32_t first_step, int32_t steps)

@@ -99,7 +99,8 @@ static double chance_of(const struct suspect *run, const int64_t *lonely, size_t
     size_t others = at_least(lonely, count, run->weakest_ns);
     if (length > 1)
         return cells * pow((double)(others + 1) / cells, length);
-    return (double)(count ? count : 1) * (double)least_ns / (double)run->weakest_ns;
+    double power = run->kind == FINDING_NETWORK ? 1 : 1.5;
+    return (double)(count ? count : 1) * pow((double)least_ns / (double)run->weakest_ns, power);
 }
 
 int strength_find(const struct strength *strength, int64_t least_ns, enum finding_kind kind,

@@ -87,6 +87,9 @@ static void map_operation(struct job_operation *operation, int64_t delay)
         map_time(&operation->start_ns, delay);
     if (operation->ends == ENDS_BY_PROXY || operation->ends == ENDS_BY_HOST)
         map_time(&operation->end_ns, delay);
+    map_time(&operation->free_ns, delay);
+    if (operation->free_ns < operation->end_ns)
+        operation->free_ns = operation->end_ns;
 }
 
 static int map_rank(struct job *job, struct job_rank *rank)
@@ -161,7 +164,7 @@ static void infer_start(const struct job *job, struct job_operation *operation)
         return;
     operation->start_ns =
         previous->end_ns > operation->enqueued_ns ? previous->end_ns : operation->enqueued_ns;
-    operation->end_ns = operation->start_ns + operation->duration_ns;
+    operation->end_ns = operation->free_ns = operation->start_ns + operation->duration_ns;
     operation->ends = ENDS_BY_HOST;
     operation->inferred = 1;
 }
@@ -174,15 +177,15 @@ static void measure_own(struct job *job, struct job_operation *operation)
         &job->operations[operation->group] != operation)
         return;
     const struct job_operation *previous = &job->operations[operation->previous];
-    if (previous->end_ns == TIME_UNKNOWN)
+    if (previous->free_ns == TIME_UNKNOWN)
         return;
-    operation->own_ns = operation->start_ns - previous->end_ns;
+    operation->own_ns = operation->start_ns - previous->free_ns;
     /* Ends that are not the kernel's own are seen late: the next kernel may have begun by then. */
     if (operation->own_ns < 0)
         operation->own_ns = 0;
     if (operation->enqueued_ns == TIME_UNKNOWN)
         return;
-    operation->late_ns = operation->enqueued_ns - previous->end_ns;
+    operation->late_ns = operation->enqueued_ns - previous->free_ns;
     if (operation->late_ns < 0)
         operation->late_ns = 0;
     if (operation->late_ns > operation->own_ns)

@@ -48,3 +48,11 @@ SELECT coalesce(sum(ledger.count), 0)
 -- statement: losses
 SELECT coalesce(sum(loss.events), 0)
   FROM loss JOIN job_rank USING (process_id) WHERE run_id = ?1;
+
+-- Whether a recorder was at work that never records point-to-point operations: Inspector before NCCL 2.30.
+-- statement: blind_to_pairs
+SELECT count(*) > 0 FROM file
+ WHERE dialect GLOB 'inspector*' AND dialect NOT GLOB '*2.3[0-9]*' AND dialect NOT GLOB '*ncclprof*'
+   AND file_id IN (SELECT DISTINCT operation_id >> 32 FROM instance JOIN operation_join USING (instance_id)
+                    WHERE run_id = ?1)
+   AND NOT EXISTS (SELECT 1 FROM instance WHERE run_id = ?1 AND kind = 1);
