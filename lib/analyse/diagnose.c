@@ -161,7 +161,8 @@ struct diagnosis {
     struct analysis_result *result;
     struct diagnose_options options;
     int show_low;
-    int found;              /* of medium or high confidence */
+    int found; /* of medium or high confidence */
+    int shown;
     int hidden;             /* low, not shown */
     struct buffer coverage; /* JSON objects */
 };
@@ -174,7 +175,9 @@ static int report(struct diagnosis *diagnosis, const struct job *job, struct fin
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
         struct buffer text = BUFFER_INIT;
-        int shown = finding->confidence > CONFIDENCE_LOW || diagnosis->show_low;
+        /* A job that never ended is told even where the trace cannot say whose fault it was. */
+        int shown =
+            finding->confidence > CONFIDENCE_LOW || diagnosis->show_low || finding->kind >= FINDING_MISSING;
         int failed = say_what(finding, job, &text) || say_where(finding, job, &text) ||
                      add_row(finding, job, text.data, &diagnosis->result->table, error) ||
                      add_json(finding, job, text.data, &diagnosis->result->json) ||
@@ -183,6 +186,7 @@ static int report(struct diagnosis *diagnosis, const struct job *job, struct fin
         if (failed)
             return error_no_memory(error);
         diagnosis->found += finding->confidence > CONFIDENCE_LOW;
+        diagnosis->shown += shown;
         diagnosis->hidden += !shown;
     }
     return 0;
@@ -269,7 +273,7 @@ static int close_result(struct diagnosis *diagnosis)
                  escape_json(json, table->warnings[i], strlen(table->warnings[i])) ||
                  buffer_append_byte(json, '"');
     failed = failed || buffer_append_text(json, "]}\n");
-    if (!failed && !diagnosis->found)
+    if (!failed && !diagnosis->shown)
         failed = buffer_append_text(text, "nothing stands out\n");
     if (!failed && diagnosis->hidden)
         failed = buffer_printf(text, "%d of low confidence not shown (--all)\n", diagnosis->hidden);

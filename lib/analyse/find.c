@@ -16,7 +16,7 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
                  suspects_weigh(&suspects, job, baseline, error) ||
                  edges_init(&edges, job, baseline->first_step, error) ||
                  suspects_judge(&suspects, job, baseline, &edges, options, findings, error) ||
-                 find_absence(job, findings, error);
+                 find_absence(job, findings, error) || find_laggards(job, baseline, findings, error);
     edges_release(&edges);
     free(suspects.items);
     return failed ? -1 : 0;

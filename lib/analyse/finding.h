@@ -65,10 +65,10 @@ struct suspect {
     int32_t last_step;
     int64_t weakest_ns; /* least excess of a step of it */
     int64_t total_ns;   /* sum of the excess */
-    int64_t margin_ns;  /* of that, by how much it came after everybody else: what its partners lost at once */
-    int64_t gain_ns;    /* of the job, by replay */
-    double chance;      /* expected number of such runs of steps by noise alone */
-    int ambiguous;      /* the trace cannot tell this rank's fault from something it did not record */
+    int64_t margin_ns; /* of that, by how much it came after everybody else: what its partners lost at once */
+    int64_t gain_ns;   /* of the job, by replay */
+    double chance;     /* expected number of such runs of steps by noise alone */
+    int ambiguous;     /* the trace cannot tell this rank's fault from something it did not record */
 };
 
 struct suspects {
@@ -113,6 +113,13 @@ struct edges;
 int suspects_judge(const struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                    const struct edges *edges, const struct diagnose_options *options,
                    struct findings *findings, struct error *error);
+
+/*
+ * laggards.c: where only finished operations are recorded, ranks that stopped earlier in their step than the
+ * others of their role. Low confidence: who waits and who never came look alike there.
+ */
+int find_laggards(const struct job *job, const struct baseline *baseline, struct findings *findings,
+                  struct error *error);
 
 /* absence.c: ranks that never came, or called something else. Wants positions (baseline_init). */
 int find_absence(const struct job *job, struct findings *findings, struct error *error);

@@ -138,7 +138,7 @@ int job_load(struct job *job, struct store *store, int64_t run_id, struct error 
     *job = (struct job){.store = store, .run_id = run_id};
     intern_init(&job->tags);
     if (load_run(job, error) || load_ranks(job, error) || load_communicators(job, error) ||
-        job_load_operations(job, error) || job_build_timelines(job, error)) {
+        job_load_operations(job, error) || job_build_timelines(job, error) || job_count_gaps(job, error)) {
         job_release(job);
         return error_wrap(error, "cannot load run %lld of %s", (long long)run_id, store_path(store));
     }

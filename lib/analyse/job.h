@@ -160,6 +160,7 @@ struct job {
     int64_t damaged_lines;
     int64_t lost_events;
     int64_t missing_sequence; /* operations absent between others of their sequence */
+    int finished_only;        /* its recorders only list what finished */
     int blind_to_pairs;       /* its recorder leaves point-to-point operations out */
     int64_t timed_operations; /* with a start on the device */
 };
@@ -175,6 +176,7 @@ void job_release(struct job *job);
 int job_load_operations(struct job *job, struct error *error);
 int job_build_timelines(struct job *job, struct error *error);
 int job_align_clocks(struct job *job, struct error *error);
+int job_count_gaps(struct job *job, struct error *error);
 
 /* A time of an operation's device timeline in the run's common time; TIME_UNKNOWN where its clock is not
  * aligned. */

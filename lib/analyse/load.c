@@ -434,6 +434,13 @@ static int read_blindness(struct loader *loader, struct statement *statement, st
     return 0;
 }
 
+static int read_finished_only(struct loader *loader, struct statement *statement, struct error *error)
+{
+    (void)error;
+    loader->job->finished_only = statement_integer(statement, 0) != 0;
+    return 0;
+}
+
 static int index_operations(struct loader *loader, struct error *error)
 {
     map_release(&loader->instances);
@@ -459,6 +466,7 @@ static int load_all(struct loader *loader, struct error *error)
         read_rows(loader, schema_analysis_job_damage, 1, read_damage, error))
         return -1;
     return read_rows(loader, schema_analysis_job_losses, 1, read_losses, error) ||
+           read_rows(loader, schema_analysis_job_finished_only, 1, read_finished_only, error) ||
            read_rows(loader, schema_analysis_job_blind_to_pairs, 1, read_blindness, error);
 }
 

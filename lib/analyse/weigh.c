@@ -2,7 +2,6 @@
 
 #include "base/array.h"
 
-
 /*
  * What each suspicion costs the job, by replay: the greater of what removing it alone gains and what is lost
  * when it alone stays while all others are removed. The second speaks for faults that hide each other, two

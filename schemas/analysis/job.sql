@@ -56,3 +56,10 @@ SELECT count(*) > 0 FROM file
    AND file_id IN (SELECT DISTINCT operation_id >> 32 FROM instance JOIN operation_join USING (instance_id)
                     WHERE run_id = ?1)
    AND NOT EXISTS (SELECT 1 FROM instance WHERE run_id = ?1 AND kind = 1);
+
+-- Whether everything comes from a recorder that only lists what finished: Inspector.
+-- statement: finished_only
+SELECT count(*) = 0 FROM file
+ WHERE dialect NOT GLOB 'inspector*'
+   AND file_id IN (SELECT DISTINCT operation_id >> 32 FROM instance JOIN operation_join USING (instance_id)
+                    WHERE run_id = ?1);
