@@ -277,7 +277,7 @@ static int32_t common_rank(const struct shares *shares, int32_t step)
             second = slow_ns[i];
         }
     }
-    int covers = best * 10 >= shares->total_ns[step] * 8 && second * 10 <= best * 8;
+    int covers = rank >= 0 && best * 10 >= shares->total_ns[step] * 8 && second * 10 <= best * 8;
     return covers && shares->communicator[(size_t)step * shares->ranks + (size_t)rank] == SEVERAL ? rank : -1;
 }
 
