@@ -2,30 +2,49 @@
 # fixtures as seeds. What was found in earlier runs is kept in build/fuzz/corpus. A finding is left in build/fuzz.
 FUZZ_SECONDS ?= 60
 FUZZ_CC ?= clang
+FUZZ := build/fuzz
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_TARGETS := $(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=%)
-FUZZ_ROOMS := base model input format
-FUZZ_LIBRARY := $(foreach room,$(FUZZ_ROOMS),$(wildcard lib/$(room)/*.c)) tests/unit/support/same_line.c
+FUZZ_TARGETS ?= $(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=%)
+FUZZ_FLAGS := $(NCCLPROF_CPPFLAGS) -Itests/unit -Itests/fuzz -std=c11 -g -O1 -Wall -Wextra -Wno-unused-parameter \
+              -fno-sanitize-recover=all -MMD -MP
 
-build/fuzz/%: tests/fuzz/fuzz_%.c $(FUZZ_LIBRARY) $(wildcard lib/*/*.h)
+# Everything but main, and what the targets share.
+FUZZ_LIBRARY := $(LIB_SOURCES) $(filter-out cmd/main.c,$(CMD_SOURCES)) tests/unit/support/same_line.c \
+                tests/fuzz/store_at_hand.c
+FUZZ_OBJECTS := $(FUZZ_LIBRARY:%.c=$(FUZZ)/object/%.o) $(FUZZ)/object/generated/schemas.o
+
+$(FUZZ)/object/%.o: %.c | $(GENERATED)/schemas.h
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(NCCLPROF_CPPFLAGS) -Itests/unit -std=c11 -g -O1 -Wall -Wextra -Wno-unused-parameter \
-	    -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< $(FUZZ_LIBRARY) -lcjson -lz -lm
+	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined -c -o $@ $<
 
-# Seeds: whole fixtures where they are small, the first lines of the others.
-build/fuzz/seeds: $(wildcard fixtures/*/*)
+$(FUZZ)/object/generated/schemas.o: $(GENERATED)/schemas.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=address -c -o $@ $<
+
+$(FUZZ)/libfuzzed.a: $(FUZZ_OBJECTS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=$(FUZZ)/%): $(FUZZ)/%: tests/fuzz/fuzz_%.c $(FUZZ)/libfuzzed.a
+	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(FUZZ)/libfuzzed.a -lcjson -lsqlite3 \
+	    -lz -lpthread -lm
+
+-include $(FUZZ_OBJECTS:.o=.d) $(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=$(FUZZ)/%.d)
+
+# Seeds: whole fixtures where they are small, the first lines of the others. Each target has its own kind.
+FUZZ_TRACES := fixtures/dialect-*/* fixtures/inspector-*/* fixtures/copy-engine/* fixtures/tags-*/* fixtures/damaged/*
+
+$(FUZZ)/seeds: tests/fuzz/seeds.sh $(wildcard fixtures/*/*) $(SQL_SOURCES)
 	rm -rf $@
-	mkdir -p $@
-	n=0; for file in fixtures/dialect-*/* fixtures/inspector-*/* fixtures/copy-engine/* fixtures/tags-*/* \
-	    fixtures/damaged/*; do n=$$((n + 1)); head -c 8192 "$$file" >$@/$$n; done
-	gzip -c <fixtures/copy-engine/dump_4660_1.json >$@/packed
+	tests/fuzz/seeds.sh $@ $(FUZZ_TRACES)
 
 .PHONY: fuzz
-fuzz: $(FUZZ_TARGETS:%=build/fuzz/%) build/fuzz/seeds
-	@for target in $(FUZZ_TARGETS); do mkdir -p build/fuzz/corpus/$$target; \
-	    if ! build/fuzz/$$target -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 -rss_limit_mb=2048 \
-	        -artifact_prefix=build/fuzz/$$target- -print_final_stats=1 \
-	        build/fuzz/corpus/$$target build/fuzz/seeds >build/fuzz/$$target.log 2>&1; then \
-	        tail -40 build/fuzz/$$target.log; echo "fuzz: $$target found something"; exit 1; fi; \
-	    echo "$$target: $$(sed -n 's/^Done //p' build/fuzz/$$target.log)"; done; \
-	echo "fuzz: $(words $(FUZZ_TARGETS)) targets, nothing found"
+fuzz: $(FUZZ_TARGETS:%=$(FUZZ)/%) $(FUZZ)/seeds
+	@for target in $(FUZZ_TARGETS); do mkdir -p $(FUZZ)/corpus/$$target; \
+	    seeds=$(FUZZ)/seeds/$$target; [ -d $$seeds ] || seeds=$(FUZZ)/seeds/traces; \
+	    if ! $(FUZZ)/$$target -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=20 -rss_limit_mb=2048 \
+	        -artifact_prefix=$(FUZZ)/$$target- -print_final_stats=1 \
+	        $(FUZZ)/corpus/$$target $$seeds >$(FUZZ)/$$target.log 2>&1; then \
+	        tail -40 $(FUZZ)/$$target.log; echo "fuzz: $$target found something"; exit 1; fi; \
+	    echo "$$target: $$(sed -n 's/^Done //p' $(FUZZ)/$$target.log)"; done; \
+	echo "fuzz: $(words $(FUZZ_TARGETS)) passed, 0 failed"

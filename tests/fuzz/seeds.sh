@@ -1,0 +1,27 @@
+#!/bin/sh
+# Makes seeds for the fuzzers: `seeds.sh FOLDER TRACE...`, from the top of the repository.
+folder=$1
+shift
+mkdir -p "$folder/traces" "$folder/whole" "$folder/query" "$folder/options" "$folder/text" || exit 1
+n=0
+for trace in "$@"; do
+    n=$((n + 1))
+    head -c 8192 "$trace" >"$folder/traces/$n"
+    { basename "$trace"; head -c 8192 "$trace"; } >"$folder/whole/$n"
+done
+gzip -c <fixtures/copy-engine/dump_4660_1.json >"$folder/traces/packed"
+
+# One statement a file, as the schemas part them.
+awk -v folder="$folder/query" '/^-- statement:/ { n++ } n { print > (folder "/" n) }' schemas/info/*.sql schemas/analysis/*.sql
+echo 'SELECT rank, max(network_us) FROM proxy_step JOIN v_proxy_operation USING (proxy_operation_id) GROUP BY rank' \
+    >"$folder/query/steps"
+echo 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n' >"$folder/query/endless"
+echo "SELECT 1; ATTACH 'x' AS y -- z" >"$folder/query/attach"
+
+printf 'X-j4\0--force\0--format=json\0a.json' >"$folder/options/ingest"
+printf 'X--store\0x.db\0-qh\0--\0-x' >"$folder/options/common"
+printf 'X--timeout=5\0SELECT 1' >"$folder/options/query"
+printf 'X--by\0tag,function\0--sort\0bytes\0--run\0002' >"$folder/options/report"
+
+printf 'layer 3/attention \342\200\256\033[2J\302\233"\\' >"$folder/text/odd"
+printf 'forward' >"$folder/text/plain"
