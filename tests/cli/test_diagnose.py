@@ -15,7 +15,7 @@ PLANTED = {
 }
 HEALTHY = ("tp2dp2pp2-clean", "fsdp-clean", "dialect-2.23.4", "dialect-2.24.3", "dialect-2.25.1", "dialect-2.26.2",
            "dialect-2.27.3", "dialect-2.28.3", "dialect-2.29.7", "dialect-2.30.7", "inspector-2.28", "inspector-2.30",
-           "inspector-pr2045", "inspector-pr2045-verbose", "dialect-2.23-states", "tags-unescaped")
+           "inspector-pr2045", "inspector-pr2045-verbose", "tags-unescaped")
 
 
 def lower_median(values):
@@ -72,6 +72,14 @@ class Diagnose(Case):
                 self.ingest_fixture(name)
                 self.assertEqual(self.sure(), [])
                 self.assertIn("nothing stands out", self.run_program("diagnose", "--exit-code").out)
+
+    def test_who_never_came_is_said_even_when_unsure(self):
+        """One file of three, and its operation never ended."""
+        self.ingest_fixture("dialect-2.23-states")
+        findings = self.json("diagnose")["findings"]
+        self.assertEqual({(finding["kind"], finding["confidence"]) for finding in findings}, {("ended_early", "low")})
+        self.assertEqual({finding["rank"] for finding in findings}, {0, 2})
+        self.assertIn("ended_early (low confidence)", self.run_program("diagnose", "--exit-code").out)
 
     def test_figures_of_the_evidence(self):
         """The sentence on rank 1's own time, against GPU clocks as the files have them. Ranks 0 to 3 play one role."""
