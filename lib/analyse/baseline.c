@@ -408,6 +408,22 @@ static int measure_step(struct baseline *baseline, const struct job *job)
     return 0;
 }
 
+static void measure_regularity(struct baseline *baseline)
+{
+    size_t pairs = 0, whole = 0;
+    for (size_t role = 0; role < baseline->role_count; role++)
+        for (size_t rank = 0; rank < baseline->roles[role].rank_count; rank++)
+            for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
+                int32_t position = 0;
+                while (position < baseline->roles[role].length &&
+                       baseline_cell(baseline, (int32_t)role, position, rank, step) >= 0)
+                    position++;
+                pairs++;
+                whole += position == baseline->roles[role].length;
+            }
+    baseline->regular = pairs ? (double)whole / (double)pairs : 0;
+}
+
 int baseline_init(struct baseline *baseline, struct job *job, const struct baseline_options *options,
                   struct error *error)
 {
@@ -422,6 +438,7 @@ int baseline_init(struct baseline *baseline, struct job *job, const struct basel
         return error_no_memory(error);
     }
     fill_cells(baseline, job);
+    measure_regularity(baseline);
     if (measure_places(baseline, job, options->sigmas) || measure_step(baseline, job)) {
         baseline_release(baseline);
         return error_no_memory(error);

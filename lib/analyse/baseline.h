@@ -36,6 +36,7 @@ struct baseline {
     /* Operation at (role, position, rank in role, step): index, -1 where none. */
     int32_t **cells; /* per role: [(position * rank_count + rank) * step_count + step] */
     int64_t median_step_ns;
+    double regular; /* share of (rank, step) pairs that hold their role's whole sequence */
 };
 
 struct baseline_options {

@@ -5,6 +5,9 @@
 
 #include <stdlib.h>
 
+/* Where fewer than this share of all steps are whole, nothing can be held against its own place. */
+static const double REGULAR = 0.5;
+
 /* Chance beyond this keeps a suspicion at low confidence; a tenth of it is needed for high. */
 static const double CHANCE = 0.05;
 
@@ -39,7 +42,8 @@ static enum confidence confidence_of(const struct suspect *suspect, const struct
                                      const struct baseline *baseline, const struct diagnose_options *options)
 {
     double share = worth(suspect, baseline);
-    if (share < options->min_gain || suspect->chance > CHANCE || suspect->ambiguous)
+    if (share < options->min_gain || suspect->chance > CHANCE || suspect->ambiguous ||
+        baseline->regular < REGULAR)
         return CONFIDENCE_LOW;
     int sure = share >= 2 * options->min_gain && suspect->chance <= CHANCE / 10;
     return sure && !has_gaps(job) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;

@@ -434,6 +434,25 @@ static int read_blindness(struct loader *loader, struct statement *statement, st
     return 0;
 }
 
+static int read_cut(struct loader *loader, struct statement *statement, struct error *error)
+{
+    (void)error;
+    int64_t rank = find(&loader->ranks, statement_integer(statement, 0));
+    if (rank >= 0)
+        loader->job->ranks[rank].cut = 1;
+    return 0;
+}
+
+/* Where most files lack their end, that says nothing of a single rank. */
+static void weigh_cuts(struct job *job)
+{
+    size_t cut = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        cut += job->ranks[i].cut != 0;
+    for (size_t i = 0; cut * 2 >= job->rank_count && i < job->rank_count; i++)
+        job->ranks[i].cut = 0;
+}
+
 static int read_finished_only(struct loader *loader, struct statement *statement, struct error *error)
 {
     (void)error;
@@ -465,9 +484,12 @@ static int load_all(struct loader *loader, struct error *error)
         read_rows(loader, schema_analysis_job_traffic, 0, read_traffic, error) ||
         read_rows(loader, schema_analysis_job_damage, 1, read_damage, error))
         return -1;
-    return read_rows(loader, schema_analysis_job_losses, 1, read_losses, error) ||
-           read_rows(loader, schema_analysis_job_finished_only, 1, read_finished_only, error) ||
-           read_rows(loader, schema_analysis_job_blind_to_pairs, 1, read_blindness, error);
+    if (read_rows(loader, schema_analysis_job_losses, 1, read_losses, error) ||
+        read_rows(loader, schema_analysis_job_finished_only, 1, read_finished_only, error) ||
+        read_rows(loader, schema_analysis_job_cut, 1, read_cut, error))
+        return -1;
+    weigh_cuts(loader->job);
+    return read_rows(loader, schema_analysis_job_blind_to_pairs, 1, read_blindness, error);
 }
 
 int job_load_operations(struct job *job, struct error *error)

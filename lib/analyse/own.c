@@ -59,6 +59,8 @@ static int64_t margin_of(const struct job *job, const struct job_operation *oper
 {
     const struct job_instance *instance = &job->instances[operation->instance];
     int64_t mine = operation->end_ns - operation->start_ns, nearest = INT64_MAX;
+    if (!function_is_full_exchange(operation->function) && !function_is_point_to_point(operation->function))
+        return 0;
     if (operation->end_ns == TIME_UNKNOWN || !function_is_full_exchange(operation->function))
         return operation->excess_ns;
     for (int32_t i = 0; i < instance->members; i++) {
@@ -84,12 +86,27 @@ static int64_t total_margin(const struct suspect *suspect, const struct job *job
     return total;
 }
 
+/* The least usual own time that the rank has before operations of the same kind in the same step. */
+static int64_t least_of_kind(const struct job *job, const struct job_operation *operation)
+{
+    int64_t least = INT64_MAX;
+    const struct job_rank *rank = &job->ranks[operation->rank];
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        const struct job_operation *other = &job->operations[i];
+        if (other->step == operation->step && other->communicator == operation->communicator &&
+            other->function == operation->function && other->own_ns != TIME_UNKNOWN &&
+            other->own_ns - other->beyond_ns < least)
+            least = other->own_ns - other->beyond_ns;
+    }
+    return least;
+}
+
 /*
  * Own time that may hide something else: after a send, whose end its proxy tells only roughly; and, where the
  * recorder leaves point-to-point operations out of a job of several communicators, where it is usually
- * several times what it is elsewhere: a receive may sit there.
+ * several times what it is before others of the kind: a receive may sit there.
  */
-static int may_hide(const struct job *job, const struct job_operation *operation, int64_t elsewhere_ns)
+static int may_hide(const struct job *job, const struct job_operation *operation)
 {
     if (operation->previous < 0)
         return 0;
@@ -97,41 +114,24 @@ static int may_hide(const struct job *job, const struct job_operation *operation
     if (previous->function == FUNCTION_SEND && previous->ends == ENDS_BY_PROXY)
         return 1;
     return job->blind_to_pairs && job->communicator_count > 1 &&
-           operation->own_ns - operation->beyond_ns > 3 * elsewhere_ns;
-}
-
-/* The median own time of a rank's operations; -1 when memory is out. */
-static int64_t median_own(const struct job *job, const struct job_rank *rank)
-{
-    size_t count = 0;
-    int64_t *list = array_new(rank->count, sizeof *list);
-    if (!list)
-        return -1;
-    for (size_t i = rank->first; i < rank->first + rank->count; i++)
-        if (job->operations[i].own_ns != TIME_UNKNOWN)
-            list[count++] = job->operations[i].own_ns;
-    int64_t median = count ? median_of(list, count) : 0;
-    free(list);
-    return median;
+           operation->own_ns - operation->beyond_ns > 3 * least_of_kind(job, operation);
 }
 
 /*
  * A suspicion is ambiguous when most of it may hide something else. Where only the end of sends is doubtful,
- * several steps in a row speak for it all the same.
+ * several steps in a row speak for it all the same. The first step after the warm-up alone may still be part
+ * of that.
  */
-static int mark_ambiguous(struct suspect *suspect, const struct job *job)
+static void mark_ambiguous(struct suspect *suspect, const struct job *job, const struct baseline *baseline)
 {
-    int64_t hidden = 0, elsewhere = median_own(job, &job->ranks[suspect->rank]);
+    int64_t hidden = 0;
     const struct job_rank *rank = &job->ranks[suspect->rank];
-    if (elsewhere < 0)
-        return -1;
     for (size_t i = rank->first; i < rank->first + rank->count; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]) &&
-            may_hide(job, &job->operations[i], elsewhere))
+        if (suspect_has_operation(suspect, &job->operations[i]) && may_hide(job, &job->operations[i]))
             hidden += job->operations[i].excess_ns;
-    suspect->ambiguous =
-        hidden * 2 > suspect->total_ns && (job->blind_to_pairs || suspect->first_step == suspect->last_step);
-    return 0;
+    int alone = suspect->first_step == suspect->last_step;
+    suspect->ambiguous = (hidden * 2 > suspect->total_ns && (job->blind_to_pairs || alone)) ||
+                         (alone && suspect->last_step == baseline->first_step);
 }
 
 int suspect_own(struct suspects *suspects, struct job *job, const struct baseline *baseline,
@@ -149,8 +149,7 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
         return error_no_memory(error);
     for (size_t i = first; i < suspects->count; i++) {
         suspects->items[i].margin_ns = total_margin(&suspects->items[i], job);
-        if (mark_ambiguous(&suspects->items[i], job))
-            return error_no_memory(error);
+        mark_ambiguous(&suspects->items[i], job, baseline);
         if (host_part(&suspects->items[i], job) * 2 > suspects->items[i].total_ns)
             suspects->items[i].kind = FINDING_HOST;
     }

@@ -184,7 +184,8 @@ static void follow(struct replay *replay, int32_t at, int64_t end_ns, size_t *re
 /* A send whose end is known is done when its data is in buffers, whenever the receiver comes. */
 static int leaves_alone(const struct job_operation *operation)
 {
-    return operation->function == FUNCTION_SEND && operation->end_ns != TIME_UNKNOWN;
+    return operation->function == FUNCTION_SEND && operation->start_ns != TIME_UNKNOWN &&
+           operation->end_ns != TIME_UNKNOWN;
 }
 
 /* An operation starts: when it is its instance's last member, all members end and their successors are ready.

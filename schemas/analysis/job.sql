@@ -63,3 +63,9 @@ SELECT count(*) = 0 FROM file
  WHERE dialect NOT GLOB 'inspector*'
    AND file_id IN (SELECT DISTINCT operation_id >> 32 FROM instance JOIN operation_join USING (instance_id)
                     WHERE run_id = ?1);
+
+-- Ranks a file of whose stops without its end: the process died while it wrote, or the file was cut.
+-- statement: cut
+SELECT DISTINCT member_join.job_rank_id
+  FROM ledger JOIN file_member USING (file_id) JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+ WHERE run_id = ?1 AND reason = 'file ends before its array does';
