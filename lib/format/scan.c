@@ -1,5 +1,6 @@
 #include "format/scan.h"
 
+#include "input/number.h"
 #include "model/event.h"
 
 #include <string.h>
@@ -151,8 +152,8 @@ static const char *scan_microseconds(const char *at, const char *end, int64_t *n
 {
     uint64_t whole = 0;
     at = scan_many_digits(at, end, INTEGER_DIGITS - 2, &whole);
-    *ns = whole > INT64_MAX / 1000 || whole == 0 ? TIME_UNKNOWN : (int64_t)whole * 1000;
-    return whole > INT64_MAX / 1000 ? NULL : at;
+    *ns = whole > NUMBER_MOST_NS / 1000 || whole == 0 ? TIME_UNKNOWN : (int64_t)whole * 1000;
+    return whole > NUMBER_MOST_NS / 1000 ? NULL : at;
 }
 
 /* The inside of a string up to its quote: nothing that JSON would take for anything but itself. */

@@ -177,5 +177,5 @@ int number_microseconds_ns(const char *text, size_t length, int64_t *ns)
             return -1;
     if (last >= 5)
         value++;
-    return with_sign(value, decimal.negative, ns);
+    return value > NUMBER_MOST_NS ? -1 : with_sign(value, decimal.negative, ns);
 }

@@ -16,7 +16,11 @@ int number_uint64(const char *text, size_t length, uint64_t *value);
 /* "0x55d0" or "55d0". */
 int number_hexadecimal(const char *text, size_t length, uint64_t *value);
 
-/* A decimal number of microseconds as nanoseconds, rounded half away from zero. */
+/*
+ * A decimal number of microseconds as nanoseconds, rounded half away from zero. Beyond NUMBER_MOST_NS, 146
+ * years, it is taken for one that does not fit: so the difference of any two times does.
+ */
+#define NUMBER_MOST_NS ((INT64_C(1) << 62) - 1)
 int number_microseconds_ns(const char *text, size_t length, int64_t *ns);
 
 /* True for what JSON calls a number: -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)? */

@@ -5,7 +5,7 @@ FUZZ_CC ?= clang
 FUZZ := build/fuzz
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_TARGETS ?= $(FUZZ_SOURCES:tests/fuzz/fuzz_%.c=%)
-FUZZ_FLAGS := $(NCCLPROF_CPPFLAGS) -Itests/unit -Itests/fuzz -std=c11 -g -O1 -Wall -Wextra -Wno-unused-parameter \
+FUZZ_FLAGS := $(NCCLPROF_CPPFLAGS) -Itests/unit -Itests/fuzz -std=c11 -fwrapv -g -O1 -Wall -Wextra -Wno-unused-parameter \
               -fno-sanitize-recover=all -MMD -MP
 
 # Everything but main, and what the targets share.

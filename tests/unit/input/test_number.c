@@ -27,8 +27,10 @@ static void microseconds_become_nanoseconds(void **state)
     assert_int_equal(nanoseconds("1795218171194099"), 1795218171194099000);
     assert_int_equal(nanoseconds("1e3"), 1000000);
     assert_int_equal(nanoseconds("1.5e-3"), 2);
-    assert_true(nanoseconds("9223372036854775.807") == INT64_MAX);
-    assert_true(nanoseconds("-9223372036854775.808") == INT64_MIN);
+    assert_true(nanoseconds("4611686018427387.903") == NUMBER_MOST_NS);
+    assert_true(nanoseconds("-4611686018427387.903") == -NUMBER_MOST_NS);
+    assert_true(refuses("4611686018427387.904"));
+    assert_true(refuses("-4611686018427387.904"));
 }
 
 static void halves_round_away_from_zero(void **state)
