@@ -50,7 +50,7 @@ static int got_past(const struct absence *absence, int32_t at)
 {
     const struct job_operation *operation = &absence->job->operations[at];
     int32_t next = absence->next[at];
-    return (operation->end_ns != TIME_UNKNOWN && !operation->unfinished) ||
+    return absence->job->finished_only || (operation->end_ns != TIME_UNKNOWN && !operation->unfinished) ||
            (next >= 0 && absence->job->operations[next].start_ns != TIME_UNKNOWN);
 }
 

@@ -97,7 +97,18 @@ struct meetings {
     size_t count;
 };
 
-static int meets(const struct job *job, const struct job_instance *instance)
+/*
+ * When a member had surely left: at its kernel's end; where a channel has no stop, when that had taken its
+ * last data, else when the next operation of the stream started. TIME_UNKNOWN: nothing says.
+ */
+static int64_t left_at(const struct job_operation *operation, int64_t next_start_ns)
+{
+    if (operation->end_ns == TIME_UNKNOWN || !operation->incomplete)
+        return operation->end_ns;
+    return operation->free_ns > operation->end_ns ? operation->free_ns : next_start_ns;
+}
+
+static int meets(const struct job *job, const struct job_instance *instance, const int64_t *left)
 {
     if (!function_is_full_exchange(instance->function) || instance->members != instance->expected ||
         instance->members < 2)
@@ -105,13 +116,14 @@ static int meets(const struct job *job, const struct job_instance *instance)
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member =
             &job->operations[job->instance_members[instance->first_member + (size_t)i]];
-        if (member->start_ns == TIME_UNKNOWN || member->end_ns == TIME_UNKNOWN)
+        if (member->start_ns == TIME_UNKNOWN || left[member - job->operations] == TIME_UNKNOWN)
             return 0;
     }
     return 1;
 }
 
-static void add_meeting(const struct job *job, const struct job_instance *instance, struct meetings *meetings)
+static void add_meeting(const struct job *job, const struct job_instance *instance, const int64_t *left,
+                        struct meetings *meetings)
 {
     struct align_meeting *meeting = &meetings->items[meetings->count++];
     *meeting = (struct align_meeting){.first = meetings->visit_count, .count = (size_t)instance->members};
@@ -119,23 +131,38 @@ static void add_meeting(const struct job *job, const struct job_instance *instan
         const struct job_operation *member =
             &job->operations[job->instance_members[instance->first_member + (size_t)i]];
         const struct job_rank *rank = &job->ranks[member->rank];
-        meetings->visits[meetings->visit_count++] =
-            (struct align_visit){.clock = rank->clock,
-                                 .come_ns = member->start_ns + member->delay_ns + rank->clock_offset_ns,
-                                 .leave_ns = member->end_ns + member->delay_ns + rank->clock_offset_ns};
+        meetings->visits[meetings->visit_count++] = (struct align_visit){
+            .clock = rank->clock,
+            .come_ns = member->start_ns + member->delay_ns + rank->clock_offset_ns,
+            .leave_ns = left[member - job->operations] + member->delay_ns + rank->clock_offset_ns};
     }
+}
+
+/* When each operation had surely left, on its device timeline. */
+static int64_t *leaving_times(const struct job *job)
+{
+    int64_t *left = array_new(job->operation_count, sizeof *left);
+    for (size_t i = 0; left && i < job->operation_count; i++)
+        left[i] = TIME_UNKNOWN;
+    for (size_t i = 0; left && i < job->operation_count; i++)
+        if (job->operations[i].previous >= 0)
+            left[job->operations[i].previous] = job->operations[i].start_ns;
+    for (size_t i = 0; left && i < job->operation_count; i++)
+        left[i] = left_at(&job->operations[i], left[i]);
+    return left;
 }
 
 static int gather_meetings(const struct job *job, struct meetings *meetings, struct error *error)
 {
+    int64_t *left = leaving_times(job);
     meetings->visits = array_new(job->operation_count, sizeof *meetings->visits);
     meetings->items = array_new(job->instance_count, sizeof *meetings->items);
-    if (!meetings->visits || !meetings->items)
-        return error_no_memory(error);
-    for (size_t i = 0; i < job->instance_count; i++)
-        if (meets(job, &job->instances[i]))
-            add_meeting(job, &job->instances[i], meetings);
-    return 0;
+    int failed = !left || !meetings->visits || !meetings->items;
+    for (size_t i = 0; !failed && i < job->instance_count; i++)
+        if (meets(job, &job->instances[i], left))
+            add_meeting(job, &job->instances[i], left, meetings);
+    free(left);
+    return failed ? error_no_memory(error) : 0;
 }
 
 static void take_clock(struct job_rank *rank, const struct align_clock *clock, int32_t reference,

@@ -176,9 +176,11 @@ static int meet(struct delays *delays, const struct job_instance *instance)
         int64_t *met = met_at(delays, operation);
         if (!met)
             return -1;
-        *met = (int64_t)delays->memories[operation->rank].count;
+        /* What all of them went through together explains nobody's lateness among them, only towards others.
+         */
         if (instance->beyond_ns != TIME_UNKNOWN)
             remember(&delays->memories[operation->rank], BLAME_NETWORK, instance->beyond_ns);
+        *met = (int64_t)delays->memories[operation->rank].count;
     }
     return 0;
 }

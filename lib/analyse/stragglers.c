@@ -130,6 +130,8 @@ static int show(const struct job *job, const struct findings *findings, const st
         measurable += delays[i].instances;
     }
     qsort(stragglers, job->rank_count, sizeof *stragglers, by_blame);
+    if (!job->has_global_ranks)
+        table->columns[1].hidden = 0;
     int failed = 0;
     for (size_t i = 0; !failed && i < job->rank_count; i++)
         if (job->ranks[stragglers[i].rank].count)

@@ -43,7 +43,7 @@ int text_time(struct buffer *text, int64_t time_ns)
         double least;
         const char *unit;
         double factor;
-    } units[] = {{1e9, "s", 1e9}, {1e6, "ms", 1e6}, {1e3, "us", 1e3}, {0, "ns", 1}};
+    } units[] = {{999.5e6, "s", 1e9}, {999.5e3, "ms", 1e6}, {999.5, "us", 1e3}, {0, "ns", 1}};
     double value = (double)time_ns, size = value < 0 ? -value : value;
     size_t i = 0;
     while (size < units[i].least)
