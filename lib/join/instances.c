@@ -24,30 +24,101 @@ static struct map_key instance_key(const struct work *work, const struct work_op
     return (struct map_key){{communicator | 0xff00, sender, receiver, (uint64_t)operation->sequence}};
 }
 
+/* The sequence numbers that a member showed for one function. One that only ever rises repeats none. */
+struct series {
+    int64_t last;
+    int repeats;
+};
+
+struct numbering {
+    struct map numbers; /* of series, by member, kind and function */
+    struct series *series;
+    size_t capacity;
+    struct map seen; /* how often, by what must be told apart */
+};
+
+static void numbering_release(struct numbering *numbering)
+{
+    map_release(&numbering->numbers);
+    map_release(&numbering->seen);
+    free(numbering->series);
+}
+
+static struct map_key series_key(const struct work_operation *operation)
+{
+    return (struct map_key){
+        {(uint64_t)operation->member, (uint64_t)operation->kind << 8 | operation->function, 0, 0}};
+}
+
+static struct series *find_series(struct numbering *numbering, const struct work_operation *operation)
+{
+    int added;
+    int64_t *number =
+        map_put(&numbering->numbers, series_key(operation), (int64_t)numbering->numbers.count, &added);
+    if (!number || array_reserve((void **)&numbering->series, &numbering->capacity, numbering->numbers.count,
+                                 sizeof *numbering->series))
+        return NULL;
+    if (added)
+        numbering->series[*number] = (struct series){.last = INT64_MIN};
+    return &numbering->series[*number];
+}
+
+/* Counting number by number takes memory for each operation, so only series that repeat one are counted. */
+static int find_repeats(struct numbering *numbering, const struct work *work)
+{
+    for (size_t i = 0; i < work->operation_count; i++) {
+        const struct work_operation *operation = &work->operations[work->order[i]];
+        if (function_is_point_to_point(operation->function))
+            continue;
+        struct series *series = find_series(numbering, operation);
+        if (!series)
+            return -1;
+        series->repeats |= operation->sequence <= series->last;
+        series->last = operation->sequence;
+    }
+    return 0;
+}
+
+static int count_collective(struct numbering *numbering, struct work_operation *operation)
+{
+    struct series *series = find_series(numbering, operation);
+    if (!series)
+        return -1;
+    if (!series->repeats)
+        return 0;
+    struct map_key key = series_key(operation);
+    key.part[2] = (uint64_t)operation->sequence;
+    int64_t *count = map_put(&numbering->seen, key, 0, NULL);
+    if (count)
+        operation->occurrence = (int32_t)(*count)++;
+    return count ? 0 : -1;
+}
+
+static int count_pair(struct numbering *numbering, struct work_operation *operation)
+{
+    struct map_key key = series_key(operation);
+    key.part[2] = (uint64_t)operation->peer;
+    key.part[3] = 1;
+    int64_t *count = map_put(&numbering->seen, key, 0, NULL);
+    if (count)
+        operation->sequence = (*count)++;
+    return count ? 0 : -1;
+}
+
 /* Numbers the point-to-point operations of each (member, peer, direction), and repeated sequence numbers. */
 static int number_occurrences(struct work *work, struct error *error)
 {
-    struct map seen;
-    map_init(&seen);
-    for (size_t i = 0; i < work->operation_count; i++) {
+    struct numbering numbering = {.series = NULL};
+    map_init(&numbering.numbers);
+    map_init(&numbering.seen);
+    int failed = find_repeats(&numbering, work);
+    for (size_t i = 0; i < work->operation_count && !failed; i++) {
         struct work_operation *operation = &work->operations[work->order[i]];
-        int pair = function_is_point_to_point(operation->function);
-        struct map_key key = {
-            {(uint64_t)operation->member, (uint64_t)operation->kind << 8 | operation->function,
-             pair ? (uint64_t)operation->peer : (uint64_t)operation->sequence, (uint64_t)pair}};
-        int64_t *count = map_put(&seen, key, 0, NULL);
-        if (!count) {
-            map_release(&seen);
-            return error_no_memory(error);
-        }
-        if (pair)
-            operation->sequence = *count;
-        else
-            operation->occurrence = (int32_t)*count;
-        ++*count;
+        failed = function_is_point_to_point(operation->function) ? count_pair(&numbering, operation)
+                                                                 : count_collective(&numbering, operation);
     }
-    map_release(&seen);
-    return 0;
+    numbering_release(&numbering);
+    return failed ? error_no_memory(error) : 0;
 }
 
 static int64_t add_instance(struct work *work, const struct work_operation *operation)

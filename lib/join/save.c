@@ -3,17 +3,21 @@
 #include "schemas.h"
 #include "store/store.h"
 
+/* Rows of statement operations, and the parameters of each. */
+enum { OPERATIONS_TOGETHER = 16, OPERATION_COLUMNS = 4 };
+
 /* Binds and runs one INSERT. The first failure sticks, so that a row reads as a list of its columns. */
 struct row {
     struct statement *statement;
     struct error *error;
+    int before; /* parameters of the rows before this one in the statement */
     int failed;
 };
 
 static void put(struct row *row, int parameter, int64_t value)
 {
     if (!row->failed)
-        row->failed = statement_bind_integer(row->statement, parameter, value, row->error);
+        row->failed = statement_bind_integer(row->statement, row->before + parameter, value, row->error);
 }
 
 /* Negative: NULL. */
@@ -22,15 +26,15 @@ static void put_known(struct row *row, int parameter, int64_t value)
     if (value >= 0)
         put(row, parameter, value);
     else if (!row->failed)
-        row->failed = statement_bind_null(row->statement, parameter, row->error);
+        row->failed = statement_bind_null(row->statement, row->before + parameter, row->error);
 }
 
 static void put_text(struct row *row, int parameter, const char *text)
 {
     if (row->failed)
         return;
-    row->failed = text ? statement_bind_text(row->statement, parameter, text, row->error)
-                       : statement_bind_null(row->statement, parameter, row->error);
+    row->failed = text ? statement_bind_text(row->statement, row->before + parameter, text, row->error)
+                       : statement_bind_null(row->statement, row->before + parameter, row->error);
 }
 
 static void put_tag(struct row *row, int parameter, const struct work *work, int32_t tag)
@@ -114,18 +118,33 @@ static void save_operation(const struct work *work, size_t i, struct row *row)
 
 typedef void (*row_writer)(const struct work *work, size_t i, struct row *row);
 
-static int save_rows(const struct work *work, struct store *store, const char *sql, size_t count,
-                     row_writer write, struct error *error)
+/* Rows from..to, `together` in one statement, a divisor of their number. */
+static int save_rows(const struct work *work, struct store *store, const char *sql, size_t from, size_t to,
+                     size_t together, row_writer write, struct error *error)
 {
     struct row row = {.statement = store_prepare(store, sql, error), .error = error};
     if (!row.statement)
         return -1;
-    for (size_t i = 0; i < count && !row.failed; i++) {
-        write(work, i, &row);
+    for (size_t i = from; i < to && !row.failed; i += together) {
+        for (size_t k = 0; k < together; k++) {
+            row.before = (int)k * OPERATION_COLUMNS;
+            write(work, i + k, &row);
+        }
         run_row(&row);
     }
     statement_free(row.statement);
     return row.failed ? -1 : 0;
+}
+
+static int save_operations(const struct work *work, struct store *store, struct error *error)
+{
+    size_t whole = work->operation_count - work->operation_count % OPERATIONS_TOGETHER;
+    return save_rows(work, store, schema_join_save_operations, 0, whole, OPERATIONS_TOGETHER, save_operation,
+                     error) ||
+                   save_rows(work, store, schema_join_save_operation, whole, work->operation_count, 1,
+                             save_operation, error)
+               ? -1
+               : 0;
 }
 
 /* A communicator without members has no run; nothing refers to it. */
@@ -149,12 +168,11 @@ int work_save(const struct work *work, struct store *store, struct error *error)
         {schema_join_save_member, work->member_count, save_member},
         {schema_join_save_communicator, joined_communicators(work), save_communicator},
         {schema_join_save_instance, work->instance_count, save_instance},
-        {schema_join_save_operation, work->operation_count, save_operation},
     };
     if (store_execute(store, schema_join_save_clear, error))
         return -1;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (save_rows(work, store, parts[i].sql, parts[i].count, parts[i].write, error))
+        if (save_rows(work, store, parts[i].sql, 0, parts[i].count, 1, parts[i].write, error))
             return -1;
-    return 0;
+    return save_operations(work, store, error);
 }
