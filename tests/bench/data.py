@@ -1,0 +1,68 @@
+"""What is read: made by the simulator, once, and kept."""
+import os
+import shutil
+import subprocess
+
+DIALECTS = {"Chrome": "chrome-v7", "Inspector": "inspector-2.30-terse", "Inspector verbose": "inspector-2.30"}
+
+
+def parse_size(text):
+    units = {"k": 1000, "M": 1000**2, "G": 1000**3}
+    return int(float(text[:-1]) * units[text[-1]]) if text[-1] in units else int(float(text))
+
+
+class Data:
+    def __init__(self, build, room):
+        self.build, self.room = build, room
+        os.makedirs(room, exist_ok=True)
+
+    def folder(self, kind, size, files=8):
+        """A folder with `size` bytes of that kind of trace."""
+        path = os.path.join(self.room, f"{DIALECTS[kind]}-{size}-{files}")
+        if not os.path.exists(path):
+            shutil.rmtree(path + ".part", ignore_errors=True)
+            os.makedirs(path + ".part")
+            subprocess.run([f"{self.build}/simulate", "--bulk", str(size), "--files", str(files), "--dialect",
+                            DIALECTS[kind], "-o", path + ".part"], check=True)
+            os.rename(path + ".part", path)
+        return path
+
+    def packed(self, kind, size):
+        """The same, gzip."""
+        path = self.folder(kind, size) + "-gz"
+        if not os.path.exists(path):
+            shutil.rmtree(path + ".part", ignore_errors=True)
+            shutil.copytree(self.folder(kind, size), path + ".part")
+            subprocess.run(f"gzip {path}.part/*", shell=True, check=True)
+            os.rename(path + ".part", path)
+        return path
+
+    def slice(self, kind, size, wanted):
+        """The first `wanted` bytes of a file of it, whole lines, and valid JSON for those who insist."""
+        folder = self.folder(kind, size)
+        path = f"{folder}-first-{wanted}"
+        if not os.path.exists(path):
+            whole = os.path.join(folder, sorted(os.listdir(folder))[0])
+            # In a shell: what this process once held would count as the memory of its children.
+            # A file that was not cut has its end, which sed leaves out too.
+            end = "; echo '{}]'" if kind == "Chrome" else ""
+            subprocess.run(f"{{ head -c {wanted} {whole} | sed '$d'{end}; }} > {path}.part && mv {path}.part {path}",
+                           shell=True, check=True)
+        return path
+
+    def job(self, name, arguments):
+        """A folder with a simulated job."""
+        path = os.path.join(self.room, name)
+        if not os.path.exists(path):
+            shutil.rmtree(path + ".part", ignore_errors=True)
+            os.makedirs(path + ".part")
+            subprocess.run([f"{self.build}/simulate", *arguments, "-o", path + ".part"], check=True)
+            os.remove(path + ".part/truth.json")
+            os.rename(path + ".part", path)
+        return path
+
+
+def bytes_in(path):
+    if os.path.isfile(path):
+        return os.path.getsize(path)
+    return sum(os.path.getsize(os.path.join(path, name)) for name in os.listdir(path))

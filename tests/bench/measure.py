@@ -1,0 +1,77 @@
+"""Running a command and knowing what it cost; medians; tables."""
+import os
+import statistics
+import subprocess
+import time
+
+
+class Cost:
+    """What one run took: seconds of the clock and of the processors, peak resident bytes, what it printed."""
+
+    def __init__(self, seconds, cpu, resident, output):
+        self.seconds, self.cpu, self.resident, self.output = seconds, cpu, resident, output
+
+
+def run(command, cwd=None, env=None):
+    """Runs a command that must succeed. A string goes through the shell."""
+    begin = time.monotonic()
+    process = subprocess.Popen(command, shell=isinstance(command, str), cwd=cwd, env=env,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.monotonic() - begin
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stdout.close()
+    if process.returncode != 0:
+        raise SystemExit(f"bench: exit status {process.returncode}: {command}")
+    return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, output)
+
+
+class Series:
+    """Runs of one contender: `amount` bytes (or whatever is counted) each time."""
+
+    def __init__(self, name, amount):
+        self.name, self.amount = name, amount
+        self.seconds, self.cpu, self.resident = [], [], []
+
+    def add(self, cost, seconds=None):
+        self.seconds.append(cost.seconds if seconds is None else seconds)
+        self.cpu.append(cost.cpu)
+        self.resident.append(cost.resident)
+
+    def median(self):
+        return statistics.median(self.seconds)
+
+    def rate(self):
+        """Amount per second, in millions."""
+        return self.amount / self.median() / 1e6
+
+    def spread(self):
+        """Half of the distance from the fastest to the slowest run, as a share of the median."""
+        return (max(self.seconds) - min(self.seconds)) / 2 / self.median()
+
+    def memory(self):
+        return max(self.resident) / 1e6
+
+
+def interleave(contenders, runs):
+    """Runs (series, function) pairs in turn, A B A B, so that a busy moment of the machine hits all alike."""
+    for _ in range(runs):
+        for series, once in contenders:
+            once(series)
+
+
+def show(title, header, rows):
+    print(f"\n### {title}\n")
+    print("| " + " | ".join(header) + " |")
+    print("| " + " | ".join("---" for _ in header) + " |")
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+    print(flush=True)
+
+
+def machine():
+    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")),
+                 "unknown processor")
+    load = os.getloadavg()[0]
+    return f"{len(os.sched_getaffinity(0))} cores, {model}, {time.strftime('%Y-%m-%d')}, load average {load:.1f} at the start"

@@ -1,0 +1,29 @@
+# Speed, against what people would use instead. BENCH_BYTES (default 480M) and BENCH_RUNS (default 5) settle how
+# much is read how often; BENCH_ROOM where data and stores go. Nothing here takes part in `make test`.
+BENCH := python3 tests/bench/bench.py --build $(OUT)
+
+$(OUT)/object/tests/bench/read_bench.o: tests/bench/read_bench.c | $(GENERATED)/schemas.h
+	@mkdir -p $(@D)
+	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(OUT)/read_bench: $(OUT)/object/tests/bench/read_bench.o $(OUT)/libncclprof.a
+	$(CC) $(NCCLPROF_LDFLAGS) $(LDFLAGS) -o $@ $^ $(NCCLPROF_LIBS)
+
+-include $(OUT)/object/tests/bench/read_bench.d
+
+.PHONY: bench bench-scale bench-gate bench-analyses
+bench: all $(OUT)/simulate $(OUT)/read_bench
+	$(BENCH) ingest
+	$(BENCH) gate
+
+# Time per byte and memory at 1, 2, 4, 8 and 16 times 60 MB.
+bench-scale: all $(OUT)/simulate
+	$(BENCH) scale
+
+# Instructions per byte on the read path: no noise, so that more than there should be is a failure.
+bench-gate: $(OUT)/simulate $(OUT)/read_bench
+	$(BENCH) gate
+
+# The analyses on BENCH_OPERATIONS (default 1M) operation records, and diagnose on a simulated job of 256 ranks.
+bench-analyses: all $(OUT)/simulate
+	$(BENCH) analyses

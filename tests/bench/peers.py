@@ -1,0 +1,73 @@
+"""What people would use instead. Each is asked for less than ncclprof does: nothing is paired or joined."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from measure import run
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CHROME_COLUMNS = ("{name: 'VARCHAR', cat: 'VARCHAR', ph: 'VARCHAR', id: 'BIGINT', pid: 'BIGINT', tid: 'INTEGER', "
+                  "ts: 'DOUBLE', s: 'VARCHAR', args: 'JSON'}")
+
+
+class DuckDB:
+    """DuckDB out of npm, kept in the bench's own folder."""
+
+    def __init__(self, room):
+        self.room = os.path.abspath(room)
+
+    def install(self):
+        """None when it can be used, else why not."""
+        if os.path.isdir(f"{self.room}/node_modules/@duckdb/node-api"):
+            return None
+        if not shutil.which("npm") or not shutil.which("node"):
+            return "npm and node are not installed"
+        os.makedirs(self.room, exist_ok=True)
+        done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", self.room,
+                               "@duckdb/node-api"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return None if done.returncode == 0 else "npm could not install @duckdb/node-api"
+
+    def sql(self, database, *statements):
+        """The cost of the process, and the seconds of each statement."""
+        cost = run(["node", f"{HERE}/duckdb.mjs", self.room, database, *statements])
+        return cost, json.loads(cost.output)
+
+    def load(self, kind, folder, series):
+        """The traces into a table of a database file, like a store; the columns are told, so it need not guess."""
+        database = f"{self.room}/load.duckdb"
+        for name in (database, database + ".wal"):
+            if os.path.exists(name):
+                os.remove(name)
+        if kind == "Chrome":
+            source = f"read_json('{folder}/*', format = 'array', columns = {CHROME_COLUMNS})"
+        else:
+            source = f"read_json('{folder}/*', format = 'newline_delimited')"
+        cost, seconds = self.sql(database, f"CREATE TABLE event AS FROM {source}", "CHECKPOINT")
+        series.add(cost, sum(seconds))
+        os.remove(database)
+
+
+def python_json(kind, path):
+    parse = "json.load(open(sys.argv[1]))" if kind == "Chrome" else "[json.loads(line) for line in open(sys.argv[1])]"
+    return [sys.executable, "-c", f"import json, sys; {parse}", path]
+
+
+def jq(kind, path):
+    if kind == "Chrome":
+        return ["jq", "-c", ".[] | [.name, .cat, .ph, .id, .ts, .args]", path]
+    return ["jq", "-c", "[.header.id, .header.rank, .coll_perf]", path]
+
+
+def sqlite_json(kind, path):
+    if kind == "Chrome":
+        select = (f"SELECT value->>'name', value->>'cat', value->>'ph', value->>'id', value->>'ts', value->'args' "
+                  f"FROM json_each(CAST(readfile('{path}') AS TEXT))")
+    else:
+        lines = f"'[' || replace(trim(CAST(readfile('{path}') AS TEXT), char(10)), char(10), ',') || ']'"
+        select = f"SELECT value->'header'->>'id', value->'header'->>'rank', value->'coll_perf' FROM json_each({lines})"
+    return ["sqlite3", ":memory:", f"CREATE TABLE event AS {select};"]
+
+
+SLOW = {"python json": (python_json, sys.executable), "jq": (jq, "jq"), "sqlite3 json_each": (sqlite_json, "sqlite3")}
