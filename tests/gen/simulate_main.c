@@ -486,19 +486,18 @@ static void play(struct job *job, const struct arguments *arguments)
     }
 }
 
+/* The command line without where it writes to, so that the same job has the same truth anywhere. */
 static char *join_arguments(int argc, char **argv)
 {
-    size_t length = 1;
+    size_t size = 1, used = 0;
     for (int i = 0; i < argc; i++)
-        length += strlen(argv[i]) + 1;
-    char *line = allocate(length, 1);
+        size += strlen(argv[i]) + 1;
+    char *line = allocate(size, 1);
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-o") == 0) {
+        if (strcmp(argv[i], "-o") == 0)
             i++;
-            continue;
-        }
-        strcat(line, line[0] == '\0' ? "" : " ");
-        strcat(line, argv[i]);
+        else
+            used += (size_t)snprintf(line + used, size - used, "%s%s", used ? " " : "", argv[i]);
     }
     return line;
 }
