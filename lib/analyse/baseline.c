@@ -334,7 +334,10 @@ static void measure_place(const struct baseline *baseline, struct job *job, int3
             place->value[rank * steps + (size_t)step] =
                 cell >= 0 ? value_of(baseline, job, &job->operations[cell]) : TIME_UNKNOWN;
         }
-    int64_t sigma = place_measure(place, ranks, baseline->first_step, baseline->step_count);
+    int64_t sigma =
+        value_of == own_time
+            ? place_measure_alike(place, ranks, baseline->first_step, baseline->step_count, sigmas)
+            : place_measure(place, ranks, baseline->first_step, baseline->step_count);
     for (size_t rank = 0; rank < ranks; rank++)
         for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
             int64_t excess = place->value[rank * steps + (size_t)step];

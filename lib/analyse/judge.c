@@ -16,6 +16,12 @@ static int steps_of(const struct suspect *suspect)
     return suspect->last_step - suspect->first_step + 1;
 }
 
+/* In every step there is, the warm-up left out: only the comparison with peers speaks for it. */
+static int is_steady(const struct suspect *suspect, const struct baseline *baseline)
+{
+    return suspect->first_step == baseline->first_step && suspect->last_step == baseline->step_count - 1;
+}
+
 /*
  * What a suspicion is worth in each of the steps concerned, as a share of a median step: what the job would
  * gain, or what its partners waited for it where that is more. A rank late by as much as another branch is
@@ -24,7 +30,7 @@ static int steps_of(const struct suspect *suspect)
 static double worth(const struct suspect *suspect, const struct baseline *baseline)
 {
     int64_t time_ns = suspect->gain_ns;
-    if (suspect->margin_ns > time_ns)
+    if (suspect->margin_ns > time_ns && !is_steady(suspect, baseline))
         time_ns = suspect->margin_ns;
     if (!baseline->median_step_ns)
         return 0;
@@ -45,7 +51,8 @@ static enum confidence confidence_of(const struct suspect *suspect, const struct
     if (share < options->min_gain || suspect->chance > CHANCE || suspect->ambiguous ||
         baseline->regular < REGULAR)
         return CONFIDENCE_LOW;
-    int sure = share >= 2 * options->min_gain && suspect->chance <= CHANCE / 10;
+    int sure =
+        !is_steady(suspect, baseline) && share >= 2 * options->min_gain && suspect->chance <= CHANCE / 10;
     return sure && !has_gaps(job) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 }
 

@@ -119,3 +119,34 @@ int64_t place_measure(struct place *place, size_t ranks, int32_t first_step, int
     measure_history(place, ranks, first_step, steps);
     return measure_excess(place, ranks, first_step, steps);
 }
+
+/* How many ranks' lower quartiles stand out upwards; `*which` is the last of them. */
+static size_t standing_out(struct place *place, size_t ranks, int64_t middle, int64_t sigma, double sigmas,
+                           size_t *which)
+{
+    size_t count = 0;
+    for (size_t rank = 0; rank < ranks; rank++)
+        if (place->usual[rank] != TIME_UNKNOWN &&
+            (double)(place->usual[rank] - middle) > sigmas * (double)sigma) {
+            *which = rank;
+            count++;
+        }
+    return count;
+}
+
+int64_t place_measure_alike(struct place *place, size_t ranks, int32_t first_step, int32_t steps,
+                            double sigmas)
+{
+    size_t known = 0, which = 0;
+    measure_history(place, ranks, first_step, steps);
+    for (size_t rank = 0; rank < ranks; rank++)
+        if (place->usual[rank] != TIME_UNKNOWN)
+            place->list[known++] = place->usual[rank];
+    if (known >= 4) {
+        int64_t middle = median_of(place->list, known);
+        int64_t sigma = (int64_t)(1.4826 * (double)median_distance(place->list, known, middle));
+        if (standing_out(place, ranks, middle, sigma, sigmas, &which) == 1)
+            place->usual[which] = place->middle[which] = middle;
+    }
+    return measure_excess(place, ranks, first_step, steps);
+}

@@ -25,4 +25,12 @@ void place_release(struct place *place);
  */
 int64_t place_measure(struct place *place, size_t ranks, int32_t first_step, int32_t steps);
 
+/*
+ * The same for a place whose ranks should be alike: where the lower quartile of one rank alone stands out
+ * from those of at least three others by more than `sigmas`, its own past is no measure of it, and the
+ * others' takes its place.
+ */
+int64_t place_measure_alike(struct place *place, size_t ranks, int32_t first_step, int32_t steps,
+                            double sigmas);
+
 #endif

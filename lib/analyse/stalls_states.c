@@ -188,7 +188,7 @@ static int add_row(struct stalls *stalls, struct statement *row, int64_t member,
     if (!statement_is_null(row, COLUMN_STEP))
         table_set_integer(table, AT_STEP, statement_integer(row, COLUMN_STEP));
     for (int i = 0; i < PROXY_STATES && has_counters(proxy); i++)
-        table_set_integer(table, (size_t)(AT_POSTED + i), proxy->state[i].steps);
+        table_set_integer(table, (size_t)AT_POSTED + (size_t)i, proxy->state[i].steps);
     const char *function = function_name((enum function)integer_or(row, COLUMN_FUNCTION, FUNCTION_UNKNOWN));
     const char *tag = statement_text(row, COLUMN_TAG);
     return table_set_text(table, AT_RANK, seat->name, error) ||

@@ -34,11 +34,32 @@ static int add_suspect(struct suspects *suspects, struct suspect suspect)
     return 0;
 }
 
+/* Drops steps at both ends that have less than a quarter of the strongest: they are another matter. */
+static void trim(const struct strength *strength, struct suspect *run)
+{
+    int64_t most = 0;
+    for (int32_t i = run->first_step; i <= run->last_step; i++)
+        if (at(strength, (size_t)run->rank, i) > most)
+            most = at(strength, (size_t)run->rank, i);
+    while (at(strength, (size_t)run->rank, run->first_step) < most / 4)
+        run->first_step++;
+    while (at(strength, (size_t)run->rank, run->last_step) < most / 4)
+        run->last_step--;
+    run->total_ns = 0;
+    run->weakest_ns = INT64_MAX;
+    for (int32_t i = run->first_step; i <= run->last_step; i++) {
+        int64_t here = at(strength, (size_t)run->rank, i);
+        run->total_ns += here;
+        /* A weak step between strong ones was let pass. */
+        if (here >= most / 4 && here < run->weakest_ns)
+            run->weakest_ns = here;
+    }
+}
+
 /* The run of strong steps that begins at `step`; one weak step between strong ones does not end it. */
 static struct suspect run_from(const struct strength *strength, size_t rank, int32_t step, int64_t least_ns)
 {
-    struct suspect run = {
-        .rank = (int32_t)rank, .first_step = step, .last_step = step, .weakest_ns = INT64_MAX};
+    struct suspect run = {.rank = (int32_t)rank, .first_step = step, .last_step = step};
     for (int32_t i = step; i < strength->steps; i++) {
         int64_t here = at(strength, rank, i);
         int strong = here >= least_ns;
@@ -49,9 +70,6 @@ static struct suspect run_from(const struct strength *strength, size_t rank, int
         if (!strong)
             continue;
         run.last_step = i;
-        run.total_ns += here;
-        if (here < run.weakest_ns)
-            run.weakest_ns = here;
     }
     return run;
 }
@@ -112,10 +130,12 @@ int strength_find(const struct strength *strength, int64_t least_ns, enum findin
             if (at(strength, rank, step) < least_ns)
                 continue;
             struct suspect run = run_from(strength, rank, step, least_ns);
+            int32_t last = run.last_step;
             run.kind = kind;
+            trim(strength, &run);
             if (add_suspect(suspects, run))
                 return -1;
-            step = run.last_step;
+            step = last;
         }
     int64_t *lonely = lonely_steps(suspects, first, &count);
     if (!lonely)

@@ -7,7 +7,7 @@
 
 int text_json_key(struct buffer *json, const char *name)
 {
-    char last = json->length ? json->data[json->length - 1] : '\0';
+    char last = (char)(json->length ? json->data[json->length - 1] : '\0');
     int first = last == '{' || last == '[' || last == '\0';
     return buffer_printf(json, "%s\"%s\":", first ? "" : ",", name);
 }
