@@ -137,7 +137,7 @@ static int parse_letters(struct parser *parser, const char *text)
     for (; *text; text++) {
         int common;
         size_t which;
-        const struct option *option = find(parser, *text, NULL, 0, &common, &which);
+        const struct option *option = find(parser, *text, "", 0, &common, &which);
         if (!option)
             return error_set(parser->error, "there is no option -%c", *text);
         if (!option->argument) {

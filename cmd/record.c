@@ -58,7 +58,7 @@ static const struct option options[OPTIONS] = {
 
 static int set_variable(const char *name, const char *value, struct error *error)
 {
-    return setenv(name, value, 1) ? error_set_errno(error, errno, "cannot set %s", name) : 0;
+    return value && setenv(name, value, 1) == 0 ? 0 : error_set_errno(error, errno, "cannot set %s", name);
 }
 
 static int add_absolute(struct buffer *path, const char *name, struct error *error)

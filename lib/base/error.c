@@ -12,7 +12,7 @@ static void put(struct error *error, int at, const char *format, va_list argumen
         memcpy(error->cause[at] + ERROR_TEXT_BYTES - 4, "...", 4);
 }
 
-int error_set(struct error *error, const char *format, ...)
+int(error_set)(struct error *error, const char *format, ...)
 {
     if (!error)
         return -1;
@@ -25,7 +25,7 @@ int error_set(struct error *error, const char *format, ...)
     return -1;
 }
 
-int error_set_errno(struct error *error, int number, const char *format, ...)
+int(error_set_errno)(struct error *error, int number, const char *format, ...)
 {
     if (!error)
         return -1;
@@ -40,7 +40,7 @@ int error_set_errno(struct error *error, int number, const char *format, ...)
     return -1;
 }
 
-int error_wrap(struct error *error, const char *format, ...)
+int(error_wrap)(struct error *error, const char *format, ...)
 {
     if (!error)
         return -1;
@@ -52,7 +52,7 @@ int error_wrap(struct error *error, const char *format, ...)
     return -1;
 }
 
-int error_no_memory(struct error *error)
+int(error_no_memory)(struct error *error)
 {
     error_set(error, "out of memory");
     if (error)

@@ -39,4 +39,15 @@ int error_no_memory(struct error *error);
 
 void error_clear(struct error *error);
 
+/* Lets compilers and analysers see that these return -1. */
+static inline int error_returned(void)
+{
+    return -1;
+}
+
+#define error_set(...) (error_set(__VA_ARGS__), error_returned())
+#define error_set_errno(...) (error_set_errno(__VA_ARGS__), error_returned())
+#define error_wrap(...) (error_wrap(__VA_ARGS__), error_returned())
+#define error_no_memory(error) (error_no_memory(error), error_returned())
+
 #endif

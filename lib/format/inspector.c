@@ -66,7 +66,7 @@ static void keep_revision(struct inspector_file *file)
             break;
         int plain = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
                     (byte >= 'A' && byte <= 'Z') || byte == '.' || byte == '-';
-        file->revision[length++] = plain ? byte : '_';
+        file->revision[length++] = (char)(plain ? byte : '_');
     }
     file->revision[length] = '\0';
 }

@@ -77,7 +77,7 @@ static int tags_as_set(const struct work *work, const struct work_rank *rank, st
     for (size_t i = count ? work->first_mark[rank->process] : 0;
          count && i < work->first_mark[rank->process + 1]; i++) {
         const struct work_mark *mark = &work->marks[work->mark_order[i]];
-        if (mark->member == member && moments_add(moments, (uint64_t)(mark->text + 1), mark->at_ns))
+        if (mark->member == member && moments_add(moments, (uint64_t)mark->text + 1, mark->at_ns))
             return -1;
     }
     return 0;

@@ -34,7 +34,7 @@ static int read_number(struct store *store, const char *sql, int64_t *value, str
 
 int migrate_check(struct store *store, enum schema_state *state, struct error *error)
 {
-    int64_t tables, application, version;
+    int64_t tables = 0, application = 0, version = 0;
     if (read_number(store, "SELECT count(*) FROM sqlite_schema", &tables, error) ||
         read_number(store, "PRAGMA application_id", &application, error) ||
         read_number(store, "PRAGMA user_version", &version, error))
@@ -101,8 +101,8 @@ static int apply(struct store *store, int64_t version, struct error *error)
 int migrate_run(struct store *store, struct error *error)
 {
     /* Another process may have done it since we looked: look again under the lock. */
-    enum schema_state state;
-    int64_t version;
+    enum schema_state state = SCHEMA_CURRENT;
+    int64_t version = 0;
     if (store_begin(store, error))
         return -1;
     int outcome = migrate_check(store, &state, error);
