@@ -177,7 +177,10 @@ class Faults:
             print("FAILED the store was changed by a command that reads")
             failed += 1
         shutil.rmtree(self.folder)
-        print(f"faults: {passed} passed, {failed} failed")
+        name = "lasting faults" if self.options.lasting else "faults"
+        if "san-" in self.program:
+            name += " under sanitizers"
+        print(f"{name}: {passed} passed, {failed} failed")
         return 1 if failed or not passed else 0
 
 
