@@ -70,7 +70,10 @@ help:
 	@echo 'make test         all tests; SAN=address,undefined runs them under sanitizers'
 	@echo 'make check        layers, headers, style, banned functions, help against man pages'
 	@echo 'make golden       write the expected outputs of the command-line tests anew'
-	@echo 'make coverage     lines and branches that the tests reach'
+	@echo 'make coverage     lines and branches that the tests reach (lcov)'
+	@echo 'make lint         clang-tidy, cppcheck and gcc'"'"'s analyser'
+	@echo 'make fuzz         libFuzzer (clang) on everything that takes strangers'"'"' bytes; FUZZ_SECONDS=60'
+	@echo 'make torture      kills, full disks, crowds, and every call failing in turn: minutes'
 	@echo 'make install      into $$(DESTDIR)$$(PREFIX), $(PREFIX) unless given; make uninstall'
 	@echo 'make format       lay the sources out with clang-format'
 	@echo 'make clean'
@@ -123,13 +126,16 @@ demo: all
 	@set -e; show() { echo; echo "$$ ncclprof $$*"; $(OUT)/ncclprof --store $(DEMO_STORE) "$$@"; }; \
 	show ingest $(DEMO_TRACES); show report --by-tag; show stragglers; show diagnose
 
-# lcov's own exclusions aside, the figures are of lib/ and cmd/ under all tests.
+# Lines and branches of lib/ and cmd/ that all tests together reach; last, the sum of lib/. A test that fails is told,
+# the figures come all the same.
 .PHONY: coverage
 coverage:
-	$(MAKE) SAN=coverage test
+	-$(MAKE) SAN=coverage test
 	lcov --quiet --capture --rc lcov_branch_coverage=1 --directory build/san-coverage --output-file build/coverage.info
 	lcov --quiet --rc lcov_branch_coverage=1 --extract build/coverage.info '*/lib/*' '*/cmd/*' --output-file build/coverage.info
 	lcov --rc lcov_branch_coverage=1 --list build/coverage.info
+	lcov --quiet --rc lcov_branch_coverage=1 --extract build/coverage.info '*/lib/*' --output-file build/lib.info
+	lcov --rc lcov_branch_coverage=1 --summary build/lib.info
 
 .PHONY: clean
 clean:

@@ -3,8 +3,9 @@
 
 usage: stop.py PROGRAM [--interrupt] [--times N] [--jobs N,N,...] [--seed N] [--size OPERATIONS] [--name TEXT]
 
-After each the store has to be whole (PRAGMA integrity_check); after SIGINT the program says so and exits with 130,
-unless it was through already. One time out of three it is stopped twice more on the way. In the end an ingest completes
+An ingest that is through before its moment does not count, and makes later moments earlier. After each stop the store
+has to be whole (PRAGMA integrity_check); after SIGINT the program says so and exits with 130.
+One time out of three it is stopped twice more on the way. In the end an ingest completes
 the store, and every table has to hold what an undisturbed ingest gave it. Prints `NAME: N passed, N failed`, a test a
 stop.
 """
@@ -64,9 +65,13 @@ class Stops:
         # Before and after the files are read, Ctrl-C does what it does to any program.
         if self.options.interrupt and process.returncode not in (0, 130, -signal.SIGINT):
             raise AssertionError(f"exit status {process.returncode}: {errors.decode()}")
+        self.ended[process.returncode] = self.ended.get(process.returncode, 0) + 1
+        if process.returncode == 0:
+            self.lasts[jobs] *= 0.97
+            return False
         if process.returncode == 130 and b"interrupted" not in errors:
             raise AssertionError("it says nothing of the interruption")
-        self.ended[process.returncode] = self.ended.get(process.returncode, 0) + 1
+        return True
 
     def note(self, store):
         """Whether the kill met an ingest at work, for the reader of the figures."""
@@ -79,34 +84,38 @@ class Stops:
         self.landed[where] += 1
 
     def one(self, jobs, chance, kills):
-        """Kills that many times on the way to a whole store. Returns what went wrong, or None."""
+        """Stops so often, at most, on the way to a whole store. Returns how often, and what went wrong, or None."""
+        stops = 0
         store = self.folder / "store.db"
         for path in self.folder.glob("store.db*"):
             path.unlink()
         try:
             for _ in range(kills):
-                self.stop(store, jobs, chance.uniform(0, self.lasts[jobs] * 1.05))
+                stopped = self.stop(store, jobs, chance.uniform(0, self.lasts[jobs]))
+                stops += stopped
                 if store.exists():
                     check_whole(store)
-                    self.note(store)
+                    if stopped:
+                        self.note(store)
             self.complete(store, jobs)
             different = [table for table, digest in digests(store).items() if digest != self.content.get(table)]
-            return f"other content in {different}" if different else None
-        except (AssertionError, KeyError, subprocess.CalledProcessError) as trouble:
-            return f"{type(trouble).__name__}: {trouble}"
+            return stops, f"other content in {different}" if different else None
+        except (AssertionError, KeyError, sqlite3.Error, subprocess.SubprocessError) as trouble:
+            return max(stops, 1), f"{type(trouble).__name__}: {trouble}"
 
     def all(self):
         chance = random.Random(self.options.seed)
-        passed = failed = 0
+        passed = failed = rounds = 0
         while passed + failed < self.options.times:
-            jobs = self.options.jobs[(passed + failed) % len(self.options.jobs)]
+            rounds += 1
+            jobs = self.options.jobs[rounds % len(self.options.jobs)]
             kills = min(chance.choice([1, 1, 3]), self.options.times - passed - failed)
-            wrong = self.one(jobs, chance, kills)
+            stops, wrong = self.one(jobs, chance, kills)
             if wrong:
                 print(f"FAILED with {jobs} jobs: {wrong}", flush=True)
-                failed += kills
+                failed += stops
             else:
-                passed += kills
+                passed += stops
         shutil.rmtree(self.folder)
         ends = ", ".join(f"{count} with {status}" for status, count in sorted(self.ended.items()))
         print("  files of the store: " + ", ".join(f"{count} {where}" for where, count in self.landed.items()) + "; exit " + ends)
