@@ -25,3 +25,6 @@ printf 'X--by\0tag,function\0--sort\0bytes\0--run\0002' >"$folder/options/report
 
 printf 'layer 3/attention \342\200\256\033[2J\302\233"\\' >"$folder/text/odd"
 printf 'forward' >"$folder/text/plain"
+
+# What was found once.
+cp -r tests/fuzz/found/whole/. "$folder/whole/"

@@ -1,0 +1,24 @@
+"""What the fuzzers found and was mended stays mended."""
+
+import os
+
+from tests.cli.support import TOP, Case
+
+COMMANDS = [["info"], ["report"], ["report", "--by-tag"], ["stragglers"], ["stalls"], ["diagnose", "--all"], ["clocks"]]
+
+
+class Found(Case):
+    def test_whole(self):
+        """A trace file, its name in the first line, from ingest to each analysis."""
+        files = sorted((TOP / "tests/fuzz/found/whole").iterdir())
+        self.assertTrue(files)
+        for path in files:
+            with self.subTest(path=path.name):
+                self.store.unlink(missing_ok=True)
+                name, content = path.read_bytes().split(b"\n", 1)
+                self.write(name, content)
+                self.run_program("ingest", os.fsdecode(name), status=None)
+                for words in COMMANDS:
+                    for form in ("table", "json", "csv"):
+                        result = self.run_program(*words, "--format", form)
+                        self.assertNotIn("runtime error", result.err)
