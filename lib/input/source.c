@@ -110,6 +110,13 @@ static int wait_for_bytes(const struct source *source, struct error *error)
     return 0;
 }
 
+/* Another try may get further, so what was read must not pass for the same content. */
+static void be_unlike(struct source *source)
+{
+    static const char unlike[] = "not all of it was read";
+    digest_update(&source->digest, unlike, sizeof unlike);
+}
+
 /* One read of the descriptor, counted and digested. */
 static int64_t read_raw(struct source *source, void *bytes, size_t length, struct error *error)
 {
@@ -121,8 +128,7 @@ static int64_t read_raw(struct source *source, void *bytes, size_t length, struc
     while (got < 0 && errno == EINTR);
     if (got < 0) {
         int number = errno;
-        /* The next try may succeed, so this one must not pass for the same content. */
-        digest_update(&source->digest, "unreadable", sizeof "unreadable");
+        be_unlike(source);
         return error_set_errno(error, number, "%s: cannot be read past byte %llu", source->path,
                                (unsigned long long)source->read_bytes);
     }
@@ -276,6 +282,8 @@ int64_t source_read(struct source *source, char *bytes, size_t length, struct er
     if (got >= 0 && !within_limits(source, error))
         return got;
     skip_rest(source, NULL); /* so that the digest is that of the whole file all the same */
+    if (got >= 0)
+        be_unlike(source);
     return -1;
 }
 
