@@ -1,4 +1,4 @@
-#include "analyse/job.h"
+#include "analyse/load.h"
 
 #include "base/array.h"
 #include "base/map.h"
@@ -9,19 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Operations, instances and network traffic of a run. Rows come in order of operation id; operations are then
- * laid out by rank in order of issue.
- */
-
-struct loader {
-    struct job *job;
-    struct map ranks;         /* job_rank id -> index */
-    struct map communicators; /* id -> index */
-    struct map members;       /* member id -> rank index * 2^32 + communicator index */
-    struct map instances;     /* id -> index */
-    size_t capacity;
-};
+/* Operations and instances of a run. Rows come in order of operation id; layout.c puts them by rank. */
 
 static struct map_key key_of(int64_t id)
 {
@@ -39,9 +27,7 @@ static int64_t integer_or(struct statement *statement, int column, int64_t absen
     return statement_is_null(statement, column) ? absent : statement_integer(statement, column);
 }
 
-typedef int (*row_reader)(struct loader *loader, struct statement *statement, struct error *error);
-
-static int read_rows(struct loader *loader, const char *sql, int of_run, row_reader read, struct error *error)
+int loader_read(struct loader *loader, const char *sql, int of_run, row_reader read, struct error *error)
 {
     struct statement *statement = store_prepare(loader->job->store, sql, error);
     int row = statement ? 1 : -1;
@@ -119,7 +105,7 @@ static void seat_silent_ranks(struct job *job)
     }
 }
 
-static int32_t rank_in(const struct job *job, int64_t communicator, int64_t number)
+int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number)
 {
     const struct job_communicator *of = &job->communicators[communicator];
     return number >= 0 && number < of->size ? of->ranks[number] : -1;
@@ -134,24 +120,53 @@ static int read_instance(struct loader *loader, struct statement *statement, str
     if (array_reserve((void **)&job->instances, &loader->capacity, job->instance_count + 1,
                       sizeof *job->instances))
         return error_no_memory(error);
-    if (!map_put(&loader->instances, key_of(statement_integer(statement, 0)), (int64_t)job->instance_count,
-                 NULL))
-        return error_no_memory(error);
     struct job_instance *instance = &job->instances[job->instance_count++];
-    *instance = (struct job_instance){.id = statement_integer(statement, 0),
-                                      .sequence = statement_integer(statement, 4),
-                                      .transfer_ns = TIME_UNKNOWN,
-                                      .beyond_ns = TIME_UNKNOWN,
-                                      .culprit = -1,
-                                      .communicator = (int32_t)communicator,
-                                      .sender = rank_in(job, communicator, integer_or(statement, 5, -1)),
-                                      .receiver = rank_in(job, communicator, integer_or(statement, 6, -1)),
-                                      .step = (int32_t)integer_or(statement, 7, -1),
-                                      .members = (int32_t)statement_integer(statement, 9),
-                                      .expected = (int32_t)statement_integer(statement, 10),
-                                      .kind = (uint8_t)statement_integer(statement, 2),
-                                      .function = (uint8_t)statement_integer(statement, 3)};
+    *instance =
+        (struct job_instance){.id = statement_integer(statement, 0),
+                              .sequence = statement_integer(statement, 4),
+                              .transfer_ns = TIME_UNKNOWN,
+                              .beyond_ns = TIME_UNKNOWN,
+                              .culprit = -1,
+                              .communicator = (int32_t)communicator,
+                              .sender = job_rank_in(job, communicator, integer_or(statement, 5, -1)),
+                              .receiver = job_rank_in(job, communicator, integer_or(statement, 6, -1)),
+                              .step = (int32_t)integer_or(statement, 7, -1),
+                              .members = (int32_t)statement_integer(statement, 9),
+                              .expected = (int32_t)statement_integer(statement, 10),
+                              .kind = (uint8_t)statement_integer(statement, 2),
+                              .function = (uint8_t)statement_integer(statement, 3)};
     return read_tag(loader, statement, 8, &instance->tag, error);
+}
+
+/* The join numbers the instances of a run consecutively, in this order, unless somebody wrote them by hand.
+ */
+static int64_t find_instance(const struct job *job, int64_t id)
+{
+    size_t low = 0, high = job->instance_count;
+    uint64_t guess = high ? (uint64_t)id - (uint64_t)job->instances[0].id : 0;
+    if (guess < high && job->instances[guess].id == id)
+        return (int64_t)guess;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (job->instances[middle].id == id)
+            return (int64_t)middle;
+        if (job->instances[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
+}
+
+/* Many operations of one member come in a row. */
+static int64_t find_member(struct loader *loader, int64_t id)
+{
+    if (!loader->member_known || loader->member_id != id) {
+        loader->member = find(&loader->members, id);
+        loader->member_id = id;
+        loader->member_known = 1;
+    }
+    return loader->member;
 }
 
 enum {
@@ -254,13 +269,17 @@ static int take_times(struct job_operation *operation, struct statement *stateme
 static int read_operation(struct loader *loader, struct statement *statement, struct error *error)
 {
     struct job *job = loader->job;
-    int64_t member = find(&loader->members, statement_integer(statement, 1));
-    int64_t instance = find(&loader->instances, statement_integer(statement, 2));
+    int64_t member = find_member(loader, statement_integer(statement, 1));
+    int64_t instance = find_instance(job, statement_integer(statement, 2));
     if (member < 0 || instance < 0)
         return 0;
     if (array_reserve((void **)&job->operations, &loader->capacity, job->operation_count + 1,
-                      sizeof *job->operations))
+                      sizeof *job->operations) ||
+        (loader->has_traffic && array_reserve((void **)&loader->ids, &loader->id_capacity,
+                                              job->operation_count + 1, sizeof *loader->ids)))
         return error_no_memory(error);
+    if (loader->has_traffic)
+        loader->ids[job->operation_count] = statement_integer(statement, 0);
     struct job_operation *operation = &job->operations[job->operation_count++];
     *operation =
         (struct job_operation){.id = statement_integer(statement, 0),
@@ -288,33 +307,11 @@ static int read_operation(struct loader *loader, struct statement *statement, st
     return 0;
 }
 
-static int by_rank_and_issue(const void *a, const void *b)
-{
-    const struct job_operation *left = a, *right = b;
-    if (left->rank != right->rank)
-        return left->rank < right->rank ? -1 : 1;
-    int64_t left_at = left->issued_ns != TIME_UNKNOWN ? left->issued_ns : left->start_ns;
-    int64_t right_at = right->issued_ns != TIME_UNKNOWN ? right->issued_ns : right->start_ns;
-    if (left_at != right_at)
-        return left_at < right_at ? -1 : 1;
-    return (left->id > right->id) - (left->id < right->id);
-}
-
-static void lay_out(struct job *job)
-{
-    array_sort(job->operations, job->operation_count, sizeof *job->operations, by_rank_and_issue);
-    for (size_t i = 0; i < job->operation_count; i++) {
-        struct job_rank *rank = &job->ranks[job->operations[i].rank];
-        if (!rank->count++)
-            rank->first = i;
-    }
-}
-
-static int list_members(struct job *job, struct error *error)
+static int list_members(struct job *job)
 {
     job->instance_members = array_new(job->operation_count, sizeof *job->instance_members);
     if (!job->instance_members)
-        return error_no_memory(error);
+        return -1;
     size_t first = 0;
     for (size_t i = 0; i < job->instance_count; i++) {
         job->instances[i].first_member = first;
@@ -328,88 +325,10 @@ static int list_members(struct job *job, struct error *error)
     return 0;
 }
 
-/* Network steps of one proxy operation, summed. Times are still on the host's clock. */
-static int sum_steps(struct statement *statement, struct job_traffic *traffic, int64_t *gpu_done_ns,
-                     struct error *error)
+static int read_has_traffic(struct loader *loader, struct statement *statement, struct error *error)
 {
-    size_t length;
-    const void *blob = statement_blob(statement, 7, &length);
-    struct unpack unpack;
-    struct proxy_step step;
-    *gpu_done_ns = TIME_UNKNOWN;
-    if (!blob)
-        return 0;
-    if (unpack_steps(&unpack, blob, length, integer_or(statement, 5, 0)))
-        return error_set(error, "operation %lld has damaged proxy steps",
-                         (long long)statement_integer(statement, 0));
-    int more;
-    while ((more = unpack_next_step(&unpack, &step)) == 1) {
-        int64_t wait[WAIT_KINDS];
-        for (int i = 0; i < WAIT_KINDS; i++)
-            wait[i] = step.wait[i].begin_ns == TIME_UNKNOWN || step.wait[i].end_ns == TIME_UNKNOWN
-                          ? 0
-                          : step.wait[i].end_ns - step.wait[i].begin_ns;
-        traffic->steps++;
-        traffic->gpu_wait_ns += wait[WAIT_GPU];
-        traffic->peer_wait_ns += wait[WAIT_PEER];
-        traffic->network_wait_ns += wait[WAIT_NETWORK];
-        if (wait[WAIT_NETWORK] > traffic->network_wait_max_ns)
-            traffic->network_wait_max_ns = wait[WAIT_NETWORK];
-        int64_t ready = step.wait[WAIT_GPU].end_ns, done = step.wait[WAIT_NETWORK].end_ns;
-        if (ready > *gpu_done_ns)
-            *gpu_done_ns = ready;
-        if (ready != TIME_UNKNOWN &&
-            (traffic->sent_begin_ns == TIME_UNKNOWN || ready < traffic->sent_begin_ns))
-            traffic->sent_begin_ns = ready;
-        if (done > traffic->sent_end_ns)
-            traffic->sent_end_ns = done;
-    }
-    return more;
-}
-
-/* An operation whose kernel's end is unknown ended when its GPU had last given or taken data. */
-static void lend_end(struct job_operation *operation, int64_t gpu_done_ns)
-{
-    if (gpu_done_ns == TIME_UNKNOWN || (operation->ends != ENDS_UNKNOWN && operation->ends != ENDS_BY_PROXY))
-        return;
-    if (operation->ends == ENDS_UNKNOWN || gpu_done_ns > operation->end_ns)
-        operation->end_ns = gpu_done_ns;
-    operation->ends = ENDS_BY_PROXY;
-}
-
-static int read_traffic(struct loader *loader, struct statement *statement, struct error *error)
-{
-    struct job *job = loader->job;
-    int64_t at = find(&loader->instances, statement_integer(statement, 0)); /* operations by then */
-    if (at < 0)
-        return 0;
-    struct job_operation *operation = &job->operations[at];
-    int32_t peer = rank_in(job, operation->communicator, statement_integer(statement, 3));
-    int receives = statement_integer(statement, 1) == DIRECTION_RECV;
-    if (array_reserve((void **)&job->traffic, &job->traffic_capacity, job->traffic_count + 1,
-                      sizeof *job->traffic))
-        return error_no_memory(error);
-    struct job_traffic *traffic = &job->traffic[job->traffic_count++];
-    *traffic = (struct job_traffic){.sender = receives ? peer : operation->rank,
-                                    .receiver = receives ? operation->rank : peer,
-                                    .operation = (int32_t)at,
-                                    .channel = (int32_t)statement_integer(statement, 2),
-                                    .by_receiver = (uint8_t)receives,
-                                    .sent_begin_ns = TIME_UNKNOWN,
-                                    .sent_end_ns = TIME_UNKNOWN,
-                                    .begin_ns = integer_or(statement, 5, TIME_UNKNOWN),
-                                    .end_ns = integer_or(statement, 6, TIME_UNKNOWN)};
-    int64_t gpu_done_ns;
-    if (sum_steps(statement, traffic, &gpu_done_ns, error))
-        return -1;
-    /* A proxy operation that never ended does not say when its kernel did. */
-    if (traffic->end_ns == TIME_UNKNOWN)
-        return 0;
-    lend_end(operation, gpu_done_ns);
-    /* What a channel without a stop received last, it took until then. */
-    if (receives && operation->ends == ENDS_BY_KERNEL && operation->incomplete &&
-        gpu_done_ns > operation->free_ns)
-        operation->free_ns = gpu_done_ns;
+    (void)error;
+    loader->has_traffic = statement_integer(statement, 0) != 0;
     return 0;
 }
 
@@ -460,36 +379,32 @@ static int read_finished_only(struct loader *loader, struct statement *statement
     return 0;
 }
 
-static int index_operations(struct loader *loader, struct error *error)
+static int load_coverage(struct loader *loader, struct error *error)
 {
-    map_release(&loader->instances);
-    for (size_t i = 0; i < loader->job->operation_count; i++)
-        if (!map_put(&loader->instances, key_of(loader->job->operations[i].id), (int64_t)i, NULL))
-            return error_no_memory(error);
-    return 0;
+    if (loader_read(loader, schema_analysis_job_damage, 1, read_damage, error) ||
+        loader_read(loader, schema_analysis_job_losses, 1, read_losses, error) ||
+        loader_read(loader, schema_analysis_job_finished_only, 1, read_finished_only, error) ||
+        loader_read(loader, schema_analysis_job_cut, 1, read_cut, error))
+        return -1;
+    weigh_cuts(loader->job);
+    return loader_read(loader, schema_analysis_job_blind_to_pairs, 1, read_blindness, error);
 }
 
 static int load_all(struct loader *loader, struct error *error)
 {
-    if (index_ids(loader, error) || read_rows(loader, schema_analysis_job_members, 1, read_member, error))
+    if (index_ids(loader, error) || loader_read(loader, schema_analysis_job_members, 1, read_member, error))
         return -1;
     seat_silent_ranks(loader->job);
-    if (read_rows(loader, schema_analysis_job_instances, 1, read_instance, error))
+    if (loader_read(loader, schema_analysis_job_instances, 1, read_instance, error) ||
+        loader_read(loader, schema_analysis_job_has_traffic, 0, read_has_traffic, error))
         return -1;
     loader->capacity = 0;
-    if (read_rows(loader, schema_analysis_job_operations, 1, read_operation, error))
+    if (loader_read(loader, schema_analysis_job_operations, 1, read_operation, error))
         return -1;
-    lay_out(loader->job);
-    if (list_members(loader->job, error) || index_operations(loader, error) ||
-        read_rows(loader, schema_analysis_job_traffic, 0, read_traffic, error) ||
-        read_rows(loader, schema_analysis_job_damage, 1, read_damage, error))
-        return -1;
-    if (read_rows(loader, schema_analysis_job_losses, 1, read_losses, error) ||
-        read_rows(loader, schema_analysis_job_finished_only, 1, read_finished_only, error) ||
-        read_rows(loader, schema_analysis_job_cut, 1, read_cut, error))
-        return -1;
-    weigh_cuts(loader->job);
-    return read_rows(loader, schema_analysis_job_blind_to_pairs, 1, read_blindness, error);
+    if (job_lay_out(loader->job, loader->has_traffic ? &loader->places : NULL) || list_members(loader->job))
+        return error_no_memory(error);
+    return (loader->has_traffic && loader_read_traffic(loader, error)) || load_coverage(loader, error) ? -1
+                                                                                                       : 0;
 }
 
 int job_load_operations(struct job *job, struct error *error)
@@ -498,11 +413,11 @@ int job_load_operations(struct job *job, struct error *error)
     map_init(&loader.ranks);
     map_init(&loader.communicators);
     map_init(&loader.members);
-    map_init(&loader.instances);
     int failed = load_all(&loader, error);
     map_release(&loader.ranks);
     map_release(&loader.communicators);
     map_release(&loader.members);
-    map_release(&loader.instances);
+    free(loader.ids);
+    free(loader.places);
     return failed;
 }

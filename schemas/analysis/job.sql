@@ -33,12 +33,16 @@ SELECT operation.operation_id, member_id, instance_id, operation_join.step, oper
  WHERE instance.run_id = ?1
  ORDER BY operation.operation_id;
 
+-- In the order of the files, so that nothing has to be sorted here.
 -- statement: traffic
 SELECT proxy_operation.operation_id, direction, channel, proxy_operation.peer, schedule_begin_ns,
        progress_begin_ns, progress_end_ns, steps
   FROM proxy_operation
  WHERE operation_id IS NOT NULL
- ORDER BY proxy_operation.operation_id, proxy_operation_id;
+ ORDER BY proxy_operation_id;
+
+-- statement: has_traffic
+SELECT EXISTS (SELECT 1 FROM proxy_operation WHERE operation_id IS NOT NULL);
 
 -- statement: damage
 SELECT coalesce(sum(ledger.count), 0)

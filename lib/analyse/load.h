@@ -1,0 +1,42 @@
+#ifndef NCCLPROF_ANALYSE_LOAD_H
+#define NCCLPROF_ANALYSE_LOAD_H
+
+#include "analyse/job.h"
+#include "base/map.h"
+
+struct statement;
+
+/* What loading a run needs besides the run, for load.c and load_traffic.c. */
+struct loader {
+    struct job *job;
+    struct map ranks;         /* job_rank id -> index */
+    struct map communicators; /* id -> index */
+    struct map members;       /* member id -> rank index * 2^32 + communicator index */
+    int64_t member_id;        /* the last member that was looked for */
+    int64_t member;
+    int member_known;
+    int has_traffic; /* some proxy operation is there: the next two are needed */
+    int64_t *ids;    /* owned: of operations as they were read, ascending */
+    int32_t *places; /* owned: where each of those was laid out */
+    size_t id_capacity;
+    size_t capacity;
+};
+
+typedef int (*row_reader)(struct loader *loader, struct statement *statement, struct error *error);
+
+/* Calls `read` for each row; of_run: parameter 1 is the run. */
+int loader_read(struct loader *loader, const char *sql, int of_run, row_reader read, struct error *error);
+
+/* load_traffic.c: the network steps. Operations are laid out. */
+int loader_read_traffic(struct loader *loader, struct error *error);
+
+/* The job rank of a communicator's rank; -1 unknown. */
+int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number);
+
+/*
+ * layout.c: puts operations, read in order of their ids, by rank in order of issue. *places, unless NULL,
+ * tells where each went and is the caller's to free. -1 when memory is out.
+ */
+int job_lay_out(struct job *job, int32_t **places);
+
+#endif

@@ -1,0 +1,166 @@
+#include "analyse/load.h"
+
+#include "analyse/moment.h"
+#include "base/array.h"
+#include "model/pack.h"
+#include "schemas.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+
+/* The network steps of a run, summed by proxy operation. */
+
+static int64_t integer_or(struct statement *statement, int column, int64_t absent)
+{
+    return statement_is_null(statement, column) ? absent : statement_integer(statement, column);
+}
+
+/* Network steps of one proxy operation, summed. Times are still on the host's clock. */
+static int sum_steps(struct statement *statement, struct job_traffic *traffic, int64_t *gpu_done_ns,
+                     struct error *error)
+{
+    size_t length;
+    const void *blob = statement_blob(statement, 7, &length);
+    struct unpack unpack;
+    struct proxy_step step;
+    *gpu_done_ns = TIME_UNKNOWN;
+    if (!blob)
+        return 0;
+    if (unpack_steps(&unpack, blob, length, integer_or(statement, 5, 0)))
+        return error_set(error, "operation %lld has damaged proxy steps",
+                         (long long)statement_integer(statement, 0));
+    int more;
+    while ((more = unpack_next_step(&unpack, &step)) == 1) {
+        int64_t wait[WAIT_KINDS];
+        for (int i = 0; i < WAIT_KINDS; i++)
+            wait[i] = step.wait[i].begin_ns == TIME_UNKNOWN || step.wait[i].end_ns == TIME_UNKNOWN
+                          ? 0
+                          : step.wait[i].end_ns - step.wait[i].begin_ns;
+        traffic->steps++;
+        traffic->gpu_wait_ns += wait[WAIT_GPU];
+        traffic->peer_wait_ns += wait[WAIT_PEER];
+        traffic->network_wait_ns += wait[WAIT_NETWORK];
+        if (wait[WAIT_NETWORK] > traffic->network_wait_max_ns)
+            traffic->network_wait_max_ns = wait[WAIT_NETWORK];
+        int64_t ready = step.wait[WAIT_GPU].end_ns, done = step.wait[WAIT_NETWORK].end_ns;
+        if (ready > *gpu_done_ns)
+            *gpu_done_ns = ready;
+        if (ready != TIME_UNKNOWN &&
+            (traffic->sent_begin_ns == TIME_UNKNOWN || ready < traffic->sent_begin_ns))
+            traffic->sent_begin_ns = ready;
+        if (done > traffic->sent_end_ns)
+            traffic->sent_end_ns = done;
+    }
+    return more;
+}
+
+/* An operation whose kernel's end is unknown ended when its GPU had last given or taken data. */
+static void lend_end(struct job_operation *operation, int64_t gpu_done_ns)
+{
+    if (gpu_done_ns == TIME_UNKNOWN || (operation->ends != ENDS_UNKNOWN && operation->ends != ENDS_BY_PROXY))
+        return;
+    if (operation->ends == ENDS_UNKNOWN || gpu_done_ns > operation->end_ns)
+        operation->end_ns = gpu_done_ns;
+    operation->ends = ENDS_BY_PROXY;
+}
+
+/*
+ * The number under which an operation was read; -1: it is none of this run. Most come in order of the files,
+ * as the operations did.
+ */
+static int64_t find_read(const struct loader *loader, int64_t id, int64_t last)
+{
+    size_t low = 0, high = loader->job->operation_count;
+    uint64_t guess = high ? (uint64_t)last + (uint64_t)id - (uint64_t)loader->ids[last] : 0;
+    if (guess < high && loader->ids[guess] == id)
+        return (int64_t)guess;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (loader->ids[middle] == id)
+            return (int64_t)middle;
+        if (loader->ids[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
+}
+
+/* An operation's number is that under which it was read until all traffic is there. */
+static int read_traffic(struct loader *loader, struct statement *statement, struct error *error)
+{
+    struct job *job = loader->job;
+    int64_t last = job->traffic_count ? job->traffic[job->traffic_count - 1].operation : 0;
+    int64_t read = find_read(loader, statement_integer(statement, 0), last);
+    if (read < 0)
+        return 0;
+    struct job_operation *operation = &job->operations[loader->places[read]];
+    int32_t peer = job_rank_in(job, operation->communicator, statement_integer(statement, 3));
+    int receives = statement_integer(statement, 1) == DIRECTION_RECV;
+    if (array_reserve((void **)&job->traffic, &job->traffic_capacity, job->traffic_count + 1,
+                      sizeof *job->traffic))
+        return error_no_memory(error);
+    struct job_traffic *traffic = &job->traffic[job->traffic_count++];
+    *traffic = (struct job_traffic){.sender = receives ? peer : operation->rank,
+                                    .receiver = receives ? operation->rank : peer,
+                                    .operation = (int32_t)read,
+                                    .channel = (int32_t)statement_integer(statement, 2),
+                                    .by_receiver = (uint8_t)receives,
+                                    .sent_begin_ns = TIME_UNKNOWN,
+                                    .sent_end_ns = TIME_UNKNOWN,
+                                    .begin_ns = integer_or(statement, 5, TIME_UNKNOWN),
+                                    .end_ns = integer_or(statement, 6, TIME_UNKNOWN)};
+    int64_t gpu_done_ns;
+    if (sum_steps(statement, traffic, &gpu_done_ns, error))
+        return -1;
+    /* A proxy operation that never ended does not say when its kernel did. */
+    if (traffic->end_ns == TIME_UNKNOWN)
+        return 0;
+    lend_end(operation, gpu_done_ns);
+    /* What a channel without a stop received last, it took until then. */
+    if (receives && operation->ends == ENDS_BY_KERNEL && operation->incomplete &&
+        gpu_done_ns > operation->free_ns)
+        operation->free_ns = gpu_done_ns;
+    return 0;
+}
+
+/* Traffic comes in order of the files; what belongs to one operation is to stand together. */
+static int order_traffic(struct job *job)
+{
+    size_t count = job->traffic_count;
+    struct moment *moments = array_new(count, sizeof *moments), *scratch = array_new(count, sizeof *scratch);
+    struct job_traffic *ordered = array_new(count, sizeof *ordered);
+    int failed = !moments || !scratch || !ordered;
+    for (size_t i = 0; !failed && i < count; i++)
+        moments[i] = (struct moment){job->traffic[i].operation, (int32_t)i};
+    if (!failed)
+        moments_sort(moments, scratch, count);
+    for (size_t i = 0; !failed && i < count; i++)
+        ordered[i] = job->traffic[moments[i].operation];
+    free(moments);
+    free(scratch);
+    free(failed ? ordered : job->traffic);
+    if (!failed)
+        job->traffic = ordered;
+    return failed ? -1 : 0;
+}
+
+static int is_ordered(const struct job *job)
+{
+    for (size_t i = 1; i < job->traffic_count; i++)
+        if (job->traffic[i].operation < job->traffic[i - 1].operation)
+            return 0;
+    return 1;
+}
+
+int loader_read_traffic(struct loader *loader, struct error *error)
+{
+    struct job *job = loader->job;
+    if (loader_read(loader, schema_analysis_job_traffic, 0, read_traffic, error))
+        return -1;
+    if (!is_ordered(job) && order_traffic(job))
+        return error_no_memory(error);
+    for (size_t i = 0; i < job->traffic_count; i++)
+        job->traffic[i].operation = loader->places[job->traffic[i].operation];
+    return 0;
+}

@@ -1,0 +1,75 @@
+#include "analyse/moment.h"
+
+#include "support/cmocka_all.h"
+
+#include <string.h>
+
+enum { MOST = 200 };
+
+static struct moment items[MOST], expected[MOST], scratch[MOST];
+
+/* By definition: each goes before the first that is later. */
+static void insert_all(size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t at = i;
+        for (; at > 0 && expected[at - 1].time_ns > items[i].time_ns; at--)
+            expected[at] = expected[at - 1];
+        expected[at] = items[i];
+    }
+}
+
+static void check(size_t count)
+{
+    insert_all(count);
+    moments_sort(items, scratch, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(items[i].time_ns, expected[i].time_ns);
+        assert_int_equal(items[i].operation, expected[i].operation);
+    }
+}
+
+static void sorts_any_order(void **state)
+{
+    (void)state;
+    uint32_t random = 1;
+    for (size_t count = 0; count <= MOST; count++) {
+        for (size_t i = 0; i < count; i++) {
+            random = random * 1664525 + 1013904223;
+            items[i] = (struct moment){(int64_t)(random >> 24) - 128, (int32_t)i};
+        }
+        check(count);
+    }
+}
+
+/* As traces are: some ascending runs one after the other, with equal times and the extremes among them. */
+static void sorts_runs(void **state)
+{
+    (void)state;
+    for (size_t runs = 1; runs <= 7; runs++) {
+        size_t length = MOST / runs;
+        for (size_t i = 0; i < runs * length; i++)
+            items[i] = (struct moment){(int64_t)(i % length / 2), (int32_t)i};
+        items[0].time_ns = INT64_MIN;
+        items[length - 1].time_ns = INT64_MAX;
+        check(runs * length);
+    }
+}
+
+static void sorts_backwards(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MOST; i++)
+        items[i] = (struct moment){-(int64_t)i, (int32_t)i};
+    check(MOST);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sorts_any_order),
+        cmocka_unit_test(sorts_runs),
+        cmocka_unit_test(sorts_backwards),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
