@@ -36,11 +36,11 @@ static int note_sequences(struct absence *absence)
             absence->next[operation->previous] = (int32_t)i;
         int64_t *last = map_put(&absence->last,
                                 sequence_key(operation->rank, operation->communicator, operation->function),
-                                operation->sequence, NULL);
+                                job_sequence(job, operation), NULL);
         if (!last)
             return -1;
-        if (operation->sequence > *last)
-            *last = operation->sequence;
+        if (job_sequence(job, operation) > *last)
+            *last = job_sequence(job, operation);
     }
     return 0;
 }
@@ -159,7 +159,7 @@ static int say_last(const struct job *job, int32_t rank, struct finding *finding
     const char *function = function_name(last->function), *tag = job_tag(job, last->tag);
     if (buffer_printf(&finding->evidence,
                       "; the last that this rank began was %s number %lld on communicator %s",
-                      function ? function : "an operation", (long long)last->sequence,
+                      function ? function : "an operation", (long long)job_sequence(job, last),
                       job->communicators[last->communicator].label))
         return -1;
     return tag ? buffer_printf(&finding->evidence, ", phase %s", tag) : 0;

@@ -82,7 +82,7 @@ static int32_t uses_in(const struct job *job, struct stretch canonical, const st
         if (operation->communicator != like->communicator || operation->function != like->function)
             continue;
         if (!uses++)
-            *base = operation->sequence;
+            *base = job_sequence(job, operation);
     }
     return uses;
 }
@@ -97,7 +97,7 @@ static int same_slot(const struct job *job, struct stretch canonical, const stru
                job->instances[there->instance].receiver == job->instances[here->instance].receiver;
     int64_t base = 0;
     int32_t uses = uses_in(job, canonical, there, &base);
-    int64_t slot_there = there->sequence - base, slot_here = (here->sequence - base) % uses;
+    int64_t slot_there = job_sequence(job, there) - base, slot_here = (job_sequence(job, here) - base) % uses;
     return (slot_here < 0 ? slot_here + uses : slot_here) == slot_there;
 }
 

@@ -21,14 +21,6 @@
 /* Host times from this on count from the epoch, not from a process's start: 2001-09-09. */
 static const int64_t EPOCH_TIMES_NS = 1000000000000000000;
 
-static int64_t first_host_time(const struct job *job, const struct job_rank *rank)
-{
-    for (size_t i = rank->first; i < rank->first + rank->count; i++)
-        if (job->operations[i].issued_ns != TIME_UNKNOWN)
-            return job->operations[i].issued_ns + job->operations[i].delay_ns;
-    return 0;
-}
-
 struct clock_reader {
     struct job *job;
     struct map ranks;    /* job_rank id -> index */
@@ -44,7 +36,7 @@ static int name_clock(struct clock_reader *reader, struct job_rank *rank, struct
     if (boot) {
         number = intern_put(&reader->names, boot, strlen(boot));
         rank->clock_offset_ns = statement_integer(statement, 3);
-    } else if (host && *host && first_host_time(reader->job, rank) >= EPOCH_TIMES_NS) {
+    } else if (host && *host && rank->first_issued_ns >= EPOCH_TIMES_NS) {
         number = intern_put(&reader->names, host, strlen(host));
     } else {
         return 0;
@@ -101,11 +93,11 @@ struct meetings {
  * When a member had surely left: at its kernel's end; where a channel has no stop, when that had taken its
  * last data, else when the next operation of the stream started. TIME_UNKNOWN: nothing says.
  */
-static int64_t left_at(const struct job_operation *operation, int64_t next_start_ns)
+static int64_t left_at(const struct job_operation *operation, int64_t free_ns, int64_t next_start_ns)
 {
     if (operation->end_ns == TIME_UNKNOWN || !operation->incomplete)
         return operation->end_ns;
-    return operation->free_ns > operation->end_ns ? operation->free_ns : next_start_ns;
+    return free_ns > operation->end_ns ? free_ns : next_start_ns;
 }
 
 static int meets(const struct job *job, const struct job_instance *instance, const int64_t *left)
@@ -131,10 +123,11 @@ static void add_meeting(const struct job *job, const struct job_instance *instan
         const struct job_operation *member =
             &job->operations[job->instance_members[instance->first_member + (size_t)i]];
         const struct job_rank *rank = &job->ranks[member->rank];
+        int64_t delay_ns = job_delay(job, member);
         meetings->visits[meetings->visit_count++] = (struct align_visit){
             .clock = rank->clock,
-            .come_ns = member->start_ns + member->delay_ns + rank->clock_offset_ns,
-            .leave_ns = left[member - job->operations] + member->delay_ns + rank->clock_offset_ns};
+            .come_ns = member->start_ns + delay_ns + rank->clock_offset_ns,
+            .leave_ns = left[member - job->operations] + delay_ns + rank->clock_offset_ns};
     }
 }
 
@@ -148,7 +141,7 @@ static int64_t *leaving_times(const struct job *job)
         if (job->operations[i].previous >= 0)
             left[job->operations[i].previous] = job->operations[i].start_ns;
     for (size_t i = 0; left && i < job->operation_count; i++)
-        left[i] = left_at(&job->operations[i], left[i]);
+        left[i] = left_at(&job->operations[i], job->drafts[i].free_ns, left[i]);
     return left;
 }
 
@@ -219,7 +212,7 @@ int64_t job_common_time(const struct job *job, const struct job_operation *opera
     if (time_ns == TIME_UNKNOWN || rank->clock_method == CLOCK_NONE ||
         rank->clock_method == CLOCK_CONTRADICTORY)
         return TIME_UNKNOWN;
-    int64_t host = time_ns + operation->delay_ns;
+    int64_t host = time_ns + job_delay(job, operation);
     if (rank->clock_scale != 1)
         host = rank->clock_origin_ns + llround(rank->clock_scale * (double)(host - rank->clock_origin_ns));
     return host + rank->clock_offset_ns;

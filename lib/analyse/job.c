@@ -12,6 +12,18 @@ const char *job_tag(const struct job *job, int32_t tag)
     return tag >= 0 ? intern_text(&job->tags, tag) : NULL;
 }
 
+int64_t job_delay(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_rank *rank = &job->ranks[operation->rank];
+    size_t number = (size_t)(operation - job->operations) - rank->first;
+    return rank->has_gpu_clock ? rank->delays_ns[number / JOB_DELAY_BLOCK] : 0;
+}
+
+int64_t job_sequence(const struct job *job, const struct job_operation *operation)
+{
+    return job->instances[operation->instance].sequence;
+}
+
 static int by_value(const void *a, const void *b)
 {
     int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
@@ -147,8 +159,10 @@ int job_load(struct job *job, struct store *store, int64_t run_id, struct error 
 
 void job_release(struct job *job)
 {
-    for (size_t i = 0; i < job->rank_count; i++)
+    for (size_t i = 0; i < job->rank_count; i++) {
         free(job->ranks[i].name);
+        free(job->ranks[i].delays_ns);
+    }
     for (size_t i = 0; i < job->communicator_count; i++) {
         free(job->communicators[i].label);
         free(job->communicators[i].ranks);
@@ -157,6 +171,7 @@ void job_release(struct job *job)
     free(job->ranks);
     free(job->communicators);
     free(job->operations);
+    free(job->drafts);
     free(job->instances);
     free(job->instance_members);
     free(job->traffic);

@@ -28,24 +28,16 @@ enum end_kind {
 };
 
 struct job_operation {
-    int64_t id;
-    int64_t sequence; /* per communicator and function; pairs: their ordinal */
     int64_t bytes;
-    int64_t issued_ns;   /* the call; TIME_UNKNOWN */
-    int64_t enqueued_ns; /* handed to the GPU; TIME_UNKNOWN */
-    int64_t start_ns;    /* on the device; TIME_UNKNOWN */
-    int64_t end_ns;      /* on the device; TIME_UNKNOWN */
-    int64_t
-        free_ns; /* its stream was free: end_ns, or later where channels without a stop took data longer */
-    int64_t duration_ns;    /* as the recorder gives it; TIME_UNKNOWN */
+    int64_t enqueued_ns;    /* handed to the GPU; TIME_UNKNOWN */
+    int64_t start_ns;       /* on the device; TIME_UNKNOWN */
+    int64_t end_ns;         /* on the device; TIME_UNKNOWN */
     int64_t own_ns;         /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
     int64_t late_ns;        /* how much of that had passed when it was enqueued: the host's part */
     int64_t late_beyond_ns; /* late_ns less the usual at its place; TIME_UNKNOWN */
-    int64_t delay_ns;       /* host clock minus device timeline */
     int64_t beyond_ns;      /* own time less the usual at its place; 0 where that is not known */
     int64_t excess_ns; /* own time beyond peers and history (baseline.h); 0 where it does not stand out */
     int64_t hidden_ns; /* lateness beyond the usual where own time is unknown (baseline.h) */
-    uint64_t stream;
     int32_t rank;
     int32_t communicator;
     int32_t instance;
@@ -63,9 +55,19 @@ struct job_operation {
     uint8_t hidden_stands_out; /* hidden_ns is beyond the spread of its place by itself */
 };
 
+/* What is known of an operation while a run is loaded, and forgotten when its timeline is built. */
+struct job_draft {
+    int64_t issued_ns;   /* the call; TIME_UNKNOWN */
+    int64_t duration_ns; /* as the recorder gives it; TIME_UNKNOWN */
+    int64_t noticed_ns;  /* host clock minus GPU clock as its start was seen; TIME_UNKNOWN */
+    int64_t
+        free_ns; /* its stream was free: end_ns, or later where channels without a stop took data longer */
+    uint64_t stream;
+};
+
 struct job_instance {
     int64_t id;
-    int64_t sequence;
+    int64_t sequence;    /* per communicator and function; pairs: their ordinal */
     int64_t transfer_ns; /* shortest duration of a member; a pair's: what the wire took; TIME_UNKNOWN */
     int64_t beyond_ns;   /* transfer less the usual at its place; TIME_UNKNOWN */
     int64_t slow_ns; /* transfer beyond the usual at its place (network.h); 0 where it does not stand out */
@@ -91,6 +93,8 @@ enum clock_method {
     CLOCK_CONTRADICTORY /* refused: the meetings contradict each other */
 };
 
+enum { JOB_DELAY_BLOCK = 64 };
+
 struct job_rank {
     int64_t id;
     int64_t process_id;  /* -1: nothing recorded by it */
@@ -99,7 +103,9 @@ struct job_rank {
     size_t first;        /* its operations, in order of issue */
     size_t count;
     int has_gpu_clock;
-    int32_t clock; /* ranks with the same number share a host clock */
+    int64_t *delays_ns; /* owned: host clock minus device timeline, for each JOB_DELAY_BLOCK operations */
+    int64_t first_issued_ns; /* first call, on the host's clock; 0 unknown */
+    int32_t clock;           /* ranks with the same number share a host clock */
     enum clock_method clock_method;
     int64_t clock_offset_ns;      /* host clock to the run's common time, at clock_origin_ns */
     int64_t clock_uncertainty_ns; /* half the interval that the offset is in */
@@ -148,6 +154,7 @@ struct job {
     struct job_communicator *communicators;
     size_t communicator_count;
     struct job_operation *operations; /* by rank, in order of issue */
+    struct job_draft *drafts;         /* while it is loaded: of each operation */
     size_t operation_count;
     struct job_instance *instances;
     size_t instance_count;
@@ -164,6 +171,12 @@ struct job {
     int blind_to_pairs;       /* its recorder leaves point-to-point operations out */
     int64_t timed_operations; /* with a start on the device */
 };
+
+/* Host clock minus device timeline at an operation. */
+int64_t job_delay(const struct job *job, const struct job_operation *operation);
+
+/* Per communicator and function; of a pair, its ordinal between the two ranks. */
+int64_t job_sequence(const struct job *job, const struct job_operation *operation);
 
 /* Ids of the store's runs, ascending; *ids is freed by the caller. */
 int job_list(struct store *store, int64_t **ids, size_t *count, struct error *error);

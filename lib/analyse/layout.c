@@ -10,9 +10,9 @@
  * merging those runs is all the sorting there is to do.
  */
 
-static int64_t issue_of(const struct job_operation *operation)
+static int64_t issue_of(const struct job *job, size_t i)
 {
-    return operation->issued_ns != TIME_UNKNOWN ? operation->issued_ns : operation->start_ns;
+    return job->drafts[i].issued_ns != TIME_UNKNOWN ? job->drafts[i].issued_ns : job->operations[i].start_ns;
 }
 
 /* Fills in where each rank's operations begin and how many they are. */
@@ -36,7 +36,7 @@ static int list_issues(const struct job *job, size_t *next, struct moment *momen
         longest = job->ranks[i].count > longest ? job->ranks[i].count : longest;
     }
     for (size_t i = 0; i < job->operation_count; i++)
-        moments[next[job->operations[i].rank]++] = (struct moment){issue_of(&job->operations[i]), (int32_t)i};
+        moments[next[job->operations[i].rank]++] = (struct moment){issue_of(job, i), (int32_t)i};
     struct moment *scratch = array_new(longest, sizeof *scratch);
     for (size_t i = 0; scratch && i < job->rank_count; i++)
         moments_sort(moments + job->ranks[i].first, scratch, job->ranks[i].count);
@@ -51,14 +51,17 @@ static void move(struct job *job, struct moment *moments)
         if (moments[i].operation == (int32_t)i)
             continue;
         struct job_operation first = job->operations[i];
+        struct job_draft first_draft = job->drafts[i];
         size_t at = i;
         while (moments[at].operation != (int32_t)i) {
             size_t from = (size_t)moments[at].operation;
             job->operations[at] = job->operations[from];
+            job->drafts[at] = job->drafts[from];
             moments[at].operation = (int32_t)at;
             at = from;
         }
         job->operations[at] = first;
+        job->drafts[at] = first_draft;
         moments[at].operation = (int32_t)at;
     }
 }

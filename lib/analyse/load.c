@@ -170,7 +170,8 @@ static int64_t find_member(struct loader *loader, int64_t id)
 }
 
 enum {
-    COLUMN_STREAM = 9,
+    COLUMN_BYTES = 7,
+    COLUMN_STREAM,
     COLUMN_ISSUED,
     COLUMN_ENQUEUED,
     COLUMN_DEVICE_BEGIN,
@@ -226,11 +227,10 @@ static int read_channels(struct statement *statement, int64_t base_ns, struct ke
  * Without a GPU clock the device times are polls by the host: never early. The true begin is then at most the
  * begin that was seen, and at most the end that was seen less the duration, where a recorder gives that.
  */
-static void take_host_times(struct job_operation *operation, struct statement *statement)
+static void take_host_times(struct job_operation *operation, int64_t duration, struct statement *statement)
 {
     int64_t begin = integer_or(statement, COLUMN_DEVICE_BEGIN, TIME_UNKNOWN);
     int64_t end = integer_or(statement, COLUMN_DEVICE_END, TIME_UNKNOWN);
-    int64_t duration = operation->duration_ns;
     int source = (int)statement_integer(statement, COLUMN_END_SOURCE);
     if (begin != TIME_UNKNOWN && end != TIME_UNKNOWN && duration != TIME_UNKNOWN) {
         if (end - duration < begin)
@@ -244,9 +244,9 @@ static void take_host_times(struct job_operation *operation, struct statement *s
                                              : ENDS_BY_HOST;
 }
 
-/* Host times stay on the host's clock here; timeline.c maps them. `own_ns` lends its place to the delay seen.
- */
-static int take_times(struct job_operation *operation, struct statement *statement, struct error *error)
+/* Host times stay on the host's clock here; timeline.c maps them. */
+static int take_times(struct job_operation *operation, struct job_draft *draft, struct statement *statement,
+                      struct error *error)
 {
     int64_t base = integer_or(statement, COLUMN_DEVICE_BEGIN, TIME_UNKNOWN);
     if (base == TIME_UNKNOWN)
@@ -254,10 +254,10 @@ static int take_times(struct job_operation *operation, struct statement *stateme
     struct kernel_times kernel;
     if (read_channels(statement, base, &kernel, error))
         return -1;
-    operation->own_ns = kernel.noticed_late_ns;
+    draft->noticed_ns = kernel.noticed_late_ns;
     operation->incomplete = (uint8_t)kernel.incomplete;
     if (!kernel.gpu_begin) {
-        take_host_times(operation, statement);
+        take_host_times(operation, draft->duration_ns, statement);
         return 0;
     }
     operation->start_ns = (int64_t)kernel.gpu_begin;
@@ -275,33 +275,34 @@ static int read_operation(struct loader *loader, struct statement *statement, st
         return 0;
     if (array_reserve((void **)&job->operations, &loader->capacity, job->operation_count + 1,
                       sizeof *job->operations) ||
+        array_reserve((void **)&job->drafts, &loader->draft_capacity, job->operation_count + 1,
+                      sizeof *job->drafts) ||
         (loader->has_traffic && array_reserve((void **)&loader->ids, &loader->id_capacity,
                                               job->operation_count + 1, sizeof *loader->ids)))
         return error_no_memory(error);
     if (loader->has_traffic)
         loader->ids[job->operation_count] = statement_integer(statement, 0);
+    struct job_draft *draft = &job->drafts[job->operation_count];
+    *draft = (struct job_draft){.stream = (uint64_t)integer_or(statement, COLUMN_STREAM, 0),
+                                .issued_ns = integer_or(statement, COLUMN_ISSUED, TIME_UNKNOWN),
+                                .free_ns = TIME_UNKNOWN,
+                                .duration_ns = integer_or(statement, COLUMN_DURATION, TIME_UNKNOWN)};
     struct job_operation *operation = &job->operations[job->operation_count++];
-    *operation =
-        (struct job_operation){.id = statement_integer(statement, 0),
-                               .rank = (int32_t)(member >> 32),
-                               .communicator = (int32_t)(member & 0xffffffff),
-                               .instance = (int32_t)instance,
-                               .step = (int32_t)integer_or(statement, 3, -1),
-                               .kind = (uint8_t)statement_integer(statement, 5),
-                               .function = (uint8_t)statement_integer(statement, 6),
-                               .sequence = integer_or(statement, 7, job->instances[instance].sequence),
-                               .bytes = integer_or(statement, 8, COUNT_UNKNOWN),
-                               .stream = (uint64_t)integer_or(statement, COLUMN_STREAM, 0),
-                               .issued_ns = integer_or(statement, COLUMN_ISSUED, TIME_UNKNOWN),
-                               .enqueued_ns = integer_or(statement, COLUMN_ENQUEUED, TIME_UNKNOWN),
-                               .late_ns = TIME_UNKNOWN,
-                               .free_ns = TIME_UNKNOWN,
-                               .late_beyond_ns = TIME_UNKNOWN,
-                               .duration_ns = integer_or(statement, COLUMN_DURATION, TIME_UNKNOWN),
-                               .previous = -1,
-                               .position = -1,
-                               .unfinished = (statement_integer(statement, COLUMN_FLAGS) & 1) != 0};
-    if (read_tag(loader, statement, 4, &operation->tag, error) || take_times(operation, statement, error))
+    *operation = (struct job_operation){.rank = (int32_t)(member >> 32),
+                                        .communicator = (int32_t)(member & 0xffffffff),
+                                        .instance = (int32_t)instance,
+                                        .step = (int32_t)integer_or(statement, 3, -1),
+                                        .kind = (uint8_t)statement_integer(statement, 5),
+                                        .function = (uint8_t)statement_integer(statement, 6),
+                                        .bytes = integer_or(statement, COLUMN_BYTES, COUNT_UNKNOWN),
+                                        .enqueued_ns = integer_or(statement, COLUMN_ENQUEUED, TIME_UNKNOWN),
+                                        .late_ns = TIME_UNKNOWN,
+                                        .late_beyond_ns = TIME_UNKNOWN,
+                                        .previous = -1,
+                                        .position = -1,
+                                        .unfinished = (statement_integer(statement, COLUMN_FLAGS) & 1) != 0};
+    if (read_tag(loader, statement, 4, &operation->tag, error) ||
+        take_times(operation, draft, statement, error))
         return -1;
     job->timed_operations += operation->start_ns != TIME_UNKNOWN;
     return 0;

@@ -20,6 +20,7 @@ struct loader {
     int32_t *places; /* owned: where each of those was laid out */
     size_t id_capacity;
     size_t capacity;
+    size_t draft_capacity;
 };
 
 typedef int (*row_reader)(struct loader *loader, struct statement *statement, struct error *error);

@@ -95,6 +95,7 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
     if (read < 0)
         return 0;
     struct job_operation *operation = &job->operations[loader->places[read]];
+    int64_t *free_ns = &job->drafts[loader->places[read]].free_ns;
     int32_t peer = job_rank_in(job, operation->communicator, statement_integer(statement, 3));
     int receives = statement_integer(statement, 1) == DIRECTION_RECV;
     if (array_reserve((void **)&job->traffic, &job->traffic_capacity, job->traffic_count + 1,
@@ -118,9 +119,8 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
         return 0;
     lend_end(operation, gpu_done_ns);
     /* What a channel without a stop received last, it took until then. */
-    if (receives && operation->ends == ENDS_BY_KERNEL && operation->incomplete &&
-        gpu_done_ns > operation->free_ns)
-        operation->free_ns = gpu_done_ns;
+    if (receives && operation->ends == ENDS_BY_KERNEL && operation->incomplete && gpu_done_ns > *free_ns)
+        *free_ns = gpu_done_ns;
     return 0;
 }
 

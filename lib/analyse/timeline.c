@@ -9,12 +9,9 @@
  * and the end of the one before it on its stream.
  */
 
-enum { DELAY_BLOCK = 64 };
-
 /*
  * Host clock minus GPU clock, as the least seen over a block of operations and its neighbours: the host
- * notices a start late, never early, and the two clocks drift apart slowly. The delay of each operation is in
- * own_ns.
+ * notices a start late, never early, and the two clocks drift apart slowly.
  */
 struct delays {
     int64_t *least; /* per block */
@@ -55,15 +52,15 @@ static int fill_gaps(struct delays *delays)
 
 static int measure_delays(const struct job *job, const struct job_rank *rank, struct delays *delays)
 {
-    delays->count = rank->count / DELAY_BLOCK + 1;
+    delays->count = rank->count / JOB_DELAY_BLOCK + 1;
     delays->least = array_new(delays->count, sizeof *delays->least);
     if (!delays->least)
         return -1;
     for (size_t i = 0; i < delays->count; i++)
         delays->least[i] = TIME_UNKNOWN;
     for (size_t i = 0; i < rank->count; i++) {
-        int64_t delay = job->operations[rank->first + i].own_ns;
-        int64_t *least = &delays->least[i / DELAY_BLOCK];
+        int64_t delay = job->drafts[rank->first + i].noticed_ns;
+        int64_t *least = &delays->least[i / JOB_DELAY_BLOCK];
         if (delay != TIME_UNKNOWN && (*least == TIME_UNKNOWN || delay < *least))
             *least = delay;
     }
@@ -78,32 +75,33 @@ static void map_time(int64_t *time, int64_t delay)
 }
 
 /* An operation without kernel events has its device times from the host, in a rank that has a GPU clock. */
-static void map_operation(struct job_operation *operation, int64_t delay)
+static void map_operation(struct job_operation *operation, struct job_draft *draft, int64_t delay)
 {
-    int by_gpu = operation->own_ns != TIME_UNKNOWN || operation->ends == ENDS_BY_KERNEL;
-    map_time(&operation->issued_ns, delay);
+    int by_gpu = draft->noticed_ns != TIME_UNKNOWN || operation->ends == ENDS_BY_KERNEL;
+    map_time(&draft->issued_ns, delay);
     map_time(&operation->enqueued_ns, delay);
     if (!by_gpu)
         map_time(&operation->start_ns, delay);
     if (operation->ends == ENDS_BY_PROXY || operation->ends == ENDS_BY_HOST)
         map_time(&operation->end_ns, delay);
-    map_time(&operation->free_ns, delay);
-    if (operation->free_ns < operation->end_ns)
-        operation->free_ns = operation->end_ns;
+    map_time(&draft->free_ns, delay);
+    if (draft->free_ns < operation->end_ns)
+        draft->free_ns = operation->end_ns;
 }
 
 static int map_rank(struct job *job, struct job_rank *rank)
 {
     struct delays delays;
+    size_t first = rank->first, end = rank->first + rank->count;
     if (measure_delays(job, rank, &delays))
         return -1;
     rank->has_gpu_clock = fill_gaps(&delays);
-    for (size_t i = 0; i < rank->count; i++) {
-        int64_t delay = rank->has_gpu_clock ? delays.least[i / DELAY_BLOCK] : 0;
-        map_operation(&job->operations[rank->first + i], delay);
-        job->operations[rank->first + i].delay_ns = delay;
-    }
-    free(delays.least);
+    rank->delays_ns = delays.least;
+    while (first < end && job->drafts[first].issued_ns == TIME_UNKNOWN)
+        first++;
+    rank->first_issued_ns = first < end ? job->drafts[first].issued_ns : 0;
+    for (size_t i = rank->first; i < end; i++)
+        map_operation(&job->operations[i], &job->drafts[i], job_delay(job, &job->operations[i]));
     return 0;
 }
 
@@ -111,10 +109,11 @@ static void map_traffic(struct job *job)
 {
     for (size_t i = 0; i < job->traffic_count; i++) {
         struct job_traffic *traffic = &job->traffic[i];
-        map_time(&traffic->begin_ns, job->operations[traffic->operation].delay_ns);
-        map_time(&traffic->end_ns, job->operations[traffic->operation].delay_ns);
-        map_time(&traffic->sent_begin_ns, job->operations[traffic->operation].delay_ns);
-        map_time(&traffic->sent_end_ns, job->operations[traffic->operation].delay_ns);
+        int64_t delay = job_delay(job, &job->operations[traffic->operation]);
+        map_time(&traffic->begin_ns, delay);
+        map_time(&traffic->end_ns, delay);
+        map_time(&traffic->sent_begin_ns, delay);
+        map_time(&traffic->sent_end_ns, delay);
     }
 }
 
@@ -134,8 +133,9 @@ static int communicators_overlap(const struct job *job, const struct job_rank *r
     for (size_t i = 1; i < rank->count; i++) {
         const struct job_operation *before = &job->operations[rank->first + i - 1];
         const struct job_operation *after = before + 1;
-        if (after->stream || before->communicator == after->communicator || before->end_ns == TIME_UNKNOWN ||
-            after->start_ns == TIME_UNKNOWN || before->start_ns == TIME_UNKNOWN)
+        if (job->drafts[rank->first + i].stream || before->communicator == after->communicator ||
+            before->end_ns == TIME_UNKNOWN || after->start_ns == TIME_UNKNOWN ||
+            before->start_ns == TIME_UNKNOWN)
             continue;
         pairs++;
         overlaps += after->start_ns < before->start_ns + (before->end_ns - before->start_ns) / 2;
@@ -143,28 +143,29 @@ static int communicators_overlap(const struct job *job, const struct job_rank *r
     return overlaps * 10 > pairs;
 }
 
-static uint64_t stream_of(const struct job_operation *operation, int by_communicator)
+static uint64_t stream_of(const struct job *job, size_t at, int by_communicator)
 {
-    if (operation->stream)
-        return operation->stream;
-    return by_communicator ? (uint64_t)operation->communicator + 1 : 0;
+    if (job->drafts[at].stream)
+        return job->drafts[at].stream;
+    return by_communicator ? (uint64_t)job->operations[at].communicator + 1 : 0;
 }
 
 /*
  * An operation of which only the duration is recorded began when the one before it on its stream had ended
  * and it was enqueued.
  */
-static void infer_start(const struct job *job, struct job_operation *operation)
+static void infer_start(struct job *job, size_t at)
 {
-    if (operation->start_ns != TIME_UNKNOWN || operation->duration_ns == TIME_UNKNOWN ||
-        operation->previous < 0)
+    struct job_operation *operation = &job->operations[at];
+    struct job_draft *draft = &job->drafts[at];
+    if (operation->start_ns != TIME_UNKNOWN || draft->duration_ns == TIME_UNKNOWN || operation->previous < 0)
         return;
     const struct job_operation *previous = &job->operations[operation->previous];
     if (previous->end_ns == TIME_UNKNOWN)
         return;
     operation->start_ns =
         previous->end_ns > operation->enqueued_ns ? previous->end_ns : operation->enqueued_ns;
-    operation->end_ns = operation->free_ns = operation->start_ns + operation->duration_ns;
+    operation->end_ns = draft->free_ns = operation->start_ns + draft->duration_ns;
     operation->ends = ENDS_BY_HOST;
     operation->inferred = 1;
 }
@@ -176,16 +177,16 @@ static void measure_own(struct job *job, struct job_operation *operation)
     if (operation->previous < 0 || operation->start_ns == TIME_UNKNOWN || operation->inferred ||
         &job->operations[operation->group] != operation)
         return;
-    const struct job_operation *previous = &job->operations[operation->previous];
-    if (previous->free_ns == TIME_UNKNOWN)
+    int64_t free_ns = job->drafts[operation->previous].free_ns;
+    if (free_ns == TIME_UNKNOWN)
         return;
-    operation->own_ns = operation->start_ns - previous->free_ns;
+    operation->own_ns = operation->start_ns - free_ns;
     /* Ends that are not the kernel's own are seen late: the next kernel may have begun by then. */
     if (operation->own_ns < 0)
         operation->own_ns = 0;
     if (operation->enqueued_ns == TIME_UNKNOWN)
         return;
-    operation->late_ns = operation->enqueued_ns - previous->free_ns;
+    operation->late_ns = operation->enqueued_ns - free_ns;
     if (operation->late_ns < 0)
         operation->late_ns = 0;
     if (operation->late_ns > operation->own_ns)
@@ -193,17 +194,18 @@ static void measure_own(struct job *job, struct job_operation *operation)
 }
 
 /* Point-to-point operations of one group call are one kernel. */
-static int same_group(const struct job_operation *before, const struct job_operation *operation)
+static int same_group(const struct job *job, int32_t before, int32_t after)
 {
-    return function_is_point_to_point(before->function) && function_is_point_to_point(operation->function) &&
-           before->issued_ns == operation->issued_ns && before->issued_ns != TIME_UNKNOWN &&
-           before->stream == operation->stream;
+    return function_is_point_to_point(job->operations[before].function) &&
+           function_is_point_to_point(job->operations[after].function) &&
+           job->drafts[before].issued_ns == job->drafts[after].issued_ns &&
+           job->drafts[before].issued_ns != TIME_UNKNOWN;
 }
 
 static void chain_operation(struct job *job, struct stream_end *end, int32_t at)
 {
     struct job_operation *operation = &job->operations[at];
-    if (end->last >= 0 && same_group(&job->operations[end->last], operation)) {
+    if (end->last >= 0 && same_group(job, end->last, at)) {
         operation->group = job->operations[end->last].group;
         if (operation->end_ns > job->operations[end->last].end_ns)
             end->last = at;
@@ -221,17 +223,16 @@ static int chain_rank(struct job *job, const struct job_rank *rank)
     size_t count = 0, capacity = 0;
     int by_communicator = communicators_overlap(job, rank);
     for (size_t i = rank->first; i < rank->first + rank->count; i++) {
-        struct job_operation *operation = &job->operations[i];
-        operation->stream = stream_of(operation, by_communicator);
+        uint64_t stream = stream_of(job, i, by_communicator);
         size_t at = 0;
-        while (at < count && ends[at].stream != operation->stream)
+        while (at < count && ends[at].stream != stream)
             at++;
         if (at == count) {
             if (array_reserve((void **)&ends, &capacity, count + 1, sizeof *ends)) {
                 free(ends);
                 return -1;
             }
-            ends[count++] = (struct stream_end){operation->stream, -1, -1};
+            ends[count++] = (struct stream_end){stream, -1, -1};
         }
         chain_operation(job, &ends[at], (int32_t)i);
     }
@@ -318,11 +319,13 @@ int job_build_timelines(struct job *job, struct error *error)
     if (failed)
         return error_no_memory(error);
     for (size_t i = 0; i < job->operation_count; i++) {
-        infer_start(job, &job->operations[i]);
+        infer_start(job, i);
         measure_own(job, &job->operations[i]);
     }
     if (job_align_clocks(job, error))
         return -1;
+    free(job->drafts);
+    job->drafts = NULL;
     for (size_t i = 0; i < job->instance_count; i++)
         measure_transfer(job, &job->instances[i]);
     if (job->traffic_count)

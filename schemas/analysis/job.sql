@@ -25,7 +25,7 @@ SELECT instance_id, communicator_id, kind, function, sequence, sender, receiver,
 -- In order of issue within a member; the loader groups them by rank.
 -- statement: operations
 SELECT operation.operation_id, member_id, instance_id, operation_join.step, operation_join.tag,
-       operation.kind, operation.function, operation.sequence, bytes, stream,
+       operation.kind, operation.function, bytes, stream,
        coalesce(api_begin_ns, enqueue_begin_ns), coalesce(enqueue_end_ns, enqueue_begin_ns, api_end_ns),
        device_begin_ns, device_end_ns, end_source, gpu_begin, gpu_end, duration_ns, flags, kernel_channels,
        enqueue_begin_ns
