@@ -31,11 +31,20 @@ struct people {
     int flowing; /* the head is out, rows go straight through */
 };
 
-/* "transfer_us_p50" with unit "us" reads "transfer p50". */
+static char *escaped(const char *text)
+{
+    struct buffer buffer = BUFFER_INIT;
+    if (escape_terminal(&buffer, text, strlen(text)))
+        buffer_release(&buffer);
+    return buffer_detach(&buffer);
+}
+
+/* "transfer_us_p50" with unit "us" reads "transfer p50". NULL when memory is out. */
 static char *head_name(const struct column *column)
 {
     static const char *const suffixes[] = {"_us", "_bytes", "_gbs", "_ns", "_ms", "_s", NULL};
-    char *name = strdup(column->name);
+    /* A query may call its columns anything. */
+    char *name = escaped(column->name);
     if (!name || !column->unit)
         return name;
     for (size_t i = 0; suffixes[i]; i++) {

@@ -63,6 +63,12 @@ class Query(Case):
         self.assertEqual(process.returncode, 130, errors)
         self.assertEqual(output, "")
 
+    def test_columns_of_any_name(self):
+        for form in ("table", "csv", "json"):
+            result = self.run_program("query", "--format", form, 'SELECT 1 AS "\033[2J\n\u202e"')
+            self.assertNotRegex(result.out, "\033|\u202e", form)
+        self.assertEqual(self.run_program("query", 'SELECT 1 AS "\033\n"').out, "\\x1b\\x0a\n       1\n")
+
     def test_no_rows(self):
         self.assertEqual(self.json("query", "SELECT 1 AS one WHERE 0")["rows"], [])
         self.assertIn("(no rows)", self.run_program("query", "SELECT 1 AS one WHERE 0").out)
