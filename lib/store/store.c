@@ -76,8 +76,11 @@ static int wait_for_others(void *context, int attempts)
 static int make_file(const char *path, struct error *error)
 {
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
-    if (file < 0)
-        return error_set_errno(error, errno, "cannot create '%s'", path);
+    if (file < 0) {
+        int number = errno;
+        return error_set_errno(error, number, "it cannot be %s",
+                               access(path, F_OK) ? "created" : "written to");
+    }
     close(file);
     return 0;
 }
@@ -138,6 +141,8 @@ static int configure(struct store *store, enum store_mode mode, struct error *er
     sqlite3_db_config(store->handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, (int *)NULL);
     sqlite3_db_config(store->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
     sqlite3_db_config(store->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
+    /* We make none: one that is there is a stranger's, and would act on what we write. */
+    sqlite3_db_config(store->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)NULL);
     /* secure_delete: Debian builds it on, which costs a fifth of the speed; a trace holds no secrets that
      * its deletion must scrub. cell_size_check: a damaged page is told, not followed. */
     if (store_execute(store, "PRAGMA cell_size_check=ON; PRAGMA foreign_keys=OFF;", error) ||
