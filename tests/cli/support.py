@@ -14,6 +14,10 @@ from pathlib import Path
 
 PROGRAM = os.path.abspath(os.environ.get("NCCLPROF", "build/ncclprof"))
 TOP = Path(__file__).resolve().parents[2]
+SANITIZED = "san-" in PROGRAM
+
+# Sanitizers make everything slower, memory most of all; what hangs hangs longer than this.
+PATIENCE_S = 600 if SANITIZED else 120
 
 
 class Case(unittest.TestCase):
@@ -26,7 +30,7 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.store = self.folder / "store.db"
 
-    def run_program(self, *words, status=0, stdin=None, env=None, timeout=60):
+    def run_program(self, *words, status=0, stdin=None, env=None, timeout=PATIENCE_S):
         """Runs `ncclprof WORDS` on the store and checks its exit status (None: 0 or 1). A sanitizer's complaint is a failure."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("NCCLPROF")}
         environment["NCCLPROF_STORE"] = str(self.store)
@@ -45,6 +49,11 @@ class Case(unittest.TestCase):
             return result
         self.assertEqual(result.returncode, status, f"{words}\n{result.out}\n{result.err}")
         return result
+
+    def program_for_others(self):
+        """A copy of the program in a place where another user may run it."""
+        self.folder.chmod(0o755)
+        return shutil.copy(PROGRAM, self.folder / "program")
 
     def json(self, *words, **more):
         return json.loads(self.run_program(*words, "--format", "json", **more).out)

@@ -3,13 +3,15 @@
 import gzip
 import os
 import random
+import re
 import resource
 import subprocess
 import threading
 
-from tests.cli.support import PROGRAM, Case, all_reduce, tag, trace
+from tests.cli.support import PATIENCE_S, PROGRAM, SANITIZED, TOP, Case, all_reduce, tag, trace
 
 DRESSED = "\033[2J\033]0;owned\007"
+WORST = "\x1b[2J\x1b]0;owned\x07\u202e\u009b31m\x7f\rroot# '; DROP TABLE file;--"
 
 
 class Hostile(Case):
@@ -21,6 +23,28 @@ class Hostile(Case):
         for words in (["query", "SELECT tag FROM v_operation"], ["query", "--format", "csv", "SELECT text FROM tag_mark"],
                       ["query", "--format", "json", "SELECT text FROM tag_mark"]):
             self.assertNotIn("\033", self.run_program(*words).out)
+
+    def test_escapes_reach_no_output(self):
+        """A job with a fault, its tags and file names dressed: every command in every format."""
+        for path in sorted((TOP / "fixtures/tp2dp2pp2-slow-rank").glob("dump*")):
+            text = gzip.decompress(path.read_bytes()).decode()
+            text = re.sub('("tag": "[^"]*)"', lambda match: match.group(1) + WORST + '"', text)
+            self.write(f"traces/{path.name}-{WORST}\n.json", text)
+        for form in ("table", "json", "csv"):
+            self.store.unlink(missing_ok=True)
+            self.check_harmless("ingest", "traces", "--format", form)
+        self.assertIn("root#", self.run_program("diagnose").out)
+        for words in (["info"], ["info", "--files"], ["info", "--ledger"], ["info", "--communicators"],
+                      ["info", "--processes"], ["report"], ["report", "--by-tag"],
+                      ["report", "--by", "tag,function,communicator,size,algorithm,protocol,rank,step,run"],
+                      ["stragglers"], ["stalls"], ["stalls", "--matrix"], ["stalls", "--states"], ["diagnose", "--all"],
+                      ["clocks"], ["query", "SELECT * FROM tag_mark"], ["query", "SELECT * FROM v_instance LIMIT 9"]):
+            for form in ("table", "json", "csv"):
+                self.check_harmless(*words, "--format", form)
+
+    def check_harmless(self, *words):
+        result = self.run_program(*words)
+        self.assertNotRegex(result.out + result.err, "[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", words)
 
     def test_sql_in_tags_is_text(self):
         self.write("a.json", trace(tags=[("'); DROP TABLE file;--", 10.0)]))
@@ -104,11 +128,11 @@ class Hostile(Case):
         """With at most 256 MiB of address space; sanitizers need more and check that by themselves."""
 
         def limit():
-            if "san-" not in PROGRAM:
+            if not SANITIZED:
                 resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20))
 
         result = subprocess.run([PROGRAM, "--store", self.store, *words], cwd=self.folder, capture_output=True, text=True,
-                                timeout=120, preexec_fn=limit)
+                                timeout=PATIENCE_S, preexec_fn=limit)
         self.assertEqual(result.returncode, status, result.stderr)
 
     def test_devices_and_pipes(self):

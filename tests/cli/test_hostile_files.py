@@ -10,14 +10,13 @@ import subprocess
 import threading
 import time
 
-from tests.cli.support import PROGRAM, TOP, Case, all_reduce, event, trace
+from tests.cli.support import PATIENCE_S, PROGRAM, SANITIZED, TOP, Case, all_reduce, event, trace
 
-SANITIZED = "san-" in PROGRAM
 ENOUGH_MEMORY = 256 << 20
 
 
 class HostileFiles(Case):
-    def measured(self, *words, status, seconds=60, **more):
+    def measured(self, *words, status, seconds=PATIENCE_S, program=PROGRAM, **more):
         """Runs the program and checks its exit status, time, and (sanitizers need more) its memory."""
         begun = time.monotonic()
 
@@ -25,7 +24,7 @@ class HostileFiles(Case):
             if not SANITIZED:
                 resource.setrlimit(resource.RLIMIT_AS, (ENOUGH_MEMORY, ENOUGH_MEMORY))
 
-        result = subprocess.run([PROGRAM, "--store", self.store, *words], cwd=self.folder, capture_output=True, timeout=seconds,
+        result = subprocess.run([program, "--store", self.store, *words], cwd=self.folder, capture_output=True, timeout=seconds,
                                 preexec_fn=limit, **more)
         self.assertIn(result.returncode, (0, 1) if status is None else (status,), result.stderr)
         self.assertNotIn(b"Sanitizer", result.stderr)
@@ -109,7 +108,7 @@ class HostileFiles(Case):
         self.write(deep.relative_to(self.folder) / "c.json", trace(rank=2))
         change = {}
         if os.getuid() == 0:
-            change = {"user": 65534, "group": 65534}
+            change = {"user": 65534, "group": 65534, "program": self.program_for_others()}
             self.folder.chmod(0o777)
         (self.folder / "traces/closed").chmod(0)
         self.addCleanup((self.folder / "traces/closed").chmod, 0o700)
