@@ -7,8 +7,11 @@
 
 enum { TEXT_WIDTH = 80, HELP_COLUMN = 28 };
 
-/* Writes `text` broken into lines that begin at column `indent`; the cursor stands at `column`. */
-static void put_wrapped(FILE *stream, const char *text, int indent, int column)
+/*
+ * Writes `text` broken into lines that begin at column `indent`; the cursor stands at `column`. Returns where
+ * it stands then.
+ */
+static int put_words(FILE *stream, const char *text, int indent, int column)
 {
     while (*text) {
         int length = (int)strcspn(text, " ");
@@ -24,6 +27,12 @@ static void put_wrapped(FILE *stream, const char *text, int indent, int column)
         text += length;
         text += strspn(text, " ");
     }
+    return column;
+}
+
+static void put_paragraph(FILE *stream, const char *text)
+{
+    put_words(stream, text, 0, 0);
     fputc('\n', stream);
 }
 
@@ -37,7 +46,14 @@ static void put_option(FILE *stream, const struct option *option)
     if (column > HELP_COLUMN - 2)
         column = fprintf(stream, "\n") - 1;
     fprintf(stream, "%*s", HELP_COLUMN - column, "");
-    put_wrapped(stream, option->help, HELP_COLUMN, HELP_COLUMN);
+    column = put_words(stream, option->help, HELP_COLUMN, HELP_COLUMN);
+    if (option->fallback) {
+        char value[TEXT_WIDTH];
+        snprintf(value, sizeof value, "%s)", option->fallback);
+        column = put_words(stream, "(default:", HELP_COLUMN, column);
+        put_words(stream, value, HELP_COLUMN, column);
+    }
+    fputc('\n', stream);
 }
 
 void help_command(const struct command *command, FILE *stream)
@@ -45,10 +61,10 @@ void help_command(const struct command *command, FILE *stream)
     const struct option_table *table = command->options;
     fprintf(stream, "usage: ncclprof [--store FILE] %s [OPTIONS]%s%s\n\n", command->name,
             table->operands ? " " : "", table->operands ? table->operands : "");
-    put_wrapped(stream, command->summary, 0, 0);
+    put_paragraph(stream, command->summary);
     if (table->description) {
         fputc('\n', stream);
-        put_wrapped(stream, table->description, 0, 0);
+        put_paragraph(stream, table->description);
     }
     fputs("\noptions:\n", stream);
     for (size_t i = 0; i < table->count; i++)

@@ -10,7 +10,7 @@ enum { OPTION_TIMEOUT, OPTIONS };
 static const struct option options[OPTIONS] = {
     [OPTION_TIMEOUT] = {.name = "timeout",
                         .argument = "SECONDS",
-                        .help = "stop a query that takes longer; 0: never (default: 60)",
+                        .help = "stop a query that takes longer; 0: never",
                         .fallback = "60",
                         .is_number = 1,
                         .least = 0,

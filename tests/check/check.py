@@ -8,6 +8,7 @@ Prints what breaks a rule, then `check: N passed, N failed`, one test a rule.
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,15 +37,18 @@ PLUGIN_MAY = {"model/vocab.h"}
 # Each library stands behind one door.
 DOORS = {"cjson/": {"input"}, "sqlite3.h": {"store"}, "zlib.h": {"input", "plugin"}}
 
-BANNED = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|gets|atoi|atol|atoll|atof|strtok|alloca)\s*\(")
+BANNED = re.compile(r"\b(strcpy|stpcpy|strncpy|strcat|strncat|sprintf|vsprintf|gets|atoi|atol|atoll|atof|strtok|alloca|"
+                    r"tmpnam|tempnam|mktemp|tmpfile|system|popen)\s*\(")
 PRINTS = re.compile(r"\b(?:printf|puts|putchar|exit|_exit|abort|perror)\s*\(|\bf(?:printf|puts)\s*\([^;]*\bstd(?:out|err)\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^">]+)[">]', re.M)
 
 
 def files(*endings):
     """Files of the project with one of these endings: those that git knows or could know."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
-    if listed.returncode == 0:
+    listed = None
+    if shutil.which("git"):
+        listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
+    if listed and listed.returncode == 0:
         names = listed.stdout.splitlines()
     else:
         names = [str(path) for path in Path(".").rglob("*") if path.parts[0] != "build"]
@@ -231,6 +235,44 @@ def check_help_against_pages():
             yield f"man/ncclprof.1 does not mention ncclprof-{command}(1)"
 
 
+def defaults_of_help(text):
+    """{option: default} of `ncclprof COMMAND -h`."""
+    found = {}
+    for chunk in re.split(r"\n(?=  (?:-\w, |    )--)", text.split("options:")[1]):
+        match = re.match(r"\s*(?:-\w, )?(--[a-z-]+).*\(default: ([\w,]+)\)$", " ".join(chunk.split("\n\n")[0].split()))
+        if match:
+            found[match.group(1)] = match.group(2)
+    return found
+
+
+def check_defaults_against_pages():
+    """What help says is the default is in what the page says of the option."""
+    for command in commands(sys.argv[1]):
+        page = f"man/ncclprof-{command}.1"
+        for option, default in defaults_of_help(help_of(sys.argv[1], command, "-h")).items():
+            said = re.search(rf"^\.It .*Fl {option[1:]}\b.*\n((?:(?!\.It |\.El).*\n)*)", text_of(page), re.M)
+            if said and option != "--format" and not re.search(rf"(?<![\w.]){re.escape(default)}(?![\w])", said.group(1)):
+                yield f"{page}: {option} has the default {default}"
+
+
+def check_hardening():
+    """Of a release build: what the compiler and linker can do against what slips through."""
+    out = sys.argv[1]
+    if "san-" in out:
+        return
+    for path, kind in ((f"{out}/ncclprof", "PIE"), (f"{out}/libnccl-profiler-ncclprof.so", "")):
+        shown = subprocess.run(["readelf", "-hldW", "--dyn-syms", path], capture_output=True, text=True, check=True).stdout
+        stack = re.search(r"GNU_STACK.*", shown)
+        for what, holds in (("is no position-independent code", "DYN (" in shown and kind in shown),
+                            ("has no RELRO", "GNU_RELRO" in shown),
+                            ("binds lazily: RELRO is partial", "BIND_NOW" in shown),
+                            ("has an executable stack", stack and "RWE" not in stack.group()),
+                            ("has no stack protector", "__stack_chk_fail" in shown),
+                            ("is not fortified", "__vsnprintf_chk" in shown)):
+            if not holds:
+                yield f"{path} {what}"
+
+
 def check_golden_tests():
     for command in commands(sys.argv[1]):
         prints_result = "--format table|json|csv" in help_of(sys.argv[1], command, "-h")
@@ -265,6 +307,8 @@ RULES = [
     ("functions and files are short", check_lengths),
     ("clang-format decides layout", check_layout),
     ("help and man pages agree", check_help_against_pages),
+    ("man pages give the defaults that help gives", check_defaults_against_pages),
+    ("release builds are hardened", check_hardening),
     ("every command that prints a result has a golden test", check_golden_tests),
     ("man pages are clean", check_pages),
     ("the store's page names every table", check_columns_documented),

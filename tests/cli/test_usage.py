@@ -22,7 +22,16 @@ class Usage(Case):
             for option in ("-h", "--help"):
                 result = self.run_program(name, option)
                 self.assertTrue(result.out.startswith(f"usage: ncclprof [--store FILE] {name}"), result.out)
+                for line in result.out.splitlines():
+                    self.assertLessEqual(len(line), 80, line)
         self.assertFalse(self.store.exists())
+
+    def test_help_tells_defaults(self):
+        for command, option, default in (("ingest", "--max-ratio", "500"), ("report", "--by", "function,size"),
+                                         ("stalls", "--factor", "2"), ("diagnose", "--min-gain", "3"),
+                                         ("query", "--timeout", "60")):
+            text = " ".join(self.run_program(command, "-h").out.split())
+            self.assertRegex(text, f"{option} [^()]*\\(default: {default}\\)")
 
     def test_version(self):
         self.assertRegex(self.run_program("--version").out, r"^ncclprof \d+\.\d+\.\d+\n$")
