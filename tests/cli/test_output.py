@@ -65,7 +65,7 @@ class Output(Case):
                 answer = self.json(*words)
                 for row in answer["rows"]:
                     self.assertEqual(list(row), [column["name"] for column in answer["columns"]], words)
-                for column in answer["columns"] if command not in ("info", "query") else ():
+                for column in answer["columns"] if command != "query" else ():
                     self.assertTrue(column["description"], column)
                     for ending, unit in (("_us", "us"), ("_bytes", "bytes")):
                         if re.search(rf"{ending}(_p\d+|_max)?$", column["name"]):
