@@ -3,9 +3,13 @@
 #include "format/chrome_reader.h"
 #include "format/chrome_scan.h"
 #include "format/objects.h"
+#include "format/sniff.h"
 #include "input/input.h"
 
 #include <string.h>
+
+/* What every event begins with. */
+static const char first_key[] = "\"name\"";
 
 struct chrome_file {
     struct chrome_reader reader;
@@ -38,7 +42,7 @@ static int read_file(struct chrome_file *file, struct input *input, const struct
                      struct error *error)
 {
     const struct objects objects = {
-        .first_key = "\"name\"",
+        .first_key = first_key,
         .context = file,
         .object = read_event,
         .array = begin_array,
@@ -70,25 +74,20 @@ static int chrome_read(struct input *input, const struct format_sink *sink, char
     return status;
 }
 
-static int is_space(char byte)
-{
-    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
-}
-
-/* "cat" with a category of ours somewhere in the first bytes. */
+/* "cat" with a category of ours somewhere in the first bytes, where a trace would have it. */
 static int has_category(const char *bytes, size_t length)
 {
     static const char *const known[] = {"GROUP", "COLL",          "P2P",     "PROXY",    "NET",
                                         "GPU",   "KERNEL_LAUNCH", "CE_COLL", "USER_TAG", "NCCLPROF"};
     const char *end = bytes + length;
-    while ((bytes = memmem(bytes, (size_t)(end - bytes), "\"cat\"", 5))) {
-        bytes += 5;
-        while (bytes < end && (is_space(*bytes) || *bytes == ':'))
-            bytes++;
-        for (size_t i = 0; bytes < end && *bytes == '"' && i < sizeof known / sizeof *known; i++) {
+    for (const char *at = bytes; (at = sniff_find(bytes, length, at, "\"cat\"", first_key));) {
+        at += sizeof "\"cat\"" - 1;
+        while (at < end && (sniff_is_space(*at) || *at == ':'))
+            at++;
+        for (size_t i = 0; at < end && *at == '"' && i < sizeof known / sizeof *known; i++) {
             size_t word = strlen(known[i]);
-            if ((size_t)(end - bytes) > word + 1 && memcmp(bytes + 1, known[i], word) == 0 &&
-                (bytes[word + 1] == '"' || bytes[word + 1] == '_'))
+            if ((size_t)(end - at) > word + 1 && memcmp(at + 1, known[i], word) == 0 &&
+                (at[word + 1] == '"' || at[word + 1] == '_'))
                 return 1;
         }
     }
@@ -101,7 +100,7 @@ static int is_empty_array(const char *bytes, size_t length)
     static const char expected[] = "[{}]";
     size_t seen = 0;
     for (size_t at = 0; at < length; at++) {
-        if (is_space(bytes[at]))
+        if (sniff_is_space(bytes[at]))
             continue;
         if (seen == sizeof expected - 1 || bytes[at] != expected[seen])
             return 0;
@@ -113,7 +112,7 @@ static int is_empty_array(const char *bytes, size_t length)
 static int chrome_sniff(const char *bytes, size_t length, const char *path)
 {
     size_t at = 0;
-    while (at < length && is_space(bytes[at]))
+    while (at < length && sniff_is_space(bytes[at]))
         at++;
     if (has_category(bytes, length))
         return at < length && bytes[at] == '[' ? 100 : 60;

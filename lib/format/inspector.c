@@ -3,11 +3,15 @@
 #include "base/buffer.h"
 #include "format/inspector_line.h"
 #include "format/objects.h"
+#include "format/sniff.h"
 #include "input/input.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What every record begins with. */
+static const char first_key[] = "\"header\"";
 
 struct inspector_file {
     const struct format_sink *sink;
@@ -206,7 +210,7 @@ static int inspector_read(struct input *input, const struct format_sink *sink, c
 {
     struct inspector_file file = {.sink = sink, .line = calloc(1, sizeof *file.line)};
     const struct objects objects = {
-        .first_key = "\"header\"", .context = &file, .object = read_record, .sink = sink};
+        .first_key = first_key, .context = &file, .object = read_record, .sink = sink};
     struct objects_end end = {.offset = 0};
     json_init(&file.json);
     inspector_scanner_init(&file.scanner);
@@ -218,7 +222,7 @@ static int inspector_read(struct input *input, const struct format_sink *sink, c
 
 static int has(const char *bytes, size_t length, const char *what)
 {
-    return memmem(bytes, length, what, strlen(what)) != NULL;
+    return sniff_find(bytes, length, bytes, what, first_key) != NULL;
 }
 
 static int inspector_sniff(const char *bytes, size_t length, const char *path)

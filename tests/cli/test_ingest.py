@@ -26,6 +26,21 @@ class Ingest(Case):
         self.assertEqual(self.rows("SELECT DISTINCT tag, function, bytes, duration_us FROM v_operation"),
                          [("forward", "AllReduce", 4194304, 100.0)])
 
+    def test_what_speaks_of_traces_is_none(self):
+        """Programs and tests hold a trace's words, too; a trace whose head is lost does not begin like one."""
+        line = all_reduce(0, 0, 7, 5, 1000.0).splitlines()[1]
+        self.write("traces/tool.c", f"/* {line} */\nstatic const char text[] =\n    '{line}';\n{{'cat': 0, \"cat\": \"COLL\"}}\n")
+        self.write("traces/tool.py", '    return {"header": 1, "coll_perf": 2}\n  {"coll_perf": {}}\n')
+        self.write("traces/behead.json", 'ame": "x"},\n' + trace(count=2)[2:])
+        answer = self.json("ingest", "traces", status=1)
+        self.assertEqual(answer["totals"]["not_traces"], 2)
+        self.assertEqual([file["status"] for file in answer["files"]], ["partial"])
+        self.assertEqual(self.info()["collectives"], 2)
+        for name in ("tool.c", "tool.py"):
+            file = self.ingest(f"traces/{name}", status=1)[name]
+            self.assertEqual(file["status"], "failed")
+            self.assertIn("not an NCCL profiler dump", file["reason"])
+
     def test_hashes_are_exact(self):
         self.write("a.json", trace(communicator=18446744073709551615))
         self.write("b.json", trace(communicator=18446744073709551614))
