@@ -1,4 +1,5 @@
 #include "analyse/finding.h"
+#include "analyse/series.h"
 
 #include "base/array.h"
 #include "base/map.h"
@@ -26,23 +27,21 @@ static struct map_key sequence_key(int32_t rank, int32_t communicator, uint8_t f
     return (struct map_key){{(uint64_t)rank, (uint64_t)communicator, function}};
 }
 
-static int note_sequences(struct absence *absence)
+static int note_series(void *context, const struct series *series)
+{
+    struct absence *absence = context;
+    struct map_key key = sequence_key(series->rank, series->communicator, series->function);
+    return map_put(&absence->last, key, series->greatest, NULL) ? 0 : -1;
+}
+
+static void note_next(struct absence *absence)
 {
     const struct job *job = absence->job;
-    for (size_t i = 0; i < job->operation_count; i++) {
-        const struct job_operation *operation = &job->operations[i];
+    for (size_t i = 0; i < job->operation_count; i++)
         absence->next[i] = -1;
-        if (operation->previous >= 0 && operation->group == (int32_t)i)
-            absence->next[operation->previous] = (int32_t)i;
-        int64_t *last = map_put(&absence->last,
-                                sequence_key(operation->rank, operation->communicator, operation->function),
-                                job_sequence(job, operation), NULL);
-        if (!last)
-            return -1;
-        if (job_sequence(job, operation) > *last)
-            *last = job_sequence(job, operation);
-    }
-    return 0;
+    for (size_t i = 0; i < job->operation_count; i++)
+        if (job->operations[i].previous >= 0 && job->operations[i].group == (int32_t)i)
+            absence->next[job->operations[i].previous] = (int32_t)i;
 }
 
 /* It ended, or the next on its stream began. Its proxies may be done while its kernel still waits. */
@@ -313,7 +312,9 @@ int find_absence(const struct job *job, struct findings *findings, struct error 
     absence.waits_in = array_new(job->rank_count, sizeof *absence.waits_in);
     absence.next = array_new(job->operation_count, sizeof *absence.next);
     int failed = !absence.pending || !absence.waiting || !absence.absent || !absence.waits_in ||
-                 !absence.next || note_sequences(&absence);
+                 !absence.next || job_each_series(job, note_series, &absence);
+    if (!failed)
+        note_next(&absence);
     for (size_t i = 0; !failed && i < job->rank_count; i++)
         absence.waits_in[i] = -1;
     for (size_t i = 0; !failed && i < job->instance_count; i++)
