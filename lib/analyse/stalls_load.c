@@ -1,4 +1,4 @@
-#include "analyse/stalls.h"
+#include "analyse/stalls_spans.h"
 
 #include "analyse/job.h"
 #include "base/array.h"
@@ -17,6 +17,7 @@
 
 enum {
     NOT_IN_STEP = -1,
+    NOT_FOUND = -2,
     SPANS_AT_ONCE = 1 << 18 /* an operation of more counts as several */
 };
 
@@ -198,104 +199,34 @@ int32_t stalls_seat(struct stalls *stalls, int32_t communicator, int64_t rank)
     return (int32_t)seat;
 }
 
-/* One wait of a step, of the operation being read. */
-struct span {
-    int64_t begin_ns;
-    int64_t end_ns;
-    int32_t cell;
-    int32_t wait; /* enum stalls_wait */
+/* What was found for the row before, of the sending or of the receiving side: the next is often alike. */
+struct recent {
+    int64_t member;
+    int64_t peer;
+    int64_t channel;
+    int64_t edge; /* of those three; NOT_FOUND yet */
+    struct map_key cell_key;
+    int64_t cell; /* of that edge; -1 not yet */
 };
 
 struct reader {
     struct stalls *stalls;
     struct map first_progress; /* seat, training step -> when its first proxy operation began */
+    struct spans spans;        /* of `operation` */
     int64_t operation;
-    struct span *spans; /* of that operation */
-    size_t span_count;
-    size_t span_capacity;
-    int64_t *ends; /* scratch */
-    size_t end_capacity;
+    int64_t place; /* of `operation`; NOT_FOUND yet */
+    int64_t member_id;
+    int64_t member; /* of member_id */
+    int member_known;
+    struct recent recent[2];
+    struct map_key progress_key; /* of the entry of first_progress that was looked for last */
+    int64_t progress_ns;         /* what it holds, or later */
+    int progress_known;
 };
 
-static int by_begin(const void *a, const void *b)
+static int same_key(const struct map_key *a, const struct map_key *b)
 {
-    const struct span *left = a, *right = b;
-    if (left->cell != right->cell)
-        return left->cell < right->cell ? -1 : 1;
-    if (left->wait != right->wait)
-        return left->wait - right->wait;
-    if (left->begin_ns != right->begin_ns)
-        return left->begin_ns < right->begin_ns ? -1 : 1;
-    return (left->end_ns > right->end_ns) - (left->end_ns < right->end_ns);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
-}
-
-/* How long at least one of `count` spans, sorted by begin, was open. */
-static int64_t length_of_union(const struct span *spans, size_t count)
-{
-    int64_t total = 0, reached = spans[0].begin_ns;
-    for (size_t i = 0; i < count; i++) {
-        int64_t begin = spans[i].begin_ns > reached ? spans[i].begin_ns : reached;
-        if (spans[i].end_ns > begin)
-            total += spans[i].end_ns - begin;
-        if (spans[i].end_ns > reached)
-            reached = spans[i].end_ns;
-    }
-    return total;
-}
-
-/*
- * The longest time from one end to the next (of a first one: from its begin) in which a span was open: sorted
- * by begin, and `ends` sorted.
- */
-static int64_t longest_standstill(const struct span *spans, const int64_t *ends, size_t count)
-{
-    int64_t longest = 0;
-    size_t open = 0; /* spans before this one began by the last end */
-    for (size_t i = 0; i < count; i++) {
-        int64_t from = i ? ends[i - 1] : spans[0].begin_ns;
-        while (open < count && spans[open].begin_ns <= from)
-            open++;
-        /* As many began by then as have ended: nothing was on its way until the next begins. */
-        if (open == i && i < count)
-            from = spans[i].begin_ns;
-        if (ends[i] - from > longest)
-            longest = ends[i] - from;
-    }
-    return longest;
-}
-
-static int close_spans(struct reader *reader)
-{
-    if (!reader->span_count)
-        return 0;
-    if (array_reserve((void **)&reader->ends, &reader->end_capacity, reader->span_count,
-                      sizeof *reader->ends))
-        return -1;
-    qsort(reader->spans, reader->span_count, sizeof *reader->spans, by_begin);
-    for (size_t i = 0, next; i < reader->span_count; i = next) {
-        const struct span *first = &reader->spans[i];
-        for (next = i; next < reader->span_count && reader->spans[next].cell == first->cell &&
-                       reader->spans[next].wait == first->wait;
-             next++)
-            reader->ends[next - i] = reader->spans[next].end_ns;
-        struct stalls_cell *cell = &reader->stalls->cells[first->cell];
-        cell->busy_ns[first->wait] += length_of_union(first, next - i);
-        cell->operations += first->wait == STALLS_NETWORK;
-        if (first->wait != STALLS_NETWORK)
-            continue;
-        qsort(reader->ends, next - i, sizeof *reader->ends, by_value);
-        int64_t still = longest_standstill(first, reader->ends, next - i);
-        if (still > cell->standstill_ns)
-            cell->standstill_ns = still;
-    }
-    reader->span_count = 0;
-    return 0;
+    return !memcmp(a, b, sizeof *a);
 }
 
 static int64_t find_edge(struct stalls *stalls, int32_t communicator, int32_t sender, int32_t receiver,
@@ -357,13 +288,20 @@ static int64_t find_place(struct stalls *stalls, struct statement *row, int32_t 
     return *place;
 }
 
-static int64_t find_cell(struct stalls *stalls, int64_t edge, int64_t place, int64_t step, int received)
+static int64_t find_cell(struct stalls *stalls, struct recent *recent, int64_t edge, int64_t place,
+                         int64_t step, int received)
 {
     const struct map_key key = {{(uint64_t)edge, (uint64_t)place, (uint64_t)step, (uint64_t)received}};
+    if (recent->cell >= 0 && same_key(&recent->cell_key, &key))
+        return recent->cell;
     int added;
     int64_t *number = map_put(&stalls->cell_of, key, (int64_t)stalls->cell_count, &added);
-    if (!number || !added)
-        return number ? *number : -1;
+    if (!number)
+        return -1;
+    recent->cell_key = key;
+    recent->cell = *number;
+    if (!added)
+        return *number;
     if (array_reserve((void **)&stalls->cells, &stalls->cell_capacity, stalls->cell_count + 1,
                       sizeof *stalls->cells))
         return -1;
@@ -381,31 +319,15 @@ static int add_wait(struct stalls_waits *waits, int64_t wait_ns)
     return 0;
 }
 
-static int add_span(struct reader *reader, int64_t cell, enum stalls_wait wait,
-                    const struct interval_ns *interval)
-{
-    if (interval->begin_ns == TIME_UNKNOWN || interval->end_ns == TIME_UNKNOWN ||
-        interval->end_ns < interval->begin_ns || cell < 0)
-        return 0;
-    if (array_reserve((void **)&reader->spans, &reader->span_capacity, reader->span_count + 1,
-                      sizeof *reader->spans))
-        return -1;
-    reader->spans[reader->span_count++] = (struct span){.begin_ns = interval->begin_ns,
-                                                        .end_ns = interval->end_ns,
-                                                        .cell = (int32_t)cell,
-                                                        .wait = (int32_t)wait};
-    return 0;
-}
-
 /* A step whose wait for the network has no end says nothing about how long it lasted. */
-static int add_step(struct reader *reader, int64_t edge_number, int64_t cell_number, int received,
+static int add_step(struct reader *reader, int64_t edge_number, int32_t cell_number, int received,
                     const struct proxy_step *step)
 {
     struct stalls_edge *edge = &reader->stalls->edges[edge_number];
     const struct interval_ns *network = &step->wait[WAIT_NETWORK];
     reader->stalls->runs[edge->run].network_steps++;
-    if (!received && (add_span(reader, cell_number, STALLS_GPU, &step->wait[WAIT_GPU]) ||
-                      add_span(reader, cell_number, STALLS_PEER, &step->wait[WAIT_PEER])))
+    if (!received && (spans_add(&reader->spans, cell_number, STALLS_GPU, &step->wait[WAIT_GPU]) ||
+                      spans_add(&reader->spans, cell_number, STALLS_PEER, &step->wait[WAIT_PEER])))
         return -1;
     if (network->begin_ns == TIME_UNKNOWN || network->end_ns == TIME_UNKNOWN ||
         network->end_ns < network->begin_ns)
@@ -418,41 +340,76 @@ static int add_step(struct reader *reader, int64_t edge_number, int64_t cell_num
         cell->steps++;
         cell->wait_ns += wait_ns;
     }
-    return add_span(reader, cell_number, STALLS_NETWORK, network) ||
+    return spans_add(&reader->spans, cell_number, STALLS_NETWORK, network) ||
            add_wait(received ? &edge->receive : &edge->send, wait_ns);
 }
 
 static int note_progress(struct reader *reader, int64_t seat, int64_t step, int64_t begin_ns)
 {
+    const struct map_key key = {{(uint64_t)seat, (uint64_t)step}};
     if (step < 0 || begin_ns == TIME_UNKNOWN)
         return 0;
-    int64_t *first =
-        map_put(&reader->first_progress, (struct map_key){{(uint64_t)seat, (uint64_t)step}}, begin_ns, NULL);
+    if (reader->progress_known && same_key(&reader->progress_key, &key) && begin_ns >= reader->progress_ns)
+        return 0;
+    int64_t *first = map_put(&reader->first_progress, key, begin_ns, NULL);
     if (first && begin_ns < *first)
         *first = begin_ns;
+    reader->progress_key = key;
+    reader->progress_ns = begin_ns;
+    reader->progress_known = 1;
     return first ? 0 : -1;
+}
+
+static int64_t find_member(struct reader *reader, int64_t id)
+{
+    if (!reader->member_known || reader->member_id != id) {
+        reader->member = find(&reader->stalls->member, (uint64_t)id, 0);
+        reader->member_id = id;
+        reader->member_known = 1;
+    }
+    return reader->member;
+}
+
+/* The edge that a row's steps are on; -1 when memory is out. */
+static int64_t edge_of_row(struct reader *reader, struct statement *row, struct recent *recent,
+                           int64_t member, int received)
+{
+    int64_t channel = statement_integer(row, COLUMN_CHANNEL), number = statement_integer(row, COLUMN_PEER);
+    if (recent->edge != NOT_FOUND && recent->member == member && recent->peer == number &&
+        recent->channel == channel)
+        return recent->edge;
+    int32_t communicator = (int32_t)(member & 0xffffffff), seat = (int32_t)(member >> 32);
+    int32_t peer = stalls_seat(reader->stalls, communicator, number);
+    int64_t edge = peer < 0 ? -1
+                            : find_edge(reader->stalls, communicator, received ? peer : seat,
+                                        received ? seat : peer, channel);
+    *recent = (struct recent){.member = member,
+                              .peer = number,
+                              .channel = channel,
+                              .edge = edge < 0 ? NOT_FOUND : edge,
+                              .cell = -1};
+    return edge;
 }
 
 /* Returns 1 when the row's steps belong to nobody that is asked about, -1 when memory is out. */
 static int place_row(struct reader *reader, struct statement *row, int64_t *edge, int64_t *cell,
                      int *received)
 {
-    struct stalls *stalls = reader->stalls;
-    int64_t member = find(&stalls->member, (uint64_t)integer_or(row, COLUMN_MEMBER, -1), 0);
+    *received = statement_integer(row, COLUMN_DIRECTION) == DIRECTION_RECV;
+    struct recent *recent = &reader->recent[*received];
+    int64_t member = find_member(reader, integer_or(row, COLUMN_MEMBER, -1));
     if (member < 0)
         return 1;
-    int32_t communicator = (int32_t)(member & 0xffffffff), seat = (int32_t)(member >> 32);
-    int32_t peer = stalls_seat(stalls, communicator, statement_integer(row, COLUMN_PEER));
     int64_t step = integer_or(row, COLUMN_STEP, NOT_IN_STEP);
-    *received = statement_integer(row, COLUMN_DIRECTION) == DIRECTION_RECV;
-    int64_t place = find_place(stalls, row, communicator);
-    if (peer < 0 || place < 0 ||
-        note_progress(reader, seat, step, integer_or(row, COLUMN_BEGIN, TIME_UNKNOWN)))
+    if (reader->place == NOT_FOUND || reader->operation < 0)
+        reader->place = find_place(reader->stalls, row, (int32_t)(member & 0xffffffff));
+    if (reader->place < 0 ||
+        note_progress(reader, member >> 32, step, integer_or(row, COLUMN_BEGIN, TIME_UNKNOWN)))
         return -1;
-    *edge = find_edge(stalls, communicator, *received ? peer : seat, *received ? seat : peer,
-                      statement_integer(row, COLUMN_CHANNEL));
+    *edge = edge_of_row(reader, row, recent, member, *received);
     *cell = -1;
-    if (*edge >= 0 && step >= 0 && (*cell = find_cell(stalls, *edge, place, step, *received)) < 0)
+    if (*edge >= 0 && step >= 0 &&
+        (*cell = find_cell(reader->stalls, recent, *edge, reader->place, step, *received)) < 0)
         return -1;
     return *edge < 0 ? -1 : 0;
 }
@@ -465,8 +422,11 @@ static int read_steps(struct reader *reader, struct statement *row, struct error
     const void *blob = statement_blob(row, COLUMN_STEPS, &length);
     struct unpack unpack;
     struct proxy_step step;
-    if ((operation != reader->operation || reader->span_count > SPANS_AT_ONCE) && close_spans(reader))
+    if ((operation != reader->operation || spans_count(&reader->spans) > SPANS_AT_ONCE) &&
+        spans_sum(&reader->spans, reader->stalls->cells))
         return error_no_memory(error);
+    if (operation != reader->operation)
+        reader->place = NOT_FOUND;
     reader->operation = operation;
     if (!blob)
         return 0;
@@ -481,7 +441,7 @@ static int read_steps(struct reader *reader, struct statement *row, struct error
     }
     int more;
     while ((more = unpack_next_step(&unpack, &step)) == 1)
-        if (add_step(reader, edge, cell, received, &step))
+        if (add_step(reader, edge, (int32_t)cell, received, &step))
             return error_no_memory(error);
     return more ? error_set(error, "operation %lld has damaged proxy steps", (long long)operation) : 0;
 }
@@ -514,7 +474,10 @@ static int measure_steps(struct reader *reader)
 
 int stalls_load_steps(struct stalls *stalls, struct store *store, struct error *error)
 {
-    struct reader reader = {.stalls = stalls, .operation = -1};
+    struct reader reader = {.stalls = stalls,
+                            .operation = -1,
+                            .place = NOT_FOUND,
+                            .recent = {{.edge = NOT_FOUND}, {.edge = NOT_FOUND}}};
     map_init(&reader.first_progress);
     struct statement *row = store_prepare(store, schema_analysis_stalls_steps, error);
     int more = row ? 1 : -1;
@@ -522,10 +485,9 @@ int stalls_load_steps(struct stalls *stalls, struct store *store, struct error *
         if (read_steps(&reader, row, error))
             more = -1;
     statement_free(row);
-    if (!more && (close_spans(&reader) || measure_steps(&reader)))
+    if (!more && (spans_sum(&reader.spans, stalls->cells) || measure_steps(&reader)))
         more = error_no_memory(error);
-    free(reader.spans);
-    free(reader.ends);
+    spans_release(&reader.spans);
     map_release(&reader.first_progress);
     return more;
 }
