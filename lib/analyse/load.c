@@ -350,7 +350,11 @@ static int read_losses(struct loader *loader, struct statement *statement, struc
 static int read_blindness(struct loader *loader, struct statement *statement, struct error *error)
 {
     (void)error;
-    loader->job->blind_to_pairs = statement_integer(statement, 0) != 0;
+    struct job *job = loader->job;
+    job->blind_to_pairs = statement_integer(statement, 0) != 0;
+    for (size_t i = 0; i < job->instance_count; i++)
+        if (job->instances[i].kind == OPERATION_POINT_TO_POINT)
+            job->blind_to_pairs = 0;
     return 0;
 }
 

@@ -44,10 +44,12 @@ SELECT proxy_operation.operation_id, direction, channel, proxy_operation.peer, s
 -- statement: has_traffic
 SELECT EXISTS (SELECT 1 FROM proxy_operation WHERE operation_id IS NOT NULL);
 
+-- The files that speak of a run are those of its members.
 -- statement: damage
 SELECT coalesce(sum(ledger.count), 0)
   FROM ledger WHERE damage = 1 AND file_id IN (
-      SELECT DISTINCT operation_id >> 32 FROM instance JOIN operation_join USING (instance_id) WHERE run_id = ?1);
+      SELECT file_id FROM file_member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+       WHERE run_id = ?1);
 
 -- statement: losses
 SELECT coalesce(sum(loss.events), 0)
@@ -57,16 +59,15 @@ SELECT coalesce(sum(loss.events), 0)
 -- statement: blind_to_pairs
 SELECT count(*) > 0 FROM file
  WHERE dialect GLOB 'inspector*' AND dialect NOT GLOB '*2.3[0-9]*' AND dialect NOT GLOB '*ncclprof*'
-   AND file_id IN (SELECT DISTINCT operation_id >> 32 FROM instance JOIN operation_join USING (instance_id)
-                    WHERE run_id = ?1)
-   AND NOT EXISTS (SELECT 1 FROM instance WHERE run_id = ?1 AND kind = 1);
+   AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
+                     JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
 -- Whether everything comes from a recorder that only lists what finished: Inspector.
 -- statement: finished_only
 SELECT count(*) = 0 FROM file
  WHERE dialect NOT GLOB 'inspector*'
-   AND file_id IN (SELECT DISTINCT operation_id >> 32 FROM instance JOIN operation_join USING (instance_id)
-                    WHERE run_id = ?1);
+   AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
+                     JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
 -- Ranks a file of whose stops without its end: the process died while it wrote, or the file was cut.
 -- statement: cut
