@@ -175,10 +175,8 @@ static enum message_kind finish(struct reading *reading, struct file_result *res
         batch_clear(intake->batch);
         return MESSAGE_PASSED;
     }
-    if (hand_over(reading, facts, error))
+    if (hand_over(reading, facts, error) || intake_end(intake, error))
         return MESSAGE_ABANDON;
-    if (batch_size_bytes(intake->batch))
-        send_rows(reading, &intake->batch, error);
     result->status = FILE_INGESTED;
     return MESSAGE_FINISH;
 }

@@ -1,232 +1,457 @@
-#include "join/work.h"
+#include "join/instances.h"
 
 #include "base/array.h"
-#include "base/map.h"
+#include "join/pending.h"
 
 #include <stdlib.h>
 
+/* Kinds of operations, as far as functions are told apart by them. */
+enum { KINDS = 3, SERIES = KINDS * FUNCTION_COUNT };
+
 /*
- * Collective instance = (communicator, function, sequence number); point-to-point instance = (communicator,
- * sender, receiver, ordinal). A sequence number that one member shows again (a replayed CUDA graph,
- * communicators that a dialect cannot tell apart) is counted as another occurrence.
+ * A member goes on until it is so many collectives, or operations, ahead of the one behind it; instances that
+ * wait are looked through when there are so many.
  */
+enum { AHEAD = 64, OPERATIONS_AT_ONCE = 256, LOOK_THROUGH = 1024 };
 
-static struct map_key instance_key(const struct work *work, const struct work_operation *operation)
-{
-    const struct work_member *member = &work->members[operation->member];
-    uint64_t communicator = (uint64_t)(uint32_t)member->communicator << 32;
-    if (!function_is_point_to_point(operation->function))
-        return (struct map_key){{communicator | (uint64_t)operation->kind << 8 | operation->function,
-                                 (uint64_t)operation->sequence, (uint64_t)operation->occurrence, 0}};
-    int sends = operation->function == FUNCTION_SEND;
-    uint64_t sender = sends ? (uint64_t)member->rank : (uint64_t)operation->peer;
-    uint64_t receiver = sends ? (uint64_t)operation->peer : (uint64_t)member->rank;
-    return (struct map_key){{communicator | 0xff00, sender, receiver, (uint64_t)operation->sequence}};
-}
-
-/* The sequence numbers that a member showed for one function. One that only ever rises repeats none. */
-struct series {
-    int64_t last;
-    int repeats;
+/* A member on its way. */
+struct stream {
+    struct sweep sweep;
+    int32_t member;
+    int is_over;
+    uint64_t position; /* collectives of the communicator that it has reached, by its sequence numbers */
+    uint64_t consumed;
+    int64_t last[SERIES]; /* the newest sequence number, by kind and function; INT64_MIN none */
 };
 
-struct numbering {
-    struct map numbers; /* of series, by member, kind and function */
-    struct series *series;
-    size_t capacity;
-    struct map seen; /* how often, by what must be told apart */
+struct joining {
+    const struct work *work;
+    const struct series_table *series;
+    struct blocks *blocks;
+    int32_t communicator;
+    struct stream *streams;
+    size_t stream_count;
+    struct stream **heap; /* those not over, by position */
+    size_t heap_count;
+    struct map ranks; /* rank -> how many streams it has */
+    struct map live;  /* rank -> how many of these are not over */
+    struct pending pending;
+    uint64_t look_at; /* look through what waits once it is so much */
+    int64_t block_id; /* of the instances being packed */
 };
 
-static void numbering_release(struct numbering *numbering)
+static int64_t base_id(const struct joining *joining)
 {
-    map_release(&numbering->numbers);
-    map_release(&numbering->seen);
-    free(numbering->series);
+    return joining->work->communicators[joining->communicator].id << 32;
 }
 
-static struct map_key series_key(const struct work_operation *operation)
+static const struct work_member *member_of(const struct joining *joining, int32_t member)
 {
-    return (struct map_key){
-        {(uint64_t)operation->member, (uint64_t)operation->kind << 8 | operation->function, 0, 0}};
+    return &joining->work->members[member];
 }
 
-static struct series *find_series(struct numbering *numbering, const struct work_operation *operation)
+/* Where a kind and function stand among the series; -1 for what no trace has. */
+static int series_index(uint8_t kind, uint8_t function)
 {
-    int added;
-    int64_t *number =
-        map_put(&numbering->numbers, series_key(operation), (int64_t)numbering->numbers.count, &added);
-    if (!number || array_reserve((void **)&numbering->series, &numbering->capacity, numbering->numbers.count,
-                                 sizeof *numbering->series))
-        return NULL;
-    if (added)
-        numbering->series[*number] = (struct series){.last = INT64_MIN};
-    return &numbering->series[*number];
+    return kind < KINDS && function < FUNCTION_COUNT ? kind * FUNCTION_COUNT + function : -1;
 }
 
-/* Counting number by number takes memory for each operation, so only series that repeat one are counted. */
-static int find_repeats(struct numbering *numbering, const struct work *work)
+static struct pending_key key_of(const struct joining *joining, const struct swept *swept)
 {
-    for (size_t i = 0; i < work->operation_count; i++) {
-        const struct work_operation *operation = &work->operations[work->order[i]];
-        if (function_is_point_to_point(operation->function))
-            continue;
-        struct series *series = find_series(numbering, operation);
-        if (!series)
-            return -1;
-        series->repeats |= operation->sequence <= series->last;
-        series->last = operation->sequence;
-    }
-    return 0;
+    if (!function_is_point_to_point(swept->function))
+        return (struct pending_key){{(uint64_t)swept->kind << 8 | swept->function, (uint64_t)swept->sequence,
+                                     (uint64_t)swept->joined->number}};
+    uint32_t own = (uint32_t)member_of(joining, swept->member)->rank, peer = (uint32_t)swept->peer;
+    int sends = swept->function == FUNCTION_SEND;
+    return (struct pending_key){{PENDING_PAIR, (uint64_t)(sends ? own : peer) << 32 | (sends ? peer : own),
+                                 (uint64_t)swept->joined->number}};
 }
 
-static int count_collective(struct numbering *numbering, struct work_operation *operation)
+static int is_pair(const struct pending_instance *instance)
 {
-    struct series *series = find_series(numbering, operation);
-    if (!series)
-        return -1;
-    if (!series->repeats)
-        return 0;
-    struct map_key key = series_key(operation);
-    key.part[2] = (uint64_t)operation->sequence;
-    int64_t *count = map_put(&numbering->seen, key, 0, NULL);
+    return instance->key.part[0] == PENDING_PAIR;
+}
+
+static int32_t sender_of(const struct pending_instance *instance)
+{
+    return (int32_t)(instance->key.part[1] >> 32);
+}
+
+static int32_t receiver_of(const struct pending_instance *instance)
+{
+    return (int32_t)instance->key.part[1];
+}
+
+/* The count under a rank; 0 for one that is no member. */
+static int64_t count_of(const struct map *counts, int64_t rank)
+{
+    const int64_t *count = map_get(counts, (struct map_key){{(uint64_t)rank}});
+    return count ? *count : 0;
+}
+
+static int add_to(struct map *counts, int64_t rank, int64_t more)
+{
+    int64_t *count = map_put(counts, (struct map_key){{(uint64_t)rank}}, 0, NULL);
     if (count)
-        operation->occurrence = (int32_t)(*count)++;
+        *count += more;
     return count ? 0 : -1;
 }
 
-static int count_pair(struct numbering *numbering, struct work_operation *operation)
+static int begin_stream(struct joining *joining, size_t at, int32_t member, struct error *error)
 {
-    struct map_key key = series_key(operation);
-    key.part[2] = (uint64_t)operation->peer;
-    key.part[3] = 1;
-    int64_t *count = map_put(&numbering->seen, key, 0, NULL);
-    if (count)
-        operation->sequence = (*count)++;
-    return count ? 0 : -1;
-}
-
-/* Numbers the point-to-point operations of each (member, peer, direction), and repeated sequence numbers. */
-static int number_occurrences(struct work *work, struct error *error)
-{
-    struct numbering numbering = {.series = NULL};
-    map_init(&numbering.numbers);
-    map_init(&numbering.seen);
-    int failed = find_repeats(&numbering, work);
-    for (size_t i = 0; i < work->operation_count && !failed; i++) {
-        struct work_operation *operation = &work->operations[work->order[i]];
-        failed = function_is_point_to_point(operation->function) ? count_pair(&numbering, operation)
-                                                                 : count_collective(&numbering, operation);
-    }
-    numbering_release(&numbering);
-    return failed ? error_no_memory(error) : 0;
-}
-
-static int64_t add_instance(struct work *work, const struct work_operation *operation)
-{
-    if (array_reserve((void **)&work->instances, &work->instance_capacity, work->instance_count + 1,
-                      sizeof *work->instances))
+    struct stream *stream = &joining->streams[at];
+    *stream = (struct stream){.member = member};
+    for (int i = 0; i < SERIES; i++)
+        stream->last[i] = INT64_MIN;
+    if (sweep_begin(&stream->sweep, joining->blocks, joining->work, &member, 1, error))
         return -1;
-    const struct work_member *member = &work->members[operation->member];
-    const struct work_communicator *communicator = &work->communicators[member->communicator];
-    struct work_instance *instance = &work->instances[work->instance_count];
-    int pair = function_is_point_to_point(operation->function);
-    int sends = operation->function == FUNCTION_SEND;
-    *instance = (struct work_instance){.communicator = member->communicator,
-                                       .kind = operation->kind,
-                                       .function = pair ? FUNCTION_SEND : operation->function,
-                                       .sequence = operation->sequence,
-                                       .sender = -1,
-                                       .receiver = -1,
-                                       .size_bytes = COUNT_UNKNOWN,
-                                       .transfer_ns = COUNT_UNKNOWN,
-                                       .effective_ns = COUNT_UNKNOWN,
-                                       .margin_ns = COUNT_UNKNOWN,
-                                       .last_member = -1,
-                                       .tag = -1,
-                                       .tag_member = -1,
-                                       .step = operation->step,
-                                       .expected = (int32_t)communicator->size};
-    if (communicator->hash == 0)
-        instance->expected = 1;
-    if (pair) {
-        instance->sender = sends ? (int32_t)member->rank : operation->peer;
-        instance->receiver = sends ? operation->peer : (int32_t)member->rank;
-        instance->expected = 2;
-    }
-    if (operation->bytes >= 0)
-        instance->size_bytes = function_size_bytes(operation->function, operation->bytes, communicator->size);
-    return (int64_t)work->instance_count++;
+    stream->sweep.joined = stream->sweep.writes = 1;
+    joining->heap[joining->heap_count++] = stream;
+    int64_t rank = member_of(joining, member)->rank;
+    return add_to(&joining->ranks, rank, 1) || add_to(&joining->live, rank, 1) ? error_no_memory(error) : 0;
 }
 
 /*
  * Whether a member counts before another one that is its equal: by rank, so that the order in which files
  * came in decides nothing.
  */
-static int is_before(const struct work *work, int32_t member, int32_t other)
+static int is_before(const struct joining *joining, int32_t member, int32_t other)
 {
-    return other < 0 || work->members[member].rank < work->members[other].rank;
+    return other < 0 || member_of(joining, member)->rank < member_of(joining, other)->rank;
 }
 
-/* Folds one member's operation into its instance: the two shortest durations and the longest. */
-static void fold(const struct work *work, struct work_instance *instance,
-                 const struct work_operation *operation)
+static void fold_duration(const struct joining *joining, struct pending_instance *instance, int32_t member,
+                          int64_t duration)
 {
-    instance->members++;
-    if (operation->step >= 0 && (instance->step < 0 || operation->step < instance->step))
-        instance->step = operation->step;
-    if (operation->tag >= 0 && is_before(work, operation->member, instance->tag_member)) {
-        instance->tag = operation->tag;
-        instance->tag_member = operation->member;
-    }
-    int64_t duration = operation->duration_ns;
-    if (duration < 0)
-        return;
     instance->durations++;
     if (duration > instance->effective_ns)
         instance->effective_ns = duration;
     if (instance->durations == 1 || duration < instance->transfer_ns) {
         instance->margin_ns = instance->durations == 1 ? COUNT_UNKNOWN : instance->transfer_ns - duration;
         instance->transfer_ns = duration;
-        instance->last_member = operation->member;
+        instance->last_member = member;
     } else if (instance->margin_ns < 0 || duration - instance->transfer_ns < instance->margin_ns) {
         instance->margin_ns = duration - instance->transfer_ns;
     }
-    if (duration == instance->transfer_ns && is_before(work, operation->member, instance->last_member))
-        instance->last_member = operation->member;
+    if (duration == instance->transfer_ns && is_before(joining, member, instance->last_member))
+        instance->last_member = member;
+}
+
+static void start(struct pending_instance *instance)
+{
+    instance->first_member = instance->tag_member = instance->last_member = -1;
+    instance->tag = instance->step = -1;
+    instance->size_bytes = instance->transfer_ns = COUNT_UNKNOWN;
+    instance->effective_ns = instance->margin_ns = COUNT_UNKNOWN;
+}
+
+/* Folds one member's operation into its instance: the two shortest durations and the longest. */
+static void fold(const struct joining *joining, struct pending_instance *instance, const struct swept *swept)
+{
+    const struct joined_row *joined = swept->joined;
+    instance->seen++;
+    if (is_before(joining, swept->member, instance->first_member)) {
+        int64_t size = joining->work->communicators[joining->communicator].size;
+        instance->first_member = swept->member;
+        instance->kind = swept->kind;
+        instance->function = function_is_point_to_point(swept->function) ? FUNCTION_SEND : swept->function;
+        instance->size_bytes =
+            swept->bytes >= 0 ? function_size_bytes(swept->function, swept->bytes, size) : COUNT_UNKNOWN;
+    }
+    if (joined->step >= 0 && (instance->step < 0 || joined->step < instance->step))
+        instance->step = joined->step;
+    if (joined->tag >= 0 && is_before(joining, swept->member, instance->tag_member)) {
+        instance->tag = joined->tag;
+        instance->tag_member = swept->member;
+    }
+    if (swept->duration_ns >= 0)
+        fold_duration(joining, instance, swept->member, swept->duration_ns);
+}
+
+/* How many operations there should be. */
+static int64_t expected(const struct joining *joining, const struct pending_instance *instance)
+{
+    const struct work_communicator *communicator = &joining->work->communicators[joining->communicator];
+    return is_pair(instance) ? 2 : communicator->hash == 0 ? 1 : communicator->size;
+}
+
+static void set_known(struct block_writer *rows, int column, int64_t value)
+{
+    if (value >= 0)
+        block_set(rows, column, value);
 }
 
 /* Waiting can be read only where nobody finishes before everybody has arrived, and all durations are known.
  */
-static void finish(struct work_instance *instance)
+static void set_last(struct joining *joining, const struct pending_instance *instance)
 {
     int waits = function_is_full_exchange(instance->function) || instance->function == FUNCTION_SEND;
-    if (!waits || instance->durations < instance->expected || instance->durations < 2) {
-        instance->last_member = -1;
-        instance->margin_ns = COUNT_UNKNOWN;
+    if (!waits || instance->durations < expected(joining, instance) || instance->durations < 2)
+        return;
+    block_set(&joining->blocks->instance_rows, INSTANCE_LAST_MEMBER,
+              member_of(joining, instance->last_member)->id);
+    set_known(&joining->blocks->instance_rows, INSTANCE_MARGIN, instance->margin_ns);
+}
+
+static void set_pair(struct block_writer *rows, const struct pending_instance *instance)
+{
+    set_known(rows, INSTANCE_SENDER, sender_of(instance));
+    set_known(rows, INSTANCE_RECEIVER, receiver_of(instance));
+}
+
+static int write_rows(struct joining *joining, struct error *error)
+{
+    size_t count = joining->blocks->instance_rows.count;
+    const struct work_communicator *communicator = &joining->work->communicators[joining->communicator];
+    if (count == 0)
+        return 0;
+    if (blocks_write_instances(joining->blocks, joining->block_id, communicator->id, error))
+        return -1;
+    joining->block_id += (int64_t)count;
+    return 0;
+}
+
+static int write_instance(struct joining *joining, const struct pending_instance *instance,
+                          struct error *error)
+{
+    struct block_writer *rows = &joining->blocks->instance_rows;
+    const struct intern *texts = joining->blocks->texts;
+    int pair = is_pair(instance);
+    block_add_row(rows);
+    block_set(rows, INSTANCE_ORDINAL, (int64_t)rows->count - 1);
+    block_set(rows, INSTANCE_KIND, instance->kind);
+    block_set(rows, INSTANCE_FUNCTION, instance->function);
+    block_set(rows, INSTANCE_SEQUENCE, (int64_t)instance->key.part[pair ? 2 : 1]);
+    if (pair)
+        set_pair(rows, instance);
+    set_known(rows, INSTANCE_SIZE_BYTES, instance->size_bytes);
+    block_set(rows, INSTANCE_MEMBERS, instance->seen);
+    block_set(rows, INSTANCE_EXPECTED, expected(joining, instance));
+    set_known(rows, INSTANCE_TRANSFER, instance->transfer_ns);
+    set_known(rows, INSTANCE_EFFECTIVE, instance->effective_ns);
+    set_last(joining, instance);
+    block_set_text(rows, INSTANCE_TAG, instance->tag >= 0 ? intern_text(texts, instance->tag) : NULL);
+    set_known(rows, INSTANCE_STEP, instance->step);
+    return rows->count == BLOCK_ROWS ? write_rows(joining, error) : 0;
+}
+
+/* Lets those go that are through, in order. */
+static int write_done(struct joining *joining, struct error *error)
+{
+    struct pending *pending = &joining->pending;
+    while (pending->first < pending->next && pending_at(pending, pending->first)->is_done) {
+        if (write_instance(joining, pending_at(pending, pending->first), error))
+            return -1;
+        pending_pop(pending);
+    }
+    return 0;
+}
+
+/*
+ * The sequence number that every member has passed for good, by series: none comes again below it. Members
+ * that repeat numbers never pass any.
+ */
+static void find_passed(const struct joining *joining, int64_t *passed)
+{
+    for (int i = 0; i < SERIES; i++)
+        passed[i] = INT64_MAX;
+    for (size_t at = 0; at < joining->heap_count; at++) {
+        const struct stream *stream = joining->heap[at];
+        for (int i = 0; i < SERIES; i++) {
+            int repeats = stream->last[i] != INT64_MIN &&
+                          series_repeats(joining->series, stream->member, (uint8_t)(i / FUNCTION_COUNT),
+                                         (uint8_t)(i % FUNCTION_COUNT));
+            int64_t last = repeats ? INT64_MIN : stream->last[i];
+            passed[i] = last < passed[i] ? last : passed[i];
+        }
     }
 }
 
-int work_join_instances(struct work *work, struct error *error)
+/* Whether a pair's other half can still come. */
+static int pair_is_over(const struct joining *joining, const struct pending_instance *instance)
 {
-    if (number_occurrences(work, error))
-        return -1;
-    struct map instances;
-    map_init(&instances);
-    for (size_t i = 0; i < work->operation_count; i++) {
-        struct work_operation *operation = &work->operations[work->order[i]];
-        int added;
-        int64_t *at = map_put(&instances, instance_key(work, operation), 0, &added);
-        if (at && added)
-            *at = add_instance(work, operation);
-        if (!at || *at < 0) {
-            map_release(&instances);
-            return error_no_memory(error);
-        }
-        operation->instance = (int32_t)*at;
-        fold(work, &work->instances[*at], operation);
+    return !count_of(&joining->live, sender_of(instance)) && !count_of(&joining->live, receiver_of(instance));
+}
+
+/* Finds what waits in vain: those who are missing have gone past. */
+static void look_through(struct joining *joining)
+{
+    struct pending *pending = &joining->pending;
+    int64_t passed[SERIES];
+    find_passed(joining, passed);
+    for (uint64_t number = pending->first; number < pending->next; number++) {
+        struct pending_instance *instance = pending_at(pending, number);
+        int series = series_index(instance->kind, instance->function);
+        if (is_pair(instance))
+            instance->is_done |= pair_is_over(joining, instance);
+        else
+            instance->is_done |= series >= 0 && (int64_t)instance->key.part[1] < passed[series];
     }
-    map_release(&instances);
-    for (size_t i = 0; i < work->instance_count; i++)
-        finish(&work->instances[i]);
+}
+
+/* Whether every member that there is has shown its operation. */
+static int is_complete(const struct joining *joining, const struct pending_instance *instance)
+{
+    if (!is_pair(instance))
+        return (size_t)instance->seen == joining->stream_count;
+    return instance->seen ==
+           count_of(&joining->ranks, sender_of(instance)) + count_of(&joining->ranks, receiver_of(instance));
+}
+
+static void note_position(struct stream *stream, const struct swept *swept)
+{
+    int series = series_index(swept->kind, swept->function);
+    stream->consumed++;
+    if (series < 0 || function_is_point_to_point(swept->function) || swept->sequence <= stream->last[series])
+        return;
+    int64_t last = stream->last[series] == INT64_MIN ? -1 : stream->last[series];
+    stream->position += (uint64_t)swept->sequence - (uint64_t)last;
+    stream->last[series] = swept->sequence;
+}
+
+static int join_operation(struct joining *joining, struct stream *stream, const struct swept *swept,
+                          struct error *error)
+{
+    int added;
+    int64_t number = pending_put(&joining->pending, key_of(joining, swept), &added);
+    if (number < 0)
+        return error_no_memory(error);
+    struct pending_instance *instance = pending_at(&joining->pending, (uint64_t)number);
+    if (added)
+        start(instance);
+    fold(joining, instance, swept);
+    swept->joined->number = base_id(joining) + number;
+    instance->is_done = is_complete(joining, instance);
+    note_position(stream, swept);
+    return instance->is_done ? write_done(joining, error) : 0;
+}
+
+static int is_behind(const struct stream *left, const struct stream *right)
+{
+    return left->position != right->position ? left->position < right->position
+                                             : left->consumed < right->consumed;
+}
+
+static void sift_down(struct joining *joining, size_t at)
+{
+    struct stream **heap = joining->heap;
+    for (size_t child = 2 * at + 1; child < joining->heap_count; at = child, child = 2 * at + 1) {
+        if (child + 1 < joining->heap_count && is_behind(heap[child + 1], heap[child]))
+            child++;
+        if (!is_behind(heap[child], heap[at]))
+            return;
+        struct stream *held = heap[child];
+        heap[child] = heap[at];
+        heap[at] = held;
+    }
+}
+
+/* How far the first member of the heap may go on. */
+static uint64_t limit(const struct joining *joining)
+{
+    uint64_t next = UINT64_MAX - AHEAD;
+    for (size_t i = 1; i < 3 && i < joining->heap_count; i++)
+        if (joining->heap[i]->position < next)
+            next = joining->heap[i]->position;
+    return next + AHEAD;
+}
+
+/* Lets the member that is furthest behind go on. 1, 0 when it is over, -1. */
+static int go_on(struct joining *joining, struct error *error)
+{
+    struct stream *stream = joining->heap[0];
+    struct swept swept;
+    uint64_t position = limit(joining), consumed = stream->consumed + OPERATIONS_AT_ONCE;
+    int more;
+    do {
+        more = sweep_next(&stream->sweep, &swept, error);
+        if (more == 1 && join_operation(joining, stream, &swept, error))
+            more = -1;
+    } while (more == 1 && stream->position < position && stream->consumed < consumed);
+    return more;
+}
+
+static void end_stream(struct joining *joining)
+{
+    struct stream *stream = joining->heap[0];
+    add_to(&joining->live, member_of(joining, stream->member)->rank,
+           -1); /* it is there: no memory is needed */
+    stream->is_over = 1;
+    sweep_end(&stream->sweep);
+    joining->heap[0] = joining->heap[--joining->heap_count];
+}
+
+static int look_if_many(struct joining *joining, struct error *error)
+{
+    struct pending *pending = &joining->pending;
+    if (pending->next - pending->first < joining->look_at)
+        return 0;
+    look_through(joining);
+    if (write_done(joining, error))
+        return -1;
+    joining->look_at = 2 * (pending->next - pending->first) + LOOK_THROUGH;
     return 0;
+}
+
+static int join_all(struct joining *joining, struct error *error)
+{
+    while (joining->heap_count) {
+        int more = go_on(joining, error);
+        if (more < 0)
+            return -1;
+        if (more == 0)
+            end_stream(joining);
+        sift_down(joining, 0);
+        if (look_if_many(joining, error))
+            return -1;
+    }
+    look_through(joining);
+    return write_done(joining, error) || write_rows(joining, error) ? -1 : 0;
+}
+
+static int begin(struct joining *joining, struct error *error)
+{
+    const struct grouping *members = &joining->work->by_communicator;
+    size_t first = members->first[joining->communicator];
+    size_t count = members->first[joining->communicator + 1] - first;
+    joining->streams = array_new(count, sizeof *joining->streams);
+    joining->heap = array_new(count, sizeof *joining->heap);
+    if (!joining->streams || !joining->heap)
+        return error_no_memory(error);
+    for (; joining->stream_count < count; joining->stream_count++)
+        if (begin_stream(joining, joining->stream_count, members->items[first + joining->stream_count],
+                         error)) {
+            sweep_end(&joining->streams[joining->stream_count].sweep);
+            return -1;
+        }
+    return 0;
+}
+
+static void release(struct joining *joining)
+{
+    for (size_t i = 0; i < joining->stream_count; i++)
+        if (!joining->streams[i].is_over)
+            sweep_end(&joining->streams[i].sweep);
+    free(joining->streams);
+    free(joining->heap);
+    map_release(&joining->ranks);
+    map_release(&joining->live);
+    pending_release(&joining->pending);
+}
+
+int instances_join(const struct work *work, int32_t communicator, struct blocks *blocks,
+                   const struct series_table *series, struct error *error)
+{
+    struct joining joining = {.work = work,
+                              .series = series,
+                              .blocks = blocks,
+                              .communicator = communicator,
+                              .look_at = LOOK_THROUGH};
+    joining.block_id = base_id(&joining);
+    map_init(&joining.ranks);
+    map_init(&joining.live);
+    pending_init(&joining.pending);
+    int failed = begin(&joining, error) || join_all(&joining, error);
+    release(&joining);
+    return failed ? -1 : 0;
 }

@@ -125,16 +125,20 @@ static int read_greatest_peer(struct work *work, struct statement *statement, st
 }
 
 /*
- * Host clock minus GPU clock, at the operation whose start the host noticed soonest: the same in all files of
- * one process on one GPU, and by accident only in two.
+ * What the blocks of a member say together: its greatest peer, and host clock minus GPU clock at the
+ * operation whose start the host noticed soonest. That is the same in all files of one process on one GPU,
+ * and by accident only in two.
  */
-static void compare_clocks(struct work_member *member, int64_t device_ns, int64_t gpu)
+static int read_summary(struct work *work, struct statement *statement, struct error *error)
 {
-    int64_t difference;
-    if (device_ns == TIME_UNKNOWN || gpu == 0 || __builtin_sub_overflow(device_ns, gpu, &difference))
-        return;
-    if (member->affinity == INT64_MIN || difference < member->affinity)
-        member->affinity = difference;
+    (void)error;
+    int32_t member =
+        find_id(work->members, work->member_count, sizeof *work->members, statement_integer(statement, 0));
+    if (member < 0)
+        return 0;
+    name_peer(work, member, integer_or(statement, 1, -1));
+    work->members[member].affinity = integer_or(statement, 2, INT64_MIN);
+    return 0;
 }
 
 static int read_text(struct work *work, struct statement *statement, int column, int32_t *number,
@@ -149,34 +153,6 @@ static int read_text(struct work *work, struct statement *statement, int column,
         return error_no_memory(error);
     *number = (int32_t)interned;
     return 0;
-}
-
-static int read_operation(struct work *work, struct statement *statement, struct error *error)
-{
-    int32_t member =
-        find_id(work->members, work->member_count, sizeof *work->members, statement_integer(statement, 1));
-    if (member < 0)
-        return error_set(error, "operation %lld has no member", (long long)statement_integer(statement, 0));
-    if (array_reserve((void **)&work->operations, &work->operation_capacity, work->operation_count + 1,
-                      sizeof *work->operations))
-        return error_no_memory(error);
-    struct work_operation *operation = &work->operations[work->operation_count++];
-    *operation = (struct work_operation){.id = statement_integer(statement, 0),
-                                         .member = member,
-                                         .kind = (uint8_t)statement_integer(statement, 2),
-                                         .function = (uint8_t)statement_integer(statement, 3),
-                                         .sequence = integer_or(statement, 4, COUNT_UNKNOWN),
-                                         .bytes = integer_or(statement, 5, COUNT_UNKNOWN),
-                                         .peer = (int32_t)integer_or(statement, 6, COUNT_UNKNOWN),
-                                         .issued_ns = integer_or(statement, 7, 0),
-                                         .duration_ns = integer_or(statement, 8, COUNT_UNKNOWN),
-                                         .step = -1,
-                                         .instance = -1};
-    if (operation->kind == OPERATION_POINT_TO_POINT)
-        name_peer(work, member, integer_or(statement, 6, COUNT_UNKNOWN));
-    compare_clocks(&work->members[member], integer_or(statement, 10, TIME_UNKNOWN),
-                   integer_or(statement, 11, 0));
-    return read_text(work, statement, 9, &operation->tag, error);
 }
 
 static int read_mark(struct work *work, struct statement *statement, struct error *error)
@@ -204,9 +180,9 @@ int work_load(struct work *work, struct store *store, struct error *error)
         const char *sql;
         row_reader read;
     } parts[] = {
-        {schema_join_load_processes, read_process},    {schema_join_load_communicators, read_communicator},
-        {schema_join_load_members, read_member},       {schema_join_load_greatest_peers, read_greatest_peer},
-        {schema_join_load_operations, read_operation}, {schema_join_load_tag_marks, read_mark},
+        {schema_join_load_processes, read_process}, {schema_join_load_communicators, read_communicator},
+        {schema_join_load_members, read_member},    {schema_join_load_greatest_peers, read_greatest_peer},
+        {schema_join_load_summaries, read_summary}, {schema_join_load_tag_marks, read_mark},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (read_rows(work, store, parts[i].sql, parts[i].read, error))
@@ -229,13 +205,14 @@ void work_release(struct work *work)
     free(work->processes);
     free(work->communicators);
     free(work->members);
-    free(work->operations);
     free(work->marks);
     free(work->mark_order);
     free(work->first_mark);
     free(work->ranks);
     free(work->runs);
-    free(work->instances);
-    free(work->order);
+    free(work->by_rank.items);
+    free(work->by_rank.first);
+    free(work->by_communicator.items);
+    free(work->by_communicator.first);
     intern_release(&work->texts);
 }

@@ -63,7 +63,7 @@ static int number_runs(struct work *work, int32_t *parent, struct error *error)
         int32_t root = root_of(parent, (int32_t)i);
         if (root == (int32_t)i) {
             run_of_root[i] = (int32_t)work->run_count;
-            work->runs[work->run_count++] = (struct work_run){.world = -1, .step_source = "none"};
+            work->runs[work->run_count++] = (struct work_run){.world = -1, .step_source = STEPS_NONE};
         }
         work->processes[i].run = run_of_root[root];
     }
@@ -388,47 +388,4 @@ int work_find_ranks(struct work *work, struct error *error)
         if (name_rank(work, &work->ranks[i]))
             return error_no_memory(error);
     return label_communicators(work, error);
-}
-
-struct sort_item {
-    int64_t issued_ns;
-    uint32_t operation;
-};
-
-static int by_issue(const void *a, const void *b)
-{
-    const struct sort_item *left = a, *right = b;
-    if (left->issued_ns != right->issued_ns)
-        return left->issued_ns < right->issued_ns ? -1 : 1;
-    return (left->operation > right->operation) - (left->operation < right->operation);
-}
-
-int work_order_operations(struct work *work, struct error *error)
-{
-    struct sort_item *items = array_new(work->operation_count, sizeof *items);
-    work->order = array_new(work->operation_count, sizeof *work->order);
-    if (!items || !work->order) {
-        free(items);
-        return error_no_memory(error);
-    }
-    for (size_t i = 0; i < work->operation_count; i++)
-        work->ranks[work->members[work->operations[i].member].job_rank].operation_count++;
-    size_t first = 0;
-    for (size_t i = 0; i < work->rank_count; i++) {
-        work->ranks[i].first_operation = first;
-        first += work->ranks[i].operation_count;
-        work->ranks[i].operation_count = 0;
-    }
-    for (size_t i = 0; i < work->operation_count; i++) {
-        struct work_rank *rank = &work->ranks[work->members[work->operations[i].member].job_rank];
-        items[rank->first_operation + rank->operation_count++] =
-            (struct sort_item){work->operations[i].issued_ns, (uint32_t)i};
-    }
-    for (size_t i = 0; i < work->rank_count; i++)
-        qsort(items + work->ranks[i].first_operation, work->ranks[i].operation_count, sizeof *items,
-              by_issue);
-    for (size_t i = 0; i < work->operation_count; i++)
-        work->order[i] = items[i].operation;
-    free(items);
-    return 0;
 }

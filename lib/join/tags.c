@@ -1,4 +1,4 @@
-#include "join/work.h"
+#include "join/tags.h"
 
 #include "base/array.h"
 
@@ -8,14 +8,6 @@
  * An operation's tag is the newest one set on its communicator by its process when it was issued; a range
  * that has ended gives way to the one around it. A tag that the record itself carries wins.
  */
-
-enum { TAG_DEPTH = 64 };
-
-struct tag_state {
-    size_t next; /* mark to look at, in the process's slice of by_process[] */
-    int32_t top; /* -1: none */
-    int32_t stack[TAG_DEPTH];
-};
 
 int work_order_marks(struct work *work, struct error *error)
 {
@@ -49,37 +41,20 @@ static void apply(struct tag_state *state, const struct work_mark *mark)
     state->top = depth;
 }
 
-static int32_t current(const struct tag_state *state)
+struct tag_state tag_state_at_start(const struct work *work, int32_t member)
 {
-    return state->top < 0 ? -1 : state->stack[state->top];
+    return (struct tag_state){.next = work->first_mark[work->members[member].process], .top = -1};
 }
 
-static void advance(const struct work *work, int32_t member, struct tag_state *state, int64_t until_ns)
+int32_t tag_at(const struct work *work, int32_t member, struct tag_state *state, int64_t at_ns)
 {
     size_t end = work->first_mark[work->members[member].process + 1];
     for (; state->next < end; state->next++) {
         const struct work_mark *mark = &work->marks[work->mark_order[state->next]];
-        if (mark->at_ns > until_ns)
+        if (mark->at_ns > at_ns)
             break;
         if (mark->member < 0 || mark->member == member)
             apply(state, mark);
     }
-}
-
-int work_assign_tags(struct work *work, struct error *error)
-{
-    struct tag_state *states = array_new(work->member_count, sizeof *states);
-    if (!states)
-        return error_no_memory(error);
-    for (size_t i = 0; i < work->member_count; i++)
-        states[i] = (struct tag_state){.next = work->first_mark[work->members[i].process], .top = -1};
-    for (size_t i = 0; i < work->operation_count; i++) {
-        struct work_operation *operation = &work->operations[work->order[i]];
-        if (operation->tag >= 0)
-            continue;
-        advance(work, operation->member, &states[operation->member], operation->issued_ns);
-        operation->tag = current(&states[operation->member]);
-    }
-    free(states);
-    return 0;
+    return state->top < 0 ? -1 : state->stack[state->top];
 }

@@ -11,8 +11,8 @@
 struct store;
 
 /*
- * The join's work in memory. Indexes are into the arrays of struct work; -1 is none. Times are on the
- * recording process's own clock, as in the base tables.
+ * The join's work in memory: all but the operations, which pass by (sweep.h). Indexes are into the arrays of
+ * struct work; -1 is none. Times are on the recording process's own clock, as in the base tables.
  */
 
 struct work_process {
@@ -44,22 +44,6 @@ struct work_member {
     int64_t affinity; /* host clock minus GPU clock (affinity.c); INT64_MIN unknown */
 };
 
-struct work_operation {
-    int64_t id;
-    int64_t sequence; /* collectives; pairs: their ordinal once joined; COUNT_UNKNOWN */
-    int64_t bytes;
-    int64_t issued_ns; /* when the call began */
-    int64_t duration_ns;
-    int32_t member;
-    int32_t peer;
-    int32_t tag; /* interned; -1 none */
-    int32_t step;
-    int32_t instance;
-    int32_t occurrence; /* how often the same member had this sequence number before */
-    uint8_t kind;
-    uint8_t function;
-};
-
 struct work_mark {
     int64_t at_ns;
     int32_t process;
@@ -69,41 +53,31 @@ struct work_mark {
     int is_end;
 };
 
-struct work_instance {
-    int32_t communicator;
-    uint8_t kind;
-    uint8_t function;
-    int64_t sequence;
-    int32_t sender; /* ranks; -1 */
-    int32_t receiver;
-    int64_t size_bytes;
-    int32_t members;
-    int32_t expected;
-    int64_t transfer_ns;
-    int64_t effective_ns;
-    int64_t margin_ns;
-    int32_t last_member;
-    int32_t durations; /* members whose duration is known */
-    int32_t tag;
-    int32_t tag_member; /* whose tag it is */
-    int32_t step;
-};
-
 struct work_rank {
     int32_t run;
     int32_t process; /* -1: nothing recorded by it */
     int64_t global_rank;
-    char *name;             /* owned */
-    size_t first_operation; /* in struct work's order[] */
+    char *name; /* owned */
     size_t operation_count;
+    int is_numbered; /* steps, tags and numbers of its operations are settled */
 };
+
+/* Where a run's steps come from; in table run "none", "tags", "period". */
+enum step_source { STEPS_NONE, STEPS_BY_TAGS, STEPS_BY_PERIOD };
 
 struct work_run {
     int64_t rank_count;
     int64_t expected_ranks;
     int32_t world; /* the communicator that gives global ranks; -1 */
     int32_t step_count;
-    const char *step_source;
+    enum step_source step_source;
+    int is_changed; /* files of it came or went: its operations are joined anew */
+};
+
+/* Numbers of members, group by group: those of group i are items[first[i]] to items[first[i + 1] - 1]. */
+struct grouping {
+    int32_t *items; /* owned, as is first */
+    size_t *first;
 };
 
 struct work {
@@ -117,9 +91,6 @@ struct work {
     struct work_member *members;
     size_t member_count;
     size_t member_capacity;
-    struct work_operation *operations;
-    size_t operation_count;
-    size_t operation_capacity;
     struct work_mark *marks;
     size_t mark_count;
     size_t mark_capacity;
@@ -130,20 +101,23 @@ struct work {
     size_t rank_capacity;
     struct work_run *runs;
     size_t run_count;
-    struct work_instance *instances;
-    size_t instance_count;
-    size_t instance_capacity;
-    uint32_t *order; /* operations by (job rank, time of issue) */
+    struct grouping by_rank; /* members of each job rank, and of each communicator, by number */
+    struct grouping by_communicator;
 };
 
-/* load.c: the base tables. */
+/* load.c: the base tables, but for the operations themselves. */
 int work_load(struct work *work, struct store *store, struct error *error);
 void work_release(struct work *work);
 
-/* ranks.c: runs, job ranks, global ranks, communicator sizes and labels; then order[]. */
+/* ranks.c: runs, job ranks, global ranks, communicator sizes and labels. */
 int work_find_ranks(struct work *work, struct error *error);
 int64_t work_add_rank(struct work *work, int32_t run, int32_t process); /* -1: out of memory */
-int work_order_operations(struct work *work, struct error *error);
+
+/* changes.c: which runs are to be joined anew, and what is known of the others' steps. */
+int work_find_changes(struct work *work, struct store *store, struct error *error);
+
+/* groups.c: members by job rank and by communicator. */
+int work_group_members(struct work *work, struct error *error);
 
 /*
  * affinity.c: gives the members of a process that appears several times in one communicator their ranks,
@@ -151,17 +125,10 @@ int work_order_operations(struct work *work, struct error *error);
  */
 int work_split_process(struct work *work, int32_t process);
 
-/* tags.c: marks by process, and the tag of every operation. */
+/* tags.c: marks by process. */
 int work_order_marks(struct work *work, struct error *error);
-int work_assign_tags(struct work *work, struct error *error);
 
-/* steps.c: the step of every operation. */
-int work_assign_steps(struct work *work, struct error *error);
-
-/* instances.c: which operations are one. */
-int work_join_instances(struct work *work, struct error *error);
-
-/* save.c: the derived tables. */
+/* save.c: the derived tables, but for instances and what is said of operations. */
 int work_save(const struct work *work, struct store *store, struct error *error);
 
 #endif

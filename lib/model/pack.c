@@ -1,9 +1,9 @@
 #include "model/pack.h"
 
+#include "model/varint.h"
+
 /* The first number of every blob: its form. */
 enum { FORM_CHANNELS = 1, FORM_STEPS = 2, FORM_STEPS_RECEIVE = 3, FORM_STATES = 4 };
-
-enum { VARINT_BYTES = 10 };
 
 /* What a channel's flag byte says. */
 enum {
@@ -39,48 +39,6 @@ static int64_t subtract(int64_t value, int64_t base)
     return (int64_t)((uint64_t)value - (uint64_t)base);
 }
 
-static int put_number(struct buffer *buffer, uint64_t value)
-{
-    char bytes[VARINT_BYTES];
-    size_t length = 0;
-    for (; value >= 0x80; value >>= 7)
-        bytes[length++] = (char)(0x80 | (value & 0x7f));
-    bytes[length++] = (char)value;
-    return buffer_append(buffer, bytes, length);
-}
-
-static int put_signed(struct buffer *buffer, int64_t value)
-{
-    return put_number(buffer, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
-}
-
-static int get_number(struct unpack *unpack, uint64_t *value)
-{
-    uint64_t result = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        if (unpack->at == unpack->end)
-            return -1;
-        uint64_t byte = *unpack->at++;
-        if (shift == 63 && byte > 1)
-            return -1;
-        result |= (byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            *value = result;
-            return 0;
-        }
-    }
-    return -1;
-}
-
-static int get_signed(struct unpack *unpack, int64_t *value)
-{
-    uint64_t folded;
-    if (get_number(unpack, &folded))
-        return -1;
-    *value = (int64_t)(folded >> 1 ^ (folded & 1 ? UINT64_MAX : 0));
-    return 0;
-}
-
 static int get_byte(struct unpack *unpack, unsigned *byte)
 {
     if (unpack->at == unpack->end)
@@ -95,7 +53,7 @@ static int unpack_start(struct unpack *unpack, const void *blob, size_t length, 
     *unpack = (struct unpack){.at = blob, .end = (const unsigned char *)blob + length, .number = -1};
     if (length == 0)
         return -1;
-    if (get_number(unpack, form) || get_number(unpack, &unpack->left))
+    if (varint_get(&unpack->at, unpack->end, form) || varint_get(&unpack->at, unpack->end, &unpack->left))
         return -1;
     return unpack->left > (uint64_t)(unpack->end - unpack->at) ? -1 : 0;
 }
@@ -110,14 +68,14 @@ static unsigned channel_flags(const struct kernel_channel *channel, int64_t prev
 
 static int put_time(struct buffer *buffer, int64_t time_ns, int64_t *base_ns)
 {
-    int status = put_signed(buffer, subtract(time_ns, *base_ns));
+    int status = varint_put_signed(buffer, subtract(time_ns, *base_ns));
     *base_ns = time_ns;
     return status;
 }
 
 static int put_gpu(struct buffer *buffer, uint64_t value, uint64_t *base)
 {
-    int status = put_signed(buffer, (int64_t)(value - *base));
+    int status = varint_put_signed(buffer, (int64_t)(value - *base));
     *base = value;
     return status;
 }
@@ -126,13 +84,13 @@ int pack_channels(struct buffer *buffer, int64_t base_ns, uint64_t gpu_base,
                   const struct kernel_channel *channels, size_t count)
 {
     int64_t previous = -1;
-    int status = put_number(buffer, FORM_CHANNELS) || put_number(buffer, count);
+    int status = varint_put(buffer, FORM_CHANNELS) || varint_put(buffer, count);
     for (size_t i = 0; i < count && !status; i++) {
         const struct kernel_channel *channel = &channels[i];
         unsigned flags = channel_flags(channel, previous);
         status = buffer_append_byte(buffer, (char)flags);
         if (!status && !(flags & CHANNEL_NEXT))
-            status = put_signed(buffer, channel->channel);
+            status = varint_put_signed(buffer, channel->channel);
         if (!status && flags & CHANNEL_HOST_BEGIN)
             status = put_time(buffer, channel->host.begin_ns, &base_ns);
         if (!status && flags & CHANNEL_HOST_END)
@@ -160,7 +118,7 @@ int unpack_channels(struct unpack *unpack, const void *blob, size_t length, int6
 static int get_time(struct unpack *unpack, int64_t *time_ns)
 {
     int64_t difference;
-    if (get_signed(unpack, &difference))
+    if (varint_get_signed(&unpack->at, unpack->end, &difference))
         return -1;
     *time_ns = unpack->time_ns = add(unpack->time_ns, difference);
     return 0;
@@ -169,7 +127,7 @@ static int get_time(struct unpack *unpack, int64_t *time_ns)
 static int get_gpu(struct unpack *unpack, uint64_t *value)
 {
     int64_t difference;
-    if (get_signed(unpack, &difference))
+    if (varint_get_signed(&unpack->at, unpack->end, &difference))
         return -1;
     *value = unpack->gpu += (uint64_t)difference;
     return 0;
@@ -178,7 +136,7 @@ static int get_gpu(struct unpack *unpack, uint64_t *value)
 static int get_channel_number(struct unpack *unpack, unsigned flags, int32_t *number)
 {
     int64_t value = unpack->number + 1;
-    if (!(flags & CHANNEL_NEXT) && get_signed(unpack, &value))
+    if (!(flags & CHANNEL_NEXT) && varint_get_signed(&unpack->at, unpack->end, &value))
         return -1;
     if (value < INT32_MIN || value > INT32_MAX)
         return -1;
@@ -274,15 +232,15 @@ int pack_steps(struct buffer *buffer, int64_t base_ns, const struct proxy_step *
     int receive = is_receive_order(steps, count);
     const enum wait_kind *order = wait_order[receive];
     int64_t previous = -1;
-    int status = put_number(buffer, receive ? FORM_STEPS_RECEIVE : FORM_STEPS) || put_number(buffer, count);
+    int status = varint_put(buffer, receive ? FORM_STEPS_RECEIVE : FORM_STEPS) || varint_put(buffer, count);
     for (size_t i = 0; i < count && !status; i++) {
         unsigned known = known_ends(&steps[i]);
         unsigned flags = step_flags(&steps[i], previous, known, order);
         status = buffer_append_byte(buffer, (char)flags);
         if (!status && !(flags & STEP_NEXT))
-            status = put_signed(buffer, steps[i].step);
+            status = varint_put_signed(buffer, steps[i].step);
         if (!status && flags & STEP_PARTIAL)
-            status = put_number(buffer, known);
+            status = varint_put(buffer, known);
         if (!status)
             status = put_waits(buffer, &steps[i], flags, known, order, &base_ns);
         previous = steps[i].step;
@@ -310,7 +268,7 @@ static int get_known_ends(struct unpack *unpack, unsigned flags, unsigned *known
             *known |= 3U << 2 * kind;
     if (!(flags & STEP_PARTIAL))
         return 0;
-    if (get_number(unpack, &number) || number & ~(uint64_t)*known)
+    if (varint_get(&unpack->at, unpack->end, &number) || number & ~(uint64_t)*known)
         return -1;
     *known = (unsigned)number;
     return 0;
@@ -344,7 +302,8 @@ int unpack_next_step(struct unpack *unpack, struct proxy_step *step)
     if (unpack->left == 0)
         return 0;
     step->step = add(unpack->number, 1);
-    if (get_byte(unpack, &flags) || (!(flags & STEP_NEXT) && get_signed(unpack, &step->step)))
+    if (get_byte(unpack, &flags) ||
+        (!(flags & STEP_NEXT) && varint_get_signed(&unpack->at, unpack->end, &step->step)))
         return -1;
     if (get_known_ends(unpack, flags, &known) || get_waits(unpack, step, flags, known))
         return -1;
@@ -355,10 +314,11 @@ int unpack_next_step(struct unpack *unpack, struct proxy_step *step)
 
 int pack_states(struct buffer *buffer, int64_t base_ns, const struct proxy_operation *proxy)
 {
-    int status = put_number(buffer, FORM_STATES) || put_number(buffer, PROXY_STATES);
+    int status = varint_put(buffer, FORM_STATES) || varint_put(buffer, PROXY_STATES);
     for (int state = 0; state < PROXY_STATES && !status; state++) {
         int64_t at_ns = proxy->state[state].at_ns;
-        status = put_number(buffer, at_ns != TIME_UNKNOWN) || put_signed(buffer, proxy->state[state].steps);
+        status =
+            varint_put(buffer, at_ns != TIME_UNKNOWN) || varint_put_signed(buffer, proxy->state[state].steps);
         if (!status && at_ns != TIME_UNKNOWN)
             status = put_time(buffer, at_ns, &base_ns);
     }
@@ -375,7 +335,8 @@ int unpack_states(const void *blob, size_t length, int64_t base_ns, struct proxy
     for (int state = 0; state < PROXY_STATES; state++) {
         uint64_t known;
         proxy->state[state].at_ns = TIME_UNKNOWN;
-        if (get_number(&unpack, &known) || get_signed(&unpack, &proxy->state[state].steps))
+        if (varint_get(&unpack.at, unpack.end, &known) ||
+            varint_get_signed(&unpack.at, unpack.end, &proxy->state[state].steps))
             return -1;
         if (known && get_time(&unpack, &proxy->state[state].at_ns))
             return -1;

@@ -11,7 +11,7 @@ static const int64_t MOST_RECORDS = INT64_C(0xffffffff);
 
 void batch_init(struct batch *batch)
 {
-    *batch = (struct batch){.bytes = BUFFER_INIT};
+    *batch = (struct batch){.bytes = BUFFER_INIT, .packed = BUFFER_INIT};
 }
 
 void batch_release(struct batch *batch)
@@ -20,20 +20,23 @@ void batch_release(struct batch *batch)
     free(batch->communicators.items);
     free(batch->members.items);
     free(batch->operations.items);
+    free(batch->blocks.items);
     free(batch->proxies.items);
     free(batch->tags.items);
     free(batch->anchors.items);
     free(batch->losses.items);
     buffer_release(&batch->bytes);
+    buffer_release(&batch->packed);
     batch_init(batch);
 }
 
 void batch_clear(struct batch *batch)
 {
     batch->processes.count = batch->communicators.count = batch->members.count = 0;
-    batch->operations.count = batch->proxies.count = batch->tags.count = 0;
+    batch->operations.count = batch->blocks.count = batch->proxies.count = batch->tags.count = 0;
     batch->anchors.count = batch->losses.count = 0;
     buffer_clear(&batch->bytes);
+    buffer_clear(&batch->packed);
 }
 
 size_t batch_size_bytes(const struct batch *batch)
@@ -42,10 +45,11 @@ size_t batch_size_bytes(const struct batch *batch)
            batch->communicators.count * sizeof *batch->communicators.items +
            batch->members.count * sizeof *batch->members.items +
            batch->operations.count * sizeof *batch->operations.items +
+           batch->blocks.count * sizeof *batch->blocks.items +
            batch->proxies.count * sizeof *batch->proxies.items +
            batch->tags.count * sizeof *batch->tags.items +
            batch->anchors.count * sizeof *batch->anchors.items +
-           batch->losses.count * sizeof *batch->losses.items + batch->bytes.length;
+           batch->losses.count * sizeof *batch->losses.items + batch->bytes.length + batch->packed.length;
 }
 
 const char *batch_bytes(const struct batch *batch, struct span span)
@@ -68,6 +72,7 @@ void batch_builder_release(struct batch_builder *builder)
     map_release(&builder->processes);
     map_release(&builder->communicators);
     map_release(&builder->members);
+    block_writer_release(&builder->rows);
     free(builder->known);
     builder->known = NULL;
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "model/block.h"
 #include "model/event.h"
 
 #include <stddef.h>
@@ -51,6 +52,19 @@ struct batch_operation {
     struct span channels; /* packed */
 };
 
+/* Operations of one member, packed: a row of table operation_block. */
+struct batch_block {
+    uint32_t member;
+    int64_t ordinal; /* of its first operation */
+    int64_t operations;
+    int64_t earliest_ns; /* when they were issued */
+    int64_t latest_ns;
+    int64_t greatest_peer;     /* COUNT_UNKNOWN: no point-to-point operation among them */
+    int64_t clock_distance_ns; /* TIME_UNKNOWN: nowhere both clocks */
+    size_t offset;             /* in the batch's `packed` */
+    size_t length;
+};
+
 struct batch_proxy {
     int64_t ordinal;
     int64_t member; /* -1: none */
@@ -94,11 +108,13 @@ struct batch {
     BATCH_LIST(struct batch_communicator) communicators;
     BATCH_LIST(struct batch_member) members;
     BATCH_LIST(struct batch_operation) operations;
+    BATCH_LIST(struct batch_block) blocks; /* what batch_pack made of the operations */
     BATCH_LIST(struct batch_proxy) proxies;
     BATCH_LIST(struct batch_tag) tags;
     BATCH_LIST(struct batch_anchor) anchors;
     BATCH_LIST(struct batch_loss) losses;
     struct buffer bytes;
+    struct buffer packed;
 };
 
 void batch_init(struct batch *batch);
@@ -129,7 +145,8 @@ struct batch_builder {
     int64_t tags;
     int64_t anchors;
     int64_t losses;
-    int64_t events; /* records understood so far */
+    int64_t events;           /* records understood so far */
+    struct block_writer rows; /* the operations being packed */
 };
 
 void batch_builder_init(struct batch_builder *builder);
@@ -139,5 +156,11 @@ void batch_builder_release(struct batch_builder *builder);
  */
 int batch_add(struct batch_builder *builder, struct batch *batch, const struct event *event,
               struct error *error);
+
+/*
+ * Packs the batch's operations into blocks; there are none left afterwards. To be done before the batch is
+ * written. On -1 (memory) the batch is only fit for release.
+ */
+int batch_pack(struct batch_builder *builder, struct batch *batch, struct error *error);
 
 #endif

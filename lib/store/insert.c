@@ -38,13 +38,10 @@ static const struct {
     const char *columns;
     int column_count;
 } bulk_tables[BULK_TABLES] = {
-    [BULK_OPERATION] =
-        {"operation",
-         "operation_id, member_id, kind, function, sequence, count, datatype, bytes, root, peer, "
-         "algorithm, protocol, channel_count, stream, api_begin_ns, api_end_ns, enqueue_begin_ns, "
-         "enqueue_end_ns, device_begin_ns, device_end_ns, end_source, gpu_begin, gpu_end, "
-         "duration_ns, tag, flags, byte_offset, kernel_channels",
-         28},
+    [BULK_BLOCK] = {"operation_block",
+                    "block_id, member_id, operations, earliest_ns, latest_ns, greatest_peer, "
+                    "clock_distance_ns, packed",
+                    8},
     [BULK_PROXY] = {"proxy_operation",
                     "proxy_operation_id, operation_id, member_id, direction, channel, peer, step_count, "
                     "chunk_bytes, transferred_bytes, schedule_begin_ns, progress_begin_ns, progress_end_ns, "
@@ -112,35 +109,18 @@ static int64_t record_id(const struct insert_target *target, int64_t ordinal)
     return (int64_t)((uint64_t)target->file_id << 32 | (uint64_t)ordinal);
 }
 
-static void bind_operation(struct binder *binder, const struct insert_target *target, size_t at)
+static void bind_block(struct binder *binder, const struct insert_target *target, size_t at)
 {
-    const struct batch_operation *row = &binder->batch->operations.items[at];
-    const struct operation *operation = &row->operation;
-    bind_integer(binder, record_id(target, operation->ordinal));
+    const struct batch_block *row = &binder->batch->blocks.items[at];
+    bind_integer(binder, record_id(target, row->ordinal));
     bind_integer(binder, target->members[row->member]);
-    bind_integer(binder, operation->kind);
-    bind_integer(binder, operation->function);
-    bind_count(binder, operation->sequence);
-    bind_count(binder, operation->count);
-    bind_integer(binder, operation->datatype);
-    bind_count(binder, operation->bytes);
-    bind_count(binder, operation->root);
-    bind_count(binder, operation->peer);
-    bind_integer(binder, operation->algorithm);
-    bind_integer(binder, operation->protocol);
-    bind_count(binder, operation->channel_count);
-    bind_known(binder, (int64_t)operation->stream, 0);
-    bind_interval(binder, operation->api);
-    bind_interval(binder, operation->enqueue);
-    bind_interval(binder, operation->device);
-    bind_integer(binder, operation->end_source);
-    bind_known(binder, (int64_t)operation->gpu_begin, 0);
-    bind_known(binder, (int64_t)operation->gpu_end, 0);
-    bind_count(binder, operation->duration_ns);
-    bind_text(binder, row->tag);
-    bind_integer(binder, (operation->unfinished != 0) | (operation->graph_captured != 0) << 1);
-    bind_integer(binder, (int64_t)row->offset);
-    bind_blob(binder, row->channels);
+    bind_integer(binder, row->operations);
+    bind_integer(binder, row->earliest_ns);
+    bind_integer(binder, row->latest_ns);
+    bind_count(binder, row->greatest_peer);
+    bind_time(binder, row->clock_distance_ns);
+    binder->failed |= sqlite3_bind_blob64(
+        binder->handle, binder->next++, binder->batch->packed.data + row->offset, row->length, SQLITE_STATIC);
 }
 
 static void bind_proxy(struct binder *binder, const struct insert_target *target, size_t at)
@@ -198,8 +178,8 @@ static void bind_loss(struct binder *binder, const struct insert_target *target,
 }
 
 static void (*const bind_row[BULK_TABLES])(struct binder *, const struct insert_target *, size_t) = {
-    [BULK_OPERATION] = bind_operation, [BULK_PROXY] = bind_proxy, [BULK_TAG] = bind_tag,
-    [BULK_ANCHOR] = bind_anchor,       [BULK_LOSS] = bind_loss,
+    [BULK_BLOCK] = bind_block,   [BULK_PROXY] = bind_proxy, [BULK_TAG] = bind_tag,
+    [BULK_ANCHOR] = bind_anchor, [BULK_LOSS] = bind_loss,
 };
 
 static struct statement *prepare_bulk(struct store *store, enum bulk_table table, int rows,
@@ -432,10 +412,8 @@ int inserter_put(struct inserter *inserter, struct insert_target *target, const 
                  struct error *error)
 {
     const size_t counts[BULK_TABLES] = {
-        [BULK_OPERATION] = batch->operations.count,
-        [BULK_PROXY] = batch->proxies.count,
-        [BULK_TAG] = batch->tags.count,
-        [BULK_ANCHOR] = batch->anchors.count,
+        [BULK_BLOCK] = batch->blocks.count, [BULK_PROXY] = batch->proxies.count,
+        [BULK_TAG] = batch->tags.count,     [BULK_ANCHOR] = batch->anchors.count,
         [BULK_LOSS] = batch->losses.count,
     };
     if (put_names(inserter, target, batch, error))

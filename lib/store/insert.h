@@ -11,7 +11,7 @@
  * remembers the ids of processes, communicators and members across files.
  */
 
-enum bulk_table { BULK_OPERATION, BULK_PROXY, BULK_TAG, BULK_ANCHOR, BULK_LOSS, BULK_TABLES };
+enum bulk_table { BULK_BLOCK, BULK_PROXY, BULK_TAG, BULK_ANCHOR, BULK_LOSS, BULK_TABLES };
 
 struct inserter {
     struct store *store;
@@ -46,7 +46,8 @@ void inserter_release(struct inserter *inserter);
 /* Forgets ids: rows may have gone that it remembers. */
 void inserter_forget(struct inserter *inserter);
 
-/* All rows of a batch. On -1 the transaction can only be rolled back. */
+/* All rows of a batch, whose operations are packed (batch_pack). On -1 the transaction can only be rolled
+ * back. */
 int inserter_put(struct inserter *inserter, struct insert_target *target, const struct batch *batch,
                  struct error *error);
 

@@ -17,12 +17,27 @@ void intake_release(struct intake *intake)
     ledger_release(&intake->ledger);
 }
 
+static int hand_on(struct intake *intake, struct error *error)
+{
+    return batch_pack(&intake->builder, intake->batch, error) ||
+                   intake->full(intake->context, &intake->batch, error)
+               ? -1
+               : 0;
+}
+
 int intake_event(void *context, const struct event *event, struct error *error)
 {
     struct intake *intake = context;
     if (batch_add(&intake->builder, intake->batch, event, error) == 0 &&
-        (batch_size_bytes(intake->batch) < BATCH_BYTES ||
-         intake->full(intake->context, &intake->batch, error) == 0))
+        (batch_size_bytes(intake->batch) < BATCH_BYTES || hand_on(intake, error) == 0))
+        return 0;
+    intake->failed = 1;
+    return -1;
+}
+
+int intake_end(struct intake *intake, struct error *error)
+{
+    if (batch_size_bytes(intake->batch) == 0 || hand_on(intake, error) == 0)
         return 0;
     intake->failed = 1;
     return -1;

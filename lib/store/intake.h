@@ -14,7 +14,7 @@ struct intake {
     struct batch *batch; /* the one being filled */
     int failed;          /* something here failed, so that a reader's failure is not the file's */
     void *context;
-    /* Takes the full batch away and gives an empty one in its place. */
+    /* Takes the full batch (its operations packed) away and gives an empty one in its place. */
     int (*full)(void *context, struct batch **batch, struct error *error);
 };
 
@@ -22,6 +22,9 @@ struct intake {
 void intake_init(struct intake *intake, struct batch *batch,
                  int (*full)(void *context, struct batch **batch, struct error *error), void *context);
 void intake_release(struct intake *intake);
+
+/* The file is at its end: hands on what is left. */
+int intake_end(struct intake *intake, struct error *error);
 
 int intake_event(void *intake, const struct event *event, struct error *error);
 int intake_note(void *intake, const char *reason, int damage, uint64_t offset, const char *detail,

@@ -41,4 +41,7 @@ int vocabulary_write(struct store *store, struct error *error);
 /* Registers the virtual table proxy_step on this connection (step_table.c). */
 int step_table_register(struct store *store, struct error *error);
 
+/* Registers the virtual tables operation, operation_join and instance (packed_table.c). */
+int packed_tables_register(struct store *store, struct error *error);
+
 #endif

@@ -9,11 +9,13 @@
 
 enum { APPLICATION_ID = 0x4E435046 }; /* "NCPF" */
 
-static const char *const migrations[] = {schema_store_001_base};
+static const char *const migrations[] = {schema_store_002_base};
 static const char *const views[] = {schema_view_operation, schema_view_proxy, schema_view_instance,
                                     schema_view_job, schema_view_ledger};
 
-enum { NEWEST = sizeof migrations / sizeof *migrations, VIEWS = sizeof views / sizeof *views };
+/* The version that the first of the migrations makes. Older stores cannot be brought up to date. */
+enum { OLDEST = 2, VIEWS = sizeof views / sizeof *views };
+enum { NEWEST = OLDEST + sizeof migrations / sizeof *migrations - 1 };
 
 static int read_number(struct store *store, const char *sql, int64_t *value, struct error *error)
 {
@@ -54,6 +56,12 @@ int migrate_check(struct store *store, enum schema_state *state, struct error *e
     if (version < 1)
         return error_set(error, "its schema's version, %lld, makes no sense: the file is damaged",
                          (long long)version);
+    if (version < OLDEST)
+        return error_set(
+            error,
+            "it was made by an earlier ncclprof: its schema is version %lld, this ncclprof " NCCLPROF_VERSION
+            " reads versions from %d on; ingest the traces into a new store",
+            (long long)version, (int)OLDEST);
     *state = version == NEWEST ? SCHEMA_CURRENT : SCHEMA_OLDER;
     return 0;
 }
@@ -81,10 +89,9 @@ static int drop_views(struct store *store, struct error *error)
 
 static int apply(struct store *store, int64_t version, struct error *error)
 {
-    for (int64_t next = version; next < NEWEST; next++)
-        if (store_execute(store, migrations[next], error))
-            return error_wrap(error, "cannot bring the schema from version %lld to %lld", (long long)next,
-                              (long long)next + 1);
+    for (int64_t next = version ? version + 1 : OLDEST; next <= NEWEST; next++)
+        if (store_execute(store, migrations[next - OLDEST], error))
+            return error_wrap(error, "cannot bring the schema to version %lld", (long long)next);
     if (drop_views(store, error))
         return -1;
     for (int i = 0; i < VIEWS; i++)

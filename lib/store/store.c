@@ -204,7 +204,10 @@ static struct store *open_once(const char *path, enum store_mode mode, int *must
         return NULL;
     int outcome = prepare_schema(store, mode, error);
     if (outcome == 0)
-        outcome = configure(store, mode, error) || step_table_register(store, error) ? -1 : 0;
+        outcome = configure(store, mode, error) || step_table_register(store, error) ||
+                          packed_tables_register(store, error)
+                      ? -1
+                      : 0;
     if (outcome == 0)
         return store;
     *must_write = outcome == 1;

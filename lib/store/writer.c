@@ -20,8 +20,11 @@ enum sentence {
     ADD_LEDGER,
     FILE_BY_DIGEST,
     FILE_BY_PATH,
+    NOTE_ARRIVAL,
+    NOTE_DEPARTURE,
     REMOVE_FIRST,
     REMOVE_OPERATIONS = REMOVE_FIRST,
+    REMOVE_JOINED,
     REMOVE_PROXIES,
     REMOVE_TAGS,
     REMOVE_ANCHORS,
@@ -38,7 +41,10 @@ static const char *const sentences[SENTENCES] = {
     [ADD_LEDGER] = schema_ingest_write_add_ledger,
     [FILE_BY_DIGEST] = schema_ingest_write_file_by_digest,
     [FILE_BY_PATH] = schema_ingest_write_file_by_path,
+    [NOTE_ARRIVAL] = schema_ingest_write_note_arrival,
+    [NOTE_DEPARTURE] = schema_ingest_write_note_departure,
     [REMOVE_OPERATIONS] = schema_ingest_write_remove_file,
+    [REMOVE_JOINED] = schema_ingest_write_remove_joined,
     [REMOVE_PROXIES] = schema_ingest_write_remove_proxy,
     [REMOVE_TAGS] = schema_ingest_write_remove_tag,
     [REMOVE_ANCHORS] = schema_ingest_write_remove_anchor,
@@ -156,11 +162,18 @@ int writer_put(struct writer *writer, struct writer_file *file, const struct bat
     return inserter_put(&writer->inserter, &file->target, batch, error) ? fail(writer) : 0;
 }
 
+/* Runs a statement that asks for nothing but a file. */
+static int run_for(struct writer *writer, enum sentence sentence, int64_t file_id, struct error *error)
+{
+    struct statement *statement = writer->statements[sentence];
+    return statement_bind_integer(statement, 1, file_id, error) || statement_step(statement, error) < 0 ? -1
+                                                                                                        : 0;
+}
+
 static int remove_file(struct writer *writer, int64_t file_id, struct error *error)
 {
     for (int i = REMOVE_FIRST; i < SENTENCES; i++)
-        if (statement_bind_integer(writer->statements[i], 1, file_id, error) ||
-            statement_step(writer->statements[i], error) < 0)
+        if (run_for(writer, (enum sentence)i, file_id, error))
             return -1;
     writer->needs_sweep = 1;
     return 0;
@@ -181,7 +194,9 @@ static int64_t find_file(struct writer *writer, enum sentence sentence, const ch
 static int remove_found(struct writer *writer, enum sentence sentence, const char *text, struct error *error)
 {
     int64_t id = find_file(writer, sentence, text, error);
-    return id <= 0 ? (int)id : remove_file(writer, id, error);
+    if (id <= 0)
+        return (int)id;
+    return run_for(writer, NOTE_DEPARTURE, id, error) || remove_file(writer, id, error) ? -1 : 0;
 }
 
 static int add_ledger(struct writer *writer, int64_t file_id, const struct ledger *ledger,
@@ -225,7 +240,8 @@ static int keep_file(struct writer *writer, const struct writer_file *file, cons
 {
     if (remove_found(writer, FILE_BY_DIGEST, facts->digest, error) ||
         remove_found(writer, FILE_BY_PATH, file->path, error) ||
-        add_file(writer, file, facts, outcome, error))
+        add_file(writer, file, facts, outcome, error) ||
+        run_for(writer, NOTE_ARRIVAL, file->target.file_id, error))
         return -1;
     writer->has_changed = 1;
     return 0;

@@ -34,9 +34,37 @@ SELECT file_id FROM file WHERE digest = ?
 -- statement: file_by_path
 SELECT file_id FROM file WHERE path = ?1 AND path <> '-' LIMIT 1
 
+-- statement: note_arrival
+-- Whose job is to be joined anew, now that file ?1 has come.
+INSERT OR IGNORE INTO changed_process (process_id)
+SELECT process_id FROM file_member JOIN member USING (member_id) WHERE file_id = ?1
+UNION
+SELECT process_id FROM tag_mark WHERE tag_mark_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: note_departure
+-- The same before file ?1 goes. The job may fall apart without it: each part holds a process that shared a communicator
+-- with one of the file's, or, where communicators have no hash, its directory.
+INSERT OR IGNORE INTO changed_process (process_id)
+SELECT other.process_id
+  FROM file_member
+  JOIN member USING (member_id)
+  JOIN member other ON other.communicator_id = member.communicator_id
+ WHERE file_id = ?1
+UNION
+SELECT other.process_id
+  FROM file_member
+  JOIN member USING (member_id)
+  JOIN communicator USING (communicator_id)
+  JOIN process USING (process_id)
+  JOIN process other ON other.file_set = process.file_set
+ WHERE file_id = ?1 AND communicator.hash = 0
+UNION
+SELECT process_id FROM tag_mark WHERE tag_mark_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+
 -- statement: remove_file
 -- Everything that came from file ?1. Ids of its records begin with its number.
-DELETE FROM operation WHERE operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+DELETE FROM operation_block WHERE block_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_joined
+DELETE FROM operation_join_block WHERE block_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_proxy
 DELETE FROM proxy_operation WHERE proxy_operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_tag
@@ -56,6 +84,7 @@ DELETE FROM file WHERE file_id = ?1
 -- Who no file speaks of any longer.
 DELETE FROM member WHERE member_id NOT IN (SELECT member_id FROM file_member);
 DELETE FROM communicator WHERE communicator_id NOT IN (SELECT communicator_id FROM member);
+DELETE FROM instance_block WHERE communicator_id NOT IN (SELECT communicator_id FROM communicator);
 DELETE FROM process
 WHERE process_id NOT IN (SELECT process_id FROM member) AND process_id NOT IN (SELECT process_id FROM tag_mark)
   AND process_id NOT IN (SELECT process_id FROM clock_anchor) AND process_id NOT IN (SELECT process_id FROM loss);

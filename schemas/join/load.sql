@@ -13,13 +13,27 @@ SELECT member_id, communicator_id, rank, process_id FROM member ORDER BY member_
 -- statement: greatest_peers
 SELECT member_id, max(peer) FROM proxy_operation WHERE member_id IS NOT NULL GROUP BY member_id;
 
--- An operation counts as issued when its call began, or as soon as the record says.
--- statement: operations
-SELECT operation_id, member_id, kind, function, sequence, bytes, peer,
-       coalesce(api_begin_ns, enqueue_begin_ns, device_begin_ns, device_end_ns),
-       coalesce(duration_ns, device_end_ns - device_begin_ns),
-       tag, device_begin_ns, gpu_begin
-  FROM operation ORDER BY operation_id;
+-- What the blocks of each member say together.
+-- statement: summaries
+SELECT member_id, max(greatest_peer), min(clock_distance_ns) FROM operation_block GROUP BY member_id;
 
 -- statement: tag_marks
 SELECT process_id, member_id, at_ns, depth, is_end, text FROM tag_mark ORDER BY at_ns, tag_mark_id;
+
+-- statement: changed
+SELECT process_id FROM changed_process;
+
+-- What an earlier join found of steps, for runs of which nothing has changed.
+-- statement: earlier_steps
+SELECT communicator_id, step_count, step_source
+  FROM communicator_join JOIN run USING (run_id) ORDER BY communicator_id;
+
+-- Blocks of a member, in the order in which their first operations were issued.
+-- statement: blocks
+SELECT block_id, earliest_ns FROM operation_block WHERE member_id = ?1 ORDER BY earliest_ns, block_id;
+
+-- statement: block
+SELECT packed FROM operation_block WHERE block_id = ?1;
+
+-- statement: joined_block
+SELECT packed FROM operation_join_block WHERE block_id = ?1;

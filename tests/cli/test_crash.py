@@ -2,7 +2,6 @@
 
 import random
 import signal
-import sqlite3
 import subprocess
 import time
 
@@ -29,10 +28,9 @@ class Crash(Case):
 
     def content(self):
         """The store's tables, however their rows are numbered."""
-        with sqlite3.connect(self.store) as store:
-            found = {table: store.execute(f"SELECT count(*) FROM {table}").fetchall() for table in TABLES}
-            for table, columns in CONTENT.items():
-                found[table] = sorted(store.execute(f"SELECT {columns} FROM {table}").fetchall(), key=repr)
+        found = {table: self.rows(f"SELECT count(*) FROM {table}") for table in TABLES}
+        for table, columns in CONTENT.items():
+            found[table] = sorted(self.rows(f"SELECT {columns} FROM {table}"), key=repr)
         return found
 
     def start(self, jobs=2):

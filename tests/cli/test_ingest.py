@@ -218,5 +218,7 @@ class Ingest(Case):
         self.write("a.json", trace(tags=[("forward", 10.0)]))
         self.ingest("a.json")
         with sqlite3.connect(self.store) as store:
-            self.assertEqual(store.execute("SELECT tag, count(*) FROM v_operation GROUP BY 1").fetchall(),
-                             [("forward", 5)])
+            self.assertEqual(store.execute("SELECT ranks_seen FROM v_communicator").fetchall(), [(1,)])
+            self.assertEqual(store.execute("SELECT tag FROM v_tag").fetchall(), [("forward",)])
+            self.assertEqual(store.execute("SELECT sum(operations) FROM operation_block").fetchall(), [(5,)])
+            self.assertEqual(store.execute("SELECT events FROM file").fetchall(), [(6,)])

@@ -45,6 +45,14 @@ class BrokenStores(Case):
         store.close()
         self.check_refused("newer ncclprof", "version 1000")
 
+    def test_older_schema(self):
+        self.write("a.json", trace())
+        self.run_program("ingest", "a.json")
+        with sqlite3.connect(self.store) as store:
+            store.execute("PRAGMA user_version = 1")
+        store.close()
+        self.check_refused("earlier ncclprof", "version 1", "ingest the traces into a new store")
+
     def test_directory(self):
         self.store.mkdir()
         self.assertIn("directory", self.run_program("info", status=1).err)

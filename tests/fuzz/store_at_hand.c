@@ -75,14 +75,14 @@ static int note(void *context, const char *reason, int damage, uint64_t offset, 
 }
 
 static void read_into(struct reading *reading, const struct format *format, struct input *input,
-                      struct batch *batch, struct error *error)
+                      struct error *error)
 {
     const struct format_sink sink = {reading, event, note};
     char dialect[64] = "", digest[33];
     enum writer_outcome outcome;
     format->read(input, &sink, dialect, sizeof dialect, error);
     require(!reading->intake.failed, "rows that the store takes");
-    require(put(reading, &batch, error) == 0, "rows that the store takes");
+    require(intake_end(&reading->intake, error) == 0, "rows that the store takes");
     input_digest(input, digest);
     const struct writer_facts facts = {.dialect = dialect,
                                        .digest = digest,
@@ -109,7 +109,7 @@ int ingest_at_hand(struct store *store, const char *path, struct error *error)
     require(reading.writer != NULL, "a writer");
     intake_init(&reading.intake, &batch, put, &reading);
     require(writer_begin(reading.writer, &reading.file, 0, path, folder, error) == 0, "a file that begins");
-    read_into(&reading, format, input, &batch, error);
+    read_into(&reading, format, input, error);
     require(writer_commit(reading.writer, error) == 0, "a commit");
     intake_release(&reading.intake);
     batch_release(&batch);

@@ -6,7 +6,15 @@ takes part, those to come as well.
 """
 
 import hashlib
+import json
+import os
 import sqlite3
+import subprocess
+
+PROGRAM = os.path.abspath(os.environ.get("NCCLPROF", "build/ncclprof"))
+
+# What is packed is read through the program, which alone can unpack it.
+UNPACKED = {"operation_block": "operation", "operation_join_block": "operation_join", "instance_block": "instance"}
 
 RECORDS = {"operation_id", "proxy_operation_id", "tag_mark_id", "clock_anchor_id", "loss_id"}
 
@@ -15,6 +23,12 @@ def rows_of(store, table):
     cursor = store.execute(f'SELECT * FROM "{table}"')
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, row)) for row in cursor]
+
+
+def unpacked_rows_of(path, table):
+    answer = subprocess.run([PROGRAM, "--store", path, "query", "--format", "json", f"SELECT * FROM {table}"],
+                            capture_output=True, check=True)
+    return json.loads(answer.stdout)["rows"]
 
 
 class Names:
@@ -55,8 +69,9 @@ def digests(path):
         if trouble != [("ok",)]:
             raise AssertionError(f"integrity_check: {trouble[:3]}")
         names = [name for name, in store.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
-        tables = {name: rows_of(store, name) for name in names}
+        tables = {name: rows_of(store, name) for name in names if name not in UNPACKED}
     store.close()
+    tables.update({name: unpacked_rows_of(path, name) for name in UNPACKED.values()})
     known = Names(tables)
     found = {}
     for name in sorted(tables):

@@ -116,8 +116,7 @@ static void release(void)
 
 static enum writer_outcome finish(const char *digest, int force)
 {
-    struct batch *batch = &now.batch;
-    full(NULL, &batch, NULL);
+    assert_int_equal(intake_end(&now.intake, NULL), 0);
     const struct writer_facts facts = {.dialect = "chrome-v5",
                                        .digest = digest,
                                        .bytes = 100,
@@ -437,6 +436,7 @@ static void test_files_interleave(void **state)
         for (int i = 0; i < 2; i++) {
             struct event event = operation((uint64_t)i + 1, 2, round);
             assert_int_equal(batch_add(&builders[i], &batch, &event, NULL), 0);
+            assert_int_equal(batch_pack(&builders[i], &batch, NULL), 0);
             assert_int_equal(writer_put(writer, &files[i], &batch, NULL), 0);
             batch_clear(&batch);
         }

@@ -1,4 +1,4 @@
--- Version 1 of the store. Times are nanoseconds on the clock of the process that recorded them; NULL is unknown.
+-- Version 2 of the store (version 1 kept a row an operation; it is not read any longer). Times are nanoseconds on the clock of the process that recorded them; NULL is unknown.
 -- 64-bit unsigned values (communicator hash, GPU clock, stream) are kept as SQLite's signed integers, bit for bit.
 -- Numbers of functions, datatypes, algorithms and protocols are those of lib/model/vocab.h, named in table vocabulary.
 
@@ -64,37 +64,49 @@ CREATE TABLE file_member (
     PRIMARY KEY (file_id, member_id)
 ) WITHOUT ROWID;
 
--- One operation as one rank saw it. operation_id = file_id * 2^32 + its ordinal in the file.
-CREATE TABLE operation (
-    operation_id INTEGER PRIMARY KEY,
+-- Operations as one rank each saw them, up to 256 packed in a row (lib/model/block.h): all of one member and of one
+-- file. Virtual table `operation` (ncclprof query) shows them row by row, with these columns:
+--
+--     operation_id INTEGER,         -- file_id * 2^32 + its ordinal in the file
+--     member_id INTEGER,
+--     kind INTEGER,                 -- 0 collective, 1 point-to-point, 2 copy engine
+--     function INTEGER,
+--     sequence INTEGER,             -- per communicator and function; NULL for point-to-point
+--     count INTEGER,
+--     datatype INTEGER,
+--     bytes INTEGER,                -- count x type size as the API got them
+--     root INTEGER,
+--     peer INTEGER,
+--     algorithm INTEGER,
+--     protocol INTEGER,
+--     channel_count INTEGER,
+--     stream INTEGER,
+--     api_begin_ns INTEGER,
+--     api_end_ns INTEGER,
+--     enqueue_begin_ns INTEGER,
+--     enqueue_end_ns INTEGER,
+--     device_begin_ns INTEGER,      -- as the host noticed it
+--     device_end_ns INTEGER,
+--     end_source INTEGER,           -- 0 unknown, 1 kernel, 2 proxy, 3 host
+--     gpu_begin INTEGER,
+--     gpu_end INTEGER,
+--     duration_ns INTEGER,          -- on the device
+--     tag TEXT,                     -- where the record itself carries one
+--     flags INTEGER,                -- 1 unfinished, 2 graph captured
+--     byte_offset INTEGER,          -- in the unpacked file
+--     kernel_channels BLOB          -- lib/model/pack.h; bases coalesce(device_begin_ns, enqueue_begin_ns, 0), coalesce(gpu_begin, 0)
+CREATE TABLE operation_block (
+    block_id INTEGER PRIMARY KEY, -- operation_id of its first; its others are less than 4096 beyond
     member_id INTEGER NOT NULL REFERENCES member,
-    kind INTEGER NOT NULL,        -- 0 collective, 1 point-to-point, 2 copy engine
-    function INTEGER NOT NULL,
-    sequence INTEGER,             -- per communicator and function; NULL for point-to-point
-    count INTEGER,
-    datatype INTEGER NOT NULL,
-    bytes INTEGER,                -- count x type size as the API got them
-    root INTEGER,
-    peer INTEGER,
-    algorithm INTEGER NOT NULL,
-    protocol INTEGER NOT NULL,
-    channel_count INTEGER,
-    stream INTEGER,
-    api_begin_ns INTEGER,
-    api_end_ns INTEGER,
-    enqueue_begin_ns INTEGER,
-    enqueue_end_ns INTEGER,
-    device_begin_ns INTEGER,      -- as the host noticed it
-    device_end_ns INTEGER,
-    end_source INTEGER NOT NULL,  -- 0 unknown, 1 kernel, 2 proxy, 3 host
-    gpu_begin INTEGER,
-    gpu_end INTEGER,
-    duration_ns INTEGER,          -- on the device
-    tag TEXT,                     -- where the record itself carries one
-    flags INTEGER NOT NULL,       -- 1 unfinished, 2 graph captured
-    byte_offset INTEGER NOT NULL, -- in the unpacked file
-    kernel_channels BLOB          -- lib/model/pack.h; bases coalesce(device_begin_ns, enqueue_begin_ns, 0), coalesce(gpu_begin, 0)
+    operations INTEGER NOT NULL,
+    -- When they were issued: coalesce(api_begin_ns, enqueue_begin_ns, device_begin_ns, device_end_ns, 0).
+    earliest_ns INTEGER NOT NULL,
+    latest_ns INTEGER NOT NULL,
+    greatest_peer INTEGER,        -- of its point-to-point operations
+    clock_distance_ns INTEGER,    -- least device_begin_ns - gpu_begin
+    packed BLOB NOT NULL
 );
+CREATE INDEX operation_block_order ON operation_block (member_id, earliest_ns, block_id);
 
 -- A proxy operation and its network steps, packed (lib/model/pack.h). Virtual table proxy_step unpacks them.
 CREATE TABLE proxy_operation (
@@ -155,8 +167,13 @@ CREATE TABLE vocabulary (
 ) WITHOUT ROWID;
 
 -- ---------------------------------------------------------------------------------------------------------
--- Derived by lib/join from the tables above, made anew when files arrive. Never edited by hand.
+-- Derived by lib/join from the tables above, made anew for the jobs of which files arrive. Never edited by hand.
 -- ---------------------------------------------------------------------------------------------------------
+
+-- Processes of which files came or went since the derived tables were made: their jobs are joined anew.
+CREATE TABLE changed_process (
+    process_id INTEGER PRIMARY KEY
+);
 
 -- Facts of the store itself: 'joined' is 1 while the derived tables match the files.
 CREATE TABLE fact (
@@ -197,31 +214,39 @@ CREATE TABLE communicator_join (
     label TEXT NOT NULL                -- for people: the name, else the ranks in it
 );
 
--- One operation of the whole communicator: a collective across its ranks, or a send with its receive.
-CREATE TABLE instance (
-    instance_id INTEGER PRIMARY KEY,
-    run_id INTEGER NOT NULL REFERENCES run,
+-- Operations of whole communicators, each a collective across its ranks, or a send with its receive: up to 256 of one
+-- communicator packed in a row. Virtual table `instance` shows them row by row:
+--
+--     instance_id INTEGER,          -- communicator_id * 2^32 + its number in the communicator
+--     run_id INTEGER,
+--     communicator_id INTEGER,
+--     kind INTEGER,
+--     function INTEGER,             -- a pair counts as Send
+--     sequence INTEGER,             -- a pair's ordinal between its two ranks
+--     sender INTEGER,               -- pairs: ranks in the communicator
+--     receiver INTEGER,
+--     size_bytes INTEGER,           -- S of the bandwidth table
+--     members INTEGER,              -- operations joined
+--     expected INTEGER,             -- operations there should be
+--     transfer_ns INTEGER,          -- shortest device duration over the members
+--     effective_ns INTEGER,         -- longest
+--     last_member_id INTEGER,       -- last to arrive (full exchanges and pairs only)
+--     margin_ns INTEGER,            -- second shortest duration minus the shortest
+--     tag TEXT,                     -- of its first member
+--     step INTEGER                  -- the least of its members'
+CREATE TABLE instance_block (
+    block_id INTEGER PRIMARY KEY,     -- instance_id of its first
     communicator_id INTEGER NOT NULL REFERENCES communicator,
-    kind INTEGER NOT NULL,
-    function INTEGER NOT NULL,         -- a pair counts as Send
-    sequence INTEGER NOT NULL,         -- a pair's ordinal between its two ranks
-    sender INTEGER,                    -- pairs: ranks in the communicator
-    receiver INTEGER,
-    size_bytes INTEGER,                -- S of the bandwidth table
-    members INTEGER NOT NULL,          -- operations joined
-    expected INTEGER NOT NULL,         -- operations there should be
-    transfer_ns INTEGER,               -- shortest device duration over the members
-    effective_ns INTEGER,              -- longest
-    last_member_id INTEGER,            -- last to arrive (full exchanges and pairs only)
-    margin_ns INTEGER,                 -- second shortest duration minus the shortest
-    tag TEXT,                          -- of its first member
-    step INTEGER                       -- of its first member
+    packed BLOB NOT NULL
 );
 
--- What the join says of each operation.
-CREATE TABLE operation_join (
-    operation_id INTEGER PRIMARY KEY REFERENCES operation,
-    instance_id INTEGER NOT NULL REFERENCES instance,
-    step INTEGER,
-    tag TEXT
+-- What the join says of the operations of an operation_block. Virtual table `operation_join` shows them row by row:
+--
+--     operation_id INTEGER,
+--     instance_id INTEGER,
+--     step INTEGER,
+--     tag TEXT
+CREATE TABLE operation_join_block (
+    block_id INTEGER PRIMARY KEY REFERENCES operation_block,
+    packed BLOB NOT NULL
 );

@@ -1,0 +1,226 @@
+#include "join/blocks.h"
+
+#include "base/array.h"
+#include "model/event.h"
+#include "schemas.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int blocks_init(struct blocks *blocks, struct store *store, struct intern *texts, struct error *error)
+{
+    *blocks = (struct blocks){.texts = texts, .packed = BUFFER_INIT};
+    block_reader_init(&blocks->joined, &joined_layout);
+    if (block_writer_init(&blocks->joined_rows, &joined_layout) ||
+        block_writer_init(&blocks->instance_rows, &instance_layout))
+        return error_no_memory(error);
+    blocks->list = store_prepare(store, schema_join_load_blocks, error);
+    blocks->read = blocks->list ? store_prepare(store, schema_join_load_block, error) : NULL;
+    blocks->read_joined = blocks->read ? store_prepare(store, schema_join_load_joined_block, error) : NULL;
+    blocks->write_joined =
+        blocks->read_joined ? store_prepare(store, schema_join_save_joined_block, error) : NULL;
+    blocks->write_instances =
+        blocks->write_joined ? store_prepare(store, schema_join_save_instances, error) : NULL;
+    return blocks->write_instances ? 0 : -1;
+}
+
+void blocks_release(struct blocks *blocks)
+{
+    statement_free(blocks->list);
+    statement_free(blocks->read);
+    statement_free(blocks->read_joined);
+    statement_free(blocks->write_joined);
+    statement_free(blocks->write_instances);
+    block_reader_release(&blocks->joined);
+    block_writer_release(&blocks->joined_rows);
+    block_writer_release(&blocks->instance_rows);
+    buffer_release(&blocks->packed);
+}
+
+int blocks_list(struct blocks *blocks, int64_t member_id, struct block_place **places, size_t *count,
+                struct error *error)
+{
+    size_t capacity = 0;
+    int row = statement_bind_integer(blocks->list, 1, member_id, error) ? -1 : 1;
+    *count = 0;
+    while (row == 1 && (row = statement_step(blocks->list, error)) == 1) {
+        if (array_reserve((void **)places, &capacity, *count + 1, sizeof **places))
+            return error_no_memory(error);
+        (*places)[(*count)++] = (struct block_place){.id = statement_integer(blocks->list, 0),
+                                                     .earliest_ns = statement_integer(blocks->list, 1)};
+    }
+    return row;
+}
+
+static int damaged(int no_memory, int64_t block_id, struct error *error)
+{
+    if (no_memory)
+        return error_no_memory(error);
+    return error_set(error, "block %lld is damaged", (long long)block_id);
+}
+
+/* Opens the block that a statement finds under a number. 1, 0 when there is none, -1. */
+static int open_block(struct statement *statement, int64_t block_id, struct block_reader *reader,
+                      const int *columns, size_t column_count, struct error *error)
+{
+    size_t length;
+    int no_memory;
+    int found = statement_bind_integer(statement, 1, block_id, error) ? -1 : statement_step(statement, error);
+    if (found != 1)
+        return found;
+    const void *packed = statement_blob(statement, 0, &length);
+    int failed = block_open(reader, packed, length, &no_memory);
+    statement_reset(statement);
+    for (size_t i = 0; i < column_count && !failed; i++)
+        failed = block_column(reader, columns[i], &no_memory);
+    return failed ? damaged(no_memory, block_id, error) : 1;
+}
+
+/* An operation counts as issued when its call began, or as soon as the record says. */
+static int64_t issued_ns(const struct block_reader *reader, size_t row)
+{
+    static const int columns[] = {OPERATION_API_BEGIN, OPERATION_ENQUEUE_BEGIN, OPERATION_DEVICE_BEGIN,
+                                  OPERATION_DEVICE_END};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (!reader->absent[columns[i]][row])
+            return reader->values[columns[i]][row];
+    return 0;
+}
+
+struct issue {
+    int64_t at_ns;
+    int64_t ordinal;
+    uint16_t row;
+};
+
+static int by_issue(const void *a, const void *b)
+{
+    const struct issue *left = a, *right = b;
+    if (left->at_ns != right->at_ns)
+        return left->at_ns < right->at_ns ? -1 : 1;
+    return (left->ordinal > right->ordinal) - (left->ordinal < right->ordinal);
+}
+
+static void order_rows(struct operation_rows *rows)
+{
+    struct issue issues[BLOCK_ROWS];
+    int sorted = 1;
+    for (size_t i = 0; i < rows->reader.count; i++) {
+        rows->issued_ns[i] = issued_ns(&rows->reader, i);
+        issues[i] =
+            (struct issue){rows->issued_ns[i], rows->reader.values[OPERATION_ORDINAL][i], (uint16_t)i};
+        sorted &= i == 0 || by_issue(&issues[i - 1], &issues[i]) < 0;
+    }
+    if (!sorted)
+        array_sort(issues, rows->reader.count, sizeof *issues, by_issue);
+    for (size_t i = 0; i < rows->reader.count; i++)
+        rows->order[i] = issues[i].row;
+    rows->next = 0;
+}
+
+/* The numbers of a block's texts among all. */
+static int intern_texts(struct intern *texts, const struct block_reader *reader, int32_t *numbers,
+                        struct error *error)
+{
+    for (size_t i = 0; i < reader->text_count; i++) {
+        const char *text = reader->packed.data + reader->text_at[i];
+        int64_t number = intern_put(texts, text, strlen(text));
+        if (number < 0)
+            return error_no_memory(error);
+        numbers[i] = (int32_t)number;
+    }
+    return 0;
+}
+
+static int read_joined(struct blocks *blocks, struct operation_rows *rows, struct error *error)
+{
+    static const int columns[] = {JOINED_ORDINAL, JOINED_INSTANCE, JOINED_STEP, JOINED_TAG};
+    struct block_reader *joined = &blocks->joined;
+    int32_t tags[BLOCK_ROWS];
+    int found = open_block(blocks->read_joined, rows->block_id, joined, columns, JOINED_COLUMNS, error);
+    if (found < 0)
+        return -1;
+    if (found == 0 || joined->count != rows->reader.count)
+        return damaged(0, rows->block_id, error);
+    if (intern_texts(blocks->texts, joined, tags, error))
+        return -1;
+    for (size_t i = 0; i < joined->count; i++)
+        rows->joined[i] = (struct joined_row){
+            .number = block_value(joined, JOINED_INSTANCE, i, 0),
+            .step = (int32_t)block_value(joined, JOINED_STEP, i, -1),
+            .tag = joined->absent[JOINED_TAG][i] ? -1 : tags[joined->values[JOINED_TAG][i]]};
+    return 0;
+}
+
+int blocks_read(struct blocks *blocks, int64_t block_id, int joined, struct operation_rows *rows,
+                struct error *error)
+{
+    static const int columns[] = {OPERATION_ORDINAL,    OPERATION_KIND,          OPERATION_FUNCTION,
+                                  OPERATION_SEQUENCE,   OPERATION_BYTES,         OPERATION_PEER,
+                                  OPERATION_API_BEGIN,  OPERATION_ENQUEUE_BEGIN, OPERATION_DEVICE_BEGIN,
+                                  OPERATION_DEVICE_END, OPERATION_DURATION,      OPERATION_TAG};
+    int found =
+        open_block(blocks->read, block_id, &rows->reader, columns, sizeof columns / sizeof *columns, error);
+    if (found < 0)
+        return -1;
+    if (found == 0)
+        return damaged(0, block_id, error);
+    rows->block_id = block_id;
+    order_rows(rows);
+    if (joined)
+        return read_joined(blocks, rows, error);
+    return intern_texts(blocks->texts, &rows->reader, rows->tags, error);
+}
+
+/* Puts a block made of a writer's rows into a row of two or three columns: number, [owner,] block. */
+static int write_block(struct blocks *blocks, struct statement *statement, struct block_writer *writer,
+                       int64_t block_id, const int64_t *owner_id, struct error *error)
+{
+    buffer_clear(&blocks->packed);
+    if (block_pack(writer, &blocks->packed))
+        return error_no_memory(error);
+    if (statement_bind_integer(statement, 1, block_id, error) ||
+        (owner_id && statement_bind_integer(statement, 2, *owner_id, error)) ||
+        statement_bind_blob(statement, owner_id ? 3 : 2, blocks->packed.data, blocks->packed.length, error))
+        return -1;
+    return statement_step(statement, error) ? -1 : 0;
+}
+
+int blocks_write_joined(struct blocks *blocks, const struct operation_rows *rows, struct error *error)
+{
+    struct block_writer *writer = &blocks->joined_rows;
+    for (size_t i = 0; i < rows->reader.count; i++) {
+        const struct joined_row *joined = &rows->joined[i];
+        block_add_row(writer);
+        block_set(writer, JOINED_ORDINAL, rows->reader.values[OPERATION_ORDINAL][i]);
+        block_set(writer, JOINED_INSTANCE, joined->number);
+        if (joined->step >= 0)
+            block_set(writer, JOINED_STEP, joined->step);
+        block_set_text(writer, JOINED_TAG, joined->tag >= 0 ? intern_text(blocks->texts, joined->tag) : NULL);
+    }
+    return write_block(blocks, blocks->write_joined, writer, rows->block_id, NULL, error);
+}
+
+int blocks_write_instances(struct blocks *blocks, int64_t block_id, int64_t communicator_id,
+                           struct error *error)
+{
+    return write_block(blocks, blocks->write_instances, &blocks->instance_rows, block_id, &communicator_id,
+                       error);
+}
+
+struct operation_rows *operation_rows_new(void)
+{
+    struct operation_rows *rows = calloc(1, sizeof *rows);
+    if (rows)
+        block_reader_init(&rows->reader, &operation_layout);
+    return rows;
+}
+
+void operation_rows_free(struct operation_rows *rows)
+{
+    if (!rows)
+        return;
+    block_reader_release(&rows->reader);
+    free(rows);
+}

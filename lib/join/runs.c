@@ -1,0 +1,203 @@
+#include "join/runs.h"
+
+#include "base/array.h"
+#include "join/steps.h"
+#include "join/tags.h"
+
+#include <stdlib.h>
+
+/* What numbering one run needs. */
+struct numbering {
+    struct work *work;
+    struct blocks *blocks;
+    struct series_table *series;
+    int32_t run;
+};
+
+static int begin(const struct numbering *numbering, int32_t rank, struct sweep *sweep, struct error *error)
+{
+    const struct grouping *members = &numbering->work->by_rank;
+    return sweep_begin(sweep, numbering->blocks, numbering->work, members->items + members->first[rank],
+                       members->first[rank + 1] - members->first[rank], error);
+}
+
+/* Where the tag changes from one operation to the next: the cycle as the operations show it. */
+static int survey_tag(struct moments *moments, const struct swept *swept, int32_t *last)
+{
+    if (swept->tag < 0 || swept->tag == *last)
+        return 0;
+    *last = swept->tag;
+    return moments_add(moments, (uint64_t)swept->tag, swept->issued_ns);
+}
+
+/* The first time that a rank's operations pass by: how many, which series repeat, where tags change. */
+static int survey(struct numbering *numbering, int32_t rank, struct moments *moments, struct error *error)
+{
+    struct sweep sweep;
+    struct swept swept;
+    int32_t last_tag = -1;
+    int by_operations = moments->count == 0;
+    int more = begin(numbering, rank, &sweep, error) ? -1 : 1;
+    while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1) {
+        numbering->work->ranks[rank].operation_count++;
+        if (series_survey(numbering->series, &swept) ||
+            (by_operations && survey_tag(moments, &swept, &last_tag)))
+            more = error_no_memory(error);
+    }
+    sweep_end(&sweep);
+    return more;
+}
+
+/* The tags set on each of a rank's members. */
+static struct tag_state *tag_states(const struct work *work, int32_t rank)
+{
+    size_t first = work->by_rank.first[rank], count = work->by_rank.first[rank + 1] - first;
+    struct tag_state *states = array_new(count, sizeof *states);
+    for (size_t i = 0; states && i < count; i++)
+        states[i] = tag_state_at_start(work, work->by_rank.items[first + i]);
+    return states;
+}
+
+static void settle(struct numbering *numbering, struct tag_state *states, struct step_teller *teller,
+                   const struct swept *swept)
+{
+    struct work *work = numbering->work;
+    struct work_run *run = &work->runs[numbering->run];
+    struct joined_row *joined = swept->joined;
+    joined->tag = swept->tag;
+    if (joined->tag < 0)
+        joined->tag = tag_at(work, swept->member, &states[swept->source], swept->issued_ns);
+    joined->step = step_next(teller, work, swept);
+    joined->number = series_number(numbering->series, swept);
+    if (joined->step >= run->step_count)
+        run->step_count = joined->step + 1;
+}
+
+/* The last time: everything is settled, and goes into the store block by block. */
+static int number_rank(struct numbering *numbering, int32_t rank, struct step_teller teller,
+                       struct error *error)
+{
+    struct sweep sweep;
+    struct swept swept;
+    struct tag_state *states = tag_states(numbering->work, rank);
+    int more = states ? 1 : error_no_memory(error);
+    if (begin(numbering, rank, &sweep, error))
+        more = -1;
+    sweep.writes = 1;
+    while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1) {
+        settle(numbering, states, &teller, &swept);
+        if (swept.joined->number < 0)
+            more = error_no_memory(error);
+    }
+    sweep_end(&sweep);
+    free(states);
+    series_forget_counts(numbering->series);
+    numbering->work->ranks[rank].is_numbered = 1;
+    return more;
+}
+
+static int number_by_tags(struct numbering *numbering, int32_t rank, struct error *error)
+{
+    struct moments moments = {.count = 0};
+    int64_t *times = NULL;
+    size_t count = 0;
+    int failed = moments_of_marks(&moments, numbering->work, rank) ? error_no_memory(error)
+                                                                   : survey(numbering, rank, &moments, error);
+    if (!failed && moments.count >= 2 && steps_from_tags(&moments, &times, &count))
+        failed = error_no_memory(error);
+    moments_release(&moments);
+    if (!failed && count >= 2) {
+        numbering->work->runs[numbering->run].step_source = STEPS_BY_TAGS;
+        failed =
+            number_rank(numbering, rank, (struct step_teller){.times = times, .time_count = count}, error);
+    }
+    free(times);
+    return failed;
+}
+
+/* The rank of the run with the most operations; -1 when there are none. */
+static int32_t busiest_rank(const struct work *work, int32_t run)
+{
+    int32_t best = -1;
+    size_t most = 0;
+    for (size_t i = 0; i < work->rank_count; i++)
+        if (work->ranks[i].run == run && work->ranks[i].operation_count > most) {
+            best = (int32_t)i;
+            most = work->ranks[i].operation_count;
+        }
+    return best;
+}
+
+static int number_alone(struct numbering *numbering, int32_t rank, struct error *error)
+{
+    size_t *starts, count;
+    int failed =
+        steps_from_period(numbering->blocks, numbering->work, rank,
+                          numbering->work->ranks[rank].operation_count, &starts, &count, error) ||
+        number_rank(numbering, rank, (struct step_teller){.starts = starts, .start_count = count}, error);
+    free(starts);
+    return failed ? -1 : 0;
+}
+
+/* How the steps of a run without tags are told. */
+struct period {
+    size_t *starts;
+    size_t start_count;
+    struct step_end *ends;
+    size_t end_count;
+};
+
+static int find_period(const struct numbering *numbering, struct period *period, struct error *error)
+{
+    const struct work *work = numbering->work;
+    int32_t rank = busiest_rank(work, numbering->run);
+    if (rank < 0)
+        return 0;
+    if (steps_from_period(numbering->blocks, work, rank, work->ranks[rank].operation_count, &period->starts,
+                          &period->start_count, error))
+        return -1;
+    if (period->start_count < 2 || work->runs[numbering->run].world < 0)
+        return 0;
+    return steps_find_ends(numbering->blocks, work, rank, period->starts, period->start_count, &period->ends,
+                           &period->end_count, error);
+}
+
+static int number_by_period(struct numbering *numbering, int32_t rank, const struct period *period,
+                            struct error *error)
+{
+    struct step_teller teller = {.world = numbering->work->runs[numbering->run].world};
+    if (period->start_count < 2)
+        return number_rank(numbering, rank, teller, error);
+    if (period->end_count + 1 != period->start_count)
+        return number_alone(numbering, rank, error);
+    teller.ends = period->ends;
+    teller.end_count = period->end_count;
+    return number_rank(numbering, rank, teller, error);
+}
+
+/* The ranks whose own tags told nothing. */
+static int number_others(struct numbering *numbering, struct error *error)
+{
+    struct work *work = numbering->work;
+    struct work_run *run = &work->runs[numbering->run];
+    struct period period = {.starts = NULL};
+    int failed = run->step_source == STEPS_NONE ? find_period(numbering, &period, error) : 0;
+    if (period.start_count >= 2)
+        run->step_source = STEPS_BY_PERIOD;
+    for (size_t i = 0; !failed && i < work->rank_count; i++)
+        if (work->ranks[i].run == numbering->run && !work->ranks[i].is_numbered)
+            failed = number_by_period(numbering, (int32_t)i, &period, error);
+    free(period.starts);
+    free(period.ends);
+    return failed;
+}
+
+int run_number(struct work *work, int32_t run, struct blocks *blocks, struct series_table *series,
+               struct error *error)
+{
+    struct numbering numbering = {.work = work, .blocks = blocks, .series = series, .run = run};
+    for (size_t i = 0; i < work->rank_count; i++)
+        if (work->ranks[i].run == run && number_by_tags(&numbering, (int32_t)i, error))
+            return -1;
+    return number_others(&numbering, error);
+}

@@ -1,0 +1,71 @@
+#ifndef NCCLPROF_JOIN_STEPS_H
+#define NCCLPROF_JOIN_STEPS_H
+
+#include "join/sweep.h"
+#include "join/work.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Training steps: from the recurring cycle of tags, rank by rank; without tags from the period of the
+ * operation sequence of one rank, carried to the others by the operations of the communicator that all ranks
+ * share. What comes before the first cycle belongs to step 0.
+ */
+
+/* Tags of one rank, as they come. */
+struct moments {
+    uint64_t *symbols; /* owned, as is at_ns */
+    int64_t *at_ns;
+    size_t count;
+    size_t capacity;
+    size_t time_capacity;
+};
+
+void moments_release(struct moments *moments);
+int moments_add(struct moments *moments, uint64_t symbol, int64_t at_ns); /* -1: out of memory */
+
+/* The tags of a rank as they were set. -1 when memory is out. */
+int moments_of_marks(struct moments *moments, const struct work *work, int32_t rank);
+
+/* A last operation of a step: what other ranks recognise a step's end by. */
+struct step_end {
+    int64_t sequence;
+    uint8_t function;
+};
+
+/* How the steps of a rank are told, one operation after the other. One of the three lists, or none. */
+struct step_teller {
+    const int64_t *times; /* steps begin then */
+    size_t time_count;
+    const struct step_end *ends; /* steps end with these, on the communicator `world` */
+    size_t end_count;
+    int32_t world;
+    const size_t *starts; /* steps begin with the operations of these numbers */
+    size_t start_count;
+    size_t next; /* of the list */
+    size_t at;   /* operations so far */
+};
+
+/* The step of a rank's next operation, in order of issue; -1 when there is nothing to tell it by. */
+int32_t step_next(struct step_teller *teller, const struct work *work, const struct swept *swept);
+
+/* Times at which steps begin, from a rank's tags; *count 0 when they do not recur. The caller frees *times.
+ */
+int steps_from_tags(const struct moments *moments, int64_t **times, size_t *count);
+
+/*
+ * The cycle of a rank's operations: the numbers of those that begin a step; *count 0 unless it covers most of
+ * them. The caller frees *starts. `operations` is how many there are.
+ */
+int steps_from_period(struct blocks *blocks, const struct work *work, int32_t rank, size_t operations,
+                      size_t **starts, size_t *count, struct error *error);
+
+/*
+ * In each step but the last of a rank, its last collective on the communicator that all share. *count is one
+ * less than that of the steps when all have one. The caller frees *ends.
+ */
+int steps_find_ends(struct blocks *blocks, const struct work *work, int32_t rank, const size_t *starts,
+                    size_t start_count, struct step_end **ends, size_t *count, struct error *error);
+
+#endif

@@ -1,0 +1,192 @@
+#include "join/sweep.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+/* The blocks of a member. */
+struct sweep_source {
+    int32_t member;
+    struct block_place *places; /* owned */
+    size_t count;
+    size_t next;
+};
+
+/* What comes next of a block: its least time and id while it is closed, its next operation's then. */
+struct sweep_entry {
+    int64_t at_ns;
+    int64_t id;
+    size_t source;
+    struct operation_rows *rows; /* owned; NULL: still to be opened */
+};
+
+static int is_before(const struct sweep_entry *left, const struct sweep_entry *right)
+{
+    return left->at_ns != right->at_ns ? left->at_ns < right->at_ns : left->id < right->id;
+}
+
+static void swap(struct sweep_entry *left, struct sweep_entry *right)
+{
+    struct sweep_entry held = *left;
+    *left = *right;
+    *right = held;
+}
+
+static void sift_down(struct sweep *sweep)
+{
+    struct sweep_entry *heap = sweep->heap;
+    for (size_t at = 0, child = 1; child < sweep->heap_count; at = child, child = 2 * at + 1) {
+        if (child + 1 < sweep->heap_count && is_before(&heap[child + 1], &heap[child]))
+            child++;
+        if (!is_before(&heap[child], &heap[at]))
+            return;
+        swap(&heap[child], &heap[at]);
+    }
+}
+
+static void sift_up(struct sweep *sweep)
+{
+    struct sweep_entry *heap = sweep->heap;
+    for (size_t at = sweep->heap_count - 1; at && is_before(&heap[at], &heap[(at - 1) / 2]);
+         at = (at - 1) / 2)
+        swap(&heap[at], &heap[(at - 1) / 2]);
+}
+
+/* Lines the source's next block up, unopened. */
+static int line_up(struct sweep *sweep, size_t source, struct error *error)
+{
+    struct sweep_source *of = &sweep->sources[source];
+    if (of->next == of->count)
+        return 0;
+    if (array_reserve((void **)&sweep->heap, &sweep->heap_capacity, sweep->heap_count + 1,
+                      sizeof *sweep->heap))
+        return error_no_memory(error);
+    const struct block_place *place = &of->places[of->next++];
+    sweep->heap[sweep->heap_count++] =
+        (struct sweep_entry){.at_ns = place->earliest_ns, .id = place->id, .source = source};
+    sift_up(sweep);
+    return 0;
+}
+
+int sweep_begin(struct sweep *sweep, struct blocks *blocks, const struct work *work, const int32_t *members,
+                size_t count, struct error *error)
+{
+    *sweep = (struct sweep){.blocks = blocks, .source_count = count};
+    sweep->sources = array_new(count, sizeof *sweep->sources);
+    if (!sweep->sources) {
+        sweep->source_count = 0;
+        return error_no_memory(error);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct sweep_source *source = &sweep->sources[i];
+        source->member = members[i];
+        if (blocks_list(blocks, work->members[members[i]].id, &source->places, &source->count, error) ||
+            line_up(sweep, i, error))
+            return -1;
+    }
+    return 0;
+}
+
+void sweep_end(struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->source_count; i++)
+        free(sweep->sources[i].places);
+    for (size_t i = 0; i < sweep->heap_count; i++)
+        operation_rows_free(sweep->heap[i].rows);
+    operation_rows_free(sweep->spare);
+    free(sweep->sources);
+    free(sweep->heap);
+}
+
+/* What comes next of the first block of the heap, which is open and not through. */
+static void settle(struct sweep *sweep)
+{
+    struct sweep_entry *first = &sweep->heap[0];
+    size_t row = first->rows->order[first->rows->next];
+    first->at_ns = first->rows->issued_ns[row];
+    first->id = first->rows->block_id + first->rows->reader.values[OPERATION_ORDINAL][row];
+    sift_down(sweep);
+}
+
+static int open_first(struct sweep *sweep, struct error *error)
+{
+    struct sweep_entry *first = &sweep->heap[0];
+    struct operation_rows *rows = sweep->spare ? sweep->spare : operation_rows_new();
+    sweep->spare = NULL;
+    if (!rows)
+        return error_no_memory(error);
+    size_t source = first->source;
+    first->rows = rows;
+    rows->member = sweep->sources[source].member;
+    if (blocks_read(sweep->blocks, first->id, sweep->joined, rows, error))
+        return -1;
+    settle(sweep);
+    return line_up(sweep, source, error);
+}
+
+/* Takes the first block, which is through, away. */
+static int close_first(struct sweep *sweep, struct error *error)
+{
+    struct operation_rows *rows = sweep->heap[0].rows;
+    int failed = sweep->writes ? blocks_write_joined(sweep->blocks, rows, error) : 0;
+    operation_rows_free(sweep->spare);
+    sweep->spare = rows;
+    sweep->heap[0] = sweep->heap[--sweep->heap_count];
+    sift_down(sweep);
+    return failed;
+}
+
+/* Goes past the operation that was given away last. */
+static int go_on(struct sweep *sweep, struct error *error)
+{
+    if (!sweep->is_given)
+        return 0;
+    sweep->is_given = 0;
+    if (++sweep->heap[0].rows->next == sweep->heap[0].rows->reader.count)
+        return close_first(sweep, error);
+    settle(sweep);
+    return 0;
+}
+
+static int64_t duration(const struct block_reader *reader, size_t row)
+{
+    if (!reader->absent[OPERATION_DURATION][row])
+        return reader->values[OPERATION_DURATION][row];
+    if (reader->absent[OPERATION_DEVICE_BEGIN][row] || reader->absent[OPERATION_DEVICE_END][row])
+        return COUNT_UNKNOWN;
+    return reader->values[OPERATION_DEVICE_END][row] - reader->values[OPERATION_DEVICE_BEGIN][row];
+}
+
+static void give(struct sweep *sweep, struct swept *swept)
+{
+    struct operation_rows *rows = sweep->heap[0].rows;
+    const struct block_reader *reader = &rows->reader;
+    size_t row = rows->order[rows->next];
+    *swept = (struct swept){
+        .id = sweep->heap[0].id,
+        .sequence = block_value(reader, OPERATION_SEQUENCE, row, COUNT_UNKNOWN),
+        .bytes = block_value(reader, OPERATION_BYTES, row, COUNT_UNKNOWN),
+        .issued_ns = rows->issued_ns[row],
+        .duration_ns = duration(reader, row),
+        .member = rows->member,
+        .source = sweep->heap[0].source,
+        .peer = (int32_t)block_value(reader, OPERATION_PEER, row, COUNT_UNKNOWN),
+        .tag = reader->absent[OPERATION_TAG][row] ? -1 : rows->tags[reader->values[OPERATION_TAG][row]],
+        .kind = (uint8_t)reader->values[OPERATION_KIND][row],
+        .function = (uint8_t)reader->values[OPERATION_FUNCTION][row],
+        .joined = &rows->joined[row]};
+    sweep->is_given = 1;
+}
+
+int sweep_next(struct sweep *sweep, struct swept *swept, struct error *error)
+{
+    if (go_on(sweep, error))
+        return -1;
+    while (sweep->heap_count && !sweep->heap[0].rows)
+        if (open_first(sweep, error))
+            return -1;
+    if (!sweep->heap_count)
+        return 0;
+    give(sweep, swept);
+    return 1;
+}

@@ -1,0 +1,167 @@
+#include "model/block.h"
+
+#include "base/array.h"
+#include "model/varint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FORM = 1 };
+
+void block_reader_init(struct block_reader *reader, const struct block_layout *layout)
+{
+    *reader = (struct block_reader){.layout = layout, .packed = BUFFER_INIT};
+}
+
+void block_reader_release(struct block_reader *reader)
+{
+    for (size_t column = 0; column < BLOCK_COLUMNS; column++) {
+        free(reader->values[column]);
+        free(reader->absent[column]);
+    }
+    buffer_release(&reader->packed);
+    block_reader_init(reader, reader->layout);
+}
+
+/* Where reading is in the reader's copy of the block. */
+struct position {
+    const unsigned char *begin;
+    const unsigned char *at;
+    const unsigned char *end;
+};
+
+/* A length, and that many bytes: where they stand. */
+static int get_piece(struct position *position, size_t *at, size_t *length)
+{
+    uint64_t bytes;
+    if (varint_get(&position->at, position->end, &bytes) || bytes > (uint64_t)(position->end - position->at))
+        return -1;
+    *at = (size_t)(position->at - position->begin);
+    *length = (size_t)bytes;
+    position->at += bytes;
+    return 0;
+}
+
+static int get_texts(struct block_reader *reader, struct position *position)
+{
+    uint64_t count;
+    if (varint_get(&position->at, position->end, &count) || count > BLOCK_ROWS)
+        return -1;
+    reader->text_count = (size_t)count;
+    for (size_t i = 0; i < reader->text_count; i++) {
+        size_t length;
+        if (get_piece(position, &reader->text_at[i], &length) || position->at == position->end ||
+            *position->at++ != '\0')
+            return -1;
+    }
+    return 0;
+}
+
+static int get_all(struct block_reader *reader, struct position *position)
+{
+    uint64_t form, count;
+    if (varint_get(&position->at, position->end, &form) || form != FORM ||
+        varint_get(&position->at, position->end, &count) || count == 0 || count > BLOCK_ROWS)
+        return -1;
+    reader->count = (size_t)count;
+    for (size_t column = 0; column < reader->layout->count; column++)
+        if (get_piece(position, &reader->at[column], &reader->length[column]))
+            return -1;
+    if (get_texts(reader, position))
+        return -1;
+    reader->bytes_at = (size_t)(position->at - position->begin);
+    return 0;
+}
+
+int block_open(struct block_reader *reader, const void *block, size_t length, int *no_memory)
+{
+    buffer_clear(&reader->packed);
+    memset(reader->is_unpacked, 0, sizeof reader->is_unpacked);
+    *no_memory = buffer_append(&reader->packed, block, length) != 0;
+    if (*no_memory || length == 0)
+        return -1;
+    const unsigned char *bytes = (const unsigned char *)reader->packed.data;
+    struct position position = {bytes, bytes, bytes + length};
+    return get_all(reader, &position);
+}
+
+/* Gives back what block_write.c took away. */
+static int add_base(struct block_reader *reader, int column, int *no_memory)
+{
+    int base = reader->layout->columns[column].minus - 1;
+    if (base < 0)
+        return 0;
+    if (block_column(reader, base, no_memory))
+        return -1;
+    for (size_t i = 0; i < reader->count; i++)
+        reader->values[column][i] =
+            (int64_t)((uint64_t)reader->values[column][i] +
+                      (reader->absent[column][i] ? 0 : (uint64_t)reader->values[base][i]));
+    return 0;
+}
+
+static int check_texts(const struct block_reader *reader, int column)
+{
+    for (size_t i = 0; i < reader->count; i++)
+        if ((uint64_t)reader->values[column][i] >= reader->text_count && !reader->absent[column][i])
+            return -1;
+    return 0;
+}
+
+/* Lengths become ends, in the reader's copy. */
+static int add_up(struct block_reader *reader, int column)
+{
+    uint64_t end = reader->bytes_at;
+    for (size_t i = 0; i < reader->count; i++) {
+        uint64_t length = (uint64_t)reader->values[column][i];
+        if (length > reader->packed.length - end)
+            return -1;
+        end += length;
+        reader->values[column][i] = (int64_t)end;
+    }
+    return 0;
+}
+
+static int make_room(struct block_reader *reader, int column)
+{
+    if (!reader->values[column])
+        reader->values[column] = array_new(BLOCK_ROWS, sizeof *reader->values[column]);
+    if (!reader->absent[column])
+        reader->absent[column] = array_new(BLOCK_ROWS, sizeof *reader->absent[column]);
+    return reader->values[column] && reader->absent[column] ? 0 : -1;
+}
+
+int block_column(struct block_reader *reader, int column, int *no_memory)
+{
+    *no_memory = 0;
+    if (reader->is_unpacked[column])
+        return 0;
+    if (make_room(reader, column)) {
+        *no_memory = 1;
+        return -1;
+    }
+    if (column_unpack(reader->packed.data + reader->at[column], reader->length[column], reader->count,
+                      reader->values[column], reader->absent[column]) ||
+        add_base(reader, column, no_memory))
+        return -1;
+    enum block_type type = reader->layout->columns[column].type;
+    if ((type == BLOCK_TEXT && check_texts(reader, column)) ||
+        (type == BLOCK_BYTES && add_up(reader, column)))
+        return -1;
+    reader->is_unpacked[column] = 1;
+    return 0;
+}
+
+const char *block_text(const struct block_reader *reader, int column, size_t row)
+{
+    if (reader->absent[column][row])
+        return NULL;
+    return reader->packed.data + reader->text_at[reader->values[column][row]];
+}
+
+const void *block_bytes(const struct block_reader *reader, int column, size_t row, size_t *length)
+{
+    size_t begin = row ? (size_t)reader->values[column][row - 1] : reader->bytes_at;
+    *length = (size_t)reader->values[column][row] - begin;
+    return reader->absent[column][row] ? NULL : reader->packed.data + begin;
+}

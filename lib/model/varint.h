@@ -1,0 +1,18 @@
+#ifndef NCCLPROF_MODEL_VARINT_H
+#define NCCLPROF_MODEL_VARINT_H
+
+#include "base/buffer.h"
+
+#include <stdint.h>
+
+/*
+ * Numbers as little-endian base-128: seven bits a byte, the least first, the top bit set on all but the last.
+ * Signed ones are folded (0, -1, 1, -2 ...). Putting returns -1 when memory is out. Getting moves *at past
+ * the number, never beyond `end`, and returns -1 where none stands.
+ */
+int varint_put(struct buffer *buffer, uint64_t value);
+int varint_put_signed(struct buffer *buffer, int64_t value);
+int varint_get(const unsigned char **at, const unsigned char *end, uint64_t *value);
+int varint_get_signed(const unsigned char **at, const unsigned char *end, int64_t *value);
+
+#endif

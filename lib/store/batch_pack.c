@@ -1,0 +1,172 @@
+#include "store/batch.h"
+
+#include "base/array.h"
+#include "store/tables.h"
+
+#include <stdlib.h>
+
+/* An operation of the batch, in the order in which they are packed. */
+struct place {
+    uint32_t member;
+    uint32_t at; /* in the batch's list */
+};
+
+static int by_member(const void *a, const void *b)
+{
+    const struct place *left = a, *right = b;
+    if (left->member != right->member)
+        return left->member < right->member ? -1 : 1;
+    return (left->at > right->at) - (left->at < right->at);
+}
+
+/* The operations member by member, each in the order of the file. NULL when memory is out. */
+static struct place *order_by_member(const struct batch *batch)
+{
+    size_t count = batch->operations.count;
+    struct place *places = array_new(count, sizeof *places);
+    int sorted = 1;
+    for (size_t i = 0; places && i < count; i++) {
+        places[i] = (struct place){batch->operations.items[i].member, (uint32_t)i};
+        sorted &= i == 0 || places[i - 1].member <= places[i].member;
+    }
+    if (places && !sorted)
+        array_sort(places, count, sizeof *places, by_member);
+    return places;
+}
+
+/* Absent where the value is the one that stands for unknown. */
+static void set_known(struct block_writer *rows, int column, int64_t value, int64_t unknown)
+{
+    if (value != unknown)
+        block_set(rows, column, value);
+}
+
+static void set_interval(struct block_writer *rows, int column, struct interval_ns interval)
+{
+    set_known(rows, column, interval.begin_ns, TIME_UNKNOWN);
+    set_known(rows, column + 1, interval.end_ns, TIME_UNKNOWN);
+}
+
+static void set_times(struct block_writer *rows, const struct operation *operation)
+{
+    set_interval(rows, OPERATION_API_BEGIN, operation->api);
+    set_interval(rows, OPERATION_ENQUEUE_BEGIN, operation->enqueue);
+    set_interval(rows, OPERATION_DEVICE_BEGIN, operation->device);
+    set_known(rows, OPERATION_GPU_BEGIN, (int64_t)operation->gpu_begin, 0);
+    set_known(rows, OPERATION_GPU_END, (int64_t)operation->gpu_end, 0);
+    set_known(rows, OPERATION_DURATION, operation->duration_ns, COUNT_UNKNOWN);
+}
+
+static void add_row(struct block_writer *rows, const struct batch *batch, const struct batch_operation *row,
+                    int64_t first)
+{
+    const struct operation *operation = &row->operation;
+    block_add_row(rows);
+    block_set(rows, OPERATION_ORDINAL, operation->ordinal - first);
+    block_set(rows, OPERATION_KIND, operation->kind);
+    block_set(rows, OPERATION_FUNCTION, operation->function);
+    set_known(rows, OPERATION_SEQUENCE, operation->sequence, COUNT_UNKNOWN);
+    set_known(rows, OPERATION_COUNT, operation->count, COUNT_UNKNOWN);
+    block_set(rows, OPERATION_DATATYPE, operation->datatype);
+    set_known(rows, OPERATION_BYTES, operation->bytes, COUNT_UNKNOWN);
+    set_known(rows, OPERATION_ROOT, operation->root, COUNT_UNKNOWN);
+    set_known(rows, OPERATION_PEER, operation->peer, COUNT_UNKNOWN);
+    block_set(rows, OPERATION_ALGORITHM, operation->algorithm);
+    block_set(rows, OPERATION_PROTOCOL, operation->protocol);
+    set_known(rows, OPERATION_CHANNEL_COUNT, operation->channel_count, COUNT_UNKNOWN);
+    set_known(rows, OPERATION_STREAM, (int64_t)operation->stream, 0);
+    set_times(rows, operation);
+    block_set(rows, OPERATION_END_SOURCE, operation->end_source);
+    block_set_text(rows, OPERATION_TAG, batch_bytes(batch, row->tag));
+    block_set(rows, OPERATION_FLAGS, (operation->unfinished != 0) | (operation->graph_captured != 0) << 1);
+    block_set(rows, OPERATION_BYTE_OFFSET, (int64_t)row->offset);
+    block_set_bytes(rows, OPERATION_KERNEL_CHANNELS, batch_bytes(batch, row->channels), row->channels.length);
+}
+
+/* An operation counts as issued when its call began, or as soon as the record says. */
+static int64_t issued_ns(const struct operation *operation)
+{
+    const int64_t times[] = {operation->api.begin_ns, operation->enqueue.begin_ns, operation->device.begin_ns,
+                             operation->device.end_ns};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (times[i] != TIME_UNKNOWN)
+            return times[i];
+    return 0;
+}
+
+static void sum_up(struct batch_block *block, const struct operation *operation)
+{
+    int64_t issued = issued_ns(operation), distance;
+    if (block->operations++ == 0)
+        block->earliest_ns = block->latest_ns = issued;
+    block->earliest_ns = issued < block->earliest_ns ? issued : block->earliest_ns;
+    block->latest_ns = issued > block->latest_ns ? issued : block->latest_ns;
+    if (operation->kind == OPERATION_POINT_TO_POINT && operation->peer > block->greatest_peer)
+        block->greatest_peer = operation->peer;
+    if (operation->device.begin_ns == TIME_UNKNOWN || operation->gpu_begin == 0 ||
+        __builtin_sub_overflow(operation->device.begin_ns, (int64_t)operation->gpu_begin, &distance))
+        return;
+    if (block->clock_distance_ns == TIME_UNKNOWN || distance < block->clock_distance_ns)
+        block->clock_distance_ns = distance;
+}
+
+/*
+ * How many operations from `from` on go into one block, and the least ordinal among them: all of one member,
+ * none BLOCK_SPAN or more beyond another.
+ */
+static size_t extent_of(const struct batch *batch, const struct place *places, size_t from, int64_t *first)
+{
+    int64_t least = batch->operations.items[places[from].at].operation.ordinal, most = least;
+    size_t to = from + 1;
+    for (; to < batch->operations.count && to - from < BLOCK_ROWS; to++) {
+        int64_t ordinal = batch->operations.items[places[to].at].operation.ordinal;
+        int64_t low = ordinal < least ? ordinal : least, high = ordinal > most ? ordinal : most;
+        if (places[to].member != places[from].member || high - low >= BLOCK_SPAN)
+            break;
+        least = low;
+        most = high;
+    }
+    *first = least;
+    return to - from;
+}
+
+static int pack_block(struct batch_builder *builder, struct batch *batch, const struct place *places,
+                      size_t count, int64_t first)
+{
+    if (array_reserve((void **)&batch->blocks.items, &batch->blocks.capacity, batch->blocks.count + 1,
+                      sizeof *batch->blocks.items))
+        return -1;
+    struct batch_block *block = &batch->blocks.items[batch->blocks.count++];
+    *block = (struct batch_block){.member = places[0].member,
+                                  .ordinal = first,
+                                  .greatest_peer = COUNT_UNKNOWN,
+                                  .clock_distance_ns = TIME_UNKNOWN,
+                                  .offset = batch->packed.length};
+    for (size_t i = 0; i < count; i++) {
+        const struct batch_operation *row = &batch->operations.items[places[i].at];
+        add_row(&builder->rows, batch, row, first);
+        sum_up(block, &row->operation);
+    }
+    int failed = block_pack(&builder->rows, &batch->packed);
+    block->length = batch->packed.length - block->offset;
+    return failed;
+}
+
+int batch_pack(struct batch_builder *builder, struct batch *batch, struct error *error)
+{
+    if (batch->operations.count == 0)
+        return 0;
+    if (!builder->rows.values && block_writer_init(&builder->rows, &operation_layout))
+        return error_no_memory(error);
+    struct place *places = order_by_member(batch);
+    int failed = !places;
+    for (size_t at = 0; at < batch->operations.count && !failed;) {
+        int64_t first;
+        size_t count = extent_of(batch, places, at, &first);
+        failed = pack_block(builder, batch, places + at, count, first);
+        at += count;
+    }
+    free(places);
+    batch->operations.count = 0;
+    return failed ? error_no_memory(error) : 0;
+}

@@ -1,0 +1,376 @@
+#include "store/internal.h"
+#include "store/tables.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * Virtual tables operation, operation_join and instance: the rows of tables that are kept packed (tables.h).
+ * They are read-only and there without being created, in every connection that this library opens.
+ *
+ * The first column is the id; some columns of the packed row itself follow, then those inside the block.
+ * Equality on the id or on the owner (member or communicator) and ranges of ids are handed down.
+ */
+
+struct packed_table {
+    const char *name;
+    const char *declaration;
+    const struct block_layout *layout;
+    const char *source; /* columns: block_id, packed, then those that are the same for all rows */
+    int shared;         /* how many these are */
+    int owner;          /* which of the table's columns is `owner_name`; 0: none */
+    const char *owner_name;
+    int ordered; /* blocks do not overlap and hold their rows by id */
+};
+
+static const struct packed_table tables[] = {
+    {.name = "operation",
+     .declaration =
+         "CREATE TABLE operation (operation_id INTEGER, member_id INTEGER, kind INTEGER, function INTEGER,"
+         "sequence INTEGER, count INTEGER, datatype INTEGER, bytes INTEGER, root INTEGER, peer INTEGER,"
+         "algorithm INTEGER, protocol INTEGER, channel_count INTEGER, stream INTEGER, api_begin_ns INTEGER,"
+         "api_end_ns INTEGER, enqueue_begin_ns INTEGER, enqueue_end_ns INTEGER, device_begin_ns INTEGER,"
+         "device_end_ns INTEGER, end_source INTEGER, gpu_begin INTEGER, gpu_end INTEGER, duration_ns INTEGER,"
+         "tag TEXT, flags INTEGER, byte_offset INTEGER, kernel_channels BLOB)",
+     .layout = &operation_layout,
+     .source = "SELECT block_id, packed, member_id FROM operation_block",
+     .shared = 1,
+     .owner = 1,
+     .owner_name = "member_id"},
+    {.name = "operation_join",
+     .declaration =
+         "CREATE TABLE operation_join (operation_id INTEGER, instance_id INTEGER, step INTEGER, tag TEXT)",
+     .layout = &joined_layout,
+     .source = "SELECT block_id, packed FROM operation_join_block"},
+    {.name = "instance",
+     .declaration =
+         "CREATE TABLE instance (instance_id INTEGER, run_id INTEGER, communicator_id INTEGER, kind INTEGER,"
+         "function INTEGER, sequence INTEGER, sender INTEGER, receiver INTEGER, size_bytes INTEGER,"
+         "members INTEGER, expected INTEGER, transfer_ns INTEGER, effective_ns INTEGER,"
+         "last_member_id INTEGER, margin_ns INTEGER, tag TEXT, step INTEGER)",
+     .layout = &instance_layout,
+     .source = "SELECT block_id, packed, run_id, communicator_id"
+               " FROM instance_block JOIN communicator_join USING (communicator_id)",
+     .shared = 2,
+     .owner = 2,
+     .owner_name = "communicator_id",
+     .ordered = 1},
+};
+
+/* Ways to look rows up: bits of a plan's number, one argument each, in this order. */
+enum { BY_ID = 1, FROM_ID = 2, UP_TO_ID = 4, BY_OWNER = 8, WAYS = 4 };
+
+/* Columns of the source. */
+enum { SOURCE_ID, SOURCE_PACKED, SOURCE_SHARED };
+
+struct connected_table {
+    sqlite3_vtab base;
+    struct store *store;
+    const struct packed_table *table;
+};
+
+struct packed_cursor {
+    sqlite3_vtab_cursor base;
+    const struct packed_table *table;
+    sqlite3_stmt *source;
+    int plan; /* of the source; -1 none */
+    struct block_reader reader;
+    int has_block; /* the reader holds the block `block_id` */
+    sqlite3_int64 block_id;
+    sqlite3_int64 wanted_id; /* BY_ID */
+    size_t row;
+    int at_end;
+};
+
+static int packed_connect(sqlite3 *handle, void *context, int count, const char *const *words,
+                          sqlite3_vtab **table, char **reason)
+{
+    struct connected_table *made = sqlite3_malloc(sizeof *made);
+    if (!made)
+        return SQLITE_NOMEM;
+    *made = (struct connected_table){.store = context};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (strcmp(tables[i].name, words[0]) == 0)
+            made->table = &tables[i];
+    made->store->declares_table = 1;
+    int code = sqlite3_declare_vtab(handle, made->table->declaration);
+    made->store->declares_table = 0;
+    if (code != SQLITE_OK) {
+        sqlite3_free(made);
+        return code;
+    }
+    sqlite3_vtab_config(handle, SQLITE_VTAB_INNOCUOUS);
+    *table = &made->base;
+    return SQLITE_OK;
+}
+
+static int packed_disconnect(sqlite3_vtab *table)
+{
+    sqlite3_free(table);
+    return SQLITE_OK;
+}
+
+/* The way that a constraint can be handed down, 0 for none. */
+static int way_of(const struct packed_table *table, const struct sqlite3_index_constraint *constraint)
+{
+    if (!constraint->usable)
+        return 0;
+    if (table->owner && constraint->iColumn == table->owner)
+        return constraint->op == SQLITE_INDEX_CONSTRAINT_EQ ? BY_OWNER : 0;
+    if (constraint->iColumn > 0)
+        return 0;
+    switch (constraint->op) {
+    case SQLITE_INDEX_CONSTRAINT_EQ:
+        return BY_ID;
+    case SQLITE_INDEX_CONSTRAINT_GE:
+    case SQLITE_INDEX_CONSTRAINT_GT:
+        return FROM_ID;
+    case SQLITE_INDEX_CONSTRAINT_LE:
+    case SQLITE_INDEX_CONSTRAINT_LT:
+        return UP_TO_ID;
+    default:
+        return 0;
+    }
+}
+
+static int packed_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+    const struct packed_table *table = ((struct connected_table *)base)->table;
+    int chosen = 0, arguments = 0;
+    for (int way = BY_ID; way <= BY_OWNER; way <<= 1)
+        for (int i = 0; i < info->nConstraint && !(chosen & way); i++)
+            if (way_of(table, &info->aConstraint[i]) == way) {
+                chosen |= way;
+                info->aConstraintUsage[i].argvIndex = ++arguments;
+            }
+    double rows = chosen & BY_ID ? 1 : chosen & BY_OWNER ? 1e4 : chosen ? 1e6 : 1e7;
+    info->idxNum = chosen;
+    info->estimatedRows = (sqlite3_int64)rows;
+    info->estimatedCost = rows + 20;
+    info->idxFlags = chosen & BY_ID ? SQLITE_INDEX_SCAN_UNIQUE : 0;
+    info->orderByConsumed = table->ordered && !(chosen & BY_OWNER) && info->nOrderBy == 1 &&
+                            info->aOrderBy[0].iColumn <= 0 && !info->aOrderBy[0].desc;
+    return SQLITE_OK;
+}
+
+static int packed_open(sqlite3_vtab *table, sqlite3_vtab_cursor **cursor)
+{
+    struct packed_cursor *made = sqlite3_malloc(sizeof *made);
+    if (!made)
+        return SQLITE_NOMEM;
+    *made = (struct packed_cursor){.table = ((struct connected_table *)table)->table, .plan = -1};
+    block_reader_init(&made->reader, made->table->layout);
+    *cursor = &made->base;
+    return SQLITE_OK;
+}
+
+static int packed_close(sqlite3_vtab_cursor *base)
+{
+    struct packed_cursor *cursor = (struct packed_cursor *)base;
+    sqlite3_finalize(cursor->source);
+    block_reader_release(&cursor->reader);
+    sqlite3_free(cursor);
+    return SQLITE_OK;
+}
+
+/* Unpacks a column. */
+static int need(struct packed_cursor *cursor, int column)
+{
+    int no_memory;
+    if (cursor->reader.is_unpacked[column] || block_column(&cursor->reader, column, &no_memory) == 0)
+        return SQLITE_OK;
+    return no_memory ? SQLITE_NOMEM : SQLITE_CORRUPT_VTAB;
+}
+
+/* Goes to the first row of the source's next block. */
+static int next_block(struct packed_cursor *cursor)
+{
+    int code = sqlite3_step(cursor->source), no_memory;
+    cursor->has_block = 0;
+    if (code != SQLITE_ROW) {
+        cursor->at_end = 1;
+        return code == SQLITE_DONE ? SQLITE_OK : code;
+    }
+    const void *packed = sqlite3_column_blob(cursor->source, SOURCE_PACKED);
+    size_t length = (size_t)sqlite3_column_bytes(cursor->source, SOURCE_PACKED);
+    if (block_open(&cursor->reader, packed, length, &no_memory))
+        return no_memory ? SQLITE_NOMEM : SQLITE_CORRUPT_VTAB;
+    cursor->block_id = sqlite3_column_int64(cursor->source, SOURCE_ID);
+    cursor->has_block = 1;
+    cursor->row = 0;
+    return need(cursor, 0);
+}
+
+static sqlite3_int64 id_at(const struct packed_cursor *cursor, size_t row)
+{
+    return cursor->block_id + cursor->reader.values[0][row];
+}
+
+/* Whether the block at hand holds the wanted id; its row then. Mostly all ids follow one another. */
+static int find_in_block(struct packed_cursor *cursor)
+{
+    sqlite3_int64 at = cursor->wanted_id - cursor->block_id;
+    if (!cursor->has_block || at < 0 || at >= BLOCK_SPAN)
+        return 0;
+    cursor->row = (size_t)at;
+    if (cursor->row < cursor->reader.count && cursor->reader.values[0][cursor->row] == at)
+        return 1;
+    for (cursor->row = 0; cursor->row < cursor->reader.count; cursor->row++)
+        if (cursor->reader.values[0][cursor->row] == at)
+            return 1;
+    return 0;
+}
+
+/* Blocks are looked through from the one that begins nearest before the id. */
+static int find_id(struct packed_cursor *cursor)
+{
+    int code = SQLITE_OK;
+    while (!cursor->at_end && !find_in_block(cursor) && code == SQLITE_OK)
+        code = next_block(cursor);
+    return code;
+}
+
+static int packed_next(sqlite3_vtab_cursor *base)
+{
+    struct packed_cursor *cursor = (struct packed_cursor *)base;
+    if (cursor->plan & BY_ID) {
+        cursor->at_end = 1;
+        return SQLITE_OK;
+    }
+    if (++cursor->row < cursor->reader.count)
+        return SQLITE_OK;
+    return next_block(cursor);
+}
+
+static int prepare(struct packed_cursor *cursor, int plan)
+{
+    struct store *store = ((struct connected_table *)cursor->base.pVtab)->store;
+    sqlite3_finalize(cursor->source);
+    cursor->source = NULL;
+    cursor->plan = plan;
+    char *owner = sqlite3_mprintf(plan & BY_OWNER ? " AND %s = ?4" : "", cursor->table->owner_name);
+    char *sql = sqlite3_mprintf("%s WHERE 1%s%s%s%s%s", cursor->table->source,
+                                plan & BY_ID ? " AND block_id BETWEEN ?1 - 4095 AND ?1" : "",
+                                plan & FROM_ID ? " AND block_id >= ?2 - 4095" : "",
+                                plan & UP_TO_ID ? " AND block_id <= ?3" : "", owner ? owner : "",
+                                plan & BY_OWNER ? ""
+                                : plan & BY_ID  ? " ORDER BY block_id DESC"
+                                                : " ORDER BY block_id");
+    int code =
+        owner && sql ? sqlite3_prepare_v2(store->handle, sql, -1, &cursor->source, NULL) : SQLITE_NOMEM;
+    sqlite3_free(owner);
+    sqlite3_free(sql);
+    return code;
+}
+
+/* Begins the source anew for these arguments. */
+static int start(struct packed_cursor *cursor, int plan, int count, sqlite3_value **values)
+{
+    int code = SQLITE_OK;
+    cursor->has_block = 0;
+    if (cursor->source && cursor->plan == plan)
+        sqlite3_reset(cursor->source);
+    else
+        code = prepare(cursor, plan);
+    for (int way = 0, next = 0; way < WAYS && next < count && code == SQLITE_OK; way++)
+        if (plan & (1 << way))
+            code = sqlite3_bind_value(cursor->source, way + 1, values[next++]);
+    return code;
+}
+
+static int packed_filter(sqlite3_vtab_cursor *base, int plan, const char *name, int count,
+                         sqlite3_value **values)
+{
+    struct packed_cursor *cursor = (struct packed_cursor *)base;
+    cursor->at_end = 0;
+    /* One lookup after the other, from a table beside this one, mostly stays in a block. */
+    if (plan == BY_ID) {
+        cursor->wanted_id = sqlite3_value_int64(values[0]);
+        if (cursor->plan == plan && find_in_block(cursor))
+            return SQLITE_OK;
+    }
+    int code = start(cursor, plan, count, values);
+    if (code != SQLITE_OK || !(plan & BY_ID))
+        return code == SQLITE_OK ? next_block(cursor) : code;
+    cursor->wanted_id = sqlite3_value_int64(values[0]);
+    return find_id(cursor);
+}
+
+static int packed_eof(sqlite3_vtab_cursor *base)
+{
+    return ((struct packed_cursor *)base)->at_end;
+}
+
+static void put_text(sqlite3_context *context, const char *text)
+{
+    if (text)
+        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+}
+
+static void put_bytes(sqlite3_context *context, const struct packed_cursor *cursor, int column)
+{
+    size_t length;
+    const void *bytes = block_bytes(&cursor->reader, column, cursor->row, &length);
+    if (bytes)
+        sqlite3_result_blob64(context, bytes, length, SQLITE_TRANSIENT);
+}
+
+/* A column inside the block. */
+static int put_packed(struct packed_cursor *cursor, sqlite3_context *context, int column)
+{
+    int code = need(cursor, column);
+    if (code != SQLITE_OK || cursor->reader.absent[column][cursor->row])
+        return code;
+    enum block_type type = cursor->table->layout->columns[column].type;
+    if (type == BLOCK_INTEGER)
+        sqlite3_result_int64(context, cursor->reader.values[column][cursor->row]);
+    else if (type == BLOCK_TEXT)
+        put_text(context, block_text(&cursor->reader, column, cursor->row));
+    else
+        put_bytes(context, cursor, column);
+    return SQLITE_OK;
+}
+
+static int packed_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+{
+    struct packed_cursor *cursor = (struct packed_cursor *)base;
+    int shared = cursor->table->shared;
+    if (column == 0)
+        sqlite3_result_int64(context, id_at(cursor, cursor->row));
+    else if (column <= shared)
+        sqlite3_result_value(context, sqlite3_column_value(cursor->source, SOURCE_SHARED + column - 1));
+    else
+        return put_packed(cursor, context, column - shared);
+    return SQLITE_OK;
+}
+
+static int packed_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *row)
+{
+    struct packed_cursor *cursor = (struct packed_cursor *)base;
+    *row = id_at(cursor, cursor->row);
+    return SQLITE_OK;
+}
+
+/* Without xCreate it is eponymous only: nobody can make another one in the file. */
+static const sqlite3_module module = {
+    .iVersion = 1,
+    .xConnect = packed_connect,
+    .xBestIndex = packed_best_index,
+    .xDisconnect = packed_disconnect,
+    .xDestroy = packed_disconnect,
+    .xOpen = packed_open,
+    .xClose = packed_close,
+    .xFilter = packed_filter,
+    .xNext = packed_next,
+    .xEof = packed_eof,
+    .xColumn = packed_column,
+    .xRowid = packed_rowid,
+};
+
+int packed_tables_register(struct store *store, struct error *error)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (sqlite3_create_module_v2(store->handle, tables[i].name, &module, store, NULL) != SQLITE_OK)
+            return store_error(store, error, "cannot register table %s", tables[i].name);
+    return 0;
+}

@@ -1,0 +1,76 @@
+#ifndef NCCLPROF_STORE_TABLES_H
+#define NCCLPROF_STORE_TABLES_H
+
+#include "model/block.h"
+
+/*
+ * Tables that a store keeps packed, up to BLOCK_ROWS rows in one (model/block.h). A row's id is its block's
+ * number plus its ordinal, the first column of each; no block spans more than BLOCK_SPAN ids, so that a row
+ * is found in the blocks of so many numbers up to its own. SQL sees them as virtual tables (packed_table.c).
+ */
+
+enum { BLOCK_SPAN = 4096 };
+
+/* operation_block: operations of one member. Units and meaning: schemas/store and model/event.h. */
+enum operation_column {
+    OPERATION_ORDINAL,
+    OPERATION_KIND,
+    OPERATION_FUNCTION,
+    OPERATION_SEQUENCE,
+    OPERATION_COUNT,
+    OPERATION_DATATYPE,
+    OPERATION_BYTES,
+    OPERATION_ROOT,
+    OPERATION_PEER,
+    OPERATION_ALGORITHM,
+    OPERATION_PROTOCOL,
+    OPERATION_CHANNEL_COUNT,
+    OPERATION_STREAM,
+    OPERATION_API_BEGIN,
+    OPERATION_API_END,
+    OPERATION_ENQUEUE_BEGIN,
+    OPERATION_ENQUEUE_END,
+    OPERATION_DEVICE_BEGIN,
+    OPERATION_DEVICE_END,
+    OPERATION_END_SOURCE,
+    OPERATION_GPU_BEGIN,
+    OPERATION_GPU_END,
+    OPERATION_DURATION,
+    OPERATION_TAG,
+    OPERATION_FLAGS,
+    OPERATION_BYTE_OFFSET,
+    OPERATION_KERNEL_CHANNELS,
+    OPERATION_COLUMNS
+};
+
+extern const struct block_layout operation_layout;
+
+/* operation_join_block: what the join says of the operations of the block with the same number, row by row.
+ */
+enum joined_column { JOINED_ORDINAL, JOINED_INSTANCE, JOINED_STEP, JOINED_TAG, JOINED_COLUMNS };
+
+extern const struct block_layout joined_layout;
+
+/* instance_block: instances of one communicator. */
+enum instance_column {
+    INSTANCE_ORDINAL,
+    INSTANCE_KIND,
+    INSTANCE_FUNCTION,
+    INSTANCE_SEQUENCE,
+    INSTANCE_SENDER,
+    INSTANCE_RECEIVER,
+    INSTANCE_SIZE_BYTES,
+    INSTANCE_MEMBERS,
+    INSTANCE_EXPECTED,
+    INSTANCE_TRANSFER,
+    INSTANCE_EFFECTIVE,
+    INSTANCE_LAST_MEMBER,
+    INSTANCE_MARGIN,
+    INSTANCE_TAG,
+    INSTANCE_STEP,
+    INSTANCE_COLUMNS
+};
+
+extern const struct block_layout instance_layout;
+
+#endif

@@ -1,0 +1,71 @@
+"""The join does what changed only, and comes to what a join of everything comes to."""
+
+import os
+import random
+import shutil
+import sqlite3
+
+from tests.cli.support import PROGRAM, TOP, Case, trace
+
+os.environ.setdefault("NCCLPROF", PROGRAM)
+
+from tests.torture.content import digests  # noqa: E402
+
+
+class Join(Case):
+    def copy(self, fixture):
+        """The fixture's traces, in a folder of the test's."""
+        folder = self.folder / "traces"
+        shutil.copytree(TOP / "fixtures" / fixture, folder, dirs_exist_ok=True)
+        return sorted(path for path in folder.iterdir() if path.name.startswith("dump"))
+
+    def content(self):
+        return digests(self.store)
+
+    def test_pieces_in_any_order(self):
+        files = self.copy("tp2dp2pp2-slow-rank")
+        self.ingest("-j1", *files)
+        whole = self.content()
+        chance = random.Random(5)
+        for pieces in (2, 5, len(files)):
+            self.store.unlink()
+            chance.shuffle(files)
+            for at in range(pieces):
+                self.ingest(*files[at::pieces])
+                self.info()
+            self.assertEqual(self.content(), whole, f"{pieces} pieces")
+
+    def test_a_file_that_is_replaced(self):
+        """The job falls into two without the one, and grows together with the other."""
+        files = self.copy("tp2dp2pp2-slow-rank")
+        self.ingest(*files)
+        whole = self.content()
+        kept = files[7].read_bytes()
+        files[7].write_text(trace(pid=99))
+        self.ingest(files[7])
+        changed = self.content()
+        self.assertNotEqual(changed, whole)
+        self.store.unlink()
+        self.ingest(*files)
+        self.assertEqual(self.content(), changed)
+        files[7].write_bytes(kept)
+        self.ingest(*files)
+        self.assertEqual(self.content(), whole)
+
+    def test_other_jobs_stay_as_they_are(self):
+        """What the join of one job wrote is not written again when another one comes."""
+        self.ingest(*self.copy("tp2dp2pp2-slow-rank"))
+        before = self.rows("SELECT block_id, packed FROM instance_block ORDER BY 1")
+        steps = self.rows("SELECT step_count, step_source FROM run")
+        self.change("UPDATE instance_block SET packed = zeroblob(3)")
+        self.write("other/a.json", trace(communicator=5, pid=1))
+        self.ingest("other")
+        after = self.rows("SELECT block_id, packed FROM instance_block ORDER BY 1")
+        self.assertEqual(len(after), len(before) + 1)
+        self.assertEqual({packed for _, packed in after[:-1]}, {"x'000000'"})
+        self.assertEqual(self.rows("SELECT step_count, step_source FROM run ORDER BY run_id LIMIT 1"), steps)
+
+    def change(self, sql):
+        with sqlite3.connect(self.store) as store:
+            store.execute(sql)
+        store.close()

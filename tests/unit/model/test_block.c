@@ -1,0 +1,211 @@
+#include "model/block.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 2000 };
+
+/* xorshift: the same numbers everywhere. */
+static uint64_t random_state = 88172645463325252U;
+
+static uint64_t random_number(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+/* A column is of one temper: steps of one length, small steps, anything. */
+static int64_t random_value(unsigned temper, int64_t before)
+{
+    switch (temper) {
+    case 0:
+        return 7;
+    case 1:
+        return (int64_t)((uint64_t)before + 1000);
+    case 2:
+        return (int64_t)((uint64_t)before + random_number() % 300);
+    case 3:
+        return (int64_t)(random_number() >> random_number() % 64);
+    default:
+        return random_number() % 2 ? INT64_MIN + (int64_t)(random_number() % 3)
+                                   : INT64_MAX - (int64_t)(random_number() % 3);
+    }
+}
+
+static void assert_same_column(const int64_t *values, const uint8_t *absent, size_t count)
+{
+    struct buffer buffer = BUFFER_INIT;
+    int64_t back[COLUMN_ROWS];
+    uint8_t back_absent[COLUMN_ROWS];
+    assert_int_equal(column_pack(&buffer, values, absent, count), 0);
+    assert_int_equal(column_unpack(buffer.data, buffer.length, count, back, back_absent), 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(back_absent[i], absent[i]);
+        assert_true(absent[i] || back[i] == values[i]);
+    }
+    /* Neither less nor more. */
+    assert_int_equal(column_unpack(buffer.data, buffer.length - 1, count, back, back_absent), -1);
+    assert_int_equal(buffer_append_byte(&buffer, 0), 0);
+    assert_int_equal(column_unpack(buffer.data, buffer.length, count, back, back_absent), -1);
+    buffer_release(&buffer);
+}
+
+static void test_columns_come_back(void **state)
+{
+    int64_t values[COLUMN_ROWS];
+    uint8_t absent[COLUMN_ROWS];
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t count = 1 + random_number() % COLUMN_ROWS;
+        unsigned temper = (unsigned)round % 5, holes = (unsigned)round / 5 % 4;
+        int64_t before = (int64_t)random_number();
+        for (size_t i = 0; i < count; i++) {
+            before = values[i] = random_value(temper, before);
+            absent[i] = holes == 1 ? random_number() % 2 : holes == 2 ? 1 : holes == 3 && i == 0;
+        }
+        assert_same_column(values, absent, count);
+    }
+}
+
+/* What is alike takes next to nothing, what is regular as well; a byte for what differs by up to 255. */
+static void test_columns_are_short(void **state)
+{
+    static const struct {
+        unsigned temper;
+        size_t most;
+    } cases[] = {{0, 2}, {1, 2 + 10 + 2}, {2, 2 + 10 + 10 + 2 * (COLUMN_ROWS - 1)}};
+    int64_t values[COLUMN_ROWS];
+    uint8_t absent[COLUMN_ROWS] = {0};
+    for (size_t at = 0; at < sizeof cases / sizeof *cases; at++) {
+        struct buffer buffer = BUFFER_INIT;
+        int64_t before = 1795218000257500;
+        for (size_t i = 0; i < COLUMN_ROWS; i++)
+            before = values[i] = random_value(cases[at].temper, before);
+        assert_int_equal(column_pack(&buffer, values, absent, COLUMN_ROWS), 0);
+        assert_in_range(buffer.length, 1, cases[at].most);
+        buffer_release(&buffer);
+    }
+}
+
+enum { AT, END, NAME, BLOB, COLUMNS };
+
+static const struct block_column columns[COLUMNS] = {
+    [AT] = {.name = "at"},
+    [END] = {.name = "end", .minus = 1 + AT},
+    [NAME] = {.name = "name", .type = BLOCK_TEXT},
+    [BLOB] = {.name = "blob", .type = BLOCK_BYTES},
+};
+static const struct block_layout layout = {columns, COLUMNS};
+
+/* Row i, of which every third value is absent, in each column another third. */
+static void put_row(struct block_writer *writer, int64_t i)
+{
+    char name[8] = {'a', (char)('a' + i % 5)}, blob[3] = {0, (char)i, 'x'};
+    block_add_row(writer);
+    if (i % 3 != 0)
+        block_set(writer, AT, INT64_MAX - i);
+    if (i % 3 != 1)
+        block_set(writer, END, INT64_MIN + i);
+    block_set_text(writer, NAME, i % 3 != 2 ? name : NULL);
+    block_set_bytes(writer, BLOB, i % 3 != 2 ? blob : NULL, (size_t)(i % 4));
+}
+
+static void assert_row(const struct block_reader *reader, int64_t i)
+{
+    size_t row = (size_t)i, length;
+    char name[8] = {'a', (char)('a' + i % 5)}, blob[3] = {0, (char)i, 'x'};
+    assert_true(block_value(reader, AT, row, 1) == (i % 3 != 0 ? INT64_MAX - i : 1));
+    assert_true(block_value(reader, END, row, 2) == (i % 3 != 1 ? INT64_MIN + i : 2));
+    const char *text = block_text(reader, NAME, row);
+    const void *bytes = block_bytes(reader, BLOB, row, &length);
+    if (i % 3 == 2) {
+        assert_null(text);
+        assert_null(bytes);
+        return;
+    }
+    assert_string_equal(text, name);
+    assert_int_equal(length, i % 4);
+    assert_memory_equal(bytes, blob, length);
+}
+
+static void make_block(struct buffer *buffer, size_t rows)
+{
+    struct block_writer writer;
+    assert_int_equal(block_writer_init(&writer, &layout), 0);
+    /* The second use finds the writer empty. */
+    for (int time = 0; time < 2; time++) {
+        buffer_clear(buffer);
+        for (size_t i = 0; i < rows; i++)
+            put_row(&writer, (int64_t)i);
+        assert_int_equal(block_pack(&writer, buffer), 0);
+    }
+    block_writer_release(&writer);
+}
+
+static void test_blocks_come_back(void **state)
+{
+    static const size_t sizes[] = {1, 2, 3, 100, BLOCK_ROWS};
+    struct buffer buffer = BUFFER_INIT;
+    struct block_reader reader;
+    int no_memory;
+    block_reader_init(&reader, &layout);
+    for (size_t at = 0; at < sizeof sizes / sizeof *sizes; at++) {
+        make_block(&buffer, sizes[at]);
+        assert_int_equal(block_open(&reader, buffer.data, buffer.length, &no_memory), 0);
+        assert_int_equal(reader.count, sizes[at]);
+        /* Last first: what a column builds on comes by itself. */
+        for (int column = COLUMNS - 1; column >= 0; column--)
+            assert_int_equal(block_column(&reader, column, &no_memory), 0);
+        for (size_t i = 0; i < sizes[at]; i++)
+            assert_row(&reader, (int64_t)i);
+    }
+    block_reader_release(&reader);
+    buffer_release(&buffer);
+}
+
+/* Any bytes at all: never read outside, and what opens can be read to its end. */
+static void test_damage_is_survived(void **state)
+{
+    struct buffer buffer = BUFFER_INIT;
+    struct block_reader reader;
+    int no_memory, opened = 0;
+    block_reader_init(&reader, &layout);
+    make_block(&buffer, 50);
+    for (int round = 0; round < 20000; round++) {
+        size_t length = random_number() % 4 ? buffer.length : random_number() % buffer.length;
+        char *bytes = malloc(length ? length : 1);
+        assert_non_null(bytes);
+        memcpy(bytes, buffer.data, length);
+        for (int hits = (int)(random_number() % 4); hits > 0 && length; hits--)
+            bytes[random_number() % length] = (char)random_number();
+        int whole = block_open(&reader, bytes, length, &no_memory) == 0;
+        free(bytes);
+        for (int column = 0; column < COLUMNS && whole; column++)
+            whole = block_column(&reader, column, &no_memory) == 0;
+        size_t bytes_of_row;
+        for (size_t i = 0; whole && i < reader.count; i++) {
+            block_text(&reader, NAME, i);
+            block_bytes(&reader, BLOB, i, &bytes_of_row);
+            assert_in_range(bytes_of_row, 0, buffer.length);
+        }
+        assert_false(no_memory);
+        opened += whole;
+    }
+    assert_in_range(opened, 1000, 19000);
+    block_reader_release(&reader);
+    buffer_release(&buffer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_columns_come_back),
+        cmocka_unit_test(test_columns_are_short),
+        cmocka_unit_test(test_blocks_come_back),
+        cmocka_unit_test(test_damage_is_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

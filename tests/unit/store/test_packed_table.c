@@ -1,0 +1,229 @@
+#include "support/cmocka_all.h"
+#include "support/store_file.h"
+
+#include "model/event.h"
+#include "store/intake.h"
+#include "store/ledger.h"
+#include "store/writer.h"
+
+#include <stdio.h>
+
+/* Virtual table operation against what went in. Operation i of a file is that of member i modulo 3. */
+enum { OPERATIONS = 20000, MEMBERS = 3 };
+
+static const struct interval_ns UNKNOWN = {TIME_UNKNOWN, TIME_UNKNOWN};
+
+static int64_t ordinal_of(int64_t i)
+{
+    /* Neighbours change places: a file's events need not come in the order of their ordinals. */
+    return i ^ 1;
+}
+
+static struct event operation(int64_t i)
+{
+    int64_t ordinal = ordinal_of(i);
+    return (struct event){.kind = EVENT_OPERATION,
+                          .origin = {.host = "node1",
+                                     .pid = 7,
+                                     .communicator_hash = (uint64_t)(i % MEMBERS) + 1,
+                                     .rank = i % MEMBERS,
+                                     .offset = (uint64_t)ordinal * 10},
+                          .operation = {.ordinal = ordinal,
+                                        .function = FUNCTION_ALL_REDUCE,
+                                        .sequence = i / MEMBERS,
+                                        .count = ordinal % 5 ? ordinal * ordinal : COUNT_UNKNOWN,
+                                        .bytes = 4096,
+                                        .root = COUNT_UNKNOWN,
+                                        .peer = COUNT_UNKNOWN,
+                                        .channel_count = COUNT_UNKNOWN,
+                                        .api = UNKNOWN,
+                                        .enqueue = {ordinal * 1000, TIME_UNKNOWN},
+                                        .device = UNKNOWN,
+                                        .gpu_begin = UINT64_MAX - (uint64_t)ordinal,
+                                        .duration_ns = -5 - ordinal,
+                                        .tag = ordinal % 7 ? "tag" : NULL}};
+}
+
+static struct {
+    struct writer *writer;
+    struct writer_file file;
+} now;
+
+static int full(void *context, struct batch **batch, struct error *error)
+{
+    assert_int_equal(writer_put(now.writer, &now.file, *batch, error), 0);
+    batch_clear(*batch);
+    return 0;
+}
+
+static void put_file(struct store *store)
+{
+    struct batch batch;
+    struct intake intake;
+    enum writer_outcome outcome;
+    batch_init(&batch);
+    intake_init(&intake, &batch, full, NULL);
+    now.writer = writer_new(store, NULL);
+    assert_non_null(now.writer);
+    assert_int_equal(writer_begin(now.writer, &now.file, 0, "/traces/a", "/traces", NULL), 0);
+    for (int64_t i = 0; i < OPERATIONS; i++) {
+        struct event event = operation(i);
+        assert_int_equal(intake_event(&intake, &event, NULL), 0);
+    }
+    assert_int_equal(intake_end(&intake, NULL), 0);
+    const struct writer_facts facts = {.dialect = "x", .digest = "d", .ledger = &intake.ledger};
+    assert_int_equal(writer_finish(now.writer, &now.file, &facts, &outcome, NULL), 0);
+    assert_int_equal(writer_commit(now.writer, NULL), 0);
+    writer_free(now.writer);
+    intake_release(&intake);
+    batch_release(&batch);
+}
+
+static int setup(void **state)
+{
+    if (store_file_setup(state))
+        return -1;
+    struct store *store = store_file_open(state, STORE_CREATE);
+    put_file(store);
+    store_close(store);
+    return 0;
+}
+
+static const int64_t FIRST = INT64_C(1) << 32; /* id of the first operation of file 1 */
+
+static int64_t sum_of_squares(void)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < OPERATIONS; i++)
+        sum += i % 5 ? i * i : 0;
+    return sum;
+}
+
+static void test_all_rows(void **state)
+{
+    struct store *store = store_file_open(state, STORE_READ);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation"), OPERATIONS);
+    assert_int_equal(store_file_number(store, "SELECT count(DISTINCT operation_id) FROM operation"),
+                     OPERATIONS);
+    assert_int_equal(store_file_number(store, "SELECT sum(count) FROM operation"), sum_of_squares());
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation WHERE count IS NULL"),
+                     OPERATIONS / 5);
+    assert_int_equal(store_file_number(store, "SELECT count(tag) FROM operation"),
+                     OPERATIONS - (OPERATIONS + 6) / 7);
+    /* Every value belongs to its id: 0 rows where it does not. */
+    assert_int_equal(
+        store_file_number(
+            store,
+            "SELECT count(*) FROM operation WHERE byte_offset <> (operation_id & 0xffffffff) * 10"
+            " OR enqueue_begin_ns <> (operation_id & 0xffffffff) * 1000"
+            " OR gpu_begin <> -1 - (operation_id & 0xffffffff)"
+            " OR duration_ns <> -5 - (operation_id & 0xffffffff) OR enqueue_end_ns IS NOT NULL"),
+        0);
+    store_close(store);
+}
+
+static void test_lookups(void **state)
+{
+    static const int64_t places[] = {0, 1, 2, 255, 256, 4095, 4096, 9999, OPERATIONS - 1};
+    struct store *store = store_file_open(state, STORE_READ);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char sql[100];
+        snprintf(sql, sizeof sql, "SELECT byte_offset FROM operation WHERE operation_id = %lld",
+                 (long long)(FIRST + places[i]));
+        assert_int_equal(store_file_number(store, sql), places[i] * 10);
+    }
+    assert_int_equal(store_file_number(store,
+                                       "SELECT count(*) FROM operation WHERE operation_id IN"
+                                       " (4294967295, 4294987296, NULL, 'x', 4294967296.5)"),
+                     0);
+    assert_int_equal(store_file_number(store,
+                                       "SELECT count(*) FROM operation WHERE operation_id = '4294967296'"
+                                       " OR operation_id = 4294967297.0"),
+                     2);
+    store_close(store);
+}
+
+static void test_ranges(void **state)
+{
+    struct store *store = store_file_open(state, STORE_READ);
+    assert_int_equal(
+        store_file_number(store, "SELECT count(*) FROM operation WHERE operation_id > 4294967296"),
+        OPERATIONS - 1);
+    assert_int_equal(store_file_number(store,
+                                       "SELECT count(*) FROM operation"
+                                       " WHERE operation_id BETWEEN 4294967396 AND 4294967495"),
+                     100);
+    assert_int_equal(
+        store_file_number(store, "SELECT count(*) FROM operation WHERE operation_id < 4294967299"), 3);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation WHERE operation_id > 'x'"), 0);
+    store_close(store);
+}
+
+/* By member, and as the inner table of a join, where each lookup follows the one before. */
+static void test_joins(void **state)
+{
+    struct store *store = store_file_open(state, STORE_READ);
+    assert_int_equal(store_file_number(store,
+                                       "SELECT count(*) FROM operation o JOIN member USING (member_id)"
+                                       " WHERE rank = 1 AND o.sequence < 1000"),
+                     1000);
+    assert_int_equal(store_file_number(store,
+                                       "SELECT count(*) FROM operation a CROSS JOIN operation b"
+                                       " ON b.operation_id = a.operation_id AND b.sequence = a.sequence"),
+                     OPERATIONS);
+    assert_int_equal(
+        store_file_number(store,
+                          "SELECT sum(b.member_id <> a.member_id) FROM operation a CROSS JOIN operation b"
+                          " ON b.operation_id = a.operation_id + 1 WHERE a.operation_id & 1 = 0"),
+        OPERATIONS / 2);
+    store_close(store);
+}
+
+/* The promise that lookups rest on. */
+static void test_blocks_are_narrow(void **state)
+{
+    struct store *store = store_file_open(state, STORE_READ);
+    assert_int_equal(
+        store_file_number(store, "SELECT count(*) FROM operation_block b WHERE operations > 256"), 0);
+    assert_int_equal(store_file_number(store, "SELECT sum(operations) FROM operation_block"), OPERATIONS);
+    assert_int_equal(store_file_number(store,
+                                       "SELECT count(*) FROM operation_block WHERE latest_ns - earliest_ns"
+                                       " >= 4096 * 1000"),
+                     0);
+    store_close(store);
+}
+
+static void test_reading_only(void **state)
+{
+    struct store *store = store_file_open(state, STORE_WRITE);
+    struct error error = ERROR_INIT;
+    assert_int_equal(store_execute(store, "DELETE FROM operation", &error), -1);
+    error_clear(&error);
+    assert_int_equal(store_execute(store, "CREATE VIRTUAL TABLE mine USING operation", &error), -1);
+    store_close(store);
+}
+
+/* A block that somebody spoilt gives an error, and nothing else. */
+static void test_damage_is_told(void **state)
+{
+    struct store *store = store_file_open(state, STORE_WRITE);
+    assert_int_equal(store_execute(store, "UPDATE operation_block SET packed = zeroblob(100)", NULL), 0);
+    struct error error = ERROR_INIT;
+    struct statement *statement = store_prepare(store, "SELECT count(*) FROM operation", &error);
+    assert_non_null(statement);
+    assert_int_equal(statement_step(statement, &error), -1);
+    statement_free(statement);
+    store_close(store);
+}
+
+#define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, setup, store_file_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FILE(test_all_rows),       WITH_FILE(test_lookups),      WITH_FILE(test_ranges),
+        WITH_FILE(test_joins),          WITH_FILE(test_reading_only), WITH_FILE(test_blocks_are_narrow),
+        WITH_FILE(test_damage_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
