@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "model/pack.h"
 #include "schemas.h"
+#include "store/operations.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -67,10 +68,8 @@ static int read_member(struct loader *loader, struct statement *statement, struc
     return 0;
 }
 
-static int read_tag(struct loader *loader, struct statement *statement, int column, int32_t *tag,
-                    struct error *error)
+static int intern_tag(struct loader *loader, const char *text, int32_t *tag, struct error *error)
 {
-    const char *text = statement_text(statement, column);
     int64_t number = text ? intern_put(&loader->job->tags, text, strlen(text)) : -1;
     if (text && number < 0)
         return error_no_memory(error);
@@ -135,7 +134,7 @@ static int read_instance(struct loader *loader, struct statement *statement, str
                               .expected = (int32_t)statement_integer(statement, 10),
                               .kind = (uint8_t)statement_integer(statement, 2),
                               .function = (uint8_t)statement_integer(statement, 3)};
-    return read_tag(loader, statement, 8, &instance->tag, error);
+    return intern_tag(loader, statement_text(statement, 8), &instance->tag, error);
 }
 
 /* The join numbers the instances of a run consecutively, in this order, unless somebody wrote them by hand.
@@ -169,22 +168,6 @@ static int64_t find_member(struct loader *loader, int64_t id)
     return loader->member;
 }
 
-enum {
-    COLUMN_BYTES = 7,
-    COLUMN_STREAM,
-    COLUMN_ISSUED,
-    COLUMN_ENQUEUED,
-    COLUMN_DEVICE_BEGIN,
-    COLUMN_DEVICE_END,
-    COLUMN_END_SOURCE,
-    COLUMN_GPU_BEGIN,
-    COLUMN_GPU_END,
-    COLUMN_DURATION,
-    COLUMN_FLAGS,
-    COLUMN_CHANNELS,
-    COLUMN_ENQUEUE_BEGIN
-};
-
 /* The delay with which the host noticed a kernel start is the least over an operation's channels. */
 struct kernel_times {
     uint64_t gpu_begin;
@@ -193,19 +176,17 @@ struct kernel_times {
     int incomplete;          /* a channel has no stop */
 };
 
-static int read_channels(struct statement *statement, int64_t base_ns, struct kernel_times *times,
+static int read_channels(const struct stored_operation *stored, int64_t base_ns, struct kernel_times *times,
                          struct error *error)
 {
-    size_t length;
-    const void *blob = statement_blob(statement, COLUMN_CHANNELS, &length);
     *times = (struct kernel_times){.noticed_late_ns = TIME_UNKNOWN};
     struct unpack unpack;
     struct kernel_channel channel;
-    if (!blob)
+    if (!stored->kernel_channels)
         return 0;
-    if (unpack_channels(&unpack, blob, length, base_ns, (uint64_t)integer_or(statement, COLUMN_GPU_BEGIN, 0)))
-        return error_set(error, "operation %lld has damaged kernel channels",
-                         (long long)statement_integer(statement, 0));
+    if (unpack_channels(&unpack, stored->kernel_channels, stored->kernel_channels_bytes, base_ns,
+                        stored->operation.gpu_begin))
+        return error_set(error, "operation %lld has damaged kernel channels", (long long)stored->id);
     int more;
     while ((more = unpack_next_channel(&unpack, &channel)) == 1) {
         if (!channel.gpu_begin)
@@ -227,11 +208,11 @@ static int read_channels(struct statement *statement, int64_t base_ns, struct ke
  * Without a GPU clock the device times are polls by the host: never early. The true begin is then at most the
  * begin that was seen, and at most the end that was seen less the duration, where a recorder gives that.
  */
-static void take_host_times(struct job_operation *operation, int64_t duration, struct statement *statement)
+static void take_host_times(struct job_operation *operation, int64_t duration,
+                            const struct operation *recorded)
 {
-    int64_t begin = integer_or(statement, COLUMN_DEVICE_BEGIN, TIME_UNKNOWN);
-    int64_t end = integer_or(statement, COLUMN_DEVICE_END, TIME_UNKNOWN);
-    int source = (int)statement_integer(statement, COLUMN_END_SOURCE);
+    int64_t begin = recorded->device.begin_ns;
+    int64_t end = recorded->device.end_ns;
     if (begin != TIME_UNKNOWN && end != TIME_UNKNOWN && duration != TIME_UNKNOWN) {
         if (end - duration < begin)
             begin = end - duration;
@@ -239,25 +220,28 @@ static void take_host_times(struct job_operation *operation, int64_t duration, s
     }
     operation->start_ns = begin;
     operation->end_ns = end = begin == TIME_UNKNOWN ? TIME_UNKNOWN : end;
-    operation->ends = end == TIME_UNKNOWN    ? ENDS_UNKNOWN
-                      : source == END_KERNEL ? ENDS_BY_KERNEL
-                                             : ENDS_BY_HOST;
+    operation->ends = end == TIME_UNKNOWN                  ? ENDS_UNKNOWN
+                      : recorded->end_source == END_KERNEL ? ENDS_BY_KERNEL
+                                                           : ENDS_BY_HOST;
+}
+
+static int64_t first_known(int64_t time_ns, int64_t otherwise_ns)
+{
+    return time_ns != TIME_UNKNOWN ? time_ns : otherwise_ns;
 }
 
 /* Host times stay on the host's clock here; timeline.c maps them. */
-static int take_times(struct job_operation *operation, struct job_draft *draft, struct statement *statement,
-                      struct error *error)
+static int take_times(struct job_operation *operation, struct job_draft *draft,
+                      const struct stored_operation *stored, struct error *error)
 {
-    int64_t base = integer_or(statement, COLUMN_DEVICE_BEGIN, TIME_UNKNOWN);
-    if (base == TIME_UNKNOWN)
-        base = integer_or(statement, COLUMN_ENQUEUE_BEGIN, 0);
+    int64_t base = first_known(stored->operation.device.begin_ns, stored->operation.enqueue.begin_ns);
     struct kernel_times kernel;
-    if (read_channels(statement, base, &kernel, error))
+    if (read_channels(stored, base == TIME_UNKNOWN ? 0 : base, &kernel, error))
         return -1;
     draft->noticed_ns = kernel.noticed_late_ns;
     operation->incomplete = (uint8_t)kernel.incomplete;
     if (!kernel.gpu_begin) {
-        take_host_times(operation, draft->duration_ns, statement);
+        take_host_times(operation, draft->duration_ns, &stored->operation);
         return 0;
     }
     operation->start_ns = (int64_t)kernel.gpu_begin;
@@ -266,46 +250,73 @@ static int take_times(struct job_operation *operation, struct job_draft *draft, 
     return 0;
 }
 
-static int read_operation(struct loader *loader, struct statement *statement, struct error *error)
+static int make_room(struct loader *loader, struct error *error)
 {
     struct job *job = loader->job;
-    int64_t member = find_member(loader, statement_integer(statement, 1));
-    int64_t instance = find_instance(job, statement_integer(statement, 2));
+    size_t count = job->operation_count + 1;
+    if (array_reserve((void **)&job->operations, &loader->capacity, count, sizeof *job->operations) ||
+        array_reserve((void **)&job->drafts, &loader->draft_capacity, count, sizeof *job->drafts) ||
+        (loader->has_traffic &&
+         array_reserve((void **)&loader->ids, &loader->id_capacity, count, sizeof *loader->ids)))
+        return error_no_memory(error);
+    return 0;
+}
+
+static int64_t duration_of(const struct operation *recorded)
+{
+    return recorded->duration_ns != COUNT_UNKNOWN ? recorded->duration_ns : TIME_UNKNOWN;
+}
+
+static int take_operation(struct loader *loader, const struct stored_operation *stored, struct error *error)
+{
+    struct job *job = loader->job;
+    const struct operation *recorded = &stored->operation;
+    int64_t member = find_member(loader, stored->member_id);
+    int64_t instance = find_instance(job, stored->instance_id);
     if (member < 0 || instance < 0)
         return 0;
-    if (array_reserve((void **)&job->operations, &loader->capacity, job->operation_count + 1,
-                      sizeof *job->operations) ||
-        array_reserve((void **)&job->drafts, &loader->draft_capacity, job->operation_count + 1,
-                      sizeof *job->drafts) ||
-        (loader->has_traffic && array_reserve((void **)&loader->ids, &loader->id_capacity,
-                                              job->operation_count + 1, sizeof *loader->ids)))
-        return error_no_memory(error);
+    if (make_room(loader, error))
+        return -1;
     if (loader->has_traffic)
-        loader->ids[job->operation_count] = statement_integer(statement, 0);
+        loader->ids[job->operation_count] = stored->id;
     struct job_draft *draft = &job->drafts[job->operation_count];
-    *draft = (struct job_draft){.stream = (uint64_t)integer_or(statement, COLUMN_STREAM, 0),
-                                .issued_ns = integer_or(statement, COLUMN_ISSUED, TIME_UNKNOWN),
+    *draft = (struct job_draft){.stream = recorded->stream,
+                                .issued_ns = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns),
                                 .free_ns = TIME_UNKNOWN,
-                                .duration_ns = integer_or(statement, COLUMN_DURATION, TIME_UNKNOWN)};
+                                .duration_ns = duration_of(recorded)};
     struct job_operation *operation = &job->operations[job->operation_count++];
-    *operation = (struct job_operation){.rank = (int32_t)(member >> 32),
-                                        .communicator = (int32_t)(member & 0xffffffff),
-                                        .instance = (int32_t)instance,
-                                        .step = (int32_t)integer_or(statement, 3, -1),
-                                        .kind = (uint8_t)statement_integer(statement, 5),
-                                        .function = (uint8_t)statement_integer(statement, 6),
-                                        .bytes = integer_or(statement, COLUMN_BYTES, COUNT_UNKNOWN),
-                                        .enqueued_ns = integer_or(statement, COLUMN_ENQUEUED, TIME_UNKNOWN),
-                                        .late_ns = TIME_UNKNOWN,
-                                        .late_beyond_ns = TIME_UNKNOWN,
-                                        .previous = -1,
-                                        .position = -1,
-                                        .unfinished = (statement_integer(statement, COLUMN_FLAGS) & 1) != 0};
-    if (read_tag(loader, statement, 4, &operation->tag, error) ||
-        take_times(operation, draft, statement, error))
+    *operation = (struct job_operation){
+        .rank = (int32_t)(member >> 32),
+        .communicator = (int32_t)(member & 0xffffffff),
+        .instance = (int32_t)instance,
+        .step = (int32_t)stored->step,
+        .kind = (uint8_t)recorded->kind,
+        .function = (uint8_t)recorded->function,
+        .bytes = recorded->bytes,
+        .enqueued_ns = first_known(recorded->enqueue.end_ns,
+                                   first_known(recorded->enqueue.begin_ns, recorded->api.end_ns)),
+        .late_ns = TIME_UNKNOWN,
+        .late_beyond_ns = TIME_UNKNOWN,
+        .previous = -1,
+        .position = -1,
+        .unfinished = recorded->unfinished != 0};
+    if (intern_tag(loader, stored->tag, &operation->tag, error) ||
+        take_times(operation, draft, stored, error))
         return -1;
     job->timed_operations += operation->start_ns != TIME_UNKNOWN;
     return 0;
+}
+
+static int read_operations(struct loader *loader, struct error *error)
+{
+    struct operation_cursor *cursor = operation_cursor_open(loader->job->store, loader->job->run_id, error);
+    struct stored_operation stored;
+    int more = cursor ? 1 : -1;
+    while (more == 1 && (more = operation_cursor_next(cursor, &stored, error)) == 1)
+        if (take_operation(loader, &stored, error))
+            more = -1;
+    operation_cursor_close(cursor);
+    return more;
 }
 
 static int list_members(struct job *job)
@@ -404,7 +415,7 @@ static int load_all(struct loader *loader, struct error *error)
         loader_read(loader, schema_analysis_job_has_traffic, 0, read_has_traffic, error))
         return -1;
     loader->capacity = 0;
-    if (loader_read(loader, schema_analysis_job_operations, 1, read_operation, error))
+    if (read_operations(loader, error))
         return -1;
     if (job_lay_out(loader->job, loader->has_traffic ? &loader->places : NULL) || list_members(loader->job))
         return error_no_memory(error);

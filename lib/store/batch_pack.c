@@ -9,6 +9,7 @@
 struct place {
     uint32_t member;
     uint32_t at; /* in the batch's list */
+    int64_t ordinal;
 };
 
 static int by_member(const void *a, const void *b)
@@ -16,18 +17,19 @@ static int by_member(const void *a, const void *b)
     const struct place *left = a, *right = b;
     if (left->member != right->member)
         return left->member < right->member ? -1 : 1;
-    return (left->at > right->at) - (left->at < right->at);
+    return (left->ordinal > right->ordinal) - (left->ordinal < right->ordinal);
 }
 
-/* The operations member by member, each in the order of the file. NULL when memory is out. */
+/* The operations member by member, each by its ordinals. NULL when memory is out. */
 static struct place *order_by_member(const struct batch *batch)
 {
     size_t count = batch->operations.count;
     struct place *places = array_new(count, sizeof *places);
     int sorted = 1;
     for (size_t i = 0; places && i < count; i++) {
-        places[i] = (struct place){batch->operations.items[i].member, (uint32_t)i};
-        sorted &= i == 0 || places[i - 1].member <= places[i].member;
+        const struct batch_operation *row = &batch->operations.items[i];
+        places[i] = (struct place){row->member, (uint32_t)i, row->operation.ordinal};
+        sorted &= i == 0 || by_member(&places[i - 1], &places[i]) < 0;
     }
     if (places && !sorted)
         array_sort(places, count, sizeof *places, by_member);
@@ -110,41 +112,32 @@ static void sum_up(struct batch_block *block, const struct operation *operation)
         block->clock_distance_ns = distance;
 }
 
-/*
- * How many operations from `from` on go into one block, and the least ordinal among them: all of one member,
- * none BLOCK_SPAN or more beyond another.
+/* How many operations from `from` on go into one block: all of one member, none BLOCK_SPAN beyond the first.
  */
-static size_t extent_of(const struct batch *batch, const struct place *places, size_t from, int64_t *first)
+static size_t extent_of(const struct place *places, size_t count, size_t from)
 {
-    int64_t least = batch->operations.items[places[from].at].operation.ordinal, most = least;
     size_t to = from + 1;
-    for (; to < batch->operations.count && to - from < BLOCK_ROWS; to++) {
-        int64_t ordinal = batch->operations.items[places[to].at].operation.ordinal;
-        int64_t low = ordinal < least ? ordinal : least, high = ordinal > most ? ordinal : most;
-        if (places[to].member != places[from].member || high - low >= BLOCK_SPAN)
-            break;
-        least = low;
-        most = high;
-    }
-    *first = least;
+    while (to < count && to - from < BLOCK_ROWS && places[to].member == places[from].member &&
+           places[to].ordinal - places[from].ordinal < BLOCK_SPAN)
+        to++;
     return to - from;
 }
 
 static int pack_block(struct batch_builder *builder, struct batch *batch, const struct place *places,
-                      size_t count, int64_t first)
+                      size_t count)
 {
     if (array_reserve((void **)&batch->blocks.items, &batch->blocks.capacity, batch->blocks.count + 1,
                       sizeof *batch->blocks.items))
         return -1;
     struct batch_block *block = &batch->blocks.items[batch->blocks.count++];
     *block = (struct batch_block){.member = places[0].member,
-                                  .ordinal = first,
+                                  .ordinal = places[0].ordinal,
                                   .greatest_peer = COUNT_UNKNOWN,
                                   .clock_distance_ns = TIME_UNKNOWN,
                                   .offset = batch->packed.length};
     for (size_t i = 0; i < count; i++) {
         const struct batch_operation *row = &batch->operations.items[places[i].at];
-        add_row(&builder->rows, batch, row, first);
+        add_row(&builder->rows, batch, row, places[0].ordinal);
         sum_up(block, &row->operation);
     }
     int failed = block_pack(&builder->rows, &batch->packed);
@@ -161,9 +154,8 @@ int batch_pack(struct batch_builder *builder, struct batch *batch, struct error 
     struct place *places = order_by_member(batch);
     int failed = !places;
     for (size_t at = 0; at < batch->operations.count && !failed;) {
-        int64_t first;
-        size_t count = extent_of(batch, places, at, &first);
-        failed = pack_block(builder, batch, places + at, count, first);
+        size_t count = extent_of(places, batch->operations.count, at);
+        failed = pack_block(builder, batch, places + at, count);
         at += count;
     }
     free(places);

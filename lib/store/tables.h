@@ -5,8 +5,9 @@
 
 /*
  * Tables that a store keeps packed, up to BLOCK_ROWS rows in one (model/block.h). A row's id is its block's
- * number plus its ordinal, the first column of each; no block spans more than BLOCK_SPAN ids, so that a row
- * is found in the blocks of so many numbers up to its own. SQL sees them as virtual tables (packed_table.c).
+ * number plus its ordinal, the first column of each; rows stand by id, and no block spans more than
+ * BLOCK_SPAN ids, so that a row is found in the blocks of so many numbers up to its own. SQL sees them as
+ * virtual tables (packed_table.c).
  */
 
 enum { BLOCK_SPAN = 4096 };

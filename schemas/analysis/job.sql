@@ -22,17 +22,6 @@ SELECT member.communicator_id, member.rank, member_join.job_rank_id, member.memb
 SELECT instance_id, communicator_id, kind, function, sequence, sender, receiver, step, tag, members, expected
   FROM instance WHERE run_id = ?1 ORDER BY instance_id;
 
--- In order of issue within a member; the loader groups them by rank.
--- statement: operations
-SELECT operation.operation_id, member_id, instance_id, operation_join.step, operation_join.tag,
-       operation.kind, operation.function, bytes, stream,
-       coalesce(api_begin_ns, enqueue_begin_ns), coalesce(enqueue_end_ns, enqueue_begin_ns, api_end_ns),
-       device_begin_ns, device_end_ns, end_source, gpu_begin, gpu_end, duration_ns, flags, kernel_channels,
-       enqueue_begin_ns
-  FROM instance JOIN operation_join USING (instance_id) JOIN operation USING (operation_id)
- WHERE instance.run_id = ?1
- ORDER BY operation.operation_id;
-
 -- In the order of the files, so that nothing has to be sorted here.
 -- statement: traffic
 SELECT proxy_operation.operation_id, direction, channel, proxy_operation.peer, schedule_begin_ns,

@@ -1,9 +1,11 @@
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
 
+#include "join/join.h"
 #include "model/event.h"
 #include "store/intake.h"
 #include "store/ledger.h"
+#include "store/operations.h"
 #include "store/writer.h"
 
 #include <stdio.h>
@@ -216,6 +218,37 @@ static void test_damage_is_told(void **state)
     store_close(store);
 }
 
+/* By id, though three members' blocks lie across one another, and with all that was recorded. */
+static void test_cursor(void **state)
+{
+    struct store *store = store_file_open(state, STORE_WRITE);
+    assert_int_equal(join_store(store, NULL), 0);
+    struct operation_cursor *cursor = operation_cursor_open(store, 0, NULL);
+    struct stored_operation stored;
+    assert_non_null(cursor);
+    for (int64_t ordinal = 0; ordinal < OPERATIONS; ordinal++) {
+        const struct operation expected = operation(ordinal ^ 1).operation;
+        assert_int_equal(operation_cursor_next(cursor, &stored, NULL), 1);
+        assert_int_equal(stored.id, FIRST + ordinal);
+        assert_int_equal(stored.operation.ordinal, ordinal);
+        assert_int_equal(stored.byte_offset, ordinal * 10);
+        assert_int_equal(stored.operation.sequence, expected.sequence);
+        assert_int_equal(stored.operation.count, expected.count);
+        assert_int_equal(stored.operation.peer, COUNT_UNKNOWN);
+        assert_true(stored.operation.gpu_begin == expected.gpu_begin);
+        assert_true(stored.operation.device.begin_ns == TIME_UNKNOWN);
+        assert_int_equal(stored.operation.enqueue.begin_ns, expected.enqueue.begin_ns);
+        assert_true((stored.tag == NULL) == (expected.tag == NULL));
+        assert_null(stored.kernel_channels);
+    }
+    assert_int_equal(operation_cursor_next(cursor, &stored, NULL), 0);
+    operation_cursor_close(cursor);
+    cursor = operation_cursor_open(store, 99, NULL);
+    assert_int_equal(operation_cursor_next(cursor, &stored, NULL), 0);
+    operation_cursor_close(cursor);
+    store_close(store);
+}
+
 #define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, setup, store_file_teardown)
 
 int main(void)
@@ -223,7 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_FILE(test_all_rows),       WITH_FILE(test_lookups),      WITH_FILE(test_ranges),
         WITH_FILE(test_joins),          WITH_FILE(test_reading_only), WITH_FILE(test_blocks_are_narrow),
-        WITH_FILE(test_damage_is_told),
+        WITH_FILE(test_damage_is_told), WITH_FILE(test_cursor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

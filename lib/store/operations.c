@@ -1,0 +1,226 @@
+#include "store/operations.h"
+
+#include "base/array.h"
+#include "schemas.h"
+#include "store/store.h"
+#include "store/tables.h"
+
+#include <stdlib.h>
+
+/* A block that has begun and is not through. */
+struct open_block {
+    int64_t id;
+    int64_t member_id;
+    size_t row; /* that comes next */
+    struct block_reader rows;
+    struct block_reader joined;
+};
+
+struct operation_cursor {
+    struct statement *source;
+    int has_next; /* the source stands on a block that is not open */
+    struct open_block **open;
+    size_t open_count;
+    size_t open_capacity;
+    struct open_block *spare; /* one that is through */
+    int is_given;             /* open[given] has given its row away */
+    size_t given;
+};
+
+enum { SOURCE_ID, SOURCE_MEMBER, SOURCE_PACKED, SOURCE_JOINED };
+
+static void free_block(struct open_block *block)
+{
+    if (!block)
+        return;
+    block_reader_release(&block->rows);
+    block_reader_release(&block->joined);
+    free(block);
+}
+
+static struct open_block *new_block(void)
+{
+    struct open_block *block = calloc(1, sizeof *block);
+    if (!block)
+        return NULL;
+    block_reader_init(&block->rows, &operation_layout);
+    block_reader_init(&block->joined, &joined_layout);
+    return block;
+}
+
+struct operation_cursor *operation_cursor_open(struct store *store, int64_t run_id, struct error *error)
+{
+    struct operation_cursor *cursor = calloc(1, sizeof *cursor);
+    if (!cursor) {
+        error_no_memory(error);
+        return NULL;
+    }
+    cursor->source = store_prepare(store, schema_join_read_operations, error);
+    int row = -1;
+    if (cursor->source && (run_id ? statement_bind_integer(cursor->source, 1, run_id, error)
+                                  : statement_bind_null(cursor->source, 1, error)) == 0)
+        row = statement_step(cursor->source, error);
+    cursor->has_next = row == 1;
+    if (row >= 0)
+        return cursor;
+    operation_cursor_close(cursor);
+    return NULL;
+}
+
+void operation_cursor_close(struct operation_cursor *cursor)
+{
+    if (!cursor)
+        return;
+    statement_free(cursor->source);
+    for (size_t i = 0; i < cursor->open_count; i++)
+        free_block(cursor->open[i]);
+    free_block(cursor->spare);
+    free(cursor->open);
+    free(cursor);
+}
+
+static int unpack(struct block_reader *reader, struct statement *source, int column, int64_t id,
+                  struct error *error)
+{
+    size_t length;
+    int no_memory;
+    const void *packed = statement_blob(source, column, &length);
+    int failed = block_open(reader, packed, length, &no_memory);
+    for (int i = 0; i < (int)reader->layout->count && !failed; i++)
+        failed = block_column(reader, i, &no_memory);
+    if (!failed)
+        return 0;
+    return no_memory ? error_no_memory(error) : error_set(error, "block %lld is damaged", (long long)id);
+}
+
+static int read_block(struct operation_cursor *cursor, struct open_block *block, struct error *error)
+{
+    block->id = statement_integer(cursor->source, SOURCE_ID);
+    block->member_id = statement_integer(cursor->source, SOURCE_MEMBER);
+    block->row = 0;
+    if (unpack(&block->rows, cursor->source, SOURCE_PACKED, block->id, error) ||
+        unpack(&block->joined, cursor->source, SOURCE_JOINED, block->id, error))
+        return -1;
+    if (block->rows.count != block->joined.count)
+        return error_set(error, "block %lld is damaged", (long long)block->id);
+    int row = statement_step(cursor->source, error);
+    cursor->has_next = row == 1;
+    return row < 0 ? -1 : 0;
+}
+
+/* Opens the block that the source stands on. */
+static int open_next(struct operation_cursor *cursor, struct error *error)
+{
+    if (array_reserve((void **)&cursor->open, &cursor->open_capacity, cursor->open_count + 1,
+                      sizeof *cursor->open))
+        return error_no_memory(error);
+    struct open_block *block = cursor->spare ? cursor->spare : new_block();
+    cursor->spare = NULL;
+    if (!block)
+        return error_no_memory(error);
+    cursor->open[cursor->open_count++] = block;
+    return read_block(cursor, block, error);
+}
+
+/* Goes past the operation that was given away last. */
+static void go_on(struct operation_cursor *cursor)
+{
+    if (!cursor->is_given)
+        return;
+    cursor->is_given = 0;
+    struct open_block *block = cursor->open[cursor->given];
+    if (++block->row < block->rows.count)
+        return;
+    free_block(cursor->spare);
+    cursor->spare = block;
+    cursor->open[cursor->given] = cursor->open[--cursor->open_count];
+}
+
+static int64_t next_id(const struct open_block *block)
+{
+    return block->id + block->rows.values[OPERATION_ORDINAL][block->row];
+}
+
+/* The open block whose operation comes next; open_count when none is open. */
+static size_t least(const struct operation_cursor *cursor)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < cursor->open_count; i++)
+        if (next_id(cursor->open[i]) < next_id(cursor->open[best]))
+            best = i;
+    return best;
+}
+
+static int64_t get(const struct open_block *block, int column, int64_t unknown)
+{
+    return block_value(&block->rows, column, block->row, unknown);
+}
+
+static struct interval_ns get_interval(const struct open_block *block, int column)
+{
+    return (struct interval_ns){get(block, column, TIME_UNKNOWN), get(block, column + 1, TIME_UNKNOWN)};
+}
+
+static struct operation get_operation(const struct open_block *block)
+{
+    int64_t flags = get(block, OPERATION_FLAGS, 0);
+    return (struct operation){
+        .ordinal = next_id(block) & INT64_C(0xffffffff),
+        .kind = (enum operation_kind)get(block, OPERATION_KIND, 0),
+        .function = (enum function)get(block, OPERATION_FUNCTION, 0),
+        .sequence = get(block, OPERATION_SEQUENCE, COUNT_UNKNOWN),
+        .count = get(block, OPERATION_COUNT, COUNT_UNKNOWN),
+        .datatype = (enum datatype)get(block, OPERATION_DATATYPE, 0),
+        .bytes = get(block, OPERATION_BYTES, COUNT_UNKNOWN),
+        .root = get(block, OPERATION_ROOT, COUNT_UNKNOWN),
+        .peer = get(block, OPERATION_PEER, COUNT_UNKNOWN),
+        .algorithm = (enum algorithm)get(block, OPERATION_ALGORITHM, 0),
+        .protocol = (enum protocol)get(block, OPERATION_PROTOCOL, 0),
+        .channel_count = get(block, OPERATION_CHANNEL_COUNT, COUNT_UNKNOWN),
+        .stream = (uint64_t)get(block, OPERATION_STREAM, 0),
+        .graph_captured = (flags >> 1 & 1) != 0,
+        .api = get_interval(block, OPERATION_API_BEGIN),
+        .enqueue = get_interval(block, OPERATION_ENQUEUE_BEGIN),
+        .device = get_interval(block, OPERATION_DEVICE_BEGIN),
+        .end_source = (enum end_source)get(block, OPERATION_END_SOURCE, 0),
+        .gpu_begin = (uint64_t)get(block, OPERATION_GPU_BEGIN, 0),
+        .gpu_end = (uint64_t)get(block, OPERATION_GPU_END, 0),
+        .duration_ns = get(block, OPERATION_DURATION, COUNT_UNKNOWN),
+        .tag = block_text(&block->rows, OPERATION_TAG, block->row),
+        .unfinished = (flags & 1) != 0,
+    };
+}
+
+static void give(const struct open_block *block, struct stored_operation *stored)
+{
+    *stored = (struct stored_operation){
+        .id = next_id(block),
+        .member_id = block->member_id,
+        .instance_id = block_value(&block->joined, JOINED_INSTANCE, block->row, 0),
+        .step = block_value(&block->joined, JOINED_STEP, block->row, -1),
+        .tag = block_text(&block->joined, JOINED_TAG, block->row),
+        .operation = get_operation(block),
+        .byte_offset = get(block, OPERATION_BYTE_OFFSET, 0),
+    };
+    stored->kernel_channels =
+        block_bytes(&block->rows, OPERATION_KERNEL_CHANNELS, block->row, &stored->kernel_channels_bytes);
+}
+
+int operation_cursor_next(struct operation_cursor *cursor, struct stored_operation *stored,
+                          struct error *error)
+{
+    go_on(cursor);
+    size_t best = least(cursor);
+    while (cursor->has_next && (cursor->open_count == 0 ||
+                                statement_integer(cursor->source, SOURCE_ID) < next_id(cursor->open[best]))) {
+        if (open_next(cursor, error))
+            return -1;
+        best = least(cursor);
+    }
+    if (cursor->open_count == 0)
+        return 0;
+    cursor->is_given = 1;
+    cursor->given = best;
+    give(cursor->open[best], stored);
+    return 1;
+}
