@@ -1,5 +1,6 @@
 #include "analyse/replay.h"
 
+#include "analyse/moment.h"
 #include "base/array.h"
 
 #include <stdlib.h>
@@ -17,21 +18,8 @@ static void fill_ends(const struct job *job, int64_t *ends)
     }
 }
 
-struct moment {
-    int64_t time_ns;
-    int32_t operation;
-};
-
-static int by_time(const void *a, const void *b)
-{
-    const struct moment *left = a, *right = b;
-    if (left->time_ns != right->time_ns)
-        return left->time_ns < right->time_ns ? -1 : 1;
-    return left->operation - right->operation;
-}
-
 static size_t list_moments(const struct job *job, const struct job_rank *rank, const int64_t *ends,
-                           struct moment *moments)
+                           struct moment *moments, struct moment *scratch)
 {
     size_t count = 0;
     for (size_t i = rank->first; i < rank->first + rank->count; i++) {
@@ -39,18 +27,18 @@ static size_t list_moments(const struct job *job, const struct job_rank *rank, c
         if (time != TIME_UNKNOWN)
             moments[count++] = (struct moment){time, (int32_t)i};
     }
-    qsort(moments, count, sizeof *moments, by_time);
+    moments_sort(moments, scratch, count);
     return count;
 }
 
 /* Each operation comes after the one that had ended last when it started; where times are unknown, the one
  * before. */
 static void find_order(struct replay *replay, const struct job_rank *rank, const int64_t *ends,
-                       struct moment *starts, struct moment *stops)
+                       struct moment *starts, struct moment *stops, struct moment *scratch)
 {
     const struct job *job = replay->job;
-    size_t start_count = list_moments(job, rank, NULL, starts),
-           stop_count = list_moments(job, rank, ends, stops);
+    size_t start_count = list_moments(job, rank, NULL, starts, scratch),
+           stop_count = list_moments(job, rank, ends, stops, scratch);
     int32_t last = -1;
     for (size_t i = rank->first; i < rank->first + rank->count; i++)
         replay->after[i] = job->operations[i].previous;
@@ -114,24 +102,35 @@ static void chain(struct replay *replay)
     }
 }
 
+/* The most operations that a rank has. */
+static size_t longest_rank(const struct job *job)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i].count > longest)
+            longest = job->ranks[i].count;
+    return longest;
+}
+
 static int measure(struct replay *replay)
 {
     const struct job *job = replay->job;
-    int64_t *ends = array_new(job->operation_count, sizeof *ends);
-    struct moment *starts = array_new(job->operation_count, sizeof *starts);
-    struct moment *stops = array_new(job->operation_count, sizeof *stops);
-    int failed = !ends || !starts || !stops;
+    int64_t *ends = replay->since_ns; /* scratch until the job is played */
+    size_t longest = longest_rank(job);
+    struct moment *starts = array_new(longest, sizeof *starts), *stops = array_new(longest, sizeof *stops),
+                  *scratch = array_new(longest, sizeof *scratch);
+    int failed = !starts || !stops || !scratch;
     if (!failed) {
         fill_ends(job, ends);
         for (size_t i = 0; i < job->rank_count; i++)
-            find_order(replay, &job->ranks[i], ends, starts, stops);
+            find_order(replay, &job->ranks[i], ends, starts, stops, scratch);
         take_own_times(replay, ends);
         take_transfers(replay, ends);
         chain(replay);
     }
-    free(ends);
     free(starts);
     free(stops);
+    free(scratch);
     return failed;
 }
 
