@@ -27,7 +27,8 @@ struct delays {
     const struct job *job;
     struct delay *items;
     struct memory *memories; /* per rank */
-    struct map met;          /* (rank, communicator) -> count when it was last there */
+    int32_t *seats;          /* per operation: a number for its rank on its communicator */
+    int64_t *met;            /* per seat: count when it was last there */
     struct map inherited;    /* (rank, from) -> ns */
 };
 
@@ -61,10 +62,35 @@ static int32_t last_to_arrive(const struct job *job, const struct job_instance *
     return last;
 }
 
-static int64_t *met_at(struct delays *delays, const struct job_operation *operation)
+/* The seat of a communicator that was given out last: operations come rank by rank. */
+struct seat {
+    int32_t number;
+    int32_t rank; /* whose it is */
+    int given;
+};
+
+/* Numbers the seats, and makes met[]. */
+static int number_seats(struct delays *delays)
 {
-    return map_put(&delays->met,
-                   (struct map_key){{(uint64_t)operation->rank, (uint64_t)operation->communicator}}, 0, NULL);
+    const struct job *job = delays->job;
+    int32_t count = 0;
+    struct seat *seats = array_new(job->communicator_count, sizeof *seats);
+    delays->seats = array_new(job->operation_count, sizeof *delays->seats);
+    for (size_t i = 0; seats && delays->seats && i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        struct seat *seat = &seats[operation->communicator];
+        if (!seat->given || seat->rank != operation->rank)
+            *seat = (struct seat){count++, operation->rank, 1};
+        delays->seats[i] = seat->number;
+    }
+    delays->met = array_new((size_t)count, sizeof *delays->met);
+    free(seats);
+    return seats && delays->seats && delays->met ? 0 : -1;
+}
+
+static int64_t *met_at(struct delays *delays, int32_t operation)
+{
+    return &delays->met[delays->seats[operation]];
 }
 
 static int inherit(struct delays *delays, int32_t rank, int32_t from, int64_t time_ns)
@@ -137,15 +163,13 @@ static size_t explain(const struct memory *memory, uint64_t since, int64_t wait_
 }
 
 /* One member's wait for the last to arrive: booked, and remembered by who waited. */
-static int wait_for(struct delays *delays, const struct job_operation *operation,
-                    const struct job_operation *last)
+static int wait_for(struct delays *delays, const struct job_operation *operation, int32_t last_at)
 {
     struct delay_event shares[SHARES_OF_A_WAIT + 1];
+    const struct job_operation *last = &delays->job->operations[last_at];
     int64_t wait_ns = duration_of(operation) - duration_of(last);
-    const int64_t *since = met_at(delays, last);
-    if (!since)
-        return -1;
-    size_t count = explain(&delays->memories[last->rank], (uint64_t)*since, wait_ns, shares);
+    size_t count =
+        explain(&delays->memories[last->rank], (uint64_t)*met_at(delays, last_at), wait_ns, shares);
     delays->items[operation->rank].waited_ns += wait_ns;
     for (size_t i = 0; i < count; i++) {
         if (book(delays, last->rank, shares[i].blame, shares[i].time_ns))
@@ -166,21 +190,18 @@ static int meet(struct delays *delays, const struct job_instance *instance)
     int32_t last = last_to_arrive(job, instance);
     for (int32_t i = 0; last >= 0 && i < instance->members; i++) {
         delays->items[job->operations[members[i]].rank].instances++;
-        if (members[i] != last && wait_for(delays, &job->operations[members[i]], &job->operations[last]))
+        if (members[i] != last && wait_for(delays, &job->operations[members[i]], last))
             return -1;
     }
     if (last >= 0)
         delays->items[job->operations[last].rank].times_last++;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *operation = &job->operations[members[i]];
-        int64_t *met = met_at(delays, operation);
-        if (!met)
-            return -1;
         /* What all of them went through together explains nobody's lateness among them, only towards others.
          */
         if (instance->beyond_ns != TIME_UNKNOWN)
             remember(&delays->memories[operation->rank], BLAME_NETWORK, instance->beyond_ns);
-        *met = (int64_t)delays->memories[operation->rank].count;
+        *met_at(delays, members[i]) = (int64_t)delays->memories[operation->rank].count;
     }
     return 0;
 }
@@ -203,14 +224,14 @@ struct delay *delays_measure(const struct job *job, struct error *error)
     struct delays delays = {.job = job,
                             .items = array_new(job->rank_count, sizeof *delays.items),
                             .memories = array_new(job->rank_count, sizeof *delays.memories)};
-    map_init(&delays.met);
     map_init(&delays.inherited);
-    int failed = !delays.items || !delays.memories ? error_no_memory(error) : 0;
+    int failed = !delays.items || !delays.memories || number_seats(&delays) ? error_no_memory(error) : 0;
     for (size_t i = 0; !failed && i < job->rank_count; i++)
         delays.items[i].inherited_from = -1;
     failed = failed || measure(&delays, error);
-    map_release(&delays.met);
     map_release(&delays.inherited);
+    free(delays.seats);
+    free(delays.met);
     free(delays.memories);
     if (!failed)
         return delays.items;

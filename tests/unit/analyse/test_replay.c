@@ -44,9 +44,11 @@ struct tiny {
 
 static void tiny_init(struct tiny *tiny)
 {
-    *tiny = (struct tiny){
-        .job = {
-            .rank_count = 3, .operation_count = OPERATIONS, .instance_count = INSTANCES, .step_count = 1}};
+    *tiny = (struct tiny){.job = {.rank_count = 3,
+                                  .communicator_count = 2,
+                                  .operation_count = OPERATIONS,
+                                  .instance_count = INSTANCES,
+                                  .step_count = 1}};
     tiny->job.ranks = tiny->ranks;
     tiny->job.operations = tiny->operations;
     tiny->job.instances = tiny->instances;
