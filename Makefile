@@ -66,6 +66,7 @@ include $(wildcard lib/*/module.mk tests/module.mk tests/*/module.mk)
 help:
 	@echo 'make              build/ncclprof and build/libnccl-profiler-ncclprof.so'
 	@echo 'make deps         install the packages that are missing (Debian, Ubuntu), or say which'
+	@echo 'make deps-tools   likewise what fuzz, lint and coverage take'
 	@echo 'make demo         ingest the bundled traces and show what the tool makes of them'
 	@echo 'make test         all tests; SAN=address,undefined runs them under sanitizers'
 	@echo 'make check        layers, headers, style, banned functions, help against man pages'
@@ -108,9 +109,14 @@ uninstall:
 
 PACKAGES := gcc make libc6-dev libcjson-dev libsqlite3-dev zlib1g-dev libcmocka-dev python3 clang-format mandoc
 
-.PHONY: deps
-deps:
-	@missing=; for package in $(PACKAGES); do \
+# What fuzz, lint and coverage take besides.
+PACKAGES_OF_TOOLS := clang clang-tidy cppcheck lcov
+
+.PHONY: deps deps-tools
+deps: WANTED := $(PACKAGES)
+deps-tools: WANTED := $(PACKAGES_OF_TOOLS)
+deps deps-tools:
+	@missing=; for package in $(WANTED); do \
 	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$package"; done; \
 	if [ -z "$$missing" ]; then echo 'Nothing is missing.'; exit 0; fi; \
 	command -v apt-get >/dev/null || { echo "Please install:$$missing"; exit 1; }; \

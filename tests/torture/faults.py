@@ -2,11 +2,12 @@
 """Fails one call after the other: memory, SQLite's steps, writes, reads, opens, threads.
 
 usage: faults.py PROGRAM INJECT [--every N] [--kind KIND] [--command NAME] [--lasting]
+                 [--seconds N]
 
 A small ingest and each command that reads the store run once for every such call that they make, and that call fails.
 Each time the program has to come to its end by itself: with exit status 0 and the undisturbed result, or with 1 and a
 reason. The store must be whole, and after a failed ingest the next one must complete it. --every N takes every Nth call
-only; --lasting lets all calls after it fail, too. Prints a line for each kind and `faults: N passed, N failed`.
+only; --lasting lets all calls after it fail, too; --seconds N leaves out what does not fit. Prints a line for each kind and `faults: N passed, N failed`.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -25,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.torture.content import check_whole, digests  # noqa: E402
 
-KINDS = ["memory", "step", "write", "read", "open", "thread"]
+KINDS = ["step", "write", "read", "open", "thread", "memory"]  # the many last: what time there is goes to them
 READERS = {
     "info": ["info"],
     "info-files": ["info", "--files", "--format", "json"],
@@ -67,7 +69,7 @@ class Faults:
         if first.returncode:
             raise SystemExit(f"the undisturbed ingest fails: {first.stderr.decode()}")
         self.content = digests(self.store)
-        self.failures = []
+        self.ends = time.monotonic() + options.seconds if options.seconds else float("inf")
 
     def run(self, store, words, **fault):
         environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(self.folder)}
@@ -133,6 +135,14 @@ class Faults:
             wrong = "does not end"
         return self.tell(name, kind, number, wrong)
 
+    def try_one(self, command, kind, number, expected):
+        """Whether it went well; None when there was no time left for it."""
+        if time.monotonic() > self.ends:
+            return None
+        if command == "ingest":
+            return self.try_ingest(kind, number)
+        return self.try_reader(command, kind, number, expected)
+
     def more(self):
         return {"lasts": 1} if self.options.lasting else {}
 
@@ -154,10 +164,7 @@ class Faults:
         store_path.unlink(missing_ok=True)
         numbers = range(1, count + 1, self.options.every)
         with ThreadPoolExecutor(2) as pool:
-            if command == "ingest":
-                results = list(pool.map(lambda number: self.try_ingest(kind, number), numbers))
-            else:
-                results = list(pool.map(lambda number: self.try_reader(command, kind, number, expected), numbers))
+            results = list(pool.map(lambda number: self.try_one(command, kind, number, expected), numbers))
         return count, results.count(True), results.count(False)
 
     def all(self):
@@ -192,6 +199,7 @@ def main():
     parser.add_argument("--kind", choices=KINDS)
     parser.add_argument("--command")
     parser.add_argument("--lasting", action="store_true")
+    parser.add_argument("--seconds", type=int, default=0)
     return Faults(parser.parse_args()).all()
 
 

@@ -1,7 +1,10 @@
-# What must neither lose nor let in anything, under stress: `make torture`, about twelve minutes on two cores, one line
-# a test. `make torture TORTURE_SHARE=10` tries every tenth call only, and kills a tenth as often.
+# What must neither lose nor let in anything, under stress: `make torture`, about twenty minutes on two cores, one line
+# a test. `make torture TORTURE_SHARE=10` tries every tenth call only, and kills a tenth as often; with
+# TORTURE_SECONDS=60 no test begins anything new after a minute.
 TORTURE := $(OUT)/torture
 TORTURE_SHARE ?= 1
+TORTURE_SECONDS ?= 0
+TORTURE_BOUND := --seconds $(TORTURE_SECONDS)
 TORTURE_KILLS := $(shell echo $$((100 / $(TORTURE_SHARE))))
 TORTURE_SAN := address,undefined
 TORTURE_SANITIZED := build/san-address-undefined/ncclprof
@@ -22,11 +25,11 @@ $(TORTURE)/ncclprof: $(CMD_OBJECTS) $(TORTURE)/writer.o $(OUT)/libncclprof.a
 torture: $(OUT)/ncclprof $(TORTURE)/inject.so $(TORTURE)/ncclprof
 	@$(MAKE) -s SAN=$(TORTURE_SAN) $(TORTURE_SANITIZED)
 	@tests/torture/run.sh \
-	    'tests/torture/stop.py $(OUT)/ncclprof --times $(TORTURE_KILLS) --name "kill -9"' \
-	    'tests/torture/stop.py $(TORTURE)/ncclprof --times $(TORTURE_KILLS) --seed 2 --name "kill -9, small transactions"' \
-	    'tests/torture/stop.py $(TORTURE)/ncclprof --interrupt --times $(TORTURE_KILLS) --seed 3 --name "Ctrl-C"' \
-	    'tests/torture/together.py $(TORTURE)/ncclprof --times $(shell echo $$((20 / $(TORTURE_SHARE) + 1)))' \
+	    'tests/torture/stop.py $(OUT)/ncclprof --times $(TORTURE_KILLS) $(TORTURE_BOUND) --name "kill -9"' \
+	    'tests/torture/stop.py $(TORTURE)/ncclprof --times $(TORTURE_KILLS) --seed 2 $(TORTURE_BOUND) --name "kill -9, small transactions"' \
+	    'tests/torture/stop.py $(TORTURE)/ncclprof --interrupt --times $(TORTURE_KILLS) --seed 3 $(TORTURE_BOUND) --name "Ctrl-C"' \
+	    'tests/torture/together.py $(TORTURE)/ncclprof --times $(shell echo $$((20 / $(TORTURE_SHARE) + 1))) $(TORTURE_BOUND)' \
 	    'tests/torture/full_disk.py $(OUT)/ncclprof' \
-	    'tests/torture/faults.py $(OUT)/ncclprof $(TORTURE)/inject.so --every $(TORTURE_SHARE)' \
-	    'tests/torture/faults.py $(OUT)/ncclprof $(TORTURE)/inject.so --lasting --every $(shell echo $$((29 * $(TORTURE_SHARE))))' \
-	    'tests/torture/faults.py $(TORTURE_SANITIZED) $(TORTURE)/inject.so --every $(shell echo $$((17 * $(TORTURE_SHARE))))'
+	    'tests/torture/faults.py $(OUT)/ncclprof $(TORTURE)/inject.so $(TORTURE_BOUND) --every $(TORTURE_SHARE)' \
+	    'tests/torture/faults.py $(OUT)/ncclprof $(TORTURE)/inject.so $(TORTURE_BOUND) --lasting --every $(shell echo $$((29 * $(TORTURE_SHARE))))' \
+	    'tests/torture/faults.py $(TORTURE_SANITIZED) $(TORTURE)/inject.so $(TORTURE_BOUND) --every $(shell echo $$((17 * $(TORTURE_SHARE))))'

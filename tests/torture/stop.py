@@ -2,12 +2,13 @@
 """Stops ingests at random moments, with SIGKILL or, as Ctrl-C does, with SIGINT.
 
 usage: stop.py PROGRAM [--interrupt] [--times N] [--jobs N,N,...] [--seed N] [--size OPERATIONS] [--name TEXT]
+               [--seconds N]
 
 An ingest that is through before its moment does not count, and makes later moments earlier. After each stop the store
 has to be whole (PRAGMA integrity_check); after SIGINT the program says so and exits with 130.
 One time out of three it is stopped twice more on the way. In the end an ingest completes
 the store, and every table has to hold what an undisturbed ingest gave it. Prints `NAME: N passed, N failed`, a test a
-stop.
+stop; --seconds N begins nothing new after that time.
 """
 
 import argparse
@@ -106,7 +107,8 @@ class Stops:
     def all(self):
         chance = random.Random(self.options.seed)
         passed = failed = rounds = 0
-        while passed + failed < self.options.times:
+        ends = time.monotonic() + self.options.seconds if self.options.seconds else float("inf")
+        while passed + failed < self.options.times and time.monotonic() < ends:
             rounds += 1
             jobs = self.options.jobs[rounds % len(self.options.jobs)]
             kills = min(chance.choice([1, 1, 3]), self.options.times - passed - failed)
@@ -132,6 +134,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--size", type=int, default=1500)
     parser.add_argument("--name", default="kill -9")
+    parser.add_argument("--seconds", type=int, default=0)
     return Stops(parser.parse_args()).all()
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Several ingests into one store at once, and readers all the while.
 
-usage: together.py PROGRAM [--times N] [--seed N]
+usage: together.py PROGRAM [--times N] [--seed N] [--seconds N]
 
 Each time three ingests of overlapping halves of one set of traces run at once, while `info`, `report` and `query` are
 run over and over. Every ingest has to end with 0, or with 1 saying who holds the store; no reader may fail once there is
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -92,15 +93,17 @@ class Together:
 
     def all(self):
         chance = random.Random(self.options.seed)
-        failed = 0
-        for _ in range(self.options.times):
+        failed = times = 0
+        ends = time.monotonic() + self.options.seconds if self.options.seconds else float("inf")
+        while times < self.options.times and time.monotonic() < ends:
+            times += 1
             wrong = self.once(chance)
             failed += bool(wrong)
             for line in wrong[:5]:
                 print(f"FAILED {line}", flush=True)
         shutil.rmtree(self.folder)
         print(f"  three ingests at a time, {self.reads} reads meanwhile")
-        print(f"together: {self.options.times - failed} passed, {failed} failed")
+        print(f"together: {times - failed} passed, {failed} failed")
         return 1 if failed else 0
 
 
@@ -109,6 +112,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=int, default=0)
     return Together(parser.parse_args()).all()
 
 
