@@ -8,7 +8,9 @@
 void chrome_init(struct chrome *chrome, struct sink *sink, struct tree *tree, uint64_t start_ns, long process)
 {
     *chrome = (struct chrome){.sink = sink, .tree = tree, .start_ns = start_ns};
-    snprintf(chrome->process, sizeof(chrome->process), ", \"pid\": %ld, \"tid\": 1, \"ts\": ", process);
+    int length =
+        snprintf(chrome->process, sizeof(chrome->process), ", \"pid\": %ld, \"tid\": 1, \"ts\": ", process);
+    chrome->process_length = length > 0 ? (size_t)length : 0;
 }
 
 void chrome_time(const struct chrome *chrome, struct text *text, uint64_t time_ns)
@@ -69,7 +71,7 @@ struct text *chrome_line(struct chrome *chrome, const char *name, const char *ca
     text_bytes(text, &phase, 1);
     text_literal(text, "\", \"id\": ");
     text_unsigned(text, id);
-    text_string(text, chrome->process);
+    text_bytes(text, chrome->process, chrome->process_length);
     chrome_time(chrome, text, time_ns);
     return text;
 }
@@ -88,7 +90,7 @@ struct text *chrome_note(struct chrome *chrome, const char *name, bool instant, 
     text_string(text, name);
     text_literal(text, "\", \"cat\": \"NCCLPROF\", \"ph\": \"");
     text_string(text, instant ? "i\", \"s\": \"p\"" : "M\"");
-    text_string(text, chrome->process);
+    text_bytes(text, chrome->process, chrome->process_length);
     chrome_time(chrome, text, time_ns);
     text_literal(text, ", \"args\": {");
     return text;
@@ -121,7 +123,7 @@ void chrome_tag(struct chrome *chrome, const struct record *record)
     }
     struct text *text = sink_line(chrome->sink);
     text_literal(text, "{\"name\": \"UserTag\", \"cat\": \"USER_TAG\", \"ph\": \"i\", \"s\": \"g\"");
-    text_string(text, chrome->process);
+    text_bytes(text, chrome->process, chrome->process_length);
     chrome_time(chrome, text, record->time_ns);
     text_literal(text, ", \"args\": {\"tag\": \"");
     text_escaped(text, record->tag.text, record->tag.length);
@@ -277,9 +279,9 @@ static void print_task(struct chrome *chrome, uint32_t number)
         channels[channel / 32] |= 1u << channel % 32;
     }
     uint32_t id = print_task_begin(chrome, task, finished);
-    for (unsigned channel = 0; channel < 256; channel++)
-        if (channels[channel / 32] >> channel % 32 & 1)
-            print_channel(chrome, task, channel);
+    for (unsigned word = 0; word < 8; word++)
+        for (; channels[word]; channels[word] &= channels[word] - 1)
+            print_channel(chrome, task, word * 32 + (unsigned)__builtin_ctz(channels[word]));
     print_end(chrome, task, id, finished ? tree_end_ns(chrome->tree, number) : 0);
 }
 

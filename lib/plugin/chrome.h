@@ -16,6 +16,7 @@ struct chrome {
     struct tree *tree;
     uint64_t start_ns; /* CLOCK_MONOTONIC of ts 0 */
     char process[48];  /* the part of every line that names the process */
+    size_t process_length;
     uint32_t ids[TYPE_COUNT];
 };
 

@@ -30,10 +30,45 @@ static void escape_control(struct text *text, unsigned char byte)
     text->bytes[text->length++] = "0123456789abcdef"[byte & 15];
 }
 
+/* Eight bytes at once: the highest bit of each that is not printable ASCII, a quote or a backslash. */
+static uint64_t special(uint64_t bytes)
+{
+    const uint64_t ones = 0x0101010101010101u;
+    const uint64_t highs = 0x8080808080808080u;
+    uint64_t quote = bytes ^ ones * '"';
+    uint64_t backslash = bytes ^ ones * '\\';
+    uint64_t found = bytes - ones * 0x20; /* below a space */
+    found |= bytes + ones;                /* 0x7f and above */
+    found |= quote - ones;                /* a zero byte */
+    found |= backslash - ones;
+    return (found | bytes) & highs;
+}
+
+/* How many bytes from here on stand for themselves; may stop early where others follow within eight bytes. */
+static size_t plain_length(const unsigned char *at, size_t left)
+{
+    size_t length = 0;
+    uint64_t bytes;
+    for (; left - length >= sizeof(bytes); length += sizeof(bytes)) {
+        memcpy(&bytes, at + length, sizeof(bytes));
+        if (special(bytes))
+            break;
+    }
+    while (length < left && at[length] >= 0x20 && at[length] < 0x7f && at[length] != '"' &&
+           at[length] != '\\')
+        length++;
+    return length;
+}
+
 void text_escaped(struct text *text, const char *from, size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)from;
     for (size_t i = 0; i < length;) {
+        size_t plain = plain_length(bytes + i, length - i);
+        text_bytes(text, from + i, plain);
+        i += plain;
+        if (i == length)
+            return;
         size_t sequence = sequence_length(bytes + i, length - i);
         if (sequence == 0) {
             text_literal(text, "\\ufffd");

@@ -21,6 +21,9 @@
 
 #define MILLISECOND_NS 1000000u
 #define IDLE_NS (5 * MILLISECOND_NS)
+#define PAUSE_NS MILLISECOND_NS
+/* No thread fills a slot faster than this. */
+#define SLOT_NS 16u
 #define SWEEP_NS (20 * MILLISECOND_NS)
 #define NOTES_NS (250 * MILLISECOND_NS)
 #define ANCHOR_NS 10000000000u
@@ -50,6 +53,7 @@ struct writer {
     bool failure_logged;
     struct cursor *cursors;
     unsigned cursor_room;
+    uint64_t pause_ns; /* between two looks at rings that are being filled */
     _Alignas(64) unsigned char record[RECORD_SLOTS_MAX * RECORD_SLOT_BYTES];
     char host[256];
 
@@ -126,8 +130,8 @@ static bool cursor_room(struct writer *writer, unsigned count)
     return true;
 }
 
-/* Rings that hold something up to `until`. */
-static unsigned open_cursors(struct writer *writer, uint64_t until_ns)
+/* Rings that hold something up to `until`; the share of the fullest one, in 1/256. */
+static unsigned open_cursors(struct writer *writer, uint64_t until_ns, unsigned *fullest)
 {
     unsigned count = ring_count();
     unsigned used = 0;
@@ -144,6 +148,8 @@ static unsigned open_cursors(struct writer *writer, uint64_t until_ns)
             continue;
         }
         uint64_t time_ns = ring_time_ns(ring, at);
+        unsigned full = (unsigned)((limit - at) * 256 / ring->capacity);
+        *fullest = full > *fullest ? full : *fullest;
         if (time_ns <= until_ns)
             writer->cursors[used++] = (struct cursor){ring, at, limit, time_ns};
     }
@@ -177,13 +183,16 @@ static bool take_run(struct writer *writer, struct cursor *cursor, uint64_t unti
 
 /*
  * Takes everything recorded up to now, in the order of its times. The time is read before the rings' heads:
- * whatever caused a record that we see was published before it, and is therefore seen too.
+ * whatever caused a record that we see was published before it, and is therefore seen too. Returns for how
+ * long to leave the rings alone now: looking at them all the time would take the lines that their threads
+ * write to away from them, and a processor of the job's.
  */
-static bool take_all(struct writer *writer)
+static uint64_t take_all(struct writer *writer)
 {
     uint64_t until_ns = clock_monotonic_ns();
-    unsigned count = open_cursors(writer, until_ns);
-    bool any = count > 0;
+    unsigned fullest = 0;
+    unsigned count = open_cursors(writer, until_ns, &fullest);
+    uint64_t pause_ns = fullest < 4 ? IDLE_NS : fullest < 32 ? writer->pause_ns : 0;
     write_communicators(writer, until_ns);
     while (count > 0) {
         unsigned first = 0;
@@ -198,7 +207,7 @@ static bool take_all(struct writer *writer)
         if (!more || writer->cursors[first].time_ns > until_ns)
             writer->cursors[first] = writer->cursors[--count];
     }
-    return any;
+    return pause_ns;
 }
 
 /* -- what is due -- */
@@ -307,14 +316,14 @@ static void *writer_main(void *argument)
         uint64_t asked = writer->flushes_asked;
         bool flush = asked != writer->flushes_done;
         pthread_mutex_unlock(&writer->lock);
-        bool any = take_all(writer);
+        uint64_t pause_ns = take_all(writer);
         do_due(writer, flush);
         pthread_mutex_lock(&writer->lock);
         if (flush) {
             writer->flushes_done = asked;
             pthread_cond_broadcast(&writer->answered);
-        } else if (!any && !stopping && !writer->stopping && writer->flushes_asked == asked) {
-            struct timespec until = monotonic_in(IDLE_NS);
+        } else if (pause_ns && !stopping && !writer->stopping && writer->flushes_asked == asked) {
+            struct timespec until = monotonic_in(pause_ns);
             pthread_cond_timedwait(&writer->asked, &writer->lock, &until);
         }
         pthread_mutex_unlock(&writer->lock);
@@ -420,6 +429,9 @@ struct writer *writer_start(const struct config *config, const struct writer_ori
     writer->tree.done = tree_done;
     writer->tree.owner = writer;
     writer->communicators_written = 1;
+    writer->pause_ns = config->buffer_slots * SLOT_NS / 2;
+    if (writer->pause_ns > PAUSE_NS)
+        writer->pause_ns = PAUSE_NS;
     write_beginning(writer, origin);
     if (init_synchronisation(writer) != 0 || start_thread(writer) != 0) {
         snprintf(failure, failure_bytes, "cannot start the writer thread");
