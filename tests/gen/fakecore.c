@@ -24,6 +24,7 @@ struct options {
     const char *plugin;
     const char *journal;
     const char *scenario; /* see usage() */
+    int rank;             /* the only one that this process plays; -1: all */
     bool threads;
     bool no_finalize;
     bool close_descriptors;
@@ -33,7 +34,8 @@ struct options {
 static void usage(FILE *to)
 {
     fputs(
-        "usage: fakecore --plugin FILE [--api 1..7] [--ranks N] [--threads] [--steps N] [--layers N]\n"
+        "usage: fakecore [--plugin FILE] [--api 1..7] [--ranks N] [--threads] [--steps N] [--layers N]\n"
+        "  [--rank N|launched]\n"
         "  [--channels N] [--net-steps N] [--op-us N] [--tags none|nccl|call] [--hang RANK:STEP]\n"
         "  [--kill RANK:STEP] [--journal FILE] [--scenario train|hostile|fork|fork-idle|init-race|nvtx]\n"
         "  [--no-finalize] [--close-descriptors] [--file-bytes N] [--repeat-waits] [--foreign-proxy]\n"
@@ -137,9 +139,20 @@ static void parse_at(const char *text, int *rank, int *step)
     *step = *colon == ':' ? (int)strtol(colon + 1, NULL, 10) : 0;
 }
 
+/* The rank that a launcher gave this process; -1 if none did. */
+static int launched_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PMI_RANK", "RANK"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (getenv(names[i]))
+            return (int)strtol(getenv(names[i]), NULL, 10);
+    return -1;
+}
+
 static const struct option long_options[] = {{"plugin", required_argument, NULL, 'p'},
                                              {"api", required_argument, NULL, 'a'},
                                              {"ranks", required_argument, NULL, 'r'},
+                                             {"rank", required_argument, NULL, 'R'},
                                              {"threads", no_argument, NULL, 't'},
                                              {"steps", required_argument, NULL, 's'},
                                              {"layers", required_argument, NULL, 'l'},
@@ -215,6 +228,9 @@ static int parse_option(struct fake_job *job, struct options *options, int optio
     case 'K':
         parse_at(optarg, &job->kill_rank, &job->kill_step);
         return 1;
+    case 'R':
+        options->rank = strcmp(optarg, "launched") == 0 ? launched_rank() : (int)strtol(optarg, NULL, 10);
+        return options->rank >= 0;
     case 't':
         options->threads = true;
         return 1;
@@ -243,6 +259,12 @@ static int parse_option(struct fake_job *job, struct options *options, int optio
 
 static int play(struct fake_job *job, const struct options *options)
 {
+    if (options->rank >= job->ranks) {
+        fprintf(stderr, "fakecore: there is no rank %d of %d\n", options->rank, job->ranks);
+        return 2;
+    }
+    if (strcmp(options->scenario, "train") == 0 && options->rank >= 0)
+        return play_one(job, options, options->rank);
     if (strcmp(options->scenario, "train") == 0)
         return options->threads                                ? play_threads(job, options)
                : job->ranks == 1 || options->close_descriptors ? play_one(job, options, 0)
@@ -270,7 +292,8 @@ int main(int argc, char **argv)
                                   .tags = "none",
                                   .hang_rank = -1,
                                   .kill_rank = -1};
-    struct options options = {.scenario = "train", .file_bytes = -1};
+    struct options options = {
+        .plugin = getenv("NCCL_PROFILER_PLUGIN"), .scenario = "train", .rank = -1, .file_bytes = -1};
     for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
         if (option == 'h' || !parse_option(&job, &options, option)) {
             usage(option == 'h' ? stdout : stderr);
