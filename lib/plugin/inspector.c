@@ -225,8 +225,8 @@ static void print_figures(struct inspector *inspector, struct text *text, const 
     text_decimal(text, algorithm_gbs);
     print_key(text, kind, "_busbw_gbs");
     text_decimal(text, bus_gbs);
-    if (task->task.tag) {
-        const char *tag = names_text(names, task->task.tag);
+    const char *tag = tag_texts_get(&inspector->tree->tags, task->task.tag);
+    if (tag) {
         text_literal(text, ",\"user_tag\":\"");
         text_escaped(text, tag, strlen(tag));
         text_literal(text, "\"");

@@ -20,7 +20,7 @@ struct node_task {
     int32_t root;
     int32_t rank;
     int32_t peer;
-    uint32_t tag; /* number in names */
+    uint32_t tag; /* number in tags */
     uint16_t function, datatype, algorithm, protocol;
     uint16_t kernels_expected, kernels_started, kernels_stopped;
     uint8_t channels, warps;

@@ -30,6 +30,7 @@ void tree_release(struct tree *tree)
 {
     node_pool_release(&tree->pool);
     names_release(&tree->names);
+    tag_texts_release(&tree->tags);
     free(tree->communicators);
     tree->communicators = NULL;
 }
@@ -133,6 +134,8 @@ static void free_below(struct tree *tree, uint32_t number)
         free_below(tree, child);
         child = next;
     }
+    if (node_is_task(tree_node(tree, number)))
+        tag_texts_drop(&tree->tags, tree_node(tree, number)->task.tag);
     node_remove(&tree->pool, number);
 }
 
@@ -365,15 +368,11 @@ void tree_take(struct tree *tree, const struct record *record)
 
 void tree_tag(struct tree *tree, const struct record *record)
 {
-    uint32_t number = names_number(&tree->names, record->tag.text, record->tag.length);
-    if (record->context == 0) {
-        tree->process_tag = number;
-        tree->process_tag_ns = record->time_ns;
-        return;
-    }
     struct communicator_state *communicator = tree_communicator(tree, record->context);
-    communicator->tag = number;
-    communicator->tag_ns = record->time_ns;
+    uint32_t *tag = record->context == 0 ? &tree->process_tag : &communicator->tag;
+    tag_texts_drop(&tree->tags, *tag);
+    *tag = tag_texts_add(&tree->tags, record->tag.text, record->tag.length);
+    *(record->context == 0 ? &tree->process_tag_ns : &communicator->tag_ns) = record->time_ns;
 }
 
 /* After finalize nothing more comes for a communicator's own operations. */

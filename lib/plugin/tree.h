@@ -13,13 +13,14 @@
 #include "plugin/gpu_clock.h"
 #include "plugin/names.h"
 #include "plugin/node.h"
+#include "plugin/tag_texts.h"
 
 /* A communicator as the writer knows it. */
 struct communicator_state {
     struct communicator known; /* versions 1 to 3: filled in by the first operation */
     struct gpu_clock clock;
     uint64_t done_start_ns; /* latest start of an operation of which a kernel channel stopped */
-    uint32_t tag;           /* number in names: newest tag of NCCL's own for this communicator */
+    uint32_t tag;           /* number in tags: newest of NCCL's own for this communicator */
     uint64_t tag_ns;
     uint64_t p2p_written; /* point-to-point operations in Inspector lines so far */
     bool ended;
@@ -35,11 +36,12 @@ struct tree_counts {
 struct tree {
     struct node_pool pool;
     struct names names;
+    struct tag_texts tags;
     struct communicator_state *communicators; /* [0]: unknown */
     uint32_t communicator_count, communicator_room;
     uint32_t first_root, last_root;
     uint32_t mask;        /* enum api_event: what is recorded */
-    uint32_t process_tag; /* number in names: newest tag of a call or NVTX */
+    uint32_t process_tag; /* number in tags: newest of a call or NVTX */
     uint64_t process_tag_ns;
     pid_t process;
     struct tree_counts counts;

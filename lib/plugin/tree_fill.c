@@ -35,7 +35,7 @@ static void fill_task(struct tree *tree, struct node *node, const struct record 
         .peer = record->task.peer,
         .channels = record->task.channels,
         .warps = record->task.warps,
-        .tag = current_tag(tree, record->context),
+        .tag = tag_texts_keep(&tree->tags, current_tag(tree, record->context)),
         .function = name_number(tree, record->task.names.function),
         .datatype = name_number(tree, record->task.names.datatype),
         .algorithm = name_number(tree, record->task.names.algorithm),

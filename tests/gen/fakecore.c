@@ -36,7 +36,7 @@ static void usage(FILE *to)
     fputs(
         "usage: fakecore [--plugin FILE] [--api 1..7] [--ranks N] [--threads] [--steps N] [--layers N]\n"
         "  [--rank N|launched]\n"
-        "  [--channels N] [--net-steps N] [--op-us N] [--tags none|nccl|call] [--hang RANK:STEP]\n"
+        "  [--channels N] [--net-steps N] [--op-us N] [--tags none|nccl|call|numbered] [--hang RANK:STEP]\n"
         "  [--kill RANK:STEP] [--journal FILE] [--scenario train|hostile|fork|fork-idle|init-race|nvtx]\n"
         "  [--no-finalize] [--close-descriptors] [--file-bytes N] [--repeat-waits] [--foreign-proxy]\n"
         "  [--silent-kernels] [--double-stops]\n",

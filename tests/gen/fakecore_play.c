@@ -305,6 +305,12 @@ static void play_call(struct fake_rank *rank, int which, const char *function, u
 
 static void set_tag(struct fake_rank *rank, const char *tag)
 {
+    char text[64];
+    if (strcmp(rank->job->tags, "numbered") == 0 && rank->job->call_tag) {
+        snprintf(text, sizeof(text), "%s %lu", tag, atomic_load(&rank->job->counts.tags));
+        rank->job->call_tag(text);
+        count(&rank->job->counts.tags);
+    }
     if (strcmp(rank->job->tags, "call") == 0 && rank->job->call_tag) {
         rank->job->call_tag(tag);
         count(&rank->job->counts.tags);

@@ -41,7 +41,7 @@ struct fake_job {
     int channels;
     int net_steps;    /* of each proxy operation; 0: no network */
     int op_us;        /* how long each operation's kernel runs */
-    const char *tags; /* none, nccl, call */
+    const char *tags; /* none, nccl, call; numbered: calls, each with another text */
     int hang_rank, hang_step;
     int kill_rank, kill_step;
     bool repeat_waits; /* record SendPeerWait again and again, as a core that polls does */

@@ -417,6 +417,18 @@ class Inspector(PluginTest):
             self.assertEqual(len(lines) - len(coll), counts["p2p"])
             self.check_against_chrome(coll, chrome[pid])
 
+    def test_a_tag_that_is_new_every_time(self):
+        """More different tags than are kept: the operations' own tags and names stay right."""
+        played = self.play("--ranks", 2, "--threads", "--steps", 1500, "--layers", 1, "--channels", 1, "--net-steps", 0,
+                           "--tags", "numbered", NCCLPROF_FORMAT="both", NCCLPROF_BUFFER_EVENTS=str(1 << 20))
+        self.assertGreater(played.counts[0]["tags"], 10000)
+        (path,) = played.files(".jsonl")
+        with open(path) as file:
+            lines = [json.loads(line)["coll_perf"] for line in file]
+        self.assertEqual(len(lines), played.counts[0]["coll"])
+        self.assertEqual({line["coll"] for line in lines}, {"AllReduce"})
+        self.assertEqual({line["user_tag"].split()[0] for line in lines}, {"forward", "backward", "optimizer"})
+
     def check_against_chrome(self, lines, trace):
         truth = {}
         current = None
