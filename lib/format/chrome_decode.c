@@ -233,6 +233,8 @@ static void read_arguments(const struct json *json, const struct json_node *argu
         line->kernel.channel = integer(json, arguments, "Channel", COUNT_UNKNOWN);
         line->kernel.gpu_begin = exact(json, arguments, "StartGpuClk");
         line->kernel.gpu_end = exact(json, arguments, "StopGpuClk");
+        line->kernel.begin_ns = moment(json, arguments, "StartHost");
+        line->kernel.end_ns = moment(json, arguments, "StopHost");
         break;
     case CHROME_CE_COLL:
         read_copy(json, arguments, line);

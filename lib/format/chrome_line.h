@@ -104,6 +104,9 @@ struct chrome_kernel {
     int64_t channel;
     uint64_t gpu_begin;
     uint64_t gpu_end;
+    /* From the bundled plugin only: the two on the host's clock; TIME_UNKNOWN. */
+    int64_t begin_ns;
+    int64_t end_ns;
 };
 
 struct chrome_copy {

@@ -102,6 +102,17 @@ void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *l
     operation->duration_ns = said->duration_ns;
 }
 
+/*
+ * When a channel's kernel began or ended on the host's clock. The host noticed it then or later, by
+ * milliseconds at times; where the recorder knows the GPU's clock on the host's it says better.
+ */
+static int64_t kernel_time(int64_t noticed_ns, int64_t mapped_ns, int64_t not_before_ns)
+{
+    if (noticed_ns == TIME_UNKNOWN || mapped_ns == TIME_UNKNOWN || mapped_ns > noticed_ns)
+        return noticed_ns;
+    return mapped_ns > not_before_ns ? mapped_ns : not_before_ns;
+}
+
 int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
                         struct error *error)
 {
@@ -120,19 +131,22 @@ int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *
         return error_no_memory(error);
     assembly->channels[assembly->channel_count++] = (struct kernel_channel){
         .channel = (int32_t)said->channel,
-        .host = {line->time_ns, TIME_UNKNOWN},
+        .host = {kernel_time(line->time_ns, said->begin_ns, enqueued_ns), TIME_UNKNOWN},
         .gpu_begin = said->gpu_begin,
         .gpu_end = said->gpu_end,
     };
     assembly->channel_is_open = 1;
+    assembly->channel_end_ns = said->end_ns;
     return 0;
 }
 
 void chrome_kernel_end(struct chrome_reader *reader, int64_t end_ns)
 {
     struct chrome_assembly *assembly = &reader->assembly;
-    if (assembly->channel_is_open)
-        assembly->channels[assembly->channel_count - 1].host.end_ns = end_ns;
+    if (assembly->channel_is_open) {
+        struct interval_ns *host = &assembly->channels[assembly->channel_count - 1].host;
+        host->end_ns = kernel_time(end_ns, assembly->channel_end_ns, host->begin_ns);
+    }
     assembly->channel_is_open = 0;
 }
 

@@ -50,7 +50,8 @@ struct chrome_assembly {
     struct kernel_channel *channels;
     size_t channel_count;
     size_t channel_capacity;
-    int channel_is_open; /* the last of them has begun and not ended */
+    int channel_is_open;    /* the last of them has begun and not ended */
+    int64_t channel_end_ns; /* its end by the GPU's clock; TIME_UNKNOWN */
 };
 
 /* The proxy operation being read. */

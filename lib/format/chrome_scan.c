@@ -78,8 +78,8 @@ static const struct form control_forms[] = {FORM(no_arguments, 0), FORM(appended
 
 static const struct scan_field kernel_fields[] = {KERNEL_FIELDS, LAST("}}")};
 static const struct scan_field bundled_kernel_fields[] = {
-    KERNEL_FIELDS, SKIP(", \"StartHost\": ", SCAN_SKIP_DECIMAL), SKIP(", \"StopHost\": ", SCAN_SKIP_DECIMAL),
-    LAST("}}")};
+    KERNEL_FIELDS, FIELD(", \"StartHost\": ", SCAN_MOMENT, kernel.begin_ns),
+    FIELD(", \"StopHost\": ", SCAN_MOMENT, kernel.end_ns), LAST("}}")};
 static const struct scan_field old_kernel_fields[] = {
     FIELD(", \"args\": {\"Channel\": ", SCAN_INTEGER, kernel.channel), LAST("}}")};
 static const struct form kernel_forms[] = {
@@ -369,6 +369,7 @@ static void forget_arguments(struct chrome_line *line)
         break;
     case CHROME_GPU:
         line->kernel.gpu_begin = line->kernel.gpu_end = 0;
+        line->kernel.begin_ns = line->kernel.end_ns = TIME_UNKNOWN;
         break;
     default:
         break;

@@ -49,8 +49,9 @@ enum end_source {
 
 struct kernel_channel {
     int32_t channel;
-    struct interval_ns
-        host;           /* when the host noticed start and stop: never early, at times milliseconds late */
+    /* When the host noticed start and stop, never early and at times milliseconds late; better where the
+     * recorder knows the GPU's clock on the host's. */
+    struct interval_ns host;
     uint64_t gpu_begin; /* GPU clock, ns */
     uint64_t gpu_end;
 };

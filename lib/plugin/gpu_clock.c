@@ -5,6 +5,7 @@ void gpu_clock_noticed(struct gpu_clock *clock, uint64_t host_ns, uint64_t gpu_n
     if (gpu_ns == 0)
         return;
     int64_t offset = (int64_t)(host_ns - gpu_ns);
+    clock->samples++;
     if (clock->now.samples++ == 0 || offset < clock->now.highest_ns)
         clock->now.highest_ns = offset;
 }
@@ -37,9 +38,9 @@ uint64_t gpu_clock_host_ns(const struct gpu_clock *clock, uint64_t gpu_ns)
     return bounds.samples && gpu_ns ? gpu_ns + (uint64_t)bounds.highest_ns : 0;
 }
 
-void gpu_clock_turn(struct gpu_clock *clock)
+void gpu_clock_turn(struct gpu_clock *clock, uint64_t enough)
 {
-    if (clock->now.samples == 0)
+    if (clock->now.samples < enough)
         return;
     clock->before = clock->now;
     clock->now = (struct gpu_clock_bounds){0};

@@ -95,8 +95,9 @@ void notes_gpu_clocks(struct chrome *chrome, uint64_t now_ns)
 {
     for (uint32_t number = 1; number < chrome->tree->communicator_count; number++) {
         struct communicator_state *communicator = tree_communicator(chrome->tree, number);
-        if (communicator->clock.now.samples == 0)
+        if (communicator->clock.samples == communicator->clock_told)
             continue;
+        communicator->clock_told = communicator->clock.samples;
         struct gpu_clock_bounds bounds = gpu_clock_bounds(&communicator->clock);
         struct text *text = chrome_note(chrome, "GpuClock", false, now_ns);
         put_unsigned(text, "\"CommHash\": ", communicator->known.hash);
@@ -105,7 +106,7 @@ void notes_gpu_clocks(struct chrome *chrome, uint64_t now_ns)
         put_signed(text, ", \"lowest_ns\": ", bounds.enqueues ? bounds.lowest_ns : INT64_MIN);
         put_unsigned(text, ", \"samples\": ", bounds.samples);
         chrome_note_end(text);
-        gpu_clock_turn(&communicator->clock);
+        gpu_clock_turn(&communicator->clock, 1);
     }
 }
 

@@ -19,6 +19,7 @@
 struct communicator_state {
     struct communicator known; /* versions 1 to 3: filled in by the first operation */
     struct gpu_clock clock;
+    uint64_t clock_told;    /* samples that the last GpuClock line knew */
     uint64_t done_start_ns; /* latest start of an operation of which a kernel channel stopped */
     uint32_t tag;           /* number in tags: newest of NCCL's own for this communicator */
     uint64_t tag_ns;

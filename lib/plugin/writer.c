@@ -27,6 +27,9 @@
 #define SWEEP_NS (20 * MILLISECOND_NS)
 #define NOTES_NS (250 * MILLISECOND_NS)
 #define ANCHOR_NS 10000000000u
+/* How often a GPU's clock is measured anew, and from how many kernel starts and stops at least. */
+#define CLOCK_NS 1000000000u
+#define CLOCK_SAMPLES 64u
 /* How many slots are taken from a ring before the room is given back to its thread. */
 #define BATCH_SLOTS 512u
 
@@ -36,7 +39,7 @@ struct cursor {
 };
 
 struct due {
-    uint64_t sweep_ns, flush_ns, notes_ns, anchor_ns;
+    uint64_t sweep_ns, flush_ns, notes_ns, clock_ns, anchor_ns;
 };
 
 struct writer {
@@ -272,6 +275,11 @@ static void do_due(struct writer *writer, bool flush)
         write_drops(writer, now_ns, false);
         due->notes_ns = now_ns + NOTES_NS;
     }
+    if (now_ns >= due->clock_ns) {
+        for (uint32_t number = 1; number < writer->tree.communicator_count; number++)
+            gpu_clock_turn(&tree_communicator(&writer->tree, number)->clock, CLOCK_SAMPLES);
+        due->clock_ns = now_ns + CLOCK_NS;
+    }
     if (now_ns >= due->anchor_ns) {
         write_anchor(writer);
         due->anchor_ns = now_ns + ANCHOR_NS;
@@ -393,6 +401,7 @@ static void write_beginning(struct writer *writer, const struct writer_origin *o
     writer->inspector =
         (struct inspector){.sink = &writer->inspector_sink, .tree = &writer->tree, .process = (long)getpid()};
     memcpy(writer->inspector.host, writer->host, sizeof(writer->host));
+    writer->due.clock_ns = anchor.monotonic_ns + CLOCK_NS;
     writer->due.anchor_ns = anchor.monotonic_ns + ANCHOR_NS;
     if (writer->config.chrome) {
         text_literal(sink_line(&writer->chrome_sink), "[\n");

@@ -83,6 +83,41 @@ static void tags_of_process_and_communicator(void **state)
     recording_release(&recording);
 }
 
+/* The host noticed a kernel's start 3 ms late; the GPU's clock on the host's says when it was. Whether the
+ * fast reader or the patient one reads the line makes no difference. */
+static void kernels_by_the_clock_of_the_gpu(void **state)
+{
+    static const char *const starts[] = {
+        "30.250000, \"StopHost\": 38.250000", "0.000000, \"StopHost\": 0.000000",
+        "3500.000000, \"StopHost\": 3508.000000", "5.000000, \"StopHost\": 13.000000"};
+    /* Known; not known; later than noticed, which cannot be; before the operation was enqueued, likewise. */
+    static const struct interval_ns wanted[] = {
+        {30250, 38250}, {3030000, 3040000}, {3030000, 3040000}, {20000, 20000}};
+    for (size_t i = 0; i < 2 * sizeof starts / sizeof *starts; i++) {
+        char lines[2048];
+        struct recording recording;
+        snprintf(
+            lines, sizeof lines,
+            "{\"name\": \"AllReduce\", \"cat\": \"COLL\", \"ph\": \"b\", \"id\": 0, \"pid\": 7, \"tid\": 1, "
+            "\"ts\": 20.000000, \"args\": {\"SeqNum\": 1, \"CommHash\": 5, \"Rank\": 1, \"Count\": 10, "
+            "\"Datatype\": \"ncclFloat32\", \"nChannels\": 1}},\n"
+            "{\"name\": \"KernelCh\", \"cat\": \"GPU\", \"ph\": \"b\", \"id\": 0, \"pid\": 7, \"tid\": 1, "
+            "\"ts\": 3030.000000, \"args\": {\"Channel\": 0, \"StartGpuClk\": 1000, \"StopGpuClk\": 9000, "
+            "\"StartHost\": %s%s}},\n"
+            "{\"name\": \"KernelCh\", \"cat\": \"GPU\", \"ph\": \"e\", \"id\": 0, \"pid\": 7, \"tid\": 1, "
+            "\"ts\": 3040.000000},\n"
+            "{\"name\": \"AllReduce\", \"cat\": \"COLL\", \"ph\": \"e\", \"id\": 0, \"pid\": 7, \"tid\": 1, "
+            "\"ts\": 3040.000000},\n{}]\n",
+            starts[i / 2], i % 2 ? ", \"more\": 1" : "");
+        read_lines(&recording, lines);
+        const struct operation *operation = &recording_event(&recording, EVENT_OPERATION, 0)->operation;
+        assert_int_equal(operation->device.begin_ns, wanted[i / 2].begin_ns);
+        assert_int_equal(operation->device.end_ns, wanted[i / 2].end_ns);
+        assert_int_equal(operation->duration_ns, 8000);
+        recording_release(&recording);
+    }
+}
+
 static void losses_are_what_came_on_top(void **state)
 {
     struct recording recording;
@@ -154,6 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_writes),
         cmocka_unit_test(tags_of_process_and_communicator),
+        cmocka_unit_test(kernels_by_the_clock_of_the_gpu),
         cmocka_unit_test(losses_are_what_came_on_top),
         cmocka_unit_test(pending_operations),
         cmocka_unit_test(a_killed_process),

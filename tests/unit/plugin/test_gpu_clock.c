@@ -41,10 +41,21 @@ static void forgets_windows_but_the_last(void **state)
     static const uint64_t delays[] = {10, 500, 400};
     for (int i = 0; i < 3; i++) {
         gpu_clock_noticed(&clock, 1000000 + delays[i], gpu(1000000));
-        gpu_clock_turn(&clock);
+        gpu_clock_turn(&clock, 1);
     }
     gpu_clock_noticed(&clock, 1000000 + 600, gpu(1000000));
     assert_int_equal(gpu_clock_bounds(&clock).highest_ns, (int64_t)OFFSET + 400);
+}
+
+static void keeps_a_window_that_holds_too_little(void **state)
+{
+    (void)state;
+    struct gpu_clock clock = {0};
+    gpu_clock_noticed(&clock, 1000000 + 10, gpu(1000000));
+    for (int i = 0; i < 3; i++)
+        gpu_clock_turn(&clock, 2);
+    gpu_clock_noticed(&clock, 1000000 + 600, gpu(1000000));
+    assert_int_equal(gpu_clock_bounds(&clock).highest_ns, (int64_t)OFFSET + 10);
 }
 
 static void says_when_it_does_not_know(void **state)
@@ -61,6 +72,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_hold_the_truth),
         cmocka_unit_test(forgets_windows_but_the_last),
+        cmocka_unit_test(keeps_a_window_that_holds_too_little),
         cmocka_unit_test(says_when_it_does_not_know),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
