@@ -64,6 +64,7 @@ class PluginTest(unittest.TestCase):
         for counts in played.counts:
             trace = traces[counts["pid"]]
             trace.check_nesting()
+            trace.check_viewers()
             self.assertEqual({f: trace.counted()[f] for f in figures}, {f: counts[f] for f in figures})
             drops = trace.notes("Drops")[-1]["args"]
             self.assertEqual(set(drops.values()), {0}, drops)

@@ -62,6 +62,40 @@ class Trace:
                 open_events.pop()
         assert not open_events, open_events
 
+    def check_viewers(self):
+        """What trace viewers ask of the events that they show.
+
+        By the Trace Event Format: numbers in ts, pid and tid; a scope in an instant event; begins and ends of one
+        category and id, ordered by time, nest by name. By Perfetto's importer: each pair has a track of its own (name,
+        category, id), found in the order of times, so that it shows as many slices as begin.
+        """
+        groups = collections.defaultdict(list)
+        open_slices = collections.defaultdict(int)
+        slices = collections.Counter()
+        for e in sorted(self.events, key=lambda e: e["ts"]):
+            assert isinstance(e["ts"], float) and e["ts"] >= 0, e
+            assert isinstance(e["pid"], int) and isinstance(e["tid"], int), e
+            assert e["ph"] in "beiM" and isinstance(e["name"], str) and isinstance(e["cat"], str), e
+            assert isinstance(e.get("args", {}), dict), e
+            if e["ph"] == "i":
+                assert e["s"] in ("g", "p", "t"), e
+            if e["ph"] not in "be":
+                continue
+            assert isinstance(e["id"], int) and e["id"] >= 0, e
+            group = groups[e["cat"], e["id"]]
+            track = (e["name"], e["cat"], e["id"])
+            if e["ph"] == "b":
+                assert not open_slices[track], e
+                open_slices[track] = 1
+                slices[e["name"], e["cat"]] += 1
+                group.append(e["name"])
+            else:
+                assert open_slices[track], e
+                open_slices[track] = 0
+                assert group.pop() == e["name"], e
+        assert not any(open_slices.values())
+        assert slices == collections.Counter((e["name"], e["cat"]) for e in self.events if e["ph"] == "b")
+
     def counted(self):
         """The same figures that the fake core counted while it played."""
         proxies = collections.Counter(
