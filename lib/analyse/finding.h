@@ -81,10 +81,12 @@ struct suspects {
  * Excess by rank and step, the raw material of suspicion. Runs of consecutive steps in which a rank's excess
  * is worth at least half of min_gain become suspects. How likely noise makes such a run is estimated from the
  * steps that stand alone: with N (rank, step) cells and a share p of them standing alone with at least as
- * much, N p^L runs of L steps are expected.
+ * much, N p^L runs of L steps are expected; a step alone is held against the tail of all others (strength.c).
  */
 struct strength {
-    int64_t *excess_ns; /* [rank * steps + step] */
+    int64_t *excess_ns;    /* owned; [rank * steps + step] */
+    int64_t *unbounded_ns; /* owned, NULL where there is no such thing: before it was bounded by what others
+                              waited */
     size_t rank_count;
     int32_t steps;
     int32_t first_step;

@@ -40,9 +40,15 @@ static int64_t *cell_of(struct strength *strength, const struct job_operation *o
  */
 static void gather(struct job *job, struct strength *strength)
 {
-    for (size_t i = 0; i < job->operation_count; i++)
-        if (job->operations[i].step >= 0)
-            *cell_of(strength, &job->operations[i]) += job->operations[i].excess_ns;
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->step < 0)
+            continue;
+        *cell_of(strength, operation) += operation->excess_ns;
+        if (operation->beyond_ns > 0)
+            strength->unbounded_ns[cell_of(strength, operation) - strength->excess_ns] +=
+                operation->beyond_ns;
+    }
     for (size_t i = 0; i < job->operation_count; i++) {
         struct job_operation *operation = &job->operations[i];
         if (operation->hidden_ns <= 0 || operation->step < 0 ||
@@ -141,6 +147,12 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
     size_t first = suspects->count;
     if (strength_init(&strength, job, baseline))
         return error_no_memory(error);
+    strength.unbounded_ns =
+        array_new(job->rank_count * (size_t)(baseline->step_count + 1), sizeof *strength.unbounded_ns);
+    if (!strength.unbounded_ns) {
+        strength_release(&strength);
+        return error_no_memory(error);
+    }
     gather(job, &strength);
     int64_t least_ns = (int64_t)(options->min_gain * (double)baseline->median_step_ns / 2);
     int failed = strength_find(&strength, least_ns > 0 ? least_ns : 1, FINDING_COMPUTE, suspects);

@@ -17,7 +17,8 @@ int strength_init(struct strength *strength, const struct job *job, const struct
 void strength_release(struct strength *strength)
 {
     free(strength->excess_ns);
-    strength->excess_ns = NULL;
+    free(strength->unbounded_ns);
+    strength->excess_ns = strength->unbounded_ns = NULL;
 }
 
 static int64_t at(const struct strength *strength, size_t rank, int32_t step)
@@ -56,20 +57,32 @@ static void trim(const struct strength *strength, struct suspect *run)
     }
 }
 
-/* The run of strong steps that begins at `step`; one weak step between strong ones does not end it. */
+/*
+ * Whether a weak step belongs to the run that goes on after it: between strong steps when two came before,
+ * or when the rank was late in it too, by half as much, though others were later still and nobody waited.
+ */
+static int is_bridged(const struct strength *strength, size_t rank, int32_t step, int32_t first,
+                      int64_t least_ns)
+{
+    if (step + 1 >= strength->steps || step <= first || at(strength, rank, step - 1) < least_ns ||
+        at(strength, rank, step + 1) < least_ns)
+        return 0;
+    size_t cell = rank * (size_t)strength->steps + (size_t)step;
+    int64_t beside = at(strength, rank, step - 1) < at(strength, rank, step + 1)
+                         ? at(strength, rank, step - 1)
+                         : at(strength, rank, step + 1);
+    return step > first + 1 || (strength->unbounded_ns && strength->unbounded_ns[cell] * 2 >= beside);
+}
+
+/* The run of strong steps that begins at `step`; one weak step between strong ones need not end it. */
 static struct suspect run_from(const struct strength *strength, size_t rank, int32_t step, int64_t least_ns)
 {
     struct suspect run = {.rank = (int32_t)rank, .first_step = step, .last_step = step};
     for (int32_t i = step; i < strength->steps; i++) {
-        int64_t here = at(strength, rank, i);
-        int strong = here >= least_ns;
-        int bridged = i > step + 1 && i + 1 < strength->steps && at(strength, rank, i + 1) >= least_ns &&
-                      at(strength, rank, i - 1) >= least_ns;
-        if (!strong && !bridged)
+        if (at(strength, rank, i) >= least_ns)
+            run.last_step = i;
+        else if (!is_bridged(strength, rank, i, step, least_ns))
             break;
-        if (!strong)
-            continue;
-        run.last_step = i;
     }
     return run;
 }
@@ -80,51 +93,93 @@ static int by_value(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Steps that stand alone: their own step is strong at this rank, the steps beside it are not. Sorted. */
-static int64_t *lonely_steps(const struct suspects *suspects, size_t first, size_t *count)
+/* What noise does: the excess of all cells that are not in a run of several steps. Sorted. */
+struct noise {
+    int64_t *values; /* owned */
+    size_t count;
+    double cells; /* that there are in all */
+    int64_t least_ns;
+};
+
+static int noise_init(struct noise *noise, const struct strength *strength, const struct suspects *suspects,
+                      size_t first, int64_t least_ns)
 {
-    int64_t *lonely = array_new(suspects->count - first, sizeof *lonely);
-    *count = 0;
-    for (size_t i = first; lonely && i < suspects->count; i++)
-        if (suspects->items[i].first_step == suspects->items[i].last_step)
-            lonely[(*count)++] = suspects->items[i].weakest_ns;
-    if (lonely)
-        qsort(lonely, *count, sizeof *lonely, by_value);
-    return lonely;
+    size_t steps = (size_t)strength->steps, all = strength->rank_count * steps;
+    unsigned char *in_run = array_new(all, 1);
+    *noise = (struct noise){.values = array_new(all, sizeof *noise->values),
+                            .cells = (double)strength->rank_count *
+                                     (double)(strength->steps - strength->first_step),
+                            .least_ns = least_ns};
+    for (size_t i = first; in_run && i < suspects->count; i++)
+        if (suspects->items[i].last_step > suspects->items[i].first_step)
+            for (int32_t step = suspects->items[i].first_step; step <= suspects->items[i].last_step; step++)
+                in_run[(size_t)suspects->items[i].rank * steps + (size_t)step] = 1;
+    /* The first step after the warm-up may still be part of that: no example of what is usual. */
+    for (size_t i = 0; in_run && noise->values && i < all; i++)
+        if (strength->excess_ns[i] > 0 && !in_run[i] && (int32_t)(i % steps) > strength->first_step)
+            noise->values[noise->count++] = strength->excess_ns[i];
+    free(in_run);
+    if (!noise->values || !in_run)
+        return -1;
+    qsort(noise->values, noise->count, sizeof *noise->values, by_value);
+    return 0;
 }
 
-static size_t at_least(const int64_t *sorted, size_t count, int64_t value)
+static size_t at_least(const struct noise *noise, int64_t value)
 {
-    size_t low = 0, high = count;
+    size_t low = 0, high = noise->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (sorted[middle] < value)
+        if (noise->values[middle] < value)
             low = middle + 1;
         else
             high = middle;
     }
-    return count - low;
+    return noise->count - low;
 }
 
 /*
- * A single step has no repetition to speak for it. Its tail is taken to fall off in inverse proportion to the
- * size, as heavy as a tail with a mean gets, from the least that counts as strong.
+ * How many single steps noise would make as strong as `value`: the tail of all others is taken to fall off as
+ * a power of the size, the power estimated from their upper tenth (Hill, Annals of Statistics 3(5), 1975) and
+ * drawn towards TAIL_POWER, as heavy as a tail with a mean gets, as if two more had been seen at that power.
  */
-static double chance_of(const struct suspect *run, const int64_t *lonely, size_t count, double cells,
-                        int64_t least_ns)
+static const double TAIL_POWER = 1.5;
+
+static double chance_alone(const struct noise *noise, int64_t value)
+{
+    size_t same = at_least(noise, value) - at_least(noise, value + 1);
+    size_t others = noise->count - (same > 0), top = others / 10 < 5 ? 5 : others / 10;
+    if (others < top) {
+        size_t strong = at_least(noise, noise->least_ns);
+        return (double)(strong ? strong : 1) * pow((double)noise->least_ns / (double)value, TAIL_POWER);
+    }
+    double logs = 2 / TAIL_POWER;
+    size_t used = 0;
+    int64_t least = value;
+    for (size_t i = noise->count, left_out = 0; i-- > 0 && used < top;) {
+        if (noise->values[i] == value && !left_out++)
+            continue;
+        least = noise->values[i];
+        used++;
+        logs += log((double)least);
+    }
+    double power = (double)(top + 2) / (logs - (double)top * log((double)least));
+    return (double)top * pow((double)least / (double)value, power);
+}
+
+/* Several steps in a row: a run of as many strong ones by chance, were they independent. */
+static double chance_of(const struct suspect *run, const struct noise *noise)
 {
     int length = run->last_step - run->first_step + 1;
-    size_t others = at_least(lonely, count, run->weakest_ns);
-    if (length > 1)
-        return cells * pow((double)(others + 1) / cells, length);
-    double power = run->kind == FINDING_NETWORK ? 1 : 1.5;
-    return (double)(count ? count : 1) * pow((double)least_ns / (double)run->weakest_ns, power);
+    if (length == 1)
+        return chance_alone(noise, run->weakest_ns);
+    return noise->cells * pow((double)(at_least(noise, run->weakest_ns) + 1) / noise->cells, length);
 }
 
 int strength_find(const struct strength *strength, int64_t least_ns, enum finding_kind kind,
                   struct suspects *suspects)
 {
-    size_t first = suspects->count, count;
+    size_t first = suspects->count;
     for (size_t rank = 0; rank < strength->rank_count; rank++)
         for (int32_t step = strength->first_step; step < strength->steps; step++) {
             if (at(strength, rank, step) < least_ns)
@@ -137,12 +192,13 @@ int strength_find(const struct strength *strength, int64_t least_ns, enum findin
                 return -1;
             step = last;
         }
-    int64_t *lonely = lonely_steps(suspects, first, &count);
-    if (!lonely)
+    struct noise noise;
+    if (noise_init(&noise, strength, suspects, first, least_ns)) {
+        free(noise.values);
         return -1;
-    double cells = (double)strength->rank_count * (double)(strength->steps - strength->first_step);
+    }
     for (size_t i = first; i < suspects->count; i++)
-        suspects->items[i].chance = chance_of(&suspects->items[i], lonely, count, cells, least_ns);
-    free(lonely);
+        suspects->items[i].chance = chance_of(&suspects->items[i], &noise);
+    free(noise.values);
     return 0;
 }
