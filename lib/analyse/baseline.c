@@ -336,7 +336,7 @@ static void measure_place(const struct baseline *baseline, struct job *job, int3
         }
     int64_t sigma =
         value_of == own_time
-            ? place_measure_alike(place, ranks, baseline->first_step, baseline->step_count, sigmas)
+            ? place_measure_alike(place, ranks, baseline->first_step, baseline->step_count, sigmas, 1, NULL)
             : place_measure(place, ranks, baseline->first_step, baseline->step_count);
     for (size_t rank = 0; rank < ranks; rank++)
         for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
@@ -379,35 +379,62 @@ static int measure_places(const struct baseline *baseline, struct job *job, doub
     return 0;
 }
 
+static int64_t start_of(const struct job_operation *operation)
+{
+    return operation->start_ns;
+}
+
+static int64_t issue_of(const struct job_operation *operation)
+{
+    return operation->enqueued_ns;
+}
+
 /* From an operation to the same one of the next step, at the first position that has a time in both. */
 static int64_t step_length(const struct baseline *baseline, const struct job *job, int32_t role, size_t rank,
-                           int32_t step)
+                           int32_t step, int64_t (*time_of)(const struct job_operation *))
 {
     for (int32_t position = 0; position < baseline->roles[role].length; position++) {
         int32_t here = baseline_cell(baseline, role, position, rank, step);
         int32_t there = baseline_cell(baseline, role, position, rank, step + 1);
-        if (here >= 0 && there >= 0 && job->operations[here].start_ns != TIME_UNKNOWN &&
-            job->operations[there].start_ns != TIME_UNKNOWN)
-            return job->operations[there].start_ns - job->operations[here].start_ns;
+        if (here >= 0 && there >= 0 && time_of(&job->operations[here]) != TIME_UNKNOWN &&
+            time_of(&job->operations[there]) != TIME_UNKNOWN)
+            return time_of(&job->operations[there]) - time_of(&job->operations[here]);
     }
     return TIME_UNKNOWN;
 }
 
-static int measure_step(struct baseline *baseline, const struct job *job)
+/* Median over ranks; `list` has room for one each. */
+static int64_t length_of_step(const struct baseline *baseline, const struct job *job, int32_t step,
+                              int64_t (*time_of)(const struct job_operation *), int64_t *list)
 {
-    int64_t *lengths = array_new(job->rank_count * (size_t)(baseline->step_count + 1), sizeof *lengths);
-    if (!lengths)
-        return -1;
     size_t count = 0;
     for (size_t role = 0; role < baseline->role_count; role++)
-        for (size_t rank = 0; rank < baseline->roles[role].rank_count; rank++)
-            for (int32_t step = baseline->first_step; step + 1 < baseline->step_count; step++) {
-                int64_t length = step_length(baseline, job, (int32_t)role, rank, step);
-                if (length > 0)
-                    lengths[count++] = length;
-            }
-    baseline->median_step_ns = count ? median_of(lengths, count) : 0;
-    free(lengths);
+        for (size_t rank = 0; rank < baseline->roles[role].rank_count; rank++) {
+            int64_t length = step_length(baseline, job, (int32_t)role, rank, step, time_of);
+            if (length > 0)
+                list[count++] = length;
+        }
+    return median_of(list, count);
+}
+
+/* Between starts on the device; between calls where no trace has those. */
+static int measure_step(struct baseline *baseline, const struct job *job)
+{
+    size_t steps = (size_t)baseline->step_count + 1, count = 0;
+    int64_t *list = array_new(job->rank_count > steps ? job->rank_count : steps, sizeof *list);
+    baseline->step_ns = array_new(steps, sizeof *baseline->step_ns);
+    if (!list || !baseline->step_ns) {
+        free(list);
+        return -1;
+    }
+    for (int32_t step = 0; step < baseline->step_count; step++)
+        baseline->step_ns[step] =
+            length_of_step(baseline, job, step, job->timed_operations ? start_of : issue_of, list);
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
+        if (baseline->step_ns[step] != TIME_UNKNOWN)
+            list[count++] = baseline->step_ns[step];
+    baseline->median_step_ns = count ? median_of(list, count) : 0;
+    free(list);
     return 0;
 }
 
@@ -459,6 +486,7 @@ void baseline_release(struct baseline *baseline)
     for (size_t i = 0; baseline->predecessors && i < baseline->rank_count; i++)
         free(baseline->predecessors[i]);
     free(baseline->predecessors);
+    free(baseline->step_ns);
     free(baseline->roles);
     free(baseline->cells);
     free(baseline->role_of_rank);

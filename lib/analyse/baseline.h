@@ -34,7 +34,8 @@ struct baseline {
     int32_t first_step; /* 1: step 0 is warm-up; 0 where there is nothing after it */
     int32_t step_count;
     /* Operation at (role, position, rank in role, step): index, -1 where none. */
-    int32_t **cells; /* per role: [(position * rank_count + rank) * step_count + step] */
+    int32_t **cells;  /* per role: [(position * rank_count + rank) * step_count + step] */
+    int64_t *step_ns; /* how long each step lasted, median over ranks; TIME_UNKNOWN */
     int64_t median_step_ns;
     double regular; /* share of (rank, step) pairs that hold their role's whole sequence */
 };

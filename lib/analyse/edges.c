@@ -37,6 +37,7 @@ static int collect(struct edges *edges, const struct job *job)
         struct edge *edge = &edges->items[at];
         edge->steps += traffic->steps;
         edge->wait_ns += traffic->network_wait_ns;
+        edge->busy_ns = traffic->busy_ns > edge->busy_ns ? traffic->busy_ns : edge->busy_ns;
         if (traffic->network_wait_max_ns > edge->wait_max_ns)
             edge->wait_max_ns = traffic->network_wait_max_ns;
     }
@@ -107,10 +108,12 @@ static int index_instances(struct edges *edges, const struct job *job)
     return 0;
 }
 
-int edges_init(struct edges *edges, const struct job *job, int32_t first_step, struct error *error)
+int edges_init(struct edges *edges, const struct job *job, const struct baseline *baseline, double sigmas,
+               struct error *error)
 {
     *edges = (struct edges){0};
-    if (collect(edges, job) || measure_extra(edges, first_step) || index_instances(edges, job)) {
+    if (collect(edges, job) || measure_extra(edges, baseline->first_step) || index_instances(edges, job) ||
+        edges_measure_busy(edges, baseline, sigmas)) {
         edges_release(edges);
         return error_no_memory(error);
     }

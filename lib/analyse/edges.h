@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_ANALYSE_EDGES_H
 #define NCCLPROF_ANALYSE_EDGES_H
 
+#include "analyse/baseline.h"
 #include "analyse/job.h"
 
 /*
@@ -18,6 +19,8 @@ struct edge {
     int64_t wait_ns; /* SendWait, summed over them */
     int64_t wait_max_ns;
     int64_t extra_ns; /* wait_ns beyond the usual; may be negative */
+    int64_t busy_ns;  /* time in which it waited for the network, of its busiest channel */
+    int64_t over_ns;  /* busy_ns beyond the usual where that stands out (links.c), else 0 */
 };
 
 struct edges {
@@ -26,7 +29,14 @@ struct edges {
     size_t *first; /* owned; per instance, and one past the end */
 };
 
-int edges_init(struct edges *edges, const struct job *job, int32_t first_step, struct error *error);
+int edges_init(struct edges *edges, const struct job *job, const struct baseline *baseline, double sigmas,
+               struct error *error);
+
+/*
+ * links.c: fills over_ns. Edges at one place of the step (sender's role and position) are held against each
+ * other and their own other steps, as ranks are (baseline.h).
+ */
+int edges_measure_busy(struct edges *edges, const struct baseline *baseline, double sigmas);
 void edges_release(struct edges *edges);
 
 #endif

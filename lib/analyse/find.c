@@ -11,10 +11,10 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
     const struct baseline_options own = {.sigmas = options->sigmas};
     if (baseline_init(baseline, job, &own, error))
         return -1;
-    int failed = suspect_own(&suspects, job, baseline, options, error) ||
-                 suspect_network(&suspects, job, baseline, options, error) ||
+    int failed = edges_init(&edges, job, baseline, options->sigmas, error) ||
+                 suspect_own(&suspects, job, baseline, options, error) ||
+                 suspect_network(&suspects, job, baseline, &edges, options, error) ||
                  suspects_weigh(&suspects, job, baseline, error) ||
-                 edges_init(&edges, job, baseline->first_step, error) ||
                  suspects_judge(&suspects, job, baseline, &edges, options, findings, error) ||
                  find_absence(job, findings, error) || find_laggards(job, baseline, findings, error);
     edges_release(&edges);

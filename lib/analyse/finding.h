@@ -6,6 +6,8 @@
 #include "analyse/replay.h"
 #include "base/buffer.h"
 
+struct edges;
+
 /*
  * What diagnose says. A finding names the rank at fault, never one that waits for it.
  */
@@ -101,7 +103,7 @@ int strength_find(const struct strength *strength, int64_t least_ns, enum findin
 int suspect_own(struct suspects *suspects, struct job *job, const struct baseline *baseline,
                 const struct diagnose_options *options, struct error *error);
 int suspect_network(struct suspects *suspects, struct job *job, const struct baseline *baseline,
-                    const struct diagnose_options *options, struct error *error);
+                    const struct edges *edges, const struct diagnose_options *options, struct error *error);
 
 /* weigh.c: what the job would gain without each of them; the idle ones go. */
 int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
@@ -111,7 +113,6 @@ int suspects_weigh(struct suspects *suspects, const struct job *job, const struc
  * judge.c: turns the suspicions that are worth saying into findings, with phase, confidence and evidence.
  * `edges` may be NULL.
  */
-struct edges;
 int suspects_judge(const struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                    const struct edges *edges, const struct diagnose_options *options,
                    struct findings *findings, struct error *error);

@@ -70,7 +70,7 @@ struct job_instance {
     int64_t sequence;    /* per communicator and function; pairs: their ordinal */
     int64_t transfer_ns; /* shortest duration of a member; a pair's: what the wire took; TIME_UNKNOWN */
     int64_t beyond_ns;   /* transfer less the usual at its place; TIME_UNKNOWN */
-    int64_t slow_ns; /* transfer beyond the usual at its place (network.h); 0 where it does not stand out */
+    int64_t slow_ns; /* transfer beyond the usual at its place (network.c); 0 where it does not stand out */
     int32_t communicator;
     int32_t culprit; /* job rank whose link made it slow; -1 */
     int32_t sender;  /* job ranks; -1 */
@@ -82,6 +82,7 @@ struct job_instance {
     size_t first_member; /* in job.instance_members: indexes of operations */
     uint8_t kind;
     uint8_t function;
+    uint8_t slow_for_some; /* slow_ns is what one of its links took, and is not in the shortest duration */
 };
 
 /* How a rank's clock was aligned with the others'. */
@@ -137,6 +138,8 @@ struct job_traffic {
     int64_t peer_wait_ns;
     int64_t network_wait_ns; /* SendWait or RecvWait */
     int64_t network_wait_max_ns;
+    int64_t
+        busy_ns; /* time in which at least one step waited for the network: overlapping waits count once */
     int64_t
         sent_begin_ns; /* first data ready to go, last step done: what the wire took, as the sender saw it */
     int64_t sent_end_ns;

@@ -223,6 +223,9 @@ static int say_network(const struct suspect *suspect, const struct job *job, con
         transfer_ns += job->instances[i].transfer_ns;
         slow_ns += job->instances[i].slow_ns;
     }
+    if (!slow)
+        return buffer_append_text(&finding->evidence,
+                                  "how long its operations took on the GPU is not recorded");
     return buffer_printf(&finding->evidence,
                          "%lld operations that it was in took %.0f us to transfer, usually %.0f us",
                          (long long)slow, (double)transfer_ns / (double)slow / 1e3,

@@ -15,6 +15,20 @@ static int64_t integer_or(struct statement *statement, int column, int64_t absen
     return statement_is_null(statement, column) ? absent : statement_integer(statement, column);
 }
 
+/* Counts a wait for the network as far as it reaches beyond `covered_ns`, the end of those before it. */
+static void cover(struct job_traffic *traffic, const struct proxy_step *step, int64_t *covered_ns)
+{
+    int64_t begin = step->wait[WAIT_NETWORK].begin_ns, end = step->wait[WAIT_NETWORK].end_ns;
+    if (begin == TIME_UNKNOWN || end == TIME_UNKNOWN)
+        return;
+    if (*covered_ns != TIME_UNKNOWN && *covered_ns > begin)
+        begin = *covered_ns;
+    if (end <= begin)
+        return;
+    traffic->busy_ns += end - begin;
+    *covered_ns = end;
+}
+
 /* Network steps of one proxy operation, summed. Times are still on the host's clock. */
 static int sum_steps(struct statement *statement, struct job_traffic *traffic, int64_t *gpu_done_ns,
                      struct error *error)
@@ -23,6 +37,7 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, i
     const void *blob = statement_blob(statement, 7, &length);
     struct unpack unpack;
     struct proxy_step step;
+    int64_t covered_ns = TIME_UNKNOWN;
     *gpu_done_ns = TIME_UNKNOWN;
     if (!blob)
         return 0;
@@ -40,6 +55,7 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, i
         traffic->gpu_wait_ns += wait[WAIT_GPU];
         traffic->peer_wait_ns += wait[WAIT_PEER];
         traffic->network_wait_ns += wait[WAIT_NETWORK];
+        cover(traffic, &step, &covered_ns);
         if (wait[WAIT_NETWORK] > traffic->network_wait_max_ns)
             traffic->network_wait_max_ns = wait[WAIT_NETWORK];
         int64_t ready = step.wait[WAIT_GPU].end_ns, done = step.wait[WAIT_NETWORK].end_ns;

@@ -61,22 +61,75 @@ static int find_slow(struct job *job, const struct baseline *baseline, double si
     return 0;
 }
 
+/* No operation was delayed by more than its longest member lasted; INT64_MAX where the trace cannot tell. */
+static int64_t longest_member(const struct job *job, const struct job_instance *instance)
+{
+    int64_t longest = -1;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member =
+            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        if (member->start_ns != TIME_UNKNOWN && member->end_ns != TIME_UNKNOWN &&
+            member->end_ns - member->start_ns > longest)
+            longest = member->end_ns - member->start_ns;
+    }
+    return longest < 0 ? INT64_MAX : longest;
+}
+
+/*
+ * The shortest duration does not show a link that delays only some members, and nothing where kernel times
+ * are unknown or the link was always slow. Its network steps do.
+ */
+static void find_slow_links(struct job *job, const struct edges *edges)
+{
+    for (size_t i = 0; i < job->instance_count; i++) {
+        struct job_instance *instance = &job->instances[i];
+        int64_t over = 0, busy = 0;
+        for (size_t j = edges->first[i]; j < edges->first[i + 1]; j++)
+            if (edges->items[j].over_ns > over) {
+                over = edges->items[j].over_ns;
+                busy = edges->items[j].busy_ns;
+            }
+        if (instance->slow_ns || !over)
+            continue;
+        int64_t longest = longest_member(job, instance);
+        instance->slow_ns = over < longest ? over : longest;
+        /* A member that was done before the link was did not wait for it. */
+        instance->slow_for_some = instance->transfer_ns < busy;
+        if (instance->beyond_ns == TIME_UNKNOWN || instance->beyond_ns < instance->slow_ns)
+            instance->beyond_ns = instance->slow_ns;
+    }
+}
+
 /* Who may have made an instance slow: the rank that most of the extra waiting was sent by, and sent to. */
 struct ends {
     int32_t sender;   /* -1: several */
     int32_t receiver; /* -1: several */
 };
 
+static int64_t extra_of(const struct edge *edge, int by_links)
+{
+    int64_t extra = by_links ? edge->over_ns : edge->extra_ns;
+    return extra > 0 ? extra : 0;
+}
+
 /* The extra waiting of one end of the edges, summed where it is the same rank as at edge `at`. */
-static int64_t extra_of_end(const struct edges *edges, size_t first, size_t last, size_t at, int by_receiver)
+static int64_t extra_of_end(const struct edges *edges, size_t first, size_t last, size_t at, int by_receiver,
+                            int by_links)
 {
     int64_t extra = 0;
     int32_t rank = by_receiver ? edges->items[at].receiver : edges->items[at].sender;
     for (size_t i = first; i < last; i++)
-        if ((by_receiver ? edges->items[i].receiver : edges->items[i].sender) == rank &&
-            edges->items[i].extra_ns > 0)
-            extra += edges->items[i].extra_ns;
+        if ((by_receiver ? edges->items[i].receiver : edges->items[i].sender) == rank)
+            extra += extra_of(&edges->items[i], by_links);
     return extra;
+}
+
+static int has_slow_link(const struct edges *edges, size_t number)
+{
+    size_t i = edges->first[number];
+    while (i < edges->first[number + 1] && !edges->items[i].over_ns)
+        i++;
+    return i < edges->first[number + 1];
 }
 
 /* An end explains a slow transfer when two thirds of all extra waiting is its. */
@@ -84,17 +137,19 @@ static struct ends slow_ends(const struct edges *edges, const struct job *job, s
 {
     size_t first = edges->first[number], last = edges->first[number + 1], best = last;
     int64_t total = 0;
+    int by_links = has_slow_link(edges, number);
     struct ends ends = {-1, -1};
     for (size_t i = first; i < last; i++) {
-        total += edges->items[i].extra_ns > 0 ? edges->items[i].extra_ns : 0;
-        if (best == last || edges->items[i].extra_ns > edges->items[best].extra_ns)
+        int64_t extra = extra_of(&edges->items[i], by_links);
+        total += extra;
+        if (best == last || extra > extra_of(&edges->items[best], by_links))
             best = i;
     }
     if (best == last || total * 2 < job->instances[number].slow_ns)
         return ends;
-    if (extra_of_end(edges, first, last, best, 0) * 3 >= total * 2)
+    if (extra_of_end(edges, first, last, best, 0, by_links) * 3 >= total * 2)
         ends.sender = edges->items[best].sender;
-    if (extra_of_end(edges, first, last, best, 1) * 3 >= total * 2)
+    if (extra_of_end(edges, first, last, best, 1, by_links) * 3 >= total * 2)
         ends.receiver = edges->items[best].receiver;
     return ends;
 }
@@ -130,23 +185,27 @@ static void weigh_ends(const struct blame *blame)
 /* The end that explains most of what is not explained yet; 0 when nothing is left. */
 static int greatest_end(const struct blame *blame, struct ends *greatest)
 {
-    int64_t most = 0;
+    int64_t sent = 0, received = 0;
     *greatest = (struct ends){-1, -1};
     for (size_t i = 0; i < blame->slow_count; i++) {
         const struct ends *ends = &blame->ends[blame->slow[i]];
         if (blame->job->instances[blame->slow[i]].culprit >= 0)
             continue;
-        if (ends->sender >= 0 && blame->sent[ends->sender] > most) {
-            most = blame->sent[ends->sender];
-            *greatest = (struct ends){ends->sender, -1};
+        if (ends->sender >= 0 && blame->sent[ends->sender] > sent) {
+            sent = blame->sent[ends->sender];
+            greatest->sender = ends->sender;
         }
-        /* To be preferred, a receiver has to explain clearly more than any sender. */
-        if (ends->receiver >= 0 && blame->received[ends->receiver] * 2 > most * 3) {
-            most = blame->received[ends->receiver];
-            *greatest = (struct ends){-1, ends->receiver};
+        if (ends->receiver >= 0 && blame->received[ends->receiver] > received) {
+            received = blame->received[ends->receiver];
+            greatest->receiver = ends->receiver;
         }
     }
-    return most > 0;
+    /* To be preferred, a receiver has to explain clearly more than any sender. */
+    if (received * 2 > sent * 3)
+        greatest->sender = -1;
+    else
+        greatest->receiver = -1;
+    return sent > 0 || received > 0;
 }
 
 static void blame_step(struct job *job, const struct blame *blame)
@@ -357,25 +416,23 @@ static void widen(const struct suspect *suspect, struct job *job, const struct e
 }
 
 int suspect_network(struct suspects *suspects, struct job *job, const struct baseline *baseline,
-                    const struct diagnose_options *options, struct error *error)
+                    const struct edges *edges, const struct diagnose_options *options, struct error *error)
 {
-    struct edges edges;
     struct strength strength = {0};
     size_t first = suspects->count;
-    if (edges_init(&edges, job, baseline->first_step, error))
-        return -1;
     int failed = find_slow(job, baseline, options->sigmas) || strength_init(&strength, job, baseline);
-    if (!failed && edges.count)
-        failed = blame_edges(job, &edges);
-    else if (!failed)
+    if (!failed && edges->count) {
+        find_slow_links(job, edges);
+        failed = blame_edges(job, edges);
+    } else if (!failed) {
         failed = blame_common(job);
+    }
     int64_t least_ns = (int64_t)(options->min_gain * (double)baseline->median_step_ns / 2);
     if (!failed)
         gather(job, &strength);
     failed = failed || strength_find(&strength, least_ns > 0 ? least_ns : 1, FINDING_NETWORK, suspects);
     for (size_t i = first; !failed && i < suspects->count; i++)
-        widen(&suspects->items[i], job, &edges);
-    edges_release(&edges);
+        widen(&suspects->items[i], job, edges);
     strength_release(&strength);
     return failed ? error_no_memory(error) : 0;
 }

@@ -120,33 +120,44 @@ int64_t place_measure(struct place *place, size_t ranks, int32_t first_step, int
     return measure_excess(place, ranks, first_step, steps);
 }
 
-/* How many ranks' lower quartiles stand out upwards; `*which` is the last of them. */
-static size_t standing_out(struct place *place, size_t ranks, int64_t middle, int64_t sigma, double sigmas,
-                           size_t *which)
+/* What a lower quartile has to be beyond to stand out from the others'. */
+static int64_t limit_of(struct place *place, size_t ranks, double sigmas, double factor, size_t *known,
+                        int64_t *middle)
 {
-    size_t count = 0;
+    *known = 0;
     for (size_t rank = 0; rank < ranks; rank++)
-        if (place->usual[rank] != TIME_UNKNOWN &&
-            (double)(place->usual[rank] - middle) > sigmas * (double)sigma) {
-            *which = rank;
-            count++;
-        }
+        if (place->usual[rank] != TIME_UNKNOWN)
+            place->list[(*known)++] = place->usual[rank];
+    *middle = median_of(place->list, *known);
+    int64_t sigma = (int64_t)(1.4826 * (double)median_distance(place->list, *known, *middle));
+    int64_t beyond = *middle + (int64_t)(sigmas * (double)sigma), times = (int64_t)(factor * (double)*middle);
+    return beyond > times ? beyond : times;
+}
+
+/* How many lower quartiles are beyond the limit; 0 when they have not one owner. */
+static size_t standing_out(const struct place *place, size_t ranks, int64_t limit, const int32_t *owner)
+{
+    size_t count = 0, first = 0;
+    for (size_t rank = 0; rank < ranks; rank++) {
+        if (place->usual[rank] == TIME_UNKNOWN || place->usual[rank] <= limit)
+            continue;
+        if (count && (!owner || owner[rank] != owner[first]))
+            return 0;
+        first = count++ ? first : rank;
+    }
     return count;
 }
 
 int64_t place_measure_alike(struct place *place, size_t ranks, int32_t first_step, int32_t steps,
-                            double sigmas)
+                            double sigmas, double factor, const int32_t *owner)
 {
-    size_t known = 0, which = 0;
+    size_t known;
+    int64_t middle;
     measure_history(place, ranks, first_step, steps);
-    for (size_t rank = 0; rank < ranks; rank++)
-        if (place->usual[rank] != TIME_UNKNOWN)
-            place->list[known++] = place->usual[rank];
-    if (known >= 4) {
-        int64_t middle = median_of(place->list, known);
-        int64_t sigma = (int64_t)(1.4826 * (double)median_distance(place->list, known, middle));
-        if (standing_out(place, ranks, middle, sigma, sigmas, &which) == 1)
-            place->usual[which] = place->middle[which] = middle;
-    }
+    int64_t limit = limit_of(place, ranks, sigmas, factor, &known, &middle);
+    size_t count = known >= 4 ? standing_out(place, ranks, limit, owner) : 0;
+    for (size_t rank = 0; count && count * 4 <= known && rank < ranks; rank++)
+        if (place->usual[rank] != TIME_UNKNOWN && place->usual[rank] > limit)
+            place->usual[rank] = place->middle[rank] = middle;
     return measure_excess(place, ranks, first_step, steps);
 }

@@ -26,11 +26,12 @@ void place_release(struct place *place);
 int64_t place_measure(struct place *place, size_t ranks, int32_t first_step, int32_t steps);
 
 /*
- * The same for a place whose ranks should be alike: where the lower quartile of one rank alone stands out
- * from those of at least three others by more than `sigmas`, its own past is no measure of it, and the
- * others' takes its place.
+ * The same for a place whose rows should be alike: where at most a quarter of the rows, and of four at least,
+ * all of one owner, have lower quartiles that stand out from the others' by more than `sigmas` and are
+ * `factor` times theirs, their own past is no measure of them, and the others' takes its place. `owner` may
+ * be NULL: each row is its own.
  */
 int64_t place_measure_alike(struct place *place, size_t ranks, int32_t first_step, int32_t steps,
-                            double sigmas);
+                            double sigmas, double factor, const int32_t *owner);
 
 #endif

@@ -86,6 +86,8 @@ static void take_transfers(struct replay *replay, const int64_t *ends)
                 shortest = end - start;
         }
         replay->transfer_ns[i] = shortest == TIME_UNKNOWN || shortest < 0 ? 0 : shortest;
+        if (instance->slow_for_some && instance->culprit >= 0)
+            replay->tail_ns[i] = instance->slow_ns;
     }
 }
 
@@ -140,6 +142,7 @@ int replay_init(struct replay *replay, const struct job *job, struct error *erro
     *replay = (struct replay){.job = job,
                               .own_ns = array_new(operations, sizeof *replay->own_ns),
                               .transfer_ns = array_new(instances, sizeof *replay->transfer_ns),
+                              .tail_ns = array_new(instances, sizeof *replay->tail_ns),
                               .after = array_new(operations, sizeof *replay->after),
                               .first_child = array_new(operations, sizeof *replay->first_child),
                               .sibling = array_new(operations, sizeof *replay->sibling),
@@ -148,9 +151,9 @@ int replay_init(struct replay *replay, const struct job *job, struct error *erro
                               .latest_ns = array_new(instances, sizeof *replay->latest_ns),
                               .ready = array_new(operations, sizeof *replay->ready),
                               .since_ns = array_new(operations, sizeof *replay->since_ns)};
-    int failed = !replay->own_ns || !replay->transfer_ns || !replay->after || !replay->first_child ||
-                 !replay->sibling || !replay->completed || !replay->arrived || !replay->latest_ns ||
-                 !replay->ready || !replay->since_ns || measure(replay);
+    int failed = !replay->own_ns || !replay->transfer_ns || !replay->tail_ns || !replay->after ||
+                 !replay->first_child || !replay->sibling || !replay->completed || !replay->arrived ||
+                 !replay->latest_ns || !replay->ready || !replay->since_ns || measure(replay);
     if (!failed)
         return 0;
     replay_release(replay);
@@ -161,6 +164,7 @@ void replay_release(struct replay *replay)
 {
     free(replay->own_ns);
     free(replay->transfer_ns);
+    free(replay->tail_ns);
     free(replay->after);
     free(replay->first_child);
     free(replay->sibling);
@@ -178,6 +182,27 @@ static void follow(struct replay *replay, int32_t at, int64_t end_ns, size_t *re
         replay->since_ns[next] = end_ns;
         replay->ready[(*ready)++] = next;
     }
+}
+
+void replay_change_transfer(struct replay *replay, size_t instance, int64_t by_ns)
+{
+    *(replay->job->instances[instance].slow_for_some ? &replay->tail_ns[instance]
+                                                     : &replay->transfer_ns[instance]) += by_ns;
+}
+
+/*
+ * How much later than the transfer a member ended: a slow link delays those behind it, at most by what their
+ * durations are longer than the shortest.
+ */
+static int64_t tail_of(const struct replay *replay, int32_t number, const struct job_operation *member)
+{
+    const struct job_instance *instance = &replay->job->instances[number];
+    int64_t tail = replay->tail_ns[number];
+    if (!tail || instance->transfer_ns == TIME_UNKNOWN || member->start_ns == TIME_UNKNOWN ||
+        member->end_ns == TIME_UNKNOWN)
+        return tail;
+    int64_t longer = member->end_ns - member->start_ns - instance->transfer_ns;
+    return longer < 0 ? 0 : longer < tail ? longer : tail;
 }
 
 /* A send whose end is known is done when its data is in buffers, whenever the receiver comes. */
@@ -206,8 +231,11 @@ static void arrive(struct replay *replay, int32_t at, int64_t start_ns, size_t *
         *last_ns = end;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t member = job->instance_members[instance->first_member + (size_t)i];
+        int64_t tail = tail_of(replay, number, &job->operations[member]);
+        if (end + tail > *last_ns)
+            *last_ns = end + tail;
         if (!leaves_alone(&job->operations[member]))
-            follow(replay, member, end, ready);
+            follow(replay, member, end + tail, ready);
     }
 }
 

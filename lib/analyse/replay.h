@@ -17,6 +17,7 @@ struct replay {
     const struct job *job; /* borrowed */
     int64_t *own_ns;       /* per operation that is the first of its group */
     int64_t *transfer_ns;  /* per instance */
+    int64_t *tail_ns;      /* per instance: what a slow link took beyond that, for the members that show it */
     int32_t *after;        /* per operation: the one it comes after; -1: its rank's begin */
     int32_t *first_child;  /* per operation: one that comes after it; -1 */
     int32_t *sibling;      /* per operation: another one that comes after the same; -1 */
@@ -30,6 +31,9 @@ struct replay {
 
 int replay_init(struct replay *replay, const struct job *job, struct error *error);
 void replay_release(struct replay *replay);
+
+/* Lengthens (or shortens) the transfer of an instance; its tail where a link made it slow. */
+void replay_change_transfer(struct replay *replay, size_t instance, int64_t by_ns);
 
 /*
  * Plays the job with own_ns and transfer_ns as they stand. Returns when the last operation ends, in ns since

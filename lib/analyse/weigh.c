@@ -29,7 +29,7 @@ static void change(struct replay *replay, const struct suspect *suspect, int sig
     if (suspect->kind == FINDING_NETWORK) {
         for (size_t i = 0; i < job->instance_count; i++)
             if (suspect_has_instance(suspect, &job->instances[i]))
-                replay->transfer_ns[i] += sign * job->instances[i].slow_ns;
+                replay_change_transfer(replay, i, sign * job->instances[i].slow_ns);
         return;
     }
     const struct job_rank *rank = &job->ranks[suspect->rank];
@@ -68,11 +68,43 @@ static void weigh(struct suspects *suspects, struct replay *replay, size_t count
     }
 }
 
+/* By how much a step lasted longer than the median; all of `most` where that is not known. */
+static int64_t lengthened(const struct baseline *baseline, int32_t step, int64_t most)
+{
+    if (step >= baseline->step_count || baseline->step_ns[step] == TIME_UNKNOWN)
+        return most;
+    int64_t longer = baseline->step_ns[step] - baseline->median_step_ns;
+    return longer < 0 ? 0 : longer < most ? longer : most;
+}
+
+/*
+ * Without times on the device there is nothing to replay. The host calls show how long steps lasted: a slow
+ * transfer cost what its step was longer than others, or the next one where the host runs a step ahead.
+ */
+static void weigh_by_steps(struct suspects *suspects, const struct job *job, const struct baseline *baseline)
+{
+    for (size_t i = 0; i < suspects->count; i++) {
+        struct suspect *suspect = &suspects->items[i];
+        for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
+            int64_t slow_ns = 0;
+            for (size_t j = 0; j < job->instance_count; j++)
+                if (job->instances[j].step == step && suspect_has_instance(suspect, &job->instances[j]))
+                    slow_ns += job->instances[j].slow_ns;
+            int64_t here = lengthened(baseline, step, slow_ns),
+                    next = lengthened(baseline, step + 1, slow_ns);
+            suspect->gain_ns += here > next ? here : next;
+        }
+    }
+}
+
 int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                    struct error *error)
 {
     struct replay replay;
-    (void)baseline;
+    if (!job->timed_operations) {
+        weigh_by_steps(suspects, job, baseline);
+        return 0;
+    }
     if (replay_init(&replay, job, error))
         return -1;
     array_sort(suspects->items, suspects->count, sizeof *suspects->items, by_total);
