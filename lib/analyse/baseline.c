@@ -384,6 +384,11 @@ static int64_t start_of(const struct job_operation *operation)
     return operation->start_ns;
 }
 
+static int64_t end_of(const struct job_operation *operation)
+{
+    return operation->end_ns;
+}
+
 static int64_t issue_of(const struct job_operation *operation)
 {
     return operation->enqueued_ns;
@@ -417,7 +422,19 @@ static int64_t length_of_step(const struct baseline *baseline, const struct job 
     return median_of(list, count);
 }
 
-/* Between starts on the device; between calls where no trace has those. */
+/*
+ * Between starts on the device; where no trace has those, between ends as the network's steps tell them;
+ * without network, between calls, which says less: a host may run steps ahead.
+ */
+static int64_t best_length_of_step(const struct baseline *baseline, const struct job *job, int32_t step,
+                                   int64_t *list)
+{
+    if (job->timed_operations)
+        return length_of_step(baseline, job, step, start_of, list);
+    int64_t length = length_of_step(baseline, job, step, end_of, list);
+    return length != TIME_UNKNOWN ? length : length_of_step(baseline, job, step, issue_of, list);
+}
+
 static int measure_step(struct baseline *baseline, const struct job *job)
 {
     size_t steps = (size_t)baseline->step_count + 1, count = 0;
@@ -428,8 +445,7 @@ static int measure_step(struct baseline *baseline, const struct job *job)
         return -1;
     }
     for (int32_t step = 0; step < baseline->step_count; step++)
-        baseline->step_ns[step] =
-            length_of_step(baseline, job, step, job->timed_operations ? start_of : issue_of, list);
+        baseline->step_ns[step] = best_length_of_step(baseline, job, step, list);
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
         if (baseline->step_ns[step] != TIME_UNKNOWN)
             list[count++] = baseline->step_ns[step];

@@ -85,10 +85,17 @@ struct suspects {
  * steps that stand alone: with N (rank, step) cells and a share p of them standing alone with at least as
  * much, N p^L runs of L steps are expected; a step alone is held against the tail of all others (strength.c).
  */
+struct sample {
+    int64_t excess_ns;
+    int32_t rank; /* -1: nobody's */
+    int32_t step;
+};
+
 struct strength {
-    int64_t *excess_ns;    /* owned; [rank * steps + step] */
-    int64_t *unbounded_ns; /* owned, NULL where there is no such thing: before it was bounded by what others
-                              waited */
+    int64_t *excess_ns;     /* owned; [rank * steps + step] */
+    int64_t *unbounded_ns;  /* owned; NULL, or excess before it was bounded by what others waited */
+    struct sample *samples; /* owned; NULL, or what is usual in single steps where the cells do not say it */
+    size_t sample_count;
     size_t rank_count;
     int32_t steps;
     int32_t first_step;
@@ -96,7 +103,7 @@ struct strength {
 
 int strength_init(struct strength *strength, const struct job *job, const struct baseline *baseline);
 void strength_release(struct strength *strength);
-int strength_find(const struct strength *strength, int64_t least_ns, enum finding_kind kind,
+int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind kind,
                   struct suspects *suspects);
 
 /* own.c: ranks that came late by themselves; network.c: ranks whose transfers were slow. */

@@ -8,8 +8,17 @@
 /* Where fewer than this share of all steps are whole, nothing can be held against its own place. */
 static const double REGULAR = 0.5;
 
-/* Chance beyond this keeps a suspicion at low confidence; a tenth of it is needed for high. */
+/*
+ * Chance beyond this keeps a suspicion at low confidence; a tenth of it is needed for high. A step alone is
+ * allowed less: nothing repeats that would speak for it, and healthy jobs have hiccups.
+ */
 static const double CHANCE = 0.05;
+static const double CHANCE_ALONE = 0.02;
+
+static double allowed_chance(const struct suspect *suspect)
+{
+    return suspect->first_step == suspect->last_step ? CHANCE_ALONE : CHANCE;
+}
 
 static int steps_of(const struct suspect *suspect)
 {
@@ -48,11 +57,11 @@ static enum confidence confidence_of(const struct suspect *suspect, const struct
                                      const struct baseline *baseline, const struct diagnose_options *options)
 {
     double share = worth(suspect, baseline);
-    if (share < options->min_gain || suspect->chance > CHANCE || suspect->ambiguous ||
+    if (share < options->min_gain || suspect->chance > allowed_chance(suspect) || suspect->ambiguous ||
         baseline->regular < REGULAR)
         return CONFIDENCE_LOW;
-    int sure =
-        !is_steady(suspect, baseline) && share >= 2 * options->min_gain && suspect->chance <= CHANCE / 10;
+    int sure = !is_steady(suspect, baseline) && share >= 2 * options->min_gain &&
+               suspect->chance <= allowed_chance(suspect) / 10;
     return sure && !has_gaps(job) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 }
 

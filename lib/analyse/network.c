@@ -396,6 +396,24 @@ static void gather(const struct job *job, struct strength *strength)
 }
 
 /*
+ * What is usual in single steps: every transfer that took longer than usual, whether it stands out or not;
+ * of those with network steps where there are any.
+ */
+static int take_samples(const struct job *job, const struct edges *edges, struct strength *strength)
+{
+    strength->samples = array_new(job->instance_count, sizeof *strength->samples);
+    for (size_t i = 0; strength->samples && i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        if (instance->step <= strength->first_step || instance->beyond_ns <= 0 ||
+            (edges->count && edges->first[i] == edges->first[i + 1]))
+            continue;
+        strength->samples[strength->sample_count++] =
+            (struct sample){instance->beyond_ns, instance->culprit, instance->step};
+    }
+    return strength->samples ? 0 : -1;
+}
+
+/*
  * Once a rank's sending is under suspicion, what else it sent in in those steps counts too where that took
  * longer than usual, though not by enough to stand out alone: the cost of a fault is all of it.
  */
@@ -430,7 +448,8 @@ int suspect_network(struct suspects *suspects, struct job *job, const struct bas
     int64_t least_ns = (int64_t)(options->min_gain * (double)baseline->median_step_ns / 2);
     if (!failed)
         gather(job, &strength);
-    failed = failed || strength_find(&strength, least_ns > 0 ? least_ns : 1, FINDING_NETWORK, suspects);
+    failed = failed || take_samples(job, edges, &strength) ||
+             strength_find(&strength, least_ns > 0 ? least_ns : 1, FINDING_NETWORK, suspects);
     for (size_t i = first; !failed && i < suspects->count; i++)
         widen(&suspects->items[i], job, edges);
     strength_release(&strength);

@@ -18,7 +18,8 @@ void strength_release(struct strength *strength)
 {
     free(strength->excess_ns);
     free(strength->unbounded_ns);
-    strength->excess_ns = strength->unbounded_ns = NULL;
+    free(strength->samples);
+    *strength = (struct strength){0};
 }
 
 static int64_t at(const struct strength *strength, size_t rank, int32_t step)
@@ -87,84 +88,103 @@ static struct suspect run_from(const struct strength *strength, size_t rank, int
     return run;
 }
 
-static int by_value(const void *a, const void *b)
+static int by_excess(const void *a, const void *b)
 {
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
+    const struct sample *left = a, *right = b;
+    return (left->excess_ns > right->excess_ns) - (left->excess_ns < right->excess_ns);
 }
 
-/* What noise does: the excess of all cells that are not in a run of several steps. Sorted. */
+/* What noise does: the cells, or the samples given, that are not in a run of several steps. Sorted. */
 struct noise {
-    int64_t *values; /* owned */
-    size_t count;
-    double cells; /* that there are in all */
+    struct sample *cells; /* owned */
+    const struct sample *single;
+    size_t single_count;
+    double all; /* cells that there are */
     int64_t least_ns;
 };
 
-static int noise_init(struct noise *noise, const struct strength *strength, const struct suspects *suspects,
+/* The cells of runs of several steps. */
+static unsigned char *mark_runs(const struct strength *strength, const struct suspects *suspects,
+                                size_t first)
+{
+    size_t steps = (size_t)strength->steps;
+    unsigned char *in_run = array_new(strength->rank_count * steps, 1);
+    for (size_t i = first; in_run && i < suspects->count; i++) {
+        const struct suspect *run = &suspects->items[i];
+        for (int32_t step = run->first_step; run->last_step > run->first_step && step <= run->last_step;
+             step++)
+            in_run[(size_t)run->rank * steps + (size_t)step] = 1;
+    }
+    return in_run;
+}
+
+static int noise_init(struct noise *noise, struct strength *strength, const struct suspects *suspects,
                       size_t first, int64_t least_ns)
 {
-    size_t steps = (size_t)strength->steps, all = strength->rank_count * steps;
-    unsigned char *in_run = array_new(all, 1);
-    *noise = (struct noise){.values = array_new(all, sizeof *noise->values),
-                            .cells = (double)strength->rank_count *
-                                     (double)(strength->steps - strength->first_step),
+    size_t steps = (size_t)strength->steps, all = strength->rank_count * steps, kept = 0, cells = 0;
+    unsigned char *in_run = mark_runs(strength, suspects, first);
+    *noise = (struct noise){.cells = array_new(all, sizeof *noise->cells),
+                            .all = (double)strength->rank_count * (strength->steps - strength->first_step),
                             .least_ns = least_ns};
-    for (size_t i = first; in_run && i < suspects->count; i++)
-        if (suspects->items[i].last_step > suspects->items[i].first_step)
-            for (int32_t step = suspects->items[i].first_step; step <= suspects->items[i].last_step; step++)
-                in_run[(size_t)suspects->items[i].rank * steps + (size_t)step] = 1;
     /* The first step after the warm-up may still be part of that: no example of what is usual. */
-    for (size_t i = 0; in_run && noise->values && i < all; i++)
+    for (size_t i = 0; in_run && noise->cells && i < all; i++)
         if (strength->excess_ns[i] > 0 && !in_run[i] && (int32_t)(i % steps) > strength->first_step)
-            noise->values[noise->count++] = strength->excess_ns[i];
+            noise->cells[cells++] =
+                (struct sample){strength->excess_ns[i], (int32_t)(i / steps), (int32_t)(i % steps)};
+    for (size_t i = 0; in_run && i < strength->sample_count; i++) {
+        const struct sample *sample = &strength->samples[i];
+        if (sample->rank < 0 || !in_run[(size_t)sample->rank * steps + (size_t)sample->step])
+            strength->samples[kept++] = *sample;
+    }
     free(in_run);
-    if (!noise->values || !in_run)
+    if (!noise->cells || !in_run)
         return -1;
-    qsort(noise->values, noise->count, sizeof *noise->values, by_value);
+    array_sort(noise->cells, cells, sizeof *noise->cells, by_excess);
+    array_sort(strength->samples, kept, sizeof *strength->samples, by_excess);
+    noise->single = strength->samples ? strength->samples : noise->cells;
+    noise->single_count = strength->samples ? kept : cells;
     return 0;
 }
 
-static size_t at_least(const struct noise *noise, int64_t value)
+static size_t at_least(const struct sample *sorted, size_t count, int64_t value)
 {
-    size_t low = 0, high = noise->count;
+    size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (noise->values[middle] < value)
+        if (sorted[middle].excess_ns < value)
             low = middle + 1;
         else
             high = middle;
     }
-    return noise->count - low;
+    return count - low;
 }
 
 /*
- * How many single steps noise would make as strong as `value`: the tail of all others is taken to fall off as
- * a power of the size, the power estimated from their upper tenth (Hill, Annals of Statistics 3(5), 1975) and
- * drawn towards TAIL_POWER, as heavy as a tail with a mean gets, as if two more had been seen at that power.
+ * How many single steps noise would make as strong as this one: the tail of all others is taken to fall off
+ * as a power of the size, the power estimated from their upper tenth (Hill, Annals of Statistics 3(5), 1975)
+ * and drawn towards that of a heavy tail, as if two more had been seen at it: 1 for networks, where it hardly
+ * has a mean, else 1.5. With fewer than five others that is all there is to go by.
  */
-static const double TAIL_POWER = 1.5;
-
-static double chance_alone(const struct noise *noise, int64_t value)
+static double chance_alone(const struct noise *noise, const struct suspect *run)
 {
-    size_t same = at_least(noise, value) - at_least(noise, value + 1);
-    size_t others = noise->count - (same > 0), top = others / 10 < 5 ? 5 : others / 10;
-    if (others < top) {
-        size_t strong = at_least(noise, noise->least_ns);
-        return (double)(strong ? strong : 1) * pow((double)noise->least_ns / (double)value, TAIL_POWER);
-    }
-    double logs = 2 / TAIL_POWER;
-    size_t used = 0;
-    int64_t least = value;
-    for (size_t i = noise->count, left_out = 0; i-- > 0 && used < top;) {
-        if (noise->values[i] == value && !left_out++)
+    size_t top = noise->single_count / 10 < 5 ? 5 : noise->single_count / 10, used = 0;
+    double heavy = run->kind == FINDING_NETWORK ? 1 : 1.5;
+    double logs = 2 / heavy, value = (double)run->weakest_ns;
+    int64_t least_ns = 0;
+    for (size_t i = noise->single_count; i-- > 0 && used < top;) {
+        const struct sample *sample = &noise->single[i];
+        if (sample->rank == run->rank && sample->step == run->first_step)
             continue;
-        least = noise->values[i];
+        least_ns = sample->excess_ns;
+        logs += log((double)least_ns);
         used++;
-        logs += log((double)least);
     }
-    double power = (double)(top + 2) / (logs - (double)top * log((double)least));
-    return (double)top * pow((double)least / (double)value, power);
+    if (used < top) {
+        size_t strong = at_least(noise->single, noise->single_count, noise->least_ns);
+        return (double)(strong > 1 ? strong - 1 : 1) * pow((double)noise->least_ns / value, heavy);
+    }
+    double power = (double)(top + 2) / (logs - (double)top * log((double)least_ns));
+    return (double)top * pow((double)least_ns / value, power);
 }
 
 /* Several steps in a row: a run of as many strong ones by chance, were they independent. */
@@ -172,11 +192,12 @@ static double chance_of(const struct suspect *run, const struct noise *noise)
 {
     int length = run->last_step - run->first_step + 1;
     if (length == 1)
-        return chance_alone(noise, run->weakest_ns);
-    return noise->cells * pow((double)(at_least(noise, run->weakest_ns) + 1) / noise->cells, length);
+        return chance_alone(noise, run);
+    size_t others = at_least(noise->single, noise->single_count, run->weakest_ns);
+    return noise->all * pow((double)(others + 1) / noise->all, length);
 }
 
-int strength_find(const struct strength *strength, int64_t least_ns, enum finding_kind kind,
+int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind kind,
                   struct suspects *suspects)
 {
     size_t first = suspects->count;
@@ -194,11 +215,11 @@ int strength_find(const struct strength *strength, int64_t least_ns, enum findin
         }
     struct noise noise;
     if (noise_init(&noise, strength, suspects, first, least_ns)) {
-        free(noise.values);
+        free(noise.cells);
         return -1;
     }
     for (size_t i = first; i < suspects->count; i++)
         suspects->items[i].chance = chance_of(&suspects->items[i], &noise);
-    free(noise.values);
+    free(noise.cells);
     return 0;
 }
