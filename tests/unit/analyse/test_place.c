@@ -143,13 +143,62 @@ static void what_all_do_and_what_one_always_does(void **state)
     place_release(&place);
 }
 
+static int64_t measure_alike(int64_t value[RANKS][STEPS], struct place *place, const int32_t *owner)
+{
+    assert_int_equal(place_init(place, RANKS, STEPS), 0);
+    for (size_t rank = 0; rank < RANKS; rank++)
+        for (size_t step = 0; step < STEPS; step++)
+            place->value[rank * STEPS + step] = value[rank][step];
+    return place_measure_alike(place, RANKS, 1, STEPS, 6, 2, owner);
+}
+
+/* One that is always three times as slow as four others is held against them; not so one of half as much. */
+static void one_unlike_the_others(void **state)
+{
+    unsigned seed = 7;
+    int64_t value[RANKS][STEPS];
+    for (int times = 0; times < 2; times++) {
+        struct place place;
+        fill(value, &seed, 10000);
+        for (size_t step = 0; step < STEPS; step++)
+            value[4][step] += times ? 2000000 : 800000;
+        int64_t sigma = measure_alike(value, &place, NULL);
+        for (size_t step = 1; step < STEPS; step++)
+            assert_int_equal(place.value[4 * STEPS + step] > 6 * sigma, times);
+        place_release(&place);
+    }
+}
+
+/* Two unlike the others may be two kinds of place, and are left alone unless one owner has both; more than a
+ * quarter never. */
+static void two_unlike_the_others(void **state)
+{
+    enum { MORE = 9 };
+    unsigned seed = 8;
+    for (int unlike = 2; unlike <= 3; unlike++)
+        for (int same = 0; same < 2; same++) {
+            struct place place;
+            int32_t owner[MORE];
+            assert_int_equal(place_init(&place, MORE, STEPS), 0);
+            for (int row = 0; row < MORE; row++) {
+                owner[row] = same ? row / 3 : row;
+                for (size_t step = 0; step < STEPS; step++)
+                    place.value[(size_t)row * STEPS + step] =
+                        1000000 + draw(&seed, 10000) + (row < unlike ? 2000000 : 0);
+            }
+            int64_t sigma = place_measure_alike(&place, MORE, 1, STEPS, 6, 2, owner);
+            for (size_t step = 1; step < STEPS; step++)
+                assert_int_equal(place.value[step] > 6 * sigma, same && unlike == 2);
+            place_release(&place);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(excess_is_by_definition),
-        cmocka_unit_test(sigma_is_about_the_spread),
-        cmocka_unit_test(a_fault_stands_out),
-        cmocka_unit_test(what_all_do_and_what_one_always_does),
+        cmocka_unit_test(excess_is_by_definition), cmocka_unit_test(sigma_is_about_the_spread),
+        cmocka_unit_test(a_fault_stands_out),      cmocka_unit_test(what_all_do_and_what_one_always_does),
+        cmocka_unit_test(one_unlike_the_others),   cmocka_unit_test(two_unlike_the_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

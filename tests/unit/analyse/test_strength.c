@@ -148,6 +148,69 @@ static void one_step_alone(void **state)
     assert_true(chance[1] <= 0.1 && chance[2] <= chance[1] / 10);
 }
 
+/* Ten others from 100 to 109, the step itself 2000: k (y_k / x)^power over the upper five, by hand. */
+static void one_step_beyond_a_tail(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    for (int i = 0; i < 10; i++)
+        put(&strength, i, 2 * (i % 5) + 3, 100 + i);
+    put(&strength, 0, 15, 2000);
+    find(&strength, &suspects);
+    double logs = 2 / 1.5;
+    for (int i = 5; i < 10; i++)
+        logs += log((100.0 + i) / 105.0);
+    const struct suspect *last = NULL;
+    for (size_t i = 0; i < suspects.count; i++)
+        if (suspects.items[i].first_step == 15)
+            last = &suspects.items[i];
+    assert_non_null(last);
+    assert_true(fabs(last->chance / (5 * pow(105.0 / 2000, 7 / logs)) - 1) < 1e-9);
+    free(suspects.items);
+}
+
+/* Where samples are given, they say what is usual, not the few cells that stand out; a run's own do not
+ * count. */
+static void samples_say_what_is_usual(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    strength.samples = calloc(12, sizeof *strength.samples);
+    assert_non_null(strength.samples);
+    for (int i = 0; i < 10; i++)
+        strength.samples[strength.sample_count++] = (struct sample){1500 + i, -1, 3};
+    strength.samples[strength.sample_count++] = (struct sample){2000, 4, 9};
+    strength.samples[strength.sample_count++] = (struct sample){900000, 7, 12};
+    put(&strength, 4, 9, 2000);
+    put(&strength, 7, 12, 900000);
+    put(&strength, 7, 13, 900000);
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, 2);
+    assert_true(suspects.items[0].chance > 1);
+    assert_true(suspects.items[1].chance < 0.01);
+    free(suspects.items);
+}
+
+/* A rank that was late in the step between, though nobody waited because another was later, goes on. */
+static void a_masked_step_does_not_end_a_run(void **state)
+{
+    for (int masked = 0; masked < 2; masked++) {
+        struct strength strength;
+        struct suspects suspects = {0};
+        start(&strength);
+        strength.unbounded_ns = calloc(RANKS * (STEPS + 1), sizeof *strength.unbounded_ns);
+        assert_non_null(strength.unbounded_ns);
+        put(&strength, 2, 5, 400);
+        put(&strength, 2, 7, 500);
+        strength.unbounded_ns[2 * STEPS + 6] = masked ? 200 : 199;
+        find(&strength, &suspects);
+        assert_int_equal(suspects.count, masked ? 1 : 2);
+        free(suspects.items);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +221,9 @@ int main(void)
         cmocka_unit_test(weak_ends_are_dropped),
         cmocka_unit_test(chance_comes_from_steps_that_stand_alone),
         cmocka_unit_test(one_step_alone),
+        cmocka_unit_test(one_step_beyond_a_tail),
+        cmocka_unit_test(samples_say_what_is_usual),
+        cmocka_unit_test(a_masked_step_does_not_end_a_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
