@@ -138,6 +138,8 @@ static int read_summary(struct work *work, struct statement *statement, struct e
         return 0;
     name_peer(work, member, integer_or(statement, 1, -1));
     work->members[member].affinity = integer_or(statement, 2, INT64_MIN);
+    work->members[member].operations = (size_t)statement_integer(statement, 3);
+    work->members[member].tagged = (size_t)statement_integer(statement, 4);
     return 0;
 }
 

@@ -21,27 +21,35 @@ static int begin(const struct numbering *numbering, int32_t rank, struct sweep *
                        members->first[rank + 1] - members->first[rank], error);
 }
 
-/* Where the tag changes from one operation to the next: the cycle as the operations show it. */
-static int survey_tag(struct moments *moments, const struct swept *swept, int32_t *last)
+static size_t count_operations(const struct work *work, int32_t rank)
 {
-    if (swept->tag < 0 || swept->tag == *last)
-        return 0;
-    *last = swept->tag;
-    return moments_add(moments, (uint64_t)swept->tag, swept->issued_ns);
+    size_t count = 0;
+    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++)
+        count += work->members[work->by_rank.items[i]].operations;
+    return count;
 }
 
-/* The first time that a rank's operations pass by: how many, which series repeat, where tags change. */
-static int survey(struct numbering *numbering, int32_t rank, struct moments *moments, struct error *error)
+static int carries_tags(const struct work *work, int32_t rank)
+{
+    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++)
+        if (work->members[work->by_rank.items[i]].tagged)
+            return 1;
+    return 0;
+}
+
+/* Where the tag changes from one operation to the next: the cycle as the operations show it. */
+static int moments_of_operations(struct numbering *numbering, int32_t rank, struct moments *moments,
+                                 struct error *error)
 {
     struct sweep sweep;
     struct swept swept;
-    int32_t last_tag = -1;
-    int by_operations = moments->count == 0;
+    int32_t last = -1;
     int more = begin(numbering, rank, &sweep, error) ? -1 : 1;
     while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1) {
-        numbering->work->ranks[rank].operation_count++;
-        if (series_survey(numbering->series, &swept) ||
-            (by_operations && survey_tag(moments, &swept, &last_tag)))
+        if (swept.tag < 0 || swept.tag == last)
+            continue;
+        last = swept.tag;
+        if (moments_add(moments, (uint64_t)last, swept.issued_ns))
             more = error_no_memory(error);
     }
     sweep_end(&sweep);
@@ -73,16 +81,16 @@ static void settle(struct numbering *numbering, struct tag_state *states, struct
         run->step_count = joined->step + 1;
 }
 
-/* The last time: everything is settled, and goes into the store block by block. */
-static int number_rank(struct numbering *numbering, int32_t rank, struct step_teller teller,
+/* Everything is settled, and goes into the store block by block. */
+static int number_once(struct numbering *numbering, int32_t rank, struct step_teller teller,
                        struct error *error)
 {
     struct sweep sweep;
     struct swept swept;
     struct tag_state *states = tag_states(numbering->work, rank);
-    int more = states ? 1 : error_no_memory(error);
-    if (begin(numbering, rank, &sweep, error))
-        more = -1;
+    if (!states)
+        return error_no_memory(error);
+    int more = begin(numbering, rank, &sweep, error) ? -1 : 1;
     sweep.writes = 1;
     while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1) {
         settle(numbering, states, &teller, &swept);
@@ -91,9 +99,31 @@ static int number_rank(struct numbering *numbering, int32_t rank, struct step_te
     }
     sweep_end(&sweep);
     free(states);
-    series_forget_counts(numbering->series);
-    numbering->work->ranks[rank].is_numbered = 1;
     return more;
+}
+
+static int number_rank(struct numbering *numbering, int32_t rank, struct step_teller teller,
+                       struct error *error)
+{
+    int failed, again;
+    do {
+        failed = number_once(numbering, rank, teller, error);
+        again = numbering->series->has_found;
+        series_forget_counts(numbering->series);
+    } while (!failed && again);
+    numbering->work->ranks[rank].is_numbered = 1;
+    return failed;
+}
+
+/* What the steps are told by where there are tags. */
+static int find_moments(struct numbering *numbering, int32_t rank, struct moments *moments,
+                        struct error *error)
+{
+    if (moments_of_marks(moments, numbering->work, rank))
+        return error_no_memory(error);
+    return moments->count || !carries_tags(numbering->work, rank)
+               ? 0
+               : moments_of_operations(numbering, rank, moments, error);
 }
 
 static int number_by_tags(struct numbering *numbering, int32_t rank, struct error *error)
@@ -101,8 +131,7 @@ static int number_by_tags(struct numbering *numbering, int32_t rank, struct erro
     struct moments moments = {.count = 0};
     int64_t *times = NULL;
     size_t count = 0;
-    int failed = moments_of_marks(&moments, numbering->work, rank) ? error_no_memory(error)
-                                                                   : survey(numbering, rank, &moments, error);
+    int failed = find_moments(numbering, rank, &moments, error);
     if (!failed && moments.count >= 2 && steps_from_tags(&moments, &times, &count))
         failed = error_no_memory(error);
     moments_release(&moments);
@@ -120,11 +149,13 @@ static int32_t busiest_rank(const struct work *work, int32_t run)
 {
     int32_t best = -1;
     size_t most = 0;
-    for (size_t i = 0; i < work->rank_count; i++)
-        if (work->ranks[i].run == run && work->ranks[i].operation_count > most) {
+    for (size_t i = 0; i < work->rank_count; i++) {
+        size_t count = work->ranks[i].run == run ? count_operations(work, (int32_t)i) : 0;
+        if (count > most) {
             best = (int32_t)i;
-            most = work->ranks[i].operation_count;
+            most = count;
         }
+    }
     return best;
 }
 
@@ -132,8 +163,8 @@ static int number_alone(struct numbering *numbering, int32_t rank, struct error 
 {
     size_t *starts, count;
     int failed =
-        steps_from_period(numbering->blocks, numbering->work, rank,
-                          numbering->work->ranks[rank].operation_count, &starts, &count, error) ||
+        steps_from_period(numbering->blocks, numbering->work, rank, count_operations(numbering->work, rank),
+                          &starts, &count, error) ||
         number_rank(numbering, rank, (struct step_teller){.starts = starts, .start_count = count}, error);
     free(starts);
     return failed ? -1 : 0;
@@ -153,7 +184,7 @@ static int find_period(const struct numbering *numbering, struct period *period,
     int32_t rank = busiest_rank(work, numbering->run);
     if (rank < 0)
         return 0;
-    if (steps_from_period(numbering->blocks, work, rank, work->ranks[rank].operation_count, &period->starts,
+    if (steps_from_period(numbering->blocks, work, rank, count_operations(work, rank), &period->starts,
                           &period->start_count, error))
         return -1;
     if (period->start_count < 2 || work->runs[numbering->run].world < 0)

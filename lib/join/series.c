@@ -3,10 +3,11 @@
 #include "base/array.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void series_table_init(struct series_table *table)
 {
-    *table = (struct series_table){.series = NULL};
+    *table = (struct series_table){.last_number = -1};
     map_init(&table->numbers);
     map_init(&table->seen);
 }
@@ -23,33 +24,20 @@ static struct map_key series_key(int32_t member, uint8_t kind, uint8_t function)
     return (struct map_key){{(uint64_t)member, (uint64_t)kind << 8 | function, 0, 0}};
 }
 
-static struct map_key key_of(const struct swept *swept)
+static struct series *find(struct series_table *table, struct map_key key)
 {
-    return series_key(swept->member, swept->kind, swept->function);
-}
-
-static struct series *find(struct series_table *table, const struct swept *swept)
-{
+    if (table->last_number >= 0 && memcmp(&key, &table->last_key, sizeof key) == 0)
+        return &table->series[table->last_number];
     int added;
-    int64_t *number = map_put(&table->numbers, key_of(swept), (int64_t)table->numbers.count, &added);
+    int64_t *number = map_put(&table->numbers, key, (int64_t)table->numbers.count, &added);
     if (!number ||
         array_reserve((void **)&table->series, &table->capacity, table->numbers.count, sizeof *table->series))
         return NULL;
     if (added)
         table->series[*number] = (struct series){.last = INT64_MIN};
+    table->last_key = key;
+    table->last_number = *number;
     return &table->series[*number];
-}
-
-int series_survey(struct series_table *table, const struct swept *swept)
-{
-    if (function_is_point_to_point(swept->function))
-        return 0;
-    struct series *series = find(table, swept);
-    if (!series)
-        return -1;
-    series->repeats |= swept->sequence <= series->last;
-    series->last = swept->sequence;
-    return 0;
 }
 
 static int64_t count(struct series_table *table, struct map_key key)
@@ -60,21 +48,28 @@ static int64_t count(struct series_table *table, struct map_key key)
 
 int64_t series_number(struct series_table *table, const struct swept *swept)
 {
-    struct map_key key = key_of(swept);
+    struct map_key key = series_key(swept->member, swept->kind, swept->function);
     if (function_is_point_to_point(swept->function)) {
         key.part[2] = (uint64_t)swept->peer;
         key.part[3] = 1;
         return count(table, key);
     }
-    if (!series_repeats(table, swept->member, swept->kind, swept->function))
-        return 0;
+    struct series *series = find(table, key);
+    if (!series)
+        return -1;
     key.part[2] = (uint64_t)swept->sequence;
-    return count(table, key);
+    if (series->repeats)
+        return count(table, key);
+    if (swept->sequence <= series->last)
+        series->repeats = table->has_found = 1;
+    series->last = swept->sequence;
+    return 0;
 }
 
 void series_forget_counts(struct series_table *table)
 {
     map_release(&table->seen);
+    table->has_found = 0;
 }
 
 int series_repeats(const struct series_table *table, int32_t member, uint8_t kind, uint8_t function)

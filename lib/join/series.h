@@ -23,22 +23,23 @@ struct series_table {
     struct map numbers;    /* of series, by member, kind and function */
     struct series *series; /* owned */
     size_t capacity;
-    struct map seen; /* how often, by what must be told apart; of one rank */
+    struct map_key last_key; /* the series that was asked for last */
+    int64_t last_number;     /* -1: none was */
+    struct map seen;         /* how often, by what must be told apart; of one rank */
+    int has_found;           /* a series has turned out to repeat numbers */
 };
 
 void series_table_init(struct series_table *table);
 void series_table_release(struct series_table *table);
 
-/* First, every operation of a rank in order of issue: finds the series that repeat. -1 when memory is out. */
-int series_survey(struct series_table *table, const struct swept *swept);
-
 /*
- * Then, the same again: the operation's number among its like, -1 when memory is out. Counting number by
- * number takes memory for each operation, so only series that repeat are counted.
+ * Every operation of a rank in order of issue: its number among its like, -1 when memory is out. Counting
+ * number by number takes memory for each operation, so a series is taken to repeat none until one comes
+ * again. Then has_found is set, and the rank has to pass by once more.
  */
 int64_t series_number(struct series_table *table, const struct swept *swept);
 
-/* The rank is through. */
+/* The rank is through, or begins anew. */
 void series_forget_counts(struct series_table *table);
 
 /* Whether a member's series of that kind and function repeats numbers. */

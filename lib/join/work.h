@@ -42,6 +42,8 @@ struct work_member {
     int32_t process;
     int32_t job_rank;
     int64_t affinity; /* host clock minus GPU clock (affinity.c); INT64_MIN unknown */
+    size_t operations;
+    size_t tagged; /* of these, carry a tag themselves */
 };
 
 struct work_mark {
@@ -57,8 +59,7 @@ struct work_rank {
     int32_t run;
     int32_t process; /* -1: nothing recorded by it */
     int64_t global_rank;
-    char *name; /* owned */
-    size_t operation_count;
+    char *name;      /* owned */
     int is_numbered; /* steps, tags and numbers of its operations are settled */
 };
 

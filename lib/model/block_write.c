@@ -8,12 +8,24 @@
 
 enum { FORM = 1 };
 
+static void empty(struct block_writer *writer)
+{
+    writer->count = writer->text_count = 0;
+    writer->failed = 0;
+    memset(writer->absent, 1, writer->layout->count * BLOCK_ROWS);
+    buffer_clear(&writer->texts);
+    buffer_clear(&writer->bytes);
+}
+
 int block_writer_init(struct block_writer *writer, const struct block_layout *layout)
 {
     *writer = (struct block_writer){.layout = layout, .texts = BUFFER_INIT, .bytes = BUFFER_INIT};
     writer->values = array_new(layout->count * BLOCK_ROWS, sizeof *writer->values);
     writer->absent = array_new(layout->count * BLOCK_ROWS, sizeof *writer->absent);
-    return writer->values && writer->absent ? 0 : -1;
+    if (!writer->values || !writer->absent)
+        return -1;
+    empty(writer);
+    return 0;
 }
 
 void block_writer_release(struct block_writer *writer)
@@ -27,8 +39,6 @@ void block_writer_release(struct block_writer *writer)
 
 void block_add_row(struct block_writer *writer)
 {
-    for (size_t column = 0; column < writer->layout->count; column++)
-        writer->absent[column * BLOCK_ROWS + writer->count] = 1;
     writer->count++;
 }
 
@@ -102,14 +112,6 @@ static int put_texts(const struct block_writer *writer, struct buffer *buffer)
         failed = varint_put(buffer, length) || buffer_append(buffer, text, length + 1);
     }
     return failed;
-}
-
-static void empty(struct block_writer *writer)
-{
-    writer->count = writer->text_count = 0;
-    writer->failed = 0;
-    buffer_clear(&writer->texts);
-    buffer_clear(&writer->bytes);
 }
 
 int block_pack(struct block_writer *writer, struct buffer *buffer)

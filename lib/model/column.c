@@ -65,9 +65,17 @@ static int put_differences(struct buffer *buffer, const int64_t *values, size_t 
     return put_offsets(buffer, steps, count - 1, base, width);
 }
 
-/* The values that are there, together. Returns how many; `bitmap` tells the others. */
-static size_t gather(const int64_t *values, const uint8_t *absent, size_t count, int64_t *present,
-                     unsigned char *bitmap)
+static size_t count_absent(const uint8_t *absent, size_t count)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += absent[i] != 0;
+    return found;
+}
+
+/* The values that are there, together; `bitmap` tells the others. */
+static void gather(const int64_t *values, const uint8_t *absent, size_t count, int64_t *present,
+                   unsigned char *bitmap)
 {
     size_t found = 0;
     memset(bitmap, 0, COLUMN_ROWS / 8);
@@ -76,38 +84,48 @@ static size_t gather(const int64_t *values, const uint8_t *absent, size_t count,
         found += !absent[i];
         bitmap[i / 8] |= (unsigned char)((absent[i] != 0) << i % 8);
     }
-    return found;
 }
 
 static int put_head(struct buffer *buffer, unsigned form, unsigned width, const unsigned char *bitmap,
                     size_t bitmap_bytes)
 {
     unsigned byte = form | (bitmap_bytes ? HAS_BITMAP : 0U) | width << WIDTH_SHIFT;
-    return buffer_append_byte(buffer, (char)byte) || buffer_append(buffer, bitmap, bitmap_bytes) ? -1 : 0;
+    return buffer_append_byte(buffer, (char)byte) ||
+                   (bitmap_bytes && buffer_append(buffer, bitmap, bitmap_bytes))
+               ? -1
+               : 0;
+}
+
+/* What is present of a column, after its head and bitmap. */
+static int put_present(struct buffer *buffer, const int64_t *present, size_t count,
+                       const unsigned char *bitmap, size_t bitmap_bytes)
+{
+    if (memcmp(present, present + 1, (count - 1) * sizeof *present) == 0)
+        return put_head(buffer, FORM_OFFSETS, 0, bitmap, bitmap_bytes) ||
+               varint_put_signed(buffer, present[0]);
+    struct extent extent = measure(present, count);
+    unsigned width = bytes_for(extent.least, extent.most);
+    unsigned step_width = bytes_for(extent.least_step, extent.most_step);
+    if (width <= step_width)
+        return put_head(buffer, FORM_OFFSETS, width, bitmap, bitmap_bytes) ||
+               varint_put_signed(buffer, extent.least) ||
+               put_offsets(buffer, present, count, extent.least, width);
+    return put_head(buffer, FORM_DIFFERENCES, step_width, bitmap, bitmap_bytes) ||
+           varint_put_signed(buffer, present[0]) || varint_put_signed(buffer, extent.least_step) ||
+           put_differences(buffer, present, count, extent.least_step, step_width);
 }
 
 int column_pack(struct buffer *buffer, const int64_t *values, const uint8_t *absent, size_t count)
 {
     int64_t present[COLUMN_ROWS + 1];
     unsigned char bitmap[COLUMN_ROWS / 8];
-    size_t found = gather(values, absent, count, present, bitmap);
-    size_t bitmap_bytes = found < count ? (count + 7) / 8 : 0;
-    if (found == 0)
-        return put_head(buffer, FORM_NOTHING, 0, bitmap, 0);
-    struct extent extent = measure(present, found);
-    unsigned width = bytes_for(extent.least, extent.most);
-    unsigned step_width = bytes_for(extent.least_step, extent.most_step);
-    if (width <= step_width)
-        return put_head(buffer, FORM_OFFSETS, width, bitmap, bitmap_bytes) ||
-                       varint_put_signed(buffer, extent.least) ||
-                       put_offsets(buffer, present, found, extent.least, width)
-                   ? -1
-                   : 0;
-    return put_head(buffer, FORM_DIFFERENCES, step_width, bitmap, bitmap_bytes) ||
-                   varint_put_signed(buffer, present[0]) || varint_put_signed(buffer, extent.least_step) ||
-                   put_differences(buffer, present, found, extent.least_step, step_width)
-               ? -1
-               : 0;
+    size_t missing = count_absent(absent, count);
+    if (missing == count)
+        return put_head(buffer, FORM_NOTHING, 0, NULL, 0);
+    if (missing == 0)
+        return put_present(buffer, values, count, NULL, 0) ? -1 : 0;
+    gather(values, absent, count, present, bitmap);
+    return put_present(buffer, present, count - missing, bitmap, (count + 7) / 8) ? -1 : 0;
 }
 
 /* Where reading is: the bytes left, and what the first byte said. */
@@ -129,8 +147,10 @@ static void take_offsets(struct reading *reading, int64_t base, int64_t *values,
 {
     unsigned width = reading->width;
     const unsigned char *at = reading->at;
-    uint64_t mask = width == 0 ? 0 : UINT64_MAX >> (64 - 8 * width);
+    uint64_t mask = UINT64_MAX >> (64 - 8 * width) % 64;
     size_t i = 0;
+    for (; i < count && !width; i++)
+        values[i] = base;
     for (; i < count && (size_t)(reading->end - at) >= WIDTH_MOST; i++, at += width)
         values[i] = (int64_t)((uint64_t)base + (load(at, WIDTH_MOST) & mask));
     for (; i < count; i++, at += width)

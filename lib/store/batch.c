@@ -59,7 +59,7 @@ const char *batch_bytes(const struct batch *batch, struct span span)
 
 void batch_builder_init(struct batch_builder *builder)
 {
-    *builder = (struct batch_builder){.known = NULL};
+    *builder = (struct batch_builder){.known = NULL, .last = {.member = -1}};
     intern_init(&builder->hosts);
     map_init(&builder->processes);
     map_init(&builder->communicators);
@@ -164,7 +164,7 @@ static int64_t find_communicator(struct batch_builder *builder, struct batch *ba
     return tell_communicator(builder, batch, (uint32_t)number, added, origin) ? -1 : number;
 }
 
-static int64_t find_member(struct batch_builder *builder, struct batch *batch, const struct origin *origin)
+static int64_t look_member_up(struct batch_builder *builder, struct batch *batch, const struct origin *origin)
 {
     int64_t process = find_process(builder, batch, origin);
     int64_t communicator = process < 0 ? -1 : find_communicator(builder, batch, origin);
@@ -182,7 +182,33 @@ static int64_t find_member(struct batch_builder *builder, struct batch *batch, c
         *member = (struct batch_member){
             .communicator = (uint32_t)communicator, .process = (uint32_t)process, .rank = origin->rank};
     }
+    builder->last.communicator = (uint32_t)communicator;
     return *number;
+}
+
+/* Whether a record speaks of the same member as the last one, and says nothing new of its communicator. */
+static int is_last_member(const struct batch_builder *builder, const struct origin *origin)
+{
+    if (builder->last.member < 0 || origin->communicator_hash != builder->last.hash ||
+        origin->rank != builder->last.rank || origin->pid != builder->last.pid ||
+        strcmp(origin->host ? origin->host : "", intern_text(&builder->hosts, builder->last.host)) != 0)
+        return 0;
+    const struct batch_communicator *known = &builder->known[builder->last.communicator];
+    return (!origin->communicator_name || known->name.present) &&
+           (origin->communicator_size <= 0 || known->size) && (origin->node_count <= 0 || known->node_count);
+}
+
+static int64_t find_member(struct batch_builder *builder, struct batch *batch, const struct origin *origin)
+{
+    if (is_last_member(builder, origin))
+        return builder->last.member;
+    const char *host = origin->host ? origin->host : "";
+    builder->last.member = look_member_up(builder, batch, origin);
+    builder->last.hash = origin->communicator_hash;
+    builder->last.rank = origin->rank;
+    builder->last.pid = origin->pid;
+    builder->last.host = builder->last.member < 0 ? 0 : intern_put(&builder->hosts, host, strlen(host));
+    return builder->last.member;
 }
 
 static int64_t or_zero(int64_t first_ns, int64_t second_ns)

@@ -57,6 +57,7 @@ struct batch_block {
     uint32_t member;
     int64_t ordinal; /* of its first operation */
     int64_t operations;
+    int64_t tagged;      /* those that carry a tag */
     int64_t earliest_ns; /* when they were issued */
     int64_t latest_ns;
     int64_t greatest_peer;     /* COUNT_UNKNOWN: no point-to-point operation among them */
@@ -147,6 +148,14 @@ struct batch_builder {
     int64_t losses;
     int64_t events;           /* records understood so far */
     struct block_writer rows; /* the operations being packed */
+    struct {
+        int64_t member; /* of the newest record that has one; -1 before it */
+        uint64_t hash;
+        int64_t rank;
+        int64_t pid;
+        int64_t host; /* its number */
+        uint32_t communicator;
+    } last;
 };
 
 void batch_builder_init(struct batch_builder *builder);

@@ -96,11 +96,13 @@ static int64_t issued_ns(const struct operation *operation)
     return 0;
 }
 
-static void sum_up(struct batch_block *block, const struct operation *operation)
+static void sum_up(struct batch_block *block, const struct batch_operation *row)
 {
+    const struct operation *operation = &row->operation;
     int64_t issued = issued_ns(operation), distance;
     if (block->operations++ == 0)
         block->earliest_ns = block->latest_ns = issued;
+    block->tagged += row->tag.present;
     block->earliest_ns = issued < block->earliest_ns ? issued : block->earliest_ns;
     block->latest_ns = issued > block->latest_ns ? issued : block->latest_ns;
     if (operation->kind == OPERATION_POINT_TO_POINT && operation->peer > block->greatest_peer)
@@ -138,7 +140,7 @@ static int pack_block(struct batch_builder *builder, struct batch *batch, const 
     for (size_t i = 0; i < count; i++) {
         const struct batch_operation *row = &batch->operations.items[places[i].at];
         add_row(&builder->rows, batch, row, places[0].ordinal);
-        sum_up(block, &row->operation);
+        sum_up(block, row);
     }
     int failed = block_pack(&builder->rows, &batch->packed);
     block->length = batch->packed.length - block->offset;

@@ -39,9 +39,9 @@ static const struct {
     int column_count;
 } bulk_tables[BULK_TABLES] = {
     [BULK_BLOCK] = {"operation_block",
-                    "block_id, member_id, operations, earliest_ns, latest_ns, greatest_peer, "
+                    "block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, "
                     "clock_distance_ns, packed",
-                    8},
+                    9},
     [BULK_PROXY] = {"proxy_operation",
                     "proxy_operation_id, operation_id, member_id, direction, channel, peer, step_count, "
                     "chunk_bytes, transferred_bytes, schedule_begin_ns, progress_begin_ns, progress_end_ns, "
@@ -115,6 +115,7 @@ static void bind_block(struct binder *binder, const struct insert_target *target
     bind_integer(binder, record_id(target, row->ordinal));
     bind_integer(binder, target->members[row->member]);
     bind_integer(binder, row->operations);
+    bind_integer(binder, row->tagged);
     bind_integer(binder, row->earliest_ns);
     bind_integer(binder, row->latest_ns);
     bind_count(binder, row->greatest_peer);

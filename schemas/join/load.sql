@@ -15,7 +15,8 @@ SELECT member_id, max(peer) FROM proxy_operation WHERE member_id IS NOT NULL GRO
 
 -- What the blocks of each member say together.
 -- statement: summaries
-SELECT member_id, max(greatest_peer), min(clock_distance_ns) FROM operation_block GROUP BY member_id;
+SELECT member_id, max(greatest_peer), min(clock_distance_ns), sum(operations), sum(tagged)
+  FROM operation_block GROUP BY member_id;
 
 -- statement: tag_marks
 SELECT process_id, member_id, at_ns, depth, is_end, text FROM tag_mark ORDER BY at_ns, tag_mark_id;

@@ -99,6 +99,7 @@ CREATE TABLE operation_block (
     block_id INTEGER PRIMARY KEY, -- operation_id of its first; its others are less than 4096 beyond
     member_id INTEGER NOT NULL REFERENCES member,
     operations INTEGER NOT NULL,
+    tagged INTEGER NOT NULL,      -- of these, carry a tag themselves
     -- When they were issued: coalesce(api_begin_ns, enqueue_begin_ns, device_begin_ns, device_end_ns, 0).
     earliest_ns INTEGER NOT NULL,
     latest_ns INTEGER NOT NULL,
