@@ -6,22 +6,13 @@
 #include "format/format.h"
 #include "input/input.h"
 #include "model/pack.h"
+#include "require.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(int holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "broken: %s\n", what);
-    abort();
-}
 
 static void check_steps(const struct proxy_operation *proxy)
 {

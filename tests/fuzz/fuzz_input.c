@@ -1,22 +1,13 @@
 /* Any bytes as a file, packed or not: lines come out in order, without a gap, the same bytes as went in. */
 #include "base/error.h"
 #include "input/input.h"
+#include "require.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(int holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "broken: %s\n", what);
-    abort();
-}
 
 static void check_line(const struct input_line *line, const uint8_t *bytes, size_t length, int is_packed)
 {

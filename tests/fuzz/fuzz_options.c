@@ -5,22 +5,13 @@
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
 #include "cmd/registry.h"
+#include "require.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_WORDS = 64 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(int holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "broken: %s\n", what);
-    abort();
-}
 
 static int is_choice(const struct option *option, const char *value)
 {

@@ -1,10 +1,9 @@
 /* Any bytes as a packed blob: refused or read, never read past its end. */
 #include "model/pack.h"
+#include "require.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {

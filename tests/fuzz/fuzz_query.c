@@ -4,6 +4,7 @@
  */
 #include "base/hash.h"
 #include "render/render.h"
+#include "require.h"
 #include "store/query.h"
 #include "store/store.h"
 #include "store_at_hand.h"
@@ -15,8 +16,6 @@
 #include <unistd.h>
 
 enum { MOST_ROWS = 200, MOST_LOOKS = 200 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 static char path[64];
 static struct store *store;

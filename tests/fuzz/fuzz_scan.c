@@ -1,13 +1,12 @@
 /* Any bytes as lines: what a scanner takes, cJSON reads the same. */
 #include "format/chrome_scan.h"
 #include "format/inspector_line.h"
+#include "require.h"
 #include "support/same_line.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 static struct json json;
 static struct chrome_scanner chrome;

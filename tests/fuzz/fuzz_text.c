@@ -6,20 +6,11 @@
 #include "base/escape.h"
 #include "format/chrome_line.h"
 #include "input/json.h"
+#include "require.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(int holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "broken: %s\n", what);
-    abort();
-}
 
 static void check_terminal(const char *text, size_t length)
 {

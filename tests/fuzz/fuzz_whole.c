@@ -5,6 +5,7 @@
  */
 #include "analyse/analyse.h"
 #include "render/render.h"
+#include "require.h"
 #include "store/store.h"
 #include "store_at_hand.h"
 
@@ -16,8 +17,6 @@
 #include <unistd.h>
 
 enum { NAME_BYTES = 200, MOST_OPTIONS = 64 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 static void check_shown(const char *text, size_t length)
 {

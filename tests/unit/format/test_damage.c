@@ -1,6 +1,7 @@
 #include "base/buffer.h"
 #include "support/cmocka_all.h"
 #include "support/events.h"
+#include "support/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,16 +17,6 @@ static const char *const traces[] = {
 };
 
 enum { TRACES = sizeof traces / sizeof *traces };
-
-static uint64_t random_state = 88172645463325252U;
-
-static uint64_t random_number(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
 
 static const char *name_of(const char *path)
 {

@@ -1,21 +1,12 @@
 #include "format/inspector_line.h"
 #include "support/cmocka_all.h"
 #include "support/events.h"
+#include "support/random.h"
 #include "support/same_line.h"
 
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t random_state = 88172645463325252U;
-
-static uint64_t random_number(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
 
 struct readers {
     struct json json;

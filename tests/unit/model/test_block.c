@@ -1,22 +1,12 @@
 #include "model/block.h"
 
 #include "support/cmocka_all.h"
+#include "support/random.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { ROUNDS = 2000 };
-
-/* xorshift: the same numbers everywhere. */
-static uint64_t random_state = 88172645463325252U;
-
-static uint64_t random_number(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
 
 /* A column is of one temper: steps of one length, small steps, anything. */
 static int64_t random_value(unsigned temper, int64_t before)

@@ -1,22 +1,12 @@
 #include "model/pack.h"
 
 #include "support/cmocka_all.h"
+#include "support/random.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { ROUNDS = 2000, MOST_STEPS = 40, MOST_CHANNELS = 40 };
-
-/* xorshift: the same numbers everywhere. */
-static uint64_t random_state = 88172645463325252U;
-
-static uint64_t random_number(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
 
 /* Small, large, extreme and unknown times, in a mix. */
 static int64_t random_time(int64_t near)

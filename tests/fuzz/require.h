@@ -1,0 +1,20 @@
+#ifndef NCCLPROF_TESTS_REQUIRE_H
+#define NCCLPROF_TESTS_REQUIRE_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What libFuzzer calls with each input. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+
+/* A promise that the input must not break. */
+static inline void require(int holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "broken: %s\n", what);
+    abort();
+}
+
+#endif
