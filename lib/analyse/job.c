@@ -145,16 +145,32 @@ static int load_communicators(struct job *job, struct error *error)
     return row;
 }
 
-int job_load(struct job *job, struct store *store, int64_t run_id, struct error *error)
+static int failed_to_load(struct job *job, struct error *error)
+{
+    error_wrap(error, "cannot load run %lld of %s", (long long)job->run_id, store_path(job->store));
+    job_release(job);
+    return -1;
+}
+
+int job_load_names(struct job *job, struct store *store, int64_t run_id, struct error *error)
 {
     *job = (struct job){.store = store, .run_id = run_id};
     intern_init(&job->tags);
-    if (load_run(job, error) || load_ranks(job, error) || load_communicators(job, error) ||
-        job_load_operations(job, error) || job_build_timelines(job, error) || job_count_gaps(job, error)) {
-        job_release(job);
-        return error_wrap(error, "cannot load run %lld of %s", (long long)run_id, store_path(store));
-    }
+    if (load_run(job, error) || load_ranks(job, error) || load_communicators(job, error))
+        return failed_to_load(job, error);
     return 0;
+}
+
+int job_load_rest(struct job *job, struct error *error)
+{
+    if (job_load_operations(job, error) || job_build_timelines(job, error) || job_count_gaps(job, error))
+        return failed_to_load(job, error);
+    return 0;
+}
+
+int job_load(struct job *job, struct store *store, int64_t run_id, struct error *error)
+{
+    return job_load_names(job, store, run_id, error) || job_load_rest(job, error) ? -1 : 0;
 }
 
 void job_release(struct job *job)

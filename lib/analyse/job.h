@@ -184,8 +184,12 @@ int64_t job_sequence(const struct job *job, const struct job_operation *operatio
 /* Ids of the store's runs, ascending; *ids is freed by the caller. */
 int job_list(struct store *store, int64_t **ids, size_t *count, struct error *error);
 
-/* Loads a run whole, timelines included (timeline.c). */
+/* Loads a run whole, timelines included (timeline.c). On failure nothing is left to release. */
 int job_load(struct job *job, struct store *store, int64_t run_id, struct error *error);
+
+/* The same in two steps: its ranks and communicators, then all that there are millions of. */
+int job_load_names(struct job *job, struct store *store, int64_t run_id, struct error *error);
+int job_load_rest(struct job *job, struct error *error);
 void job_release(struct job *job);
 
 /* job_load's parts. */

@@ -1,5 +1,6 @@
 #include "analyse/load.h"
 
+#include "analyse/ids.h"
 #include "base/array.h"
 #include "base/map.h"
 #include "model/pack.h"
@@ -137,28 +138,15 @@ static int read_instance(struct loader *loader, struct statement *statement, str
     return intern_tag(loader, statement_text(statement, 8), &instance->tag, error);
 }
 
-/* The join numbers the instances of a run consecutively, in this order, unless somebody wrote them by hand.
- */
-static int64_t find_instance(const struct job *job, int64_t id)
+static int64_t find_instance(struct loader *loader, int64_t id)
 {
-    size_t low = 0, high = job->instance_count;
-    uint64_t guess = high ? (uint64_t)id - (uint64_t)job->instances[0].id : 0;
-    if (guess < high && job->instances[guess].id == id)
-        return (int64_t)guess;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (job->instances[middle].id == id)
-            return (int64_t)middle;
-        if (job->instances[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return -1;
+    const struct job *job = loader->job;
+    int64_t at = find_id(job->instances, job->instance_count, sizeof *job->instances, loader->latest, id);
+    loader->latest = at < 0 ? loader->latest : (size_t)at;
+    return at;
 }
 
-/* Many operations of one member come in a row. */
-static int64_t find_member(struct loader *loader, int64_t id)
+int64_t loader_member(struct loader *loader, int64_t id)
 {
     if (!loader->member_known || loader->member_id != id) {
         loader->member = find(&loader->members, id);
@@ -271,8 +259,8 @@ static int take_operation(struct loader *loader, const struct stored_operation *
 {
     struct job *job = loader->job;
     const struct operation *recorded = &stored->operation;
-    int64_t member = find_member(loader, stored->member_id);
-    int64_t instance = find_instance(job, stored->instance_id);
+    int64_t member = loader_member(loader, stored->member_id);
+    int64_t instance = find_instance(loader, stored->instance_id);
     if (member < 0 || instance < 0)
         return 0;
     if (make_room(loader, error))
@@ -406,18 +394,37 @@ static int load_coverage(struct loader *loader, struct error *error)
     return loader_read(loader, schema_analysis_job_blind_to_pairs, 1, read_blindness, error);
 }
 
-static int load_all(struct loader *loader, struct error *error)
+int loader_init(struct loader *loader, struct job *job, struct error *error)
 {
-    if (index_ids(loader, error) || loader_read(loader, schema_analysis_job_members, 1, read_member, error))
-        return -1;
-    seat_silent_ranks(loader->job);
-    if (loader_read(loader, schema_analysis_job_instances, 1, read_instance, error) ||
+    *loader = (struct loader){.job = job};
+    map_init(&loader->ranks);
+    map_init(&loader->communicators);
+    map_init(&loader->members);
+    if (index_ids(loader, error) || loader_read(loader, schema_analysis_job_members, 1, read_member, error) ||
         loader_read(loader, schema_analysis_job_has_traffic, 0, read_has_traffic, error))
+        return -1;
+    seat_silent_ranks(job);
+    return 0;
+}
+
+void loader_release(struct loader *loader)
+{
+    map_release(&loader->ranks);
+    map_release(&loader->communicators);
+    map_release(&loader->members);
+    free(loader->ids);
+    free(loader->places);
+}
+
+static int load_all(struct loader *loader, struct job *job, struct error *error)
+{
+    if (loader_init(loader, job, error) ||
+        loader_read(loader, schema_analysis_job_instances, 1, read_instance, error))
         return -1;
     loader->capacity = 0;
     if (read_operations(loader, error))
         return -1;
-    if (job_lay_out(loader->job, loader->has_traffic ? &loader->places : NULL) || list_members(loader->job))
+    if (job_lay_out(job, loader->has_traffic ? &loader->places : NULL) || list_members(job))
         return error_no_memory(error);
     return (loader->has_traffic && loader_read_traffic(loader, error)) || load_coverage(loader, error) ? -1
                                                                                                        : 0;
@@ -425,15 +432,8 @@ static int load_all(struct loader *loader, struct error *error)
 
 int job_load_operations(struct job *job, struct error *error)
 {
-    struct loader loader = {.job = job};
-    map_init(&loader.ranks);
-    map_init(&loader.communicators);
-    map_init(&loader.members);
-    int failed = load_all(&loader, error);
-    map_release(&loader.ranks);
-    map_release(&loader.communicators);
-    map_release(&loader.members);
-    free(loader.ids);
-    free(loader.places);
+    struct loader loader;
+    int failed = load_all(&loader, job, error);
+    loader_release(&loader);
     return failed;
 }

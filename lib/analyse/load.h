@@ -6,7 +6,7 @@
 
 struct statement;
 
-/* What loading a run needs besides the run, for load.c and load_traffic.c. */
+/* What loading a run needs besides the run, for load*.c and waits.c. */
 struct loader {
     struct job *job;
     struct map ranks;         /* job_rank id -> index */
@@ -15,6 +15,7 @@ struct loader {
     int64_t member_id;        /* the last member that was looked for */
     int64_t member;
     int member_known;
+    size_t latest;   /* the instance that was found last */
     int has_traffic; /* some proxy operation is there: the next two are needed */
     int64_t *ids;    /* owned: of operations as they were read, ascending */
     int32_t *places; /* owned: where each of those was laid out */
@@ -22,6 +23,13 @@ struct loader {
     size_t capacity;
     size_t draft_capacity;
 };
+
+/* Ranks, communicators and members of the run, whose names are loaded. Release it whatever comes back. */
+int loader_init(struct loader *loader, struct job *job, struct error *error);
+void loader_release(struct loader *loader);
+
+/* Rank index * 2^32 + communicator index of a member; -1: it is none of this run. */
+int64_t loader_member(struct loader *loader, int64_t id);
 
 typedef int (*row_reader)(struct loader *loader, struct statement *statement, struct error *error);
 

@@ -1,5 +1,6 @@
 #include "analyse/load.h"
 
+#include "analyse/ids.h"
 #include "analyse/moment.h"
 #include "base/array.h"
 #include "model/pack.h"
@@ -80,34 +81,13 @@ static void lend_end(struct job_operation *operation, int64_t gpu_done_ns)
     operation->ends = ENDS_BY_PROXY;
 }
 
-/*
- * The number under which an operation was read; -1: it is none of this run. Most come in order of the files,
- * as the operations did.
- */
-static int64_t find_read(const struct loader *loader, int64_t id, int64_t last)
-{
-    size_t low = 0, high = loader->job->operation_count;
-    uint64_t guess = high ? (uint64_t)last + (uint64_t)id - (uint64_t)loader->ids[last] : 0;
-    if (guess < high && loader->ids[guess] == id)
-        return (int64_t)guess;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (loader->ids[middle] == id)
-            return (int64_t)middle;
-        if (loader->ids[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return -1;
-}
-
 /* An operation's number is that under which it was read until all traffic is there. */
 static int read_traffic(struct loader *loader, struct statement *statement, struct error *error)
 {
     struct job *job = loader->job;
-    int64_t last = job->traffic_count ? job->traffic[job->traffic_count - 1].operation : 0;
-    int64_t read = find_read(loader, statement_integer(statement, 0), last);
+    size_t last = job->traffic_count ? (size_t)job->traffic[job->traffic_count - 1].operation : 0;
+    int64_t read = find_id(loader->ids, job->operation_count, sizeof *loader->ids, last,
+                           statement_integer(statement, 0));
     if (read < 0)
         return 0;
     struct job_operation *operation = &job->operations[loader->places[read]];

@@ -2,6 +2,7 @@
 #include "analyse/delay.h"
 #include "analyse/finding.h"
 #include "analyse/options.h"
+#include "analyse/waits.h"
 
 #include <stdlib.h>
 
@@ -146,20 +147,48 @@ static int show(const struct job *job, const struct findings *findings, const st
     return failed ? -1 : 0;
 }
 
+/* The run's names are loaded; it is released here. */
+static int explain(struct job *job, const struct diagnose_options *diagnose, struct table *table,
+                   struct error *error)
+{
+    struct findings findings = {0};
+    struct baseline baseline = {0};
+    if (job_load_rest(job, error))
+        return -1;
+    int failed = findings_find(&findings, job, &baseline, diagnose, error);
+    struct delay *delays = failed ? NULL : delays_measure(job, error);
+    failed = !delays || show(job, &findings, delays, table, error);
+    free(delays);
+    baseline_release(&baseline);
+    findings_release(&findings);
+    job_release(job);
+    return failed ? -1 : 0;
+}
+
+static int show_unexplained(const struct job *job, const struct delay *delays, struct table *table,
+                            struct error *error)
+{
+    const struct findings none = {0};
+    return show(job, &none, delays, table, error) ||
+           table_add_warning(
+               table, error,
+               "run %lld: no operation says when it ran: durations tell who came last, and nothing "
+               "tells why",
+               (long long)job->run_id);
+}
+
 static int show_run(struct store *store, int64_t run_id, const struct diagnose_options *diagnose,
                     struct table *table, struct error *error)
 {
     struct job job;
-    struct findings findings = {0};
-    struct baseline baseline = {0};
-    if (job_load(&job, store, run_id, error))
+    struct delay *delays = NULL;
+    if (job_load_names(&job, store, run_id, error))
         return -1;
-    int failed = findings_find(&findings, &job, &baseline, diagnose, error);
-    struct delay *delays = failed ? NULL : delays_measure(&job, error);
-    failed = !delays || show(&job, &findings, delays, table, error);
+    int outcome = waits_measure(&job, &delays, error);
+    if (outcome == 0)
+        return explain(&job, diagnose, table, error);
+    int failed = outcome < 0 || show_unexplained(&job, delays, table, error);
     free(delays);
-    baseline_release(&baseline);
-    findings_release(&findings);
     job_release(&job);
     return failed ? -1 : 0;
 }

@@ -8,3 +8,10 @@ SELECT operation_block.block_id, operation_block.member_id, operation_block.pack
  CROSS JOIN operation_join_block ON operation_join_block.block_id = operation_block.block_id
  WHERE ?1 IS NULL OR job_rank.run_id = ?1
  ORDER BY operation_block.block_id;
+
+-- statement: instances
+SELECT instance_block.block_id, instance_block.communicator_id, instance_block.packed
+  FROM instance_block
+ CROSS JOIN communicator_join ON communicator_join.communicator_id = instance_block.communicator_id
+ WHERE ?1 IS NULL OR communicator_join.run_id = ?1
+ ORDER BY instance_block.block_id;

@@ -1,6 +1,7 @@
 """stragglers: every wait is booked somewhere, computed anew from the fixtures; verdicts only on who is at fault."""
 
 import collections
+import json
 
 from tests.cli import reader
 from tests.cli.support import TOP, Case
@@ -118,6 +119,31 @@ class Stragglers(Case):
         self.assertEqual([row["kind"] for row in rows], [None] * 8)
         for words in (["--min-gain", "101"], ["--min-gain", "-1"], ["--sigmas", "x"], ["--sigmas", "nan"]):
             self.run_program("stragglers", *words, status=2)
+
+    def test_durations_alone_tell_who_came_last(self):
+        """Inspector's short lines say how long an operation took and not when: computed anew from the lines."""
+        folder = TOP / "fixtures/inspector-pr2045"
+        durations = collections.defaultdict(dict)
+        for path in folder.glob("*.log"):
+            for line in path.read_text().splitlines():
+                record = json.loads(line)
+                header, operation = record["header"], record["coll_perf"]
+                of = (header["id"], header["n_ranks"], operation["coll"], operation["coll_sn"])
+                durations[of][path, header["rank"]] = operation["coll_exec_time_us"]
+        waited, last, seen = 0, 0, collections.Counter()
+        for (_, ranks, function, _), of_rank in durations.items():
+            if function in reader.FULL_EXCHANGES and len(of_rank) == ranks > 1:
+                waited += sum(of_rank.values()) - ranks * min(of_rank.values())
+                last += 1
+                seen.update(path for path, _ in of_rank)
+        self.run_program("ingest", folder)
+        answer = self.json("stragglers")
+        self.assertGreater(waited, 0)
+        self.assertEqual(sum(row["unexplained_us"] for row in answer["rows"]), waited)
+        self.assertEqual(sum(row["times_last"] for row in answer["rows"]), last)
+        self.assertEqual(sorted(row["instances"] for row in answer["rows"]), sorted(seen.values()))
+        self.assertEqual({row[share] for row in answer["rows"] for share in SHARES[:3]}, {0})
+        self.assertIn("nothing tells why", answer["warnings"][0])
 
     def test_without_durations_it_says_so(self):
         self.run_program("ingest", TOP / "fixtures/dialect-2.23.4")
