@@ -3,6 +3,7 @@
 #include "base/array.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void findings_release(struct findings *findings)
 {
@@ -26,13 +27,18 @@ struct finding *findings_add(struct findings *findings)
 
 int finding_add_peer(struct finding *finding, int32_t rank)
 {
-    for (size_t i = 0; i < finding->peer_count; i++)
-        if (finding->peers[i] == rank)
-            return 0;
+    size_t at = finding->peer_count;
+    while (at > 0 && finding->peers[at - 1] > rank)
+        at--;
+    if (at > 0 && finding->peers[at - 1] == rank)
+        return 0;
     if (array_reserve((void **)&finding->peers, &finding->peer_capacity, finding->peer_count + 1,
                       sizeof *finding->peers))
         return -1;
-    finding->peers[finding->peer_count++] = rank;
+    memmove(finding->peers + at + 1, finding->peers + at,
+            (finding->peer_count - at) * sizeof *finding->peers);
+    finding->peers[at] = rank;
+    finding->peer_count++;
     return 0;
 }
 

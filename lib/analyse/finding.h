@@ -47,6 +47,7 @@ void findings_release(struct findings *findings);
 
 /* A new finding at the end, zeroed; NULL when memory is out. */
 struct finding *findings_add(struct findings *findings);
+/* Keeps them in order, each once. */
 int finding_add_peer(struct finding *finding, int32_t rank);
 
 const char *finding_kind_name(enum finding_kind kind);
@@ -144,5 +145,9 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
 /* Whether an operation's excess, or an instance's slow transfer, is part of the suspicion. */
 int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation);
 int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance);
+
+/* Where to look for them: job_operations_in and job_instances_in of its rank and steps. */
+struct job_range suspect_operations(const struct suspect *suspect, const struct job *job);
+struct job_range suspect_instances(const struct suspect *suspect, const struct job *job);
 
 #endif

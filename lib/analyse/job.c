@@ -163,7 +163,8 @@ int job_load_names(struct job *job, struct store *store, int64_t run_id, struct 
 
 int job_load_rest(struct job *job, struct error *error)
 {
-    if (job_load_operations(job, error) || job_build_timelines(job, error) || job_count_gaps(job, error))
+    if (job_load_operations(job, error) || job_build_timelines(job, error) || job_count_gaps(job, error) ||
+        job_index_steps(job, error))
         return failed_to_load(job, error);
     return 0;
 }
@@ -191,6 +192,9 @@ void job_release(struct job *job)
     free(job->instances);
     free(job->instance_members);
     free(job->traffic);
+    free(job->operations_of_step);
+    free(job->by_step);
+    free(job->step_end);
     intern_release(&job->tags);
     *job = (struct job){0};
 }

@@ -145,6 +145,18 @@ struct job_traffic {
     int64_t sent_end_ns;
 };
 
+/* Indexes from `first` to before `end`. */
+struct job_range {
+    size_t first;
+    size_t end;
+};
+
+/* The same where there are many: of operations. */
+struct job_span {
+    int32_t first;
+    int32_t end;
+};
+
 struct job {
     struct store *store; /* borrowed */
     int64_t run_id;
@@ -165,6 +177,9 @@ struct job {
     struct job_traffic *traffic; /* by operation */
     size_t traffic_count;
     size_t traffic_capacity;
+    struct job_span *operations_of_step; /* [rank * step_count + step], job_operations_in */
+    int32_t *by_step;                    /* indexes of instances that have a step, by step */
+    size_t *step_end;                    /* [step]: where in by_step they end */
     struct intern tags;
     /* Coverage of this run, for confidence. */
     int64_t damaged_lines;
@@ -197,6 +212,17 @@ int job_load_operations(struct job *job, struct error *error);
 int job_build_timelines(struct job *job, struct error *error);
 int job_align_clocks(struct job *job, struct error *error);
 int job_count_gaps(struct job *job, struct error *error);
+
+int job_index_steps(struct job *job, struct error *error);
+
+/*
+ * by_step.c: a range of indexes that holds all operations of a rank in those steps, and perhaps others; a
+ * range of places in by_step that holds the instances of those steps, and no others. Steps are below
+ * step_count.
+ */
+struct job_range job_operations_in(const struct job *job, int32_t rank, int32_t first_step,
+                                   int32_t last_step);
+struct job_range job_instances_in(const struct job *job, int32_t first_step, int32_t last_step);
 
 /* A time of an operation's device timeline in the run's common time; TIME_UNKNOWN where its clock is not
  * aligned. */

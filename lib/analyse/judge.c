@@ -82,13 +82,16 @@ static void count_in(struct spread *spread, int32_t tag, int32_t position, int64
 static void measure_spread(const struct suspect *suspect, const struct job *job, struct spread *spread)
 {
     if (suspect->kind == FINDING_NETWORK) {
-        for (size_t i = 0; i < job->instance_count; i++)
-            if (suspect_has_instance(suspect, &job->instances[i]))
-                count_in(spread, job->instances[i].tag, -1, job->instances[i].slow_ns);
+        struct job_range instances = suspect_instances(suspect, job);
+        for (size_t i = instances.first; i < instances.end; i++) {
+            const struct job_instance *instance = &job->instances[job->by_step[i]];
+            if (suspect_has_instance(suspect, instance))
+                count_in(spread, instance->tag, -1, instance->slow_ns);
+        }
         return;
     }
-    const struct job_rank *rank = &job->ranks[suspect->rank];
-    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
         if (suspect_has_operation(suspect, &job->operations[i]))
             count_in(spread, job->operations[i].tag, job->operations[i].position,
                      job->operations[i].excess_ns);
@@ -158,8 +161,8 @@ static int say_us(struct buffer *text, const char *before, int64_t time_ns, cons
 static const struct job_operation *operation_at(const struct suspect *suspect, const struct job *job,
                                                 int32_t position)
 {
-    const struct job_rank *rank = &job->ranks[suspect->rank];
-    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
         if (suspect_has_operation(suspect, &job->operations[i]) && job->operations[i].position == position)
             return &job->operations[i];
     return NULL;
@@ -190,10 +193,12 @@ static int say_edges(const struct suspect *suspect, const struct job *job, const
                      struct finding *finding)
 {
     int64_t extra_ns = 0, longest_ns = 0, wait_ns = 0, steps = 0, sent = 0;
-    for (size_t i = 0; edges && i < job->instance_count; i++) {
-        if (!suspect_has_instance(suspect, &job->instances[i]))
+    struct job_range instances = suspect_instances(suspect, job);
+    for (size_t i = instances.first; edges && i < instances.end; i++) {
+        int32_t at = job->by_step[i];
+        if (!suspect_has_instance(suspect, &job->instances[at]))
             continue;
-        for (size_t j = edges->first[i]; j < edges->first[i + 1]; j++) {
+        for (size_t j = edges->first[at]; j < edges->first[at + 1]; j++) {
             const struct edge *edge = &edges->items[j];
             if ((edge->sender != suspect->rank && edge->receiver != suspect->rank) ||
                 edge->extra_ns * 4 < edge->wait_ns)
@@ -223,14 +228,14 @@ static int say_network(const struct suspect *suspect, const struct job *job, con
     int64_t slow = 0, transfer_ns = 0, slow_ns = 0;
     if (say_edges(suspect, job, edges, finding))
         return -1;
-    for (size_t i = 0; i < job->instance_count; i++) {
-        if (!suspect_has_instance(suspect, &job->instances[i]))
-            continue;
-        if (job->instances[i].transfer_ns == TIME_UNKNOWN)
+    struct job_range instances = suspect_instances(suspect, job);
+    for (size_t i = instances.first; i < instances.end; i++) {
+        const struct job_instance *instance = &job->instances[job->by_step[i]];
+        if (!suspect_has_instance(suspect, instance) || instance->transfer_ns == TIME_UNKNOWN)
             continue;
         slow++;
-        transfer_ns += job->instances[i].transfer_ns;
-        slow_ns += job->instances[i].slow_ns;
+        transfer_ns += instance->transfer_ns;
+        slow_ns += instance->slow_ns;
     }
     if (!slow)
         return buffer_append_text(&finding->evidence,

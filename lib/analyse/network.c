@@ -419,12 +419,13 @@ static int take_samples(const struct job *job, const struct edges *edges, struct
  */
 static void widen(const struct suspect *suspect, struct job *job, const struct edges *edges)
 {
-    for (size_t i = 0; i < job->instance_count; i++) {
-        struct job_instance *instance = &job->instances[i];
-        if (instance->step < suspect->first_step || instance->step > suspect->last_step ||
-            instance->culprit >= 0 || instance->beyond_ns == TIME_UNKNOWN || instance->beyond_ns <= 0)
+    struct job_range instances = suspect_instances(suspect, job);
+    for (size_t i = instances.first; i < instances.end; i++) {
+        int32_t at = job->by_step[i];
+        struct job_instance *instance = &job->instances[at];
+        if (instance->culprit >= 0 || instance->beyond_ns == TIME_UNKNOWN || instance->beyond_ns <= 0)
             continue;
-        for (size_t j = edges->first[i]; j < edges->first[i + 1]; j++)
+        for (size_t j = edges->first[at]; j < edges->first[at + 1]; j++)
             if ((edges->items[j].sender == suspect->rank || edges->items[j].receiver == suspect->rank) &&
                 edges->items[j].extra_ns > 0) {
                 instance->slow_ns = instance->beyond_ns;

@@ -22,8 +22,8 @@ static int is_late_by_host(const struct job_operation *operation)
 static int64_t host_part(const struct suspect *suspect, const struct job *job)
 {
     int64_t part = 0;
-    const struct job_rank *rank = &job->ranks[suspect->rank];
-    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
         if (suspect_has_operation(suspect, &job->operations[i]) && is_late_by_host(&job->operations[i]))
             part += job->operations[i].excess_ns;
     return part;
@@ -85,8 +85,8 @@ static int64_t margin_of(const struct job *job, const struct job_operation *oper
 static int64_t total_margin(const struct suspect *suspect, const struct job *job)
 {
     int64_t total = 0;
-    const struct job_rank *rank = &job->ranks[suspect->rank];
-    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
         if (suspect_has_operation(suspect, &job->operations[i]))
             total += margin_of(job, &job->operations[i]);
     return total;
@@ -96,8 +96,8 @@ static int64_t total_margin(const struct suspect *suspect, const struct job *job
 static int64_t least_of_kind(const struct job *job, const struct job_operation *operation)
 {
     int64_t least = INT64_MAX;
-    const struct job_rank *rank = &job->ranks[operation->rank];
-    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+    struct job_range range = job_operations_in(job, operation->rank, operation->step, operation->step);
+    for (size_t i = range.first; i < range.end; i++) {
         const struct job_operation *other = &job->operations[i];
         if (other->step == operation->step && other->communicator == operation->communicator &&
             other->function == operation->function && other->own_ns != TIME_UNKNOWN &&
@@ -131,8 +131,8 @@ static int may_hide(const struct job *job, const struct job_operation *operation
 static void mark_ambiguous(struct suspect *suspect, const struct job *job, const struct baseline *baseline)
 {
     int64_t hidden = 0;
-    const struct job_rank *rank = &job->ranks[suspect->rank];
-    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
         if (suspect_has_operation(suspect, &job->operations[i]) && may_hide(job, &job->operations[i]))
             hidden += job->operations[i].excess_ns;
     int alone = suspect->first_step == suspect->last_step;

@@ -22,18 +22,31 @@ int suspect_has_instance(const struct suspect *suspect, const struct job_instanc
            instance->step >= suspect->first_step && instance->step <= suspect->last_step;
 }
 
+struct job_range suspect_operations(const struct suspect *suspect, const struct job *job)
+{
+    return job_operations_in(job, suspect->rank, suspect->first_step, suspect->last_step);
+}
+
+struct job_range suspect_instances(const struct suspect *suspect, const struct job *job)
+{
+    return job_instances_in(job, suspect->first_step, suspect->last_step);
+}
+
 /* sign -1 takes the suspicion out of the replay, +1 puts it back. */
 static void change(struct replay *replay, const struct suspect *suspect, int sign)
 {
     const struct job *job = replay->job;
     if (suspect->kind == FINDING_NETWORK) {
-        for (size_t i = 0; i < job->instance_count; i++)
-            if (suspect_has_instance(suspect, &job->instances[i]))
-                replay_change_transfer(replay, i, sign * job->instances[i].slow_ns);
+        struct job_range instances = suspect_instances(suspect, job);
+        for (size_t i = instances.first; i < instances.end; i++) {
+            int32_t at = job->by_step[i];
+            if (suspect_has_instance(suspect, &job->instances[at]))
+                replay_change_transfer(replay, (size_t)at, sign * job->instances[at].slow_ns);
+        }
         return;
     }
-    const struct job_rank *rank = &job->ranks[suspect->rank];
-    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
         if (suspect_has_operation(suspect, &job->operations[i]))
             replay->own_ns[i] += sign * job->operations[i].excess_ns;
 }
@@ -87,9 +100,10 @@ static void weigh_by_steps(struct suspects *suspects, const struct job *job, con
         struct suspect *suspect = &suspects->items[i];
         for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
             int64_t slow_ns = 0;
-            for (size_t j = 0; j < job->instance_count; j++)
-                if (job->instances[j].step == step && suspect_has_instance(suspect, &job->instances[j]))
-                    slow_ns += job->instances[j].slow_ns;
+            struct job_range instances = job_instances_in(job, step, step);
+            for (size_t j = instances.first; j < instances.end; j++)
+                if (suspect_has_instance(suspect, &job->instances[job->by_step[j]]))
+                    slow_ns += job->instances[job->by_step[j]].slow_ns;
             int64_t here = lengthened(baseline, step, slow_ns),
                     next = lengthened(baseline, step + 1, slow_ns);
             suspect->gain_ns += here > next ? here : next;
