@@ -2,10 +2,12 @@
 
 #include "base/array.h"
 #include "cmd/cmd.h"
+#include "cmd/ingest_parts.h"
 #include "cmd/ingest_report.h"
 #include "cmd/interrupt.h"
 #include "cmd/opt.h"
 #include "cmd/progress.h"
+#include "format/format.h"
 #include "input/walk.h"
 #include "store/ledger.h"
 #include "store/writer.h"
@@ -18,21 +20,22 @@
 /* The progress bar moves at least so often. */
 enum { LOOK_MS = 200 };
 
-/* One file: its worker fills it, and the writer reads it once the worker has sent its last message. */
+/* One part: its worker fills it, and the writer reads it once the worker has sent its last message. */
 struct slot {
-    struct file_result result;
+    struct file_result result; /* in the end, of a file's first part: what became of the file */
     struct file_facts facts;
     struct writer_file target; /* the writer's */
     int begun;                 /* rows of it are in the store's transaction */
-    int told;                  /* the worker is through with it */
+    enum message_kind last;    /* the worker is through with it; MESSAGE_NONE: it is not */
 };
 
 struct crew {
     const struct ingest *ingest;
     const struct walk *walk;
     const struct arguments *arguments;
+    struct parts parts;
     struct pipeline pipeline;
-    struct slot *slots;
+    struct slot *slots; /* one a part */
     struct writer *writer;
     struct progress progress;
     size_t safe; /* slots below are committed */
@@ -53,10 +56,11 @@ static void *work(void *context)
     long number;
     while ((number = pipeline_take(&crew->pipeline)) >= 0) {
         struct slot *slot = &crew->slots[number];
-        const struct walk_file *file = &crew->walk->files[number];
+        const struct part *part = &crew->parts.items[number];
+        const struct walk_file *file = &crew->walk->files[part->file];
         struct error error = ERROR_INIT;
         enum message_kind last =
-            ingest_file(crew->ingest, &crew->pipeline, (size_t)number, file,
+            ingest_file(crew->ingest, &crew->pipeline, (size_t)number, file, part,
                         is_named(crew->arguments, file->path), &batch, &slot->result, &slot->facts, &error);
         if (last == MESSAGE_ABANDON)
             pipeline_fail(&crew->pipeline, &error);
@@ -75,23 +79,26 @@ static char *folder_of(const char *path)
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
-static int begin_file(struct crew *crew, size_t number, struct error *error)
+static int begin_part(struct crew *crew, size_t number, struct error *error)
 {
     struct slot *slot = &crew->slots[number];
-    const char *path = crew->walk->files[number].realpath;
+    const struct part *part = &crew->parts.items[number];
+    const char *path = crew->walk->files[part->file].realpath;
     if (slot->begun)
         return 0;
     char *folder = folder_of(path);
-    int outcome = folder ? writer_begin(crew->writer, &slot->target, (int64_t)number, path, folder, error)
+    int64_t first_ordinal = (int64_t)(part->begin / FORMAT_RECORD_BYTES);
+    int outcome = folder ? writer_begin(crew->writer, &slot->target, (int64_t)part->file, first_ordinal, path,
+                                        folder, error)
                          : error_no_memory(error);
     free(folder);
     slot->begun = outcome == 0;
     return outcome;
 }
 
-static int finish_file(struct crew *crew, size_t number, struct error *error)
+static int finish_file(struct crew *crew, size_t first, struct error *error)
 {
-    struct slot *slot = &crew->slots[number];
+    struct slot *slot = &crew->slots[first];
     const struct writer_facts facts = {.dialect = slot->result.dialect,
                                        .digest = slot->facts.digest,
                                        .bytes = slot->result.bytes,
@@ -100,43 +107,128 @@ static int finish_file(struct crew *crew, size_t number, struct error *error)
                                        .ledger = slot->facts.ledger,
                                        .force = crew->ingest->force};
     enum writer_outcome outcome;
-    if (begin_file(crew, number, error) ||
-        writer_finish(crew->writer, &slot->target, &facts, &outcome, error))
+    if (begin_part(crew, first, error) || writer_finish(crew->writer, &slot->target, &facts, &outcome, error))
         return -1;
-    slot->begun = 0;
     slot->result.status = outcome == WRITER_UNCHANGED ? FILE_UNCHANGED
                           : outcome == WRITER_PARTIAL ? FILE_PARTIAL
                                                       : FILE_INGESTED;
     return 0;
 }
 
-static int drop_file(struct crew *crew, size_t number, struct error *error)
+/* Takes away what parts of a file have brought; one of those that have speaks for all. */
+static int drop_file(struct crew *crew, size_t first, struct error *error)
 {
-    struct slot *slot = &crew->slots[number];
-    if (!slot->begun)
-        return 0;
-    slot->begun = 0;
-    return writer_abandon(crew->writer, &slot->target, error);
+    for (size_t i = first; i < first + crew->parts.items[first].count; i++)
+        if (crew->slots[i].begun)
+            return writer_abandon(crew->writer, &crew->slots[i].target, error);
+    return 0;
+}
+
+/* Adds what the other parts found to what the first one did. */
+static int add_up(struct crew *crew, size_t first, struct error *error)
+{
+    struct slot *whole = &crew->slots[first];
+    size_t count = crew->parts.items[first].count;
+    for (size_t i = first + 1; i < first + count; i++) {
+        const struct slot *slot = &crew->slots[i];
+        whole->result.events += slot->result.events;
+        whole->result.skipped += slot->result.skipped;
+        whole->result.bytes += slot->result.bytes;
+        whole->facts.unpacked_bytes += slot->facts.unpacked_bytes;
+        if (ledger_add(whole->facts.ledger, slot->facts.ledger, error))
+            return -1;
+    }
+    return count > 1 ? ingest_tell_damage(whole->facts.ledger, &whole->result, error) : 0;
+}
+
+/* The first part tells for the file why one of the others could not be read. */
+static void move_failure(struct crew *crew, size_t first)
+{
+    struct file_result *whole = &crew->slots[first].result;
+    for (size_t i = first + 1; i < first + crew->parts.items[first].count; i++) {
+        struct file_result *result = &crew->slots[i].result;
+        if (crew->slots[i].last != MESSAGE_PASSED || whole->status == FILE_FAILED)
+            continue;
+        whole->status = FILE_FAILED;
+        whole->reason = result->reason;
+        result->reason = NULL;
+    }
+}
+
+/* Whether all parts of a file ended like that. */
+static int all_ended(const struct crew *crew, size_t first, int (*like)(enum message_kind last))
+{
+    for (size_t i = first; i < first + crew->parts.items[first].count; i++)
+        if (!like(crew->slots[i].last))
+            return 0;
+    return 1;
+}
+
+static int is_told(enum message_kind last)
+{
+    return last != MESSAGE_NONE && last != MESSAGE_ABANDON;
+}
+
+static int is_over(enum message_kind last)
+{
+    return last != MESSAGE_NONE;
+}
+
+static int is_finished(enum message_kind last)
+{
+    return last == MESSAGE_FINISH;
+}
+
+/* Nothing of the file is on its way any more. */
+static void forget(struct crew *crew, size_t first)
+{
+    for (size_t i = first; i < first + crew->parts.items[first].count; i++) {
+        writer_file_release(&crew->slots[i].target);
+        crew->slots[i].begun = 0;
+    }
+}
+
+/* All parts of a file are through. */
+static int conclude(struct crew *crew, size_t first, struct error *error)
+{
+    int outcome;
+    if (all_ended(crew, first, is_finished)) {
+        outcome = add_up(crew, first, error) || finish_file(crew, first, error);
+    } else {
+        move_failure(crew, first);
+        outcome = drop_file(crew, first, error);
+    }
+    forget(crew, first);
+    crew->progress.files++;
+    progress_clear(&crew->progress);
+    if (outcome == 0 && all_ended(crew, first, is_told))
+        report_tell(&crew->slots[first].result);
+    return outcome ? -1 : 0;
+}
+
+/* Files of which parts were never taken, since everything was stopped, must not stay half in. */
+static int drop_unfinished(struct crew *crew, struct error *error)
+{
+    for (size_t i = 0; i < crew->parts.count; i += crew->parts.items[i].count) {
+        if (drop_file(crew, i, error))
+            return -1;
+        forget(crew, i);
+    }
+    return 0;
 }
 
 /* Does what a message asks for, unless the store has failed already. */
 static int handle(struct crew *crew, const struct message *message, struct error *error)
 {
-    struct slot *slot = &crew->slots[message->file];
-    int outcome = 0;
-    if (message->kind == MESSAGE_ROWS) {
-        outcome = begin_file(crew, message->file, error) ||
-                  writer_put(crew->writer, &slot->target, message->batch, error);
-        return outcome ? -1 : 0;
-    }
-    outcome = message->kind == MESSAGE_FINISH ? finish_file(crew, message->file, error)
-                                              : drop_file(crew, message->file, error);
-    slot->told = message->kind != MESSAGE_ABANDON;
-    crew->progress.files++;
-    progress_clear(&crew->progress);
-    if (outcome == 0 && slot->told)
-        report_tell(&slot->result);
-    return outcome;
+    struct slot *slot = &crew->slots[message->part];
+    size_t first = crew->parts.items[message->part].first;
+    if (message->kind == MESSAGE_ROWS)
+        return begin_part(crew, message->part, error) ||
+                       writer_put(crew->writer, &slot->target, message->batch, error)
+                   ? -1
+                   : 0;
+    slot->last = message->kind;
+    return all_ended(crew, first, is_over) ? conclude(crew, first, error) : 0;
 }
 
 /* Commits when it is time and no file is half in. */
@@ -206,7 +298,7 @@ static int run_threads(struct crew *crew, int jobs, struct error *error)
     free(threads);
     if (failed)
         return -1;
-    if (writer_commit(crew->writer, error))
+    if (drop_unfinished(crew, error) || writer_commit(crew->writer, error))
         return -1;
     crew->safe = crew->pipeline.taken;
     if (!crew->pipeline.stopped && !interrupt_wanted(NULL))
@@ -221,11 +313,11 @@ static int run_threads(struct crew *crew, int jobs, struct error *error)
 /* What is not committed is not in the store. */
 static int add_results(struct crew *crew, struct report *report, struct error *error)
 {
-    for (size_t i = 0; i < crew->pipeline.taken; i++) {
+    for (size_t i = 0; i < crew->pipeline.taken; i += crew->parts.items[i].count) {
         struct slot *slot = &crew->slots[i];
         int lost =
             i >= crew->safe && (slot->result.status == FILE_INGESTED || slot->result.status == FILE_PARTIAL);
-        if (lost || !slot->told)
+        if (lost || !all_ended(crew, i, is_told))
             slot->result.status = FILE_FAILED;
         if (report_add(report, &slot->result, error))
             return -1;
@@ -245,7 +337,7 @@ static uint64_t total_bytes(const struct walk *walk)
 
 static void release(struct crew *crew)
 {
-    for (size_t i = 0; crew->slots && i < crew->walk->count; i++) {
+    for (size_t i = 0; crew->slots && i < crew->parts.count; i++) {
         struct slot *slot = &crew->slots[i];
         free(slot->result.reason);
         if (slot->facts.ledger)
@@ -256,6 +348,7 @@ static void release(struct crew *crew)
     writer_free(crew->writer);
     free(crew->slots);
     pipeline_release(&crew->pipeline);
+    parts_release(&crew->parts);
 }
 
 int crew_run(struct context *context, const struct ingest *ingest, const struct walk *walk,
@@ -263,8 +356,9 @@ int crew_run(struct context *context, const struct ingest *ingest, const struct 
 {
     struct crew crew = {.ingest = ingest, .walk = walk, .arguments = arguments};
     int outcome = -1;
-    if (pipeline_init(&crew.pipeline, walk->count, jobs, &context->error) == 0) {
-        crew.slots = array_new(walk->count, sizeof *crew.slots);
+    if (parts_plan(&crew.parts, walk, ingest, &context->error) == 0 &&
+        pipeline_init(&crew.pipeline, &crew.parts, jobs, &context->error) == 0) {
+        crew.slots = array_new(crew.parts.count, sizeof *crew.slots);
         crew.writer = crew.slots ? writer_new(context->store, &context->error) : NULL;
         if (!crew.slots)
             error_no_memory(&context->error);

@@ -1,5 +1,6 @@
 #include "cmd/ingest_file.h"
 
+#include "cmd/ingest_parts.h"
 #include "cmd/interrupt.h"
 #include "format/format.h"
 #include "input/walk.h"
@@ -22,6 +23,8 @@ struct reading {
     const struct ingest *ingest;
     struct pipeline *pipeline;
     size_t number;
+    const char *path; /* the real one */
+    const struct part *part;
     struct input *input;
     struct intake intake;
     uint64_t told_bytes;
@@ -133,8 +136,7 @@ static int is_known(const struct reading *reading, const char *path, struct file
     return 1;
 }
 
-/* Says in one sentence what of a file could not be read. */
-static int tell_damage(const struct ledger *ledger, struct file_result *result, struct error *error)
+int ingest_tell_damage(const struct ledger *ledger, struct file_result *result, struct error *error)
 {
     const struct ledger_entry *first = ledger_first_damage(ledger);
     if (!first)
@@ -148,6 +150,21 @@ static int tell_damage(const struct ledger *ledger, struct file_result *result, 
     return 0;
 }
 
+static int is_whole(const struct part *part)
+{
+    return part->count == 1;
+}
+
+/* The first part takes the digest of the whole file, which nobody reads from front to back. */
+static int take_digest(struct reading *reading, struct file_facts *facts, struct error *error)
+{
+    if (is_whole(reading->part))
+        input_digest(reading->input, facts->digest);
+    else if (reading->part->begin == 0 && digest_file(reading, reading->path, facts->digest))
+        return error_set(error, "%s: cannot be read once more", reading->path);
+    return 0;
+}
+
 /* The ledger outlives the intake: the thread that writes needs it. */
 static int hand_over(struct reading *reading, struct file_facts *facts, struct error *error)
 {
@@ -156,7 +173,6 @@ static int hand_over(struct reading *reading, struct file_facts *facts, struct e
         return error_no_memory(error);
     *facts->ledger = reading->intake.ledger;
     ledger_init(&reading->intake.ledger);
-    input_digest(reading->input, facts->digest);
     facts->unpacked_bytes = input_bytes_unpacked(reading->input);
     return 0;
 }
@@ -168,13 +184,15 @@ static enum message_kind finish(struct reading *reading, struct file_result *res
     result->bytes = input_bytes_read(reading->input);
     result->events = intake->builder.events;
     result->skipped = ledger_total(&intake->ledger);
-    if (tell_damage(&intake->ledger, result, error))
+    if (is_whole(reading->part) && ingest_tell_damage(&intake->ledger, result, error))
         return MESSAGE_ABANDON;
     if (result->events == 0 && result->reason) {
         result->status = FILE_FAILED;
         batch_clear(intake->batch);
         return MESSAGE_PASSED;
     }
+    if (take_digest(reading, facts, error))
+        return stopped(reading) ? MESSAGE_ABANDON : file_failed(result, FILE_FAILED, error);
     if (hand_over(reading, facts, error) || intake_end(intake, error))
         return MESSAGE_ABANDON;
     result->status = FILE_INGESTED;
@@ -201,7 +219,7 @@ static enum message_kind read_events(struct reading *reading, const struct forma
     return finish(reading, result, facts, error);
 }
 
-static int is_store(const struct ingest *ingest, const char *path)
+int ingest_is_store(const struct ingest *ingest, const char *path)
 {
     struct stat status;
     return strcmp(path, "-") != 0 && stat(path, &status) == 0 && status.st_dev == ingest->store_device &&
@@ -212,6 +230,8 @@ static enum message_kind read_input(struct reading *reading, const struct walk_f
                                     struct file_result *result, struct file_facts *facts, struct error *error)
 {
     const char *bytes;
+    if (!is_whole(reading->part))
+        return read_events(reading, reading->part->format, result, facts, error);
     result->bytes = input_size(reading->input);
     if (is_known(reading, file->realpath, result))
         return MESSAGE_PASSED;
@@ -223,21 +243,30 @@ static enum message_kind read_input(struct reading *reading, const struct walk_f
     return read_events(reading, format, result, facts, error);
 }
 
+static struct input *open_input(const struct part *part, const char *path, const struct input_limits *limits,
+                                struct error *error)
+{
+    return is_whole(part) ? input_open(path, limits, error)
+                          : input_open_part(path, limits, part->begin, part->end, error);
+}
+
 enum message_kind ingest_file(const struct ingest *ingest, struct pipeline *pipeline, size_t number,
-                              const struct walk_file *file, int named, struct batch **batch,
-                              struct file_result *result, struct file_facts *facts, struct error *error)
+                              const struct walk_file *file, const struct part *part, int named,
+                              struct batch **batch, struct file_result *result, struct file_facts *facts,
+                              struct error *error)
 {
     *result = (struct file_result){.path = file->path, .status = FILE_FAILED};
     /* Not even opened: closing it would drop the locks that SQLite holds on it. */
-    if (is_store(ingest, file->realpath)) {
+    if (ingest_is_store(ingest, file->realpath)) {
         error_set(error, "it is the store itself");
         return file_failed(result, named ? FILE_FAILED : FILE_NOT_A_TRACE, error);
     }
-    struct reading reading = {.ingest = ingest, .pipeline = pipeline, .number = number};
+    struct reading reading = {
+        .ingest = ingest, .pipeline = pipeline, .number = number, .path = file->realpath, .part = part};
     struct input_limits limits = ingest->limits;
     limits.stopped = must_stop;
     limits.context = &reading;
-    reading.input = input_open(file->path, &limits, error);
+    reading.input = open_input(part, file->path, &limits, error);
     if (!reading.input)
         return file_failed(result, FILE_FAILED, error);
     intake_init(&reading.intake, *batch, send_rows, &reading);

@@ -9,6 +9,7 @@
 
 struct known;
 struct ledger;
+struct part;
 struct walk_file;
 
 enum file_status { FILE_INGESTED, FILE_UNCHANGED, FILE_PARTIAL, FILE_FAILED, FILE_NOT_A_TRACE };
@@ -40,14 +41,22 @@ struct ingest {
     int force;
 };
 
+/* Whether a path leads to the store that is being written. */
+int ingest_is_store(const struct ingest *ingest, const char *path);
+
+/* Says in one sentence, in result->reason, what of a file could not be read. */
+int ingest_tell_damage(const struct ledger *ledger, struct file_result *result, struct error *error);
+
 /*
- * Reads one file and sends its rows down the pipeline as file number `number`; *batch, an empty one, is the
- * worker's and is exchanged as it fills. What is wrong with the file is told in `result`. Returns what is to
- * be sent at last: MESSAGE_FINISH (with `facts` filled), MESSAGE_PASSED, or MESSAGE_ABANDON with `error` set
+ * Reads a file, or a part of it, and sends its rows down the pipeline as number `number`; *batch, an empty
+ * one, is the worker's and is exchanged as it fills. What is wrong with the file is told in `result`; of a
+ * part that is for the caller to tell. The first part gives the whole file's digest. Returns what is to be
+ * sent at last: MESSAGE_FINISH (with `facts` filled), MESSAGE_PASSED, or MESSAGE_ABANDON with `error` set
  * when not the file is at fault.
  */
 enum message_kind ingest_file(const struct ingest *ingest, struct pipeline *pipeline, size_t number,
-                              const struct walk_file *file, int named, struct batch **batch,
-                              struct file_result *result, struct file_facts *facts, struct error *error);
+                              const struct walk_file *file, const struct part *part, int named,
+                              struct batch **batch, struct file_result *result, struct file_facts *facts,
+                              struct error *error);
 
 #endif

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-int pipeline_init(struct pipeline *pipeline, size_t files, int workers, struct error *error)
+int pipeline_init(struct pipeline *pipeline, const struct parts *parts, int workers, struct error *error)
 {
-    *pipeline = (struct pipeline){.file_count = files, .working = workers};
+    *pipeline = (struct pipeline){.parts = parts, .working = workers};
     pthread_mutex_init(&pipeline->mutex, NULL);
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -38,18 +38,32 @@ void pipeline_release(struct pipeline *pipeline)
     pthread_mutex_destroy(&pipeline->mutex);
 }
 
+/* Whether the next part belongs to a file of which others have been taken. */
+static int is_inside_file(const struct pipeline *pipeline)
+{
+    return pipeline->taken < pipeline->parts->count &&
+           pipeline->parts->items[pipeline->taken].first < pipeline->taken;
+}
+
+/* A file that has been begun goes on though the gate is closed. */
+static int must_wait(const struct pipeline *pipeline)
+{
+    return pipeline->gate_closed && !pipeline->stopped && pipeline->taken < pipeline->parts->count &&
+           !is_inside_file(pipeline);
+}
+
 long pipeline_take(struct pipeline *pipeline)
 {
-    long file = -1;
+    long part = -1;
     pthread_mutex_lock(&pipeline->mutex);
-    while (pipeline->gate_closed && !pipeline->stopped && pipeline->taken < pipeline->file_count)
+    while (must_wait(pipeline))
         pthread_cond_wait(&pipeline->has_room, &pipeline->mutex);
-    if (!pipeline->stopped && pipeline->taken < pipeline->file_count) {
-        file = (long)pipeline->taken++;
+    if (!pipeline->stopped && pipeline->taken < pipeline->parts->count) {
+        part = (long)pipeline->taken++;
         pipeline->in_flight++;
     }
     pthread_mutex_unlock(&pipeline->mutex);
-    return file;
+    return part;
 }
 
 struct batch *pipeline_batch(struct pipeline *pipeline)
@@ -62,13 +76,13 @@ struct batch *pipeline_batch(struct pipeline *pipeline)
     return batch;
 }
 
-void pipeline_send(struct pipeline *pipeline, enum message_kind kind, size_t file, struct batch *batch)
+void pipeline_send(struct pipeline *pipeline, enum message_kind kind, size_t part, struct batch *batch)
 {
     pthread_mutex_lock(&pipeline->mutex);
     while (pipeline->message_count == PIPELINE_MESSAGES)
         pthread_cond_wait(&pipeline->has_room, &pipeline->mutex);
     size_t at = (pipeline->first + pipeline->message_count++) % PIPELINE_MESSAGES;
-    pipeline->messages[at] = (struct message){.kind = kind, .file = file, .batch = batch};
+    pipeline->messages[at] = (struct message){.kind = kind, .part = part, .batch = batch};
     pthread_cond_signal(&pipeline->has_message);
     pthread_mutex_unlock(&pipeline->mutex);
 }
@@ -141,7 +155,7 @@ size_t pipeline_close_gate(struct pipeline *pipeline, size_t *taken)
 {
     pthread_mutex_lock(&pipeline->mutex);
     pipeline->gate_closed = 1;
-    size_t in_flight = pipeline->in_flight;
+    size_t in_flight = pipeline->in_flight + (is_inside_file(pipeline) ? 1 : 0);
     *taken = pipeline->taken;
     pthread_mutex_unlock(&pipeline->mutex);
     return in_flight;

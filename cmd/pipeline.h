@@ -2,6 +2,7 @@
 #define NCCLPROF_CMD_PIPELINE_H
 
 #include "base/error.h"
+#include "cmd/ingest_parts.h"
 #include "store/batch.h"
 
 #include <pthread.h>
@@ -10,22 +11,23 @@
 
 /*
  * Between the threads that parse files and the one that writes the store: a bounded queue of messages, a
- * fixed number of batches that go round, and the order in which files are taken. Back-pressure is the
- * batches: a thread that parses waits for an empty one. Nothing here looks into files or the store.
+ * fixed number of batches that go round, and the order in which files, or parts of them, are taken.
+ * Back-pressure is the batches: a thread that parses waits for an empty one. Nothing here looks into files or
+ * the store.
  */
 
 enum message_kind {
     MESSAGE_NONE,    /* nothing came within the time given */
-    MESSAGE_ROWS,    /* a batch of the file */
-    MESSAGE_FINISH,  /* all rows of the file have come */
+    MESSAGE_ROWS,    /* a batch of the part */
+    MESSAGE_FINISH,  /* all rows of the part have come */
     MESSAGE_ABANDON, /* none of the file's rows may stay */
-    MESSAGE_PASSED,  /* the file has no rows to write */
-    MESSAGE_END      /* every file has been taken and told of */
+    MESSAGE_PASSED,  /* the part has no rows to write */
+    MESSAGE_END      /* every part has been taken and told of */
 };
 
 struct message {
     enum message_kind kind;
-    size_t file;
+    size_t part;
     struct batch *batch; /* MESSAGE_ROWS: goes back by pipeline_return */
 };
 
@@ -42,25 +44,25 @@ struct pipeline {
     struct batch **empty;  /* those that nobody holds */
     size_t empty_count;
     size_t batch_count;
-    size_t file_count;
-    size_t taken;     /* files that a worker has taken */
-    size_t in_flight; /* of these, not yet finished, abandoned or passed */
-    int gate_closed;  /* no further file is taken */
-    int working;      /* workers that have not left */
+    const struct parts *parts; /* borrowed */
+    size_t taken;              /* parts that a worker has taken */
+    size_t in_flight;          /* of these, not yet finished, abandoned or passed */
+    int gate_closed;           /* no further file is begun */
+    int working;               /* workers that have not left */
     atomic_int stopped;
     atomic_ullong bytes; /* read by all workers, for the progress bar */
     struct error error;  /* the first failure of a worker that is nobody's file's */
 };
 
-int pipeline_init(struct pipeline *pipeline, size_t files, int workers, struct error *error);
+int pipeline_init(struct pipeline *pipeline, const struct parts *parts, int workers, struct error *error);
 void pipeline_release(struct pipeline *pipeline);
 
-/* For workers. The number of a file to read, -1 when there is none left. */
+/* For workers. The number of a part to read, -1 when there is none left. */
 long pipeline_take(struct pipeline *pipeline);
 
 /* An empty batch; waits for one. */
 struct batch *pipeline_batch(struct pipeline *pipeline);
-void pipeline_send(struct pipeline *pipeline, enum message_kind kind, size_t file, struct batch *batch);
+void pipeline_send(struct pipeline *pipeline, enum message_kind kind, size_t part, struct batch *batch);
 
 /* A worker leaves; it holds no batch any more. */
 void pipeline_leave(struct pipeline *pipeline);
@@ -72,12 +74,12 @@ void pipeline_fail(struct pipeline *pipeline, const struct error *error);
 struct message pipeline_receive(struct pipeline *pipeline, int wait_ms);
 void pipeline_return(struct pipeline *pipeline, struct batch *batch);
 
-/* A file is done with. */
+/* A part is done with. */
 void pipeline_done(struct pipeline *pipeline);
 
 /*
- * Closes the gate, so that the files on their way run out. Returns how many are still on their way; when none
- * is, everything below *taken is done with.
+ * Closes the gate, so that the files on their way run out. Returns how many parts are still on their way, or
+ * to come of a file that has been begun; when none is, everything below *taken is done with.
  */
 size_t pipeline_close_gate(struct pipeline *pipeline, size_t *taken);
 void pipeline_open_gate(struct pipeline *pipeline);

@@ -11,6 +11,9 @@ struct input; /* input/input.h */
 /* A proxy operation with more network steps than this comes as several records. */
 enum { FORMAT_STEPS_AT_ONCE = 4096 };
 
+/* A format whose files can be cut promises that its records are no shorter. */
+enum { FORMAT_RECORD_BYTES = 16 };
+
 /*
  * What a reader hands over. Both callbacks return 0, or -1 with `error` set to stop reading.
  */
@@ -38,6 +41,12 @@ struct format {
      * only a tie-breaker.
      */
     int (*sniff)(const char *bytes, size_t length, const char *path);
+    /*
+     * Where reading may begin anew, in bytes from anywhere in a file, so that what comes before and what
+     * comes from there on, read apart, give the same events: an offset above 0, or 0 for nowhere. NULL: files
+     * of this format are read from front to back. A record is at least FORMAT_RECORD_BYTES long then.
+     */
+    size_t (*cut)(const char *bytes, size_t length);
     /*
      * Reads the whole input and hands over its events. Damage is noted and read past; the return value is
      * -1 only when the sink stopped it or reading failed. `dialect`, of `dialect_bytes`, receives the exact

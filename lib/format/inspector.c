@@ -232,9 +232,38 @@ static int inspector_sniff(const char *bytes, size_t length, const char *path)
     return has(bytes, length, "\"coll_perf\"") || has(bytes, length, "\"p2p_perf\"") ? 60 : 0;
 }
 
+static const char line_begin[] = "{\"header\"";
+
+/* The length of the whole line that begins here, its newline included; 0 when it is none of ours. */
+static size_t own_line(const char *bytes, size_t length)
+{
+    const char *newline = memchr(bytes, '\n', length);
+    size_t line = newline ? (size_t)(newline - bytes) : 0;
+    if (line < sizeof line_begin || memcmp(bytes, line_begin, sizeof line_begin - 1) != 0 ||
+        memcmp(newline - 2, "}}", 2) != 0)
+        return 0;
+    return line + 1;
+}
+
+/* Between two lines that each hold a record, and not the same one, nothing is carried over. */
+static size_t inspector_cut(const char *bytes, size_t length)
+{
+    const char *newline = memchr(bytes, '\n', length);
+    while (newline) {
+        size_t at = (size_t)(newline + 1 - bytes);
+        size_t first = own_line(bytes + at, length - at);
+        size_t second = first ? own_line(bytes + at + first, length - at - first) : 0;
+        if (second && (first != second || memcmp(bytes + at, bytes + at + first, first) != 0))
+            return at + first;
+        newline = memchr(bytes + at, '\n', length - at);
+    }
+    return 0;
+}
+
 const struct format format_inspector = {
     .name = "inspector",
     .description = "JSON lines of NVIDIA's Inspector profiler plugin",
     .sniff = inspector_sniff,
+    .cut = inspector_cut,
     .read = inspector_read,
 };

@@ -24,7 +24,8 @@ struct input {
     struct error failure;
 };
 
-struct input *input_open(const char *path, const struct input_limits *limits, struct error *error)
+/* All but the source. */
+static struct input *make_input(const char *path, struct error *error)
 {
     struct input *input = calloc(1, sizeof *input);
     if (!input) {
@@ -34,15 +35,34 @@ struct input *input_open(const char *path, const struct input_limits *limits, st
     input->capacity = WINDOW_BYTES;
     input->path = strdup(path);
     input->window = malloc(WINDOW_BYTES + SPARE_BYTES);
-    if (!input->path || !input->window)
-        error_no_memory(error);
-    else
-        input->source = source_open(path, limits, error);
-    if (!input->source) {
-        input_close(input);
+    if (input->path && input->window)
+        return input;
+    error_no_memory(error);
+    input_close(input);
+    return NULL;
+}
+
+struct input *input_open(const char *path, const struct input_limits *limits, struct error *error)
+{
+    struct input *input = make_input(path, error);
+    if (!input || (input->source = source_open(path, limits, error)))
+        return input;
+    input_close(input);
+    return NULL;
+}
+
+struct input *input_open_part(const char *path, const struct input_limits *limits, uint64_t begin,
+                              uint64_t end, struct error *error)
+{
+    struct input *input = make_input(path, error);
+    if (!input)
         return NULL;
-    }
-    return input;
+    input->offset = begin;
+    input->source = source_open_part(path, limits, begin, end, error);
+    if (input->source)
+        return input;
+    input_close(input);
+    return NULL;
 }
 
 void input_close(struct input *input)

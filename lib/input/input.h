@@ -25,6 +25,12 @@ struct input_limits {
  * standard input ("is a directory", "is a device").
  */
 struct input *input_open(const char *path, const struct input_limits *limits, struct error *error);
+/*
+ * Bytes `begin` to `end` of a regular file that is not packed, as if the rest were not there; offsets count
+ * from the file's beginning all the same. There is no digest of it.
+ */
+struct input *input_open_part(const char *path, const struct input_limits *limits, uint64_t begin,
+                              uint64_t end, struct error *error);
 void input_close(struct input *input);
 
 const char *input_path(const struct input *input);

@@ -20,6 +20,7 @@ struct source {
     struct input_limits limits;
     enum packing packing;
     uint64_t size;
+    uint64_t most_bytes; /* to be read of it */
     uint64_t read_bytes;
     uint64_t unpacked_bytes;
     struct digest digest;
@@ -72,6 +73,7 @@ struct source *source_open(const char *path, const struct input_limits *limits, 
         return NULL;
     }
     source->descriptor = -1;
+    source->most_bytes = UINT64_MAX;
     source->path = strdup(path);
     if (limits)
         source->limits = *limits;
@@ -81,6 +83,21 @@ struct source *source_open(const char *path, const struct input_limits *limits, 
         return NULL;
     }
     return source;
+}
+
+struct source *source_open_part(const char *path, const struct input_limits *limits, uint64_t begin,
+                                uint64_t end, struct error *error)
+{
+    struct source *source = source_open(path, limits, error);
+    if (!source)
+        return NULL;
+    source->packing = PACKING_NONE;
+    source->most_bytes = end - begin;
+    if (lseek(source->descriptor, (off_t)begin, SEEK_SET) == (off_t)begin)
+        return source;
+    error_set_errno(error, errno, "%s: cannot be read from byte %llu on", path, (unsigned long long)begin);
+    source_close(source);
+    return NULL;
 }
 
 void source_close(struct source *source)
@@ -121,6 +138,8 @@ static void be_unlike(struct source *source)
 static int64_t read_raw(struct source *source, void *bytes, size_t length, struct error *error)
 {
     ssize_t got;
+    if (length > source->most_bytes - source->read_bytes)
+        length = (size_t)(source->most_bytes - source->read_bytes);
     if (wait_for_bytes(source, error))
         return -1;
     do

@@ -11,6 +11,9 @@ struct source;
 
 /* Opens `path`, "-" for standard input; see input_open for what is refused. */
 struct source *source_open(const char *path, const struct input_limits *limits, struct error *error);
+/* Only bytes `begin` to `end` of a regular file, as they are. They get no digest. */
+struct source *source_open_part(const char *path, const struct input_limits *limits, uint64_t begin,
+                                uint64_t end, struct error *error);
 void source_close(struct source *source);
 
 /*

@@ -106,7 +106,7 @@ static void bind_blob(struct binder *binder, struct span span)
 
 static int64_t record_id(const struct insert_target *target, int64_t ordinal)
 {
-    return (int64_t)((uint64_t)target->file_id << 32 | (uint64_t)ordinal);
+    return (int64_t)((uint64_t)target->file_id << 32 | (uint64_t)(target->first_ordinal + ordinal));
 }
 
 static void bind_block(struct binder *binder, const struct insert_target *target, size_t at)

@@ -27,7 +27,8 @@ struct inserter {
 /* A file on its way in: what its builder's numbers are in the store. */
 struct insert_target {
     int64_t file_id;
-    const char *file_set; /* borrowed, as is the path */
+    int64_t first_ordinal; /* of the part of the file that comes by this way: added to ordinals */
+    const char *file_set;  /* borrowed, as is the path */
     const char *path;
     int64_t *processes; /* owned arrays, by the builder's numbers */
     size_t process_count;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char other_reasons[] = "other reasons";
+
 void ledger_init(struct ledger *ledger)
 {
     ledger->count = 0;
@@ -38,7 +40,7 @@ int ledger_note(struct ledger *ledger, const char *reason, int damage, uint64_t 
 {
     struct ledger_entry *entry = find(ledger, reason);
     if (!entry && ledger->count >= LEDGER_REASONS - 1)
-        reason = "other reasons";
+        reason = other_reasons;
     if (!entry)
         entry = find(ledger, reason);
     if (!entry) {
@@ -51,6 +53,19 @@ int ledger_note(struct ledger *ledger, const char *reason, int damage, uint64_t 
     }
     entry->damage |= damage != 0;
     entry->count++;
+    return 0;
+}
+
+int ledger_add(struct ledger *ledger, const struct ledger *part, struct error *error)
+{
+    for (size_t i = 0; i < part->count; i++) {
+        const struct ledger_entry *from = &part->entries[i];
+        if (ledger_note(ledger, from->reason, from->damage, from->first_offset, from->example,
+                        strlen(from->example), error))
+            return -1;
+        struct ledger_entry *entry = find(ledger, from->reason);
+        (entry ? entry : find(ledger, other_reasons))->count += from->count - 1;
+    }
     return 0;
 }
 

@@ -34,6 +34,9 @@ void ledger_release(struct ledger *ledger);
 int ledger_note(struct ledger *ledger, const char *reason, int damage, uint64_t offset, const char *detail,
                 size_t detail_length, struct error *error);
 
+/* Counts what stands in the other one, too, which is of a later part of the same file. */
+int ledger_add(struct ledger *ledger, const struct ledger *part, struct error *error);
+
 /* All counts together, and those with damage. */
 int64_t ledger_total(const struct ledger *ledger);
 int64_t ledger_damage(const struct ledger *ledger);

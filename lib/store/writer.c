@@ -136,8 +136,8 @@ void writer_file_release(struct writer_file *file)
     *file = (struct writer_file){.path = NULL};
 }
 
-int writer_begin(struct writer *writer, struct writer_file *file, int64_t order, const char *path,
-                 const char *file_set, struct error *error)
+int writer_begin(struct writer *writer, struct writer_file *file, int64_t order, int64_t first_ordinal,
+                 const char *path, const char *file_set, struct error *error)
 {
     if (begin_transaction(writer, error))
         return fail(writer);
@@ -148,6 +148,7 @@ int writer_begin(struct writer *writer, struct writer_file *file, int64_t order,
         return fail(writer);
     }
     file->target = (struct insert_target){.file_id = writer->first_file + order - writer->first_order,
+                                          .first_ordinal = first_ordinal,
                                           .path = file->path,
                                           .file_set = file->file_set};
     if (order >= writer->next_order)

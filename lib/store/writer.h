@@ -37,10 +37,12 @@ void writer_file_release(struct writer_file *file);
 
 /*
  * `order` counts the files of this writer, 0, 1, 2 ...: they are numbered by it, in whatever order they
- * arrive. Both texts are copied.
+ * arrive. Both texts are copied. A file may come in parts, side by side, each with a struct writer_file and
+ * the order of the file, and with a first_ordinal that keeps its records apart from those of the others: one
+ * of them is finished or abandoned for all, the others are released.
  */
-int writer_begin(struct writer *writer, struct writer_file *file, int64_t order, const char *path,
-                 const char *file_set, struct error *error);
+int writer_begin(struct writer *writer, struct writer_file *file, int64_t order, int64_t first_ordinal,
+                 const char *path, const char *file_set, struct error *error);
 
 int writer_put(struct writer *writer, struct writer_file *file, const struct batch *batch,
                struct error *error);

@@ -108,7 +108,8 @@ int ingest_at_hand(struct store *store, const char *path, struct error *error)
     batch_init(&batch);
     require(reading.writer != NULL, "a writer");
     intake_init(&reading.intake, &batch, put, &reading);
-    require(writer_begin(reading.writer, &reading.file, 0, path, folder, error) == 0, "a file that begins");
+    require(writer_begin(reading.writer, &reading.file, 0, 0, path, folder, error) == 0,
+            "a file that begins");
     read_into(&reading, format, input, error);
     require(writer_commit(reading.writer, error) == 0, "a commit");
     intake_release(&reading.intake);

@@ -1,6 +1,8 @@
 #include "support/cmocka_all.h"
 #include "support/events.h"
 
+#include "format/inspector.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +141,32 @@ static void damage_and_nan(void **state)
     recording_release(&recording);
 }
 
+/* Only between two whole records of lines of their own that differ, wherever the bytes begin. */
+static void where_files_are_cut(void **state)
+{
+    static const char a[] = "{\"header\":{\"a\":1}}\n", b[] = "{\"header\":{\"b\":1}}\n";
+    static const char cut_off[] = "{\"header\":{\"a\":\n", other[] = "{\"x\":{\"a\":1}}\n";
+    static const struct {
+        const char *parts[5];
+        size_t at; /* 0: nowhere; else after so many parts */
+    } cases[] = {
+        {{"ader\":1}}\n", a, b}, 2}, {{"}\n", a, a, b}, 3},
+        {{"}\n", a, a}, 0},          {{"}\n", a, cut_off, b}, 0},
+        {{"}\n", cut_off, a, b}, 3}, {{"}\n", other, a, other, b}, 0},
+        {{"no line ends here"}, 0},  {{"}\n", a, "{\"header\":{"}, 0},
+        {{"\n", a, b, a}, 2},        {{""}, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400] = "";
+        size_t wanted = 0, length = 0;
+        for (size_t part = 0; part < 5 && cases[i].parts[part]; part++) {
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s", cases[i].parts[part]);
+            wanted = part + 1 == cases[i].at ? length : wanted;
+        }
+        assert_int_equal(format_inspector.cut(text, length), wanted);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +176,7 @@ int main(void)
         cmocka_unit_test(names_of_communicators),
         cmocka_unit_test(the_same_line_twice_counts_once),
         cmocka_unit_test(damage_and_nan),
+        cmocka_unit_test(where_files_are_cut),
     };
     return cmocka_run_group_tests_name("inspector", tests, NULL, NULL);
 }

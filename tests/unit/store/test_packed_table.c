@@ -67,7 +67,7 @@ static void put_file(struct store *store)
     intake_init(&intake, &batch, full, NULL);
     now.writer = writer_new(store, NULL);
     assert_non_null(now.writer);
-    assert_int_equal(writer_begin(now.writer, &now.file, 0, "/traces/a", "/traces", NULL), 0);
+    assert_int_equal(writer_begin(now.writer, &now.file, 0, 0, "/traces/a", "/traces", NULL), 0);
     for (int64_t i = 0; i < OPERATIONS; i++) {
         struct event event = operation(i);
         assert_int_equal(intake_event(&intake, &event, NULL), 0);

@@ -95,7 +95,7 @@ static void begin(struct writer *writer, const char *path)
     now.writer = writer;
     batch_init(&now.batch);
     intake_init(&now.intake, &now.batch, full, NULL);
-    assert_int_equal(writer_begin(writer, &now.file, now.order++, path, "/traces", NULL), 0);
+    assert_int_equal(writer_begin(writer, &now.file, now.order++, 0, path, "/traces", NULL), 0);
 }
 
 static void put(struct event event)
@@ -430,7 +430,7 @@ static void test_files_interleave(void **state)
     for (int i = 0; i < 2; i++) {
         batch_builder_init(&builders[i]);
         assert_int_equal(
-            writer_begin(writer, &files[i], 1 - i, i ? "/traces/b" : "/traces/a", "/traces", NULL), 0);
+            writer_begin(writer, &files[i], 1 - i, 0, i ? "/traces/b" : "/traces/a", "/traces", NULL), 0);
     }
     for (int64_t round = 0; round < 10; round++)
         for (int i = 0; i < 2; i++) {

@@ -1,0 +1,37 @@
+#ifndef NCCLPROF_CMD_INGEST_PARTS_H
+#define NCCLPROF_CMD_INGEST_PARTS_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct format;
+struct ingest;
+struct walk;
+
+/*
+ * What workers take one by one: files, and parts of great files where their format can be cut. Where a file
+ * is cut depends on nothing but its content, so that its records get the same numbers whoever reads them.
+ */
+struct part {
+    size_t file;  /* in the walk */
+    size_t first; /* the first part of the file, and how many there are */
+    size_t count;
+    uint64_t begin; /* bytes of the file; a file of one part is read to its end, wherever that is */
+    uint64_t end;
+    const struct format *format; /* of a file of several parts */
+};
+
+struct parts {
+    struct part *items; /* owned */
+    size_t count;
+    size_t capacity;
+};
+
+/* Cuts up what a walk found. Release it whatever comes back. */
+int parts_plan(struct parts *parts, const struct walk *walk, const struct ingest *ingest,
+               struct error *error);
+void parts_release(struct parts *parts);
+
+#endif

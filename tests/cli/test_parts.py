@@ -1,0 +1,79 @@
+"""One great file read by several workers: the same comes of it as of the same bytes read from front to back."""
+
+import gzip
+import signal
+import subprocess
+import time
+
+from tests.cli.support import PROGRAM, Case
+
+LINE = ('{{"header":{{"id":"0x85c33220eecbc6ae","comm_name":"{name}","rank":{rank},"n_ranks":2,"nnodes":1}},"metadata":'
+        '{{"inspector_output_format_version":"v4.0","git_rev":"v2.30.7","rec_mechanism":"nccl_profiler_interface",'
+        '"dump_timestamp_us":1795218000257500,"hostname":"node000","pid":{pid}}},"coll_perf":{{"coll":"AllReduce",'
+        '"coll_sn":{number},"coll_msg_size_bytes":16777216,"coll_exec_time_us":{number},"coll_timing_source":"kernel_gpu",'
+        '"coll_algobw_gbs":3.014232,"coll_busbw_gbs":5.274906}}}}\n')
+
+# Long lines make a great file of few.
+NAME = "world" * 200
+
+WHAT = ("SELECT count(*), sum(byte_offset), sum(sequence), sum(duration_ns), count(DISTINCT operation_id), "
+        "sum(byte_offset * (sequence + 1) % 1000003) FROM operation")
+
+
+class Parts(Case):
+    def lines(self):
+        """Two ranks, 28,000 operations each; every thousandth line is damaged, every 777th comes twice."""
+        for rank in range(2):
+            for number in range(28000):
+                line = LINE.format(name=NAME, rank=rank, pid=100 + rank, number=number)
+                if number % 1000 == 999:
+                    line = line[:300] + "\n"
+                yield line
+                if number % 777 == 776:
+                    yield line
+
+    def setUp(self):
+        super().setUp()
+        self.content = "".join(self.lines()).encode()
+        self.assertGreater(len(self.content), 72 << 20)
+        self.path = self.write("great.log", self.content)
+
+    def answers(self, *words):
+        self.store.unlink(missing_ok=True)
+        file = next(iter(self.ingest(*words, status=None).values()))
+        ledger = self.rows("SELECT reason, damage, count, first_offset, example FROM v_ledger ORDER BY reason")
+        instances = self.rows("SELECT members, count(*), sum(transfer_us), max(sequence) FROM v_instance GROUP BY 1")
+        return [file[key] for key in ("dialect", "status", "events", "skipped", "reason")], self.rows(WHAT), ledger, instances
+
+    def test_equals_one_reader(self):
+        self.write("packed.gz", gzip.compress(self.content, 1))
+        packed = self.answers("packed.gz")
+        self.assertEqual(packed[0][1:3], ["partial", 2 * 28000 - 2 * 28])
+        self.assertEqual(self.answers("-j2", "great.log"), packed)
+        self.assertGreater(self.rows("SELECT max(operation_id & 4294967295) FROM operation")[0][0], 100000)  # there are parts
+        ids = self.rows("SELECT operation_id, byte_offset FROM operation WHERE sequence % 5000 = 7")
+        self.assertEqual(self.answers("-j1", "great.log"), packed)
+        self.assertEqual(self.rows("SELECT operation_id, byte_offset FROM operation WHERE sequence % 5000 = 7"), ids)
+
+    def test_known_again(self):
+        self.ingest("great.log", status=None)
+        again = self.ingest("great.log")["great.log"]
+        self.assertEqual(again["status"], "unchanged")
+        self.write("copy.log", self.content)
+        self.assertEqual(self.ingest("copy.log")["copy.log"]["status"], "unchanged")
+        self.assertEqual(self.ingest("--force", "great.log", status=None)["great.log"]["status"], "partial")
+        self.assertEqual(self.rows("SELECT count(*) FROM file"), [(1,)])
+
+    def test_stopped_in_the_middle(self):
+        """All of the file or nothing, whenever Ctrl-C or kill -9 comes."""
+        for signal_number, delay in [(signal.SIGINT, 0.02), (signal.SIGKILL, 0.05), (signal.SIGINT, 0.08), (signal.SIGKILL, 0.12)]:
+            process = subprocess.Popen([PROGRAM, "--store", self.store, "-q", "ingest", "-j2", "great.log"], cwd=self.folder,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(delay)
+            process.send_signal(signal_number)
+            process.wait(timeout=60)
+            if self.store.exists() and self.store.stat().st_size:
+                self.check_integrity()
+        self.ingest("great.log", status=None)
+        self.assertEqual(self.rows("SELECT count(*), sum(events) FROM file"), [(1, 2 * 28000 - 2 * 28)])
+        self.assertEqual(self.rows("SELECT count(*) FROM operation"), [(2 * 28000 - 2 * 28,)])
