@@ -1,6 +1,7 @@
 #include "analyse/job.h"
 
 #include "base/array.h"
+#include "base/sort.h"
 #include "schemas.h"
 #include "store/store.h"
 
@@ -24,17 +25,11 @@ int64_t job_sequence(const struct job *job, const struct job_operation *operatio
     return job->instances[operation->instance].sequence;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
-}
-
 int64_t quantile_of(int64_t *values, size_t count, double part)
 {
     if (!count)
         return TIME_UNKNOWN;
-    qsort(values, count, sizeof *values, by_value);
+    sort_integers(values, count);
     return values[(size_t)((double)(count - 1) * part)];
 }
 

@@ -1,6 +1,7 @@
 #include "analyse/place.h"
 
 #include "base/array.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 
@@ -21,12 +22,6 @@ void place_release(struct place *place)
     free(place->usual);
     free(place->middle);
     free(place->list);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
 }
 
 /* The median of a sorted list without one occurrence of `left_out`; the lower of two. */
@@ -99,7 +94,7 @@ static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_s
         for (size_t rank = 0; rank < ranks; rank++)
             if (place->value[rank * (size_t)steps + (size_t)step] != TIME_UNKNOWN)
                 place->list[count++] = place->value[rank * (size_t)steps + (size_t)step];
-        qsort(place->list, count, sizeof *place->list, by_value);
+        sort_integers(place->list, count);
         for (size_t rank = 0; rank < ranks; rank++) {
             int64_t *value = &place->value[rank * (size_t)steps + (size_t)step];
             if (*value == TIME_UNKNOWN)

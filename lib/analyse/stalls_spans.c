@@ -1,6 +1,7 @@
 #include "analyse/stalls_spans.h"
 
 #include "base/array.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 
@@ -46,22 +47,6 @@ static int make_room(struct spans *spans, size_t count)
         return -1;
     spans->room = room[3];
     return 0;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
-}
-
-/* Steps end in the order in which they began, as a rule. */
-static void sort_ends(int64_t *ends, size_t count)
-{
-    for (size_t i = 1; i < count; i++)
-        if (ends[i] < ends[i - 1]) {
-            qsort(ends, count, sizeof *ends, by_value);
-            return;
-        }
 }
 
 /* How long at least one of `count` spans, in order of their begins, was open. */
@@ -115,7 +100,7 @@ static void sum_cell(struct spans *spans, enum stalls_wait wait, const struct mo
     if (wait != STALLS_NETWORK)
         return;
     cell->operations++;
-    sort_ends(spans->ends, count);
+    sort_integers(spans->ends, count);
     int64_t still = longest_standstill(spans->by_begin, spans->ends, count);
     if (still > cell->standstill_ns)
         cell->standstill_ns = still;

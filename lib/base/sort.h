@@ -1,0 +1,13 @@
+#ifndef NCCLPROF_BASE_SORT_H
+#define NCCLPROF_BASE_SORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Sorts numbers, least first, several times as fast as qsort. No order of them makes it slow: n log n at
+ * worst.
+ */
+void sort_integers(int64_t *values, size_t count);
+
+#endif
