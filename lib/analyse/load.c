@@ -24,11 +24,6 @@ static int64_t find(const struct map *map, int64_t id)
     return value ? *value : -1;
 }
 
-static int64_t integer_or(struct statement *statement, int column, int64_t absent)
-{
-    return statement_is_null(statement, column) ? absent : statement_integer(statement, column);
-}
-
 int loader_read(struct loader *loader, const char *sql, int of_run, row_reader read, struct error *error)
 {
     struct statement *statement = store_prepare(loader->job->store, sql, error);
@@ -54,6 +49,11 @@ static int index_ids(struct loader *loader, struct error *error)
     return 0;
 }
 
+int64_t loader_communicator(const struct loader *loader, int64_t id)
+{
+    return find(&loader->communicators, id);
+}
+
 static int read_member(struct loader *loader, struct statement *statement, struct error *error)
 {
     int64_t communicator = find(&loader->communicators, statement_integer(statement, 0));
@@ -69,7 +69,7 @@ static int read_member(struct loader *loader, struct statement *statement, struc
     return 0;
 }
 
-static int intern_tag(struct loader *loader, const char *text, int32_t *tag, struct error *error)
+int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct error *error)
 {
     int64_t number = text ? intern_put(&loader->job->tags, text, strlen(text)) : -1;
     if (text && number < 0)
@@ -109,33 +109,6 @@ int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number)
 {
     const struct job_communicator *of = &job->communicators[communicator];
     return number >= 0 && number < of->size ? of->ranks[number] : -1;
-}
-
-static int read_instance(struct loader *loader, struct statement *statement, struct error *error)
-{
-    struct job *job = loader->job;
-    int64_t communicator = find(&loader->communicators, statement_integer(statement, 1));
-    if (communicator < 0)
-        return 0;
-    if (array_reserve((void **)&job->instances, &loader->capacity, job->instance_count + 1,
-                      sizeof *job->instances))
-        return error_no_memory(error);
-    struct job_instance *instance = &job->instances[job->instance_count++];
-    *instance =
-        (struct job_instance){.id = statement_integer(statement, 0),
-                              .sequence = statement_integer(statement, 4),
-                              .transfer_ns = TIME_UNKNOWN,
-                              .beyond_ns = TIME_UNKNOWN,
-                              .culprit = -1,
-                              .communicator = (int32_t)communicator,
-                              .sender = job_rank_in(job, communicator, integer_or(statement, 5, -1)),
-                              .receiver = job_rank_in(job, communicator, integer_or(statement, 6, -1)),
-                              .step = (int32_t)integer_or(statement, 7, -1),
-                              .members = (int32_t)statement_integer(statement, 9),
-                              .expected = (int32_t)statement_integer(statement, 10),
-                              .kind = (uint8_t)statement_integer(statement, 2),
-                              .function = (uint8_t)statement_integer(statement, 3)};
-    return intern_tag(loader, statement_text(statement, 8), &instance->tag, error);
 }
 
 static int64_t find_instance(struct loader *loader, int64_t id)
@@ -288,7 +261,7 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         .previous = -1,
         .position = -1,
         .unfinished = recorded->unfinished != 0};
-    if (intern_tag(loader, stored->tag, &operation->tag, error) ||
+    if (loader_tag(loader, stored->tag, &operation->tag, error) ||
         take_times(operation, draft, stored, error))
         return -1;
     job->timed_operations += operation->start_ns != TIME_UNKNOWN;
@@ -418,8 +391,7 @@ void loader_release(struct loader *loader)
 
 static int load_all(struct loader *loader, struct job *job, struct error *error)
 {
-    if (loader_init(loader, job, error) ||
-        loader_read(loader, schema_analysis_job_instances, 1, read_instance, error))
+    if (loader_init(loader, job, error) || loader_read_instances(loader, error))
         return -1;
     loader->capacity = 0;
     if (read_operations(loader, error))

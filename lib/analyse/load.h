@@ -31,10 +31,19 @@ void loader_release(struct loader *loader);
 /* Rank index * 2^32 + communicator index of a member; -1: it is none of this run. */
 int64_t loader_member(struct loader *loader, int64_t id);
 
+/* Communicator index; -1 likewise. */
+int64_t loader_communicator(const struct loader *loader, int64_t id);
+
+/* The number of a tag; -1 for NULL. */
+int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct error *error);
+
 typedef int (*row_reader)(struct loader *loader, struct statement *statement, struct error *error);
 
 /* Calls `read` for each row; of_run: parameter 1 is the run. */
 int loader_read(struct loader *loader, const char *sql, int of_run, row_reader read, struct error *error);
+
+/* load_instances.c: the instances. */
+int loader_read_instances(struct loader *loader, struct error *error);
 
 /* load_traffic.c: the network steps. Operations are laid out. */
 int loader_read_traffic(struct loader *loader, struct error *error);

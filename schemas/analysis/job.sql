@@ -18,10 +18,6 @@ SELECT communicator.communicator_id, communicator_join.size, size_is_known, hash
 SELECT member.communicator_id, member.rank, member_join.job_rank_id, member.member_id
   FROM member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id) WHERE run_id = ?1;
 
--- statement: instances
-SELECT instance_id, communicator_id, kind, function, sequence, sender, receiver, step, tag, members, expected
-  FROM instance WHERE run_id = ?1 ORDER BY instance_id;
-
 -- In the order of the files, so that nothing has to be sorted here.
 -- statement: traffic
 SELECT proxy_operation.operation_id, direction, channel, proxy_operation.peer, schedule_begin_ns,
