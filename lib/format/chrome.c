@@ -22,12 +22,17 @@ static int read_event(void *context, const char *text, size_t length, uint64_t o
     struct chrome_file *file = context;
     struct chrome_line line;
     enum chrome_status status = CHROME_LINE;
-    if (!chrome_scan(&file->scanner, text, length, &line))
+    int is_exact = chrome_scan(&file->scanner, text, length, &line);
+    if (!is_exact)
         status = chrome_decode(&file->json, text, length, &line);
     if (status == CHROME_NO_MEMORY)
         return error_no_memory(error);
     if (status == CHROME_UNREADABLE)
         return 0;
+    if (!is_exact && line.category != CHROME_OTHER &&
+        (file->json.has_nan || !json_numbers_fit(&file->json)) &&
+        chrome_note(&file->reader, "number that does not fit", 1, offset, text, length, error))
+        return -1;
     return chrome_reader_line(&file->reader, &line, &file->json, text, length, offset, error) ? -1 : 1;
 }
 

@@ -171,27 +171,32 @@ static int is_repeated(struct inspector_file *file, const char *text, size_t len
     return buffer_append(&file->previous, text, length) ? error_no_memory(error) : 0;
 }
 
-static int note(const struct inspector_file *file, const char *reason, uint64_t offset, const char *text,
-                size_t length, struct error *error)
+static int note(const struct inspector_file *file, const char *reason, int damage, uint64_t offset,
+                const char *text, size_t length, struct error *error)
 {
-    return file->sink->note(file->sink->context, reason, 0, offset, text, length, error) ? -1 : 1;
+    return file->sink->note(file->sink->context, reason, damage, offset, text, length, error) ? -1 : 1;
 }
 
 static int read_record(void *context, const char *text, size_t length, uint64_t offset, struct error *error)
 {
     struct inspector_file *file = context;
     enum inspector_status status = INSPECTOR_LINE;
-    if (!inspector_scan(&file->scanner, text, length, file->line))
+    int is_exact = inspector_scan(&file->scanner, text, length, file->line);
+    if (!is_exact)
         status = inspector_decode(&file->json, text, length, file->line);
     if (status == INSPECTOR_NO_MEMORY)
         return error_no_memory(error);
     if (status == INSPECTOR_UNREADABLE)
         return 0;
     if (status == INSPECTOR_STRANGE)
-        return note(file, "unknown record", offset, text, length, error);
+        return note(file, "unknown record", 0, offset, text, length, error);
     int repeated = is_repeated(file, text, length, error);
     if (repeated)
-        return repeated < 0 ? -1 : note(file, "duplicate record", offset, NULL, 0, error);
+        return repeated < 0 ? -1 : note(file, "duplicate record", 0, offset, NULL, 0, error);
+    /* inf is what bandwidth comes to where no time passed: nothing is lost by it. */
+    if (!is_exact && !json_numbers_fit(&file->json) &&
+        note(file, "number that does not fit", 1, offset, text, length, error) < 0)
+        return -1;
     return emit(file, offset, error) ? -1 : 1;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct json_number {
     const char *text;
@@ -128,6 +129,7 @@ enum json_status json_parse(struct json *json, const char *text, size_t length)
     const char *end = NULL;
     cJSON_Delete(json->root);
     json->root = NULL;
+    json->has_nan = 0;
     enum json_status status = rename_numbers(json, text, length);
     if (status != JSON_OK || json->renamed.length == 0)
         return status == JSON_OK ? JSON_INVALID : status;
@@ -140,16 +142,24 @@ enum json_status json_parse(struct json *json, const char *text, size_t length)
     return memory_ran_out ? JSON_NO_MEMORY : JSON_INVALID;
 }
 
+static int is_nan(const char *text, size_t length)
+{
+    size_t sign = length > 0 && (*text == '-' || *text == '+');
+    return length - sign == 3 && (!strncasecmp(text + sign, "nan", 3) || !strncasecmp(text + sign, "inf", 3));
+}
+
 /* Copies the text with quotes around words that are neither numbers nor literals. */
-static enum json_status quote_words(struct json *json, const char *text, size_t length)
+static enum json_status quote_words(struct json *json, const char *text, size_t length, int *has_nan)
 {
     int failed = 0;
+    *has_nan = 0;
     buffer_clear(&json->mended);
     for (size_t at = 0; at < length && !failed;) {
         size_t part = word_length(text + at, length - at);
         int strange = part > 0 && !number_is_json(text + at, part) && !is_literal(text + at, part);
         if (part == 0)
             part = text[at] == '"' ? string_length(text + at, length - at) : 1;
+        *has_nan |= strange && is_nan(text + at, part);
         failed |= strange && buffer_append_byte(&json->mended, '"');
         failed |= buffer_append(&json->mended, text + at, part);
         failed |= strange && buffer_append_byte(&json->mended, '"');
@@ -160,10 +170,12 @@ static enum json_status quote_words(struct json *json, const char *text, size_t 
 
 enum json_status json_parse_lenient(struct json *json, const char *text, size_t length)
 {
-    enum json_status status = quote_words(json, text, length);
-    if (status != JSON_OK)
-        return status;
-    return json_parse(json, json->mended.data, json->mended.length);
+    int has_nan;
+    enum json_status status = quote_words(json, text, length, &has_nan);
+    if (status == JSON_OK)
+        status = json_parse(json, json->mended.data, json->mended.length);
+    json->has_nan = has_nan;
+    return status;
 }
 
 const struct json_node *json_root(const struct json *json)
@@ -243,6 +255,14 @@ int json_uint64(const struct json *json, const struct json_node *of, uint64_t *v
     const char *text;
     size_t length;
     return json_number_text(json, of, &text, &length) ? -1 : number_uint64(text, length, value);
+}
+
+int json_numbers_fit(const struct json *json)
+{
+    for (size_t i = 0; i < json->number_count; i++)
+        if (!number_fits(json->numbers[i].text, json->numbers[i].length))
+            return 0;
+    return 1;
 }
 
 int json_microseconds_ns(const struct json *json, const struct json_node *of, int64_t *ns)

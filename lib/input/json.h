@@ -23,6 +23,7 @@ struct json {
     struct json_number *numbers;
     size_t number_count;
     size_t number_capacity;
+    int has_nan; /* json_parse_lenient() met nan or inf, as C prints a double that is no number */
 };
 
 enum json_kind { JSON_NULL, JSON_BOOLEAN, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
@@ -67,6 +68,12 @@ int json_number_text(const struct json *json, const struct json_node *node, cons
 /* Exact values of numbers; -1 and `*value` as it was when there is none or it does not fit. */
 int json_int64(const struct json *json, const struct json_node *node, int64_t *value);
 int json_uint64(const struct json *json, const struct json_node *node, uint64_t *value);
+
+/*
+ * Whether all numbers of the value can be read by one of the functions around this one. Whoever asks for one
+ * that cannot gets the same answer as where it is missing.
+ */
+int json_numbers_fit(const struct json *json);
 
 /* A number of microseconds, in nanoseconds (number.h). */
 int json_microseconds_ns(const struct json *json, const struct json_node *node, int64_t *ns);

@@ -179,3 +179,11 @@ int number_microseconds_ns(const char *text, size_t length, int64_t *ns)
         value++;
     return value > NUMBER_MOST_NS ? -1 : with_sign(value, decimal.negative, ns);
 }
+
+int number_fits(const char *text, size_t length)
+{
+    int64_t integer;
+    uint64_t natural;
+    return number_int64(text, length, &integer) == 0 || number_uint64(text, length, &natural) == 0 ||
+           number_microseconds_ns(text, length, &integer) == 0;
+}

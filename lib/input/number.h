@@ -23,6 +23,9 @@ int number_hexadecimal(const char *text, size_t length, uint64_t *value);
 #define NUMBER_MOST_NS ((INT64_C(1) << 62) - 1)
 int number_microseconds_ns(const char *text, size_t length, int64_t *ns);
 
+/* Whether one of the functions above for decimal numbers can read it. */
+int number_fits(const char *text, size_t length);
+
 /* True for what JSON calls a number: -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)? */
 int number_is_json(const char *text, size_t length);
 

@@ -87,9 +87,21 @@ class Hostile(Case):
             all_reduce(8, 0, 7, 5, 9000.0).replace('"SeqNum": 8', '"SeqNum": 8, "SeqNum": 9'),
         ]
         self.write("a.json", "[\n" + "".join(lines) + "{}]\n")
-        self.run_program("ingest", "a.json", status=None)
+        self.assertIn("number that does not fit", self.run_program("ingest", "a.json", status=1).err)
         self.assertEqual(self.rows("SELECT count(*) FROM v_operation WHERE communicator_hash = '18446744073709551615'"),
                          [(1,)])
+        # A line for the hash, the rank and the NaN each; the late one in the five that tell its times; the id in four.
+        self.assertEqual(self.rows("SELECT damage, count FROM v_ledger WHERE reason = 'number that does not fit'"), [(1, 12)])
+
+    def test_odd_numbers_of_inspector(self):
+        path = sorted((TOP / "fixtures/inspector-2.30").glob("*.log"))[0]
+        lines = [line for line in path.read_text().splitlines() if '"coll_perf"' in line][:3]
+        lines[1] = re.sub('"coll_msg_size_bytes": ?[0-9]+', '"coll_msg_size_bytes": 99999999999999999999', lines[1])
+        lines[2] = re.sub('"coll_algobw_gbs": ?[0-9.]+', '"coll_algobw_gbs": inf', lines[2])
+        self.write("a.log", "\n".join(lines) + "\n")
+        self.run_program("ingest", "a.log", status=1)
+        self.assertEqual(self.rows("SELECT reason, damage, count FROM v_ledger"), [("number that does not fit", 1, 1)])
+        self.assertEqual(self.info()["collectives"], 3)
 
     def test_deep_nesting(self):
         self.write("deep.json", "[\n" + "[" * 100000 + "\n" + all_reduce(0, 0, 7, 5, 1.0) + "{}]\n")

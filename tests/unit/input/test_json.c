@@ -148,6 +148,29 @@ static void arrays_are_walked(void **state)
     json_release(&json);
 }
 
+static int fit(const char *text, enum json_status status)
+{
+    struct json json;
+    json_init(&json);
+    assert_int_equal(parse(&json, text), status);
+    if (status != JSON_OK)
+        assert_int_equal(json_parse_lenient(&json, text, strlen(text)), JSON_OK);
+    int all = json_numbers_fit(&json) && !json.has_nan;
+    json_release(&json);
+    return all;
+}
+
+static void numbers_that_do_not_fit_are_known(void **state)
+{
+    assert_true(fit("[-9223372036854775808, 18446744073709551615, 1.25, 4e3, -0.001]", JSON_OK));
+    assert_false(fit("[1, 18446744073709551616]", JSON_OK));
+    assert_false(fit("[-9223372036854775809]", JSON_OK));
+    assert_false(fit("[1e300]", JSON_OK));
+    assert_true(fit("[ncclFloat32, 0x55, nana, \"nan\"]", JSON_INVALID));
+    assert_false(fit("[ncclFloat32, nan]", JSON_INVALID));
+    assert_false(fit("[-Inf]", JSON_INVALID));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +181,7 @@ int main(void)
         cmocka_unit_test(deep_nesting_ends),
         cmocka_unit_test(words_without_quotes),
         cmocka_unit_test(arrays_are_walked),
+        cmocka_unit_test(numbers_that_do_not_fit_are_known),
     };
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }
