@@ -156,10 +156,11 @@ static void write_step(struct writer *writer, const struct proxy *proxy, int ste
         step_wait(writer, buffer, begun, time[0], step);
     }
     if (proxy->send) {
-        step_wait(writer, "SendGpuWait", time[0], time[1], step);
+        /* Up to API v3 the wait for the receiver's credit is part of SendGpuWait. */
+        step_wait(writer, "SendGpuWait", time[0], time[writer->dialect->states ? 2 : 1], step);
         if (!writer->dialect->states)
             step_wait(writer, "SendPeerWait", time[1], time[2], step);
-        step_wait(writer, "SendWait", writer->dialect->states ? time[1] : time[2], time[3], step);
+        step_wait(writer, "SendWait", time[2], time[3], step);
     } else {
         step_wait(writer, "RecvWait", time[0], time[1], step);
         step_wait(writer, "RecvFlushWait", time[1], time[2], step);
