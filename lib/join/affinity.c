@@ -8,8 +8,9 @@
 /*
  * Telling apart the ranks behind one process id: several GPUs of one process, or processes of several hosts
  * that happen to have the same number (containers). Host clock minus GPU clock is one value for each of them.
- * The members of the communicator that has most of them are the seeds; every other member goes to the seed
- * whose value is nearest, if it is clearly nearer than the next and not in that communicator already.
+ * The members of the communicator that has most of them are a rank each, and the seeds; every other member
+ * goes to the seed whose value is nearest, if it is clearly nearer than the next and not in that communicator
+ * already.
  */
 
 struct seed {
@@ -56,7 +57,7 @@ static int64_t nearest(const struct seed *seeds, size_t count, int64_t affinity)
     return count > 1 && best >= second / 3 ? -1 : at;
 }
 
-/* The communicator in which a process has most members; -1 when none of them has a value. */
+/* The communicator in which a process has most members, among equals the greatest; -2: out of memory. */
 static int32_t seeding_communicator(const struct work *work, int32_t process)
 {
     struct map counts;
@@ -65,14 +66,17 @@ static int32_t seeding_communicator(const struct work *work, int32_t process)
     map_init(&counts);
     for (size_t i = 0; i < work->member_count; i++) {
         const struct work_member *member = &work->members[i];
-        if (member->process != process || member->affinity == INT64_MIN)
+        if (member->process != process)
             continue;
         int64_t *count = map_put(&counts, (struct map_key){{(uint64_t)member->communicator}}, 0, NULL);
         if (!count) {
             map_release(&counts);
             return -2;
         }
-        if (++*count > most) {
+        ++*count;
+        const struct work_communicator *here = &work->communicators[member->communicator];
+        if (*count > most ||
+            (*count == most && here->member_count > work->communicators[best].member_count)) {
             most = *count;
             best = member->communicator;
         }
@@ -81,21 +85,24 @@ static int32_t seeding_communicator(const struct work *work, int32_t process)
     return best;
 }
 
+/* Without a value for each of them, none is the nearest to anything: then *count is 0. */
 static int make_seeds(struct work *work, int32_t process, int32_t communicator, struct seed **seeds,
                       size_t *count)
 {
-    size_t capacity = 0;
+    size_t capacity = 0, valued = 0;
     for (size_t i = 0; i < work->member_count; i++) {
         struct work_member *member = &work->members[i];
-        if (member->process != process || member->communicator != communicator ||
-            member->affinity == INT64_MIN)
+        if (member->process != process || member->communicator != communicator)
             continue;
         int64_t rank = work_add_rank(work, work->processes[process].run, process);
         if (rank < 0 || array_reserve((void **)seeds, &capacity, *count + 1, sizeof **seeds))
             return -1;
         member->job_rank = (int32_t)rank;
+        valued += member->affinity != INT64_MIN;
         (*seeds)[(*count)++] = (struct seed){member->affinity, (int32_t)rank};
     }
+    if (valued < *count)
+        *count = 0;
     array_sort(*seeds, *count, sizeof **seeds, by_affinity);
     return 0;
 }

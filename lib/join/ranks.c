@@ -131,38 +131,63 @@ int64_t work_add_rank(struct work *work, int32_t run, int32_t process)
     return (int64_t)work->rank_count++;
 }
 
-/*
- * Members of a process that drives several ranks and that their clocks do not tell apart go together when
- * they have the same rank number in communicators of the same size (a duplicate of the world); nothing else
- * in a trace tells.
- */
+/* A rank for every process that is one, and as many as can be told for the others. */
 static int make_ranks(struct work *work, const unsigned char *shared, struct error *error)
 {
+    int32_t *rank_of = array_new(work->process_count, sizeof *rank_of);
+    if (!rank_of)
+        return error_no_memory(error);
+    int failed = 0;
+    for (size_t i = 0; !failed && i < work->process_count; i++) {
+        rank_of[i] = -1;
+        if (shared[i])
+            failed = work_split_process(work, (int32_t)i);
+    }
+    for (size_t i = 0; !failed && i < work->member_count; i++) {
+        struct work_member *member = &work->members[i];
+        if (shared[member->process])
+            continue;
+        if (rank_of[member->process] < 0)
+            rank_of[member->process] =
+                (int32_t)work_add_rank(work, work->processes[member->process].run, member->process);
+        member->job_rank = rank_of[member->process];
+        failed = member->job_rank < 0;
+    }
+    free(rank_of);
+    return failed ? error_no_memory(error) : 0;
+}
+
+static struct map_key alike_key(const struct work *work, const struct work_member *member)
+{
+    return (struct map_key){{(uint64_t)member->process, (uint64_t)member->rank + 1,
+                             (uint64_t)work->communicators[member->communicator].member_count}};
+}
+
+/*
+ * Members that nothing told apart go together when they have the same rank number in communicators of the
+ * same size (a duplicate of the world); each of the others counts as a rank.
+ */
+static int place_the_rest(struct work *work, const unsigned char *shared, struct error *error)
+{
     struct map ranks;
+    int failed = 0;
     map_init(&ranks);
-    for (size_t i = 0; i < work->process_count; i++)
-        if (shared[i] && work_split_process(work, (int32_t)i))
-            return error_no_memory(error);
-    for (size_t i = 0; i < work->member_count; i++) {
+    for (size_t i = 0; !failed && i < work->member_count; i++)
+        if (shared[work->members[i].process] && work->members[i].job_rank >= 0)
+            failed = !map_put(&ranks, alike_key(work, &work->members[i]), work->members[i].job_rank, NULL);
+    for (size_t i = 0; !failed && i < work->member_count; i++) {
         struct work_member *member = &work->members[i];
         if (member->job_rank >= 0)
             continue;
-        struct map_key key = {{(uint64_t)member->process}};
-        if (shared[member->process])
-            key = (struct map_key){{(uint64_t)member->process, (uint64_t)member->rank + 1,
-                                    (uint64_t)work->communicators[member->communicator].member_count}};
         int added;
-        int64_t *rank = map_put(&ranks, key, 0, &added);
+        int64_t *rank = map_put(&ranks, alike_key(work, member), 0, &added);
         if (rank && added)
             *rank = work_add_rank(work, work->processes[member->process].run, member->process);
-        if (!rank || *rank < 0) {
-            map_release(&ranks);
-            return error_no_memory(error);
-        }
-        member->job_rank = (int32_t)*rank;
+        failed = !rank || *rank < 0;
+        member->job_rank = failed ? -1 : (int32_t)*rank;
     }
     map_release(&ranks);
-    return 0;
+    return failed ? error_no_memory(error) : 0;
 }
 
 static void size_communicators(struct work *work)
@@ -195,14 +220,18 @@ static int choose_worlds(struct work *work, struct error *error)
         if (communicator->run < 0 || communicator->hash == 0)
             continue;
         struct work_run *run = &work->runs[communicator->run];
+        if (run->world >= 0 && run->world_is_settled)
+            continue;
         int64_t ranks = ranks_in_run[communicator->run];
         int covers = communicator->member_count == ranks ||
                      (communicator->member_count == ranks - 1 && communicator->size == ranks && ranks > 2);
         if (covers && (run->world < 0 || communicator->size > work->communicators[run->world].size))
             run->world = (int32_t)i;
     }
-    for (size_t i = 0; i < work->run_count; i++)
+    for (size_t i = 0; i < work->run_count; i++) {
         work->runs[i].rank_count = ranks_in_run[i];
+        work->runs[i].world_is_settled = work->runs[i].world >= 0;
+    }
     free(ranks_in_run);
     return 0;
 }
@@ -371,11 +400,15 @@ int work_find_ranks(struct work *work, struct error *error)
         return error_no_memory(error);
     int failed = find_runs(work, error) || find_shared_processes(work, shared, error) ||
                  make_ranks(work, shared, error);
-    free(shared);
-    if (failed)
-        return -1;
     size_communicators(work);
-    if (choose_worlds(work, error))
+    if (!failed)
+        failed = choose_worlds(work, error);
+    if (!failed) {
+        take_global_ranks(work);
+        failed = work_place_members(work) ? error_no_memory(error) : place_the_rest(work, shared, error);
+    }
+    free(shared);
+    if (failed || choose_worlds(work, error))
         return -1;
     take_global_ranks(work);
     for (size_t i = 0; i < work->run_count; i++) {

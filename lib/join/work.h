@@ -70,6 +70,7 @@ struct work_run {
     int64_t rank_count;
     int64_t expected_ranks;
     int32_t world; /* the communicator that gives global ranks; -1 */
+    int world_is_settled;
     int32_t step_count;
     enum step_source step_source;
     int is_changed; /* files of it came or went: its operations are joined anew */
@@ -121,10 +122,15 @@ int work_find_changes(struct work *work, struct store *store, struct error *erro
 int work_group_members(struct work *work, struct error *error);
 
 /*
- * affinity.c: gives the members of a process that appears several times in one communicator their ranks,
- * where the trace tells; the others' stay -1. -1 when memory is out.
+ * affinity.c: makes the ranks of a process that appears several times in one communicator, one for each of
+ * its members there, and gives them its members elsewhere where clocks tell which; the others' stay -1. -1
+ * when memory is out.
  */
 int work_split_process(struct work *work, int32_t process);
+
+/* places.c: more of those, by the regular shape of the job, once global ranks are known. -1: out of memory.
+ */
+int work_place_members(struct work *work);
 
 /* tags.c: marks by process. */
 int work_order_marks(struct work *work, struct error *error);

@@ -209,6 +209,20 @@ class Ingest(Case):
         self.assertEqual(answers[0], answers[1])
         self.assertEqual(answers[0], answers[2])
 
+    def test_hosts_with_the_same_process_ids(self):
+        """Ranks 2 and 6 have one process id: the even distances of the groups tell whose member is whose."""
+        groups = {90: range(8), **{100 + k: (2 * k, 2 * k + 1) for k in range(4)}, **{200 + k: (k, k + 4) for k in range(4)}}
+        for communicator, ranks in groups.items():
+            for number, rank in enumerate(ranks):
+                self.write(f"traces/{communicator}_{number}.json",
+                           trace(rank=number, pid=500 + (rank if rank != 6 else 2), count=2, communicator=communicator))
+        self.ingest("traces")
+        self.assertEqual(self.rows("SELECT count(*), count(global_rank) FROM job_rank"), [(8, 8)])
+        sql = ("SELECT hash, group_concat(global_rank) FROM (SELECT hash, global_rank FROM member "
+               "JOIN communicator USING (communicator_id) JOIN member_join USING (member_id) "
+               "JOIN job_rank USING (job_rank_id) ORDER BY hash, rank) GROUP BY hash")
+        self.assertEqual(self.rows(sql), [(group, ",".join(map(str, ranks))) for group, ranks in groups.items()])
+
     def test_store_is_private(self):
         self.write("a.json", trace())
         self.ingest("a.json")
