@@ -91,9 +91,10 @@ TEST_TARGETS := $(sort $(filter test-%,$(shell sed -n 's/^\(test-[a-z]*\):.*/\1/
 
 .PHONY: install
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(OUT)/ncclprof $(DESTDIR)$(PREFIX)/bin/ncclprof
 	$(if $(PLUGIN),install -m 755 $(PLUGIN) $(DESTDIR)$(PREFIX)/lib/)
+	install -m 644 lib/plugin/ncclprof_tag.h $(DESTDIR)$(PREFIX)/include/
 	set -e; for page in man/*.[1-9]; do section=$${page##*.}; \
 	  install -d $(DESTDIR)$(PREFIX)/share/man/man$$section; \
 	  install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$$section/; done
@@ -103,6 +104,7 @@ install: all
 .PHONY: uninstall
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/ncclprof $(DESTDIR)$(PREFIX)/lib/libnccl-profiler-ncclprof.so
+	rm -f $(DESTDIR)$(PREFIX)/include/ncclprof_tag.h
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ncclprof
 	set -e; for page in man/*.[1-9]; do \
 	  rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done

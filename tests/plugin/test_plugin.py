@@ -344,6 +344,21 @@ class Library(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr, os.listdir(directory)), (0, "", []))
 
 
+    def test_tag_from_c(self):
+        """With the header a program calls it where the library is there, and runs as well where it is not."""
+        code = '#include "ncclprof_tag.h"\nint main(void) { if (ncclprof_tag) ncclprof_tag("forward"); return ncclprof_tag ? 3 : 4; }'
+        header = os.path.join(os.path.dirname(__file__), "..", "..", "lib", "plugin")
+        with tempfile.TemporaryDirectory() as directory:
+            program = os.path.join(directory, "program")
+            subprocess.run([os.environ.get("CC", "cc"), "-Wall", "-Werror", "-x", "c", "-I", header, "-o", program, "-"],
+                           input=code, text=True, check=True)
+            self.assertEqual(subprocess.run([program]).returncode, 4)
+            preloaded = dict(os.environ, LD_PRELOAD=os.path.abspath(PLUGIN))
+            if not SANITIZED:
+                self.assertEqual(subprocess.run([program], env=preloaded, cwd=directory).returncode, 3)
+            self.assertEqual(os.listdir(directory), ["program"])
+
+
 class MissingKernels(PluginTest):
     """Operations of which NCCL reports fewer kernel channels than it announced, or none."""
 
