@@ -92,6 +92,10 @@ static int packed_connect(sqlite3 *handle, void *context, int count, const char 
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (strcmp(tables[i].name, words[0]) == 0)
             made->table = &tables[i];
+    if (!made->table) {
+        sqlite3_free(made);
+        return SQLITE_ERROR;
+    }
     made->store->declares_table = 1;
     int code = sqlite3_declare_vtab(handle, made->table->declaration);
     made->store->declares_table = 0;
@@ -196,9 +200,10 @@ static int next_block(struct packed_cursor *cursor)
     if (block_open(&cursor->reader, packed, length, &no_memory))
         return no_memory ? SQLITE_NOMEM : SQLITE_CORRUPT_VTAB;
     cursor->block_id = sqlite3_column_int64(cursor->source, SOURCE_ID);
-    cursor->has_block = 1;
     cursor->row = 0;
-    return need(cursor, 0);
+    code = need(cursor, 0);
+    cursor->has_block = code == SQLITE_OK;
+    return code;
 }
 
 static sqlite3_int64 id_at(const struct packed_cursor *cursor, size_t row)
@@ -225,7 +230,7 @@ static int find_in_block(struct packed_cursor *cursor)
 static int find_id(struct packed_cursor *cursor)
 {
     int code = SQLITE_OK;
-    while (!cursor->at_end && !find_in_block(cursor) && code == SQLITE_OK)
+    while (code == SQLITE_OK && !cursor->at_end && !find_in_block(cursor))
         code = next_block(cursor);
     return code;
 }

@@ -40,6 +40,7 @@ READERS = {
     "stalls": ["stalls"],
     "clocks": ["clocks"],
     "query": ["query", "SELECT * FROM v_operation"],
+    "query-by-id": ["query", "SELECT j.step, o.sequence FROM operation_join j JOIN operation o USING (operation_id)"],
     "query-steps": ["query", "--format", "csv", "SELECT * FROM proxy_step"],
 }
 FIXTURES = [
