@@ -68,6 +68,7 @@ int64_t pending_put(struct pending *pending, struct pending_key key, int *added)
     if (pending->next - pending->first == pending->capacity && grow(pending))
         return -1;
     size_t at = find(pending, &key);
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): grow() has put new slots in the place of those it freed */
     *added = !pending->slots[at];
     if (!*added)
         return (int64_t)pending->slots[at] - 1;
