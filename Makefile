@@ -111,7 +111,7 @@ uninstall:
 
 PACKAGES := gcc make libc6-dev libcjson-dev libsqlite3-dev zlib1g-dev libcmocka-dev python3 clang-format mandoc
 
-# What fuzz, lint and coverage take besides.
+# What fuzz, lint and coverage take besides, as Debian 12 calls it.
 PACKAGES_OF_TOOLS := clang libclang-rt-14-dev clang-tidy cppcheck lcov
 
 .PHONY: deps deps-tools
