@@ -1,6 +1,7 @@
 #include "cmd/commands.h"
 #include "cmd/ingest_crew.h"
 #include "cmd/ingest_report.h"
+#include "cmd/ingest_twins.h"
 #include "cmd/interrupt.h"
 #include "cmd/opt.h"
 #include "cmd/print.h"
@@ -106,10 +107,17 @@ static int run(struct context *context, const struct arguments *arguments)
 {
     struct walk walk;
     struct report report = {.results = NULL};
+    size_t twins = 0;
     walk_init(&walk);
     int status = EXIT_NOT_DONE;
-    if (find_files(arguments, &walk, &report, &context->error) == 0)
+    if (find_files(arguments, &walk, &report, &context->error) == 0 &&
+        twins_leave_out(&walk, &twins, &context->error) == 0)
         status = ingest_into_store(context, arguments, &walk, &report);
+    if (twins && !context->quiet)
+        print_line(
+            "%zu files of Inspector lines left out: the Chrome traces beside them tell of the same "
+            "operations",
+            twins);
     if (!context->quiet)
         for (size_t i = 0; i < walk.note_count; i++)
             print_line("%s", walk.notes[i]);

@@ -253,6 +253,30 @@ class Record(Case):
         self.check_ingest(".json.gz")
         self.check_everything(played)
 
+    def test_both_formats_count_once(self):
+        for packed in ([], ["--gzip"]):
+            with self.subTest(packed=packed):
+                played = self.play("--format", "both", *packed)
+                self.assertEqual(len(list((self.folder / "traces").iterdir())), 16)
+                result = self.run_program("ingest", "traces")
+                self.assertIn("8 files of Inspector lines left out", result.err)
+                self.check_everything(played)
+                shutil.rmtree(self.folder / "traces")
+                self.store.unlink()
+
+    def test_inspector_lines_alone_are_read(self):
+        played = self.play("--format", "both")
+        for path in (self.folder / "traces").glob("*.json"):
+            path.unlink()
+        self.check_ingest(".jsonl")
+        self.assertEqual(self.info()["collectives"], played["coll"])
+
+    def test_lines_of_another_plugin_are_read_beside_a_trace_of_the_same_name(self):
+        self.play("--format", "both")
+        for path in (self.folder / "traces").glob("*.jsonl"):
+            path.write_text(path.read_text().replace("ncclprof-", "v2.30.7-"))
+        self.assertEqual(len(self.ingest("traces")), 16)
+
     def test_inspector_lines_from_end_to_end(self):
         played = self.play("--format", "inspector")
         self.check_ingest(".jsonl")

@@ -1,0 +1,94 @@
+#include "cmd/ingest_twins.h"
+
+#include "input/input.h"
+#include "input/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The first line says who wrote it within so many bytes. */
+enum { HEAD_BYTES = 4096 };
+
+static int ends_with(const char *text, size_t length, const char *end)
+{
+    size_t end_length = strlen(end);
+    return length > end_length && memcmp(text + length - end_length, end, end_length) == 0;
+}
+
+/* Bytes of the path before ".jsonl"; 0 if it is no such name. */
+static size_t stem_of(const char *path)
+{
+    size_t length = strlen(path);
+    if (ends_with(path, length, ".gz"))
+        length -= strlen(".gz");
+    return ends_with(path, length, ".jsonl") ? length - strlen(".jsonl") : 0;
+}
+
+static int is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
+}
+
+static int has_chrome_trace(const char *path, size_t stem, struct error *error)
+{
+    static const char *const ends[] = {".json", ".json.gz"};
+    int found = 0;
+    char *twin = malloc(stem + sizeof ".json.gz");
+    if (!twin)
+        return error_no_memory(error);
+    memcpy(twin, path, stem);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && !found; i++) {
+        memcpy(twin + stem, ends[i], strlen(ends[i]) + 1);
+        found = is_file(twin);
+    }
+    free(twin);
+    return found;
+}
+
+/* What cannot be read here is the reader's to complain about. */
+static int is_ours(const char *path, struct error *error)
+{
+    static const char words[] = "\"git_rev\":\"ncclprof-";
+    const struct input_limits limits = {.unpacked_bytes = 0};
+    const char *bytes;
+    struct input *input = input_open(path, &limits, error);
+    if (!input)
+        return error->is_no_memory ? -1 : 0;
+    int64_t length = input_peek(input, &bytes, HEAD_BYTES, error);
+    int found = length > 0 && memmem(bytes, (size_t)length, words, sizeof words - 1) != NULL;
+    input_close(input);
+    return length < 0 && error->is_no_memory ? -1 : found;
+}
+
+static int is_twin(const struct walk_file *file, struct error *error)
+{
+    size_t stem = stem_of(file->realpath);
+    int outcome = stem && is_file(file->realpath) ? has_chrome_trace(file->realpath, stem, error) : 0;
+    if (outcome > 0)
+        outcome = is_ours(file->path, error);
+    if (outcome >= 0)
+        error_clear(error);
+    return outcome;
+}
+
+int twins_leave_out(struct walk *walk, size_t *left_out, struct error *error)
+{
+    size_t kept = 0;
+    int outcome = 0;
+    for (size_t i = 0; i < walk->count; i++) {
+        int twin = outcome < 0 ? 0 : is_twin(&walk->files[i], error);
+        if (twin < 0)
+            outcome = -1;
+        if (twin <= 0) {
+            walk->files[kept++] = walk->files[i];
+            continue;
+        }
+        free(walk->files[i].path);
+        free(walk->files[i].realpath);
+    }
+    *left_out = walk->count - kept;
+    walk->count = kept;
+    return outcome;
+}

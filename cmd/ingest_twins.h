@@ -1,0 +1,17 @@
+#ifndef NCCLPROF_CMD_INGEST_TWINS_H
+#define NCCLPROF_CMD_INGEST_TWINS_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+struct walk;
+
+/*
+ * The bundled plugin can write a Chrome trace and Inspector lines of the same operations at once: NAME.json
+ * and NAME.jsonl, packed or not. Takes the latter out of `walk` where the former is beside it, which says
+ * more; *left_out of them. -1 when memory is out.
+ */
+int twins_leave_out(struct walk *walk, size_t *left_out, struct error *error);
+
+#endif
