@@ -91,15 +91,37 @@ static void sort_part(int64_t *values, size_t count, int depth)
     sort_few(values, count);
 }
 
-void sort_integers(int64_t *values, size_t count)
+/* How often `count` values may be divided before that is taken for bad luck. */
+static int allowed_depth(size_t count)
 {
     int depth = 2;
+    for (; count > 1; count /= 2)
+        depth += 2;
+    return depth;
+}
+
+int64_t select_integer(int64_t *values, size_t count, size_t rank)
+{
+    for (int depth = allowed_depth(count); count > FEW && depth > 0; depth--) {
+        size_t first = divide(values, count);
+        if (rank < first) {
+            count = first;
+            continue;
+        }
+        values += first;
+        count -= first;
+        rank -= first;
+    }
+    sort_integers(values, count);
+    return values[rank];
+}
+
+void sort_integers(int64_t *values, size_t count)
+{
     size_t sorted = 1;
     while (sorted < count && values[sorted - 1] <= values[sorted])
         sorted++;
     if (sorted >= count)
         return;
-    for (size_t i = count; i > 1; i /= 2)
-        depth += 2;
-    sort_part(values, count, depth);
+    sort_part(values, count, allowed_depth(count));
 }

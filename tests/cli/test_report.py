@@ -13,7 +13,7 @@ KEYS = {
     "size": lambda instance, member: instance.bytes,
     "algorithm": lambda instance, member: member.algorithm,
     "protocol": lambda instance, member: member.protocol,
-    "rank": lambda instance, member: str(member.rank),
+    "rank": lambda instance, member: member.rank,
     "step": lambda instance, member: instance.step,
 }
 COLUMNS = {"size": "size_bytes"}
@@ -46,9 +46,7 @@ class Report(Case):
     def check(self, job, keys, words):
         rows = self.json("report", *words)["rows"]
         expected = grouped(job, keys)
-        # The rank's name, or its number.
-        found = {tuple(str(row[key]) if key == "rank" else row[COLUMNS.get(key, key)] for key in keys): row
-                 for row in rows}
+        found = {tuple(row[COLUMNS.get(key, key)] for key in keys): row for row in rows}
         self.assertEqual(len(found), len(rows))
         self.assertEqual(set(found), set(expected))
         for values, (instances, operations) in expected.items():
@@ -111,6 +109,33 @@ class Report(Case):
         self.assertEqual([(row["tag"], row["function"]) for row in rows], [key for key, _ in totals.most_common()])
         rows = self.json("report", "--by", "step")["rows"]
         self.assertEqual([row["step"] for row in rows], list(range(9)))
+
+    def test_equals_come_in_the_order_of_their_keys(self):
+        """Whatever the order of the files: ties are broken by the keys, and steps come first of all."""
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-clean")
+        rows = self.json("report", "--by", "rank,step")["rows"]
+        self.assertEqual([row["step"] for row in rows], sorted(row["step"] for row in rows))
+        self.store.unlink()
+        self.run_program("ingest", TOP / "fixtures/dialect-2.23.4")
+        rows = self.json("report", "--by", "rank")["rows"]
+        names = [row["process"] for row in rows]
+        self.assertGreater(len(names), 1)
+        self.assertEqual({row["effective_us_p50"] for row in rows}, {None})
+        self.assertEqual(names, sorted(names))
+
+    def test_ranks_are_numbers_and_have_names(self):
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-clean")
+        rows = self.json("report", "--by", "rank")["rows"]
+        self.assertEqual(sorted(row["rank"] for row in rows), list(range(8)))
+        self.assertEqual([row["process"] for row in rows], [str(row["rank"]) for row in rows])
+        self.assertNotIn("process", self.run_program("report", "--by", "rank").out)
+        self.store.unlink()
+        # Nothing joins the files of this one: only names tell its ranks apart.
+        self.run_program("ingest", TOP / "fixtures/dialect-2.23.4")
+        rows = self.json("report", "--by", "rank")["rows"]
+        self.assertEqual({row["rank"] for row in rows}, {None})
+        self.assertEqual(len({row["process"] for row in rows}), len(rows))
+        self.assertIn("process", self.run_program("report", "--by", "rank").out)
 
     def test_runs_are_kept_apart(self):
         for name in ("tp2dp2pp2-clean", "fsdp-clean"):

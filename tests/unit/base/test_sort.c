@@ -6,7 +6,7 @@
 
 enum { MOST = 3000 };
 
-static int64_t values[MOST], before[MOST];
+static int64_t values[MOST], before[MOST], picked[MOST];
 
 /* In order, and each value as often as it was there: counted one by one. */
 static void check(size_t count)
@@ -14,6 +14,10 @@ static void check(size_t count)
     uint64_t sum_before = 0, sum_after = 0, mixed_before = 0, mixed_after = 0;
     memcpy(before, values, sizeof before);
     sort_integers(values, count);
+    for (size_t rank = 0; rank < count; rank += 1 + count / 7) {
+        memcpy(picked, before, sizeof picked);
+        assert_int_equal(select_integer(picked, count, rank), values[rank]);
+    }
     for (size_t i = 0; i < count; i++) {
         assert_true(i == 0 || values[i - 1] <= values[i]);
         sum_before += (uint64_t)before[i];
