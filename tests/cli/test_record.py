@@ -2,9 +2,12 @@
 
 import json
 import os
+import re
 import shutil
+import signal
 import stat
 import subprocess
+import time
 from pathlib import Path
 
 from tests.cli.support import PROGRAM, Case
@@ -252,6 +255,30 @@ class Record(Case):
         played = self.play("--gzip")
         self.check_ingest(".json.gz")
         self.check_everything(played)
+
+    def test_a_stuck_job_that_is_killed_names_who_held_it_up(self):
+        """What was pending for a second is in the traces of a job that leaves nothing else behind."""
+        job = [PROGRAM, "record", "-o", "traces", "--", FAKECORE, "--ranks", "8", "--steps", "8", "--op-us", "1000",
+               "--tags", "call", "--stuck", "5:4"]
+        process = subprocess.Popen(job, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   start_new_session=True)
+        try:
+            waited = time.monotonic() + 60
+            while time.monotonic() < waited:
+                texts = [path.read_text() for path in (self.folder / "traces").glob("*.json")]
+                if sum(len(set(re.findall('"PendingOperation".*"name": "([^"]*)"', text))) for text in texts) == 9:
+                    break
+                time.sleep(0.1)
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        self.ingest("traces", status=1)
+        (finding,) = self.json("diagnose")["findings"]
+        self.assertEqual((finding["kind"], finding["rank"], finding["confidence"], finding["first_step"]),
+                         ("missing", 5, "high", 4))
+        # Of each of the others the AllReduce of all; of rank 5's partner the ReduceScatter and what comes after, too.
+        self.assertEqual(dict(self.rows("SELECT rank, sum(unfinished) FROM v_operation GROUP BY rank")),
+                         {0: 1, 1: 1, 2: 1, 3: 1, 4: 1, 5: 0, 6: 1, 7: 3})
 
     def test_both_formats_count_once(self):
         for packed in ([], ["--gzip"]):

@@ -35,7 +35,7 @@ static void usage(FILE *to)
 {
     fputs(
         "usage: fakecore [--plugin FILE] [--api 1..7] [--ranks N] [--threads] [--steps N] [--layers N]\n"
-        "  [--rank N|launched]\n"
+        "  [--rank N|launched] [--stuck RANK:STEP]\n"
         "  [--channels N] [--net-steps N] [--op-us N] [--tags none|nccl|call|numbered] [--hang RANK:STEP]\n"
         "  [--kill RANK:STEP] [--journal FILE] [--scenario train|hostile|fork|fork-idle|init-race|nvtx]\n"
         "  [--no-finalize] [--close-descriptors] [--file-bytes N] [--repeat-waits] [--foreign-proxy]\n"
@@ -162,6 +162,7 @@ static const struct option long_options[] = {{"plugin", required_argument, NULL,
                                              {"tags", required_argument, NULL, 'g'},
                                              {"hang", required_argument, NULL, 'H'},
                                              {"kill", required_argument, NULL, 'K'},
+                                             {"stuck", required_argument, NULL, 'S'},
                                              {"journal", required_argument, NULL, 'j'},
                                              {"scenario", required_argument, NULL, 'x'},
                                              {"no-finalize", no_argument, NULL, 'F'},
@@ -231,6 +232,9 @@ static int parse_option(struct fake_job *job, struct options *options, int optio
     case 'R':
         options->rank = strcmp(optarg, "launched") == 0 ? launched_rank() : (int)strtol(optarg, NULL, 10);
         return options->rank >= 0;
+    case 'S':
+        parse_at(optarg, &job->stuck_rank, &job->stuck_step);
+        return 1;
     case 't':
         options->threads = true;
         return 1;
@@ -291,7 +295,8 @@ int main(int argc, char **argv)
                                   .net_steps = 4,
                                   .tags = "none",
                                   .hang_rank = -1,
-                                  .kill_rank = -1};
+                                  .kill_rank = -1,
+                                  .stuck_rank = -1};
     struct options options = {
         .plugin = getenv("NCCL_PROFILER_PLUGIN"), .scenario = "train", .rank = -1, .file_bytes = -1};
     for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {

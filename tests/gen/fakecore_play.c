@@ -270,6 +270,21 @@ static void *start_call(struct fake_rank *rank, const struct fake_operation *ope
     return start(rank, operation->communicator, &event, &rank->job->counts.calls);
 }
 
+static const struct {
+    const char *name;
+    int stride, ranks;
+} kinds[FAKE_COMMUNICATORS] = {[FAKE_WORLD] = {"world", 1, 0},
+                               [FAKE_TP] = {"tp", 1, 2},
+                               [FAKE_DP] = {"dp", 2, 2},
+                               [FAKE_PP] = {"pp", 4, 2}};
+
+/* The first rank of the communicator of this kind that a rank belongs to. */
+static int first_rank(int which, int rank)
+{
+    return which == FAKE_WORLD ? 0
+                               : rank - rank / kinds[which].stride % kinds[which].ranks * kinds[which].stride;
+}
+
 static void play_call(struct fake_rank *rank, int which, const char *function, uint64_t count_, int peer,
                       bool hangs)
 {
@@ -279,6 +294,8 @@ static void play_call(struct fake_rank *rank, int which, const char *function, u
         .communicator = communicator, .function = function, .bytes = count_, .peer = peer, .hangs = hangs};
     if (communicator->ranks < 2)
         return;
+    if (rank->partner_stuck)
+        operation.hangs |= first_rank(which, rank->rank) == first_rank(which, rank->job->stuck_rank);
     if (peer < 0)
         operation.sequence = communicator->sequences[strcmp(function, "AllReduce") == 0       ? 0
                                                      : strcmp(function, "AllGather") == 0     ? 1
@@ -342,6 +359,9 @@ static void play_step_of_training(struct fake_rank *rank, int step)
         usleep(1500000); /* the second that may be lost, and some */
         raise(SIGKILL);
     }
+    rank->partner_stuck = job->stuck_rank >= 0 && step >= job->stuck_step;
+    if (rank->partner_stuck && rank->rank == job->stuck_rank)
+        sleep(3600);
     set_tag(rank, "grad \"sync\"\n\\");
     play_call(rank, FAKE_DP, "ReduceScatter", 4194304, -1, hangs);
     play_call(rank, FAKE_DP, "AllGather", 4194304, -1, false);
@@ -370,15 +390,15 @@ void fake_rank_train(struct fake_rank *rank)
     set_tag(rank, "done");
 }
 
-/* Ranks of a communicator differ by `stride` from one another. */
-static void join(struct fake_rank *rank, int which, const char *kind, int stride, int ranks)
+/* Ranks of a communicator differ by its kind's stride from one another. */
+static void join(struct fake_rank *rank, int which, int ranks)
 {
     struct fake_communicator *communicator = &rank->communicators[which];
-    int first = which == FAKE_WORLD ? 0 : rank->rank - rank->rank / stride % ranks * stride;
+    int first = first_rank(which, rank->rank);
     communicator->hash = 0x9e3779b97f4a7c15u * (uint64_t)(which * 4096 + first + 1);
     communicator->ranks = ranks;
-    communicator->rank = which == FAKE_WORLD ? rank->rank : rank->rank / stride % ranks;
-    snprintf(communicator->name, sizeof(communicator->name), "%s%d", kind, first);
+    communicator->rank = (rank->rank - first) / kinds[which].stride;
+    snprintf(communicator->name, sizeof(communicator->name), "%s%d", kinds[which].name, first);
     fake_init(&rank->job->plugin, &communicator->context, &rank->mask, communicator->hash, communicator->name,
               1, ranks, communicator->rank, fake_logger);
 }
@@ -388,10 +408,10 @@ void fake_rank_start(struct fake_rank *rank, struct fake_job *job, int number)
     *rank = (struct fake_rank){.job = job, .rank = number, .gpu_offset_ns = 1700000000000000000u};
     pthread_mutex_init(&rank->lock, NULL);
     pthread_cond_init(&rank->changed, NULL);
-    join(rank, FAKE_WORLD, "world", 1, job->ranks);
-    join(rank, FAKE_TP, "tp", 1, job->ranks >= 2 ? 2 : 1);
-    join(rank, FAKE_DP, "dp", 2, job->ranks >= 4 ? 2 : 1);
-    join(rank, FAKE_PP, "pp", 4, job->ranks >= 8 ? 2 : 1);
+    join(rank, FAKE_WORLD, job->ranks);
+    join(rank, FAKE_TP, job->ranks >= 2 ? 2 : 1);
+    join(rank, FAKE_DP, job->ranks >= 4 ? 2 : 1);
+    join(rank, FAKE_PP, job->ranks >= 8 ? 2 : 1);
     if (pthread_create(&rank->proxy, NULL, proxy_main, rank) != 0)
         abort();
 }

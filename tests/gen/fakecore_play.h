@@ -44,7 +44,8 @@ struct fake_job {
     const char *tags; /* none, nccl, call; numbered: calls, each with another text */
     int hang_rank, hang_step;
     int kill_rank, kill_step;
-    bool repeat_waits; /* record SendPeerWait again and again, as a core that polls does */
+    int stuck_rank, stuck_step; /* its application stops in the middle of a step: others wait for it */
+    bool repeat_waits;          /* record SendPeerWait again and again, as a core that polls does */
     bool foreign_proxy;
     bool silent_kernels; /* the last channel never reports; some operations do not at all */
     bool double_stops;   /* calls stop twice, as some do from NCCL 2.28 on */
@@ -74,6 +75,7 @@ struct fake_rank {
     struct fake_operation *first, *last;
     bool busy; /* the proxy thread plays an operation */
     bool closing;
+    bool partner_stuck; /* the rank that got stuck takes part in nothing more */
     uint64_t gpu_offset_ns;
 };
 
