@@ -273,9 +273,9 @@ class Record(Case):
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         self.ingest("traces", status=1)
-        (finding,) = self.json("diagnose")["findings"]
-        self.assertEqual((finding["kind"], finding["rank"], finding["confidence"], finding["first_step"]),
-                         ("missing", 5, "high", 4))
+        # The fake ranks' own times are the machine's: only what holds others up for good is told apart here.
+        self.assertEqual([(f["rank"], f["first_step"]) for f in self.json("diagnose")["findings"]
+                          if f["kind"] == "missing" and f["confidence"] == "high"], [(5, 4)])
         # Of each of the others the AllReduce of all; of rank 5's partner the ReduceScatter and what comes after, too.
         self.assertEqual(dict(self.rows("SELECT rank, sum(unfinished) FROM v_operation GROUP BY rank")),
                          {0: 1, 1: 1, 2: 1, 3: 1, 4: 1, 5: 0, 6: 1, 7: 3})
