@@ -444,8 +444,10 @@ static int measure_step(struct baseline *baseline, const struct job *job)
         free(list);
         return -1;
     }
+    /* No step follows the last one to tell how long that was. */
     for (int32_t step = 0; step < baseline->step_count; step++)
-        baseline->step_ns[step] = best_length_of_step(baseline, job, step, list);
+        baseline->step_ns[step] =
+            step + 1 < baseline->step_count ? best_length_of_step(baseline, job, step, list) : TIME_UNKNOWN;
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
         if (baseline->step_ns[step] != TIME_UNKNOWN)
             list[count++] = baseline->step_ns[step];
