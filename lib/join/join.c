@@ -44,8 +44,8 @@ static int join_changed(struct work *work, struct store *store, struct error *er
 static int make(struct work *work, struct store *store, struct error *error)
 {
     if (work_load(work, store, error) || work_find_ranks(work, error) || work_group_members(work, error) ||
-        work_order_marks(work, error) || work_find_changes(work, store, error) ||
-        join_changed(work, store, error))
+        work_find_changes(work, store, error) || work_load_marks(work, store, error) ||
+        work_order_marks(work, error) || join_changed(work, store, error))
         return -1;
     return work_save(work, store, error);
 }

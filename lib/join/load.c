@@ -184,12 +184,17 @@ int work_load(struct work *work, struct store *store, struct error *error)
     } parts[] = {
         {schema_join_load_processes, read_process}, {schema_join_load_communicators, read_communicator},
         {schema_join_load_members, read_member},    {schema_join_load_greatest_peers, read_greatest_peer},
-        {schema_join_load_summaries, read_summary}, {schema_join_load_tag_marks, read_mark},
+        {schema_join_load_summaries, read_summary},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (read_rows(work, store, parts[i].sql, parts[i].read, error))
             return -1;
     return 0;
+}
+
+int work_load_marks(struct work *work, struct store *store, struct error *error)
+{
+    return read_rows(work, store, schema_join_load_tag_marks, read_mark, error);
 }
 
 void work_release(struct work *work)

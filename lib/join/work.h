@@ -107,7 +107,7 @@ struct work {
     struct grouping by_communicator;
 };
 
-/* load.c: the base tables, but for the operations themselves. */
+/* load.c: the base tables, but for the operations themselves and the marks. */
 int work_load(struct work *work, struct store *store, struct error *error);
 void work_release(struct work *work);
 
@@ -117,6 +117,9 @@ int64_t work_add_rank(struct work *work, int32_t run, int32_t process); /* -1: o
 
 /* changes.c: which runs are to be joined anew, and what is known of the others' steps. */
 int work_find_changes(struct work *work, struct store *store, struct error *error);
+
+/* load.c: the marks of runs that are to be joined anew. */
+int work_load_marks(struct work *work, struct store *store, struct error *error);
 
 /* groups.c: members by job rank and by communicator. */
 int work_group_members(struct work *work, struct error *error);

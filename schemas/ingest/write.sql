@@ -34,6 +34,12 @@ SELECT file_id FROM file WHERE digest = ?
 -- statement: file_by_path
 SELECT file_id FROM file WHERE path = ?1 AND path <> '-' LIMIT 1
 
+-- statement: note_peers
+-- What the traffic of file ?1 tells of the sizes of communicators, so that joins need not go through it.
+REPLACE INTO file_member (file_id, member_id, greatest_peer)
+SELECT ?1, member_id, max(peer) FROM proxy_operation
+WHERE proxy_operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295 AND member_id IS NOT NULL
+GROUP BY member_id
 -- statement: note_arrival
 -- Whose job is to be joined anew, now that file ?1 has come.
 INSERT OR IGNORE INTO changed_process (process_id)

@@ -11,15 +11,20 @@ SELECT member_id, communicator_id, rank, process_id FROM member ORDER BY member_
 
 -- The greatest rank that each member's network traffic names as a peer: a lower bound of its communicator's size.
 -- statement: greatest_peers
-SELECT member_id, max(peer) FROM proxy_operation WHERE member_id IS NOT NULL GROUP BY member_id;
+SELECT member_id, max(greatest_peer) FROM file_member WHERE greatest_peer IS NOT NULL GROUP BY member_id;
 
 -- What the blocks of each member say together.
 -- statement: summaries
 SELECT member_id, max(greatest_peer), min(clock_distance_ns), sum(operations), sum(tagged)
   FROM operation_block GROUP BY member_id;
 
+-- All processes of a run change with one of them.
+-- statement: note_changed
+INSERT OR IGNORE INTO changed_process (process_id) VALUES (?1);
+
 -- statement: tag_marks
-SELECT process_id, member_id, at_ns, depth, is_end, text FROM tag_mark ORDER BY at_ns, tag_mark_id;
+SELECT process_id, member_id, at_ns, depth, is_end, text FROM tag_mark
+ WHERE process_id IN (SELECT process_id FROM changed_process) ORDER BY at_ns, tag_mark_id;
 
 -- statement: changed
 SELECT process_id FROM changed_process;

@@ -61,6 +61,7 @@ CREATE TABLE member (
 CREATE TABLE file_member (
     file_id INTEGER NOT NULL REFERENCES file,
     member_id INTEGER NOT NULL REFERENCES member,
+    greatest_peer INTEGER,        -- that its network traffic in the file names; NULL: no traffic
     PRIMARY KEY (file_id, member_id)
 ) WITHOUT ROWID;
 
