@@ -77,15 +77,22 @@ static int open_block(struct statement *statement, int64_t block_id, struct bloc
     return failed ? damaged(no_memory, block_id, error) : 1;
 }
 
-/* An operation counts as issued when its call began, or as soon as the record says. */
-static int64_t issued_ns(const struct block_reader *reader, size_t row)
+/*
+ * An operation counts as issued when its call began, or as soon as the record says: a column that comes later
+ * here counts before the earlier ones.
+ */
+static void find_issue(const struct block_reader *reader, int64_t *issued_ns)
 {
-    static const int columns[] = {OPERATION_API_BEGIN, OPERATION_ENQUEUE_BEGIN, OPERATION_DEVICE_BEGIN,
-                                  OPERATION_DEVICE_END};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        if (!reader->absent[columns[i]][row])
-            return reader->values[columns[i]][row];
-    return 0;
+    static const int columns[] = {OPERATION_DEVICE_END, OPERATION_DEVICE_BEGIN, OPERATION_ENQUEUE_BEGIN,
+                                  OPERATION_API_BEGIN};
+    memset(issued_ns, 0, reader->count * sizeof *issued_ns);
+    for (size_t at = 0; at < sizeof columns / sizeof *columns; at++) {
+        const uint8_t *absent = reader->absent[columns[at]];
+        if (!memchr(absent, 0, reader->count))
+            continue;
+        for (size_t i = 0; i < reader->count; i++)
+            issued_ns[i] = absent[i] ? issued_ns[i] : reader->values[columns[at]][i];
+    }
 }
 
 struct issue {
@@ -102,21 +109,29 @@ static int by_issue(const void *a, const void *b)
     return (left->ordinal > right->ordinal) - (left->ordinal < right->ordinal);
 }
 
-static void order_rows(struct operation_rows *rows)
+static void sort_rows(struct operation_rows *rows)
 {
     struct issue issues[BLOCK_ROWS];
-    int sorted = 1;
-    for (size_t i = 0; i < rows->reader.count; i++) {
-        rows->issued_ns[i] = issued_ns(&rows->reader, i);
+    for (size_t i = 0; i < rows->reader.count; i++)
         issues[i] =
             (struct issue){rows->issued_ns[i], rows->reader.values[OPERATION_ORDINAL][i], (uint16_t)i};
-        sorted &= i == 0 || by_issue(&issues[i - 1], &issues[i]) < 0;
-    }
-    if (!sorted)
-        array_sort(issues, rows->reader.count, sizeof *issues, by_issue);
+    array_sort(issues, rows->reader.count, sizeof *issues, by_issue);
     for (size_t i = 0; i < rows->reader.count; i++)
         rows->order[i] = issues[i].row;
+}
+
+/* Rows stand by ordinal, and mostly their operations were issued in that order. */
+static void order_rows(struct operation_rows *rows)
+{
+    int sorted = 1;
     rows->next = 0;
+    find_issue(&rows->reader, rows->issued_ns);
+    for (size_t i = 1; i < rows->reader.count; i++)
+        sorted &= rows->issued_ns[i - 1] <= rows->issued_ns[i];
+    for (size_t i = 0; i < rows->reader.count; i++)
+        rows->order[i] = (uint16_t)i;
+    if (!sorted)
+        sort_rows(rows);
 }
 
 /* The numbers of a block's texts among all. */
