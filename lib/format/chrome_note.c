@@ -86,6 +86,7 @@ static int read_process(struct chrome_reader *reader, const struct json *json, c
     if (set_text(&reader->host, host, strlen(host), error) ||
         set_text(&reader->boot_id, boot, strlen(boot), error))
         return -1;
+    reader->started_ns = integer(json, line, "start_realtime_ns", 0);
     return emit_anchor(reader, 0, integer(json, line, "start_monotonic_ns", TIME_UNKNOWN),
                        integer(json, line, "start_realtime_ns", TIME_UNKNOWN), offset, error);
 }

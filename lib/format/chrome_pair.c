@@ -59,6 +59,7 @@ struct origin chrome_origin(const struct chrome_reader *reader, uint64_t offset)
     return (struct origin){
         .host = reader->host.length ? reader->host.data : NULL,
         .pid = reader->pid,
+        .started_ns = reader->started_ns,
         .rank = COUNT_UNKNOWN,
         .offset = offset,
     };

@@ -96,6 +96,7 @@ struct chrome_reader {
     int64_t rank;
     struct buffer host;
     struct buffer boot_id;
+    int64_t started_ns;
     struct buffer text; /* a tag, with its NUL */
     int64_t drops[CHROME_DROP_KINDS];
     struct map pending; /* operations that PendingOperation lines tell of: index into `waiting` */

@@ -29,6 +29,7 @@ struct interval_ns {
 struct origin {
     const char *host;
     int64_t pid;
+    int64_t started_ns; /* when the process began to record, wall clock: ids come again; 0: not said */
     uint64_t communicator_hash; /* 0: not said (NCCL up to 2.26 behind a newer one) */
     int64_t rank;               /* in the communicator */
     const char *communicator_name;

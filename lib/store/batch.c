@@ -108,7 +108,7 @@ static int64_t find_process(struct batch_builder *builder, struct batch *batch, 
     if (host_number < 0)
         return -1;
     int added;
-    struct map_key key = {{(uint64_t)host_number, (uint64_t)origin->pid}};
+    struct map_key key = {{(uint64_t)host_number, (uint64_t)origin->pid, (uint64_t)origin->started_ns}};
     int64_t *number = map_put(&builder->processes, key, (int64_t)builder->processes.count, &added);
     if (!number)
         return -1;
@@ -118,6 +118,7 @@ static int64_t find_process(struct batch_builder *builder, struct batch *batch, 
         if (!process || put_text(batch, host, &process->host))
             return -1;
         process->pid = origin->pid;
+        process->started_ns = origin->started_ns;
         return value;
     }
     return *number;

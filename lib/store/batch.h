@@ -27,6 +27,7 @@ struct span {
 struct batch_process {
     struct span host;
     int64_t pid;
+    int64_t started_ns;
 };
 
 /* A communicator when it is first seen, and once more when a later line says more of it. */

@@ -285,13 +285,15 @@ static int append_id(int64_t **ids, size_t *count, size_t *capacity, int64_t id,
 }
 
 /* A dialect that names neither host nor pid cannot tell processes apart: then each file is one. */
-static int put_process(struct inserter *inserter, struct insert_target *target, const char *host, int64_t pid,
-                       struct error *error)
+static int put_process(struct inserter *inserter, struct insert_target *target, const char *host,
+                       const struct batch_process *process, struct error *error)
 {
+    int64_t pid = process->pid;
     const char *file_set = pid < 0 && !*host ? target->path : target->file_set;
     int64_t set_number = intern_put(&inserter->texts, file_set, strlen(file_set));
     int64_t host_number = intern_put(&inserter->texts, host, strlen(host));
-    struct map_key key = {{(uint64_t)set_number, (uint64_t)host_number, (uint64_t)pid}};
+    struct map_key key = {
+        {(uint64_t)set_number, (uint64_t)host_number, (uint64_t)pid, (uint64_t)process->started_ns}};
     int added;
     int64_t *id = set_number < 0 || host_number < 0 ? NULL : map_put(&inserter->processes, key, -1, &added);
     if (!id)
@@ -299,7 +301,8 @@ static int put_process(struct inserter *inserter, struct insert_target *target, 
     if (*id < 0) {
         if (bind_both_text(inserter, FIND_PROCESS, 1, file_set, error) ||
             bind_both_text(inserter, FIND_PROCESS, 2, host, error) ||
-            bind_both(inserter, FIND_PROCESS, 3, pid, error))
+            bind_both(inserter, FIND_PROCESS, 3, pid, error) ||
+            bind_both(inserter, FIND_PROCESS, 4, process->started_ns, error))
             return -1;
         *id = find_or_add(inserter, FIND_PROCESS, error);
         if (*id < 0)
@@ -397,7 +400,7 @@ static int put_names(struct inserter *inserter, struct insert_target *target, co
 {
     for (size_t i = 0; i < batch->processes.count; i++) {
         const struct batch_process *process = &batch->processes.items[i];
-        if (put_process(inserter, target, batch_bytes(batch, process->host), process->pid, error))
+        if (put_process(inserter, target, batch_bytes(batch, process->host), process, error))
             return -1;
     }
     for (size_t i = 0; i < batch->communicators.count; i++)

@@ -1,9 +1,9 @@
 -- What an ingest says to the store, beside the bulk of rows that lib/store/insert.c puts in.
 
 -- statement: find_process
-SELECT process_id FROM process WHERE file_set = ? AND host = ? AND pid = ?
+SELECT process_id FROM process WHERE file_set = ? AND host = ? AND pid = ? AND started_ns = ?
 -- statement: add_process
-INSERT INTO process (file_set, host, pid) VALUES (?, ?, ?) RETURNING process_id
+INSERT INTO process (file_set, host, pid, started_ns) VALUES (?, ?, ?, ?) RETURNING process_id
 -- statement: find_communicator
 SELECT communicator_id FROM communicator WHERE hash = ? AND unhashed_file_id = ?
 -- statement: add_communicator

@@ -6,7 +6,7 @@
 CREATE TABLE file (
     file_id INTEGER PRIMARY KEY,
     path TEXT NOT NULL,           -- absolute; '-' for standard input
-    file_set TEXT NOT NULL,       -- its directory: process ids are taken to be unique within one
+    file_set TEXT NOT NULL,       -- its directory: process ids are taken to be unique within one unless the dialect tells more
     dialect TEXT NOT NULL,        -- chrome-v5, inspector-2.30 ...
     digest TEXT NOT NULL UNIQUE,  -- of the raw bytes: the same content never goes in twice
     bytes INTEGER NOT NULL,       -- as on disk
@@ -34,7 +34,8 @@ CREATE TABLE process (
     file_set TEXT NOT NULL,
     host TEXT NOT NULL,           -- '' when the dialect does not say
     pid INTEGER NOT NULL,         -- -1 when the dialect does not say
-    UNIQUE (file_set, host, pid)
+    started_ns INTEGER NOT NULL,  -- when it began to record, wall clock; 0 when the dialect does not say
+    UNIQUE (file_set, host, pid, started_ns)
 );
 
 -- A communicator. Dialects that print hash 0 cannot tell theirs apart: each of their files gets one of its own.

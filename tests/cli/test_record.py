@@ -280,6 +280,24 @@ class Record(Case):
         self.assertEqual(dict(self.rows("SELECT rank, sum(unfinished) FROM v_operation GROUP BY rank")),
                          {0: 1, 1: 1, 2: 1, 3: 1, 4: 1, 5: 0, 6: 1, 7: 3})
 
+    def test_two_runs_whose_process_ids_are_the_same(self):
+        """As in a container that is started again: nothing but the moment when they began tells processes apart."""
+        folders = []
+        for run in (1, 2):
+            self.play()
+            folders.append((self.folder / "traces").rename(self.folder / f"traces{run}"))
+        ids = [sorted(re.search(r'"pid": (\d+)', path.read_text()).group(1) for path in folder.glob("*.json"))
+               for folder in folders]
+        again = dict(zip(ids[1], ids[0]))
+        for path in folders[1].glob("*.json"):
+            text = re.sub(r'"pid": (\d+)', lambda found: f'"pid": {again[found.group(1)]}', path.read_text())
+            text = re.sub(r'"CommHash": (\d+)', lambda found: f'"CommHash": {int(found.group(1)) ^ 1}', text)
+            (folders[0] / f"again-{path.name}").write_text(text)
+        self.assertEqual(len(self.ingest("traces1")), 16)
+        self.assertEqual((self.info()["processes"], self.info()["runs"]), (16, 2))
+        self.assertEqual(self.rows("SELECT run_id, count(DISTINCT rank) AS ranks FROM v_operation GROUP BY 1"),
+                         [(1, 8), (2, 8)])
+
     def test_both_formats_count_once(self):
         for packed in ([], ["--gzip"]):
             with self.subTest(packed=packed):
