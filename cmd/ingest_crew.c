@@ -131,6 +131,8 @@ static int add_up(struct crew *crew, size_t first, struct error *error)
     size_t count = crew->parts.items[first].count;
     for (size_t i = first + 1; i < first + count; i++) {
         const struct slot *slot = &crew->slots[i];
+        if (whole->result.events == 0)
+            memcpy(whole->result.dialect, slot->result.dialect, sizeof whole->result.dialect);
         whole->result.events += slot->result.events;
         whole->result.skipped += slot->result.skipped;
         whole->result.bytes += slot->result.bytes;

@@ -250,6 +250,18 @@ static size_t own_line(const char *bytes, size_t length)
     return line + 1;
 }
 
+/* One record and nothing else: whether the next one repeats it can be seen from it alone. */
+static int is_record(const char *text, size_t length)
+{
+    struct json json;
+    struct inspector_line *line = calloc(1, sizeof *line);
+    json_init(&json);
+    int is = line && inspector_decode(&json, text, length, line) == INSPECTOR_LINE;
+    json_release(&json);
+    free(line);
+    return is;
+}
+
 /* Between two lines that each hold a record, and not the same one, nothing is carried over. */
 static size_t inspector_cut(const char *bytes, size_t length)
 {
@@ -258,7 +270,8 @@ static size_t inspector_cut(const char *bytes, size_t length)
         size_t at = (size_t)(newline + 1 - bytes);
         size_t first = own_line(bytes + at, length - at);
         size_t second = first ? own_line(bytes + at + first, length - at - first) : 0;
-        if (second && (first != second || memcmp(bytes + at, bytes + at + first, first) != 0))
+        int differ = first != second || memcmp(bytes + at, bytes + at + first, first) != 0;
+        if (second && differ && is_record(bytes + at, first) && is_record(bytes + at + first, second))
             return at + first;
         newline = memchr(bytes + at, '\n', length - at);
     }
