@@ -10,8 +10,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A part is about so long, and cut in the first bytes from there on. */
-static const uint64_t PART_BYTES = 32 << 20, LOOK_BYTES = 64 << 10;
+/* A part is about so long; the build may say otherwise (make torture does). */
+#ifndef PART_BYTES
+#define PART_BYTES (UINT64_C(32) << 20)
+#endif
+
+/* It is cut in the first bytes from there on. */
+static const uint64_t LOOK_BYTES = 64 << 10;
 
 /* Records of greater files, counted by bytes, would get numbers past those that a store has. */
 static const uint64_t MOST_BYTES = (uint64_t)FORMAT_RECORD_BYTES << 32;

@@ -65,8 +65,9 @@ uint64_t input_bytes_unpacked(const struct input *input);
 /* The file's size as the system tells it; 0 when it has none (a pipe). */
 uint64_t input_size(const struct input *input);
 
-/* Digest of the raw bytes of the whole file: call after the last line. */
-/* Of the raw bytes; of a file that was not read to its end (a failure, a limit) one that no whole file has.
+/*
+ * Digest of the raw bytes of the whole file: call after the last line. Of a file that was not read to its end
+ * (a failure, a limit) one that no whole file has.
  */
 void input_digest(const struct input *input, char text[33]);
 

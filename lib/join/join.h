@@ -6,7 +6,7 @@
 struct store;
 
 /*
- * Makes the derived tables of the store (schemas/store/001_base.sql, second part) match its files: which
+ * Makes the derived tables of the store (schemas/store, second part) match its files: which
  * process is which rank of which job, which operations of different ranks are one instance, which tag and
  * step an operation belongs to. One transaction; nothing to do when fact 'joined' is 1. Definitions:
  * semantics of joining in ncclprof-store(5).

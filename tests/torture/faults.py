@@ -47,6 +47,7 @@ FIXTURES = [
     "fixtures/copy-engine/dump_4660_1.json",
     "fixtures/tags-unescaped/dump_18446744073709551615_3.json",
     "fixtures/inspector-2.28/vm-pid36654.log",
+    "fixtures/dialect-2.29.7/dump_7071687986940225672_1.json",
 ]
 PACKED = "fixtures/dialect-2.29.7/dump_7071687986940225672_0.json"
 

@@ -7,18 +7,25 @@ TORTURE_SECONDS ?= 0
 TORTURE_BOUND := --seconds $(TORTURE_SECONDS)
 TORTURE_KILLS := $(shell echo $$((100 / $(TORTURE_SHARE))))
 TORTURE_SAN := address,undefined
-TORTURE_SANITIZED := build/san-address-undefined/ncclprof
+TORTURE_SANITIZED := build/san-address-undefined/torture/ncclprof
 
 $(TORTURE)/inject.so: tests/torture/inject.c
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE -std=c11 -g -O1 -fno-omit-frame-pointer $(WARNINGS) -fPIC -shared -o $@ $< -ldl
 
-# Commits so often that a kill has a good chance to fall between two.
-$(TORTURE)/writer.o: lib/store/writer.c $(GENERATED)/schemas.h
-	@mkdir -p $(@D)
-	$(CC) $(NCCLPROF_CPPFLAGS) $(NCCLPROF_CFLAGS) '-DTRANSACTION_BYTES=(1 << 18)' -c -o $@ $<
+# Commits so often that a kill has a good chance to fall between two, and reads small files in parts, too.
+TORTURE_SMALL := '-DTRANSACTION_BYTES=(1 << 18)' '-DPART_BYTES=(UINT64_C(1) << 11)'
 
-$(TORTURE)/ncclprof: $(CMD_OBJECTS) $(TORTURE)/writer.o $(OUT)/libncclprof.a
+$(TORTURE)/%.o: lib/store/%.c $(GENERATED)/schemas.h
+	@mkdir -p $(@D)
+	$(CC) $(NCCLPROF_CPPFLAGS) $(NCCLPROF_CFLAGS) $(TORTURE_SMALL) -c -o $@ $<
+
+$(TORTURE)/%.o: cmd/%.c $(GENERATED)/schemas.h
+	@mkdir -p $(@D)
+	$(CC) $(NCCLPROF_CPPFLAGS) $(NCCLPROF_CFLAGS) $(TORTURE_SMALL) -c -o $@ $<
+
+$(TORTURE)/ncclprof: $(filter-out %/ingest_parts.o,$(CMD_OBJECTS)) $(TORTURE)/ingest_parts.o $(TORTURE)/writer.o \
+                     $(OUT)/libncclprof.a
 	$(CC) $(NCCLPROF_LDFLAGS) -o $@ $^ $(NCCLPROF_LIBS)
 
 .PHONY: torture
@@ -26,10 +33,11 @@ torture: $(OUT)/ncclprof $(TORTURE)/inject.so $(TORTURE)/ncclprof
 	@$(MAKE) -s SAN=$(TORTURE_SAN) $(TORTURE_SANITIZED)
 	@tests/torture/run.sh \
 	    'tests/torture/stop.py $(OUT)/ncclprof --times $(TORTURE_KILLS) $(TORTURE_BOUND) --name "kill -9"' \
-	    'tests/torture/stop.py $(TORTURE)/ncclprof --times $(TORTURE_KILLS) --seed 2 $(TORTURE_BOUND) --name "kill -9, small transactions"' \
+	    'tests/torture/stop.py $(TORTURE)/ncclprof --times $(TORTURE_KILLS) --seed 2 $(TORTURE_BOUND) --name "kill -9, small transactions and parts"' \
 	    'tests/torture/stop.py $(TORTURE)/ncclprof --interrupt --times $(TORTURE_KILLS) --seed 3 $(TORTURE_BOUND) --name "Ctrl-C"' \
 	    'tests/torture/together.py $(TORTURE)/ncclprof --times $(shell echo $$((20 / $(TORTURE_SHARE) + 1))) $(TORTURE_BOUND)' \
 	    'tests/torture/full_disk.py $(OUT)/ncclprof' \
-	    'tests/torture/faults.py $(OUT)/ncclprof $(TORTURE)/inject.so $(TORTURE_BOUND) --every $(TORTURE_SHARE)' \
-	    'tests/torture/faults.py $(OUT)/ncclprof $(TORTURE)/inject.so $(TORTURE_BOUND) --lasting --every $(shell echo $$((29 * $(TORTURE_SHARE))))' \
+	    'tests/torture/parts.py $(OUT)/ncclprof $(TORTURE)/ncclprof --times $(shell echo $$((400 / $(TORTURE_SHARE)))) $(TORTURE_BOUND)' \
+	    'tests/torture/faults.py $(TORTURE)/ncclprof $(TORTURE)/inject.so $(TORTURE_BOUND) --every $(TORTURE_SHARE)' \
+	    'tests/torture/faults.py $(TORTURE)/ncclprof $(TORTURE)/inject.so $(TORTURE_BOUND) --lasting --every $(shell echo $$((29 * $(TORTURE_SHARE))))' \
 	    'tests/torture/faults.py $(TORTURE_SANITIZED) $(TORTURE)/inject.so $(TORTURE_BOUND) --every $(shell echo $$((17 * $(TORTURE_SHARE))))'

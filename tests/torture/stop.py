@@ -25,7 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.cli.support import trace  # noqa: E402
+from tests.cli.support import inspector_trace, trace  # noqa: E402
 from tests.torture.content import check_whole, digests  # noqa: E402
 
 FILES = 12
@@ -40,6 +40,8 @@ class Stops:
         self.traces.mkdir()
         for rank in range(FILES):
             text = trace(rank=rank, count=options.size, tags=[("forward", 10.0), ("backward", 2e4)])
+            if rank % 3 == 2:
+                text = inspector_trace(rank=rank, count=options.size)
             (self.traces / f"{rank:02}.json").write_text(text)
         whole = self.folder / "whole.db"
         self.lasts = {}

@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.cli.support import trace  # noqa: E402
+from tests.cli.support import inspector_trace, trace  # noqa: E402
 from tests.torture.content import digests  # noqa: E402
 
 FILES = 12
@@ -36,7 +36,8 @@ class Together:
         self.traces = self.folder / "traces"
         self.traces.mkdir()
         for rank in range(FILES):
-            (self.traces / f"{rank:02}.json").write_text(trace(rank=rank, count=1000, tags=[("forward", 10.0)]))
+            text = inspector_trace(rank, count=1000) if rank % 3 == 2 else trace(rank, count=1000, tags=[("forward", 10.0)])
+            (self.traces / f"{rank:02}.json").write_text(text)
         whole = self.folder / "whole.db"
         self.run(whole, "ingest", self.traces)
         self.content = digests(whole)
