@@ -98,35 +98,48 @@ static enum message_kind file_failed(struct file_result *result, enum file_statu
     return MESSAGE_PASSED;
 }
 
-/* The digest of a file's raw bytes, to know without reading it that it is there already. */
-static int digest_file(const struct reading *reading, const char *path, char text[33])
+/* Takes up to `most` bytes into the digest. How many there were; -1 when reading failed or was stopped. */
+static int64_t digest_bytes(int file, uint64_t most, struct digest *digest, int (*stop)(void *context),
+                            void *context)
 {
     char bytes[1 << 16];
+    uint64_t taken = 0;
+    while (taken < most) {
+        ssize_t got =
+            stop(context) ? -1 : read(file, bytes, most - taken < sizeof bytes ? most - taken : sizeof bytes);
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        digest_update(digest, bytes, (size_t)got);
+        taken += (uint64_t)got;
+    }
+    return (int64_t)taken;
+}
+
+const struct known_file *ingest_known(const struct ingest *ingest, const char *path, uint64_t size_bytes,
+                                      int (*stop)(void *context), void *context)
+{
+    char text[33];
     struct digest digest;
-    ssize_t got = -1;
+    if (ingest->force || size_bytes == 0 || !known_has_size(ingest->known, size_bytes))
+        return NULL;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
-        return -1;
+        return NULL;
     digest_init(&digest);
-    while (!stopped(reading) && (got = read(file, bytes, sizeof bytes)) > 0)
-        digest_update(&digest, bytes, (size_t)got);
+    int64_t taken = digest_bytes(file, UINT64_MAX, &digest, stop, context);
     close(file);
-    if (got != 0)
-        return -1;
     digest_hex(&digest, text);
-    return 0;
+    return taken < 0 ? NULL : known_find(ingest->known, size_bytes, text);
 }
 
 /* Whether the store has this content already; *result tells of it then. */
-static int is_known(const struct reading *reading, const char *path, struct file_result *result)
+static int is_known(struct reading *reading, const char *path, struct file_result *result)
 {
-    char digest[33];
-    const struct ingest *ingest = reading->ingest;
-    uint64_t size = result->bytes;
-    if (ingest->force || size == 0 || !known_has_size(ingest->known, size) ||
-        digest_file(reading, path, digest))
-        return 0;
-    const struct known_file *known = known_find(ingest->known, size, digest);
+    const struct known_file *known = reading->part->known;
+    if (!known)
+        known = ingest_known(reading->ingest, path, result->bytes, must_stop, reading);
     if (!known)
         return 0;
     result->status = FILE_UNCHANGED;
@@ -155,12 +168,38 @@ static int is_whole(const struct part *part)
     return part->count == 1;
 }
 
-/* The first part takes the digest of the whole file, which nobody reads from front to back. */
+/*
+ * Of a file in parts, which nobody reads from front to back. One that is not now what it was when it was cut
+ * may have been read only in part, and gets a digest that no file has: the next ingest reads it again.
+ */
+static int digest_again(struct reading *reading, char text[33])
+{
+    const struct part *part = reading->part;
+    struct digest digest;
+    struct stat status;
+    int file = open(reading->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return -1;
+    digest_init(&digest);
+    int64_t taken = digest_bytes(file, part->size, &digest, must_stop, reading);
+    int failed = taken < 0 || fstat(file, &status);
+    close(file);
+    if (failed)
+        return -1;
+    if ((uint64_t)taken != part->size || (uint64_t)status.st_size != part->size ||
+        memcmp(&status.st_mtim, &part->modified, sizeof part->modified) != 0) {
+        static const char unlike[] = "it changed while it was read";
+        digest_update(&digest, unlike, sizeof unlike);
+    }
+    digest_hex(&digest, text);
+    return 0;
+}
+
 static int take_digest(struct reading *reading, struct file_facts *facts, struct error *error)
 {
     if (is_whole(reading->part))
         input_digest(reading->input, facts->digest);
-    else if (reading->part->begin == 0 && digest_file(reading, reading->path, facts->digest))
+    else if (reading->part->begin == 0 && digest_again(reading, facts->digest))
         return error_set(error, "%s: cannot be read once more", reading->path);
     return 0;
 }

@@ -44,6 +44,13 @@ struct ingest {
 /* Whether a path leads to the store that is being written. */
 int ingest_is_store(const struct ingest *ingest, const char *path);
 
+/*
+ * What the store holds of the content of the file at `path`, of `size_bytes`; NULL when it has to be read: it
+ * is new, cannot be told, is to be read in any case, or `stop` said so.
+ */
+const struct known_file *ingest_known(const struct ingest *ingest, const char *path, uint64_t size_bytes,
+                                      int (*stop)(void *context), void *context);
+
 /* Says in one sentence, in result->reason, what of a file could not be read. */
 int ingest_tell_damage(const struct ledger *ledger, struct file_result *result, struct error *error);
 

@@ -2,9 +2,9 @@
 
 #include "base/array.h"
 #include "cmd/ingest_file.h"
+#include "cmd/interrupt.h"
 #include "format/format.h"
 #include "input/walk.h"
-#include "store/known.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,16 +35,14 @@ static int add(struct parts *parts, struct part part)
     return 0;
 }
 
-/* Regular, of a size that is worth it, and neither the store nor, as it seems, in it already. */
-static int is_great(const struct ingest *ingest, const char *path, uint64_t *size)
+/* Regular, of a size that is worth it, and not the store. */
+static int is_great(const struct ingest *ingest, const char *path, struct stat *status)
 {
-    struct stat status;
-    if (strcmp(path, "-") == 0 || stat(path, &status) || !S_ISREG(status.st_mode) ||
+    if (strcmp(path, "-") == 0 || stat(path, status) || !S_ISREG(status->st_mode) ||
         ingest_is_store(ingest, path))
         return 0;
-    *size = (uint64_t)status.st_size;
-    return *size >= 2 * PART_BYTES && *size < MOST_BYTES &&
-           (ingest->force || !known_has_size(ingest->known, *size));
+    uint64_t size = (uint64_t)status->st_size;
+    return size >= 2 * PART_BYTES && size < MOST_BYTES;
 }
 
 /* Its format, if that can be cut; NULL. A packed file shows as one that cannot be read from its middle. */
@@ -71,36 +69,43 @@ static uint64_t find_cut(const struct format *format, const char *path, uint64_t
     return at ? from + at : 0;
 }
 
-static int cut_file(struct parts *parts, size_t file, const char *path, const struct format *format,
-                    uint64_t size)
+static int cut_file(struct parts *parts, const char *path, struct part part)
 {
-    size_t first = parts->count;
-    uint64_t begin = 0;
-    for (uint64_t from = PART_BYTES; from + PART_BYTES <= size; from += PART_BYTES) {
-        uint64_t end = find_cut(format, path, from);
-        if (!end)
+    size_t first = part.first = parts->count;
+    for (uint64_t from = PART_BYTES; from + PART_BYTES <= part.size; from += PART_BYTES) {
+        part.end = find_cut(part.format, path, from);
+        if (!part.end)
             continue;
-        if (add(parts, (struct part){file, first, 0, begin, end, format}))
+        if (add(parts, part))
             return -1;
-        begin = end;
+        part.begin = part.end;
     }
-    if (add(parts, (struct part){file, first, 0, begin, size, format}))
+    part.end = part.size;
+    if (add(parts, part))
         return -1;
     for (size_t i = first; i < parts->count; i++)
         parts->items[i].count = parts->count - first;
     return 0;
 }
 
+static int plan_file(struct parts *parts, size_t file, const char *path, const struct ingest *ingest)
+{
+    struct stat status;
+    struct part part = {.file = file, .first = parts->count, .count = 1};
+    if (is_great(ingest, path, &status)) {
+        part.size = (uint64_t)status.st_size;
+        part.modified = status.st_mtim;
+        part.known = ingest_known(ingest, path, part.size, interrupt_wanted, NULL);
+        part.format = part.known ? NULL : format_to_cut(path);
+    }
+    return part.format ? cut_file(parts, path, part) : add(parts, part);
+}
+
 int parts_plan(struct parts *parts, const struct walk *walk, const struct ingest *ingest, struct error *error)
 {
     *parts = (struct parts){.items = NULL};
-    for (size_t i = 0; i < walk->count; i++) {
-        const char *path = walk->files[i].realpath;
-        uint64_t size;
-        const struct format *format = is_great(ingest, path, &size) ? format_to_cut(path) : NULL;
-        if (format ? cut_file(parts, i, path, format, size)
-                   : add(parts, (struct part){.file = i, .first = parts->count, .count = 1}))
+    for (size_t i = 0; i < walk->count; i++)
+        if (plan_file(parts, i, walk->files[i].realpath, ingest))
             return error_no_memory(error);
-    }
     return 0;
 }

@@ -5,9 +5,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 struct format;
 struct ingest;
+struct known_file;
 struct walk;
 
 /*
@@ -21,6 +23,10 @@ struct part {
     uint64_t begin; /* bytes of the file; a file of one part is read to its end, wherever that is */
     uint64_t end;
     const struct format *format; /* of a file of several parts */
+    /* Of a file of several parts, when it was looked at: it may grow on. */
+    uint64_t size;
+    struct timespec modified;
+    const struct known_file *known; /* the store has this content; NULL: not as far as is known yet */
 };
 
 struct parts {

@@ -64,6 +64,33 @@ class Parts(Case):
         self.assertEqual(self.ingest("--force", "great.log", status=None)["great.log"]["status"], "partial")
         self.assertEqual(self.rows("SELECT count(*) FROM file"), [(1,)])
 
+    def test_grows_while_it_is_read(self):
+        """What comes after the file was looked at is not lost: the next ingest sees that there is more."""
+        more = [LINE.format(name=NAME, rank=0, pid=100, number=28000 + number) for number in range(5)]
+        for number, delay in enumerate((0.02, 0.05, 0.1, 0.2, 0.4)):
+            process = subprocess.Popen([PROGRAM, "--store", self.store, "-q", "ingest", "-j2", "great.log"], cwd=self.folder,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(delay)
+            with open(self.path, "a") as file:
+                file.write(more[number])
+            process.wait(timeout=60)
+            self.ingest("great.log", status=None)
+            self.assertEqual(self.rows("SELECT max(sequence), count(*) FROM operation"),
+                             [(28000 + number, 2 * 28000 - 2 * 28 + number + 1)])
+            self.store.unlink()
+
+    def test_one_more_of_the_same_size(self):
+        """It is cut where the first was, so that its records are numbered alike whichever came first."""
+        other = self.write("other.log", self.content.replace(b'"pid":10', b'"pid":20'))
+        sql = "SELECT operation_id & 4294967295 AS ordinal, byte_offset FROM operation WHERE sequence % 1000 = 7 ORDER BY 1, 2"
+        self.ingest("great.log", status=None)
+        numbers = self.rows(sql)
+        self.ingest("other.log", status=None)
+        both = self.rows(sql)
+        self.assertEqual(sorted(set(both)), numbers)
+        self.assertEqual(len(both), 2 * len(numbers))
+        other.unlink()
+
     def test_stopped_in_the_middle(self):
         """All of the file or nothing, whenever Ctrl-C or kill -9 comes."""
         for signal_number, delay in [(signal.SIGINT, 0.02), (signal.SIGKILL, 0.05), (signal.SIGINT, 0.08), (signal.SIGKILL, 0.12)]:
