@@ -144,20 +144,32 @@ static void damage_and_nan(void **state)
 /* Only between two whole records of lines of their own that differ, wherever the bytes begin. */
 static void where_files_are_cut(void **state)
 {
-    static const char a[] = "{\"header\":{\"a\":1}}\n", b[] = "{\"header\":{\"b\":1}}\n";
+#define RECORD(number) "{\"header\":{},\"coll_perf\":{\"coll_sn\":" number "}}"
+    static const char a[] = RECORD("1") "\n", b[] = RECORD("2") "\n", two[] = RECORD("3") RECORD("1") "\n";
     static const char cut_off[] = "{\"header\":{\"a\":\n", other[] = "{\"x\":{\"a\":1}}\n";
+    static const char damaged[] = "{\"header\":{\"a\":?}}\n", strange[] = "{\"header\":{\"a\":1}}\n";
     static const struct {
         const char *parts[5];
         size_t at; /* 0: nowhere; else after so many parts */
     } cases[] = {
-        {{"ader\":1}}\n", a, b}, 2}, {{"}\n", a, a, b}, 3},
-        {{"}\n", a, a}, 0},          {{"}\n", a, cut_off, b}, 0},
-        {{"}\n", cut_off, a, b}, 3}, {{"}\n", other, a, other, b}, 0},
-        {{"no line ends here"}, 0},  {{"}\n", a, "{\"header\":{"}, 0},
-        {{"\n", a, b, a}, 2},        {{""}, 0},
+        {{"ader\":1}}\n", a, b}, 2},
+        {{"}\n", a, a, b}, 3},
+        {{"}\n", a, a}, 0},
+        {{"}\n", a, cut_off, b}, 0},
+        {{"}\n", cut_off, a, b}, 3},
+        {{"}\n", other, a, other, b}, 0},
+        {{"no line ends here"}, 0},
+        {{"}\n", a, "{\"header\":{"}, 0},
+        {{"\n", a, b, a}, 2},
+        {{""}, 0},
+        /* What comes next may repeat what came before these. */
+        {{"\n", a, damaged, a}, 0},
+        {{"\n", damaged, a, b}, 3},
+        {{"\n", a, strange, a}, 0},
+        {{"\n", two, a, b}, 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[400] = "";
+        char text[500] = "";
         size_t wanted = 0, length = 0;
         for (size_t part = 0; part < 5 && cases[i].parts[part]; part++) {
             length += (size_t)snprintf(text + length, sizeof text - length, "%s", cases[i].parts[part]);
