@@ -91,19 +91,6 @@ static void take_transfers(struct replay *replay, const int64_t *ends)
     }
 }
 
-static void chain(struct replay *replay)
-{
-    for (size_t i = 0; i < replay->job->operation_count; i++)
-        replay->first_child[i] = replay->sibling[i] = -1;
-    for (size_t i = 0; i < replay->job->operation_count; i++) {
-        int32_t after = replay->after[i];
-        if (after < 0)
-            continue;
-        replay->sibling[i] = replay->first_child[after];
-        replay->first_child[after] = (int32_t)i;
-    }
-}
-
 /* The most operations that a rank has. */
 static size_t longest_rank(const struct job *job)
 {
@@ -114,22 +101,121 @@ static size_t longest_rank(const struct job *job)
     return longest;
 }
 
+/* Operations that come after others, while the order of all is found. */
+struct sequel {
+    int32_t *first_child; /* per operation: one that comes after it; -1 */
+    int32_t *sibling;     /* per operation: another one that comes after the same; -1 */
+    int32_t *ready;       /* operations to place */
+    size_t ready_count;
+    int32_t *arrived; /* per instance: members that are placed */
+    int32_t *place;   /* per operation: its move */
+};
+
+static void sequel_release(struct sequel *sequel)
+{
+    free(sequel->first_child);
+    free(sequel->sibling);
+    free(sequel->ready);
+    free(sequel->arrived);
+    free(sequel->place);
+}
+
+static int sequel_init(struct sequel *sequel, const struct replay *replay)
+{
+    size_t operations = replay->job->operation_count;
+    *sequel = (struct sequel){.first_child = array_new(operations, sizeof *sequel->first_child),
+                              .sibling = array_new(operations, sizeof *sequel->sibling),
+                              .ready = array_new(operations, sizeof *sequel->ready),
+                              .arrived = array_new(replay->job->instance_count, sizeof *sequel->arrived),
+                              .place = array_new(operations, sizeof *sequel->place)};
+    if (!sequel->first_child || !sequel->sibling || !sequel->ready || !sequel->arrived || !sequel->place)
+        return -1;
+    for (size_t i = 0; i < operations; i++)
+        sequel->first_child[i] = sequel->sibling[i] = -1;
+    for (size_t i = 0; i < operations; i++) {
+        int32_t after = replay->after[i];
+        if (after < 0) {
+            sequel->ready[sequel->ready_count++] = (int32_t)i;
+            continue;
+        }
+        sequel->sibling[i] = sequel->first_child[after];
+        sequel->first_child[after] = (int32_t)i;
+    }
+    return 0;
+}
+
+static void follow(struct sequel *sequel, int32_t at)
+{
+    for (int32_t next = sequel->first_child[at]; next >= 0; next = sequel->sibling[next])
+        sequel->ready[sequel->ready_count++] = next;
+}
+
+/* A send whose end is known is done when its data is in buffers, whenever the receiver comes. */
+static int leaves_alone(const struct job_operation *operation)
+{
+    return operation->function == FUNCTION_SEND && operation->start_ns != TIME_UNKNOWN &&
+           operation->end_ns != TIME_UNKNOWN;
+}
+
+/* An operation starts. When it is its instance's last member, all members end and what comes after is ready.
+ */
+static void place(struct replay *replay, struct sequel *sequel, int32_t at)
+{
+    const struct job *job = replay->job;
+    const struct job_operation *operation = &job->operations[at];
+    const struct job_instance *instance = &job->instances[operation->instance];
+    int32_t after = replay->after[at];
+    struct replay_move *move = &replay->moves[replay->move_count];
+    *move = (struct replay_move){.operation = at,
+                                 .own = operation->group,
+                                 .after = after < 0 ? -1 : sequel->place[after],
+                                 .instance = operation->instance,
+                                 .is_first = !sequel->arrived[operation->instance]++,
+                                 .leaves_alone = (uint8_t)leaves_alone(operation)};
+    sequel->place[at] = (int32_t)replay->move_count++;
+    if (move->leaves_alone)
+        follow(sequel, at);
+    if (sequel->arrived[operation->instance] < instance->members)
+        return;
+    move->is_last = 1;
+    replay->completed[replay->completed_count++] = operation->instance;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t member = job->instance_members[instance->first_member + (size_t)i];
+        if (!leaves_alone(&job->operations[member]))
+            follow(sequel, member);
+    }
+}
+
+/*
+ * Who comes after whom and who is waited for does not depend on times: the order in which operations can be
+ * played is found once, and each run goes through it from front to back.
+ */
+static int find_moves(struct replay *replay)
+{
+    struct sequel sequel;
+    int failed = sequel_init(&sequel, replay);
+    while (!failed && sequel.ready_count)
+        place(replay, &sequel, sequel.ready[--sequel.ready_count]);
+    sequel_release(&sequel);
+    return failed;
+}
+
 static int measure(struct replay *replay)
 {
     const struct job *job = replay->job;
-    int64_t *ends = replay->since_ns; /* scratch until the job is played */
     size_t longest = longest_rank(job);
+    int64_t *ends = array_new(job->operation_count, sizeof *ends);
     struct moment *starts = array_new(longest, sizeof *starts), *stops = array_new(longest, sizeof *stops),
                   *scratch = array_new(longest, sizeof *scratch);
-    int failed = !starts || !stops || !scratch;
+    int failed = !ends || !starts || !stops || !scratch;
     if (!failed) {
         fill_ends(job, ends);
         for (size_t i = 0; i < job->rank_count; i++)
             find_order(replay, &job->ranks[i], ends, starts, stops, scratch);
         take_own_times(replay, ends);
         take_transfers(replay, ends);
-        chain(replay);
     }
+    free(ends);
     free(starts);
     free(stops);
     free(scratch);
@@ -144,16 +230,13 @@ int replay_init(struct replay *replay, const struct job *job, struct error *erro
                               .transfer_ns = array_new(instances, sizeof *replay->transfer_ns),
                               .tail_ns = array_new(instances, sizeof *replay->tail_ns),
                               .after = array_new(operations, sizeof *replay->after),
-                              .first_child = array_new(operations, sizeof *replay->first_child),
-                              .sibling = array_new(operations, sizeof *replay->sibling),
                               .completed = array_new(instances, sizeof *replay->completed),
-                              .arrived = array_new(instances, sizeof *replay->arrived),
-                              .latest_ns = array_new(instances, sizeof *replay->latest_ns),
-                              .ready = array_new(operations, sizeof *replay->ready),
-                              .since_ns = array_new(operations, sizeof *replay->since_ns)};
+                              .latest_ns = array_new(instances, sizeof *replay->latest_ns)};
     int failed = !replay->own_ns || !replay->transfer_ns || !replay->tail_ns || !replay->after ||
-                 !replay->first_child || !replay->sibling || !replay->completed || !replay->arrived ||
-                 !replay->latest_ns || !replay->ready || !replay->since_ns || measure(replay);
+                 !replay->completed || !replay->latest_ns || measure(replay) ||
+                 !(replay->moves = array_new(operations, sizeof *replay->moves)) || find_moves(replay);
+    free(replay->after);
+    replay->after = NULL;
     if (!failed)
         return 0;
     replay_release(replay);
@@ -166,22 +249,10 @@ void replay_release(struct replay *replay)
     free(replay->transfer_ns);
     free(replay->tail_ns);
     free(replay->after);
-    free(replay->first_child);
-    free(replay->sibling);
     free(replay->completed);
-    free(replay->arrived);
     free(replay->latest_ns);
-    free(replay->ready);
-    free(replay->since_ns);
+    free(replay->moves);
     *replay = (struct replay){0};
-}
-
-static void follow(struct replay *replay, int32_t at, int64_t end_ns, size_t *ready)
-{
-    for (int32_t next = replay->first_child[at]; next >= 0; next = replay->sibling[next]) {
-        replay->since_ns[next] = end_ns;
-        replay->ready[(*ready)++] = next;
-    }
 }
 
 void replay_change_transfer(struct replay *replay, size_t instance, int64_t by_ns)
@@ -205,56 +276,51 @@ static int64_t tail_of(const struct replay *replay, int32_t number, const struct
     return longer < 0 ? 0 : longer < tail ? longer : tail;
 }
 
-/* A send whose end is known is done when its data is in buffers, whenever the receiver comes. */
-static int leaves_alone(const struct job_operation *operation)
+/* When an operation was over; its instance is, unless it left alone. */
+static int64_t end_of(const struct replay *replay, const struct replay_move *move)
 {
-    return operation->function == FUNCTION_SEND && operation->start_ns != TIME_UNKNOWN &&
-           operation->end_ns != TIME_UNKNOWN;
+    if (move->leaves_alone)
+        return move->left_ns;
+    int64_t end_ns = replay->latest_ns[move->instance] + replay->transfer_ns[move->instance];
+    if (replay->tail_ns[move->instance])
+        end_ns += tail_of(replay, move->instance, &replay->job->operations[move->operation]);
+    return end_ns;
 }
 
-/* An operation starts: when it is its instance's last member, all members end and their successors are ready.
- */
-static void arrive(struct replay *replay, int32_t at, int64_t start_ns, size_t *ready, int64_t *last_ns)
+/* When the last member of an instance is over that all have come to, whether or not anything comes after. */
+static int64_t end_of_instance(const struct replay *replay, int32_t number)
 {
     const struct job *job = replay->job;
-    int32_t number = job->operations[at].instance;
     const struct job_instance *instance = &job->instances[number];
-    if (!replay->arrived[number]++ || start_ns > replay->latest_ns[number])
-        replay->latest_ns[number] = start_ns;
-    if (leaves_alone(&job->operations[at]))
-        follow(replay, at, start_ns + (job->operations[at].end_ns - job->operations[at].start_ns), ready);
-    if (replay->arrived[number] < instance->members)
-        return;
-    replay->completed[replay->completed_count++] = number;
-    int64_t end = replay->latest_ns[number] + replay->transfer_ns[number];
-    if (end > *last_ns)
-        *last_ns = end;
-    for (int32_t i = 0; i < instance->members; i++) {
+    int64_t longest_ns = 0;
+    for (int32_t i = 0; replay->tail_ns[number] && i < instance->members; i++) {
         int32_t member = job->instance_members[instance->first_member + (size_t)i];
-        int64_t tail = tail_of(replay, number, &job->operations[member]);
-        if (end + tail > *last_ns)
-            *last_ns = end + tail;
-        if (!leaves_alone(&job->operations[member]))
-            follow(replay, member, end + tail, ready);
+        int64_t tail_ns = tail_of(replay, number, &job->operations[member]);
+        if (tail_ns > longest_ns)
+            longest_ns = tail_ns;
     }
+    return replay->latest_ns[number] + replay->transfer_ns[number] + longest_ns;
 }
 
 int64_t replay_run(struct replay *replay)
 {
-    const struct job *job = replay->job;
     int64_t last_ns = 0;
-    size_t ready = 0;
-    replay->completed_count = 0;
-    memset(replay->arrived, 0, job->instance_count * sizeof *replay->arrived);
-    for (size_t i = 0; i < job->operation_count; i++)
-        if (replay->after[i] < 0) {
-            replay->since_ns[i] = 0;
-            replay->ready[ready++] = (int32_t)i;
+    for (size_t i = 0; i < replay->move_count; i++) {
+        struct replay_move *move = &replay->moves[i];
+        int64_t start_ns = replay->own_ns[move->own];
+        if (move->after >= 0)
+            start_ns += end_of(replay, &replay->moves[move->after]);
+        if (move->leaves_alone) {
+            const struct job_operation *operation = &replay->job->operations[move->operation];
+            move->left_ns = start_ns + (operation->end_ns - operation->start_ns);
         }
-    while (ready) {
-        int32_t at = replay->ready[--ready];
-        arrive(replay, at, replay->since_ns[at] + replay->own_ns[job->operations[at].group], &ready,
-               &last_ns);
+        if (move->is_first || start_ns > replay->latest_ns[move->instance])
+            replay->latest_ns[move->instance] = start_ns;
+        if (!move->is_last)
+            continue;
+        int64_t end_ns = end_of_instance(replay, move->instance);
+        if (end_ns > last_ns)
+            last_ns = end_ns;
     }
     return last_ns;
 }

@@ -3,6 +3,18 @@
 
 #include "analyse/job.h"
 
+/* One operation in the order in which they can be played. */
+struct replay_move {
+    int64_t left_ns; /* when it left, where that does not depend on the others */
+    int32_t operation;
+    int32_t own;   /* whose own time comes before it: the first of its group */
+    int32_t after; /* the move it comes after, an earlier one; -1: its rank's begin */
+    int32_t instance;
+    uint8_t is_first; /* of the members of its instance */
+    uint8_t is_last;
+    uint8_t leaves_alone; /* it does not wait for the others */
+};
+
 /*
  * The job played again from its own measurements: every operation starts some time after the one of its rank
  * that had ended last when it started, on whatever stream (streams wait for each other), every instance ends
@@ -18,15 +30,12 @@ struct replay {
     int64_t *own_ns;       /* per operation that is the first of its group */
     int64_t *transfer_ns;  /* per instance */
     int64_t *tail_ns;      /* per instance: what a slow link took beyond that, for the members that show it */
-    int32_t *after;        /* per operation: the one it comes after; -1: its rank's begin */
-    int32_t *first_child;  /* per operation: one that comes after it; -1 */
-    int32_t *sibling;      /* per operation: another one that comes after the same; -1 */
-    int32_t *completed;    /* instances in the order in which they ended in the last run */
+    int32_t *after;        /* scratch, per operation: the one it comes after; -1: its rank's begin */
+    int32_t *completed;    /* instances in the order in which they end */
     size_t completed_count;
-    int32_t *arrived;   /* scratch, per instance */
-    int64_t *latest_ns; /* scratch, per instance */
-    int32_t *ready;     /* scratch: operations to place */
-    int64_t *since_ns;  /* scratch, per operation: when the one before it ended */
+    int64_t *latest_ns; /* per instance: when its last member started in the last run */
+    struct replay_move *moves;
+    size_t move_count; /* operations that can be played: all, unless a member is missing */
 };
 
 int replay_init(struct replay *replay, const struct job *job, struct error *error);
