@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put(struct error *error, int at, const char *format, va_list arguments)
+static void __attribute__((format(printf, 3, 0)))
+put(struct error *error, int at, const char *format, va_list arguments)
 {
     int wanted = vsnprintf(error->cause[at], ERROR_TEXT_BYTES, format, arguments);
     if (wanted >= ERROR_TEXT_BYTES)
