@@ -59,7 +59,7 @@ static int put_offsets(struct buffer *buffer, const int64_t *values, size_t coun
 static int put_differences(struct buffer *buffer, const int64_t *values, size_t count, int64_t base,
                            unsigned width)
 {
-    int64_t steps[COLUMN_ROWS];
+    int64_t steps[COLUMN_ROWS] = {0}; /* as in column_pack() */
     for (size_t i = 1; i < count; i++)
         steps[i - 1] = step_between(values[i - 1], values[i]);
     return put_offsets(buffer, steps, count - 1, base, width);
@@ -117,7 +117,7 @@ static int put_present(struct buffer *buffer, const int64_t *present, size_t cou
 
 int column_pack(struct buffer *buffer, const int64_t *values, const uint8_t *absent, size_t count)
 {
-    int64_t present[COLUMN_ROWS + 1];
+    int64_t present[COLUMN_ROWS + 1] = {0}; /* clang's analyser does not see how far gather() fills it */
     unsigned char bitmap[COLUMN_ROWS / 8];
     size_t missing = count_absent(absent, count);
     if (missing == count)

@@ -64,7 +64,10 @@ int ledger_add(struct ledger *ledger, const struct ledger *part, struct error *e
                         strlen(from->example), error))
             return -1;
         struct ledger_entry *entry = find(ledger, from->reason);
-        (entry ? entry : find(ledger, other_reasons))->count += from->count - 1;
+        if (!entry)
+            entry = find(ledger, other_reasons);
+        if (entry)
+            entry->count += from->count - 1;
     }
     return 0;
 }

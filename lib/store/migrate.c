@@ -89,9 +89,10 @@ static int drop_views(struct store *store, struct error *error)
 
 static int apply(struct store *store, int64_t version, struct error *error)
 {
-    for (int64_t next = version ? version + 1 : OLDEST; next <= NEWEST; next++)
-        if (store_execute(store, migrations[next - OLDEST], error))
-            return error_wrap(error, "cannot bring the schema to version %lld", (long long)next);
+    size_t done = version >= OLDEST ? (size_t)(version - OLDEST) + 1 : 0;
+    for (size_t i = done; i < sizeof migrations / sizeof *migrations; i++)
+        if (store_execute(store, migrations[i], error))
+            return error_wrap(error, "cannot bring the schema to version %zu", OLDEST + i);
     if (drop_views(store, error))
         return -1;
     for (int i = 0; i < VIEWS; i++)
