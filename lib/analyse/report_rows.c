@@ -186,7 +186,8 @@ static int details_init(struct details *details, const struct reader *reader)
     details->filled = array_new(reader->row_count, sizeof *details->filled);
     for (size_t i = 0; details->first && i < reader->row_count; i++) {
         details->first[i] = total;
-        total += (size_t)reader->rows[i].operations;
+        if (reader->rows[i].operations > 0 && reader->rows[i].operations <= INT32_MAX)
+            total += (size_t)reader->rows[i].operations;
     }
     if (details->first)
         details->first[reader->row_count] = total;
