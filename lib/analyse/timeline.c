@@ -119,7 +119,8 @@ static void map_traffic(struct job *job)
 
 struct stream_end {
     uint64_t stream;
-    int32_t last;   /* of the group under way, the one that ends last */
+    int32_t newest; /* of the group under way, the one that was issued last */
+    int32_t last;   /* and the one that ends last */
     int32_t before; /* of the group before it, likewise */
 };
 
@@ -193,19 +194,23 @@ static void measure_own(struct job *job, struct job_operation *operation)
         operation->late_ns = operation->own_ns;
 }
 
-/* Point-to-point operations of one group call are one kernel. */
+/*
+ * Point-to-point operations of one group call are one kernel. They have their call in common, or are all begun
+ * before the first is handed over.
+ */
 static int same_group(const struct job *job, int32_t before, int32_t after)
 {
+    int64_t first_ns = job->drafts[before].issued_ns, then_ns = job->drafts[after].issued_ns;
     return function_is_point_to_point(job->operations[before].function) &&
-           function_is_point_to_point(job->operations[after].function) &&
-           job->drafts[before].issued_ns == job->drafts[after].issued_ns &&
-           job->drafts[before].issued_ns != TIME_UNKNOWN;
+           function_is_point_to_point(job->operations[after].function) && first_ns != TIME_UNKNOWN &&
+           (first_ns == then_ns ||
+            (then_ns != TIME_UNKNOWN && then_ns < job->operations[before].enqueued_ns));
 }
 
 static void chain_operation(struct job *job, struct stream_end *end, int32_t at)
 {
     struct job_operation *operation = &job->operations[at];
-    if (end->last >= 0 && same_group(job, end->last, at)) {
+    if (end->newest >= 0 && same_group(job, end->newest, at)) {
         operation->group = job->operations[end->last].group;
         if (operation->end_ns > job->operations[end->last].end_ns)
             end->last = at;
@@ -214,6 +219,7 @@ static void chain_operation(struct job *job, struct stream_end *end, int32_t at)
         end->before = end->last;
         end->last = at;
     }
+    end->newest = at;
     operation->previous = end->before;
 }
 
@@ -232,7 +238,7 @@ static int chain_rank(struct job *job, const struct job_rank *rank)
                 free(ends);
                 return -1;
             }
-            ends[count++] = (struct stream_end){stream, -1, -1};
+            ends[count++] = (struct stream_end){stream, -1, -1, -1};
         }
         chain_operation(job, &ends[at], (int32_t)i);
     }
