@@ -335,7 +335,7 @@ static void measure_place(const struct baseline *baseline, struct job *job, int3
                 cell >= 0 ? value_of(baseline, job, &job->operations[cell]) : TIME_UNKNOWN;
         }
     int64_t sigma =
-        value_of == own_time
+        value_of != hidden_lateness
             ? place_measure_alike(place, ranks, baseline->first_step, baseline->step_count, sigmas, 1, NULL)
             : place_measure(place, ranks, baseline->first_step, baseline->step_count);
     for (size_t rank = 0; rank < ranks; rank++)

@@ -13,10 +13,12 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
         return -1;
     int failed = edges_init(&edges, job, baseline, options->sigmas, error) ||
                  suspect_own(&suspects, job, baseline, options, error) ||
-                 suspect_network(&suspects, job, baseline, &edges, options, error) ||
-                 suspects_weigh(&suspects, job, baseline, error) ||
-                 suspects_judge(&suspects, job, baseline, &edges, options, findings, error) ||
-                 find_absence(job, findings, error) || find_laggards(job, baseline, findings, error);
+                 suspect_network(&suspects, job, baseline, &edges, options, error);
+    if (!failed)
+        suspects_doubt(&suspects, job);
+    failed = failed || suspects_weigh(&suspects, job, baseline, error) ||
+             suspects_judge(&suspects, job, baseline, &edges, options, findings, error) ||
+             find_absence(job, findings, error) || find_laggards(job, baseline, findings, error);
     edges_release(&edges);
     free(suspects.items);
     return failed ? -1 : 0;

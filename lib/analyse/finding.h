@@ -113,6 +113,12 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
 int suspect_network(struct suspects *suspects, struct job *job, const struct baseline *baseline,
                     const struct edges *edges, const struct diagnose_options *options, struct error *error);
 
+/*
+ * own.c: where a rank's own time may be waiting for another one under greater suspicion, because receives do
+ * not say when they ended, the trace cannot tell.
+ */
+void suspects_doubt(struct suspects *suspects, const struct job *job);
+
 /* weigh.c: what the job would gain without each of them; the idle ones go. */
 int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                    struct error *error);

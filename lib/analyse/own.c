@@ -92,16 +92,52 @@ static int64_t total_margin(const struct suspect *suspect, const struct job *job
     return total;
 }
 
-/* The least usual own time that the rank has before operations of the same kind in the same step. */
+static int32_t root_of(int32_t *parent, int32_t at)
+{
+    while (parent[at] != at)
+        at = parent[at] = parent[parent[at]];
+    return at;
+}
+
+/*
+ * Whether groups of ranks meet in nothing but communicators of all ranks, as the stages of a pipeline do
+ * where the operations between them are not recorded. -1 when memory is out.
+ */
+static int is_in_stages(const struct job *job)
+{
+    int32_t *parent = array_new(job->rank_count, sizeof *parent);
+    size_t united = 0, groups = 0;
+    if (!parent)
+        return -1;
+    for (size_t i = 0; i < job->rank_count; i++)
+        parent[i] = (int32_t)i;
+    for (size_t i = 0; i < job->communicator_count; i++) {
+        const struct job_communicator *communicator = &job->communicators[i];
+        int32_t first = -1;
+        groups += communicator->size < (int64_t)job->rank_count;
+        for (int64_t j = 0; communicator->size < (int64_t)job->rank_count && j < communicator->size; j++) {
+            if (communicator->ranks[j] < 0)
+                continue;
+            int32_t root = root_of(parent, communicator->ranks[j]);
+            first = first < 0 ? root : root_of(parent, first);
+            united += root != first;
+            parent[root] = first;
+        }
+    }
+    free(parent);
+    return groups && united + 1 < job->rank_count;
+}
+
+/* The least usual own time that the rank has before other operations of the kind in the same step. */
 static int64_t least_of_kind(const struct job *job, const struct job_operation *operation)
 {
-    int64_t least = INT64_MAX;
-    struct job_range range = job_operations_in(job, operation->rank, operation->step, operation->step);
-    for (size_t i = range.first; i < range.end; i++) {
+    int64_t least = -1;
+    const struct job_rank *rank = &job->ranks[operation->rank];
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
         const struct job_operation *other = &job->operations[i];
-        if (other->step == operation->step && other->communicator == operation->communicator &&
-            other->function == operation->function && other->own_ns != TIME_UNKNOWN &&
-            other->own_ns - other->beyond_ns < least)
+        if (other != operation && other->step == operation->step &&
+            other->communicator == operation->communicator && other->function == operation->function &&
+            other->own_ns != TIME_UNKNOWN && (least < 0 || other->own_ns - other->beyond_ns < least))
             least = other->own_ns - other->beyond_ns;
     }
     return least;
@@ -109,18 +145,20 @@ static int64_t least_of_kind(const struct job *job, const struct job_operation *
 
 /*
  * Own time that may hide something else: after a send, whose end its proxy tells only roughly; and, where the
- * recorder leaves point-to-point operations out of a job of several communicators, where it is usually
- * several times what it is before others of the kind: a receive may sit there.
+ * recorder leaves point-to-point operations out of a pipeline, where it is usually several times what it is
+ * before others of the kind, or there are none to compare it with: a receive may sit there.
  */
-static int may_hide(const struct job *job, const struct job_operation *operation)
+static int may_hide(const struct job *job, const struct job_operation *operation, int in_stages)
 {
     if (operation->previous < 0)
         return 0;
     const struct job_operation *previous = &job->operations[operation->previous];
     if (previous->function == FUNCTION_SEND && previous->ends == ENDS_BY_PROXY)
         return 1;
-    return job->blind_to_pairs && job->communicator_count > 1 &&
-           operation->own_ns - operation->beyond_ns > 3 * least_of_kind(job, operation);
+    if (!job->blind_to_pairs || !in_stages)
+        return 0;
+    int64_t least = least_of_kind(job, operation);
+    return least < 0 || operation->own_ns - operation->beyond_ns > 3 * least;
 }
 
 /*
@@ -128,12 +166,14 @@ static int may_hide(const struct job *job, const struct job_operation *operation
  * several steps in a row speak for it all the same. The first step after the warm-up alone may still be part
  * of that.
  */
-static void mark_ambiguous(struct suspect *suspect, const struct job *job, const struct baseline *baseline)
+static void mark_ambiguous(struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                           int in_stages)
 {
     int64_t hidden = 0;
-    struct job_range range = suspect_operations(suspect, job);
-    for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]) && may_hide(job, &job->operations[i]))
+    const struct job_rank *rank = &job->ranks[suspect->rank];
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        if (suspect_has_operation(suspect, &job->operations[i]) &&
+            may_hide(job, &job->operations[i], in_stages))
             hidden += job->operations[i].excess_ns;
     int alone = suspect->first_step == suspect->last_step;
     suspect->ambiguous = (hidden * 2 > suspect->total_ns && (job->blind_to_pairs || alone)) ||
@@ -157,13 +197,64 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
     int64_t least_ns = (int64_t)(options->min_gain * (double)baseline->median_step_ns / 2);
     int failed = strength_find(&strength, least_ns > 0 ? least_ns : 1, FINDING_COMPUTE, suspects);
     strength_release(&strength);
-    if (failed)
+    int in_stages = failed ? -1 : is_in_stages(job);
+    if (in_stages < 0)
         return error_no_memory(error);
     for (size_t i = first; i < suspects->count; i++) {
         suspects->items[i].margin_ns = total_margin(&suspects->items[i], job);
-        mark_ambiguous(&suspects->items[i], job, baseline);
+        mark_ambiguous(&suspects->items[i], job, baseline, in_stages);
         if (host_part(&suspects->items[i], job) * 2 > suspects->items[i].total_ns)
             suspects->items[i].kind = FINDING_HOST;
     }
     return 0;
+}
+
+/* A greater suspicion of that rank in the same step; NULL. */
+static const struct suspect *greater_suspect(const struct suspects *suspects, const struct suspect *than,
+                                             int32_t rank, int32_t step)
+{
+    for (size_t i = 0; i < suspects->count; i++) {
+        const struct suspect *suspect = &suspects->items[i];
+        int64_t steps = suspect->last_step - suspect->first_step + 1;
+        int64_t than_steps = than->last_step - than->first_step + 1;
+        if (suspect->rank == rank && step >= suspect->first_step && step <= suspect->last_step &&
+            suspect->total_ns / steps > than->total_ns / than_steps)
+            return suspect;
+    }
+    return NULL;
+}
+
+/*
+ * Whether the own time before an operation may be waiting for somebody else under suspicion: the group before
+ * it received from them and does not say when.
+ */
+static int may_have_waited(const struct suspects *suspects, const struct suspect *suspect,
+                           const struct job *job, const struct job_operation *operation)
+{
+    if (operation->previous < 0)
+        return 0;
+    size_t at = (size_t)job->operations[operation->previous].group, first = at;
+    for (; at < job->operation_count && job->operations[at].group == (int32_t)first; at++) {
+        const struct job_operation *receive = &job->operations[at];
+        int32_t sender = job->instances[receive->instance].sender;
+        if (receive->function == FUNCTION_RECV && receive->end_ns == TIME_UNKNOWN && sender >= 0 &&
+            greater_suspect(suspects, suspect, sender, operation->step))
+            return 1;
+    }
+    return 0;
+}
+
+void suspects_doubt(struct suspects *suspects, const struct job *job)
+{
+    for (size_t i = 0; i < suspects->count; i++) {
+        struct suspect *suspect = &suspects->items[i];
+        const struct job_rank *rank = &job->ranks[suspect->rank];
+        int64_t waited_ns = 0;
+        for (size_t j = rank->first; suspect->kind != FINDING_NETWORK && j < rank->first + rank->count; j++)
+            if (suspect_has_operation(suspect, &job->operations[j]) &&
+                may_have_waited(suspects, suspect, job, &job->operations[j]))
+                waited_ns += job->operations[j].excess_ns;
+        if (waited_ns * 2 > suspect->total_ns)
+            suspect->ambiguous = 1;
+    }
 }
