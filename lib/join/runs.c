@@ -187,7 +187,14 @@ static int find_period(const struct numbering *numbering, struct period *period,
     if (steps_from_period(numbering->blocks, work, rank, count_operations(work, rank), &period->starts,
                           &period->start_count, error))
         return -1;
-    if (period->start_count < 2 || work->runs[numbering->run].world < 0)
+    int32_t world = work->runs[numbering->run].world;
+    if (period->start_count < 2 && world >= 0) {
+        int failed =
+            steps_from_shared(numbering->blocks, work, world, &period->ends, &period->end_count, error);
+        period->start_count = period->end_count ? period->end_count + 1 : 0;
+        return failed;
+    }
+    if (period->start_count < 2 || world < 0)
         return 0;
     return steps_find_ends(numbering->blocks, work, rank, period->starts, period->start_count, &period->ends,
                            &period->end_count, error);

@@ -68,4 +68,12 @@ int steps_from_period(struct blocks *blocks, const struct work *work, int32_t ra
 int steps_find_ends(struct blocks *blocks, const struct work *work, int32_t rank, const size_t *starts,
                     size_t start_count, struct step_end **ends, size_t *count, struct error *error);
 
+/*
+ * The same where traces lost operations and no rank's repeat: from the collectives of the communicator that
+ * all share, put together from all ranks. *count is one less than that of the steps, 0 when those do not
+ * repeat either. The caller frees *ends.
+ */
+int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t communicator,
+                      struct step_end **ends, size_t *count, struct error *error);
+
 #endif

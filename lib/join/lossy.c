@@ -1,0 +1,191 @@
+#include "join/steps.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "join/cycle.h"
+
+#include <stdlib.h>
+
+/*
+ * Steps where every rank's trace lost operations, so that none repeats exactly: the operations of the
+ * communicator that all share, put together from all ranks. One that a rank lost comes after the one before
+ * it at a rank that has it.
+ */
+
+struct shared_operation {
+    int64_t sequence;
+    int64_t bytes;
+    int64_t issued_ns; /* as on the first rank's clock */
+    int32_t next;      /* -1: the last */
+    uint8_t function;
+};
+
+struct whole {
+    struct shared_operation *items; /* owned; linked from `first` */
+    size_t count;
+    size_t capacity;
+    int32_t first;
+    struct map places; /* (function, sequence) -> item */
+    int64_t least[FUNCTION_COUNT];
+    int64_t greatest[FUNCTION_COUNT];
+};
+
+static struct map_key key_of(const struct swept *swept)
+{
+    return (struct map_key){{swept->function, (uint64_t)swept->sequence}};
+}
+
+/* Whether no number is missing between the least and the greatest of each function. */
+static int is_whole(const struct whole *whole)
+{
+    int64_t expected = 0;
+    for (int i = 0; i < FUNCTION_COUNT; i++)
+        if (whole->greatest[i] >= whole->least[i])
+            expected += whole->greatest[i] - whole->least[i] + 1;
+    return (int64_t)whole->count >= expected;
+}
+
+static int64_t insert(struct whole *whole, const struct swept *swept, int32_t after, int64_t issued_ns)
+{
+    if (array_reserve((void **)&whole->items, &whole->capacity, whole->count + 1, sizeof *whole->items))
+        return -1;
+    int32_t *link = after < 0 ? &whole->first : &whole->items[after].next;
+    whole->items[whole->count] = (struct shared_operation){.sequence = swept->sequence,
+                                                           .bytes = swept->bytes,
+                                                           .issued_ns = issued_ns,
+                                                           .next = *link,
+                                                           .function = swept->function};
+    *link = (int32_t)whole->count;
+    if (swept->sequence < whole->least[swept->function])
+        whole->least[swept->function] = swept->sequence;
+    if (swept->sequence > whole->greatest[swept->function])
+        whole->greatest[swept->function] = swept->sequence;
+    return (int64_t)whole->count++;
+}
+
+/* Adds what one member has that is not there yet. */
+static int add_member(struct whole *whole, struct blocks *blocks, const struct work *work, int32_t member,
+                      struct error *error)
+{
+    struct sweep sweep;
+    struct swept swept;
+    int32_t after = -1;
+    int64_t ahead_ns = 0; /* of the first rank's clock */
+    int more = sweep_begin(&sweep, blocks, work, &member, 1, error) ? -1 : 1;
+    while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1) {
+        int added;
+        if (swept.sequence < 0 || swept.function >= FUNCTION_COUNT)
+            continue;
+        int64_t *place = map_put(&whole->places, key_of(&swept), (int64_t)whole->count, &added);
+        if (!place || (added && insert(whole, &swept, after, swept.issued_ns + ahead_ns) < 0)) {
+            more = error_no_memory(error);
+            break;
+        }
+        after = (int32_t)*place;
+        ahead_ns = whole->items[after].issued_ns - swept.issued_ns;
+    }
+    sweep_end(&sweep);
+    return more;
+}
+
+static int put_together(struct whole *whole, struct blocks *blocks, const struct work *work,
+                        int32_t communicator, struct error *error)
+{
+    int failed = 0;
+    for (size_t i = 0; !failed && i < work->member_count; i++) {
+        if (work->members[i].communicator != communicator)
+            continue;
+        failed = add_member(whole, blocks, work, (int32_t)i, error);
+        if (is_whole(whole) && whole->count)
+            break;
+    }
+    return failed;
+}
+
+/* The numbers of the items in order, what recurs of them, and the time before each. */
+struct order {
+    int32_t *items; /* owned, as are the others */
+    uint64_t *symbols;
+    size_t *starts;
+    int64_t *gaps; /* and as much scratch after them */
+};
+
+static int order_init(struct order *order, const struct whole *whole)
+{
+    *order = (struct order){.items = array_new(whole->count, sizeof *order->items),
+                            .symbols = array_new(whole->count, sizeof *order->symbols),
+                            .starts = array_new(whole->count, sizeof *order->starts),
+                            .gaps = array_new(whole->count * 2, sizeof *order->gaps)};
+    if (!order->items || !order->symbols || !order->starts || !order->gaps)
+        return -1;
+    size_t count = 0;
+    for (int32_t at = whole->first; at >= 0; at = whole->items[at].next) {
+        const struct shared_operation *item = &whole->items[at];
+        order->items[count] = at;
+        order->symbols[count++] = hash_mix(item->function, (uint64_t)item->bytes);
+    }
+    return 0;
+}
+
+static void order_release(struct order *order)
+{
+    free(order->items);
+    free(order->symbols);
+    free(order->starts);
+    free(order->gaps);
+}
+
+/* Where cycles begin, into starts[]; 0 when most of it does not repeat. */
+static int find_cycles(const struct whole *whole, struct order *order, size_t *count)
+{
+    struct cycle cycle;
+    *count = 0;
+    if (cycle_find(order->symbols, whole->count, &cycle))
+        return -1;
+    if (!cycle.period || cycle.extent * 2 < whole->count || cycle.extent < 3 * cycle.period)
+        return 0;
+    *count = cycle_starts(&cycle, whole->count, order->starts);
+    for (size_t i = 0; i < *count; i++) {
+        size_t at = order->starts[i];
+        order->gaps[i] =
+            at ? whole->items[order->items[at]].issued_ns - whole->items[order->items[at - 1]].issued_ns : 0;
+    }
+    *count = cycle_merge(order->starts, order->gaps, *count, order->gaps + *count);
+    return 0;
+}
+
+static int take_ends(const struct whole *whole, struct step_end **ends, size_t *count, struct error *error)
+{
+    struct order order;
+    size_t starts = 0;
+    int failed = order_init(&order, whole) || find_cycles(whole, &order, &starts);
+    if (!failed && starts >= 2) {
+        *ends = array_new(starts, sizeof **ends);
+        failed = !*ends;
+    }
+    for (size_t i = 1; !failed && i < starts; i++) {
+        const struct shared_operation *last = &whole->items[order.items[order.starts[i] - 1]];
+        (*ends)[(*count)++] = (struct step_end){.sequence = last->sequence, .function = last->function};
+    }
+    order_release(&order);
+    return failed ? error_no_memory(error) : 0;
+}
+
+int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t communicator,
+                      struct step_end **ends, size_t *count, struct error *error)
+{
+    struct whole whole = {.first = -1};
+    *ends = NULL;
+    *count = 0;
+    for (int i = 0; i < FUNCTION_COUNT; i++) {
+        whole.least[i] = INT64_MAX;
+        whole.greatest[i] = -1;
+    }
+    map_init(&whole.places);
+    int failed = put_together(&whole, blocks, work, communicator, error) ||
+                 (whole.count && take_ends(&whole, ends, count, error));
+    map_release(&whole.places);
+    free(whole.items);
+    return failed ? -1 : 0;
+}
