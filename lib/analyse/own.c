@@ -226,7 +226,7 @@ static const struct suspect *greater_suspect(const struct suspects *suspects, co
 
 /*
  * Whether the own time before an operation may be waiting for somebody else under suspicion: the group before
- * it received from them and does not say when.
+ * it received from them, and only the host or the network say when.
  */
 static int may_have_waited(const struct suspects *suspects, const struct suspect *suspect,
                            const struct job *job, const struct job_operation *operation)
@@ -237,7 +237,7 @@ static int may_have_waited(const struct suspects *suspects, const struct suspect
     for (; at < job->operation_count && job->operations[at].group == (int32_t)first; at++) {
         const struct job_operation *receive = &job->operations[at];
         int32_t sender = job->instances[receive->instance].sender;
-        if (receive->function == FUNCTION_RECV && receive->end_ns == TIME_UNKNOWN && sender >= 0 &&
+        if (receive->function == FUNCTION_RECV && receive->ends != ENDS_BY_KERNEL && sender >= 0 &&
             greater_suspect(suspects, suspect, sender, operation->step))
             return 1;
     }

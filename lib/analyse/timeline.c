@@ -151,6 +151,16 @@ static uint64_t stream_of(const struct job *job, size_t at, int by_communicator)
     return by_communicator ? (uint64_t)job->operations[at].communicator + 1 : 0;
 }
 
+/* The operation of a group that ended last, as far as is known by now. */
+static int32_t last_of_group(const struct job *job, int32_t member)
+{
+    int32_t group = job->operations[member].group, last = member;
+    for (size_t i = (size_t)group; i < job->operation_count && job->operations[i].group == group; i++)
+        if (job->operations[i].end_ns > job->operations[last].end_ns)
+            last = (int32_t)i;
+    return last;
+}
+
 /*
  * An operation of which only the duration is recorded began when the one before it on its stream had ended
  * and it was enqueued.
@@ -161,6 +171,7 @@ static void infer_start(struct job *job, size_t at)
     struct job_draft *draft = &job->drafts[at];
     if (operation->start_ns != TIME_UNKNOWN || draft->duration_ns == TIME_UNKNOWN || operation->previous < 0)
         return;
+    operation->previous = last_of_group(job, operation->previous);
     const struct job_operation *previous = &job->operations[operation->previous];
     if (previous->end_ns == TIME_UNKNOWN)
         return;
@@ -178,6 +189,9 @@ static void measure_own(struct job *job, struct job_operation *operation)
     if (operation->previous < 0 || operation->start_ns == TIME_UNKNOWN || operation->inferred ||
         &job->operations[operation->group] != operation)
         return;
+    /* Where starts are inferred, ends of a group are known only now. */
+    if (job->operations[operation->previous].inferred)
+        operation->previous = last_of_group(job, operation->previous);
     int64_t free_ns = job->drafts[operation->previous].free_ns;
     if (free_ns == TIME_UNKNOWN)
         return;
