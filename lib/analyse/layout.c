@@ -66,6 +66,60 @@ static void move(struct job *job, struct moment *moments)
     }
 }
 
+/* An operation of a group call and what orders it there. */
+struct grouped {
+    struct moment moment;
+    int32_t communicator;
+    int32_t function;
+    int32_t peer;
+};
+
+static int by_peer(const void *a, const void *b)
+{
+    const struct grouped *left = a, *right = b;
+    const int32_t keys[][2] = {{left->communicator, right->communicator},
+                               {left->function, right->function},
+                               {left->peer, right->peer},
+                               {left->moment.operation, right->moment.operation}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+    return 0;
+}
+
+static void order_group(const struct job *job, struct moment *moments, size_t count, struct grouped *list)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct job_operation *operation = &job->operations[moments[i].operation];
+        const struct job_instance *instance = &job->instances[operation->instance];
+        list[i] =
+            (struct grouped){moments[i], operation->communicator, operation->function,
+                             operation->function == FUNCTION_SEND ? instance->receiver : instance->sender};
+    }
+    array_sort(list, count, sizeof *list, by_peer);
+    for (size_t i = 0; i < count; i++)
+        moments[i] = list[i].moment;
+}
+
+/*
+ * The calls of one group are seen in any order where times are coarse: by peer they come in the same order in
+ * every step, and at every rank.
+ */
+static int order_groups(const struct job *job, struct moment *moments)
+{
+    struct grouped *list = array_new(job->operation_count, sizeof *list);
+    for (size_t i = 0, next; list && i < job->operation_count; i = next) {
+        next = i + 1;
+        while (next < job->operation_count &&
+               job_same_group(job, (size_t)moments[next - 1].operation, (size_t)moments[next].operation))
+            next++;
+        if (next > i + 2)
+            order_group(job, moments + i, next - i, list);
+    }
+    free(list);
+    return list ? 0 : -1;
+}
+
 static int note_places(const struct job *job, const struct moment *moments, int32_t **places)
 {
     *places = array_new(job->operation_count, sizeof **places);
@@ -79,8 +133,8 @@ int job_lay_out(struct job *job, int32_t **places)
     count_ranks(job);
     struct moment *moments = array_new(job->operation_count, sizeof *moments);
     size_t *next = array_new(job->rank_count, sizeof *next);
-    int failed =
-        !moments || !next || list_issues(job, next, moments) || (places && note_places(job, moments, places));
+    int failed = !moments || !next || list_issues(job, next, moments) || order_groups(job, moments) ||
+                 (places && note_places(job, moments, places));
     if (!failed)
         move(job, moments);
     free(moments);

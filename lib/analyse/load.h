@@ -57,4 +57,11 @@ int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number)
  */
 int job_lay_out(struct job *job, int32_t **places);
 
+/*
+ * timeline.c: whether two operations, one after the other in order of issue, are of one group call:
+ * point-to-point operations of one call are one kernel. They have their call in common, or the second began
+ * before the first was handed over.
+ */
+int job_same_group(const struct job *job, size_t before, size_t after);
+
 #endif

@@ -1,4 +1,4 @@
-#include "analyse/job.h"
+#include "analyse/load.h"
 
 #include "base/array.h"
 
@@ -208,23 +208,19 @@ static void measure_own(struct job *job, struct job_operation *operation)
         operation->late_ns = operation->own_ns;
 }
 
-/*
- * Point-to-point operations of one group call are one kernel. They have their call in common, or are all begun
- * before the first is handed over.
- */
-static int same_group(const struct job *job, int32_t before, int32_t after)
+int job_same_group(const struct job *job, size_t before, size_t after)
 {
+    const struct job_operation *first = &job->operations[before], *then = &job->operations[after];
     int64_t first_ns = job->drafts[before].issued_ns, then_ns = job->drafts[after].issued_ns;
-    return function_is_point_to_point(job->operations[before].function) &&
-           function_is_point_to_point(job->operations[after].function) && first_ns != TIME_UNKNOWN &&
-           (first_ns == then_ns ||
-            (then_ns != TIME_UNKNOWN && then_ns < job->operations[before].enqueued_ns));
+    return first->rank == then->rank && function_is_point_to_point(first->function) &&
+           function_is_point_to_point(then->function) && first_ns != TIME_UNKNOWN &&
+           (first_ns == then_ns || (then_ns != TIME_UNKNOWN && then_ns < first->enqueued_ns));
 }
 
 static void chain_operation(struct job *job, struct stream_end *end, int32_t at)
 {
     struct job_operation *operation = &job->operations[at];
-    if (end->newest >= 0 && same_group(job, end->newest, at)) {
+    if (end->newest >= 0 && job_same_group(job, (size_t)end->newest, (size_t)at)) {
         operation->group = job->operations[end->last].group;
         if (operation->end_ns > job->operations[end->last].end_ns)
             end->last = at;
