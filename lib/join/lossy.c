@@ -16,8 +16,8 @@
 struct shared_operation {
     int64_t sequence;
     int64_t bytes;
-    int64_t issued_ns; /* as on the first rank's clock */
-    int32_t next;      /* -1: the last */
+    int64_t gap_ns; /* since the one before it, at a rank that has both; -1 unknown */
+    int32_t next;   /* -1: the last */
     uint8_t function;
 };
 
@@ -46,14 +46,14 @@ static int is_whole(const struct whole *whole)
     return (int64_t)whole->count >= expected;
 }
 
-static int64_t insert(struct whole *whole, const struct swept *swept, int32_t after, int64_t issued_ns)
+static int64_t insert(struct whole *whole, const struct swept *swept, int32_t after)
 {
     if (array_reserve((void **)&whole->items, &whole->capacity, whole->count + 1, sizeof *whole->items))
         return -1;
     int32_t *link = after < 0 ? &whole->first : &whole->items[after].next;
     whole->items[whole->count] = (struct shared_operation){.sequence = swept->sequence,
                                                            .bytes = swept->bytes,
-                                                           .issued_ns = issued_ns,
+                                                           .gap_ns = -1,
                                                            .next = *link,
                                                            .function = swept->function};
     *link = (int32_t)whole->count;
@@ -64,40 +64,58 @@ static int64_t insert(struct whole *whole, const struct swept *swept, int32_t af
     return (int64_t)whole->count++;
 }
 
-/* Adds what one member has that is not there yet. */
-static int add_member(struct whole *whole, struct blocks *blocks, const struct work *work, int32_t member,
-                      struct error *error)
+/* Adds an operation that is not there yet after the one before it. Returns its item, -1 when memory is out.
+ */
+static int32_t add(struct whole *whole, const struct swept *swept, int32_t after)
+{
+    int added;
+    int64_t *place = map_put(&whole->places, key_of(swept), (int64_t)whole->count, &added);
+    return place && (!added || insert(whole, swept, after) >= 0) ? (int32_t)*place : -1;
+}
+
+/* Passes by one member: adds what is not there yet, or, once that is done, notes gaps. */
+static int pass_member(struct whole *whole, struct blocks *blocks, const struct work *work, int32_t member,
+                       int adds, struct error *error)
 {
     struct sweep sweep;
     struct swept swept;
-    int32_t after = -1;
-    int64_t ahead_ns = 0; /* of the first rank's clock */
+    int32_t before = -1;
+    int64_t before_ns = 0;
     int more = sweep_begin(&sweep, blocks, work, &member, 1, error) ? -1 : 1;
     while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1) {
-        int added;
         if (swept.sequence < 0 || swept.function >= FUNCTION_COUNT)
             continue;
-        int64_t *place = map_put(&whole->places, key_of(&swept), (int64_t)whole->count, &added);
-        if (!place || (added && insert(whole, &swept, after, swept.issued_ns + ahead_ns) < 0)) {
+        int32_t place = add(whole, &swept, before);
+        if (place < 0) {
             more = error_no_memory(error);
             break;
         }
-        after = (int32_t)*place;
-        ahead_ns = whole->items[after].issued_ns - swept.issued_ns;
+        if (!adds && before >= 0 && whole->items[before].next == place && whole->items[place].gap_ns < 0)
+            whole->items[place].gap_ns = swept.issued_ns - before_ns;
+        before = place;
+        before_ns = swept.issued_ns;
     }
     sweep_end(&sweep);
     return more;
 }
 
-static int put_together(struct whole *whole, struct blocks *blocks, const struct work *work,
-                        int32_t communicator, struct error *error)
+static int has_all_gaps(const struct whole *whole)
+{
+    size_t unknown = 0;
+    for (size_t i = 0; i < whole->count; i++)
+        unknown += whole->items[i].gap_ns < 0;
+    return unknown <= 1; /* nothing is before the first */
+}
+
+static int pass_members(struct whole *whole, struct blocks *blocks, const struct work *work,
+                        int32_t communicator, int adds, struct error *error)
 {
     int failed = 0;
     for (size_t i = 0; !failed && i < work->member_count; i++) {
         if (work->members[i].communicator != communicator)
             continue;
-        failed = add_member(whole, blocks, work, (int32_t)i, error);
-        if (is_whole(whole) && whole->count)
+        failed = pass_member(whole, blocks, work, (int32_t)i, adds, error);
+        if (whole->count && (adds ? is_whole(whole) : has_all_gaps(whole)))
             break;
     }
     return failed;
@@ -147,9 +165,8 @@ static int find_cycles(const struct whole *whole, struct order *order, size_t *c
         return 0;
     *count = cycle_starts(&cycle, whole->count, order->starts);
     for (size_t i = 0; i < *count; i++) {
-        size_t at = order->starts[i];
-        order->gaps[i] =
-            at ? whole->items[order->items[at]].issued_ns - whole->items[order->items[at - 1]].issued_ns : 0;
+        int64_t gap_ns = whole->items[order->items[order->starts[i]]].gap_ns;
+        order->gaps[i] = gap_ns > 0 ? gap_ns : 0;
     }
     *count = cycle_merge(order->starts, order->gaps, *count, order->gaps + *count);
     return 0;
@@ -172,20 +189,46 @@ static int take_ends(const struct whole *whole, struct step_end **ends, size_t *
     return failed ? error_no_memory(error) : 0;
 }
 
+static void whole_init(struct whole *whole)
+{
+    *whole = (struct whole){.first = -1};
+    for (int i = 0; i < FUNCTION_COUNT; i++) {
+        whole->least[i] = INT64_MAX;
+        whole->greatest[i] = -1;
+    }
+    map_init(&whole->places);
+}
+
+static void whole_release(struct whole *whole)
+{
+    map_release(&whole->places);
+    free(whole->items);
+}
+
+int steps_have_losses(struct blocks *blocks, const struct work *work, int32_t rank, int32_t communicator,
+                      int *lost, struct error *error)
+{
+    struct whole whole;
+    int failed = 0;
+    whole_init(&whole);
+    for (size_t i = work->by_rank.first[rank]; !failed && i < work->by_rank.first[rank + 1]; i++)
+        if (work->members[work->by_rank.items[i]].communicator == communicator)
+            failed = pass_member(&whole, blocks, work, work->by_rank.items[i], 1, error);
+    *lost = !is_whole(&whole);
+    whole_release(&whole);
+    return failed;
+}
+
 int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t communicator,
                       struct step_end **ends, size_t *count, struct error *error)
 {
-    struct whole whole = {.first = -1};
+    struct whole whole;
     *ends = NULL;
     *count = 0;
-    for (int i = 0; i < FUNCTION_COUNT; i++) {
-        whole.least[i] = INT64_MAX;
-        whole.greatest[i] = -1;
-    }
-    map_init(&whole.places);
-    int failed = put_together(&whole, blocks, work, communicator, error) ||
+    whole_init(&whole);
+    int failed = pass_members(&whole, blocks, work, communicator, 1, error) ||
+                 pass_members(&whole, blocks, work, communicator, 0, error) ||
                  (whole.count && take_ends(&whole, ends, count, error));
-    map_release(&whole.places);
-    free(whole.items);
+    whole_release(&whole);
     return failed ? -1 : 0;
 }

@@ -178,23 +178,35 @@ struct period {
     size_t end_count;
 };
 
+/* Where the rank lost operations, what all ranks together have tells more than its own do. */
+static int find_shared(const struct numbering *numbering, int32_t rank, int32_t world, struct period *period,
+                       struct error *error)
+{
+    int lost;
+    if (steps_have_losses(numbering->blocks, numbering->work, rank, world, &lost, error))
+        return -1;
+    if (!lost && period->start_count >= 2)
+        return 0;
+    if (steps_from_shared(numbering->blocks, numbering->work, world, &period->ends, &period->end_count,
+                          error))
+        return -1;
+    if (period->end_count)
+        period->start_count = period->end_count + 1;
+    return 0;
+}
+
 static int find_period(const struct numbering *numbering, struct period *period, struct error *error)
 {
     const struct work *work = numbering->work;
-    int32_t rank = busiest_rank(work, numbering->run);
+    int32_t rank = busiest_rank(work, numbering->run), world = work->runs[numbering->run].world;
     if (rank < 0)
         return 0;
     if (steps_from_period(numbering->blocks, work, rank, count_operations(work, rank), &period->starts,
                           &period->start_count, error))
         return -1;
-    int32_t world = work->runs[numbering->run].world;
-    if (period->start_count < 2 && world >= 0) {
-        int failed =
-            steps_from_shared(numbering->blocks, work, world, &period->ends, &period->end_count, error);
-        period->start_count = period->end_count ? period->end_count + 1 : 0;
-        return failed;
-    }
-    if (period->start_count < 2 || world < 0)
+    if (world >= 0 && find_shared(numbering, rank, world, period, error))
+        return -1;
+    if (period->start_count < 2 || world < 0 || period->end_count)
         return 0;
     return steps_find_ends(numbering->blocks, work, rank, period->starts, period->start_count, &period->ends,
                            &period->end_count, error);

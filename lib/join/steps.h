@@ -68,6 +68,10 @@ int steps_from_period(struct blocks *blocks, const struct work *work, int32_t ra
 int steps_find_ends(struct blocks *blocks, const struct work *work, int32_t rank, const size_t *starts,
                     size_t start_count, struct step_end **ends, size_t *count, struct error *error);
 
+/* Whether operations of a rank on a communicator are missing in their sequences. */
+int steps_have_losses(struct blocks *blocks, const struct work *work, int32_t rank, int32_t communicator,
+                      int *lost, struct error *error);
+
 /*
  * The same where traces lost operations and no rank's repeat: from the collectives of the communicator that
  * all share, put together from all ranks. *count is one less than that of the steps, 0 when those do not
