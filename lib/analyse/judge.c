@@ -17,7 +17,7 @@ static const double CHANCE_ALONE = 0.02;
 
 static double allowed_chance(const struct suspect *suspect)
 {
-    return suspect->first_step == suspect->last_step ? CHANCE_ALONE : CHANCE;
+    return suspect->last_step - suspect->first_step < 1 + suspect->after_warm_up ? CHANCE_ALONE : CHANCE;
 }
 
 static int steps_of(const struct suspect *suspect)

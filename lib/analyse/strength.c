@@ -187,13 +187,33 @@ static double chance_alone(const struct noise *noise, const struct suspect *run)
     return (double)top * pow((double)least_ns / value, power);
 }
 
-/* Several steps in a row: a run of as many strong ones by chance, were they independent. */
-static double chance_of(const struct suspect *run, const struct noise *noise)
+/* The run without its first step. */
+static struct suspect rest_of(const struct strength *strength, const struct suspect *run)
 {
-    int length = run->last_step - run->first_step + 1;
+    struct suspect rest = *run;
+    rest.first_step++;
+    rest.weakest_ns = INT64_MAX;
+    for (int32_t step = rest.first_step; step <= rest.last_step; step++) {
+        int64_t here = at(strength, (size_t)run->rank, step);
+        if (here > 0 && here < rest.weakest_ns)
+            rest.weakest_ns = here;
+    }
+    return rest;
+}
+
+/*
+ * Several steps in a row: a run of as many strong ones by chance, were they independent. The first step after
+ * the warm-up may still be part of that and speaks for nothing.
+ */
+static double chance_of(const struct strength *strength, const struct suspect *run, const struct noise *noise)
+{
+    struct suspect rest = *run;
+    if (run->after_warm_up && run->last_step > run->first_step)
+        rest = rest_of(strength, run);
+    int length = rest.last_step - rest.first_step + 1;
     if (length == 1)
-        return chance_alone(noise, run);
-    size_t others = at_least(noise->single, noise->single_count, run->weakest_ns);
+        return chance_alone(noise, &rest);
+    size_t others = at_least(noise->single, noise->single_count, rest.weakest_ns);
     return noise->all * pow((double)(others + 1) / noise->all, length);
 }
 
@@ -209,6 +229,7 @@ int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind
             int32_t last = run.last_step;
             run.kind = kind;
             trim(strength, &run);
+            run.after_warm_up = run.first_step == strength->first_step;
             if (add_suspect(suspects, run))
                 return -1;
             step = last;
@@ -219,7 +240,7 @@ int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind
         return -1;
     }
     for (size_t i = first; i < suspects->count; i++)
-        suspects->items[i].chance = chance_of(&suspects->items[i], &noise);
+        suspects->items[i].chance = chance_of(strength, &suspects->items[i], &noise);
     free(noise.cells);
     return 0;
 }

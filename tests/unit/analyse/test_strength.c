@@ -193,6 +193,27 @@ static void samples_say_what_is_usual(void **state)
     free(suspects.items);
 }
 
+/* A run that begins right after the warm-up is as likely as what comes after its first step. */
+static void the_first_step_speaks_for_nothing(void **state)
+{
+    double chance[2];
+    for (int first = 0; first < 2; first++) {
+        struct strength strength;
+        struct suspects suspects = {0};
+        start(&strength);
+        for (int step = 2 - first; step <= 3; step++)
+            put(&strength, 5, step, 900);
+        put(&strength, 1, 8, 1200);
+        find(&strength, &suspects);
+        assert_int_equal(suspects.count, 2);
+        assert_int_equal(suspects.items[1].after_warm_up, first);
+        chance[first] = suspects.items[1].chance;
+        free(suspects.items);
+    }
+    assert_true(fabs(chance[0] - 4 / CELLS) < 1e-12);
+    assert_true(fabs(chance[1] - chance[0]) < 1e-12);
+}
+
 /* A rank that was late in the step between, though nobody waited because another was later, goes on. */
 static void a_masked_step_does_not_end_a_run(void **state)
 {
@@ -223,6 +244,7 @@ int main(void)
         cmocka_unit_test(one_step_alone),
         cmocka_unit_test(one_step_beyond_a_tail),
         cmocka_unit_test(samples_say_what_is_usual),
+        cmocka_unit_test(the_first_step_speaks_for_nothing),
         cmocka_unit_test(a_masked_step_does_not_end_a_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
