@@ -290,7 +290,12 @@ static int list_members(struct job *job)
         job->instances[i].members = 0;
     for (size_t i = 0; i < job->operation_count; i++)
         job->instances[job->operations[i].instance].members++;
+    /* Counted anew: what the store says of it may be damaged. */
     size_t first = 0;
+    for (size_t i = 0; i < job->instance_count; i++)
+        job->instances[i].members = 0;
+    for (size_t i = 0; i < job->operation_count; i++)
+        job->instances[job->operations[i].instance].members++;
     for (size_t i = 0; i < job->instance_count; i++) {
         job->instances[i].first_member = first;
         first += (size_t)job->instances[i].members;
