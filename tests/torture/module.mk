@@ -38,6 +38,7 @@ torture: $(OUT)/ncclprof $(TORTURE)/inject.so $(TORTURE)/ncclprof
 	    'tests/torture/together.py $(TORTURE)/ncclprof --times $(shell echo $$((20 / $(TORTURE_SHARE) + 1))) $(TORTURE_BOUND)' \
 	    'tests/torture/full_disk.py $(OUT)/ncclprof' \
 	    'tests/torture/parts.py $(OUT)/ncclprof $(TORTURE)/ncclprof --times $(shell echo $$((400 / $(TORTURE_SHARE)))) $(TORTURE_BOUND)' \
+	    'tests/torture/damaged.py $(TORTURE_SANITIZED) --times $(shell echo $$((400 / $(TORTURE_SHARE)))) $(TORTURE_BOUND)' \
 	    'tests/torture/faults.py $(TORTURE)/ncclprof $(TORTURE)/inject.so $(TORTURE_BOUND) --every $(TORTURE_SHARE)' \
 	    'tests/torture/faults.py $(TORTURE)/ncclprof $(TORTURE)/inject.so $(TORTURE_BOUND) --lasting --every $(shell echo $$((29 * $(TORTURE_SHARE))))' \
 	    'tests/torture/faults.py $(TORTURE_SANITIZED) $(TORTURE)/inject.so $(TORTURE_BOUND) --every $(shell echo $$((17 * $(TORTURE_SHARE))))'
