@@ -56,19 +56,6 @@ static int read_earlier(struct work *work, struct store *store, unsigned char *k
     return row;
 }
 
-/* All processes of a run change with one of them. */
-static int note_changed(const struct work *work, struct store *store, struct error *error)
-{
-    struct statement *note = store_prepare(store, schema_join_load_note_changed, error);
-    int failed = !note;
-    for (size_t i = 0; !failed && i < work->process_count; i++)
-        if (work->runs[work->processes[i].run].is_changed)
-            failed = statement_bind_integer(note, 1, work->processes[i].id, error) ||
-                     statement_step(note, error) < 0;
-    statement_free(note);
-    return failed ? -1 : 0;
-}
-
 int work_find_changes(struct work *work, struct store *store, struct error *error)
 {
     struct map changed;
@@ -85,5 +72,5 @@ int work_find_changes(struct work *work, struct store *store, struct error *erro
         work->runs[i].step_source = STEPS_NONE;
     }
     free(known);
-    return failed || note_changed(work, store, error) ? -1 : 0;
+    return failed ? -1 : 0;
 }

@@ -21,7 +21,7 @@ static int join_run(struct work *work, int32_t run, struct store *store, struct 
 {
     struct series_table series;
     series_table_init(&series);
-    int failed = run_number(work, run, blocks, &series, error);
+    int failed = run_number(work, run, store, blocks, &series, error);
     for (size_t i = 0; !failed && i < work->communicator_count; i++)
         if (work->communicators[i].run == run)
             failed = clear_instances(store, work->communicators[i].id, error) ||
@@ -44,8 +44,7 @@ static int join_changed(struct work *work, struct store *store, struct error *er
 static int make(struct work *work, struct store *store, struct error *error)
 {
     if (work_load(work, store, error) || work_find_ranks(work, error) || work_group_members(work, error) ||
-        work_find_changes(work, store, error) || work_load_marks(work, store, error) ||
-        work_order_marks(work, error) || join_changed(work, store, error))
+        work_find_changes(work, store, error) || join_changed(work, store, error))
         return -1;
     return work_save(work, store, error);
 }

@@ -163,17 +163,15 @@ static int read_mark(struct work *work, struct statement *statement, struct erro
         return error_no_memory(error);
     struct work_mark *mark = &work->marks[work->mark_count++];
     *mark = (struct work_mark){
-        .process = find_id(work->processes, work->process_count, sizeof *work->processes,
-                           statement_integer(statement, 0)),
-        .member = statement_is_null(statement, 1)
+        .member = statement_is_null(statement, 0)
                       ? -1
                       : find_id(work->members, work->member_count, sizeof *work->members,
-                                statement_integer(statement, 1)),
-        .at_ns = statement_integer(statement, 2),
-        .depth = (int32_t)statement_integer(statement, 3),
-        .is_end = statement_integer(statement, 4) != 0,
+                                statement_integer(statement, 0)),
+        .at_ns = statement_integer(statement, 1),
+        .depth = (int32_t)statement_integer(statement, 2),
+        .is_end = statement_integer(statement, 3) != 0,
     };
-    return read_text(work, statement, 5, &mark->text, error);
+    return read_text(work, statement, 4, &mark->text, error);
 }
 
 int work_load(struct work *work, struct store *store, struct error *error)
@@ -192,9 +190,22 @@ int work_load(struct work *work, struct store *store, struct error *error)
     return 0;
 }
 
-int work_load_marks(struct work *work, struct store *store, struct error *error)
+int work_load_marks(struct work *work, struct store *store, int32_t process, struct error *error)
 {
-    return read_rows(work, store, schema_join_load_tag_marks, read_mark, error);
+    if (process >= 0 && work->marked_process == process + 1)
+        return 0;
+    work->mark_count = 0;
+    work->marked_process = process + 1;
+    struct statement *statement =
+        process >= 0 ? store_prepare(store, schema_join_load_tag_marks, error) : NULL;
+    if (!statement)
+        return process >= 0 ? -1 : 0;
+    int row = statement_bind_integer(statement, 1, work->processes[process].id, error) ? -1 : 1;
+    while (row == 1 && (row = statement_step(statement, error)) == 1)
+        if (read_mark(work, statement, error))
+            row = -1;
+    statement_free(statement);
+    return row;
 }
 
 void work_release(struct work *work)
@@ -213,8 +224,6 @@ void work_release(struct work *work)
     free(work->communicators);
     free(work->members);
     free(work->marks);
-    free(work->mark_order);
-    free(work->first_mark);
     free(work->ranks);
     free(work->runs);
     free(work->by_rank.items);

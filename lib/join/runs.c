@@ -9,6 +9,7 @@
 /* What numbering one run needs. */
 struct numbering {
     struct work *work;
+    struct store *store;
     struct blocks *blocks;
     struct series_table *series;
     int32_t run;
@@ -62,7 +63,7 @@ static struct tag_state *tag_states(const struct work *work, int32_t rank)
     size_t first = work->by_rank.first[rank], count = work->by_rank.first[rank + 1] - first;
     struct tag_state *states = array_new(count, sizeof *states);
     for (size_t i = 0; states && i < count; i++)
-        states[i] = tag_state_at_start(work, work->by_rank.items[first + i]);
+        states[i] = tag_state_at_start();
     return states;
 }
 
@@ -81,12 +82,19 @@ static void settle(struct numbering *numbering, struct tag_state *states, struct
         run->step_count = joined->step + 1;
 }
 
+static int load_marks(const struct numbering *numbering, int32_t rank, struct error *error)
+{
+    return work_load_marks(numbering->work, numbering->store, numbering->work->ranks[rank].process, error);
+}
+
 /* Everything is settled, and goes into the store block by block. */
 static int number_once(struct numbering *numbering, int32_t rank, struct step_teller teller,
                        struct error *error)
 {
     struct sweep sweep;
     struct swept swept;
+    if (load_marks(numbering, rank, error))
+        return -1;
     struct tag_state *states = tag_states(numbering->work, rank);
     if (!states)
         return error_no_memory(error);
@@ -119,6 +127,8 @@ static int number_rank(struct numbering *numbering, int32_t rank, struct step_te
 static int find_moments(struct numbering *numbering, int32_t rank, struct moments *moments,
                         struct error *error)
 {
+    if (load_marks(numbering, rank, error))
+        return -1;
     if (moments_of_marks(moments, numbering->work, rank))
         return error_no_memory(error);
     return moments->count || !carries_tags(numbering->work, rank)
@@ -242,10 +252,11 @@ static int number_others(struct numbering *numbering, struct error *error)
     return failed;
 }
 
-int run_number(struct work *work, int32_t run, struct blocks *blocks, struct series_table *series,
-               struct error *error)
+int run_number(struct work *work, int32_t run, struct store *store, struct blocks *blocks,
+               struct series_table *series, struct error *error)
 {
-    struct numbering numbering = {.work = work, .blocks = blocks, .series = series, .run = run};
+    struct numbering numbering = {
+        .work = work, .store = store, .blocks = blocks, .series = series, .run = run};
     for (size_t i = 0; i < work->rank_count; i++)
         if (work->ranks[i].run == run && number_by_tags(&numbering, (int32_t)i, error))
             return -1;

@@ -28,17 +28,14 @@ int moments_add(struct moments *moments, uint64_t symbol, int64_t at_ns)
  * nowhere. */
 static int32_t most_marked(const struct work *work, int32_t rank, size_t *count)
 {
-    int32_t best = -1, process = work->ranks[rank].process;
+    int32_t best = -1;
     *count = 0;
-    if (process < 0)
-        return -1;
-    size_t end = work->first_mark[process + 1];
-    for (size_t i = work->first_mark[process]; i < end; i++)
-        *count += work->marks[work->mark_order[i]].member < 0;
+    for (size_t i = 0; i < work->mark_count; i++)
+        *count += work->marks[i].member < 0;
     for (size_t at = work->by_rank.first[rank]; at < work->by_rank.first[rank + 1]; at++) {
         size_t marks = 0;
-        for (size_t i = work->first_mark[process]; i < end; i++)
-            marks += work->marks[work->mark_order[i]].member == work->by_rank.items[at];
+        for (size_t i = 0; i < work->mark_count; i++)
+            marks += work->marks[i].member == work->by_rank.items[at];
         if (marks > *count) {
             *count = marks;
             best = work->by_rank.items[at];
@@ -51,9 +48,9 @@ static int32_t most_marked(const struct work *work, int32_t rank, size_t *count)
 int moments_of_marks(struct moments *moments, const struct work *work, int32_t rank)
 {
     size_t count;
-    int32_t member = most_marked(work, rank, &count), process = work->ranks[rank].process;
-    for (size_t i = count ? work->first_mark[process] : 0; count && i < work->first_mark[process + 1]; i++) {
-        const struct work_mark *mark = &work->marks[work->mark_order[i]];
+    int32_t member = most_marked(work, rank, &count);
+    for (size_t i = 0; count && i < work->mark_count; i++) {
+        const struct work_mark *mark = &work->marks[i];
         if (mark->member == member && moments_add(moments, (uint64_t)mark->text + 1, mark->at_ns))
             return -1;
     }

@@ -25,7 +25,7 @@ struct moments {
 void moments_release(struct moments *moments);
 int moments_add(struct moments *moments, uint64_t symbol, int64_t at_ns); /* -1: out of memory */
 
-/* The tags of a rank as they were set. -1 when memory is out. */
+/* The tags of a rank as they were set, out of its process's marks. -1 when memory is out. */
 int moments_of_marks(struct moments *moments, const struct work *work, int32_t rank);
 
 /* A last operation of a step: what other ranks recognise a step's end by. */

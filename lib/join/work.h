@@ -48,7 +48,6 @@ struct work_member {
 
 struct work_mark {
     int64_t at_ns;
-    int32_t process;
     int32_t member; /* -1: all of the process */
     int32_t depth;
     int32_t text; /* interned; -1 for an end */
@@ -96,8 +95,7 @@ struct work {
     struct work_mark *marks;
     size_t mark_count;
     size_t mark_capacity;
-    uint32_t *mark_order; /* marks by process, in order of time */
-    size_t *first_mark;   /* in mark_order, per process and one past the end */
+    int32_t marked_process; /* whose these are, in order of time: 1 + its number; 0 nobody's */
     struct work_rank *ranks;
     size_t rank_count;
     size_t rank_capacity;
@@ -118,8 +116,8 @@ int64_t work_add_rank(struct work *work, int32_t run, int32_t process); /* -1: o
 /* changes.c: which runs are to be joined anew, and what is known of the others' steps. */
 int work_find_changes(struct work *work, struct store *store, struct error *error);
 
-/* load.c: the marks of runs that are to be joined anew. */
-int work_load_marks(struct work *work, struct store *store, struct error *error);
+/* load.c: the marks of one process, which take the place of the last one's; -1: none. */
+int work_load_marks(struct work *work, struct store *store, int32_t process, struct error *error);
 
 /* groups.c: members by job rank and by communicator. */
 int work_group_members(struct work *work, struct error *error);
@@ -134,9 +132,6 @@ int work_split_process(struct work *work, int32_t process);
 /* places.c: more of those, by the regular shape of the job, once global ranks are known. -1: out of memory.
  */
 int work_place_members(struct work *work);
-
-/* tags.c: marks by process. */
-int work_order_marks(struct work *work, struct error *error);
 
 /* save.c: the derived tables, but for instances and what is said of operations. */
 int work_save(const struct work *work, struct store *store, struct error *error);

@@ -18,13 +18,8 @@ SELECT member_id, max(greatest_peer) FROM file_member WHERE greatest_peer IS NOT
 SELECT member_id, max(greatest_peer), min(clock_distance_ns), sum(operations), sum(tagged)
   FROM operation_block GROUP BY member_id;
 
--- All processes of a run change with one of them.
--- statement: note_changed
-INSERT OR IGNORE INTO changed_process (process_id) VALUES (?1);
-
 -- statement: tag_marks
-SELECT process_id, member_id, at_ns, depth, is_end, text FROM tag_mark
- WHERE process_id IN (SELECT process_id FROM changed_process) ORDER BY at_ns, tag_mark_id;
+SELECT member_id, at_ns, depth, is_end, text FROM tag_mark WHERE process_id = ?1 ORDER BY at_ns, tag_mark_id;
 
 -- statement: changed
 SELECT process_id FROM changed_process;

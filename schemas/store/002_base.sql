@@ -142,6 +142,7 @@ CREATE TABLE tag_mark (
     is_end INTEGER NOT NULL,
     text TEXT
 );
+CREATE INDEX tag_mark_order ON tag_mark (process_id, at_ns);
 
 -- Moments read on several clocks at once.
 CREATE TABLE clock_anchor (
