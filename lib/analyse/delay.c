@@ -3,6 +3,7 @@
 #include "analyse/replay.h"
 #include "base/array.h"
 #include "base/map.h"
+#include "base/scale.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +155,7 @@ static size_t explain(const struct memory *memory, uint64_t since, int64_t wait_
     }
     for (size_t i = 0; i < count; i++) {
         if (total > wait_ns)
-            shares[i].time_ns = (int64_t)((double)shares[i].time_ns / (double)total * (double)wait_ns);
+            shares[i].time_ns = scale(wait_ns, (double)shares[i].time_ns / (double)total);
         left -= shares[i].time_ns;
     }
     if (left > 0)

@@ -2,6 +2,7 @@
 #include "analyse/place.h"
 
 #include "base/array.h"
+#include "base/scale.h"
 
 #include <stdlib.h>
 
@@ -105,7 +106,7 @@ static int measure(struct edges *edges, const struct baseline *baseline, const s
         fill(&place, edges, list, count, row, rows, (size_t)baseline->step_count);
         int64_t sigma = place_measure_alike(&place, rows, baseline->first_step, baseline->step_count, sigmas,
                                             2, side ? receivers : senders);
-        take(edges, &place, list, count, row, baseline, (int64_t)(sigmas * (double)sigma));
+        take(edges, &place, list, count, row, baseline, scale(sigma, sigmas));
     }
     place_release(&place);
     return failed;

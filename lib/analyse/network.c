@@ -3,6 +3,7 @@
 #include "analyse/place.h"
 
 #include "base/array.h"
+#include "base/scale.h"
 
 #include <stdlib.h>
 
@@ -446,7 +447,7 @@ int suspect_network(struct suspects *suspects, struct job *job, const struct bas
     } else if (!failed) {
         failed = blame_common(job);
     }
-    int64_t least_ns = (int64_t)(options->min_gain * (double)baseline->median_step_ns / 2);
+    int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
     if (!failed)
         gather(job, &strength);
     failed = failed || take_samples(job, edges, &strength) ||

@@ -1,6 +1,7 @@
 #include "analyse/finding.h"
 
 #include "base/array.h"
+#include "base/scale.h"
 
 #include <stdlib.h>
 
@@ -194,7 +195,7 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
         return error_no_memory(error);
     }
     gather(job, &strength);
-    int64_t least_ns = (int64_t)(options->min_gain * (double)baseline->median_step_ns / 2);
+    int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
     int failed = strength_find(&strength, least_ns > 0 ? least_ns : 1, FINDING_COMPUTE, suspects);
     strength_release(&strength);
     int in_stages = failed ? -1 : is_in_stages(job);

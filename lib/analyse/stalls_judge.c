@@ -2,6 +2,7 @@
 
 #include "analyse/job.h"
 #include "base/array.h"
+#include "base/scale.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -243,7 +244,7 @@ int64_t judge_spread_ns(struct judge *judge, size_t edge, enum stalls_wait wait)
     int64_t middle = median_of(judge->list, count);
     for (size_t i = 0; i < count; i++)
         judge->list[i] = judge->list[i] > middle ? judge->list[i] - middle : middle - judge->list[i];
-    return (int64_t)(1.4826 * (double)median_of(judge->list, count));
+    return scale(median_of(judge->list, count), 1.4826);
 }
 
 static int add_episode(struct judge *judge, struct episode episode)
@@ -286,7 +287,7 @@ static size_t follow(const struct judge *judge, size_t edge, size_t at, enum sta
 int64_t judge_least_ns(const struct judge *judge, size_t edge)
 {
     const struct stalls_run *run = &judge->stalls->runs[judge->stalls->edges[edge].run];
-    int64_t least = (int64_t)(judge->options->min_stall * (double)run->median_step_ns);
+    int64_t least = scale(run->median_step_ns, judge->options->min_stall);
     return least > 0 ? least : 1;
 }
 
