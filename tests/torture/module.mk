@@ -1,4 +1,4 @@
-# What must neither lose nor let in anything, under stress: `make torture`, about twenty minutes on two cores, one line
+# What must neither lose nor let in anything, under stress: `make torture`, about half an hour on two cores, one line
 # a test. `make torture TORTURE_SHARE=10` tries every tenth call only, and kills a tenth as often; with
 # TORTURE_SECONDS=60 no test begins anything new after a minute.
 TORTURE := $(OUT)/torture
