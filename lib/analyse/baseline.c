@@ -257,12 +257,14 @@ static int comparable(const struct baseline *baseline, const struct job *job,
            previous->step == (usual < operation->position ? operation->step : operation->step - 1);
 }
 
-/* The longest that another member waited in this operation; -1 where the trace cannot tell. */
+/*
+ * The longest that another member waited in this operation; -1 where the trace cannot tell. A send goes
+ * without its receiver: who comes late to receive makes others wait later on.
+ */
 static int64_t longest_wait_in(const struct job *job, const struct job_operation *operation)
 {
     const struct job_instance *instance = &job->instances[operation->instance];
-    int waits =
-        function_is_full_exchange(operation->function) || function_is_point_to_point(operation->function);
+    int waits = function_is_full_exchange(operation->function) || operation->function == FUNCTION_SEND;
     if (!waits || instance->members < 2 || operation->start_ns == TIME_UNKNOWN ||
         operation->end_ns == TIME_UNKNOWN)
         return -1;

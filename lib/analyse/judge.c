@@ -13,7 +13,7 @@ static const double REGULAR = 0.5;
  * allowed less: nothing repeats that would speak for it, and healthy jobs have hiccups.
  */
 static const double CHANCE = 0.05;
-static const double CHANCE_ALONE = 0.02;
+static const double CHANCE_ALONE = 0.01;
 
 static double allowed_chance(const struct suspect *suspect)
 {

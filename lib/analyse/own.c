@@ -66,7 +66,7 @@ static int64_t margin_of(const struct job *job, const struct job_operation *oper
 {
     const struct job_instance *instance = &job->instances[operation->instance];
     int64_t mine = operation->end_ns - operation->start_ns, nearest = INT64_MAX;
-    if (!function_is_full_exchange(operation->function) && !function_is_point_to_point(operation->function))
+    if (!function_is_full_exchange(operation->function) && operation->function != FUNCTION_SEND)
         return 0;
     if (operation->end_ns == TIME_UNKNOWN || !function_is_full_exchange(operation->function))
         return operation->excess_ns;

@@ -130,6 +130,22 @@ static int64_t limit_of(struct place *place, size_t ranks, double sigmas, double
     return beyond > times ? beyond : times;
 }
 
+/* The greatest lower quartile where it is twice as far from the middle as the next; else the limit. */
+static int64_t beyond_all(const struct place *place, size_t ranks, int64_t limit, int64_t middle)
+{
+    int64_t first = middle, second = middle;
+    for (size_t rank = 0; rank < ranks; rank++) {
+        int64_t usual = place->usual[rank] == TIME_UNKNOWN ? middle : place->usual[rank];
+        if (usual > first) {
+            second = first;
+            first = usual;
+        } else if (usual > second) {
+            second = usual;
+        }
+    }
+    return second > limit && first - middle >= 2 * (second - middle) ? first - 1 : limit;
+}
+
 /* How many lower quartiles are beyond the limit; 0 when they have not one owner. */
 static size_t standing_out(const struct place *place, size_t ranks, int64_t limit, const int32_t *owner)
 {
@@ -151,6 +167,8 @@ int64_t place_measure_alike(struct place *place, size_t ranks, int32_t first_ste
     int64_t middle;
     measure_history(place, ranks, first_step, steps);
     int64_t limit = limit_of(place, ranks, sigmas, factor, &known, &middle);
+    if (!owner)
+        limit = beyond_all(place, ranks, limit, middle);
     size_t count = known >= 4 ? standing_out(place, ranks, limit, owner) : 0;
     for (size_t rank = 0; count && count * 4 <= known && rank < ranks; rank++)
         if (place->usual[rank] != TIME_UNKNOWN && place->usual[rank] > limit)

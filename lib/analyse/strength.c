@@ -161,13 +161,13 @@ static size_t at_least(const struct sample *sorted, size_t count, int64_t value)
 
 /*
  * How many single steps noise would make as strong as this one: the tail of all others is taken to fall off
- * as a power of the size, the power estimated from their upper tenth (Hill, Annals of Statistics 3(5), 1975)
- * and drawn towards that of a heavy tail, as if two more had been seen at it: 1 for networks, where it hardly
- * has a mean, else 1.5. With fewer than five others that is all there is to go by.
+ * as a power of the size, the power estimated from their upper tenth, five to twenty of them (Hill, Annals of
+ * Statistics 3(5), 1975) and drawn towards that of a heavy tail, as if two more had been seen at it: 1 for
+ * networks, where it hardly has a mean, else 1.5. With fewer than five others that is all there is to go by.
  */
 static double chance_alone(const struct noise *noise, const struct suspect *run)
 {
-    size_t top = noise->single_count / 10 < 5 ? 5 : noise->single_count / 10, used = 0;
+    size_t tenth = noise->single_count / 10, top = tenth < 5 ? 5 : tenth < 20 ? tenth : 20, used = 0;
     double heavy = run->kind == FINDING_NETWORK ? 1 : 1.5;
     double logs = 2 / heavy, value = (double)run->weakest_ns;
     int64_t least_ns = 0;

@@ -99,6 +99,15 @@ static int64_t least_long(const int64_t *gaps, size_t count, int64_t *sorted)
     return least;
 }
 
+/*
+ * Warm-up may pause within its step: where a step begins a whole distance after the very first cycle, nothing
+ * before it begins one.
+ */
+static size_t first_whole(const int64_t *gaps, size_t count, int64_t least, size_t distance)
+{
+    return distance < count && gaps[distance] >= least ? distance : 1;
+}
+
 size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *scratch)
 {
     int64_t least = count >= 6 ? least_long(gaps, count, scratch) : INT64_MAX;
@@ -116,7 +125,7 @@ size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *s
     if (kept < 3 || distance < 2 || even * 5 < (kept - 2) * 4)
         return count;
     size_t left = 1;
-    for (size_t i = 1; i < count; i++)
+    for (size_t i = first_whole(gaps, count, least, distance); i < count; i++)
         if (gaps[i] >= least)
             starts[left++] = starts[i];
     return left;
