@@ -140,9 +140,6 @@ struct job_traffic {
     int64_t network_wait_max_ns;
     int64_t
         busy_ns; /* time in which at least one step waited for the network: overlapping waits count once */
-    int64_t
-        sent_begin_ns; /* first data ready to go, last step done: what the wire took, as the sender saw it */
-    int64_t sent_end_ns;
 };
 
 /* Indexes from `first` to before `end`. */

@@ -59,14 +59,9 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, i
         cover(traffic, &step, &covered_ns);
         if (wait[WAIT_NETWORK] > traffic->network_wait_max_ns)
             traffic->network_wait_max_ns = wait[WAIT_NETWORK];
-        int64_t ready = step.wait[WAIT_GPU].end_ns, done = step.wait[WAIT_NETWORK].end_ns;
+        int64_t ready = step.wait[WAIT_GPU].end_ns;
         if (ready > *gpu_done_ns)
             *gpu_done_ns = ready;
-        if (ready != TIME_UNKNOWN &&
-            (traffic->sent_begin_ns == TIME_UNKNOWN || ready < traffic->sent_begin_ns))
-            traffic->sent_begin_ns = ready;
-        if (done > traffic->sent_end_ns)
-            traffic->sent_end_ns = done;
     }
     return more;
 }
@@ -103,8 +98,6 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
                                     .operation = (int32_t)read,
                                     .channel = (int32_t)statement_integer(statement, 2),
                                     .by_receiver = (uint8_t)receives,
-                                    .sent_begin_ns = TIME_UNKNOWN,
-                                    .sent_end_ns = TIME_UNKNOWN,
                                     .begin_ns = integer_or(statement, 5, TIME_UNKNOWN),
                                     .end_ns = integer_or(statement, 6, TIME_UNKNOWN)};
     int64_t gpu_done_ns;

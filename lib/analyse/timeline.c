@@ -112,8 +112,6 @@ static void map_traffic(struct job *job)
         int64_t delay = job_delay(job, &job->operations[traffic->operation]);
         map_time(&traffic->begin_ns, delay);
         map_time(&traffic->end_ns, delay);
-        map_time(&traffic->sent_begin_ns, delay);
-        map_time(&traffic->sent_end_ns, delay);
     }
 }
 
@@ -283,18 +281,17 @@ static void measure_transfer(struct job *job, struct job_instance *instance)
 
 /*
  * A sending kernel is done once its data is in buffers: how long the transfer of a pair took shows in its
- * network steps, from the first data ready to the last step done.
+ * network steps, as the time in which at least one was on the wire. Waiting for the receiver is no part of
+ * it.
  */
 static void measure_pairs(struct job *job)
 {
     for (size_t i = 0; i < job->traffic_count; i++) {
         const struct job_traffic *traffic = &job->traffic[i];
         struct job_instance *instance = &job->instances[job->operations[traffic->operation].instance];
-        if (traffic->by_receiver || instance->function != FUNCTION_SEND ||
-            traffic->sent_begin_ns == TIME_UNKNOWN || traffic->sent_end_ns == TIME_UNKNOWN)
-            continue;
-        if (traffic->sent_end_ns - traffic->sent_begin_ns > instance->transfer_ns)
-            instance->transfer_ns = traffic->sent_end_ns - traffic->sent_begin_ns;
+        if (!traffic->by_receiver && instance->function == FUNCTION_SEND &&
+            traffic->busy_ns > instance->transfer_ns)
+            instance->transfer_ns = traffic->busy_ns;
     }
 }
 
