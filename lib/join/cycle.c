@@ -99,6 +99,18 @@ static int64_t least_long(const int64_t *gaps, size_t count, int64_t *sorted)
     return least;
 }
 
+/* The distance between the last two cycles with a long gap before them; 0 where there are fewer. */
+static size_t last_distance(const int64_t *gaps, size_t count, int64_t least)
+{
+    size_t last = 0, before = 0;
+    for (size_t i = 1; i < count; i++)
+        if (gaps[i] >= least) {
+            before = last;
+            last = i;
+        }
+    return before ? last - before : 0;
+}
+
 /*
  * Warm-up may pause within its step: where a step begins a whole distance after the very first cycle, nothing
  * before it begins one.
@@ -111,21 +123,20 @@ static size_t first_whole(const int64_t *gaps, size_t count, int64_t least, size
 size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *scratch)
 {
     int64_t least = count >= 6 ? least_long(gaps, count, scratch) : INT64_MAX;
-    size_t kept = 0, last = 0, even = 0, distance = 0;
-    if (least == INT64_MAX)
+    size_t distance = least == INT64_MAX ? 0 : last_distance(gaps, count, least);
+    if (distance < 2)
         return count;
-    for (size_t i = 1; i < count; i++) {
+    size_t first = first_whole(gaps, count, least, distance), kept = 0, even = 0, last = 0, left = 1;
+    for (size_t i = first; i < count; i++) {
         if (gaps[i] < least)
             continue;
         even += last && i - last == distance;
-        distance = last ? i - last : 0;
         last = i;
         kept++;
     }
-    if (kept < 3 || distance < 2 || even * 5 < (kept - 2) * 4)
+    if (kept < 3 || even * 5 < (kept - 1) * 4)
         return count;
-    size_t left = 1;
-    for (size_t i = first_whole(gaps, count, least, distance); i < count; i++)
+    for (size_t i = first; i < count; i++)
         if (gaps[i] >= least)
             starts[left++] = starts[i];
     return left;

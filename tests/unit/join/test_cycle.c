@@ -145,6 +145,16 @@ static void buckets_of_a_step_go_together(void **state)
     assert_int_equal(starts[3], 90);
 }
 
+/* The first operation of all often takes long to enqueue: no step begins after it. */
+static void a_pause_in_warm_up_begins_no_step(void **state)
+{
+    int64_t gaps[] = {0, 300, 12, 9, 520, 10, 10, 9, 480, 12, 11, 10, 500, 9};
+    size_t starts[14];
+    assert_int_equal(merge(starts, gaps, 14), 4);
+    assert_int_equal(starts[1], 40);
+    assert_int_equal(starts[3], 120);
+}
+
 static void what_is_no_bucket_stays(void **state)
 {
     size_t starts[12];
@@ -171,6 +181,7 @@ int main(void)
         cmocka_unit_test(random_sequences),
         cmocka_unit_test(long_sequences),
         cmocka_unit_test(buckets_of_a_step_go_together),
+        cmocka_unit_test(a_pause_in_warm_up_begins_no_step),
         cmocka_unit_test(what_is_no_bucket_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
