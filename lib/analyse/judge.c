@@ -53,12 +53,21 @@ static int has_gaps(const struct job *job)
            job->missing_sequence * 50 > (int64_t)job->operation_count;
 }
 
+/* A step alone is worth saying from twice the least gain on: healthy jobs have small hiccups. */
+static double least_share(const struct suspect *suspect, const struct diagnose_options *options)
+{
+    return suspect->first_step == suspect->last_step ? 2 * options->min_gain : options->min_gain;
+}
+
 static enum confidence confidence_of(const struct suspect *suspect, const struct job *job,
                                      const struct baseline *baseline, const struct diagnose_options *options)
 {
     double share = worth(suspect, baseline);
-    if (share < options->min_gain || suspect->chance > allowed_chance(suspect) || suspect->ambiguous ||
-        baseline->regular < REGULAR)
+    /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
+    if (has_gaps(job) && !suspect->gain_ns)
+        return CONFIDENCE_LOW;
+    if (share < least_share(suspect, options) || suspect->chance > allowed_chance(suspect) ||
+        suspect->ambiguous || baseline->regular < REGULAR)
         return CONFIDENCE_LOW;
     int sure = !is_steady(suspect, baseline) && share >= 2 * options->min_gain &&
                suspect->chance <= allowed_chance(suspect) / 10;

@@ -245,6 +245,31 @@ static int may_have_waited(const struct suspects *suspects, const struct suspect
     return 0;
 }
 
+/* Whether another rank was late in the same steps by about as much. */
+static int is_twin(const struct suspect *a, const struct suspect *b)
+{
+    int64_t mine = a->total_ns / (a->last_step - a->first_step + 1);
+    int64_t other = b->total_ns / (b->last_step - b->first_step + 1);
+    int64_t apart = mine > other ? mine - other : other - mine;
+    return b->kind != FINDING_NETWORK && b->rank != a->rank && a->first_step <= b->last_step &&
+           b->first_step <= a->last_step && apart * 5 <= mine;
+}
+
+/*
+ * Three ranks and more that are late by the same in the same steps have a cause in common that the trace does
+ * not show. Of them, one alone whose host was late is that cause.
+ */
+static int has_hidden_cause(const struct suspects *suspects, const struct suspect *suspect)
+{
+    size_t twins = 0, hosts = 0;
+    for (size_t i = 0; i < suspects->count; i++)
+        if (is_twin(suspect, &suspects->items[i])) {
+            twins++;
+            hosts += suspects->items[i].kind == FINDING_HOST;
+        }
+    return twins >= 2 && (suspect->kind != FINDING_HOST || hosts);
+}
+
 void suspects_doubt(struct suspects *suspects, const struct job *job)
 {
     for (size_t i = 0; i < suspects->count; i++) {
@@ -255,7 +280,8 @@ void suspects_doubt(struct suspects *suspects, const struct job *job)
             if (suspect_has_operation(suspect, &job->operations[j]) &&
                 may_have_waited(suspects, suspect, job, &job->operations[j]))
                 waited_ns += job->operations[j].excess_ns;
-        if (waited_ns * 2 > suspect->total_ns)
+        if (waited_ns * 2 > suspect->total_ns ||
+            (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect)))
             suspect->ambiguous = 1;
     }
 }
