@@ -210,39 +210,52 @@ static unsigned step_flags(const struct proxy_step *step, int64_t previous, unsi
     return flags & STEP_PARTIAL ? flags & ~(unsigned)STEP_CONTIGUOUS : flags;
 }
 
-static int put_waits(struct buffer *buffer, const struct proxy_step *step, unsigned flags, unsigned known,
-                     const enum wait_kind *order, int64_t *base_ns)
+static char *write_waits(char *at, const struct proxy_step *step, unsigned flags, unsigned known,
+                         const enum wait_kind *order, int64_t *base_ns)
 {
-    int first = 1;
+    int with_begin = 1;
     for (unsigned i = 0; i < WAIT_KINDS; i++) {
         const struct interval_ns *wait = &step->wait[order[i]];
         unsigned ends = known >> 2 * order[i] & 3;
-        if (ends & 1 && (first || !(flags & STEP_CONTIGUOUS)) && put_time(buffer, wait->begin_ns, base_ns))
-            return -1;
-        if (ends & 2 && put_time(buffer, wait->end_ns, base_ns))
-            return -1;
-        if (ends)
-            first = 0;
+        if (!ends)
+            continue;
+        if (ends & 1 && with_begin) {
+            at = varint_write_signed(at, subtract(wait->begin_ns, *base_ns));
+            *base_ns = wait->begin_ns;
+        }
+        if (ends & 2) {
+            at = varint_write_signed(at, subtract(wait->end_ns, *base_ns));
+            *base_ns = wait->end_ns;
+        }
+        with_begin = !(flags & STEP_CONTIGUOUS);
     }
-    return 0;
+    return at;
+}
+
+static char *write_step(char *at, const struct proxy_step *step, int64_t previous,
+                        const enum wait_kind *order, int64_t *base_ns)
+{
+    unsigned known = known_ends(step);
+    unsigned flags = step_flags(step, previous, known, order);
+    *at++ = (char)flags;
+    if (!(flags & STEP_NEXT))
+        at = varint_write_signed(at, step->step);
+    if (flags & STEP_PARTIAL)
+        at = varint_write(at, known);
+    return write_waits(at, step, flags, known, order, base_ns);
 }
 
 int pack_steps(struct buffer *buffer, int64_t base_ns, const struct proxy_step *steps, size_t count)
 {
+    /* The flags, the number, what is known, and the times. */
+    enum { STEP_MOST_BYTES = 1 + VARINT_BYTES * (2 + 2 * WAIT_KINDS) };
     int receive = is_receive_order(steps, count);
-    const enum wait_kind *order = wait_order[receive];
     int64_t previous = -1;
     int status = varint_put(buffer, receive ? FORM_STEPS_RECEIVE : FORM_STEPS) || varint_put(buffer, count);
     for (size_t i = 0; i < count && !status; i++) {
-        unsigned known = known_ends(&steps[i]);
-        unsigned flags = step_flags(&steps[i], previous, known, order);
-        status = buffer_append_byte(buffer, (char)flags);
-        if (!status && !(flags & STEP_NEXT))
-            status = varint_put_signed(buffer, steps[i].step);
-        if (!status && flags & STEP_PARTIAL)
-            status = varint_put(buffer, known);
-        if (!status)
-            status = put_waits(buffer, &steps[i], flags, known, order, &base_ns);
+        char bytes[STEP_MOST_BYTES];
+        char *end = write_step(bytes, &steps[i], previous, wait_order[receive], &base_ns);
+        status = buffer_append(buffer, bytes, (size_t)(end - bytes));
         previous = steps[i].step;
     }
     return status ? -1 : 0;

@@ -1,20 +1,15 @@
 #include "model/varint.h"
 
-enum { VARINT_BYTES = 10 };
-
 int varint_put(struct buffer *buffer, uint64_t value)
 {
     char bytes[VARINT_BYTES];
-    size_t length = 0;
-    for (; value >= 0x80; value >>= 7)
-        bytes[length++] = (char)(0x80 | (value & 0x7f));
-    bytes[length++] = (char)value;
-    return buffer_append(buffer, bytes, length);
+    return buffer_append(buffer, bytes, (size_t)(varint_write(bytes, value) - bytes));
 }
 
 int varint_put_signed(struct buffer *buffer, int64_t value)
 {
-    return varint_put(buffer, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
+    char bytes[VARINT_BYTES];
+    return buffer_append(buffer, bytes, (size_t)(varint_write_signed(bytes, value) - bytes));
 }
 
 int varint_get(const unsigned char **at, const unsigned char *end, uint64_t *value)

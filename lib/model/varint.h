@@ -12,6 +12,22 @@
  */
 int varint_put(struct buffer *buffer, uint64_t value);
 int varint_put_signed(struct buffer *buffer, int64_t value);
+
+/* The same into memory that has room for VARINT_BYTES; returns where the number ends. */
+enum { VARINT_BYTES = 10 };
+static inline char *varint_write(char *at, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *at++ = (char)(0x80 | (value & 0x7f));
+    *at++ = (char)value;
+    return at;
+}
+
+static inline char *varint_write_signed(char *at, int64_t value)
+{
+    return varint_write(at, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
+}
+
 int varint_get(const unsigned char **at, const unsigned char *end, uint64_t *value);
 int varint_get_signed(const unsigned char **at, const unsigned char *end, int64_t *value);
 
