@@ -18,6 +18,7 @@ enum lookup {
     FIND_MEMBER,
     ADD_MEMBER,
     ADD_FILE_MEMBER,
+    TELL_PEER,
     LOOKUPS
 };
 
@@ -30,6 +31,7 @@ static const char *const lookup_sql[LOOKUPS] = {
     [FIND_MEMBER] = schema_ingest_write_find_member,
     [ADD_MEMBER] = schema_ingest_write_add_member,
     [ADD_FILE_MEMBER] = schema_ingest_write_add_file_member,
+    [TELL_PEER] = schema_ingest_write_tell_peer,
 };
 
 /* Columns of the bulk tables, in the order in which the functions below bind them. */
@@ -113,7 +115,7 @@ static void bind_block(struct binder *binder, const struct insert_target *target
 {
     const struct batch_block *row = &binder->batch->blocks.items[at];
     bind_integer(binder, record_id(target, row->ordinal));
-    bind_integer(binder, target->members[row->member]);
+    bind_integer(binder, target->members[row->member].id);
     bind_integer(binder, row->operations);
     bind_integer(binder, row->tagged);
     bind_integer(binder, row->earliest_ns);
@@ -130,7 +132,7 @@ static void bind_proxy(struct binder *binder, const struct insert_target *target
     const struct proxy_operation *proxy = &row->proxy;
     bind_integer(binder, record_id(target, row->ordinal));
     bind_known(binder, proxy->operation < 0 ? -1 : record_id(target, proxy->operation), -1);
-    bind_known(binder, row->member < 0 ? -1 : target->members[row->member], -1);
+    bind_known(binder, row->member < 0 ? -1 : target->members[row->member].id, -1);
     bind_integer(binder, proxy->direction);
     bind_integer(binder, proxy->channel);
     bind_integer(binder, proxy->peer);
@@ -151,7 +153,7 @@ static void bind_tag(struct binder *binder, const struct insert_target *target, 
     const struct batch_tag *row = &binder->batch->tags.items[at];
     bind_integer(binder, record_id(target, row->ordinal));
     bind_integer(binder, target->processes[row->process]);
-    bind_known(binder, row->member < 0 ? -1 : target->members[row->member], -1);
+    bind_known(binder, row->member < 0 ? -1 : target->members[row->member].id, -1);
     bind_integer(binder, row->tag.at_ns);
     bind_integer(binder, row->tag.depth);
     bind_integer(binder, row->tag.is_end != 0);
@@ -373,7 +375,11 @@ static int put_member(struct inserter *inserter, struct insert_target *target,
     if (statement_bind_integer(link, 1, target->file_id, error) ||
         statement_bind_integer(link, 2, *id, error) || statement_step(link, error) < 0)
         return -1;
-    return append_id(&target->members, &target->member_count, &target->member_capacity, *id, error);
+    if (array_reserve((void **)&target->members, &target->member_capacity, target->member_count + 1,
+                      sizeof *target->members))
+        return error_no_memory(error);
+    target->members[target->member_count++] = (struct target_member){.id = *id, .greatest_peer = INT64_MIN};
+    return 0;
 }
 
 static int put_rows(struct inserter *inserter, const struct insert_target *target, const struct batch *batch,
@@ -412,6 +418,30 @@ static int put_names(struct inserter *inserter, struct insert_target *target, co
     return 0;
 }
 
+static int tell_peers(struct inserter *inserter, struct insert_target *target, const struct batch *batch,
+                      struct error *error)
+{
+    struct statement *tell = inserter->lookups[TELL_PEER];
+    for (size_t i = 0; i < batch->proxies.count; i++) {
+        const struct batch_proxy *row = &batch->proxies.items[i];
+        struct target_member *member = row->member < 0 ? NULL : &target->members[row->member];
+        if (!member || row->proxy.peer <= member->greatest_peer)
+            continue;
+        member->greatest_peer = row->proxy.peer;
+        member->has_news = 1;
+    }
+    for (size_t i = 0; i < target->member_count; i++) {
+        struct target_member *member = &target->members[i];
+        if (member->has_news && (statement_bind_integer(tell, 1, target->file_id, error) ||
+                                 statement_bind_integer(tell, 2, member->id, error) ||
+                                 statement_bind_integer(tell, 3, member->greatest_peer, error) ||
+                                 statement_step(tell, error) < 0))
+            return -1;
+        member->has_news = 0;
+    }
+    return 0;
+}
+
 int inserter_put(struct inserter *inserter, struct insert_target *target, const struct batch *batch,
                  struct error *error)
 {
@@ -425,5 +455,5 @@ int inserter_put(struct inserter *inserter, struct insert_target *target, const 
     for (enum bulk_table table = 0; table < BULK_TABLES; table++)
         if (put_rows(inserter, target, batch, table, counts[table], error))
             return -1;
-    return 0;
+    return tell_peers(inserter, target, batch, error);
 }

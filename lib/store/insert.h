@@ -19,7 +19,7 @@ struct inserter {
     struct map processes;     /* file set, host, pid -> process_id */
     struct map communicators; /* hash, file or 0 -> communicator_id */
     struct map members;       /* communicator_id, rank, process_id -> member_id */
-    struct statement *lookups[8];
+    struct statement *lookups[9];
     struct statement *one[BULK_TABLES];  /* inserts one row */
     struct statement *many[BULK_TABLES]; /* inserts BULK_ROWS rows: faster by half */
 };
@@ -36,7 +36,11 @@ struct insert_target {
     int64_t *communicators;
     size_t communicator_count;
     size_t communicator_capacity;
-    int64_t *members;
+    struct target_member {
+        int64_t id;
+        int64_t greatest_peer; /* that its network traffic has named; INT64_MIN: no traffic */
+        int has_news;          /* the store does not know of it yet */
+    } * members;
     size_t member_count;
     size_t member_capacity;
 };

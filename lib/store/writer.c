@@ -20,7 +20,6 @@ enum sentence {
     ADD_LEDGER,
     FILE_BY_DIGEST,
     FILE_BY_PATH,
-    NOTE_PEERS,
     NOTE_ARRIVAL,
     NOTE_DEPARTURE,
     REMOVE_FIRST,
@@ -42,7 +41,6 @@ static const char *const sentences[SENTENCES] = {
     [ADD_LEDGER] = schema_ingest_write_add_ledger,
     [FILE_BY_DIGEST] = schema_ingest_write_file_by_digest,
     [FILE_BY_PATH] = schema_ingest_write_file_by_path,
-    [NOTE_PEERS] = schema_ingest_write_note_peers,
     [NOTE_ARRIVAL] = schema_ingest_write_note_arrival,
     [NOTE_DEPARTURE] = schema_ingest_write_note_departure,
     [REMOVE_OPERATIONS] = schema_ingest_write_remove_file,
@@ -244,7 +242,6 @@ static int keep_file(struct writer *writer, const struct writer_file *file, cons
     if (remove_found(writer, FILE_BY_DIGEST, facts->digest, error) ||
         remove_found(writer, FILE_BY_PATH, file->path, error) ||
         add_file(writer, file, facts, outcome, error) ||
-        run_for(writer, NOTE_PEERS, file->target.file_id, error) ||
         run_for(writer, NOTE_ARRIVAL, file->target.file_id, error))
         return -1;
     writer->has_changed = 1;

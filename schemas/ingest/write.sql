@@ -19,6 +19,9 @@ SELECT member_id FROM member WHERE communicator_id = ? AND rank = ? AND process_
 INSERT INTO member (communicator_id, rank, process_id) VALUES (?, ?, ?) RETURNING member_id
 -- statement: add_file_member
 INSERT OR IGNORE INTO file_member (file_id, member_id) VALUES (?, ?)
+-- statement: tell_peer
+-- What traffic tells of the sizes of communicators, so that joins need not go through it.
+UPDATE file_member SET greatest_peer = max(coalesce(greatest_peer, ?3), ?3) WHERE file_id = ?1 AND member_id = ?2
 
 -- statement: next_file
 SELECT coalesce(max(file_id), 0) + 1 FROM file
@@ -34,12 +37,6 @@ SELECT file_id FROM file WHERE digest = ?
 -- statement: file_by_path
 SELECT file_id FROM file WHERE path = ?1 AND path <> '-' LIMIT 1
 
--- statement: note_peers
--- What the traffic of file ?1 tells of the sizes of communicators, so that joins need not go through it.
-REPLACE INTO file_member (file_id, member_id, greatest_peer)
-SELECT ?1, member_id, max(peer) FROM proxy_operation
-WHERE proxy_operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295 AND member_id IS NOT NULL
-GROUP BY member_id
 -- statement: note_arrival
 -- Whose job is to be joined anew, now that file ?1 has come.
 INSERT OR IGNORE INTO changed_process (process_id)
