@@ -11,6 +11,8 @@
 /* What every event begins with. */
 static const char first_key[] = "\"name\"";
 
+enum { LINES_MOST_BYTES = 4096 };
+
 struct chrome_file {
     struct chrome_reader reader;
     struct chrome_scanner scanner;
@@ -22,7 +24,7 @@ static int read_event(void *context, const char *text, size_t length, uint64_t o
     struct chrome_file *file = context;
     struct chrome_line line;
     enum chrome_status status = CHROME_LINE;
-    int is_exact = chrome_scan(&file->scanner, text, length, &line);
+    int is_exact = chrome_scan(&file->scanner, text, text + length, &line) == text + length;
     if (!is_exact)
         status = chrome_decode(&file->json, text, length, &line);
     if (status == CHROME_NO_MEMORY)
@@ -34,6 +36,42 @@ static int read_event(void *context, const char *text, size_t length, uint64_t o
         chrome_note(&file->reader, "number that does not fit", 1, offset, text, length, error))
         return -1;
     return chrome_reader_line(&file->reader, &line, &file->json, text, length, offset, error) ? -1 : 1;
+}
+
+/* The next line, or the two of a wait. Returns where the last of them ends; NULL when it is not known. */
+static const char *read_known(struct chrome_file *file, const char *at, const char *end, uint64_t offset,
+                              int *status, struct error *error)
+{
+    struct chrome_line line;
+    int64_t end_ns;
+    const char *past = chrome_scan_wait(&file->scanner, at, end, &line, &end_ns);
+    int is_wait = past != NULL;
+    if (!past)
+        past = chrome_scan(&file->scanner, at, end, &line);
+    if (!past || end - past < 2 || past[0] != ',' || past[1] != '\n')
+        return NULL;
+    if (is_wait)
+        *status = chrome_reader_wait(&file->reader, &line, end_ns, offset, error);
+    else
+        *status = chrome_reader_line(&file->reader, &line, NULL, at, (size_t)(past - at), offset, error);
+    return past + 2;
+}
+
+/* Lines that the scanner knows, as long as they come. None of them is longer than what it is given to see. */
+static int read_known_lines(void *context, const char *text, size_t length, uint64_t offset, size_t *taken,
+                            struct error *error)
+{
+    const char *end = text + length;
+    const char *past = text;
+    int status = 0;
+    do {
+        *taken = (size_t)(past - text);
+        const char *limit = end - past > LINES_MOST_BYTES ? past + LINES_MOST_BYTES : end;
+        past = read_known(context, past, limit, offset + *taken, &status, error);
+    } while (past && !status);
+    if (past)
+        *taken = (size_t)(past - text);
+    return status;
 }
 
 static int begin_array(void *context, struct error *error)
@@ -50,6 +88,7 @@ static int read_file(struct chrome_file *file, struct input *input, const struct
         .first_key = first_key,
         .context = file,
         .object = read_event,
+        .lines = read_known_lines,
         .array = begin_array,
         .sink = sink,
     };

@@ -65,12 +65,17 @@ struct origin chrome_origin(const struct chrome_reader *reader, uint64_t offset)
     };
 }
 
+static int is_open(const struct chrome_reader *reader, int level)
+{
+    return (reader->open >> level & 1) != 0;
+}
+
 /* What an event's end means for what is being put together. `has_end`: a line says so. */
 static int end_frame(struct chrome_reader *reader, enum chrome_level level, int64_t end_ns, int has_end,
                      struct error *error)
 {
     struct chrome_frame *frame = &reader->frames[level];
-    frame->is_open = 0;
+    reader->open &= ~(1U << level);
     switch (frame->category) {
     case CHROME_GROUP:
     case CHROME_GROUP_API:
@@ -90,7 +95,7 @@ static int end_frame(struct chrome_reader *reader, enum chrome_level level, int6
             return -1;
         chrome_operation_end(reader, end_ns, has_end);
         /* The end of the call around it, which is worth waiting for, follows. */
-        return reader->frames[LEVEL_CALL].is_open ? 0 : chrome_operation_flush(reader, TIME_UNKNOWN, error);
+        return is_open(reader, LEVEL_CALL) ? 0 : chrome_operation_flush(reader, TIME_UNKNOWN, error);
     case CHROME_GPU:
         chrome_kernel_end(reader, end_ns);
         return 0;
@@ -104,18 +109,22 @@ static int end_frame(struct chrome_reader *reader, enum chrome_level level, int6
     }
 }
 
-/* Ends, innermost first, what is open at this level and inside: their own ends never came. */
-static int end_inner_frames(struct chrome_reader *reader, int level, struct error *error)
+static int end_open_frames(struct chrome_reader *reader, int level, struct error *error)
 {
     for (int inner = LEVELS - 1; inner >= level; inner--) {
-        struct chrome_frame *frame = &reader->frames[inner];
-        if (!frame->is_open)
+        if (!is_open(reader, inner))
             continue;
-        if (chrome_note(reader, "begin without end", 1, frame->offset, NULL, 0, error) ||
+        if (chrome_note(reader, "begin without end", 1, reader->frames[inner].offset, NULL, 0, error) ||
             end_frame(reader, (enum chrome_level)inner, TIME_UNKNOWN, 0, error))
             return -1;
     }
     return 0;
+}
+
+/* Ends, innermost first, what is open at this level and inside: their own ends never came. */
+static inline int end_inner_frames(struct chrome_reader *reader, int level, struct error *error)
+{
+    return reader->open >> level ? end_open_frames(reader, level, error) : 0;
 }
 
 int chrome_reader_close(struct chrome_reader *reader, struct error *error)
@@ -181,8 +190,8 @@ static int begin(struct chrome_reader *reader, const struct chrome_line *line, u
     if (level <= LEVEL_OPERATION &&
         (chrome_proxy_flush(reader, error) || chrome_operation_flush(reader, TIME_UNKNOWN, error)))
         return -1;
+    reader->open |= 1U << level;
     reader->frames[level] = (struct chrome_frame){
-        .is_open = 1,
         .category = line->category,
         .name = line->name,
         .function = line->function,
@@ -197,7 +206,7 @@ static int end(struct chrome_reader *reader, const struct chrome_line *line, uin
 {
     enum chrome_level level = (enum chrome_level)levels[line->category];
     const struct chrome_frame *frame = &reader->frames[level];
-    if (!frame->is_open || frame->category != line->category || frame->name != line->name ||
+    if (!is_open(reader, (int)level) || frame->category != line->category || frame->name != line->name ||
         frame->function != line->function || frame->id != line->id)
         return chrome_note(reader, "end without begin", 1, offset, NULL, 0, error);
     if (end_inner_frames(reader, (int)level + 1, error))
@@ -234,6 +243,18 @@ int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *l
     if (line->phase == 'e')
         return end(reader, line, offset, error);
     return chrome_note(reader, "unknown event", 0, offset, text, length, error);
+}
+
+int chrome_reader_wait(struct chrome_reader *reader, const struct chrome_line *line, int64_t end_ns,
+                       uint64_t offset, struct error *error)
+{
+    reader->seen[CHROME_NET] = 1;
+    if (line->pid != COUNT_UNKNOWN)
+        reader->pid = line->pid;
+    if (end_inner_frames(reader, LEVEL_WAIT, error) || chrome_wait_begin(reader, line, offset, error))
+        return -1;
+    chrome_wait_end(reader, line->name, end_ns);
+    return 0;
 }
 
 /* A file without any operation still tells that its process is a rank of the communicator in its name. */

@@ -22,20 +22,13 @@ static enum direction direction_of(enum chrome_name name)
 
 static enum wait_kind wait_of(enum chrome_name name)
 {
-    switch (name) {
-    case CHROME_SEND_BUFFER_WAIT:
-    case CHROME_RECV_BUFFER_WAIT:
-        return WAIT_BUFFER;
-    case CHROME_SEND_GPU_WAIT:
-    case CHROME_RECV_GPU_WAIT:
-        return WAIT_GPU;
-    case CHROME_SEND_PEER_WAIT:
-        return WAIT_PEER;
-    case CHROME_RECV_FLUSH_WAIT:
-        return WAIT_FLUSH;
-    default:
-        return WAIT_NETWORK;
-    }
+    static const unsigned char kinds[CHROME_NAMES] = {
+        [CHROME_SEND_BUFFER_WAIT] = WAIT_BUFFER, [CHROME_RECV_BUFFER_WAIT] = WAIT_BUFFER,
+        [CHROME_SEND_GPU_WAIT] = WAIT_GPU,       [CHROME_RECV_GPU_WAIT] = WAIT_GPU,
+        [CHROME_SEND_PEER_WAIT] = WAIT_PEER,     [CHROME_RECV_FLUSH_WAIT] = WAIT_FLUSH,
+        [CHROME_SEND_WAIT] = WAIT_NETWORK,       [CHROME_RECV_WAIT] = WAIT_NETWORK,
+    };
+    return (enum wait_kind)kinds[name];
 }
 
 /* Hands over the steps so far. Of a long one the end comes with the last record only. */
@@ -69,10 +62,9 @@ static int close_step(struct chrome_reader *reader, struct error *error)
     if (!transfer->step_is_open)
         return 0;
     transfer->step_is_open = 0;
-    int64_t begin_ns = step_begin(&transfer->step);
-    if (begin_ns == TIME_UNKNOWN)
+    if (transfer->step_begin_ns == TIME_UNKNOWN)
         return 0;
-    if (begin_ns < transfer->not_before_ns)
+    if (transfer->step_begin_ns < transfer->not_before_ns)
         return chrome_note(reader, "stale proxy step", 0, transfer->step_offset, NULL, 0, error);
     if (transfer->step_count == FORMAT_STEPS_AT_ONCE && emit(reader, error))
         return -1;
@@ -216,10 +208,16 @@ int chrome_wait_begin(struct chrome_reader *reader, const struct chrome_line *li
         transfer->step_offset = offset;
         transfer->step = no_step;
         transfer->step.step = line->step;
+        transfer->step_begin_ns = TIME_UNKNOWN;
     }
     /* A wait that was not reached can hold the time of an earlier use of its slot. */
-    if (line->time_ns >= step_begin(&transfer->step))
-        transfer->step.wait[wait_of(line->name)].begin_ns = line->time_ns;
+    if (line->time_ns < transfer->step_begin_ns)
+        return 0;
+    int64_t *begin_ns = &transfer->step.wait[wait_of(line->name)].begin_ns;
+    int is_first = *begin_ns == TIME_UNKNOWN;
+    *begin_ns = line->time_ns;
+    if (!is_first || transfer->step_begin_ns == TIME_UNKNOWN)
+        transfer->step_begin_ns = step_begin(&transfer->step);
     return 0;
 }
 

@@ -28,7 +28,6 @@ enum chrome_level {
 };
 
 struct chrome_frame {
-    int is_open;
     enum chrome_category category;
     enum chrome_name name;
     enum function function;
@@ -67,6 +66,7 @@ struct chrome_transfer {
     int64_t step_id;
     uint64_t step_offset;
     struct proxy_step step;
+    int64_t step_begin_ns; /* the earliest of its moments; TIME_UNKNOWN when it has none */
     int64_t not_before_ns; /* a step that begins earlier is a leftover of another operation */
 };
 
@@ -85,6 +85,7 @@ enum { CHROME_DROP_KINDS = 6 };
 struct chrome_reader {
     const struct format_sink *sink;
     struct chrome_frame frames[LEVELS];
+    unsigned open; /* a bit for each level whose frame is open */
     struct chrome_assembly assembly;
     struct chrome_transfer transfer;
     struct chrome_call call;
@@ -119,6 +120,10 @@ void chrome_reader_release(struct chrome_reader *reader);
 /* One line; `text` is what it was read from, `json` what chrome_decode() used (NULL when it did not). */
 int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *line, const struct json *json,
                        const char *text, size_t length, uint64_t offset, struct error *error);
+
+/* The two lines of a network step's wait: `line` begins it. */
+int chrome_reader_wait(struct chrome_reader *reader, const struct chrome_line *line, int64_t end_ns,
+                       uint64_t offset, struct error *error);
 
 /* A new array begins: what was open ends here. */
 int chrome_reader_close(struct chrome_reader *reader, struct error *error);

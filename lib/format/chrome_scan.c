@@ -9,7 +9,10 @@
  * A line is: {"name": "NAME", "cat": "CATEGORY", "ph": "P", "id": N, "pid": N, "tid": 1, "ts": T and then,
  * for an end, }; for a begin, one of the forms of arguments that its category has.
  */
-static const char before_name[] = "{\"name\": \"";
+#define BEFORE_NAME "{\"name\": \""
+
+/* No line is shorter, and no words that one begins with are longer. */
+enum { LINE_LEAST_BYTES = 64 };
 
 /* One form of arguments, all the way to the end of the line. */
 struct form {
@@ -36,10 +39,6 @@ struct form {
     }
 
 static const struct scan_field no_arguments[] = {LAST("}")};
-
-static const struct scan_field net_fields[] = {FIELD(", \"args\": {\"Step\": ", SCAN_INTEGER, step),
-                                               LAST("}}")};
-static const struct form net_forms[] = {FORM(net_fields, 0), {NULL, 0, 0}};
 
 #define PROXY_FIELDS                                                  \
     FIELD(", \"args\": {\"Channel\": ", SCAN_INTEGER, proxy.channel), \
@@ -204,26 +203,27 @@ static const struct scan_field socket_fields[] = {SKIP(", \"args\": {\"sock\": "
 static const struct form queue_pair_forms[] = {FORM(queue_pair_fields, 0), {NULL, 0, 0}};
 static const struct form socket_forms[] = {FORM(socket_fields, 0), {NULL, 0, 0}};
 
-/* From the name to the phase: lines of a fixed name are told by all of it. The most frequent come first. */
+/* Up to the phase: lines of a fixed name are told by all of it. The most frequent come first. */
 struct head {
     const char *words;
     size_t length;
     enum chrome_category category;
     enum chrome_name name;
-    const struct form *forms;
+    const struct form *forms; /* NULL: a network step */
 };
 
-#define HEAD(name, category) SCAN_WORDS(name "\", \"cat\": \"" category "\", \"ph\": \"")
+#define CATEGORY(category) "\", \"cat\": \"" category "\", \"ph\": \""
+#define HEAD(name, category) SCAN_WORDS(BEFORE_NAME name CATEGORY(category))
 
 static const struct head heads[] = {
-    {HEAD("RecvWait", "NET"), CHROME_NET, CHROME_RECV_WAIT, net_forms},
-    {HEAD("RecvFlushWait", "NET"), CHROME_NET, CHROME_RECV_FLUSH_WAIT, net_forms},
-    {HEAD("RecvGpuWait", "NET"), CHROME_NET, CHROME_RECV_GPU_WAIT, net_forms},
-    {HEAD("SendGpuWait", "NET"), CHROME_NET, CHROME_SEND_GPU_WAIT, net_forms},
-    {HEAD("SendPeerWait", "NET"), CHROME_NET, CHROME_SEND_PEER_WAIT, net_forms},
-    {HEAD("SendWait", "NET"), CHROME_NET, CHROME_SEND_WAIT, net_forms},
-    {HEAD("SendBufferWait", "NET"), CHROME_NET, CHROME_SEND_BUFFER_WAIT, net_forms},
-    {HEAD("RecvBufferWait", "NET"), CHROME_NET, CHROME_RECV_BUFFER_WAIT, net_forms},
+    {HEAD("RecvWait", "NET"), CHROME_NET, CHROME_RECV_WAIT, NULL},
+    {HEAD("RecvFlushWait", "NET"), CHROME_NET, CHROME_RECV_FLUSH_WAIT, NULL},
+    {HEAD("RecvGpuWait", "NET"), CHROME_NET, CHROME_RECV_GPU_WAIT, NULL},
+    {HEAD("SendGpuWait", "NET"), CHROME_NET, CHROME_SEND_GPU_WAIT, NULL},
+    {HEAD("SendPeerWait", "NET"), CHROME_NET, CHROME_SEND_PEER_WAIT, NULL},
+    {HEAD("SendWait", "NET"), CHROME_NET, CHROME_SEND_WAIT, NULL},
+    {HEAD("SendBufferWait", "NET"), CHROME_NET, CHROME_SEND_BUFFER_WAIT, NULL},
+    {HEAD("RecvBufferWait", "NET"), CHROME_NET, CHROME_RECV_BUFFER_WAIT, NULL},
     {HEAD("KernelCh", "GPU"), CHROME_GPU, CHROME_NAME_OTHER, kernel_forms},
     {HEAD("ScheduleSend", "PROXY"), CHROME_PROXY, CHROME_SCHEDULE_SEND, proxy_forms},
     {HEAD("ScheduleRecv", "PROXY"), CHROME_PROXY, CHROME_SCHEDULE_RECV, proxy_forms},
@@ -241,100 +241,128 @@ static const struct head heads[] = {
     {HEAD("Idle", "PROXY"), CHROME_PROXY, CHROME_NAME_OTHER, control_forms},
 };
 
+enum { HEADS = sizeof heads / sizeof *heads };
+
+/* One more than there are stands for all that are named by what they do. */
+_Static_assert((int)HEADS < (int)CHROME_HEADS, "a line of each kind has its follower");
+
 /* ... and those that are named by what they do, by what follows the name. */
 static const struct head named_heads[] = {
-    {HEAD("", "COLL"), CHROME_COLL, CHROME_NAME_OTHER, collective_forms},
-    {HEAD("", "COLL_API"), CHROME_COLL_API, CHROME_NAME_OTHER, call_forms},
-    {HEAD("", "P2P"), CHROME_P2P, CHROME_NAME_OTHER, pair_forms},
-    {HEAD("", "P2P_API"), CHROME_P2P_API, CHROME_NAME_OTHER, pair_call_forms},
+    {SCAN_WORDS(CATEGORY("COLL")), CHROME_COLL, CHROME_NAME_OTHER, collective_forms},
+    {SCAN_WORDS(CATEGORY("COLL_API")), CHROME_COLL_API, CHROME_NAME_OTHER, call_forms},
+    {SCAN_WORDS(CATEGORY("P2P")), CHROME_P2P, CHROME_NAME_OTHER, pair_forms},
+    {SCAN_WORDS(CATEGORY("P2P_API")), CHROME_P2P_API, CHROME_NAME_OTHER, pair_call_forms},
 };
 
 void chrome_scanner_init(struct chrome_scanner *scanner)
 {
-    *scanner = (struct chrome_scanner){.middle = {.length = 0}};
+    *scanner = (struct chrome_scanner){.middle_length = 0};
 }
 
-static const char *take_head(const struct head *head, const char *at, const char *end,
-                             struct chrome_line *line)
+/* A line named by what it does. */
+static const char *scan_named_head(const char *at, const char *end, struct chrome_line *line,
+                                   const struct head **found)
 {
-    at = scan_words(at, end, head->words, head->length);
-    line->category = head->category;
-    line->name = head->name;
-    return at;
-}
-
-/* Reads up to the phase and says which forms of arguments there are. */
-static const char *scan_head(const char *at, const char *end, struct chrome_line *line,
-                             const struct form **forms)
-{
-    uint64_t first;
-    uint64_t wanted;
+    const struct scan_field name = {SCAN_WORDS(BEFORE_NAME), SCAN_FUNCTION,
+                                    offsetof(struct chrome_line, function)};
     const char *past;
-    if (end - at < 64) /* no line is shorter, and the first eight bytes of a name can be had at once */
-        return NULL;
-    memcpy(&first, at, sizeof first);
-    for (const struct head *head = heads; head < heads + sizeof heads / sizeof *heads; head++) {
-        memcpy(&wanted, head->words, sizeof wanted);
-        if (first != wanted || !(past = take_head(head, at, end, line)))
-            continue;
-        line->function = head->category == CHROME_NET || head->category == CHROME_PROXY ? FUNCTION_UNKNOWN
-                                                                                        : FUNCTION_OTHER;
-        *forms = head->forms;
-        return past;
-    }
-    const struct scan_field name = {"", 0, SCAN_FUNCTION, offsetof(struct chrome_line, function)};
     at = scan_fields(at, end, &name, 1, line);
-    for (const struct head *head = named_heads;
-         at && head < named_heads + sizeof named_heads / sizeof *named_heads; head++) {
-        *forms = head->forms;
-        if ((past = take_head(head, at, end, line)))
+    for (size_t i = 0; at && i < sizeof named_heads / sizeof *named_heads; i++) {
+        *found = &named_heads[i];
+        if ((past = scan_words(at, end, named_heads[i].words, named_heads[i].length)))
             return past;
     }
     return NULL;
 }
 
-static const char *take_repeated(const struct chrome_repeat *repeat, const char *at, const char *end)
+/* Tries what came behind such a line the last time, then everything. */
+static unsigned find_head(const struct chrome_scanner *scanner, const char *at, const char *end)
 {
-    return repeat->length ? scan_words(at, end, repeat->text, repeat->length) : NULL;
+    unsigned expected = scanner->follower[scanner->latest];
+    if (end - at < LINE_LEAST_BYTES)
+        return HEADS;
+    if (expected < HEADS && scan_same(at, heads[expected].words, heads[expected].length))
+        return expected;
+    for (unsigned i = 0; i < HEADS; i++)
+        if (!scan_difference(at, heads[i].words, sizeof BEFORE_NAME - 1) &&
+            scan_same(at, heads[i].words, heads[i].length))
+            return i;
+    return HEADS;
 }
 
-static void remember(struct chrome_repeat *repeat, const char *at, const char *past)
+/* Reads up to the phase and past it, and says what kind of line it is. */
+static inline const char *scan_head(struct chrome_scanner *scanner, const char *at, const char *end,
+                                    struct chrome_line *line, const struct head **found)
 {
-    size_t length = (size_t)(past - at);
-    repeat->length = length <= sizeof repeat->text ? length : 0;
-    memcpy(repeat->text, at, repeat->length);
+    unsigned number = find_head(scanner, at, end);
+    if (number == HEADS) {
+        at = scan_named_head(at, end, line, found);
+    } else {
+        *found = &heads[number];
+        at += heads[number].length;
+        line->function = (*found)->category == CHROME_NET || (*found)->category == CHROME_PROXY
+                             ? FUNCTION_UNKNOWN
+                             : FUNCTION_OTHER;
+    }
+    if (!at || at == end || (*at != 'b' && *at != 'e'))
+        return NULL;
+    line->category = (*found)->category;
+    line->name = (*found)->name;
+    line->phase = *at;
+    line->hints = 0;
+    scanner->follower[scanner->latest] = (unsigned char)number;
+    scanner->latest = (unsigned char)(2 * number + (*at == 'e'));
+    return at + 1;
 }
 
-/* id, pid and tid: the lines of a network step share them. */
-static const char *scan_middle(struct chrome_scanner *scanner, const char *at, const char *end)
+/* What stands between id and time comes again on every line. */
+static inline const char *scan_middle(struct chrome_scanner *scanner, const char *at, const char *end)
 {
     static const struct scan_field fields[] = {
-        {SCAN_WORDS("\", \"id\": "), SCAN_INTEGER, offsetof(struct chrome_scanner, id)},
         {SCAN_WORDS(", \"pid\": "), SCAN_INTEGER, offsetof(struct chrome_scanner, pid)},
         {SCAN_WORDS(", \"tid\": "), SCAN_SKIP_INTEGER, 0},
         {SCAN_WORDS(", \"ts\": "), SCAN_NOTHING, 0},
     };
-    const char *past = take_repeated(&scanner->middle, at, end);
+    const char *past = NULL;
+    if (scanner->middle_length)
+        past = scan_words(at, end, scanner->middle, scanner->middle_length);
     if (past)
         return past;
-    scanner->middle.length = 0;
+    scanner->middle_length = 0;
     past = scan_fields(at, end, fields, sizeof fields / sizeof *fields, scanner);
-    if (past)
-        remember(&scanner->middle, at, past);
+    if (past && past - at <= CHROME_REPEAT_BYTES) {
+        scanner->middle_length = (size_t)(past - at);
+        memcpy(scanner->middle, at, scanner->middle_length);
+    }
     return past;
 }
 
 /* A wait begins when the one before ended. */
-static const char *scan_time(struct chrome_scanner *scanner, const char *at, const char *end)
+static inline const char *scan_begin_time(const struct chrome_scanner *scanner, const char *at,
+                                          const char *end, int64_t *time_ns)
 {
-    const char *past = take_repeated(&scanner->time, at, end);
-    if (past && past < end && (*past == ',' || *past == '}'))
-        return past;
-    scanner->time.length = 0;
-    past = scan_moment(at, end, &scanner->time_ns);
-    if (past)
-        remember(&scanner->time, at, past);
+    const char *past = NULL;
+    if (scanner->time_length)
+        past = scan_words(at, end, scanner->time, scanner->time_length);
+    if (!past || past == end || *past != ',')
+        return scan_moment(at, end, time_ns);
+    *time_ns = scanner->time_ns;
     return past;
+}
+
+/* The time of an end and the brace behind it. */
+static inline const char *scan_end_time(struct chrome_scanner *scanner, const char *at, const char *end,
+                                        int64_t *time_ns)
+{
+    const char *past = scan_moment(at, end, time_ns);
+    if (!past || *past != '}')
+        return NULL;
+    if (end - at >= CHROME_REPEAT_BYTES / 2) {
+        memcpy(scanner->time, at, CHROME_REPEAT_BYTES / 2);
+        scanner->time_length = (size_t)(past - at);
+        scanner->time_ns = *time_ns;
+    }
+    return past + 1;
 }
 
 /* What a form of arguments may leave out. */
@@ -376,34 +404,82 @@ static void forget_arguments(struct chrome_line *line)
     }
 }
 
-static int scan_arguments(const char *at, const char *end, const struct form *forms, struct chrome_line *line)
+static const char *scan_arguments(const char *at, const char *end, const struct form *forms,
+                                  struct chrome_line *line)
 {
     for (; forms->fields; forms++) {
         forget_arguments(line);
-        if (scan_fields(at, end, forms->fields, forms->count, line) == end) {
-            line->hints = forms->hints;
-            return 1;
-        }
+        const char *past = scan_fields(at, end, forms->fields, forms->count, line);
+        if (!past)
+            continue;
+        line->hints = forms->hints;
+        return past;
     }
-    return 0;
+    return NULL;
 }
 
-int chrome_scan(struct chrome_scanner *scanner, const char *text, size_t length, struct chrome_line *line)
+/* What most lines have. */
+static inline const char *scan_step(const char *at, const char *end, int64_t *step)
 {
-    const char *end = text + length;
-    const struct form *forms = NULL;
-    const char *at = scan_words(text, end, before_name, sizeof before_name - 1);
-    if (!at || !(at = scan_head(at, end, line, &forms)) || at == end)
-        return 0;
-    line->phase = *at++;
-    line->hints = 0;
-    if ((line->phase != 'b' && line->phase != 'e') || !(at = scan_middle(scanner, at, end)) ||
-        !(at = scan_time(scanner, at, end)))
-        return 0;
-    line->id = scanner->id;
+    at = scan_words(at, end, SCAN_WORDS(", \"args\": {\"Step\": "));
+    if (at)
+        at = scan_integer(at, end, step);
+    return at ? scan_words(at, end, SCAN_WORDS("}}")) : NULL;
+}
+
+const char *chrome_scan(struct chrome_scanner *scanner, const char *text, const char *end,
+                        struct chrome_line *line)
+{
+    const struct head *head = NULL;
+    const char *at = scan_head(scanner, text, end, line, &head);
+    if (at)
+        at = scan_words(at, end, SCAN_WORDS("\", \"id\": "));
+    if (at)
+        at = scan_integer(at, end, &line->id);
+    if (at)
+        at = scan_middle(scanner, at, end);
+    if (!at)
+        return NULL;
     line->pid = scanner->pid;
-    line->time_ns = scanner->time_ns;
     if (line->phase == 'e')
-        return end - at == 1 && *at == '}';
-    return scan_arguments(at, end, forms, line);
+        return scan_end_time(scanner, at, end, &line->time_ns);
+    at = scan_begin_time(scanner, at, end, &line->time_ns);
+    if (!at)
+        return NULL;
+    return head->forms ? scan_arguments(at, end, head->forms, line) : scan_step(at, end, &line->step);
+}
+
+/* The line behind the begin: what stood between the line's beginning and its time comes again. */
+static inline const char *scan_same_end(const char *begin, size_t phase, size_t time, const char *at,
+                                        const char *end)
+{
+    at = scan_words(at, end, SCAN_WORDS(",\n"));
+    if (!at || (size_t)(end - at) < time || at[phase] != 'e' || !scan_same(at, begin, phase) ||
+        !scan_same(at + phase + 1, begin + phase + 1, time - phase - 1))
+        return NULL;
+    return at + time;
+}
+
+const char *chrome_scan_wait(struct chrome_scanner *scanner, const char *text, const char *end,
+                             struct chrome_line *line, int64_t *end_ns)
+{
+    unsigned number = scanner->follower[scanner->latest];
+    const struct head *head = &heads[number < HEADS ? number : 0];
+    const char *at = scan_words(text, end, head->words, head->length);
+    if (!at || head->forms || !(at = scan_words(at, end, SCAN_WORDS("b\", \"id\": "))) ||
+        !(at = scan_integer(at, end, &line->id)) || !(at = scan_middle(scanner, at, end)))
+        return NULL;
+    size_t time = (size_t)(at - text);
+    if (!(at = scan_begin_time(scanner, at, end, &line->time_ns)) ||
+        !(at = scan_step(at, end, &line->step)) || !(at = scan_same_end(text, head->length, time, at, end)) ||
+        !(at = scan_end_time(scanner, at, end, end_ns)))
+        return NULL;
+    line->category = CHROME_NET;
+    line->name = head->name;
+    line->function = FUNCTION_UNKNOWN;
+    line->phase = 'b';
+    line->hints = 0;
+    line->pid = scanner->pid;
+    scanner->latest = (unsigned char)(2 * (head - heads) + 1);
+    return at;
 }

@@ -275,12 +275,35 @@ static int read_line(struct cutter *cutter, const struct input_line *line, struc
     return read_text(cutter, line->text + taken, line->length - taken, line->offset + taken, error);
 }
 
+/* Lines that the dialect takes at a stretch. */
+static int read_known_lines(const struct cutter *cutter, struct input *input, struct objects_end *end,
+                            struct error *error)
+{
+    size_t length;
+    size_t taken = 0;
+    uint64_t offset;
+    const char *text = input_ahead(input, &length, &offset);
+    if (!cutter->objects->lines || cutter->carry.text.length > 0 || length == 0)
+        return 0;
+    int status = cutter->objects->lines(cutter->objects->context, text, length, offset, &taken, error);
+    if (taken > 0) {
+        input_skip(input, taken);
+        end->offset = offset + taken - 1;
+    }
+    return status;
+}
+
 static int read_lines(struct cutter *cutter, struct input *input, struct objects_end *end,
                       struct error *error)
 {
     struct input_line line;
-    int more;
-    while ((more = input_line(input, &line, error)) == 1) {
+    int more = 1;
+    while (more == 1) {
+        if (read_known_lines(cutter, input, end, error))
+            return -1;
+        more = input_line(input, &line, error);
+        if (more < 1)
+            break;
         end->offset = line.offset + line.length;
         if (read_line(cutter, &line, error))
             return -1;

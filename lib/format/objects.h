@@ -19,6 +19,13 @@ struct objects {
     void *context;
     /* One object, perhaps. Returns 1 when it was, 0 when it could not be read, -1 with an error to stop. */
     int (*object)(void *context, const char *text, size_t length, uint64_t offset, struct error *error);
+    /*
+     * The quick way, where no object is open: text that begins with a line. Takes as many whole lines as it
+     * knows, each shorter than INPUT_LINE_BYTES and with its newline, and says how many bytes that was: 0
+     * when it does not know the first. Returns -1 to stop. NULL: there is no such way.
+     */
+    int (*lines)(void *context, const char *text, size_t length, uint64_t offset, size_t *taken,
+                 struct error *error);
     /* An array begins: what came before is complete. NULL: no matter. Returns -1 to stop. */
     int (*array)(void *context, struct error *error);
     const struct format_sink *sink;

@@ -1,44 +1,15 @@
 #include "format/scan.h"
 
 #include "input/number.h"
-#include "model/event.h"
 
 #include <string.h>
 
 /* Digits that surely fit: 10^18 - 1 is below INT64_MAX. */
-enum { INTEGER_DIGITS = 18, UNSIGNED_DIGITS = 19, MICROSECOND_DIGITS = 15, FRACTION_DIGITS = 6 };
-
-/* Eight digits at once: each step joins neighbours. */
-static inline uint64_t eight_digits(uint64_t bytes)
-{
-    bytes = (bytes & 0x0f0f0f0f0f0f0f0fU) * 2561 >> 8;
-    bytes = (bytes & 0x00ff00ff00ff00ffU) * 6553601 >> 16;
-    return (bytes & 0x0000ffff0000ffffU) * 42949672960001U >> 32;
-}
-
-/* The eight bytes at a place, the first one lowest. */
-static inline uint64_t eight_bytes(const char *at)
-{
-    uint64_t bytes;
-    memcpy(&bytes, at, sizeof bytes);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    bytes = __builtin_bswap64(bytes);
-#endif
-    return bytes;
-}
+enum { INTEGER_DIGITS = 18, UNSIGNED_DIGITS = 19 };
 
 static inline unsigned digit_of(char byte)
 {
     return (unsigned)byte - '0';
-}
-
-/* True when the eight bytes, or those of them that the mask keeps, are digits: 3 in the high half, also after
- * adding 6. */
-static inline int are_digits(uint64_t bytes, uint64_t mask)
-{
-    const uint64_t high = 0xf0f0f0f0f0f0f0f0U & mask;
-    const uint64_t zeros = 0x3030303030303030U & mask;
-    return (((bytes & high) ^ zeros) | (((bytes + 0x0606060606060606U) & high) ^ zeros)) == 0;
 }
 
 /* More digits behind those that gave `*value`. */
@@ -64,24 +35,29 @@ static inline const char *scan_digits(const char *at, const char *end, int most,
     return if_good(at, more_digits(at, end, value), most);
 }
 
-/* The same, quicker where there are eight and more of them. */
-static inline const char *scan_many_digits(const char *first, const char *end, int most, uint64_t *value)
+/* The same, quicker where there are several. */
+static const char *scan_many_digits(const char *first, const char *end, int most, uint64_t *value)
 {
+    static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     const char *at = first;
-    uint64_t bytes;
-    *value = 0;
-    while (end - at >= (ptrdiff_t)sizeof bytes && are_digits(bytes = eight_bytes(at), UINT64_MAX)) {
-        *value = *value * 100000000 + eight_digits(bytes);
-        at += sizeof bytes;
+    unsigned digits = 8;
+    uint64_t result = 0;
+    while (digits == 8 && end - at >= 8) {
+        uint64_t bytes = scan_eight_bytes(at);
+        digits = scan_digits_of_eight(bytes);
+        if (digits > 0)
+            result = result * powers[digits] + scan_number_of_eight(bytes, digits);
+        at += digits;
     }
-    return if_good(first, more_digits(at, end, value), most);
+    *value = result;
+    return if_good(first, digits == 8 ? more_digits(at, end, value) : at, most);
 }
 
-const char *scan_integer(const char *at, const char *end, int64_t *value)
+const char *scan_any_integer(const char *at, const char *end, int64_t *value)
 {
     uint64_t magnitude = 0;
     int negative = at < end && *at == '-';
-    at = scan_digits(at + negative, end, INTEGER_DIGITS, &magnitude);
+    at = scan_many_digits(at + negative, end, INTEGER_DIGITS, &magnitude);
     *value = negative ? -(int64_t)magnitude : (int64_t)magnitude;
     return at;
 }
@@ -114,38 +90,6 @@ static const char *scan_hexadecimal(const char *at, const char *end, uint64_t *v
     }
     *value = result;
     return at > first && at - first <= 16 ? at : NULL;
-}
-
-/*
- * The fraction of "%f" behind its point, six digits of microseconds, rounded to nanoseconds. Point, digits
- * and the byte behind them, which every line has, are taken at once.
- */
-static inline const char *scan_fraction(const char *at, const char *end, int64_t *ns)
-{
-    if (end - at <= FRACTION_DIGITS)
-        return NULL;
-    uint64_t bytes = eight_bytes(at - 1) >> 8;
-    if (!are_digits(bytes, 0x0000ffffffffffffU) || digit_of(at[FRACTION_DIGITS]) <= 9)
-        return NULL;
-    /* Shifted up by two places, the six digits are the last of eight. */
-    *ns = ((int64_t)eight_digits(bytes << 16) + 500) / 1000;
-    return at + FRACTION_DIGITS;
-}
-
-const char *scan_moment(const char *at, const char *end, int64_t *ns)
-{
-    uint64_t whole;
-    int64_t fraction_ns;
-    at = scan_many_digits(at, end, MICROSECOND_DIGITS, &whole);
-    if (!at || at == end || *at != '.')
-        return NULL;
-    at = scan_fraction(at + 1, end, &fraction_ns);
-    if (!at)
-        return NULL;
-    *ns = (int64_t)whole * 1000 + fraction_ns;
-    if (*ns == 0)
-        *ns = TIME_UNKNOWN;
-    return at < end && (*at == 'e' || *at == 'E') ? NULL : at;
 }
 
 static const char *scan_microseconds(const char *at, const char *end, int64_t *ns)

@@ -1,7 +1,7 @@
 #ifndef NCCLPROF_FORMAT_SCAN_H
 #define NCCLPROF_FORMAT_SCAN_H
 
-#include "model/vocab.h"
+#include "model/event.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -56,35 +56,120 @@ struct scan_text {
 const char *scan_fields(const char *at, const char *end, const struct scan_field *fields, size_t count,
                         void *into);
 
-/* One value; NULL when there is none. */
-const char *scan_integer(const char *at, const char *end, int64_t *value);
-const char *scan_moment(const char *at, const char *end, int64_t *ns);
+/* The eight bytes at a place, the first one lowest. */
+static inline uint64_t scan_eight_bytes(const char *at)
+{
+    uint64_t bytes;
+    memcpy(&bytes, at, sizeof bytes);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    bytes = __builtin_bswap64(bytes);
+#endif
+    return bytes;
+}
 
-/* From here on a call of memcmp() is worth it. */
-enum { SCAN_LONG = 24 };
+/* How many digits there are at the front of eight bytes: adding lifts what is above 9 to the top bit. */
+static inline unsigned scan_digits_of_eight(uint64_t bytes)
+{
+    const uint64_t low = 0x7f7f7f7f7f7f7f7fU;
+    bytes ^= 0x3030303030303030U;
+    bytes = (((bytes & low) + 0x7676767676767676U) | bytes) & ~low;
+    return bytes ? (unsigned)__builtin_ctzll(bytes) / 8 : 8;
+}
+
+/* The number that the first `digits`, 1 to 8, of eight bytes spell: each step joins neighbours. */
+static inline uint64_t scan_number_of_eight(uint64_t bytes, unsigned digits)
+{
+    bytes <<= 64 - 8 * digits;
+    bytes = (bytes & 0x0f0f0f0f0f0f0f0fU) * 2561 >> 8;
+    bytes = (bytes & 0x00ff00ff00ff00ffU) * 6553601 >> 16;
+    return (bytes & 0x0000ffff0000ffffU) * 42949672960001U >> 32;
+}
+
+/* One value; NULL when there is none. */
+const char *scan_any_integer(const char *at, const char *end, int64_t *value);
+
+/* The same, quicker for what they mostly are: a few digits. */
+static inline const char *scan_integer(const char *at, const char *end, int64_t *value)
+{
+    if (end - at < 8)
+        return scan_any_integer(at, end, value);
+    uint64_t bytes = scan_eight_bytes(at);
+    unsigned digits = scan_digits_of_eight(bytes);
+    if (digits == 0 || digits == 8 || (*at == '0' && digits > 1))
+        return scan_any_integer(at, end, value);
+    *value = (int64_t)scan_number_of_eight(bytes, digits);
+    return at + digits;
+}
+
+/* Of the microseconds of a moment, before the point: more would not fit as nanoseconds. */
+enum { SCAN_MOMENT_DIGITS = 15 };
+
+/*
+ * "%f" microseconds have six digits behind the point. Point, digits and the byte behind them, which every
+ * line has, are taken at once; picoseconds are rounded to nanoseconds.
+ */
+static inline const char *scan_fraction(const char *at, const char *end, uint64_t whole, int64_t *ns)
+{
+    if (end - at < 8 || *at != '.')
+        return NULL;
+    uint64_t bytes = scan_eight_bytes(at) >> 8;
+    if (scan_digits_of_eight(bytes) != 6 || at[7] == 'e' || at[7] == 'E')
+        return NULL;
+    *ns = (int64_t)(whole * 1000 + (scan_number_of_eight(bytes, 6) + 500) / 1000);
+    if (*ns == 0)
+        *ns = TIME_UNKNOWN;
+    return at + 7;
+}
+
+static inline const char *scan_moment(const char *at, const char *end, int64_t *ns)
+{
+    if (end - at < 8)
+        return NULL;
+    uint64_t bytes = scan_eight_bytes(at);
+    unsigned digits = scan_digits_of_eight(bytes);
+    if (digits == 0 || (*at == '0' && digits > 1))
+        return NULL;
+    uint64_t whole = scan_number_of_eight(bytes, digits);
+    const char *limit = at + SCAN_MOMENT_DIGITS < end ? at + SCAN_MOMENT_DIGITS : end;
+    at += digits;
+    for (; digits == 8 && at < limit && *at >= '0' && *at <= '9'; at++)
+        whole = whole * 10 + (uint64_t)(*at - '0');
+    return scan_fraction(at, end, whole, ns);
+}
+
+static inline uint64_t scan_difference(const char *at, const char *words, size_t offset)
+{
+    uint64_t left;
+    uint64_t right;
+    memcpy(&left, at + offset, sizeof left);
+    memcpy(&right, words + offset, sizeof right);
+    return left ^ right;
+}
+
+/* The same for 8 to 64 bytes, eight at a time, from both ends to the middle, where they may overlap. */
+static inline uint64_t scan_differences(const char *at, const char *words, size_t length)
+{
+    uint64_t all = scan_difference(at, words, 0) | scan_difference(at, words, length - 8);
+    if (length <= 16)
+        return all;
+    all |= scan_difference(at, words, 8) | scan_difference(at, words, length - 16);
+    if (length <= 32)
+        return all;
+    all |= scan_difference(at, words, 16) | scan_difference(at, words, length - 24);
+    return all | scan_difference(at, words, 24) | scan_difference(at, words, length - 32);
+}
 
 /* True when the next bytes are these, which the caller knows to be no more than there are. */
 static inline int scan_same(const char *at, const char *words, size_t length)
 {
-    uint64_t left;
-    uint64_t right;
-    if (length >= SCAN_LONG)
+    if (length > 64)
         return memcmp(at, words, length) == 0;
-    if (length < sizeof left) {
-        for (size_t i = 0; i < length; i++)
-            if (at[i] != words[i])
-                return 0;
-        return 1;
-    }
-    for (size_t i = 0; i + sizeof left <= length; i += sizeof left) {
-        memcpy(&left, at + i, sizeof left);
-        memcpy(&right, words + i, sizeof right);
-        if (left != right)
+    if (length >= 8)
+        return scan_differences(at, words, length) == 0;
+    for (size_t i = 0; i < length; i++)
+        if (at[i] != words[i])
             return 0;
-    }
-    memcpy(&left, at + length - sizeof left, sizeof left);
-    memcpy(&right, words + length - sizeof right, sizeof right);
-    return left == right;
+    return 1;
 }
 
 static inline const char *scan_words(const char *at, const char *end, const char *words, size_t length)

@@ -205,6 +205,21 @@ int input_line(struct input *input, struct input_line *line, struct error *error
     return take_piece(input, line);
 }
 
+const char *input_ahead(const struct input *input, size_t *length, uint64_t *offset)
+{
+    *length = input->goes_on ? 0 : input->end - input->at;
+    *offset = input->offset;
+    return input->window + input->at;
+}
+
+void input_skip(struct input *input, size_t length)
+{
+    input->at += length;
+    input->offset += length;
+    if (input->searched < input->at)
+        input->searched = input->at;
+}
+
 uint64_t input_bytes_read(const struct input *input)
 {
     return source_bytes_read(input->source);

@@ -58,6 +58,15 @@ struct input_line {
 
 int input_line(struct input *input, struct input_line *line, struct error *error);
 
+/*
+ * What of the next lines is in memory already: `*length` bytes, borrowed until the next call of any other
+ * function, and the offset of the first. 0 bytes where the next is not the beginning of a line. For who can
+ * tell by himself where lines end: he says by input_skip() how many bytes he took, which is a number of whole
+ * lines, newlines included. input_line() goes on behind them.
+ */
+const char *input_ahead(const struct input *input, size_t *length, uint64_t *offset);
+void input_skip(struct input *input, size_t length);
+
 /* Bytes taken from the file so far (packed), and handed out (unpacked). */
 uint64_t input_bytes_read(const struct input *input);
 uint64_t input_bytes_unpacked(const struct input *input);

@@ -24,11 +24,39 @@ static void compare_chrome(const char *text, size_t length)
 {
     struct chrome_line quick;
     struct chrome_line patient;
-    if (!chrome_scan(&chrome, text, length, &quick))
+    if (chrome_scan(&chrome, text, text + length, &quick) != text + length)
         return;
     if (chrome_decode(&json, text, length, &patient) != CHROME_LINE)
         require_same("cJSON refuses", text, length);
     require_same(difference_of_chrome_lines(&quick, &patient), text, length);
+}
+
+static void read_patiently(const char *text, size_t length, struct chrome_line *line)
+{
+    if (chrome_decode(&json, text, length, line) != CHROME_LINE)
+        require_same("cJSON refuses", text, length);
+}
+
+/* Begin and end of a wait, taken at once, are what the two lines say. */
+static void compare_wait(const char *text, size_t length)
+{
+    struct chrome_line quick;
+    struct chrome_line begin;
+    struct chrome_line end;
+    int64_t end_ns;
+    struct chrome_scanner scanner = chrome;
+    const char *past = chrome_scan_wait(&scanner, text, text + length, &quick, &end_ns);
+    if (!past)
+        return;
+    const char *newline = memchr(text, '\n', length);
+    read_patiently(text, (size_t)(newline - 1 - text), &begin);
+    require_same(difference_of_chrome_lines(&quick, &begin), text, length);
+    read_patiently(newline + 1, (size_t)(past - newline - 1), &end);
+    if (end.phase != 'e' || end.time_ns != end_ns)
+        require_same("the end", text, length);
+    begin.phase = end.phase;
+    begin.time_ns = end.time_ns;
+    require_same(difference_of_chrome_lines(&begin, &end), text, length);
 }
 
 static void compare_inspector(const char *text, size_t length)
@@ -65,6 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline ? newline : end;
         size_t line = (size_t)(stop - at);
+        compare_wait(at, (size_t)(end - at));
         compare(at, line > 0 && stop[-1] == ',' ? line - 1 : line);
         at = stop + 1;
     }

@@ -23,7 +23,7 @@ static int scan_and_compare(struct readers *readers, const char *text, size_t le
     assert_non_null(copy);
     memcpy(copy, text, length);
     memset(&quick, 0x5a, sizeof quick);
-    int taken = chrome_scan(&readers->scanner, copy, length, &quick);
+    int taken = chrome_scan(&readers->scanner, copy, copy + length, &quick) == copy + length;
     if (taken) {
         const char *difference = "cJSON refuses the line";
         if (chrome_decode(&readers->json, copy, length, &patient) == CHROME_LINE)
@@ -33,6 +33,41 @@ static int scan_and_compare(struct readers *readers, const char *text, size_t le
     }
     free(copy);
     return taken;
+}
+
+/* What cJSON makes of a line. */
+static struct chrome_line read_patiently(struct readers *readers, const char *text, size_t length)
+{
+    struct chrome_line line;
+    if (chrome_decode(&readers->json, text, length, &line) != CHROME_LINE)
+        fail_msg("cJSON refuses the line: %.*s", (int)length, text);
+    return line;
+}
+
+/* Whether the scanner takes begin and end of a wait at once; if so, they are what cJSON reads of the two. */
+static int scan_wait_and_compare(struct readers *readers, const char *text, size_t length)
+{
+    struct chrome_line quick;
+    int64_t end_ns;
+    char *copy = malloc(length ? length : 1);
+    assert_non_null(copy);
+    memcpy(copy, text, length);
+    memset(&quick, 0x5a, sizeof quick);
+    const char *past = chrome_scan_wait(&readers->scanner, copy, copy + length, &quick, &end_ns);
+    if (past) {
+        const char *newline = memchr(copy, '\n', length);
+        assert_non_null(newline);
+        struct chrome_line begin = read_patiently(readers, copy, (size_t)(newline - 1 - copy));
+        assert_null(difference_of_chrome_lines(&quick, &begin));
+        struct chrome_line end = read_patiently(readers, newline + 1, (size_t)(past - newline - 1));
+        assert_int_equal(end.phase, 'e');
+        assert_int_equal(end.time_ns, end_ns);
+        begin.phase = end.phase;
+        begin.time_ns = end.time_ns;
+        assert_null(difference_of_chrome_lines(&begin, &end));
+    }
+    free(copy);
+    return past != NULL;
 }
 
 struct counts {
@@ -141,6 +176,49 @@ static void changed_lines_mean_the_same(void **state)
     assert_true(counts.taken < counts.lines / 2);
 }
 
+/* Waits are told by what came behind such a line the last time, so that the scanner has to see all lines. */
+static void visit_waits(const char *path, struct counts *counts)
+{
+    struct readers readers;
+    size_t length;
+    char *bytes = bytes_of_file(path, &length);
+    const char *newline;
+    json_init(&readers.json);
+    chrome_scanner_init(&readers.scanner);
+    for (const char *at = bytes; (newline = memchr(at, '\n', (size_t)(bytes + length - at)));
+         at = newline + 1) {
+        char copy[1024];
+        size_t rest =
+            (size_t)(bytes + length - at) < sizeof copy - 4 ? (size_t)(bytes + length - at) : sizeof copy - 4;
+        struct chrome_scanner before = readers.scanner;
+        for (int i = 0; i < 30; i++) {
+            size_t changed = rest;
+            memcpy(copy, at, rest);
+            for (uint64_t changes = random_number() % 3; changes > 0; changes--)
+                mutate(copy, &changed);
+            readers.scanner = before;
+            counts->lines++;
+            counts->taken += (size_t)scan_wait_and_compare(&readers, copy, changed);
+        }
+        readers.scanner = before;
+        scan_and_compare(&readers, at, (size_t)(newline - at) - (newline > at));
+    }
+    json_release(&readers.json);
+    free(bytes);
+}
+
+static void waits_are_their_two_lines(void **state)
+{
+    glob_t found;
+    struct counts counts = {0, 0};
+    assert_int_equal(glob("fixtures/dialect-2.*/dump*", 0, NULL, &found), 0);
+    for (size_t n = 0; n < found.gl_pathc; n++)
+        visit_waits(found.gl_pathv[n], &counts);
+    globfree(&found);
+    assert_true(counts.taken > 500);
+    assert_true(counts.taken < counts.lines / 2);
+}
+
 #define NET(id, ts, step)                                                   \
     "{\"name\": \"RecvWait\", \"cat\": \"NET\", \"ph\": \"b\", \"id\": " id \
     ", \"pid\": 1, \"tid\": 1, \"ts\": " ts ", \"args\": {\"Step\": " step "}}"
@@ -182,7 +260,7 @@ static void processes_in_turn(void **state)
             scan_and_compare(&readers, NET("1", "2.000000", "3"), sizeof NET("1", "2.000000", "3") - 1));
         assert_true(scan_and_compare(&readers, other, sizeof other - 1));
     }
-    assert_true(chrome_scan(&readers.scanner, other, sizeof other - 1, &line));
+    assert_non_null(chrome_scan(&readers.scanner, other, other + sizeof other - 1, &line));
     assert_int_equal(line.pid, 22);
     json_release(&readers.json);
 }
@@ -190,9 +268,8 @@ static void processes_in_turn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_dialects_are_scanned),
-        cmocka_unit_test(changed_lines_mean_the_same),
-        cmocka_unit_test(odd_numbers),
+        cmocka_unit_test(all_dialects_are_scanned),  cmocka_unit_test(changed_lines_mean_the_same),
+        cmocka_unit_test(waits_are_their_two_lines), cmocka_unit_test(odd_numbers),
         cmocka_unit_test(processes_in_turn),
     };
     return cmocka_run_group_tests_name("chrome scanner", tests, NULL, NULL);

@@ -204,6 +204,44 @@ static void other_layouts_say_the_same(void **state)
     free(bytes);
 }
 
+/* Some events missing, some twice. */
+static struct buffer with_lines_lost(const char *bytes, size_t length)
+{
+    struct buffer out = BUFFER_INIT;
+    const char *end = bytes + length;
+    const char *newline;
+    for (; (newline = memchr(bytes, '\n', (size_t)(end - bytes))); bytes = newline + 1) {
+        size_t line = (size_t)(newline + 1 - bytes);
+        uint64_t chance = memcmp(bytes, "{\"name\"", 7) == 0 ? random_number() % 24 : 2;
+        for (uint64_t times = chance == 0 ? 0 : chance == 1 ? 2 : 1; times > 0; times--)
+            assert_int_equal(buffer_append(&out, bytes, line), 0);
+    }
+    return out;
+}
+
+/* Lines are read at a stretch where each ends with its comma, and one by one where commas come first:
+ * whatever is lost between them, both say the same. */
+static void both_ways_lose_the_same(void **state)
+{
+    static const char path[] = "fixtures/dialect-2.30.7/dump_12787039387218017232_0.json";
+    size_t length;
+    char *bytes = bytes_of_file(path, &length);
+    for (int i = 0; i < COPIES; i++) {
+        struct recording left;
+        struct recording right;
+        struct buffer text = with_lines_lost(bytes, length);
+        struct buffer other = lay_out(text.data, text.length, LAYOUT_COMMA_FIRST);
+        recording_of_bytes(&left, name_of(path), text.data, text.length);
+        recording_of_bytes(&right, name_of(path), other.data, other.length);
+        assert_same_events(&left, &right);
+        recording_release(&left);
+        recording_release(&right);
+        buffer_release(&text);
+        buffer_release(&other);
+    }
+    free(bytes);
+}
+
 /* Megabytes on one line, cut in pieces on the way: nothing is lost where pieces meet. */
 static void a_very_long_line(void **state)
 {
@@ -235,8 +273,11 @@ static void a_very_long_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cut_anywhere),     cmocka_unit_test(one_wrong_byte),
-        cmocka_unit_test(many_wrong_bytes), cmocka_unit_test(other_layouts_say_the_same),
+        cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(one_wrong_byte),
+        cmocka_unit_test(many_wrong_bytes),
+        cmocka_unit_test(other_layouts_say_the_same),
+        cmocka_unit_test(both_ways_lose_the_same),
         cmocka_unit_test(a_very_long_line),
     };
     return cmocka_run_group_tests_name("damage", tests, NULL, NULL);

@@ -107,6 +107,53 @@ static void zeros_inside_a_line(void **state)
     input_close(input);
 }
 
+/* Who takes lines by himself and who asks for them see the same ones. */
+static void lines_taken_ahead(void **state)
+{
+    static const char text[] = "one\ntwo\r\nthree\nfour\nfi";
+    struct input *input = open_bytes(text, sizeof text - 1, NULL);
+    size_t length;
+    uint64_t offset;
+    assert_line(input, "one", 0, 1);
+    const char *ahead = input_ahead(input, &length, &offset);
+    assert_int_equal(length, sizeof text - 1 - 4);
+    assert_int_equal(offset, 4);
+    assert_memory_equal(ahead, text + 4, length);
+    input_skip(input, 11);
+    assert_line(input, "four", 15, 1);
+    ahead = input_ahead(input, &length, &offset);
+    assert_int_equal(length, 2);
+    assert_int_equal(offset, 20);
+    assert_memory_equal(ahead, "fi", 2);
+    assert_line(input, "fi", 20, 0);
+    assert_end(input);
+    input_close(input);
+}
+
+/* In the middle of a line there is no line ahead. */
+static void nothing_ahead_inside_a_line(void **state)
+{
+    struct buffer text = BUFFER_INIT;
+    struct input_line line;
+    size_t length;
+    uint64_t offset;
+    for (size_t at = 0; at < INPUT_LINE_BYTES + 10; at++)
+        assert_int_equal(buffer_append_byte(&text, 'a'), 0);
+    assert_int_equal(buffer_append(&text, "\nb\n", 3), 0);
+    struct input *input = open_bytes(text.data, text.length, NULL);
+    assert_int_equal(input_line(input, &line, NULL), 1);
+    assert_true(line.goes_on);
+    input_ahead(input, &length, &offset);
+    assert_int_equal(length, 0);
+    assert_int_equal(input_line(input, &line, NULL), 1);
+    input_ahead(input, &length, &offset);
+    assert_int_equal(length, 2);
+    assert_int_equal(offset, INPUT_LINE_BYTES + 11);
+    assert_line(input, "b", INPUT_LINE_BYTES + 11, 1);
+    input_close(input);
+    buffer_release(&text);
+}
+
 /* Lines around the size of a piece, and one of several pieces: all bytes come out, in order. */
 static void long_lines_come_in_pieces(void **state)
 {
@@ -240,6 +287,8 @@ int main(void)
         cmocka_unit_test(lines_and_their_offsets),
         cmocka_unit_test(bytes_of_nothing),
         cmocka_unit_test(zeros_inside_a_line),
+        cmocka_unit_test(lines_taken_ahead),
+        cmocka_unit_test(nothing_ahead_inside_a_line),
         cmocka_unit_test(long_lines_come_in_pieces),
         cmocka_unit_test(gzip_members_are_one_stream),
         cmocka_unit_test(cut_gzip),
