@@ -4,29 +4,9 @@
  */
 #include "require.h"
 #include "store/tables.h"
+#include "supply.h"
 
 #include <string.h>
-
-/* The input, used up from its beginning; zeros past its end. */
-struct supply {
-    const uint8_t *at;
-    const uint8_t *end;
-};
-
-static uint8_t next(struct supply *supply)
-{
-    return supply->at < supply->end ? *supply->at++ : 0;
-}
-
-/* Mostly small, sometimes any 64 bits. */
-static int64_t next_value(struct supply *supply)
-{
-    uint64_t value = next(supply);
-    if (value >= 0xf0)
-        for (int i = 0; i < 8; i++)
-            value = value << 8 | next(supply);
-    return (int64_t)value;
-}
 
 static const struct block_layout *next_layout(struct supply *supply)
 {

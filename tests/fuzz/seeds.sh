@@ -2,7 +2,7 @@
 # Makes seeds for the fuzzers: `seeds.sh FOLDER TRACE...`, from the top of the repository.
 folder=$1
 shift
-mkdir -p "$folder/traces" "$folder/whole" "$folder/query" "$folder/options" "$folder/text" || exit 1
+mkdir -p "$folder/traces" "$folder/whole" "$folder/query" "$folder/options" "$folder/text" "$folder/job" || exit 1
 n=0
 for trace in "$@"; do
     n=$((n + 1))
@@ -25,6 +25,18 @@ printf 'X--by\0tag,function\0--sort\0bytes\0--run\0002' >"$folder/options/report
 
 printf 'layer 3/attention \342\200\256\033[2J\302\233"\\' >"$folder/text/odd"
 printf 'forward' >"$folder/text/plain"
+
+# Six ranks, twelve steps of three operations (pairs in the middle), changed nowhere or here and there; and noise.
+job() {
+    printf "\005\013\002$1\0\0\001\002\0\0\024\062\144\050\002\013\001\001\020\050\062\036\001\003\0\002\030\144\170\050$2"
+}
+job '\0' '' >"$folder/job/clean"
+for kind in 0 1 2 3 4 5 6 7 10 11 12 13 14 15 16 17 20 21 22; do
+    job '\003' "\\$kind\001\005\377\226\\$kind\001\006\377\226\\$kind\002\010\001\120" >"$folder/job/$kind"
+done
+for packed in fixtures/tp2dp2pp2-clean/dump*_0.json.gz; do
+    tail -c 400 "$packed" >"$folder/job/$(basename "$packed")"
+done
 
 # What was found once.
 cp -r tests/fuzz/found/whole/. "$folder/whole/"

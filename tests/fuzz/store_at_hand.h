@@ -5,7 +5,9 @@
 
 #include <stddef.h>
 
+struct event;
 struct store;
+struct supply;
 
 /* A folder in memory, gone when the process ends. Its name ends with '/'. */
 const char *folder_at_hand(void);
@@ -13,7 +15,17 @@ const char *folder_at_hand(void);
 /* Reads a trace file into the store and joins it, as ingest does. -1 when it is no trace. */
 int ingest_at_hand(struct store *store, const char *path, struct error *error);
 
-/* Ends the process with `what` when something does not hold. */
-void require(int holds, const char *what);
+/* A file of the store that is made, not read; join_store when all are in. */
+struct made_file;
+
+struct made_file *begin_at_hand(struct store *store, const char *path);
+void put_at_hand(struct made_file *file, const struct event *event);
+void end_at_hand(struct made_file *file, const char *dialect);
+
+/*
+ * Runs every analysis and shows what it says in every format; options are chosen by the supply, none when it
+ * is used up.
+ */
+void analyse_at_hand(struct store *store, struct supply *supply);
 
 #endif
