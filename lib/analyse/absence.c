@@ -123,8 +123,12 @@ static void note_pending(struct absence *absence, int32_t number)
         return;
     }
     const struct job_communicator *communicator = &job->communicators[instance->communicator];
-    for (int64_t i = 0; i < communicator->size; i++)
-        note_absent(absence, number, communicator->ranks[i]);
+    for (size_t i = 0; i < communicator->seat_count; i++)
+        note_absent(absence, number, communicator->seats[i].rank);
+    for (size_t i = 0; communicator->is_whole && i < job->rank_count; i++)
+        if (job_rank_in(job, instance->communicator, job->ranks[i].global_rank) == (int32_t)i)
+            note_absent(absence, number, (int32_t)i);
+    note_absent(absence, number, communicator->silent);
 }
 
 static size_t silent_ranks(const struct job *job)

@@ -129,12 +129,10 @@ static int load_communicators(struct job *job, struct error *error)
                                                   .size = statement_integer(statement, 1),
                                                   .size_known = statement_integer(statement, 2) != 0,
                                                   .hashed = statement_integer(statement, 3) != 0,
-                                                  .label = copy(statement, 4)};
-        communicator->ranks = array_new((size_t)communicator->size, sizeof *communicator->ranks);
-        if (!communicator->label || !communicator->ranks)
+                                                  .label = copy(statement, 4),
+                                                  .silent = -1};
+        if (!communicator->label)
             row = error_no_memory(error);
-        for (int64_t i = 0; communicator->ranks && i < communicator->size; i++)
-            communicator->ranks[i] = -1;
     }
     statement_free(statement);
     return row;
@@ -177,7 +175,7 @@ void job_release(struct job *job)
     }
     for (size_t i = 0; i < job->communicator_count; i++) {
         free(job->communicators[i].label);
-        free(job->communicators[i].ranks);
+        free(job->communicators[i].seats);
     }
     free(job->step_source);
     free(job->ranks);

@@ -115,13 +115,23 @@ struct job_rank {
     int cut; /* its file stops without an end: the process died, or the file was cut */
 };
 
+struct job_seat {
+    int64_t number;
+    int32_t rank;
+};
+
+/* Its size is what a trace claims, however much: who is in it is held for the ranks that are known. */
 struct job_communicator {
     int64_t id;
     int64_t size;
     int size_known;
     int hashed;
-    char *label;    /* owned */
-    int32_t *ranks; /* owned: job rank of each communicator rank, -1 unknown; `size` of them */
+    char *label;            /* owned */
+    struct job_seat *seats; /* owned: the job rank of each rank that recorded something, by number */
+    size_t seat_count;
+    size_t seat_capacity;
+    int is_whole;   /* all ranks of the run are in it: the others at their global numbers */
+    int32_t silent; /* the job rank of every other place; -1 unknown */
 };
 
 /* What the network steps of one directed edge in one operation waited for, summed. */
@@ -232,5 +242,8 @@ int64_t median_of(int64_t *values, size_t count);
 
 /* The value at fraction `part` (0 to 1) of `count` values, which are reordered. */
 int64_t quantile_of(int64_t *values, size_t count, double part);
+
+/* The job rank (index) of a communicator's rank; -1 unknown. */
+int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number);
 
 #endif

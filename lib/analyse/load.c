@@ -62,9 +62,8 @@ static int read_member(struct loader *loader, struct statement *statement, struc
     if (communicator < 0 || rank < 0)
         return 0;
     struct job_communicator *of = &loader->job->communicators[communicator];
-    if (number >= 0 && number < of->size)
-        of->ranks[number] = (int32_t)rank;
-    if (!map_put(&loader->members, key_of(statement_integer(statement, 3)), rank << 32 | communicator, NULL))
+    if (job_seat(of, number, (int32_t)rank) ||
+        !map_put(&loader->members, key_of(statement_integer(statement, 3)), rank << 32 | communicator, NULL))
         return error_no_memory(error);
     return 0;
 }
@@ -76,39 +75,6 @@ int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct err
         return error_no_memory(error);
     *tag = (int32_t)number;
     return 0;
-}
-
-/*
- * Ranks that recorded nothing are no members of anything. In the communicator of all their number is their
- * global rank; elsewhere a free place can only be that of the one silent rank there is.
- */
-static void seat_silent_ranks(struct job *job)
-{
-    int32_t silent = -1;
-    size_t silent_count = 0;
-    for (size_t i = 0; i < job->rank_count; i++)
-        if (job->ranks[i].process_id < 0) {
-            silent = (int32_t)i;
-            silent_count++;
-        }
-    for (size_t i = 0; silent_count && i < job->communicator_count; i++) {
-        struct job_communicator *communicator = &job->communicators[i];
-        if (communicator->size == job->expected_ranks)
-            for (size_t j = 0; j < job->rank_count; j++) {
-                int64_t number = job->ranks[j].global_rank;
-                if (number >= 0 && number < communicator->size && communicator->ranks[number] < 0)
-                    communicator->ranks[number] = (int32_t)j;
-            }
-        for (int64_t j = 0; silent_count == 1 && j < communicator->size; j++)
-            if (communicator->ranks[j] < 0)
-                communicator->ranks[j] = silent;
-    }
-}
-
-int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number)
-{
-    const struct job_communicator *of = &job->communicators[communicator];
-    return number >= 0 && number < of->size ? of->ranks[number] : -1;
 }
 
 static int64_t find_instance(struct loader *loader, int64_t id)
@@ -386,7 +352,7 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
     if (index_ids(loader, error) || loader_read(loader, schema_analysis_job_members, 1, read_member, error) ||
         loader_read(loader, schema_analysis_job_has_traffic, 0, read_has_traffic, error))
         return -1;
-    seat_silent_ranks(job);
+    job_seat_silent_ranks(job);
     return 0;
 }
 

@@ -48,8 +48,13 @@ int loader_read_instances(struct loader *loader, struct error *error);
 /* load_traffic.c: the network steps. Operations are laid out. */
 int loader_read_traffic(struct loader *loader, struct error *error);
 
-/* The job rank of a communicator's rank; -1 unknown. */
-int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number);
+/* seats.c: who is in a communicator. */
+
+/* Numbers come in ascending order; the last of several wins, and one that the size rules out has no seat. */
+int job_seat(struct job_communicator *communicator, int64_t number, int32_t rank);
+
+/* All members are seated: says where the ranks are that recorded nothing. */
+void job_seat_silent_ranks(struct job *job);
 
 /*
  * layout.c: puts operations, read in order of their ids, by rank in order of issue. *places, unless NULL,

@@ -115,11 +115,14 @@ static int is_in_stages(const struct job *job)
     for (size_t i = 0; i < job->communicator_count; i++) {
         const struct job_communicator *communicator = &job->communicators[i];
         int32_t first = -1;
-        groups += communicator->size < (int64_t)job->rank_count;
-        for (int64_t j = 0; communicator->size < (int64_t)job->rank_count && j < communicator->size; j++) {
-            if (communicator->ranks[j] < 0)
+        if (communicator->size >= (int64_t)job->rank_count)
+            continue;
+        groups++;
+        for (size_t j = 0; j <= communicator->seat_count; j++) {
+            int32_t rank = j < communicator->seat_count ? communicator->seats[j].rank : communicator->silent;
+            if (rank < 0)
                 continue;
-            int32_t root = root_of(parent, communicator->ranks[j]);
+            int32_t root = root_of(parent, rank);
             first = first < 0 ? root : root_of(parent, first);
             united += root != first;
             parent[root] = first;

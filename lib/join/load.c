@@ -54,6 +54,15 @@ static int read_rows(struct work *work, struct store *store, const char *sql, ro
     return row;
 }
 
+/*
+ * Ranks and sizes are a C int in NCCL. What is greater comes from a damaged line, or from somebody who wants
+ * us to count that far: it is kept in the store as it was, and not believed.
+ */
+static int64_t believed(int64_t number, int64_t otherwise)
+{
+    return number < INT32_MAX ? number : otherwise;
+}
+
 static int read_process(struct work *work, struct statement *statement, struct error *error)
 {
     if (array_reserve((void **)&work->processes, &work->process_capacity, work->process_count + 1,
@@ -76,7 +85,7 @@ static int read_communicator(struct work *work, struct statement *statement, str
     struct work_communicator *communicator = &work->communicators[work->communicator_count++];
     *communicator = (struct work_communicator){.id = statement_integer(statement, 0),
                                                .hash = statement_integer(statement, 1),
-                                               .declared_size = integer_or(statement, 3, 0),
+                                               .declared_size = believed(integer_or(statement, 3, 0), 0),
                                                .greatest_peer = -1,
                                                .run = -1};
     if (statement_is_null(statement, 2))
@@ -97,12 +106,13 @@ static int read_member(struct work *work, struct statement *statement, struct er
     if (communicator < 0 || process < 0)
         return error_set(error, "member %lld refers to what is not there",
                          (long long)statement_integer(statement, 0));
-    work->members[work->member_count++] = (struct work_member){.id = statement_integer(statement, 0),
-                                                               .communicator = communicator,
-                                                               .rank = statement_integer(statement, 2),
-                                                               .process = process,
-                                                               .job_rank = -1,
-                                                               .affinity = INT64_MIN};
+    work->members[work->member_count++] =
+        (struct work_member){.id = statement_integer(statement, 0),
+                             .communicator = communicator,
+                             .rank = believed(statement_integer(statement, 2), -1),
+                             .process = process,
+                             .job_rank = -1,
+                             .affinity = INT64_MIN};
     work->communicators[communicator].member_count++;
     return 0;
 }
@@ -110,7 +120,7 @@ static int read_member(struct work *work, struct statement *statement, struct er
 static void name_peer(struct work *work, int32_t member, int64_t peer)
 {
     struct work_communicator *communicator = &work->communicators[work->members[member].communicator];
-    if (peer > communicator->greatest_peer)
+    if (believed(peer, -1) > communicator->greatest_peer)
         communicator->greatest_peer = peer;
 }
 

@@ -16,7 +16,8 @@ SELECT communicator.communicator_id, communicator_join.size, size_is_known, hash
 
 -- statement: members
 SELECT member.communicator_id, member.rank, member_join.job_rank_id, member.member_id
-  FROM member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id) WHERE run_id = ?1;
+  FROM member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id) WHERE run_id = ?1
+ ORDER BY 1, 2, 4;
 
 -- In the order of the files, so that nothing has to be sorted here.
 -- statement: traffic

@@ -8,7 +8,7 @@ import resource
 import subprocess
 import threading
 
-from tests.cli.support import PATIENCE_S, PROGRAM, SANITIZED, TOP, Case, all_reduce, tag, trace
+from tests.cli.support import PATIENCE_S, PROGRAM, SANITIZED, TOP, Case, all_reduce, inspector_trace, tag, trace
 
 DRESSED = "\033[2J\033]0;owned\007"
 WORST = "\x1b[2J\x1b]0;owned\x07\u202e\u009b31m\x7f\rroot# '; DROP TABLE file;--"
@@ -102,6 +102,27 @@ class Hostile(Case):
         self.run_program("ingest", "a.log", status=1)
         self.assertEqual(self.rows("SELECT reason, damage, count FROM v_ledger"), [("number that does not fit", 1, 1)])
         self.assertEqual(self.info()["collectives"], 3)
+
+    def test_ranks_beyond_counting(self):
+        """What a trace claims of ranks is kept, costs no memory, and spoils neither its own job nor another's."""
+        claims = [(2**20, 0), (2**31 - 2, 0), (2**31 - 1, 0), (2**63 - 1, 0), (-(2**63), 0), (1, 4000), (1, 5000), (1, 2**20), (1, 2**31 - 1),
+                  (1, 2**62), (1, 2**63 - 1), (1, -9), (2**62, 2**62)]
+        for number, (rank, size) in enumerate(claims):
+            for own in (0, rank):
+                text = inspector_trace(own, communicator=0x1000 + number, count=40).replace('"n_ranks":0', f'"n_ranks":{size}')
+                self.write(f"traces/{number}-{own}.log", re.sub('"pid":[0-9]+', f'"pid":{2 * number + bool(own)}', text))
+                self.write(f"traces/{number}-{own}.json", trace(own, pid=100 + 2 * number + bool(own), communicator=900 + number))
+        for rank in range(2):
+            self.write(f"traces/good-{rank}.json", trace(rank, pid=1000 + rank, communicator=5, count=7))
+        self.run_bounded("ingest", "traces", status=0)
+        for words in (["info", "--communicators"], ["report", "--by", "rank,communicator"], ["stragglers"], ["stalls"], ["clocks"],
+                      ["stalls", "--matrix"], ["diagnose", "--all"]):
+            self.run_bounded(*words, status=0)
+        self.assertEqual(self.rows("SELECT min(rank), max(rank) FROM member"), [(-(2**63), 2**63 - 1)])
+        self.assertEqual(self.rows("SELECT count(*), sum(members = 2) FROM v_instance JOIN communicator USING (communicator_id) "
+                                   "WHERE hash = 5"), [(7, 7)])
+        # Ranks that nobody recorded are named where they are few: of 4000 only.
+        self.assertEqual(self.rows("SELECT count(*) FROM job_rank WHERE process_id IS NULL"), [(4000 - 2,)])
 
     def test_deep_nesting(self):
         self.write("deep.json", "[\n" + "[" * 100000 + "\n" + all_reduce(0, 0, 7, 5, 1.0) + "{}]\n")
