@@ -8,7 +8,7 @@ SELECT expected_ranks, step_count, step_source, global_ranks FROM run WHERE run_
 
 -- statement: ranks
 SELECT job_rank_id, coalesce(process_id, -1), coalesce(global_rank, -1), name
-  FROM job_rank WHERE run_id = ?1 ORDER BY global_rank IS NULL, global_rank, job_rank_id;
+  FROM job_rank WHERE run_id = ?1 ORDER BY global_rank IS NULL, global_rank, name, job_rank_id;
 
 -- statement: communicators
 SELECT communicator.communicator_id, communicator_join.size, size_is_known, hash <> 0, label

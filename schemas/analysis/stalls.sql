@@ -6,7 +6,7 @@ SELECT run_id, step_count, expected_ranks, global_ranks
 
 -- statement: ranks
 SELECT job_rank_id, run_id, global_rank, name
-  FROM job_rank WHERE ?1 IS NULL OR run_id = ?1 ORDER BY run_id, global_rank IS NULL, global_rank, job_rank_id;
+  FROM job_rank WHERE ?1 IS NULL OR run_id = ?1 ORDER BY run_id, global_rank IS NULL, global_rank, name, job_rank_id;
 
 -- statement: communicators
 SELECT communicator_id, run_id, size, label
