@@ -72,6 +72,16 @@ static struct stretch canonical_stretch(const struct stretch *stretches, int32_t
     return best;
 }
 
+/* Cells that a rank may have for each of its operations, and however few those are. */
+enum { CELLS_AN_OPERATION = 64, CELLS_ALWAYS = 1 << 14 };
+
+/* Steps that are all alike fill their cells. One that holds nearly all there is leaves nearly all empty. */
+static int recurs(const struct job *job, const struct job_rank *rank, struct stretch canonical)
+{
+    uint64_t cells = (uint64_t)canonical.count * (uint64_t)job->step_count;
+    return cells <= CELLS_ALWAYS + CELLS_AN_OPERATION * (uint64_t)rank->count;
+}
+
 /* How often the (communicator, function) of each canonical position comes in a step. */
 static int32_t uses_in(const struct job *job, struct stretch canonical, const struct job_operation *like,
                        int64_t *base)
@@ -184,7 +194,7 @@ static int find_roles(struct baseline *baseline, struct job *job)
         cut_stretches(job, &job->ranks[i], stretches);
         struct stretch canonical =
             canonical_stretch(stretches, baseline->first_step, job->step_count, stretches + job->step_count);
-        if (canonical.first < 0)
+        if (canonical.first < 0 || !recurs(job, &job->ranks[i], canonical))
             continue;
         place_operations(job, stretches, canonical);
         failed = note_predecessors(baseline, job, i, canonical) ||

@@ -6,6 +6,21 @@
 
 /* What belongs to some training steps, for who looks at few steps of a long run, many times. */
 
+/* Of tables of ranks by steps: cells for each operation, and however few those are. */
+enum { CELLS_AN_OPERATION = 64, CELLS_ALWAYS = 1 << 24 };
+
+void job_doubt_steps(struct job *job)
+{
+    uint64_t cells = (uint64_t)job->rank_count * (uint64_t)(job->step_count < 0 ? -1 : job->step_count);
+    if (cells <= CELLS_ALWAYS + CELLS_AN_OPERATION * (uint64_t)job->operation_count)
+        return;
+    job->step_count = 0;
+    for (size_t i = 0; i < job->operation_count; i++)
+        job->operations[i].step = -1;
+    for (size_t i = 0; i < job->instance_count; i++)
+        job->instances[i].step = -1;
+}
+
 static int has_step(const struct job *job, int32_t step)
 {
     return step >= 0 && step < job->step_count;

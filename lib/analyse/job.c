@@ -156,8 +156,10 @@ int job_load_names(struct job *job, struct store *store, int64_t run_id, struct 
 
 int job_load_rest(struct job *job, struct error *error)
 {
-    if (job_load_operations(job, error) || job_build_timelines(job, error) || job_count_gaps(job, error) ||
-        job_index_steps(job, error))
+    if (job_load_operations(job, error))
+        return failed_to_load(job, error);
+    job_doubt_steps(job);
+    if (job_build_timelines(job, error) || job_count_gaps(job, error) || job_index_steps(job, error))
         return failed_to_load(job, error);
     return 0;
 }

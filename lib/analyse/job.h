@@ -220,6 +220,11 @@ int job_build_timelines(struct job *job, struct error *error);
 int job_align_clocks(struct job *job, struct error *error);
 int job_count_gaps(struct job *job, struct error *error);
 
+/*
+ * by_step.c. Steps with next to nothing in them, as tags that never recur make them: tables of ranks by steps
+ * would outgrow the trace, so the run then counts as one without steps.
+ */
+void job_doubt_steps(struct job *job);
 int job_index_steps(struct job *job, struct error *error);
 
 /*

@@ -298,6 +298,22 @@ static int fill_matrix(struct stalls *stalls, int figure, const size_t *column_o
     return 0;
 }
 
+/* Cells of a matrix: 2048 ranks, each with each. Hostile traces name any number of peers. */
+enum { MOST_CELLS = 1 << 22 };
+
+/* Edges are in order of their senders. */
+static int check_matrix(const struct stalls *stalls, const struct table *table, struct error *error)
+{
+    size_t senders = 0, receivers = table->column_count;
+    for (size_t i = 0; i < stalls->edge_count; i++)
+        senders += !i || stalls->edges[i].sender != stalls->edges[i - 1].sender;
+    if (senders * receivers <= MOST_CELLS)
+        return 0;
+    return error_set(
+        error, "%zu senders are too many for a matrix of %zu columns: without --matrix each edge is a row",
+        senders, receivers);
+}
+
 static int show_matrix(struct stalls *stalls, int figure, struct table *table, struct error *error)
 {
     const struct column heads[] = {
@@ -311,7 +327,7 @@ static int show_matrix(struct stalls *stalls, int figure, struct table *table, s
         qsort(stalls->edges, stalls->edge_count, sizeof *stalls->edges, by_sender);
     int failed = table_add_columns(table, heads, sizeof heads / sizeof *heads, error) ||
                  add_receivers(stalls, &columns[figure], column_of, table, error) ||
-                 fill_matrix(stalls, figure, column_of, table, error);
+                 check_matrix(stalls, table, error) || fill_matrix(stalls, figure, column_of, table, error);
     free(column_of);
     return failed ? -1 : 0;
 }

@@ -209,17 +209,28 @@ struct recent {
     int64_t cell; /* of that edge; -1 not yet */
 };
 
+/* When the first proxy operation of a training step began on a rank. */
+struct beginning {
+    int32_t run;
+    int32_t seat;
+    int32_t step;
+    int64_t at_ns;
+};
+
 struct reader {
     struct stalls *stalls;
-    struct map first_progress; /* seat, training step -> when its first proxy operation began */
-    struct spans spans;        /* of `operation` */
+    struct map beginning_of; /* seat, training step -> index of the next */
+    struct beginning *beginnings;
+    size_t beginning_count;
+    size_t beginning_capacity;
+    struct spans spans; /* of `operation` */
     int64_t operation;
     int64_t place; /* of `operation`; NOT_FOUND yet */
     int64_t member_id;
     int64_t member; /* of member_id */
     int member_known;
     struct recent recent[2];
-    struct map_key progress_key; /* of the entry of first_progress that was looked for last */
+    struct map_key progress_key; /* of the entry of beginning_of that was looked for last */
     int64_t progress_ns;         /* what it holds, or later */
     int progress_known;
 };
@@ -347,17 +358,25 @@ static int add_step(struct reader *reader, int64_t edge_number, int32_t cell_num
 static int note_progress(struct reader *reader, int64_t seat, int64_t step, int64_t begin_ns)
 {
     const struct map_key key = {{(uint64_t)seat, (uint64_t)step}};
-    if (step < 0 || begin_ns == TIME_UNKNOWN)
+    int32_t run = reader->stalls->seats[seat].run;
+    if (step < 0 || step > INT32_MAX || run < 0 || begin_ns == TIME_UNKNOWN)
         return 0;
     if (reader->progress_known && same_key(&reader->progress_key, &key) && begin_ns >= reader->progress_ns)
         return 0;
-    int64_t *first = map_put(&reader->first_progress, key, begin_ns, NULL);
-    if (first && begin_ns < *first)
-        *first = begin_ns;
+    int added;
+    int64_t *at = map_put(&reader->beginning_of, key, (int64_t)reader->beginning_count, &added);
+    if (!at || array_reserve((void **)&reader->beginnings, &reader->beginning_capacity,
+                             reader->beginning_count + 1, sizeof *reader->beginnings))
+        return -1;
+    if (added)
+        reader->beginnings[reader->beginning_count++] =
+            (struct beginning){run, (int32_t)seat, (int32_t)step, begin_ns};
+    else if (begin_ns < reader->beginnings[*at].at_ns)
+        reader->beginnings[*at].at_ns = begin_ns;
     reader->progress_key = key;
     reader->progress_ns = begin_ns;
     reader->progress_known = 1;
-    return first ? 0 : -1;
+    return 0;
 }
 
 static int64_t find_member(struct reader *reader, int64_t id)
@@ -446,27 +465,42 @@ static int read_steps(struct reader *reader, struct statement *row, struct error
     return more ? error_set(error, "operation %lld has damaged proxy steps", (long long)operation) : 0;
 }
 
-/* From the first proxy operation of a step to that of the next, on one rank. */
+static int by_place(const void *a, const void *b)
+{
+    const struct beginning *left = a, *right = b;
+    if (left->run != right->run)
+        return left->run < right->run ? -1 : 1;
+    if (left->seat != right->seat)
+        return left->seat < right->seat ? -1 : 1;
+    return (left->step > right->step) - (left->step < right->step);
+}
+
+/* From the first proxy operation of a step to that of the next, on one rank. `lengths` has room for all. */
+static void measure_run(struct stalls_run *run, const struct beginning *first, size_t count, int64_t *lengths)
+{
+    size_t found = 0;
+    for (size_t i = 0; i + 1 < count; i++) {
+        const struct beginning *here = &first[i], *there = &first[i + 1];
+        if (here->step >= run->first_step && there->seat == here->seat && there->step == here->step + 1 &&
+            there->step < run->step_count && there->at_ns > here->at_ns)
+            lengths[found++] = there->at_ns - here->at_ns;
+    }
+    run->median_step_ns = found ? median_of(lengths, found) : 0;
+}
+
 static int measure_steps(struct reader *reader)
 {
-    struct stalls *stalls = reader->stalls;
-    int64_t *lengths = array_new(reader->first_progress.count + 1, sizeof *lengths);
+    struct beginning *all = reader->beginnings;
+    size_t count = reader->beginning_count;
+    int64_t *lengths = array_new(count + 1, sizeof *lengths);
     if (!lengths)
         return -1;
-    for (size_t i = 0; i < stalls->run_count; i++) {
-        struct stalls_run *run = &stalls->runs[i];
-        size_t count = 0;
-        for (size_t seat = 0; seat < stalls->seat_count; seat++)
-            for (int32_t step = run->first_step;
-                 stalls->seats[seat].run == (int32_t)i && step + 1 < run->step_count; step++) {
-                const int64_t *here =
-                    map_get(&reader->first_progress, (struct map_key){{seat, (uint64_t)step}});
-                const int64_t *there =
-                    map_get(&reader->first_progress, (struct map_key){{seat, (uint64_t)step + 1}});
-                if (here && there && *there > *here)
-                    lengths[count++] = *there - *here;
-            }
-        run->median_step_ns = count ? median_of(lengths, count) : 0;
+    array_sort(all, count, sizeof *all, by_place);
+    for (size_t i = 0, end; i < count; i = end) {
+        end = i + 1;
+        while (end < count && all[end].run == all[i].run)
+            end++;
+        measure_run(&reader->stalls->runs[all[i].run], &all[i], end - i, lengths);
     }
     free(lengths);
     return 0;
@@ -478,7 +512,7 @@ int stalls_load_steps(struct stalls *stalls, struct store *store, struct error *
                             .operation = -1,
                             .place = NOT_FOUND,
                             .recent = {{.edge = NOT_FOUND}, {.edge = NOT_FOUND}}};
-    map_init(&reader.first_progress);
+    map_init(&reader.beginning_of);
     struct statement *row = store_prepare(store, schema_analysis_stalls_steps, error);
     int more = row ? 1 : -1;
     while (more == 1 && (more = statement_step(row, error)) == 1)
@@ -488,7 +522,8 @@ int stalls_load_steps(struct stalls *stalls, struct store *store, struct error *
     if (!more && (spans_sum(&reader.spans, stalls->cells) || measure_steps(&reader)))
         more = error_no_memory(error);
     spans_release(&reader.spans);
-    map_release(&reader.first_progress);
+    map_release(&reader.beginning_of);
+    free(reader.beginnings);
     return more;
 }
 

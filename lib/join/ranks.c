@@ -15,7 +15,7 @@
  */
 
 /* Places of a world that are named though nobody recorded anything there. */
-enum { MOST_SILENT_RANKS = 4096 };
+enum { MOST_SILENT_RANKS = 1024 };
 
 static int32_t root_of(int32_t *parent, int32_t at)
 {

@@ -75,6 +75,8 @@ struct block_reader {
     size_t length[BLOCK_COLUMNS];
     int64_t *values[BLOCK_COLUMNS]; /* owned; NULL until asked for once */
     uint8_t *absent[BLOCK_COLUMNS];
+    size_t value_room[BLOCK_COLUMNS]; /* rows that those have room for */
+    size_t absent_room[BLOCK_COLUMNS];
     uint8_t is_unpacked[BLOCK_COLUMNS];
     size_t text_count;
     size_t text_at[BLOCK_ROWS];

@@ -122,13 +122,18 @@ static int add_up(struct block_reader *reader, int column)
     return 0;
 }
 
+/*
+ * For as many rows as there are: many readers are open at once where many ranks are, most of them on short
+ * blocks where the blocks of so many are short.
+ */
 static int make_room(struct block_reader *reader, int column)
 {
-    if (!reader->values[column])
-        reader->values[column] = array_new(BLOCK_ROWS, sizeof *reader->values[column]);
-    if (!reader->absent[column])
-        reader->absent[column] = array_new(BLOCK_ROWS, sizeof *reader->absent[column]);
-    return reader->values[column] && reader->absent[column] ? 0 : -1;
+    if (array_reserve((void **)&reader->values[column], &reader->value_room[column], reader->count,
+                      sizeof *reader->values[column]) ||
+        array_reserve((void **)&reader->absent[column], &reader->absent_room[column], reader->count,
+                      sizeof *reader->absent[column]))
+        return -1;
+    return 0;
 }
 
 int block_column(struct block_reader *reader, int column, int *no_memory)

@@ -38,22 +38,31 @@ LEFT JOIN operation o ON o.member_id = m.member_id
 GROUP BY v.communicator_id
 ORDER BY v.run_id, v.size DESC, v.communicator, v.communicator_id
 
+-- Counted before processes come in: asked for all at once, SQLite looks through all members for each process.
 -- statement: processes
+WITH counted AS (
+    SELECT m.process_id,
+           mj.job_rank_id,
+           count(DISTINCT m.communicator_id) AS communicators,
+           count(o.operation_id) FILTER (WHERE o.kind <> 1) AS collectives,
+           count(o.operation_id) FILTER (WHERE o.kind = 1) AS p2p
+    FROM member m
+    LEFT JOIN operation o ON o.member_id = m.member_id
+    LEFT JOIN member_join mj ON mj.member_id = m.member_id
+    GROUP BY m.process_id, mj.job_rank_id
+)
 SELECT r.run_id AS run,
        r.global_rank AS rank,
        r.name AS rank_name,
        nullif(p.host, '') AS host,
        nullif(p.pid, -1) AS pid,
-       count(DISTINCT m.communicator_id) AS communicators,
-       count(o.operation_id) FILTER (WHERE o.kind <> 1) AS collectives,
-       count(o.operation_id) FILTER (WHERE o.kind = 1) AS p2p,
+       coalesce(c.communicators, 0) AS communicators,
+       coalesce(c.collectives, 0) AS collectives,
+       coalesce(c.p2p, 0) AS p2p,
        p.file_set
 FROM process p
-LEFT JOIN member m ON m.process_id = p.process_id
-LEFT JOIN operation o ON o.member_id = m.member_id
-LEFT JOIN member_join mj ON mj.member_id = m.member_id
-LEFT JOIN job_rank r ON r.job_rank_id = mj.job_rank_id
-GROUP BY p.process_id, r.job_rank_id
+LEFT JOIN counted c ON c.process_id = p.process_id
+LEFT JOIN job_rank r ON r.job_rank_id = c.job_rank_id
 ORDER BY r.run_id, r.global_rank, r.name, p.process_id
 
 -- statement: files

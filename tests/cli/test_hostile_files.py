@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import resource
 import signal
 import stat
@@ -10,7 +11,7 @@ import subprocess
 import threading
 import time
 
-from tests.cli.support import PATIENCE_S, PROGRAM, SANITIZED, TOP, Case, all_reduce, event, trace
+from tests.cli.support import PATIENCE_S, PROGRAM, SANITIZED, TOP, Case, all_reduce, event, inspector_trace, trace
 
 ENOUGH_MEMORY = 256 << 20
 
@@ -177,6 +178,32 @@ class HostileFiles(Case):
                 self.store.unlink(missing_ok=True)
                 self.measured("ingest", name, status=1)
                 self.assertEqual(self.info()["collectives"], 5)
+
+    def test_nothing_comes_twice(self):
+        """Tags, processes and peers that are all new: what that costs grows as the trace does, no faster."""
+        count = iter(range(10000))
+        tags = re.sub('("coll_busbw_gbs":[0-9.]+)', lambda match: f'{match.group(1)},"user_tag":"t{next(count)}"',
+                      inspector_trace(count=10000))
+        processes = "".join(inspector_trace(rank, count=1) for rank in range(6000))
+        peers = event("AllReduce", "COLL", "b", 0, 7, 5.0, SeqNum=0, CommHash=5, Rank=0, Count=4, Datatype="ncclFloat32",
+                      Algorithm="RING", Protocol="SIMPLE", nChannels=1)
+        for peer in range(1, 3001):
+            for at, kind in ((10.0, "Send"), (20.0, "Recv")):
+                number, wait = 2 * peer + (kind == "Recv"), f"{kind}Wait"
+                peers += event(f"Progress{kind}", "PROXY", "b", number, 7, at, Channel=0, Peer=peer, Steps=1, ChunkSize=9, transSize=9)
+                peers += event(wait, "NET", "b", number, 7, at, Step=0) + event(wait, "NET", "e", number, 7, at + 1)
+                peers += event(f"Progress{kind}", "PROXY", "e", number, 7, at + 2)
+        peers += event("AllReduce", "COLL", "e", 0, 7, 50.0)
+        for name, content in {"tags": tags, "processes": processes, "peers": "[\n" + peers + "{}]\n"}.items():
+            self.store.unlink(missing_ok=True)
+            self.write(name, content)
+            self.measured("ingest", name, status=0)
+            for words in (["info", "--processes"], ["info", "--communicators"], ["report", "--by", "rank,step,tag"], ["stragglers"],
+                          ["stalls"], ["clocks"], ["diagnose", "--all"]):
+                with self.subTest(name=name, words=words):
+                    self.measured(*words, status=0)
+        result = self.measured("stalls", "--matrix", status=1)
+        self.assertIn("3001 senders are too many for a matrix", result.err)
 
     def test_times_that_go_back(self):
         """Ends before beginnings, and a clock that is set back: no duration is negative, nothing is dropped unsaid."""
