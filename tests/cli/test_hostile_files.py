@@ -130,6 +130,12 @@ class HostileFiles(Case):
         self.assertEqual(self.rows("SELECT path LIKE '%one' || char(10) || 'two.json' FROM file"), [(1,)])
         self.assertNotIn("one\ntwo", self.run_program("info", "--files").out)
 
+    def test_a_file_that_cannot_be_read(self):
+        """Linux answers EIO to who reads memory where none is."""
+        self.write("a.json", trace())
+        self.assertIn("cannot be read past byte 0: Input/output error", self.measured("ingest", "/proc/self/mem", "a.json", status=1).err)
+        self.assertEqual((self.info()["files"], self.info()["collectives"]), (1, 5))
+
     def test_a_file_that_shrinks(self):
         """Cut while it is read: what was read before stays, and the next ingest sees that it is another file."""
         path = self.write("a.json", trace(count=30000))

@@ -4,7 +4,8 @@
  *     FAULT_KIND=memory FAULT_AT=17 LD_PRELOAD=build/torture/inject.so build/ncclprof ...
  *
  * FAULT_KIND is memory, step, write, read, open or thread. With FAULT_LASTS=1 every later call fails, too.
- * Without FAULT_AT none fails. At exit the number of calls goes into the file FAULT_COUNT, when that is set.
+ * Without FAULT_AT none fails. At exit the number of calls goes into the file FAULT_COUNT, when that is set,
+ * and the number of blocks of memory that nobody has freed.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,6 +29,7 @@ static long fails_at;
 static int lasts;
 static int stopped;
 static atomic_long calls;
+static atomic_long blocks;
 
 static int fails(enum kind kind)
 {
@@ -51,10 +53,11 @@ __attribute__((destructor)) static void end(void)
 {
     const char *path = getenv("FAULT_COUNT");
     stopped = 1;
+    long left = atomic_load(&blocks);
     FILE *file = path ? fopen(path, "we") : NULL;
     if (!file)
         return;
-    fprintf(file, "%ld\n", atomic_load(&calls));
+    fprintf(file, "%ld %ld\n", atomic_load(&calls), left);
     fclose(file);
 }
 
@@ -73,7 +76,20 @@ void *malloc(size_t bytes)
     static void *(*next)(size_t);
     if (!next)
         look_up("malloc", &next);
-    return fails(MEMORY) ? (errno = ENOMEM, NULL) : next(bytes);
+    if (fails(MEMORY))
+        return errno = ENOMEM, NULL;
+    void *memory = next(bytes);
+    blocks += memory != NULL;
+    return memory;
+}
+
+void free(void *memory)
+{
+    static void (*next)(void *);
+    if (!next)
+        look_up("free", &next);
+    blocks -= memory != NULL;
+    next(memory);
 }
 
 void *calloc(size_t count, size_t bytes)
@@ -81,7 +97,11 @@ void *calloc(size_t count, size_t bytes)
     static void *(*next)(size_t, size_t);
     if (!next)
         look_up("calloc", &next);
-    return fails(MEMORY) ? (errno = ENOMEM, NULL) : next(count, bytes);
+    if (fails(MEMORY))
+        return errno = ENOMEM, NULL;
+    void *memory = next(count, bytes);
+    blocks += memory != NULL;
+    return memory;
 }
 
 void *realloc(void *memory, size_t bytes)
@@ -89,7 +109,11 @@ void *realloc(void *memory, size_t bytes)
     static void *(*next)(void *, size_t);
     if (!next)
         look_up("realloc", &next);
-    return fails(MEMORY) ? (errno = ENOMEM, NULL) : next(memory, bytes);
+    if (fails(MEMORY))
+        return errno = ENOMEM, NULL;
+    void *moved = next(memory, bytes);
+    blocks += !memory && moved;
+    return moved;
 }
 
 /* A sanitizer's own versions of these do not come by here for their memory. */
