@@ -9,15 +9,17 @@
 static const double REGULAR = 0.5;
 
 /*
- * Chance beyond this keeps a suspicion at low confidence; a tenth of it is needed for high. A step alone is
- * allowed less: nothing repeats that would speak for it, and healthy jobs have hiccups.
+ * Chance beyond this keeps a suspicion at low confidence; a tenth of it is needed for high. A step alone that
+ * is worth little is allowed less: nothing repeats that would speak for it, and healthy jobs have hiccups.
  */
 static const double CHANCE = 0.05;
 static const double CHANCE_ALONE = 0.01;
 
-static double allowed_chance(const struct suspect *suspect)
+static double allowed_chance(const struct suspect *suspect, double share,
+                             const struct diagnose_options *options)
 {
-    return suspect->last_step - suspect->first_step < 1 + suspect->after_warm_up ? CHANCE_ALONE : CHANCE;
+    int alone = suspect->last_step - suspect->first_step < 1 + suspect->after_warm_up;
+    return alone && share < 4 * options->min_gain ? CHANCE_ALONE : CHANCE;
 }
 
 static int steps_of(const struct suspect *suspect)
@@ -66,11 +68,12 @@ static enum confidence confidence_of(const struct suspect *suspect, const struct
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
     if (has_gaps(job) && !suspect->gain_ns)
         return CONFIDENCE_LOW;
-    if (share < least_share(suspect, options) || suspect->chance > allowed_chance(suspect) ||
-        suspect->ambiguous || baseline->regular < REGULAR)
+    double allowed = allowed_chance(suspect, share, options);
+    if (share < least_share(suspect, options) || suspect->chance > allowed || suspect->ambiguous ||
+        baseline->regular < REGULAR)
         return CONFIDENCE_LOW;
-    int sure = !is_steady(suspect, baseline) && share >= 2 * options->min_gain &&
-               suspect->chance <= allowed_chance(suspect) / 10;
+    int sure =
+        !is_steady(suspect, baseline) && share >= 2 * options->min_gain && suspect->chance <= allowed / 10;
     return sure && !has_gaps(job) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 }
 

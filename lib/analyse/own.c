@@ -150,13 +150,16 @@ static int64_t least_of_kind(const struct job *job, const struct job_operation *
 /*
  * Own time that may hide something else: after a send, whose end its proxy tells only roughly; and, where the
  * recorder leaves point-to-point operations out of a pipeline, where it is usually several times what it is
- * before others of the kind, or there are none to compare it with: a receive may sit there.
+ * before others of the kind, or there are none to compare it with: a receive may sit there. A host that was
+ * late within the step hides nothing: it waits for its GPU at the end of a step.
  */
 static int may_hide(const struct job *job, const struct job_operation *operation, int in_stages)
 {
     if (operation->previous < 0)
         return 0;
     const struct job_operation *previous = &job->operations[operation->previous];
+    if (is_late_by_host(operation) && previous->step == operation->step)
+        return 0;
     if (previous->function == FUNCTION_SEND && previous->ends == ENDS_BY_PROXY)
         return 1;
     if (!job->blind_to_pairs || !in_stages)

@@ -161,30 +161,31 @@ static size_t at_least(const struct sample *sorted, size_t count, int64_t value)
 
 /*
  * How many single steps noise would make as strong as this one: the tail of all others is taken to fall off
- * as a power of the size, the power estimated from their upper tenth, five to twenty of them (Hill, Annals of
- * Statistics 3(5), 1975) and drawn towards that of a heavy tail, as if two more had been seen at it: 1 for
- * networks, where it hardly has a mean, else 1.5. With fewer than five others that is all there is to go by.
+ * as a power of the size, the power estimated from the greatest twenty of them (Hill, Annals of Statistics
+ * 3(5), 1975), those that are worth anything, and drawn towards that of a heavy tail, as if two more had been
+ * seen at it: 1 for networks, where it hardly has a mean, else 1.5. Where no other is worth anything, one is
+ * taken to be.
  */
 static double chance_alone(const struct noise *noise, const struct suspect *run)
 {
-    size_t tenth = noise->single_count / 10, top = tenth < 5 ? 5 : tenth < 20 ? tenth : 20, used = 0;
-    double heavy = run->kind == FINDING_NETWORK ? 1 : 1.5;
-    double logs = 2 / heavy, value = (double)run->weakest_ns;
-    int64_t least_ns = 0;
-    for (size_t i = noise->single_count; i-- > 0 && used < top;) {
+    enum { TAIL = 20 };
+    double heavy = run->kind == FINDING_NETWORK ? 1 : 1.5, logs = 0;
+    size_t used = 0;
+    int64_t least_ns = noise->least_ns;
+    for (size_t i = noise->single_count; i-- > 0 && used < TAIL;) {
         const struct sample *sample = &noise->single[i];
         if (sample->rank == run->rank && sample->step == run->first_step)
             continue;
+        if (sample->excess_ns < noise->least_ns)
+            break;
         least_ns = sample->excess_ns;
         logs += log((double)least_ns);
         used++;
     }
-    if (used < top) {
-        size_t strong = at_least(noise->single, noise->single_count, noise->least_ns);
-        return (double)(strong > 1 ? strong - 1 : 1) * pow((double)noise->least_ns / value, heavy);
-    }
-    double power = (double)(top + 2) / (logs - (double)top * log((double)least_ns));
-    return (double)top * pow((double)least_ns / value, power);
+    if (used < TAIL)
+        least_ns = noise->least_ns;
+    double power = (double)(used + 2) / (logs - (double)used * log((double)least_ns) + 2 / heavy);
+    return (double)(used ? used : 1) * pow((double)least_ns / (double)run->weakest_ns, power);
 }
 
 /* The run without its first step. */

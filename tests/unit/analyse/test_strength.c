@@ -148,25 +148,49 @@ static void one_step_alone(void **state)
     assert_true(chance[1] <= 0.1 && chance[2] <= chance[1] / 10);
 }
 
-/* Ten others from 100 to 109, the step itself 2000: k (y_k / x)^power over the upper five, by hand. */
+static double chance_at(const struct suspects *suspects, int32_t step)
+{
+    const struct suspect *found = NULL;
+    for (size_t i = 0; i < suspects->count; i++)
+        if (suspects->items[i].first_step == step)
+            found = &suspects->items[i];
+    assert_non_null(found);
+    return found->chance;
+}
+
+/* Ten others from 101 to 110, more that are worth nothing, the step itself 2000: k (u / x)^power, by hand. */
 static void one_step_beyond_a_tail(void **state)
 {
     struct strength strength;
     struct suspects suspects = {0};
     start(&strength);
-    for (int i = 0; i < 10; i++)
-        put(&strength, i, 2 * (i % 5) + 3, 100 + i);
+    double logs = 2 / 1.5;
+    for (int i = 0; i < 10; i++) {
+        put(&strength, i, 2 * (i % 5) + 3, 101 + i);
+        put(&strength, i, 2 * (i % 5) + 4, 1 + i);
+        logs += log((101.0 + i) / LEAST);
+    }
     put(&strength, 0, 15, 2000);
     find(&strength, &suspects);
+    assert_true(fabs(chance_at(&suspects, 15) / (10 * pow(LEAST / 2000.0, 12 / logs)) - 1) < 1e-9);
+    free(suspects.items);
+}
+
+/* Of thirty others, from 101 to 130, the greatest twenty. */
+static void the_greatest_twenty_are_the_tail(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
     double logs = 2 / 1.5;
-    for (int i = 5; i < 10; i++)
-        logs += log((100.0 + i) / 105.0);
-    const struct suspect *last = NULL;
-    for (size_t i = 0; i < suspects.count; i++)
-        if (suspects.items[i].first_step == 15)
-            last = &suspects.items[i];
-    assert_non_null(last);
-    assert_true(fabs(last->chance / (5 * pow(105.0 / 2000, 7 / logs)) - 1) < 1e-9);
+    for (int i = 0; i < 30; i++) {
+        put(&strength, i % 10, 2 * (i / 10) + 3, 101 + i);
+        if (i >= 10)
+            logs += log((101.0 + i) / 111);
+    }
+    put(&strength, 0, 15, 2000);
+    find(&strength, &suspects);
+    assert_true(fabs(chance_at(&suspects, 15) / (20 * pow(111 / 2000.0, 22 / logs)) - 1) < 1e-9);
     free(suspects.items);
 }
 
@@ -243,6 +267,7 @@ int main(void)
         cmocka_unit_test(chance_comes_from_steps_that_stand_alone),
         cmocka_unit_test(one_step_alone),
         cmocka_unit_test(one_step_beyond_a_tail),
+        cmocka_unit_test(the_greatest_twenty_are_the_tail),
         cmocka_unit_test(samples_say_what_is_usual),
         cmocka_unit_test(the_first_step_speaks_for_nothing),
         cmocka_unit_test(a_masked_step_does_not_end_a_run),
