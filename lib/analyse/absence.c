@@ -44,13 +44,21 @@ static void note_next(struct absence *absence)
             absence->next[job->operations[i].previous] = (int32_t)i;
 }
 
+static int ended(const struct job_operation *operation)
+{
+    return operation->end_ns != TIME_UNKNOWN && !operation->unfinished;
+}
+
+static int next_began(const struct absence *absence, int32_t at)
+{
+    int32_t next = absence->next[at];
+    return next >= 0 && absence->job->operations[next].start_ns != TIME_UNKNOWN;
+}
+
 /* It ended, or the next on its stream began. Its proxies may be done while its kernel still waits. */
 static int got_past(const struct absence *absence, int32_t at)
 {
-    const struct job_operation *operation = &absence->job->operations[at];
-    int32_t next = absence->next[at];
-    return absence->job->finished_only || (operation->end_ns != TIME_UNKNOWN && !operation->unfinished) ||
-           (next >= 0 && absence->job->operations[next].start_ns != TIME_UNKNOWN);
+    return absence->job->finished_only || ended(&absence->job->operations[at]) || next_began(absence, at);
 }
 
 static int is_member(const struct job *job, const struct job_instance *instance, int32_t rank)
@@ -61,14 +69,25 @@ static int is_member(const struct job *job, const struct job_instance *instance,
     return 0;
 }
 
+/*
+ * Where nobody can be done before all have come, an end beside others that never came is no end: the leaf of a
+ * tree has its stop once it has passed on what it had.
+ */
 static int is_pending(const struct absence *absence, const struct job_instance *instance)
 {
+    const struct job *job = absence->job;
+    int32_t past = 0;
     if (instance->members >= instance->expected)
         return 0;
-    for (int32_t i = 0; i < instance->members; i++)
-        if (got_past(absence, absence->job->instance_members[instance->first_member + (size_t)i]))
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        if (!got_past(absence, at))
+            continue;
+        if (job->finished_only || next_began(absence, at) || !function_is_full_exchange(instance->function))
             return 0;
-    return 1;
+        past++;
+    }
+    return past < instance->members;
 }
 
 /* A rank that went on to later operations of the sequence only lost the record of this one. */

@@ -9,17 +9,27 @@
 static const double REGULAR = 0.5;
 
 /*
- * Chance beyond this keeps a suspicion at low confidence; a tenth of it is needed for high. A step alone that
- * is worth little is allowed less: nothing repeats that would speak for it, and healthy jobs have hiccups.
+ * Chance beyond this keeps a suspicion at low confidence; a tenth of it is needed for high. Nothing repeats
+ * that would speak for a step alone, and healthy jobs have hiccups that are no draws from one tail: several
+ * at once, or one in a row of quiet steps. So it is allowed less, and has to be far ahead of any other; or so
+ * far ahead that no tail matters.
  */
 static const double CHANCE = 0.05;
 static const double CHANCE_ALONE = 0.01;
+static const double AHEAD = 10;
+static const double FAR_AHEAD = 25;
 
-static double allowed_chance(const struct suspect *suspect, double share,
-                             const struct diagnose_options *options)
+static int is_alone(const struct suspect *suspect)
 {
-    int alone = suspect->last_step - suspect->first_step < 1 + suspect->after_warm_up;
-    return alone && share < 4 * options->min_gain ? CHANCE_ALONE : CHANCE;
+    return suspect->ahead > 0;
+}
+
+static int is_beyond_chance(const struct suspect *suspect, double part)
+{
+    if (!is_alone(suspect))
+        return suspect->chance <= CHANCE * part;
+    return suspect->ahead >= FAR_AHEAD / part ||
+           (suspect->chance <= CHANCE_ALONE * part && suspect->ahead >= AHEAD);
 }
 
 static int steps_of(const struct suspect *suspect)
@@ -68,12 +78,11 @@ static enum confidence confidence_of(const struct suspect *suspect, const struct
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
     if (has_gaps(job) && !suspect->gain_ns)
         return CONFIDENCE_LOW;
-    double allowed = allowed_chance(suspect, share, options);
-    if (share < least_share(suspect, options) || suspect->chance > allowed || suspect->ambiguous ||
+    if (share < least_share(suspect, options) || !is_beyond_chance(suspect, 1) || suspect->ambiguous ||
         baseline->regular < REGULAR)
         return CONFIDENCE_LOW;
     int sure =
-        !is_steady(suspect, baseline) && share >= 2 * options->min_gain && suspect->chance <= allowed / 10;
+        !is_steady(suspect, baseline) && share >= 2 * options->min_gain && is_beyond_chance(suspect, 0.1);
     return sure && !has_gaps(job) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 }
 

@@ -435,6 +435,13 @@ static void widen(const struct suspect *suspect, struct job *job, const struct e
     }
 }
 
+/* Connections take several steps to get up to speed: what is slow from the start and then no more may be
+ * that. */
+static int may_be_warm_up(const struct suspect *suspect, const struct baseline *baseline)
+{
+    return suspect->after_warm_up && suspect->last_step < baseline->step_count - 1;
+}
+
 int suspect_network(struct suspects *suspects, struct job *job, const struct baseline *baseline,
                     const struct edges *edges, const struct diagnose_options *options, struct error *error)
 {
@@ -452,8 +459,10 @@ int suspect_network(struct suspects *suspects, struct job *job, const struct bas
         gather(job, &strength);
     failed = failed || take_samples(job, edges, &strength) ||
              strength_find(&strength, least_ns > 0 ? least_ns : 1, FINDING_NETWORK, suspects);
-    for (size_t i = first; !failed && i < suspects->count; i++)
+    for (size_t i = first; !failed && i < suspects->count; i++) {
+        suspects->items[i].ambiguous = may_be_warm_up(&suspects->items[i], baseline);
         widen(&suspects->items[i], job, edges);
+    }
     strength_release(&strength);
     return failed ? error_no_memory(error) : 0;
 }

@@ -87,29 +87,8 @@ static int64_t spread_of(int64_t *values, size_t count)
     return lower >= 8 && narrow < wide ? narrow : wide;
 }
 
-/*
- * The same from how values differ from one step to the next in which there is one: a fault that lasts for
- * several steps, however many of all, shows in two such differences alone.
- */
-static int64_t spread_of_changes(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
-{
-    size_t count = 0;
-    for (size_t rank = 0; rank < ranks; rank++) {
-        int64_t before = TIME_UNKNOWN;
-        for (int32_t step = first_step; step < steps; step++) {
-            int64_t value = place->value[rank * (size_t)steps + (size_t)step];
-            if (value != TIME_UNKNOWN && before != TIME_UNKNOWN)
-                place->residual[count++] = value > before ? value - before : before - value;
-            before = value != TIME_UNKNOWN ? value : before;
-        }
-    }
-    /* The median of the size of differences of normal values is 0.9539 of their standard deviation. */
-    return count >= 8 ? scale(median_of(place->residual, count), 1.0483) : INT64_MAX;
-}
-
 static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
 {
-    int64_t changes = spread_of_changes(place, ranks, first_step, steps);
     size_t residuals = 0;
     for (int32_t step = first_step; step < steps; step++) {
         size_t count = 0;
@@ -128,8 +107,7 @@ static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_s
             *value -= usual;
         }
     }
-    int64_t spread = spread_of(place->residual, residuals);
-    return changes < spread ? changes : spread;
+    return spread_of(place->residual, residuals);
 }
 
 int64_t place_measure(struct place *place, size_t ranks, int32_t first_step, int32_t steps)

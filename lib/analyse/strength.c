@@ -159,6 +159,15 @@ static size_t at_least(const struct sample *sorted, size_t count, int64_t value)
     return count - low;
 }
 
+/* The greatest of all others; at least what is worth anything. */
+static int64_t greatest_other(const struct noise *noise, const struct suspect *run)
+{
+    for (size_t i = noise->single_count; i-- > 0 && noise->single[i].excess_ns > noise->least_ns;)
+        if (noise->single[i].rank != run->rank || noise->single[i].step != run->first_step)
+            return noise->single[i].excess_ns;
+    return noise->least_ns;
+}
+
 /*
  * How many single steps noise would make as strong as this one: the tail of all others is taken to fall off
  * as a power of the size, the power estimated from the greatest twenty of them (Hill, Annals of Statistics
@@ -206,14 +215,16 @@ static struct suspect rest_of(const struct strength *strength, const struct susp
  * Several steps in a row: a run of as many strong ones by chance, were they independent. The first step after
  * the warm-up may still be part of that and speaks for nothing.
  */
-static double chance_of(const struct strength *strength, const struct suspect *run, const struct noise *noise)
+static double chance_of(const struct strength *strength, struct suspect *run, const struct noise *noise)
 {
     struct suspect rest = *run;
     if (run->after_warm_up && run->last_step > run->first_step)
         rest = rest_of(strength, run);
     int length = rest.last_step - rest.first_step + 1;
-    if (length == 1)
+    if (length == 1) {
+        run->ahead = (double)rest.weakest_ns / (double)greatest_other(noise, &rest);
         return chance_alone(noise, &rest);
+    }
     size_t others = at_least(noise->single, noise->single_count, rest.weakest_ns);
     return noise->all * pow((double)(others + 1) / noise->all, length);
 }

@@ -250,6 +250,26 @@ static void take_global_ranks(struct work *work)
 }
 
 /*
+ * Where the trace does not say how large communicators are, and everybody seen is in the world, a place left
+ * in another communicator is that of a rank with a greater number, of which nothing was recorded: NCCL runs
+ * nothing for a communicator of one rank.
+ */
+static void make_room(struct work *work)
+{
+    for (size_t i = 0; i < work->communicator_count; i++) {
+        struct work_communicator *communicator = &work->communicators[i];
+        if (communicator->run < 0 || communicator->hash == 0 || work->runs[communicator->run].world < 0)
+            continue;
+        struct work_communicator *world = &work->communicators[work->runs[communicator->run].world];
+        if (communicator->size < 2 && communicator->declared_size <= 0)
+            communicator->size = 2;
+        if (communicator->member_count < communicator->size && world->declared_size <= 0 &&
+            world->member_count == world->size)
+            world->size++;
+    }
+}
+
+/*
  * Fills the places of the world that nobody took: with the one rank left over, else with silent ranks. Where
  * next to nobody spoke they stay empty: what a trace costs us is in proportion to what it holds, not to what
  * it claims.
@@ -418,6 +438,7 @@ int work_find_ranks(struct work *work, struct error *error)
     if (failed || choose_worlds(work, error))
         return -1;
     take_global_ranks(work);
+    make_room(work);
     for (size_t i = 0; i < work->run_count; i++) {
         struct work_run *run = &work->runs[i];
         if (run->world >= 0 && fill_world(work, (int32_t)i, error))

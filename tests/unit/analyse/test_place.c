@@ -122,24 +122,6 @@ static void a_fault_stands_out(void **state)
     place_release(&place);
 }
 
-/* Of two rows, one is slow in half of the steps: nearly everything about the place is wide but its changes.
- */
-static void a_long_fault_beside_one_other(void **state)
-{
-    unsigned seed = 6;
-    struct place place;
-    assert_int_equal(place_init(&place, 2, 20), 0);
-    for (int step = 0; step < 20; step++) {
-        place.value[step] = 100000 + draw(&seed, 10000) + (step >= 8 && step < 18 ? 100000 : 0);
-        place.value[20 + step] = 100000 + draw(&seed, 10000);
-    }
-    int64_t sigma = place_measure(&place, 2, 0, 20);
-    assert_true(sigma > 5000 && sigma < 15000);
-    for (int step = 0; step < 20; step++)
-        assert_int_equal(place.value[step] > 5 * sigma, step >= 8 && step < 18);
-    place_release(&place);
-}
-
 /* What everybody does in a step, and what a rank does in every step, is nobody's fault. */
 static void what_all_do_and_what_one_always_does(void **state)
 {
@@ -214,13 +196,9 @@ static void two_unlike_the_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(excess_is_by_definition),
-        cmocka_unit_test(sigma_is_about_the_spread),
-        cmocka_unit_test(a_fault_stands_out),
-        cmocka_unit_test(a_long_fault_beside_one_other),
-        cmocka_unit_test(what_all_do_and_what_one_always_does),
-        cmocka_unit_test(one_unlike_the_others),
-        cmocka_unit_test(two_unlike_the_others),
+        cmocka_unit_test(excess_is_by_definition), cmocka_unit_test(sigma_is_about_the_spread),
+        cmocka_unit_test(a_fault_stands_out),      cmocka_unit_test(what_all_do_and_what_one_always_does),
+        cmocka_unit_test(one_unlike_the_others),   cmocka_unit_test(two_unlike_the_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
