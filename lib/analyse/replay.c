@@ -108,7 +108,10 @@ struct sequel {
     int32_t *ready;       /* operations to place */
     size_t ready_count;
     int32_t *arrived; /* per instance: members that are placed */
-    int32_t *place;   /* per operation: its move */
+    int32_t *place;   /* per operation: its move; -1 */
+    int32_t *latest;  /* per rank: its operation that was placed last; -1 */
+    size_t turn;      /* how many operations of each rank have been asked whether they are stuck */
+    size_t asked;     /* ranks asked in this turn */
 };
 
 static void sequel_release(struct sequel *sequel)
@@ -118,6 +121,7 @@ static void sequel_release(struct sequel *sequel)
     free(sequel->ready);
     free(sequel->arrived);
     free(sequel->place);
+    free(sequel->latest);
 }
 
 static int sequel_init(struct sequel *sequel, const struct replay *replay)
@@ -127,11 +131,15 @@ static int sequel_init(struct sequel *sequel, const struct replay *replay)
                               .sibling = array_new(operations, sizeof *sequel->sibling),
                               .ready = array_new(operations, sizeof *sequel->ready),
                               .arrived = array_new(replay->job->instance_count, sizeof *sequel->arrived),
-                              .place = array_new(operations, sizeof *sequel->place)};
-    if (!sequel->first_child || !sequel->sibling || !sequel->ready || !sequel->arrived || !sequel->place)
+                              .place = array_new(operations, sizeof *sequel->place),
+                              .latest = array_new(replay->job->rank_count, sizeof *sequel->latest)};
+    if (!sequel->first_child || !sequel->sibling || !sequel->ready || !sequel->arrived || !sequel->place ||
+        !sequel->latest)
         return -1;
     for (size_t i = 0; i < operations; i++)
-        sequel->first_child[i] = sequel->sibling[i] = -1;
+        sequel->first_child[i] = sequel->sibling[i] = sequel->place[i] = -1;
+    for (size_t i = 0; i < replay->job->rank_count; i++)
+        sequel->latest[i] = -1;
     for (size_t i = 0; i < operations; i++) {
         int32_t after = replay->after[i];
         if (after < 0) {
@@ -165,6 +173,8 @@ static void place(struct replay *replay, struct sequel *sequel, int32_t at)
     const struct job_operation *operation = &job->operations[at];
     const struct job_instance *instance = &job->instances[operation->instance];
     int32_t after = replay->after[at];
+    if (sequel->place[at] >= 0)
+        return;
     struct replay_move *move = &replay->moves[replay->move_count];
     *move = (struct replay_move){.operation = at,
                                  .own = operation->group,
@@ -173,6 +183,7 @@ static void place(struct replay *replay, struct sequel *sequel, int32_t at)
                                  .is_first = !sequel->arrived[operation->instance]++,
                                  .leaves_alone = (uint8_t)leaves_alone(operation)};
     sequel->place[at] = (int32_t)replay->move_count++;
+    sequel->latest[operation->rank] = at;
     if (move->leaves_alone)
         follow(sequel, at);
     if (sequel->arrived[operation->instance] < instance->members)
@@ -186,6 +197,34 @@ static void place(struct replay *replay, struct sequel *sequel, int32_t at)
     }
 }
 
+/* The next operation that is not placed, by its number in its rank; -1. */
+static int32_t stuck(struct sequel *sequel, const struct replay *replay)
+{
+    const struct job *job = replay->job;
+    while (replay->move_count < job->operation_count) {
+        if (sequel->asked == job->rank_count) {
+            sequel->asked = 0;
+            sequel->turn++;
+        }
+        const struct job_rank *rank = &job->ranks[sequel->asked++];
+        if (sequel->turn < rank->count && sequel->place[rank->first + sequel->turn] < 0)
+            return (int32_t)(rank->first + sequel->turn);
+    }
+    return -1;
+}
+
+/*
+ * Times that contradict each other (a start noticed late) make operations wait for each other in a circle.
+ * The first of them comes after what of its rank could be placed.
+ */
+static int32_t cut_circle(struct replay *replay, struct sequel *sequel)
+{
+    int32_t at = stuck(sequel, replay);
+    if (at >= 0)
+        replay->after[at] = sequel->latest[replay->job->operations[at].rank];
+    return at;
+}
+
 /*
  * Who comes after whom and who is waited for does not depend on times: the order in which operations can be
  * played is found once, and each run goes through it from front to back.
@@ -194,8 +233,12 @@ static int find_moves(struct replay *replay)
 {
     struct sequel sequel;
     int failed = sequel_init(&sequel, replay);
-    while (!failed && sequel.ready_count)
+    while (!failed && sequel.ready_count) {
         place(replay, &sequel, sequel.ready[--sequel.ready_count]);
+        int32_t at = sequel.ready_count ? -1 : cut_circle(replay, &sequel);
+        if (at >= 0)
+            sequel.ready[sequel.ready_count++] = at;
+    }
     sequel_release(&sequel);
     return failed;
 }

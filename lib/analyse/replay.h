@@ -35,7 +35,7 @@ struct replay {
     size_t completed_count;
     int64_t *latest_ns; /* per instance: when its last member started in the last run */
     struct replay_move *moves;
-    size_t move_count; /* operations that can be played: all, unless a member is missing */
+    size_t move_count; /* all operations */
 };
 
 int replay_init(struct replay *replay, const struct job *job, struct error *error);

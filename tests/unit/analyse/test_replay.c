@@ -127,21 +127,6 @@ static void without_the_fault(void **state)
     replay_release(&replay);
 }
 
-/* A third member never comes to A1: nothing after it is played. */
-static void who_never_comes_stops_the_rest(void **state)
-{
-    struct tiny tiny;
-    struct replay replay;
-    struct error error = ERROR_INIT;
-    tiny_init(&tiny);
-    tiny.instances[A1].members = 3;
-    assert_int_equal(replay_init(&replay, &tiny.job, &error), 0);
-    assert_int_equal(replay_run(&replay), 10);
-    assert_int_equal(replay.completed_count, 1);
-    assert_int_equal(replay.completed[0], A0);
-    replay_release(&replay);
-}
-
 static void blame_is_passed_on(void **state)
 {
     struct tiny tiny;
@@ -190,12 +175,49 @@ static void slow_transfers_are_the_networks(void **state)
     free(delays);
 }
 
+/*
+ * Two ranks, two operations, X and Y, of 10 each; rank 0 plays X then Y, rank 1, by times that cannot be, Y
+ * then X. Y begins 5 after X on rank 0, is over at 25, X begins 6 after that on rank 1 and is over at 41.
+ */
+static void a_circle_is_cut(void **state)
+{
+    enum { X_0, Y_0, Y_1, X_1 };
+    struct job_rank ranks[2] = {{.first = X_0, .count = 2}, {.first = Y_1, .count = 2}};
+    struct job_operation operations[4] = {
+        [X_0] = {.rank = 0, .instance = 0, .previous = -1, .start_ns = 0, .end_ns = 10},
+        [Y_0] = {.rank = 0, .instance = 1, .previous = X_0, .start_ns = 15, .end_ns = 25},
+        [Y_1] = {.rank = 1, .instance = 1, .previous = -1, .start_ns = 0, .end_ns = 14},
+        [X_1] = {.rank = 1, .instance = 0, .previous = Y_1, .start_ns = 20, .end_ns = 30},
+    };
+    int32_t members[4] = {X_0, X_1, Y_0, Y_1};
+    struct job_instance instances[2] = {{.transfer_ns = 10, .members = 2, .expected = 2, .first_member = 0},
+                                        {.transfer_ns = 10, .members = 2, .expected = 2, .first_member = 2}};
+    struct job job = {.rank_count = 2,
+                      .ranks = ranks,
+                      .operation_count = 4,
+                      .operations = operations,
+                      .instance_count = 2,
+                      .instances = instances,
+                      .instance_members = members};
+    struct replay replay;
+    struct error error = ERROR_INIT;
+    for (int32_t i = 0; i < 4; i++) {
+        operations[i].group = i;
+        operations[i].function = FUNCTION_ALL_REDUCE;
+        operations[i].own_ns = TIME_UNKNOWN;
+    }
+    assert_int_equal(replay_init(&replay, &job, &error), 0);
+    assert_int_equal(replay.move_count, 4);
+    assert_int_equal(replay_run(&replay), 41);
+    replay_release(&replay);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(played_as_it_was),
         cmocka_unit_test(without_the_fault),
-        cmocka_unit_test(who_never_comes_stops_the_rest),
+        cmocka_unit_test(a_circle_is_cut),
         cmocka_unit_test(blame_is_passed_on),
         cmocka_unit_test(slow_transfers_are_the_networks),
     };
