@@ -70,8 +70,8 @@ static int is_member(const struct job *job, const struct job_instance *instance,
 }
 
 /*
- * Where nobody can be done before all have come, an end beside others that never came is no end: the leaf of a
- * tree has its stop once it has passed on what it had.
+ * Where nobody can be done before all have come, an end beside others that never came is no end: the leaf of
+ * a tree has its stop once it has passed on what it had.
  */
 static int is_pending(const struct absence *absence, const struct job_instance *instance)
 {

@@ -219,6 +219,7 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         .step = (int32_t)stored->step,
         .kind = (uint8_t)recorded->kind,
         .function = (uint8_t)recorded->function,
+        .is_tree = recorded->algorithm == ALGORITHM_TREE && recorded->function == FUNCTION_ALL_REDUCE,
         .bytes = recorded->bytes,
         .enqueued_ns = first_known(recorded->enqueue.end_ns,
                                    first_known(recorded->enqueue.begin_ns, recorded->api.end_ns)),

@@ -335,8 +335,11 @@ int job_build_timelines(struct job *job, struct error *error)
         infer_start(job, i);
         measure_own(job, &job->operations[i]);
     }
-    if (job_align_clocks(job, error))
+    int mended;
+    if (job_align_clocks(job, error) || job_mend_trees(job, &mended, error))
         return -1;
+    for (size_t i = 0; mended && i < job->operation_count; i++)
+        measure_own(job, &job->operations[i]);
     free(job->drafts);
     job->drafts = NULL;
     for (size_t i = 0; i < job->instance_count; i++)

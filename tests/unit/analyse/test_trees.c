@@ -1,0 +1,101 @@
+#include "analyse/job.h"
+
+#include "support/cmocka_all.h"
+
+/*
+ * An AllReduce of two ranks by a tree, then one by a ring. Rank 0, the root, comes at 1000 and stops at 1100;
+ * rank 1, a leaf whose clock is 50 behind, came at 0 by its own and stopped at 10. Its next operation starts
+ * at `next_ns`.
+ */
+struct small {
+    struct job job;
+    struct job_rank ranks[2];
+    struct job_operation operations[4];
+    struct job_draft drafts[4];
+    struct job_instance instances[2];
+    int32_t members[4];
+};
+
+enum { ROOT, ROOT_NEXT, LEAF, LEAF_NEXT };
+
+static void small_init(struct small *small, int64_t next_ns)
+{
+    *small = (struct small){
+        .ranks = {{.first = ROOT, .count = 2, .clock_method = CLOCK_REFERENCE, .clock_scale = 1},
+                  {.first = LEAF,
+                   .count = 2,
+                   .clock_method = CLOCK_MEETINGS,
+                   .clock_scale = 1,
+                   .clock_offset_ns = 50}},
+        .operations =
+            {[ROOT] = {.rank = 0, .start_ns = 1000, .end_ns = 1100, .previous = -1, .is_tree = 1},
+             [ROOT_NEXT] = {.rank = 0, .instance = 1, .start_ns = 1200, .end_ns = 1300, .previous = ROOT},
+             [LEAF] = {.rank = 1, .start_ns = 0, .end_ns = 10, .previous = -1, .is_tree = 1},
+             [LEAF_NEXT] = {.rank = 1, .instance = 1, .start_ns = next_ns, .end_ns = 1250, .previous = LEAF}},
+        .drafts = {{.free_ns = 1100}, {.free_ns = 1300}, {.free_ns = 10}, {.free_ns = 1250}},
+        .instances = {{.members = 2, .expected = 2, .first_member = 0, .function = FUNCTION_ALL_REDUCE},
+                      {.members = 2, .expected = 2, .first_member = 2, .function = FUNCTION_ALL_REDUCE}},
+        .members = {ROOT, LEAF, ROOT_NEXT, LEAF_NEXT},
+    };
+    small->job = (struct job){.ranks = small->ranks,
+                              .rank_count = 2,
+                              .operations = small->operations,
+                              .operation_count = 4,
+                              .drafts = small->drafts,
+                              .instances = small->instances,
+                              .instance_count = 2,
+                              .instance_members = small->members};
+}
+
+static int mend(struct small *small)
+{
+    int mended;
+    struct error error = ERROR_INIT;
+    assert_int_equal(job_mend_trees(&small->job, &mended, &error), 0);
+    return mended;
+}
+
+static void a_leaf_ends_with_its_root(void **state)
+{
+    struct small small;
+    small_init(&small, 1150);
+    assert_true(mend(&small));
+    assert_int_equal(small.operations[LEAF].end_ns, 1050);
+    assert_int_equal(small.drafts[LEAF].free_ns, 1050);
+    assert_int_equal(small.operations[ROOT].end_ns, 1100);
+    assert_int_equal(small.operations[LEAF_NEXT].end_ns, 1250);
+}
+
+static void not_after_the_next_began(void **state)
+{
+    struct small small;
+    small_init(&small, 1040);
+    assert_true(mend(&small));
+    assert_int_equal(small.operations[LEAF].end_ns, 1040);
+}
+
+/* Without a common clock, of a ring, or where somebody is missing, nothing is known better. */
+static void else_as_recorded(void **state)
+{
+    struct small small;
+    small_init(&small, 1150);
+    small.ranks[1].clock_method = CLOCK_CONTRADICTORY;
+    assert_false(mend(&small));
+    small_init(&small, 1150);
+    small.operations[ROOT].is_tree = small.operations[LEAF].is_tree = 0;
+    assert_false(mend(&small));
+    small_init(&small, 1150);
+    small.instances[0].expected = 3;
+    assert_false(mend(&small));
+    assert_int_equal(small.operations[LEAF].end_ns, 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_leaf_ends_with_its_root),
+        cmocka_unit_test(not_after_the_next_began),
+        cmocka_unit_test(else_as_recorded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
