@@ -136,12 +136,7 @@ static void add_meeting(const struct job *job, const struct job_instance *instan
 /* When each operation had surely left, on its device timeline. */
 static int64_t *leaving_times(const struct job *job)
 {
-    int64_t *left = array_new(job->operation_count, sizeof *left);
-    for (size_t i = 0; left && i < job->operation_count; i++)
-        left[i] = TIME_UNKNOWN;
-    for (size_t i = 0; left && i < job->operation_count; i++)
-        if (job->operations[i].previous >= 0)
-            left[job->operations[i].previous] = job->operations[i].start_ns;
+    int64_t *left = job_next_starts(job);
     for (size_t i = 0; left && i < job->operation_count; i++)
         left[i] = left_at(&job->operations[i], job->drafts[i].free_ns, left[i]);
     return left;

@@ -108,12 +108,51 @@ static int index_instances(struct edges *edges, const struct job *job)
     return 0;
 }
 
+/*
+ * How long a member was there, at most; INT64_MAX where its kernel does not say. Where that does not say all,
+ * until the next of its stream began.
+ */
+static int64_t presence_of(const struct job_operation *member, int64_t next_ns)
+{
+    if (member->start_ns == TIME_UNKNOWN || member->end_ns == TIME_UNKNOWN || member->ends != ENDS_BY_KERNEL)
+        return INT64_MAX;
+    int64_t end_ns = member->is_tree || member->incomplete ? next_ns : member->end_ns;
+    return end_ns != TIME_UNKNOWN && end_ns > member->start_ns ? end_ns - member->start_ns : INT64_MAX;
+}
+
+/* What a sender waited before the receiver came is no fault of the link: it is busy for as long as that was
+ * there. */
+static int leave_out_absence(struct edges *edges, const struct job *job)
+{
+    int64_t *presence = array_new(job->rank_count, sizeof *presence), *next = job_next_starts(job);
+    int failed = !presence || !next;
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        presence[i] = INT64_MAX;
+    for (size_t i = 0; !failed && i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        const int32_t *members = job->instance_members + instance->first_member;
+        if (edges->first[i] == edges->first[i + 1])
+            continue;
+        for (int32_t j = 0; j < instance->members; j++)
+            presence[job->operations[members[j]].rank] =
+                presence_of(&job->operations[members[j]], next[members[j]]);
+        for (size_t j = edges->first[i]; j < edges->first[i + 1]; j++)
+            if (edges->items[j].busy_ns > presence[edges->items[j].receiver])
+                edges->items[j].busy_ns = presence[edges->items[j].receiver];
+        for (int32_t j = 0; j < instance->members; j++)
+            presence[job->operations[members[j]].rank] = INT64_MAX;
+    }
+    free(presence);
+    free(next);
+    return failed;
+}
+
 int edges_init(struct edges *edges, const struct job *job, const struct baseline *baseline, double sigmas,
                struct error *error)
 {
     *edges = (struct edges){0};
     if (collect(edges, job) || measure_extra(edges, baseline->first_step) || index_instances(edges, job) ||
-        edges_measure_busy(edges, baseline, sigmas)) {
+        leave_out_absence(edges, job) || edges_measure_busy(edges, baseline, sigmas)) {
         edges_release(edges);
         return error_no_memory(error);
     }

@@ -20,6 +20,17 @@ int64_t job_delay(const struct job *job, const struct job_operation *operation)
     return rank->has_gpu_clock ? rank->delays_ns[number / JOB_DELAY_BLOCK] : 0;
 }
 
+int64_t *job_next_starts(const struct job *job)
+{
+    int64_t *next = array_new(job->operation_count, sizeof *next);
+    for (size_t i = 0; next && i < job->operation_count; i++)
+        next[i] = TIME_UNKNOWN;
+    for (size_t i = 0; next && i < job->operation_count; i++)
+        if (job->operations[i].previous >= 0)
+            next[job->operations[i].previous] = job->operations[i].start_ns;
+    return next;
+}
+
 int64_t job_sequence(const struct job *job, const struct job_operation *operation)
 {
     return job->instances[operation->instance].sequence;

@@ -204,6 +204,10 @@ int64_t job_delay(const struct job *job, const struct job_operation *operation);
 /* Per communicator and function; of a pair, its ordinal between the two ranks. */
 int64_t job_sequence(const struct job *job, const struct job_operation *operation);
 
+/* When the next operation of its stream started, for each; TIME_UNKNOWN. Freed by the caller; NULL: no
+ * memory. */
+int64_t *job_next_starts(const struct job *job);
+
 /* Ids of the store's runs, ascending; *ids is freed by the caller. */
 int job_list(struct store *store, int64_t **ids, size_t *count, struct error *error);
 

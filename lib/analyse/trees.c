@@ -1,7 +1,5 @@
 #include "analyse/load.h"
 
-#include "base/array.h"
-
 #include <stdlib.h>
 
 /*
@@ -11,17 +9,6 @@
  * root's stop is the operation's. So where the clocks are aligned all members end with the last one, or when
  * the next operation of their stream begins, if that is sooner.
  */
-
-static int64_t *next_starts(const struct job *job)
-{
-    int64_t *next = array_new(job->operation_count, sizeof *next);
-    for (size_t i = 0; next && i < job->operation_count; i++)
-        next[i] = TIME_UNKNOWN;
-    for (size_t i = 0; next && i < job->operation_count; i++)
-        if (job->operations[i].previous >= 0)
-            next[job->operations[i].previous] = job->operations[i].start_ns;
-    return next;
-}
 
 /* The end of the last member, in common time; TIME_UNKNOWN where that of a member is. */
 static int64_t last_end(const struct job *job, const struct job_instance *instance)
@@ -67,7 +54,7 @@ int job_mend_trees(struct job *job, int *mended, struct error *error)
         trees += job->operations[i].is_tree;
     if (!trees)
         return 0;
-    int64_t *next = next_starts(job);
+    int64_t *next = job_next_starts(job);
     if (!next)
         return error_no_memory(error);
     for (size_t i = 0; i < job->instance_count; i++)
