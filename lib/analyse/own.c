@@ -8,16 +8,20 @@
 /* Ranks that came late to their operations by themselves: excess own time, by rank and step. */
 
 /*
- * The host's part: the operation was handed to the GPU later than usual, by most of the excess. Otherwise the
- * GPU had it in its queue and was busy. A host that waits for GPU work after the last operation of a step is
- * late likewise: nothing in a trace of communication tells the two apart.
+ * The host's part: the operation was handed to the GPU later than usual, when that had nothing to do, by half
+ * of the excess. Otherwise the GPU had it in its queue and was busy. Within a step an eighth is enough:
+ * computation that runs beside communication is late with the host, and then takes its time. A host that
+ * waits for GPU work after the last operation of a step is late likewise: nothing in a trace of communication
+ * tells the two apart.
  */
-static int is_late_by_host(const struct job_operation *operation)
+static int is_late_by_host(const struct job *job, const struct job_operation *operation)
 {
     if (operation->own_ns == TIME_UNKNOWN)
         return operation->enqueued_ns != TIME_UNKNOWN &&
                operation->start_ns - operation->enqueued_ns < operation->excess_ns / 2;
-    return operation->late_beyond_ns != TIME_UNKNOWN && operation->late_beyond_ns >= operation->excess_ns / 2;
+    int within = operation->previous >= 0 && job->operations[operation->previous].step == operation->step;
+    return operation->late_beyond_ns != TIME_UNKNOWN &&
+           operation->late_beyond_ns >= operation->excess_ns / (within ? 8 : 2);
 }
 
 static int64_t host_part(const struct suspect *suspect, const struct job *job)
@@ -25,7 +29,7 @@ static int64_t host_part(const struct suspect *suspect, const struct job *job)
     int64_t part = 0;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]) && is_late_by_host(&job->operations[i]))
+        if (suspect_has_operation(suspect, &job->operations[i]) && is_late_by_host(job, &job->operations[i]))
             part += job->operations[i].excess_ns;
     return part;
 }
@@ -158,7 +162,7 @@ static int may_hide(const struct job *job, const struct job_operation *operation
     if (operation->previous < 0)
         return 0;
     const struct job_operation *previous = &job->operations[operation->previous];
-    if (is_late_by_host(operation) && previous->step == operation->step)
+    if (is_late_by_host(job, operation) && previous->step == operation->step)
         return 0;
     if (previous->function == FUNCTION_SEND && previous->ends == ENDS_BY_PROXY)
         return 1;
