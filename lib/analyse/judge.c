@@ -255,7 +255,7 @@ static int say_network(const struct suspect *suspect, const struct job *job, con
         if (!suspect_has_instance(suspect, instance) || instance->transfer_ns == TIME_UNKNOWN)
             continue;
         slow++;
-        transfer_ns += instance->transfer_ns;
+        transfer_ns += instance->transfer_ns + (instance->slow_for_some ? instance->slow_ns : 0);
         slow_ns += instance->slow_ns;
     }
     if (!slow)

@@ -6,15 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An operation's end, or where that is unknown the next start on its stream. */
+/*
+ * An operation's end, or where that is unknown the next start on its stream; and where no kernel tells the
+ * end of a send, no later than that.
+ */
 static void fill_ends(const struct job *job, int64_t *ends)
 {
     for (size_t i = 0; i < job->operation_count; i++)
         ends[i] = job->operations[i].end_ns;
     for (size_t i = 0; i < job->operation_count; i++) {
         int32_t previous = job->operations[i].previous;
-        if (previous >= 0 && ends[previous] == TIME_UNKNOWN)
-            ends[previous] = job->operations[i].start_ns;
+        int64_t start_ns = job->operations[i].start_ns;
+        if (previous < 0 || start_ns == TIME_UNKNOWN)
+            continue;
+        int outlives = job->operations[previous].function == FUNCTION_SEND &&
+                       job->operations[previous].ends != ENDS_BY_KERNEL && ends[previous] > start_ns &&
+                       start_ns >= job->operations[previous].start_ns;
+        if (ends[previous] == TIME_UNKNOWN || outlives)
+            ends[previous] = start_ns;
     }
 }
 
@@ -182,6 +191,8 @@ static void place(struct replay *replay, struct sequel *sequel, int32_t at)
                                  .instance = operation->instance,
                                  .is_first = !sequel->arrived[operation->instance]++,
                                  .leaves_alone = (uint8_t)leaves_alone(operation)};
+    if (move->leaves_alone)
+        move->stay_ns = replay->ends[at] - operation->start_ns;
     sequel->place[at] = (int32_t)replay->move_count++;
     sequel->latest[operation->rank] = at;
     if (move->leaves_alone)
@@ -247,18 +258,16 @@ static int measure(struct replay *replay)
 {
     const struct job *job = replay->job;
     size_t longest = longest_rank(job);
-    int64_t *ends = array_new(job->operation_count, sizeof *ends);
     struct moment *starts = array_new(longest, sizeof *starts), *stops = array_new(longest, sizeof *stops),
                   *scratch = array_new(longest, sizeof *scratch);
-    int failed = !ends || !starts || !stops || !scratch;
+    int failed = !starts || !stops || !scratch;
     if (!failed) {
-        fill_ends(job, ends);
+        fill_ends(job, replay->ends);
         for (size_t i = 0; i < job->rank_count; i++)
-            find_order(replay, &job->ranks[i], ends, starts, stops, scratch);
-        take_own_times(replay, ends);
-        take_transfers(replay, ends);
+            find_order(replay, &job->ranks[i], replay->ends, starts, stops, scratch);
+        take_own_times(replay, replay->ends);
+        take_transfers(replay, replay->ends);
     }
-    free(ends);
     free(starts);
     free(stops);
     free(scratch);
@@ -273,13 +282,16 @@ int replay_init(struct replay *replay, const struct job *job, struct error *erro
                               .transfer_ns = array_new(instances, sizeof *replay->transfer_ns),
                               .tail_ns = array_new(instances, sizeof *replay->tail_ns),
                               .after = array_new(operations, sizeof *replay->after),
+                              .ends = array_new(operations, sizeof *replay->ends),
                               .completed = array_new(instances, sizeof *replay->completed),
                               .latest_ns = array_new(instances, sizeof *replay->latest_ns)};
     int failed = !replay->own_ns || !replay->transfer_ns || !replay->tail_ns || !replay->after ||
-                 !replay->completed || !replay->latest_ns || measure(replay) ||
+                 !replay->ends || !replay->completed || !replay->latest_ns || measure(replay) ||
                  !(replay->moves = array_new(operations, sizeof *replay->moves)) || find_moves(replay);
     free(replay->after);
+    free(replay->ends);
     replay->after = NULL;
+    replay->ends = NULL;
     if (!failed)
         return 0;
     replay_release(replay);
@@ -292,6 +304,7 @@ void replay_release(struct replay *replay)
     free(replay->transfer_ns);
     free(replay->tail_ns);
     free(replay->after);
+    free(replay->ends);
     free(replay->completed);
     free(replay->latest_ns);
     free(replay->moves);
@@ -330,6 +343,16 @@ static int64_t end_of(const struct replay *replay, const struct replay_move *mov
     return end_ns;
 }
 
+/* How long a send that leaves alone takes: what its network takes less now, it takes less, too. */
+static int64_t time_to_leave(const struct replay *replay, const struct replay_move *move)
+{
+    int64_t recorded_ns = replay->job->instances[move->instance].transfer_ns;
+    if (recorded_ns == TIME_UNKNOWN || replay->transfer_ns[move->instance] >= recorded_ns)
+        return move->stay_ns;
+    int64_t less_ns = recorded_ns - replay->transfer_ns[move->instance];
+    return less_ns < move->stay_ns ? move->stay_ns - less_ns : 0;
+}
+
 /* When the last member of an instance is over that all have come to, whether or not anything comes after. */
 static int64_t end_of_instance(const struct replay *replay, int32_t number)
 {
@@ -353,10 +376,8 @@ int64_t replay_run(struct replay *replay)
         int64_t start_ns = replay->own_ns[move->own];
         if (move->after >= 0)
             start_ns += end_of(replay, &replay->moves[move->after]);
-        if (move->leaves_alone) {
-            const struct job_operation *operation = &replay->job->operations[move->operation];
-            move->left_ns = start_ns + (operation->end_ns - operation->start_ns);
-        }
+        if (move->leaves_alone)
+            move->left_ns = start_ns + time_to_leave(replay, move);
         if (move->is_first || start_ns > replay->latest_ns[move->instance])
             replay->latest_ns[move->instance] = start_ns;
         if (!move->is_last)

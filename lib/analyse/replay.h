@@ -5,7 +5,8 @@
 
 /* One operation in the order in which they can be played. */
 struct replay_move {
-    int64_t left_ns; /* when it left, where that does not depend on the others */
+    int64_t stay_ns; /* how long it took, where that does not depend on the others */
+    int64_t left_ns; /* when it left then */
     int32_t operation;
     int32_t own;   /* whose own time comes before it: the first of its group */
     int32_t after; /* the move it comes after, an earlier one; -1: its rank's begin */
@@ -31,6 +32,7 @@ struct replay {
     int64_t *transfer_ns;  /* per instance */
     int64_t *tail_ns;      /* per instance: what a slow link took beyond that, for the members that show it */
     int32_t *after;        /* scratch, per operation: the one it comes after; -1: its rank's begin */
+    int64_t *ends;         /* scratch, per operation */
     int32_t *completed;    /* instances in the order in which they end */
     size_t completed_count;
     int64_t *latest_ns; /* per instance: when its last member started in the last run */
