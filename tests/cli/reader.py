@@ -147,6 +147,14 @@ class Job:
                 groups[operation.communicator, operation.function, operation.sequence].append(operation)
         return [Instance(self, members) for members in groups.values()]
 
+    def next_starts(self):
+        """Of each operation, when the next one of its rank started on the GPU."""
+        starts = {}
+        for rank in {operation.rank for operation in self.operations}:
+            here = sorted((o for o in self.operations if o.rank == rank and o.gpu_start), key=lambda o: o.gpu_start)
+            starts.update((a, b.gpu_start) for a, b in zip(here, here[1:]))
+        return starts
+
     def of_rank(self, rank):
         """A rank's operations in the order in which they were enqueued."""
         return sorted((operation for operation in self.operations if operation.rank == rank),

@@ -16,18 +16,24 @@ class Waiting:
     """What others waited for each rank, by definition: durations less the shortest, booked to who has the shortest.
 
     Where two are equally short, to a few ticks, either may have come last: `least` leaves such an operation out, `most`
-    books it to both.
+    books it to both. So it is with trees, where durations say little (a leaf stops when it has passed its data on):
+    none of it in `least`, in `most` all the time until each one's next operation.
     """
 
     def __init__(self, job):
         self.least, self.most = collections.Counter(), collections.Counter()
         self.last_least, self.last_most = collections.Counter(), collections.Counter()
         self.instances = collections.Counter()
-        self.total = 0
+        self.total = self.trees = 0
+        next_start = job.next_starts()
         for instance in job.instances:
             members = instance.members
             if (instance.function not in reader.FULL_EXCHANGES or not instance.is_complete
                     or not all(member.has_gpu_times for member in members)):
+                continue
+            if members[0].algorithm == "TREE":
+                self.add_tree(members, sum(next_start.get(member, member.gpu_stop) - member.gpu_start
+                                           for member in members))
                 continue
             waits = sum(member.duration - instance.transfer for member in members)
             last = [member.rank for member in members if member.duration <= instance.transfer + TICKS_NS]
@@ -39,6 +45,13 @@ class Waiting:
             if len(last) == 1:
                 self.least[last[0]] += waits
                 self.last_least[last[0]] += 1
+
+    def add_tree(self, members, waits):
+        self.trees += waits
+        for member in members:
+            self.instances[member.rank] += 1
+            self.most[member.rank] += waits
+            self.last_most[member.rank] += 1
 
 
 class Stragglers(Case):
@@ -55,9 +68,9 @@ class Stragglers(Case):
             self.assertTrue(waiting.last_least[rank] <= row["times_last"] <= waiting.last_most[rank], row)
             self.assertEqual(row["instances"], waiting.instances[rank])
             self.assertTrue(all(row[share] >= 0 for share in SHARES))
-        self.assertAlmostEqual(sum(row[share] for row in rows for share in SHARES) * 1e3, waiting.total,
-                               delta=TICKS_NS * sum(waiting.instances.values()))
-        return rows
+        total, doubt = sum(row[share] for row in rows for share in SHARES) * 1e3, TICKS_NS * waiting.instances.total()
+        self.assertTrue(waiting.total - doubt <= total <= waiting.total + waiting.trees + doubt)
+        return rows, waiting
 
     def check_against_sql(self):
         """The same total by plain SQL: the longest figure of v_operation, the shortest of v_instance."""
@@ -73,8 +86,8 @@ class Stragglers(Case):
                      "fsdp-clean"):
             with self.subTest(fixture=name):
                 self.store.unlink(missing_ok=True)
-                self.check_conservation(name)
-                self.check_against_sql()
+                if not self.check_conservation(name)[1].trees:
+                    self.check_against_sql()
 
     def test_what_goes_back_to_ranks_is_own_or_inherited(self):
         """Blame is passed on whole: what all ranks caused is what was booked as somebody's own or inherited."""
@@ -86,7 +99,7 @@ class Stragglers(Case):
                                    sum(row["own_us"] + row["inherited_us"] for row in rows), delta=0.1)
 
     def test_the_slow_rank_comes_first(self):
-        rows = self.check_conservation("tp2dp2pp2-slow-rank")
+        rows, _ = self.check_conservation("tp2dp2pp2-slow-rank")
         first = rows[0]
         self.assertEqual((first["rank"], first["kind"], first["confidence"]), (1, "compute", "high"))
         self.assertLessEqual(abs(first["first_step"] - 4), 1)
