@@ -99,7 +99,7 @@ static int ingest_into_store(struct context *context, const struct arguments *ar
         return EXIT_INTERRUPTED;
     }
     if (outcome == 0 && walk->count)
-        outcome = join_store(context->store, &context->error);
+        outcome = join_store(context->store, (size_t)jobs_wanted(arguments), &context->error);
     return outcome ? EXIT_NOT_DONE : EXIT_DONE;
 }
 

@@ -62,7 +62,7 @@ static int join_if_needed(struct context *context)
     if (joined)
         return 0;
     struct store *store = store_open(context->store_path, STORE_WRITE, &context->error);
-    int outcome = store ? join_store(store, &context->error) : -1;
+    int outcome = store ? join_store(store, 1, &context->error) : -1;
     store_close(store);
     return outcome ? error_wrap(&context->error, "cannot bring the store's joined tables up to date") : 1;
 }

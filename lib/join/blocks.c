@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-int blocks_init(struct blocks *blocks, struct store *store, struct intern *texts, struct error *error)
+int blocks_init(struct blocks *blocks, struct store *store, pthread_mutex_t *inside, struct intern *texts,
+                struct error *error)
 {
-    *blocks = (struct blocks){.texts = texts, .packed = BUFFER_INIT};
+    *blocks = (struct blocks){.texts = texts, .inside = inside, .packed = BUFFER_INIT};
     block_reader_init(&blocks->joined, &joined_layout);
     if (block_writer_init(&blocks->joined_rows, &joined_layout) ||
         block_writer_init(&blocks->instance_rows, &instance_layout))
@@ -38,7 +39,7 @@ void blocks_release(struct blocks *blocks)
     buffer_release(&blocks->packed);
 }
 
-int blocks_list(struct blocks *blocks, int64_t member_id, struct block_place **places, size_t *count,
+static int list(struct blocks *blocks, int64_t member_id, struct block_place **places, size_t *count,
                 struct error *error)
 {
     size_t capacity = 0;
@@ -53,6 +54,15 @@ int blocks_list(struct blocks *blocks, int64_t member_id, struct block_place **p
     return row;
 }
 
+int blocks_list(struct blocks *blocks, int64_t member_id, struct block_place **places, size_t *count,
+                struct error *error)
+{
+    pthread_mutex_lock(blocks->inside);
+    int outcome = list(blocks, member_id, places, count, error);
+    pthread_mutex_unlock(blocks->inside);
+    return outcome;
+}
+
 static int damaged(int no_memory, int64_t block_id, struct error *error)
 {
     if (no_memory)
@@ -60,9 +70,9 @@ static int damaged(int no_memory, int64_t block_id, struct error *error)
     return error_set(error, "block %lld is damaged", (long long)block_id);
 }
 
-/* Opens the block that a statement finds under a number. 1, 0 when there is none, -1. */
-static int open_block(struct statement *statement, int64_t block_id, struct block_reader *reader,
-                      const int *columns, size_t column_count, struct error *error)
+/* Takes the block that a statement finds under a number out of the store. 1, 0 when there is none, -1. */
+static int take_block(struct statement *statement, int64_t block_id, struct block_reader *reader,
+                      struct error *error)
 {
     size_t length;
     int no_memory;
@@ -72,9 +82,22 @@ static int open_block(struct statement *statement, int64_t block_id, struct bloc
     const void *packed = statement_blob(statement, 0, &length);
     int failed = block_open(reader, packed, length, &no_memory);
     statement_reset(statement);
-    for (size_t i = 0; i < column_count && !failed; i++)
-        failed = block_column(reader, columns[i], &no_memory);
     return failed ? damaged(no_memory, block_id, error) : 1;
+}
+
+/* The same, and unpacks columns of it. */
+static int open_block(struct blocks *blocks, struct statement *statement, int64_t block_id,
+                      struct block_reader *reader, const int *columns, size_t column_count,
+                      struct error *error)
+{
+    int no_memory;
+    pthread_mutex_lock(blocks->inside);
+    int found = take_block(statement, block_id, reader, error);
+    pthread_mutex_unlock(blocks->inside);
+    for (size_t i = 0; i < column_count && found == 1; i++)
+        if (block_column(reader, columns[i], &no_memory))
+            return damaged(no_memory, block_id, error);
+    return found;
 }
 
 /*
@@ -153,7 +176,8 @@ static int read_joined(struct blocks *blocks, struct operation_rows *rows, struc
     static const int columns[] = {JOINED_ORDINAL, JOINED_INSTANCE, JOINED_STEP, JOINED_TAG};
     struct block_reader *joined = &blocks->joined;
     int32_t tags[BLOCK_ROWS];
-    int found = open_block(blocks->read_joined, rows->block_id, joined, columns, JOINED_COLUMNS, error);
+    int found =
+        open_block(blocks, blocks->read_joined, rows->block_id, joined, columns, JOINED_COLUMNS, error);
     if (found < 0)
         return -1;
     if (found == 0 || joined->count != rows->reader.count)
@@ -175,8 +199,8 @@ int blocks_read(struct blocks *blocks, int64_t block_id, int joined, struct oper
                                   OPERATION_SEQUENCE,   OPERATION_BYTES,         OPERATION_PEER,
                                   OPERATION_API_BEGIN,  OPERATION_ENQUEUE_BEGIN, OPERATION_DEVICE_BEGIN,
                                   OPERATION_DEVICE_END, OPERATION_DURATION,      OPERATION_TAG};
-    int found =
-        open_block(blocks->read, block_id, &rows->reader, columns, sizeof columns / sizeof *columns, error);
+    int found = open_block(blocks, blocks->read, block_id, &rows->reader, columns,
+                           sizeof columns / sizeof *columns, error);
     if (found < 0)
         return -1;
     if (found == 0)
@@ -195,11 +219,14 @@ static int write_block(struct blocks *blocks, struct statement *statement, struc
     buffer_clear(&blocks->packed);
     if (block_pack(writer, &blocks->packed))
         return error_no_memory(error);
-    if (statement_bind_integer(statement, 1, block_id, error) ||
+    pthread_mutex_lock(blocks->inside);
+    int failed =
+        statement_bind_integer(statement, 1, block_id, error) ||
         (owner_id && statement_bind_integer(statement, 2, *owner_id, error)) ||
-        statement_bind_blob(statement, owner_id ? 3 : 2, blocks->packed.data, blocks->packed.length, error))
-        return -1;
-    return statement_step(statement, error) ? -1 : 0;
+        statement_bind_blob(statement, owner_id ? 3 : 2, blocks->packed.data, blocks->packed.length, error) ||
+        statement_step(statement, error);
+    pthread_mutex_unlock(blocks->inside);
+    return failed ? -1 : 0;
 }
 
 int blocks_write_joined(struct blocks *blocks, const struct operation_rows *rows, struct error *error)

@@ -5,6 +5,7 @@
 #include "base/intern.h"
 #include "store/tables.h"
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,9 +32,13 @@ struct operation_rows {
     struct joined_row joined[BLOCK_ROWS];
 };
 
-/* Blocks out of the store, and into it. */
+/*
+ * Blocks out of the store, and into it. Several threads may each have one on the same store: whoever is in it
+ * holds `inside`, and nobody holds it while blocks are packed and unpacked.
+ */
 struct blocks {
-    struct intern *texts; /* borrowed */
+    struct intern *texts;    /* borrowed */
+    pthread_mutex_t *inside; /* borrowed */
     struct statement *list;
     struct statement *read;
     struct statement *read_joined;
@@ -46,7 +51,8 @@ struct blocks {
 };
 
 /* Release it whatever comes back. */
-int blocks_init(struct blocks *blocks, struct store *store, struct intern *texts, struct error *error);
+int blocks_init(struct blocks *blocks, struct store *store, pthread_mutex_t *inside, struct intern *texts,
+                struct error *error);
 void blocks_release(struct blocks *blocks);
 
 /* A block of a member: its number, and when its first operation was issued. */

@@ -26,7 +26,7 @@ struct stream {
 
 struct joining {
     const struct work *work;
-    const struct series_table *series;
+    const struct series_table *series; /* of each rank */
     struct blocks *blocks;
     int32_t communicator;
     struct stream *streams;
@@ -257,9 +257,10 @@ static void find_passed(const struct joining *joining, int64_t *passed)
         passed[i] = INT64_MAX;
     for (size_t at = 0; at < joining->heap_count; at++) {
         const struct stream *stream = joining->heap[at];
+        const struct series_table *series = &joining->series[member_of(joining, stream->member)->job_rank];
         for (int i = 0; i < SERIES; i++) {
             int repeats = stream->last[i] != INT64_MIN &&
-                          series_repeats(joining->series, stream->member, (uint8_t)(i / FUNCTION_COUNT),
+                          series_repeats(series, stream->member, (uint8_t)(i / FUNCTION_COUNT),
                                          (uint8_t)(i % FUNCTION_COUNT));
             int64_t last = repeats ? INT64_MIN : stream->last[i];
             passed[i] = last < passed[i] ? last : passed[i];

@@ -1,55 +1,93 @@
 #include "join/join.h"
 
+#include "base/array.h"
+#include "join/hands.h"
 #include "join/instances.h"
 #include "join/runs.h"
 #include "join/work.h"
 #include "schemas.h"
 #include "store/store.h"
 
+#include <stdlib.h>
+
 /* Removes what earlier joins made of a communicator. */
-static int clear_instances(struct store *store, int64_t communicator_id, struct error *error)
+static int clear_instances(struct hands *hands, int64_t communicator_id, struct error *error)
 {
-    struct statement *clear = store_prepare(store, schema_join_save_clear_instances, error);
+    pthread_mutex_lock(hands->inside);
+    struct statement *clear = store_prepare(hands->store, schema_join_save_clear_instances, error);
     int failed = !clear || statement_bind_integer(clear, 1, communicator_id, error) ||
                  statement_step(clear, error) < 0;
     statement_free(clear);
+    pthread_mutex_unlock(hands->inside);
     return failed ? -1 : 0;
 }
 
-static int join_run(struct work *work, int32_t run, struct store *store, struct blocks *blocks,
-                    struct error *error)
+/* The communicators of a run, which are joined one by one. */
+struct communicators {
+    struct hands *hands;
+    int32_t *items; /* owned */
+    size_t count;
+    struct series_table *series; /* owned: of each rank */
+};
+
+static int join_communicator(void *context, struct hand *hand, size_t number, struct error *error)
 {
-    struct series_table series;
-    series_table_init(&series);
-    int failed = run_number(work, run, store, blocks, &series, error);
-    for (size_t i = 0; !failed && i < work->communicator_count; i++)
+    struct communicators *communicators = context;
+    int32_t communicator = communicators->items[number];
+    return clear_instances(communicators->hands, hand->work.communicators[communicator].id, error) ||
+                   instances_join(&hand->work, communicator, &hand->blocks, communicators->series, error)
+               ? -1
+               : 0;
+}
+
+static int find_communicators(struct communicators *communicators, const struct work *work, int32_t run)
+{
+    communicators->items = array_new(work->communicator_count, sizeof *communicators->items);
+    communicators->series = array_new(work->rank_count, sizeof *communicators->series);
+    if (!communicators->items || !communicators->series)
+        return -1;
+    for (size_t i = 0; i < work->communicator_count; i++)
         if (work->communicators[i].run == run)
-            failed = clear_instances(store, work->communicators[i].id, error) ||
-                     instances_join(work, (int32_t)i, blocks, &series, error);
-    series_table_release(&series);
+            communicators->items[communicators->count++] = (int32_t)i;
+    for (size_t i = 0; i < work->rank_count; i++)
+        series_table_init(&communicators->series[i]);
+    return 0;
+}
+
+static int join_run(struct work *work, int32_t run, struct hands *hands, struct error *error)
+{
+    struct communicators communicators = {.hands = hands};
+    int failed = find_communicators(&communicators, work, run)
+                     ? error_no_memory(error)
+                     : run_number(work, run, hands, communicators.series, error) ||
+                           hands_do(hands, join_communicator, &communicators, communicators.count, error);
+    for (size_t i = 0; communicators.series && i < work->rank_count; i++)
+        series_table_release(&communicators.series[i]);
+    free(communicators.series);
+    free(communicators.items);
     return failed ? -1 : 0;
 }
 
-static int join_changed(struct work *work, struct store *store, struct error *error)
+static int join_changed(struct work *work, struct store *store, size_t threads, struct error *error)
 {
-    struct blocks blocks;
-    int failed = blocks_init(&blocks, store, &work->texts, error);
+    struct hands hands;
+    int failed = hands_init(&hands, work, store, threads, error);
     for (size_t i = 0; !failed && i < work->run_count; i++)
         if (work->runs[i].is_changed)
-            failed = join_run(work, (int32_t)i, store, &blocks, error);
-    blocks_release(&blocks);
+            failed = join_run(work, (int32_t)i, &hands, error);
+    hands_release(&hands);
     return failed;
 }
 
-static int make(struct work *work, struct store *store, struct error *error)
+static int make(struct work *work, struct store *store, size_t threads, struct error *error)
 {
     if (work_load(work, store, error) || work_find_ranks(work, error) || work_group_members(work, error) ||
-        work_find_changes(work, store, error) || join_changed(work, store, error))
+        work_find_changes(work, store, error) || join_changed(work, store, threads, error))
         return -1;
     return work_save(work, store, error);
 }
 
-int join_store(struct store *store, struct error *error)
+int join_store(struct store *store, size_t threads, struct error *error)
 {
     int64_t joined;
     if (store_fact(store, "joined", 0, &joined, error))
@@ -60,8 +98,8 @@ int join_store(struct store *store, struct error *error)
         return -1;
     struct work work = {0};
     intern_init(&work.texts);
-    int failed =
-        make(&work, store, error) || store_set_fact(store, "joined", 1, error) || store_commit(store, error);
+    int failed = make(&work, store, threads, error) || store_set_fact(store, "joined", 1, error) ||
+                 store_commit(store, error);
     work_release(&work);
     if (!failed)
         return 0;

@@ -6,20 +6,49 @@
 
 #include <stdlib.h>
 
-/* What numbering one run needs. */
-struct numbering {
-    struct work *work;
-    struct store *store;
-    struct blocks *blocks;
-    struct series_table *series;
-    int32_t run;
+/* How the steps of a run without tags are told. */
+struct period {
+    size_t *starts;
+    size_t start_count;
+    struct step_end *ends;
+    size_t end_count;
 };
 
-static int begin(const struct numbering *numbering, int32_t rank, struct sweep *sweep, struct error *error)
+/* What numbering the ranks of a run needs. */
+struct ranks {
+    struct hands *hands;
+    const int32_t *items; /* the ranks to be numbered */
+    struct series_table *series;
+    struct period period;
+    int32_t *step_counts; /* of each rank of the store; 0 before it is numbered */
+    unsigned char *by_tags;
+};
+
+/* A rank being numbered. */
+struct numbering {
+    struct work *work; /* the hand's, as are the blocks */
+    struct blocks *blocks;
+    const struct ranks *ranks;
+    int32_t rank;
+    struct series_table *series;
+};
+
+static struct numbering numbering_of(const struct ranks *ranks, struct hand *hand, size_t number)
+{
+    int32_t rank = ranks->items[number];
+    return (struct numbering){.work = &hand->work,
+                              .blocks = &hand->blocks,
+                              .ranks = ranks,
+                              .rank = rank,
+                              .series = &ranks->series[rank]};
+}
+
+static int begin(const struct numbering *numbering, struct sweep *sweep, struct error *error)
 {
     const struct grouping *members = &numbering->work->by_rank;
-    return sweep_begin(sweep, numbering->blocks, numbering->work, members->items + members->first[rank],
-                       members->first[rank + 1] - members->first[rank], error);
+    size_t first = members->first[numbering->rank];
+    return sweep_begin(sweep, numbering->blocks, numbering->work, members->items + first,
+                       members->first[numbering->rank + 1] - first, error);
 }
 
 static size_t count_operations(const struct work *work, int32_t rank)
@@ -39,13 +68,12 @@ static int carries_tags(const struct work *work, int32_t rank)
 }
 
 /* Where the tag changes from one operation to the next: the cycle as the operations show it. */
-static int moments_of_operations(struct numbering *numbering, int32_t rank, struct moments *moments,
-                                 struct error *error)
+static int moments_of_operations(struct numbering *numbering, struct moments *moments, struct error *error)
 {
     struct sweep sweep;
     struct swept swept;
     int32_t last = -1;
-    int more = begin(numbering, rank, &sweep, error) ? -1 : 1;
+    int more = begin(numbering, &sweep, error) ? -1 : 1;
     while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1) {
         if (swept.tag < 0 || swept.tag == last)
             continue;
@@ -71,34 +99,38 @@ static void settle(struct numbering *numbering, struct tag_state *states, struct
                    const struct swept *swept)
 {
     struct work *work = numbering->work;
-    struct work_run *run = &work->runs[numbering->run];
+    int32_t *step_count = &numbering->ranks->step_counts[numbering->rank];
     struct joined_row *joined = swept->joined;
     joined->tag = swept->tag;
     if (joined->tag < 0)
         joined->tag = tag_at(work, swept->member, &states[swept->source], swept->issued_ns);
     joined->step = step_next(teller, work, swept);
     joined->number = series_number(numbering->series, swept);
-    if (joined->step >= run->step_count)
-        run->step_count = joined->step + 1;
+    if (joined->step >= *step_count)
+        *step_count = joined->step + 1;
 }
 
-static int load_marks(const struct numbering *numbering, int32_t rank, struct error *error)
+static int load_marks(const struct numbering *numbering, struct error *error)
 {
-    return work_load_marks(numbering->work, numbering->store, numbering->work->ranks[rank].process, error);
+    const struct hands *hands = numbering->ranks->hands;
+    pthread_mutex_lock(hands->inside);
+    int failed = work_load_marks(numbering->work, hands->store,
+                                 numbering->work->ranks[numbering->rank].process, error);
+    pthread_mutex_unlock(hands->inside);
+    return failed;
 }
 
 /* Everything is settled, and goes into the store block by block. */
-static int number_once(struct numbering *numbering, int32_t rank, struct step_teller teller,
-                       struct error *error)
+static int number_once(struct numbering *numbering, struct step_teller teller, struct error *error)
 {
     struct sweep sweep;
     struct swept swept;
-    if (load_marks(numbering, rank, error))
+    if (load_marks(numbering, error))
         return -1;
-    struct tag_state *states = tag_states(numbering->work, rank);
+    struct tag_state *states = tag_states(numbering->work, numbering->rank);
     if (!states)
         return error_no_memory(error);
-    int more = begin(numbering, rank, &sweep, error) ? -1 : 1;
+    int more = begin(numbering, &sweep, error) ? -1 : 1;
     sweep.writes = 1;
     while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1) {
         settle(numbering, states, &teller, &swept);
@@ -110,45 +142,44 @@ static int number_once(struct numbering *numbering, int32_t rank, struct step_te
     return more;
 }
 
-static int number_rank(struct numbering *numbering, int32_t rank, struct step_teller teller,
-                       struct error *error)
+static int number_rank(struct numbering *numbering, struct step_teller teller, struct error *error)
 {
     int failed, again;
     do {
-        failed = number_once(numbering, rank, teller, error);
+        failed = number_once(numbering, teller, error);
         again = numbering->series->has_found;
         series_forget_counts(numbering->series);
     } while (!failed && again);
-    numbering->work->ranks[rank].is_numbered = 1;
+    numbering->work->ranks[numbering->rank].is_numbered = 1;
     return failed;
 }
 
 /* What the steps are told by where there are tags. */
-static int find_moments(struct numbering *numbering, int32_t rank, struct moments *moments,
-                        struct error *error)
+static int find_moments(struct numbering *numbering, struct moments *moments, struct error *error)
 {
-    if (load_marks(numbering, rank, error))
+    if (load_marks(numbering, error))
         return -1;
-    if (moments_of_marks(moments, numbering->work, rank))
+    if (moments_of_marks(moments, numbering->work, numbering->rank))
         return error_no_memory(error);
-    return moments->count || !carries_tags(numbering->work, rank)
+    return moments->count || !carries_tags(numbering->work, numbering->rank)
                ? 0
-               : moments_of_operations(numbering, rank, moments, error);
+               : moments_of_operations(numbering, moments, error);
 }
 
-static int number_by_tags(struct numbering *numbering, int32_t rank, struct error *error)
+static int number_by_tags(void *context, struct hand *hand, size_t number, struct error *error)
 {
+    struct ranks *ranks = context;
+    struct numbering numbering = numbering_of(ranks, hand, number);
     struct moments moments = {.count = 0};
     int64_t *times = NULL;
     size_t count = 0;
-    int failed = find_moments(numbering, rank, &moments, error);
+    int failed = find_moments(&numbering, &moments, error);
     if (!failed && moments.count >= 2 && steps_from_tags(&moments, &times, &count))
         failed = error_no_memory(error);
     moments_release(&moments);
     if (!failed && count >= 2) {
-        numbering->work->runs[numbering->run].step_source = STEPS_BY_TAGS;
-        failed =
-            number_rank(numbering, rank, (struct step_teller){.times = times, .time_count = count}, error);
+        ranks->by_tags[numbering.rank] = 1;
+        failed = number_rank(&numbering, (struct step_teller){.times = times, .time_count = count}, error);
     }
     free(times);
     return failed;
@@ -169,96 +200,112 @@ static int32_t busiest_rank(const struct work *work, int32_t run)
     return best;
 }
 
-static int number_alone(struct numbering *numbering, int32_t rank, struct error *error)
+static int number_alone(struct numbering *numbering, struct error *error)
 {
     size_t *starts, count;
     int failed =
-        steps_from_period(numbering->blocks, numbering->work, rank, count_operations(numbering->work, rank),
-                          &starts, &count, error) ||
-        number_rank(numbering, rank, (struct step_teller){.starts = starts, .start_count = count}, error);
+        steps_from_period(numbering->blocks, numbering->work, numbering->rank,
+                          count_operations(numbering->work, numbering->rank), &starts, &count, error) ||
+        number_rank(numbering, (struct step_teller){.starts = starts, .start_count = count}, error);
     free(starts);
     return failed ? -1 : 0;
 }
 
-/* How the steps of a run without tags are told. */
-struct period {
-    size_t *starts;
-    size_t start_count;
-    struct step_end *ends;
-    size_t end_count;
-};
-
 /* Where the rank lost operations, what all ranks together have tells more than its own do. */
-static int find_shared(const struct numbering *numbering, int32_t rank, int32_t world, struct period *period,
+static int find_shared(struct hand *hand, int32_t rank, int32_t world, struct period *period,
                        struct error *error)
 {
     int lost;
-    if (steps_have_losses(numbering->blocks, numbering->work, rank, world, &lost, error))
+    if (steps_have_losses(&hand->blocks, &hand->work, rank, world, &lost, error))
         return -1;
     if (!lost && period->start_count >= 2)
         return 0;
-    if (steps_from_shared(numbering->blocks, numbering->work, world, &period->ends, &period->end_count,
-                          error))
+    if (steps_from_shared(&hand->blocks, &hand->work, world, &period->ends, &period->end_count, error))
         return -1;
     if (period->end_count)
         period->start_count = period->end_count + 1;
     return 0;
 }
 
-static int find_period(const struct numbering *numbering, struct period *period, struct error *error)
+static int find_period(struct hand *hand, int32_t run, struct period *period, struct error *error)
 {
-    const struct work *work = numbering->work;
-    int32_t rank = busiest_rank(work, numbering->run), world = work->runs[numbering->run].world;
+    const struct work *work = &hand->work;
+    int32_t rank = busiest_rank(work, run), world = work->runs[run].world;
     if (rank < 0)
         return 0;
-    if (steps_from_period(numbering->blocks, work, rank, count_operations(work, rank), &period->starts,
+    if (steps_from_period(&hand->blocks, work, rank, count_operations(work, rank), &period->starts,
                           &period->start_count, error))
         return -1;
-    if (world >= 0 && find_shared(numbering, rank, world, period, error))
+    if (world >= 0 && find_shared(hand, rank, world, period, error))
         return -1;
     if (period->start_count < 2 || world < 0 || period->end_count)
         return 0;
-    return steps_find_ends(numbering->blocks, work, rank, period->starts, period->start_count, &period->ends,
+    return steps_find_ends(&hand->blocks, work, rank, period->starts, period->start_count, &period->ends,
                            &period->end_count, error);
 }
 
-static int number_by_period(struct numbering *numbering, int32_t rank, const struct period *period,
-                            struct error *error)
+static int number_by_period(void *context, struct hand *hand, size_t number, struct error *error)
 {
-    struct step_teller teller = {.world = numbering->work->runs[numbering->run].world};
+    const struct ranks *ranks = context;
+    const struct period *period = &ranks->period;
+    struct numbering numbering = numbering_of(ranks, hand, number);
+    struct step_teller teller = {.world = hand->work.runs[hand->work.ranks[numbering.rank].run].world};
     if (period->start_count < 2)
-        return number_rank(numbering, rank, teller, error);
+        return number_rank(&numbering, teller, error);
     if (period->end_count + 1 != period->start_count)
-        return number_alone(numbering, rank, error);
+        return number_alone(&numbering, error);
     teller.ends = period->ends;
     teller.end_count = period->end_count;
-    return number_rank(numbering, rank, teller, error);
+    return number_rank(&numbering, teller, error);
 }
 
-/* The ranks whose own tags told nothing. */
-static int number_others(struct numbering *numbering, struct error *error)
+/* The ranks of a run whose steps are not settled, into `items`. */
+static size_t list_ranks(const struct work *work, int32_t run, int32_t *items)
 {
-    struct work *work = numbering->work;
-    struct work_run *run = &work->runs[numbering->run];
-    struct period period = {.starts = NULL};
-    int failed = run->step_source == STEPS_NONE ? find_period(numbering, &period, error) : 0;
-    if (period.start_count >= 2)
-        run->step_source = STEPS_BY_PERIOD;
-    for (size_t i = 0; !failed && i < work->rank_count; i++)
-        if (work->ranks[i].run == numbering->run && !work->ranks[i].is_numbered)
-            failed = number_by_period(numbering, (int32_t)i, &period, error);
-    free(period.starts);
-    free(period.ends);
-    return failed;
-}
-
-int run_number(struct work *work, int32_t run, struct store *store, struct blocks *blocks,
-               struct series_table *series, struct error *error)
-{
-    struct numbering numbering = {
-        .work = work, .store = store, .blocks = blocks, .series = series, .run = run};
+    size_t count = 0;
     for (size_t i = 0; i < work->rank_count; i++)
-        if (work->ranks[i].run == run && number_by_tags(&numbering, (int32_t)i, error))
-            return -1;
-    return number_others(&numbering, error);
+        if (work->ranks[i].run == run && !work->ranks[i].is_numbered)
+            items[count++] = (int32_t)i;
+    return count;
+}
+
+/* First the ranks whose tags tell their steps, then the others. */
+static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
+                      struct error *error)
+{
+    struct work_run *of = &work->runs[run];
+    if (hands_do(ranks->hands, number_by_tags, ranks, list_ranks(work, run, items), error))
+        return -1;
+    for (size_t i = 0; i < work->rank_count; i++)
+        if (ranks->by_tags[i])
+            of->step_source = STEPS_BY_TAGS;
+    if (of->step_source == STEPS_NONE && find_period(&ranks->hands->items[0], run, &ranks->period, error))
+        return -1;
+    if (ranks->period.start_count >= 2)
+        of->step_source = STEPS_BY_PERIOD;
+    if (hands_do(ranks->hands, number_by_period, ranks, list_ranks(work, run, items), error))
+        return -1;
+    for (size_t i = 0; i < work->rank_count; i++)
+        if (ranks->step_counts[i] > of->step_count)
+            of->step_count = ranks->step_counts[i];
+    return 0;
+}
+
+int run_number(struct work *work, int32_t run, struct hands *hands, struct series_table *series,
+               struct error *error)
+{
+    int32_t *items = array_new(work->rank_count, sizeof *items);
+    struct ranks ranks = {.hands = hands,
+                          .items = items,
+                          .series = series,
+                          .step_counts = array_new(work->rank_count, sizeof *ranks.step_counts),
+                          .by_tags = array_new(work->rank_count, sizeof *ranks.by_tags)};
+    int failed = !items || !ranks.step_counts || !ranks.by_tags ? error_no_memory(error)
+                                                                : number_all(work, run, &ranks, items, error);
+    free(ranks.period.starts);
+    free(ranks.period.ends);
+    free(ranks.step_counts);
+    free(ranks.by_tags);
+    free(items);
+    return failed;
 }

@@ -35,6 +35,16 @@ class Join(Case):
                 self.info()
             self.assertEqual(self.content(), whole, f"{pieces} pieces")
 
+    def test_threads_come_to_the_same(self):
+        """With tags and without, with sequence numbers and with pairs."""
+        for fixture in ("tp2dp2pp2-clean", "fsdp-clean", "inspector-2.30", "dialect-2.30.7"):
+            contents = []
+            for jobs in (1, 5):
+                self.ingest("-j", jobs, TOP / "fixtures" / fixture)
+                contents.append(self.content())
+                self.store.unlink()
+            self.assertEqual(*contents, fixture)
+
     def test_a_file_that_is_replaced(self):
         """The job falls into two without the one, and grows together with the other."""
         files = self.copy("tp2dp2pp2-slow-rank")

@@ -389,7 +389,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     store_execute(store, "PRAGMA synchronous=OFF", NULL);
     for (int rank = 0; rank < job.ranks; rank++)
         emit(store, &job, rank);
-    require(join_store(store, &error) == 0, "a join");
+    require(join_store(store, 1, &error) == 0, "a join");
     analyse_at_hand(store, &supply);
     store_close(store);
     return 0;

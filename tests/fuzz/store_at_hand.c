@@ -138,6 +138,6 @@ int ingest_at_hand(struct store *store, const char *path, struct error *error)
     input_close(input);
     if (!format)
         return -1;
-    require(join_store(store, error) == 0, "a join");
+    require(join_store(store, 1, error) == 0, "a join");
     return 0;
 }

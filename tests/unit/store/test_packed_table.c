@@ -222,7 +222,7 @@ static void test_damage_is_told(void **state)
 static void test_cursor(void **state)
 {
     struct store *store = store_file_open(state, STORE_WRITE);
-    assert_int_equal(join_store(store, NULL), 0);
+    assert_int_equal(join_store(store, 2, NULL), 0);
     struct operation_cursor *cursor = operation_cursor_open(store, 0, NULL);
     struct stored_operation stored;
     assert_non_null(cursor);
