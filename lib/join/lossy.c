@@ -205,8 +205,47 @@ static void whole_release(struct whole *whole)
     free(whole->items);
 }
 
-int steps_have_losses(struct blocks *blocks, const struct work *work, int32_t rank, int32_t communicator,
-                      int *lost, struct error *error)
+/* The sequences of a member, as long as each of them only rises: then none comes twice. */
+struct rising {
+    int64_t first[FUNCTION_COUNT];
+    int64_t last[FUNCTION_COUNT];
+    int64_t count;
+    int falls;
+};
+
+static int follow_member(struct rising *rising, struct blocks *blocks, const struct work *work,
+                         int32_t member, struct error *error)
+{
+    struct sweep sweep;
+    struct swept swept;
+    for (int i = 0; i < FUNCTION_COUNT; i++)
+        rising->first[i] = rising->last[i] = -1;
+    int more = sweep_begin(&sweep, blocks, work, &member, 1, error) ? -1 : 1;
+    while (more == 1 && !rising->falls && (more = sweep_next(&sweep, &swept, error)) == 1) {
+        if (swept.sequence < 0 || swept.function >= FUNCTION_COUNT)
+            continue;
+        int64_t *last = &rising->last[swept.function];
+        rising->falls = swept.sequence <= *last;
+        if (*last < 0)
+            rising->first[swept.function] = swept.sequence;
+        *last = swept.sequence;
+        rising->count++;
+    }
+    sweep_end(&sweep);
+    return more < 0 ? -1 : 0;
+}
+
+static int has_gaps(const struct rising *rising)
+{
+    int64_t expected = 0;
+    for (int i = 0; i < FUNCTION_COUNT; i++)
+        if (rising->last[i] >= 0)
+            expected += rising->last[i] - rising->first[i] + 1;
+    return rising->count < expected;
+}
+
+static int find_losses(struct blocks *blocks, const struct work *work, int32_t rank, int32_t communicator,
+                       int *lost, struct error *error)
 {
     struct whole whole;
     int failed = 0;
@@ -217,6 +256,22 @@ int steps_have_losses(struct blocks *blocks, const struct work *work, int32_t ra
     *lost = !is_whole(&whole);
     whole_release(&whole);
     return failed;
+}
+
+int steps_have_losses(struct blocks *blocks, const struct work *work, int32_t rank, int32_t communicator,
+                      int *lost, struct error *error)
+{
+    struct rising rising = {.count = 0};
+    int32_t member = -1;
+    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++)
+        if (work->members[work->by_rank.items[i]].communicator == communicator) {
+            rising.falls = member >= 0;
+            member = work->by_rank.items[i];
+        }
+    if (member >= 0 && !rising.falls && follow_member(&rising, blocks, work, member, error))
+        return -1;
+    *lost = has_gaps(&rising);
+    return rising.falls ? find_losses(blocks, work, rank, communicator, lost, error) : 0;
 }
 
 int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t communicator,

@@ -31,12 +31,17 @@ static size_t home_of(const struct pending *pending, const struct pending_key *k
     return (size_t)mixed & (pending->slot_count - 1);
 }
 
+static int is_same(const struct pending_key *left, const struct pending_key *right)
+{
+    return left->part[0] == right->part[0] && left->part[1] == right->part[1] &&
+           left->part[2] == right->part[2];
+}
+
 /* The slot that holds the key, or the free one where it would go. */
 static size_t find(const struct pending *pending, const struct pending_key *key)
 {
     size_t at = home_of(pending, key);
-    while (pending->slots[at] &&
-           memcmp(&pending_at(pending, pending->slots[at] - 1)->key, key, sizeof *key) != 0)
+    while (pending->slots[at] && !is_same(&pending_at(pending, pending->slots[at] - 1)->key, key))
         at = (at + 1) & (pending->slot_count - 1);
     return at;
 }

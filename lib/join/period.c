@@ -27,55 +27,37 @@ static int pass(struct blocks *blocks, const struct work *work, int32_t rank,
     return more;
 }
 
+/* What operations are, as far as it recurs, and when they were issued. */
 struct symbols {
-    uint64_t *items;
+    uint64_t *items; /* owned, as is issued_ns */
+    int64_t *issued_ns;
     size_t count;
     size_t capacity;
 };
 
-/* What an operation is, as far as it recurs. */
 static int take_symbol(void *context, const struct work *work, const struct swept *swept)
 {
     struct symbols *symbols = context;
     uint64_t symbol = hash_mix((uint64_t)work->members[swept->member].communicator, swept->function);
     if (symbols->count == symbols->capacity)
         return -1;
+    symbols->issued_ns[symbols->count] = swept->issued_ns;
     symbols->items[symbols->count++] =
         hash_mix(symbol, hash_mix((uint64_t)swept->bytes, (uint64_t)swept->peer));
     return 0;
 }
 
-/* The time before each start. */
-struct gaps {
-    const size_t *starts;
-    size_t count;
-    int64_t *items;
-    size_t next; /* start to come */
-    size_t at;   /* operations so far */
-    int64_t last_ns;
-};
-
-static int take_gap(void *context, const struct work *work, const struct swept *swept)
-{
-    struct gaps *gaps = context;
-    if (gaps->next < gaps->count && gaps->starts[gaps->next] == gaps->at)
-        gaps->items[gaps->next++] = gaps->at ? swept->issued_ns - gaps->last_ns : 0;
-    gaps->at++;
-    gaps->last_ns = swept->issued_ns;
-    return 0;
-}
-
 /* Cycles that are only parts of a step go together by the time between them. */
-static int merge_cycles(struct blocks *blocks, const struct work *work, int32_t rank, size_t *starts,
-                        size_t *count, struct error *error)
+static int merge_cycles(const struct symbols *symbols, size_t *starts, size_t *count, struct error *error)
 {
-    struct gaps gaps = {.starts = starts, .count = *count};
-    gaps.items = array_new(*count * 2, sizeof *gaps.items);
-    int failed = gaps.items ? pass(blocks, work, rank, take_gap, &gaps, error) : error_no_memory(error);
-    if (!failed)
-        *count = cycle_merge(starts, gaps.items, *count, gaps.items + *count);
-    free(gaps.items);
-    return failed;
+    int64_t *gaps_ns = array_new(*count * 2, sizeof *gaps_ns);
+    if (!gaps_ns)
+        return error_no_memory(error);
+    for (size_t i = 0; i < *count; i++)
+        gaps_ns[i] = starts[i] ? symbols->issued_ns[starts[i]] - symbols->issued_ns[starts[i] - 1] : 0;
+    *count = cycle_merge(starts, gaps_ns, *count, gaps_ns + *count);
+    free(gaps_ns);
+    return 0;
 }
 
 /* The cycle that most of the symbols belong to: where it begins. */
@@ -98,14 +80,17 @@ int steps_from_period(struct blocks *blocks, const struct work *work, int32_t ra
 {
     *starts = NULL;
     *count = 0;
-    struct symbols symbols = {.items = array_new(operations, sizeof *symbols.items), .capacity = operations};
-    if (!symbols.items)
-        return error_no_memory(error);
-    int failed =
-        pass(blocks, work, rank, take_symbol, &symbols, error) || find_starts(&symbols, starts, count, error);
+    struct symbols symbols = {.items = array_new(operations, sizeof *symbols.items),
+                              .issued_ns = array_new(operations, sizeof *symbols.issued_ns),
+                              .capacity = operations};
+    int failed = !symbols.items || !symbols.issued_ns
+                     ? error_no_memory(error)
+                     : pass(blocks, work, rank, take_symbol, &symbols, error) ||
+                           find_starts(&symbols, starts, count, error);
     free(symbols.items);
     if (!failed && *count)
-        failed = merge_cycles(blocks, work, rank, *starts, count, error);
+        failed = merge_cycles(&symbols, *starts, count, error);
+    free(symbols.issued_ns);
     return failed ? -1 : 0;
 }
 

@@ -105,7 +105,9 @@ static void settle(struct sweep *sweep)
     size_t row = first->rows->order[first->rows->next];
     first->at_ns = first->rows->issued_ns[row];
     first->id = first->rows->block_id + first->rows->reader.values[OPERATION_ORDINAL][row];
-    sift_down(sweep);
+    if ((sweep->heap_count > 1 && is_before(&sweep->heap[1], first)) ||
+        (sweep->heap_count > 2 && is_before(&sweep->heap[2], first)))
+        sift_down(sweep);
 }
 
 static int open_first(struct sweep *sweep, struct error *error)

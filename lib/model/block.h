@@ -56,10 +56,18 @@ int block_writer_init(struct block_writer *writer, const struct block_layout *la
 void block_writer_release(struct block_writer *writer);
 
 /* Begins a row; at most BLOCK_ROWS between two block_pack. */
-void block_add_row(struct block_writer *writer);
+static inline void block_add_row(struct block_writer *writer)
+{
+    writer->count++;
+}
 
 /* What stands in the newest row. Each column once a row. NULL texts and bytes are absent. */
-void block_set(struct block_writer *writer, int column, int64_t value);
+static inline void block_set(struct block_writer *writer, int column, int64_t value)
+{
+    size_t at = (size_t)column * BLOCK_ROWS + writer->count - 1;
+    writer->values[at] = value;
+    writer->absent[at] = 0;
+}
 void block_set_text(struct block_writer *writer, int column, const char *text);
 void block_set_bytes(struct block_writer *writer, int column, const void *bytes, size_t length);
 

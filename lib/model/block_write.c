@@ -37,18 +37,6 @@ void block_writer_release(struct block_writer *writer)
     *writer = (struct block_writer){.layout = writer->layout};
 }
 
-void block_add_row(struct block_writer *writer)
-{
-    writer->count++;
-}
-
-void block_set(struct block_writer *writer, int column, int64_t value)
-{
-    size_t at = (size_t)column * BLOCK_ROWS + writer->count - 1;
-    writer->values[at] = value;
-    writer->absent[at] = 0;
-}
-
 /* The number of a text among those of the block. The newest comes first: texts mostly repeat. */
 static size_t find_text(struct block_writer *writer, const char *text)
 {
