@@ -15,7 +15,7 @@ GENERATED := $(OUT)/generated
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
             -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wno-unused-parameter
-OPTIMISE ?= $(if $(SAN),-O1,-O2)
+OPTIMISE ?= $(if $(SAN),-O1,-O3)
 HARDEN := $(if $(SAN),,-D_FORTIFY_SOURCE=2 -fstack-protector-strong) -fPIE
 SANITIZE := $(if $(filter coverage,$(SAN)),--coverage,$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer))
 
