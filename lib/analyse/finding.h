@@ -121,6 +121,24 @@ int suspect_network(struct suspects *suspects, struct job *job, const struct bas
  */
 void suspects_doubt(struct suspects *suspects, const struct job *job);
 
+/*
+ * blind.c, for recorders that leave point-to-point operations out. Whether groups of ranks meet in nothing
+ * but communicators of all ranks, as the stages of a pipeline do; -1 when memory is out. And whether one may
+ * sit in the own time before an operation: it is usually several times what it is before others of the kind,
+ * or there are none to compare it with.
+ */
+int job_is_in_stages(const struct job *job);
+int may_hide_pair(const struct job *job, const struct job_operation *operation);
+
+/*
+ * cover.c: whose sending made instances slow (culprit), where no network steps say. -1 when memory is out.
+ */
+int cover_slow_instances(struct job *job);
+
+/* Slow instances by step: first[step] to first[step + 1] of the list, which the caller frees; NULL: no
+ * memory. */
+int32_t *job_slow_by_step(const struct job *job, size_t *first);
+
 /* weigh.c: what the job would gain without each of them; the idle ones go. */
 int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                    struct error *error);

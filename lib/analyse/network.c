@@ -222,32 +222,11 @@ static void blame_step(struct job *job, const struct blame *blame)
         }
 }
 
-/* Slow instances by step: first[step] to first[step + 1] in the list that comes back. */
-static int32_t *slow_by_step(const struct job *job, size_t *first)
-{
-    int32_t *slow = array_new(job->instance_count, sizeof *slow);
-    size_t *next = array_new((size_t)job->step_count + 1, sizeof *next);
-    for (size_t i = 0; slow && next && i < job->instance_count; i++)
-        if (job->instances[i].slow_ns > 0 && job->instances[i].step >= 0)
-            first[job->instances[i].step + 1]++;
-    for (int32_t i = 0; slow && next && i < job->step_count; i++)
-        next[i + 1] = first[i + 1] += first[i];
-    for (size_t i = 0; slow && next && i < job->instance_count; i++)
-        if (job->instances[i].slow_ns > 0 && job->instances[i].step >= 0)
-            slow[next[job->instances[i].step]++] = (int32_t)i;
-    if (!next) {
-        free(slow);
-        slow = NULL;
-    }
-    free(next);
-    return slow;
-}
-
 static int blame_edges(struct job *job, const struct edges *edges)
 {
     struct ends *ends = array_new(job->instance_count, sizeof *ends);
     size_t *first = array_new((size_t)job->step_count + 2, sizeof *first);
-    int32_t *slow = first ? slow_by_step(job, first) : NULL;
+    int32_t *slow = first ? job_slow_by_step(job, first) : NULL;
     struct blame blame = {.job = job,
                           .ends = ends,
                           .sent = array_new(job->rank_count, sizeof *blame.sent),
@@ -266,123 +245,6 @@ static int blame_edges(struct job *job, const struct edges *edges)
     free(blame.sent);
     free(blame.received);
     return failed ? -1 : 0;
-}
-
-/*
- * Without network steps. For every step, how much of the slow transfers each rank may have sent slowly in,
- * and in how many communicators: one alone cannot tell its members apart.
- */
-struct shares {
-    int64_t *slow_ns;      /* [step * ranks + rank] */
-    int32_t *communicator; /* likewise: the one it was slow in, SEVERAL, or NOWHERE */
-    int64_t *total_ns;     /* [step] */
-    size_t ranks;
-};
-
-enum { NOWHERE = -1, SEVERAL = -2 };
-
-static int shares_init(struct shares *shares, const struct job *job)
-{
-    size_t cells = job->rank_count * (size_t)(job->step_count + 1);
-    *shares = (struct shares){.ranks = job->rank_count,
-                              .slow_ns = array_new(cells, sizeof *shares->slow_ns),
-                              .communicator = array_new(cells, sizeof *shares->communicator),
-                              .total_ns = array_new((size_t)job->step_count + 1, sizeof *shares->total_ns)};
-    for (size_t i = 0; shares->communicator && i < cells; i++)
-        shares->communicator[i] = NOWHERE;
-    return shares->slow_ns && shares->communicator && shares->total_ns ? 0 : -1;
-}
-
-static void shares_release(struct shares *shares)
-{
-    free(shares->slow_ns);
-    free(shares->communicator);
-    free(shares->total_ns);
-}
-
-static void share(struct shares *shares, const struct job_instance *instance, int32_t rank)
-{
-    size_t cell = (size_t)instance->step * shares->ranks + (size_t)rank;
-    shares->slow_ns[cell] += instance->slow_ns;
-    if (shares->communicator[cell] != instance->communicator)
-        shares->communicator[cell] = shares->communicator[cell] == NOWHERE ? instance->communicator : SEVERAL;
-}
-
-/* Calls for every rank that may have sent slowly: the sender of a pair, all members of a collective. */
-static void share_instance(struct shares *shares, const struct job *job, const struct job_instance *instance)
-{
-    shares->total_ns[instance->step] += instance->slow_ns;
-    if (instance->function == FUNCTION_SEND) {
-        if (instance->sender >= 0)
-            share(shares, instance, instance->sender);
-        return;
-    }
-    for (int32_t i = 0; i < instance->members; i++)
-        share(shares, instance,
-              job->operations[job->instance_members[instance->first_member + (size_t)i]].rank);
-}
-
-/* The one rank that (nearly) all of a step's slowness goes through while no other has nearly as much. */
-static int32_t common_rank(const struct shares *shares, int32_t step)
-{
-    int64_t best = 0, second = 0;
-    int32_t rank = -1;
-    const int64_t *slow_ns = shares->slow_ns + (size_t)step * shares->ranks;
-    for (size_t i = 0; i < shares->ranks; i++) {
-        if (slow_ns[i] > best) {
-            second = best;
-            best = slow_ns[i];
-            rank = (int32_t)i;
-        } else if (slow_ns[i] > second) {
-            second = slow_ns[i];
-        }
-    }
-    int covers = rank >= 0 && best * 10 >= shares->total_ns[step] * 8 && second * 10 <= best * 8;
-    return covers && shares->communicator[(size_t)step * shares->ranks + (size_t)rank] == SEVERAL ? rank : -1;
-}
-
-static int may_have_sent(const struct job *job, const struct job_instance *instance, int32_t rank)
-{
-    if (instance->function == FUNCTION_SEND)
-        return instance->sender == rank;
-    for (int32_t i = 0; i < instance->members; i++)
-        if (job->operations[job->instance_members[instance->first_member + (size_t)i]].rank == rank)
-            return 1;
-    return 0;
-}
-
-/* A receive that does not say when it ended is slow by the lateness that came through it. */
-static void take_hidden(struct job *job)
-{
-    for (size_t i = 0; i < job->operation_count; i++) {
-        const struct job_operation *operation = &job->operations[i];
-        if (operation->hidden_ns <= 0 || !operation->hidden_stands_out ||
-            job->operations[operation->previous].function != FUNCTION_RECV)
-            continue;
-        struct job_instance *instance = &job->instances[job->operations[operation->previous].instance];
-        if (!instance->slow_ns)
-            instance->slow_ns = operation->hidden_ns;
-    }
-}
-
-static int blame_common(struct job *job)
-{
-    struct shares shares;
-    int failed = shares_init(&shares, job);
-    take_hidden(job);
-    for (size_t i = 0; !failed && i < job->instance_count; i++)
-        if (job->instances[i].step >= 0 && job->instances[i].slow_ns > 0)
-            share_instance(&shares, job, &job->instances[i]);
-    for (int32_t step = 0; !failed && step < job->step_count; step++)
-        shares.total_ns[step] = common_rank(&shares, step); /* from here on, who it is */
-    for (size_t i = 0; !failed && i < job->instance_count; i++) {
-        struct job_instance *instance = &job->instances[i];
-        int32_t rank = instance->step >= 0 ? (int32_t)shares.total_ns[instance->step] : -1;
-        if (rank >= 0 && instance->slow_ns > 0 && may_have_sent(job, instance, rank))
-            instance->culprit = rank;
-    }
-    shares_release(&shares);
-    return failed;
 }
 
 static void gather(const struct job *job, struct strength *strength)
@@ -452,7 +314,7 @@ int suspect_network(struct suspects *suspects, struct job *job, const struct bas
         find_slow_links(job, edges);
         failed = blame_edges(job, edges);
     } else if (!failed) {
-        failed = blame_common(job);
+        failed = cover_slow_instances(job);
     }
     int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
     if (!failed)

@@ -97,65 +97,10 @@ static int64_t total_margin(const struct suspect *suspect, const struct job *job
     return total;
 }
 
-static int32_t root_of(int32_t *parent, int32_t at)
-{
-    while (parent[at] != at)
-        at = parent[at] = parent[parent[at]];
-    return at;
-}
-
 /*
- * Whether groups of ranks meet in nothing but communicators of all ranks, as the stages of a pipeline do
- * where the operations between them are not recorded. -1 when memory is out.
- */
-static int is_in_stages(const struct job *job)
-{
-    int32_t *parent = array_new(job->rank_count, sizeof *parent);
-    size_t united = 0, groups = 0;
-    if (!parent)
-        return -1;
-    for (size_t i = 0; i < job->rank_count; i++)
-        parent[i] = (int32_t)i;
-    for (size_t i = 0; i < job->communicator_count; i++) {
-        const struct job_communicator *communicator = &job->communicators[i];
-        int32_t first = -1;
-        if (communicator->size >= (int64_t)job->rank_count)
-            continue;
-        groups++;
-        for (size_t j = 0; j <= communicator->seat_count; j++) {
-            int32_t rank = j < communicator->seat_count ? communicator->seats[j].rank : communicator->silent;
-            if (rank < 0)
-                continue;
-            int32_t root = root_of(parent, rank);
-            first = first < 0 ? root : root_of(parent, first);
-            united += root != first;
-            parent[root] = first;
-        }
-    }
-    free(parent);
-    return groups && united + 1 < job->rank_count;
-}
-
-/* The least usual own time that the rank has before other operations of the kind in the same step. */
-static int64_t least_of_kind(const struct job *job, const struct job_operation *operation)
-{
-    int64_t least = -1;
-    const struct job_rank *rank = &job->ranks[operation->rank];
-    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
-        const struct job_operation *other = &job->operations[i];
-        if (other != operation && other->step == operation->step &&
-            other->communicator == operation->communicator && other->function == operation->function &&
-            other->own_ns != TIME_UNKNOWN && (least < 0 || other->own_ns - other->beyond_ns < least))
-            least = other->own_ns - other->beyond_ns;
-    }
-    return least;
-}
-
-/*
- * Own time that may hide something else: after a send, whose end its proxy tells only roughly; and, where the
- * recorder leaves point-to-point operations out of a pipeline, where it is usually several times what it is
- * before others of the kind, or there are none to compare it with: a receive may sit there. A host that was
- * late within the step hides nothing: it waits for its GPU at the end of a step.
+ * Own time that may hide something else: after a send, whose end its proxy tells only roughly; and receives
+ * that the recorder leaves out (blind.c). A host that was late within the step hides nothing: it waits for
+ * its GPU at the end of a step.
  */
 static int may_hide(const struct job *job, const struct job_operation *operation, int in_stages)
 {
@@ -166,10 +111,7 @@ static int may_hide(const struct job *job, const struct job_operation *operation
         return 0;
     if (previous->function == FUNCTION_SEND && previous->ends == ENDS_BY_PROXY)
         return 1;
-    if (!job->blind_to_pairs || !in_stages)
-        return 0;
-    int64_t least = least_of_kind(job, operation);
-    return least < 0 || operation->own_ns - operation->beyond_ns > 3 * least;
+    return job->blind_to_pairs && in_stages && may_hide_pair(job, operation);
 }
 
 /*
@@ -208,7 +150,7 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
     int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
     int failed = strength_find(&strength, least_ns > 0 ? least_ns : 1, FINDING_COMPUTE, suspects);
     strength_release(&strength);
-    int in_stages = failed ? -1 : is_in_stages(job);
+    int in_stages = failed ? -1 : job_is_in_stages(job);
     if (in_stages < 0)
         return error_no_memory(error);
     for (size_t i = first; i < suspects->count; i++) {

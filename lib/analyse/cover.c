@@ -1,0 +1,225 @@
+#include "analyse/finding.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+/*
+ * Without network steps. The instances of a step that were slow are gone through from the slowest: of the
+ * ranks that may have sent slowly in it, the one that would explain clearly more of the step's slow instances
+ * than any other, and in more than one communicator, is to blame for all that it explains. Where two explain
+ * about the same, and the recorder leaves sends and receives out, it is the one whose own time grew where
+ * those may sit: a slow sender is slow there, too. An instance that nobody can be blamed for leaves the
+ * others to be explained.
+ */
+struct cover {
+    struct job *job;
+    const int32_t *slow; /* the step's slow instances */
+    size_t count;
+    int32_t step;
+    int in_stages;
+    int64_t *explained_ns;  /* per rank: of what nobody is to blame for yet */
+    int32_t *communicator;  /* per rank: the one it was slow in, SEVERAL, or NOWHERE */
+    unsigned char *is_left; /* per slow instance: it may still be explained */
+};
+
+enum { NOWHERE = -1, SEVERAL = -2, MOST_CULPRITS = 16 };
+
+int32_t *job_slow_by_step(const struct job *job, size_t *first)
+{
+    int32_t *slow = array_new(job->instance_count, sizeof *slow);
+    size_t *next = array_new((size_t)job->step_count + 1, sizeof *next);
+    for (size_t i = 0; slow && next && i < job->instance_count; i++)
+        if (job->instances[i].slow_ns > 0 && job->instances[i].step >= 0)
+            first[job->instances[i].step + 1]++;
+    for (int32_t i = 0; slow && next && i < job->step_count; i++)
+        next[i + 1] = first[i + 1] += first[i];
+    for (size_t i = 0; slow && next && i < job->instance_count; i++)
+        if (job->instances[i].slow_ns > 0 && job->instances[i].step >= 0)
+            slow[next[job->instances[i].step]++] = (int32_t)i;
+    if (!next) {
+        free(slow);
+        slow = NULL;
+    }
+    free(next);
+    return slow;
+}
+
+/* A receive that does not say when it ended is slow by the lateness that came through it. */
+static void take_hidden(struct job *job)
+{
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->hidden_ns <= 0 || !operation->hidden_stands_out ||
+            job->operations[operation->previous].function != FUNCTION_RECV)
+            continue;
+        struct job_instance *instance = &job->instances[job->operations[operation->previous].instance];
+        if (!instance->slow_ns)
+            instance->slow_ns = operation->hidden_ns;
+    }
+}
+
+/* Who may have sent slowly: the sender of a pair, all members of a collective; -1 past the last. */
+static int32_t sender_in(const struct job *job, const struct job_instance *instance, int32_t number)
+{
+    if (instance->function == FUNCTION_SEND)
+        return number ? -1 : instance->sender;
+    return number < instance->members
+               ? job->operations[job->instance_members[instance->first_member + (size_t)number]].rank
+               : -1;
+}
+
+static const struct job_instance *slow_at(const struct cover *cover, size_t at)
+{
+    return &cover->job->instances[cover->slow[at]];
+}
+
+/* Adds what a slow instance explains of each sender, or takes it away again. */
+static void explain(struct cover *cover, size_t at, int sign)
+{
+    const struct job_instance *instance = slow_at(cover, at);
+    int32_t rank;
+    for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++) {
+        cover->explained_ns[rank] += sign * instance->slow_ns;
+        if (sign > 0 && cover->communicator[rank] != instance->communicator)
+            cover->communicator[rank] =
+                cover->communicator[rank] == NOWHERE ? instance->communicator : SEVERAL;
+    }
+    cover->is_left[at] = sign > 0;
+}
+
+static void forget(struct cover *cover)
+{
+    for (size_t i = 0; i < cover->count; i++) {
+        const struct job_instance *instance = slow_at(cover, i);
+        int32_t rank;
+        for (int32_t j = 0; (rank = sender_in(cover->job, instance, j)) >= 0; j++) {
+            cover->explained_ns[rank] = 0;
+            cover->communicator[rank] = NOWHERE;
+        }
+    }
+}
+
+/* Own time of a rank in the step beyond the usual, where a send or a receive may sit in it. */
+static int64_t hidden_in(const struct cover *cover, int32_t rank)
+{
+    int64_t hidden_ns = 0;
+    struct job_range range = job_operations_in(cover->job, rank, cover->step, cover->step);
+    for (size_t i = range.first; i < range.end; i++) {
+        const struct job_operation *operation = &cover->job->operations[i];
+        if (operation->step == cover->step && operation->beyond_ns > 0 &&
+            may_hide_pair(cover->job, operation))
+            hidden_ns += operation->beyond_ns;
+    }
+    return hidden_ns;
+}
+
+/* Of those that explain about as much as the best, the one whose own time grew, by far more than the others'.
+ */
+static int32_t break_tie(const struct cover *cover, const struct job_instance *instance, int64_t best_ns)
+{
+    int64_t most = 0, second = 0;
+    int32_t rank, found = -1;
+    for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++) {
+        if (cover->explained_ns[rank] * 10 < best_ns * 8)
+            continue;
+        int64_t hidden_ns = hidden_in(cover, rank);
+        if (hidden_ns > most) {
+            second = most;
+            most = hidden_ns;
+            found = rank;
+        } else if (hidden_ns > second) {
+            second = hidden_ns;
+        }
+    }
+    return most >= 2 * second && most * 4 >= instance->slow_ns ? found : -1;
+}
+
+static int32_t culprit_of(const struct cover *cover, const struct job_instance *instance)
+{
+    int64_t best = 0, second = 0;
+    int32_t rank, found = -1;
+    for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++) {
+        int64_t here = cover->explained_ns[rank];
+        if (here > best) {
+            second = best;
+            best = here;
+            found = rank;
+        } else if (here > second) {
+            second = here;
+        }
+    }
+    if (found >= 0 && second * 10 <= best * 8)
+        return cover->communicator[found] == SEVERAL ? found : -1;
+    return cover->job->blind_to_pairs && cover->in_stages ? break_tie(cover, instance, best) : -1;
+}
+
+static int has_sent(const struct job *job, const struct job_instance *instance, int32_t rank)
+{
+    int32_t here;
+    for (int32_t i = 0; (here = sender_in(job, instance, i)) >= 0; i++)
+        if (here == rank)
+            return 1;
+    return 0;
+}
+
+static void blame(struct cover *cover, int32_t rank)
+{
+    for (size_t i = 0; i < cover->count; i++)
+        if (cover->is_left[i] && has_sent(cover->job, slow_at(cover, i), rank)) {
+            cover->job->instances[cover->slow[i]].culprit = rank;
+            explain(cover, i, -1);
+        }
+}
+
+static size_t slowest_left(const struct cover *cover)
+{
+    size_t slowest = cover->count;
+    for (size_t i = 0; i < cover->count; i++)
+        if (cover->is_left[i] &&
+            (slowest == cover->count || slow_at(cover, i)->slow_ns > slow_at(cover, slowest)->slow_ns))
+            slowest = i;
+    return slowest;
+}
+
+static void cover_step(struct cover *cover)
+{
+    size_t at;
+    for (size_t i = 0; i < cover->count; i++)
+        explain(cover, i, 1);
+    for (int tries = 0; tries < MOST_CULPRITS && (at = slowest_left(cover)) < cover->count; tries++) {
+        int32_t rank = culprit_of(cover, slow_at(cover, at));
+        if (rank >= 0)
+            blame(cover, rank);
+        else
+            explain(cover, at, -1);
+    }
+    forget(cover);
+}
+
+int cover_slow_instances(struct job *job)
+{
+    take_hidden(job);
+    size_t *first = array_new((size_t)job->step_count + 2, sizeof *first);
+    int32_t *slow = first ? job_slow_by_step(job, first) : NULL;
+    struct cover cover = {.job = job,
+                          .in_stages = job_is_in_stages(job),
+                          .explained_ns = array_new(job->rank_count, sizeof *cover.explained_ns),
+                          .communicator = array_new(job->rank_count, sizeof *cover.communicator),
+                          .is_left = array_new(job->instance_count, sizeof *cover.is_left)};
+    int failed = !slow || cover.in_stages < 0 || !cover.explained_ns || !cover.communicator || !cover.is_left;
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        cover.communicator[i] = NOWHERE;
+    for (int32_t step = 0; !failed && step < job->step_count; step++) {
+        cover.step = step;
+        cover.slow = slow + first[step];
+        cover.count = first[step + 1] - first[step];
+        cover_step(&cover);
+    }
+    free(first);
+    free(slow);
+    free(cover.explained_ns);
+    free(cover.communicator);
+    free(cover.is_left);
+    return failed ? -1 : 0;
+}
