@@ -50,7 +50,7 @@ struct job_operation {
     uint8_t function;
     uint8_t ends; /* end_kind */
     uint8_t unfinished;
-    uint8_t is_tree;           /* its kernel's stop may come before its end (trees.c) */
+    uint8_t is_tree;           /* its kernel's stop may come before its end (ends.c) */
     uint8_t incomplete;        /* a kernel channel has a start and no stop */
     uint8_t inferred;          /* its start is taken to be the end of the one before, or its enqueueing */
     uint8_t hidden_stands_out; /* hidden_ns is beyond the spread of its place by itself */
@@ -223,7 +223,7 @@ void job_release(struct job *job);
 int job_load_operations(struct job *job, struct error *error);
 int job_build_timelines(struct job *job, struct error *error);
 int job_align_clocks(struct job *job, struct error *error);
-int job_mend_trees(struct job *job, int *mended, struct error *error);
+int job_mend_ends(struct job *job, int *mended, struct error *error);
 int job_count_gaps(struct job *job, struct error *error);
 
 /*

@@ -204,14 +204,16 @@ static int is_twin(const struct suspect *a, const struct suspect *b)
     int64_t other = b->total_ns / (b->last_step - b->first_step + 1);
     int64_t apart = mine > other ? mine - other : other - mine;
     return b->kind != FINDING_NETWORK && b->rank != a->rank && a->first_step <= b->last_step &&
-           b->first_step <= a->last_step && apart * 5 <= mine;
+           b->first_step <= a->last_step && apart * 5 <= (mine > other ? mine : other);
 }
 
 /*
  * Three ranks and more that are late by the same in the same steps have a cause in common that the trace does
- * not show. Of them, one alone whose host was late is that cause.
+ * not show. Of them, one alone whose host was late is that cause. Where the recorder leaves sends and
+ * receives out, two are enough, whatever their hosts.
  */
-static int has_hidden_cause(const struct suspects *suspects, const struct suspect *suspect)
+static int has_hidden_cause(const struct suspects *suspects, const struct suspect *suspect,
+                            const struct job *job)
 {
     size_t twins = 0, hosts = 0;
     for (size_t i = 0; i < suspects->count; i++)
@@ -219,6 +221,8 @@ static int has_hidden_cause(const struct suspects *suspects, const struct suspec
             twins++;
             hosts += suspects->items[i].kind == FINDING_HOST;
         }
+    if (job->blind_to_pairs && twins)
+        return 1;
     return twins >= 2 && (suspect->kind != FINDING_HOST || hosts);
 }
 
@@ -233,7 +237,7 @@ void suspects_doubt(struct suspects *suspects, const struct job *job)
                 may_have_waited(suspects, suspect, job, &job->operations[j]))
                 waited_ns += job->operations[j].excess_ns;
         if (waited_ns * 2 > suspect->total_ns ||
-            (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect)))
+            (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job)))
             suspect->ambiguous = 1;
     }
 }

@@ -336,10 +336,13 @@ int job_build_timelines(struct job *job, struct error *error)
         measure_own(job, &job->operations[i]);
     }
     int mended;
-    if (job_align_clocks(job, error) || job_mend_trees(job, &mended, error))
+    if (job_align_clocks(job, error) || job_mend_ends(job, &mended, error))
         return -1;
-    for (size_t i = 0; mended && i < job->operation_count; i++)
+    for (size_t i = 0; mended && i < job->operation_count; i++) {
+        if (job->operations[i].previous >= 0)
+            job->operations[i].previous = last_of_group(job, job->operations[i].previous);
         measure_own(job, &job->operations[i]);
+    }
     free(job->drafts);
     job->drafts = NULL;
     for (size_t i = 0; i < job->instance_count; i++)

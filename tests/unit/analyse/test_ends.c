@@ -51,7 +51,7 @@ static int mend(struct small *small)
 {
     int mended;
     struct error error = ERROR_INIT;
-    assert_int_equal(job_mend_trees(&small->job, &mended, &error), 0);
+    assert_int_equal(job_mend_ends(&small->job, &mended, &error), 0);
     return mended;
 }
 
@@ -90,12 +90,38 @@ static void else_as_recorded(void **state)
     assert_int_equal(small.operations[LEAF].end_ns, 10);
 }
 
+/*
+ * A send and a receive of one group call each way. By the clocks the receive of rank 1 ended at 60 while rank
+ * 0 came at 1000: it did not end before 1000, 950 on its own clock. Alone in its call, it has the stop of its
+ * kernel.
+ */
+static void a_receive_ends_after_its_sender_came(void **state)
+{
+    struct small small;
+    for (int grouped = 0; grouped < 2; grouped++) {
+        small_init(&small, 2000);
+        for (int i = 0; i < 4; i++)
+            small.operations[i].is_tree = 0;
+        small.instances[0].function = FUNCTION_SEND;
+        small.operations[ROOT].function = FUNCTION_SEND;
+        small.operations[LEAF].function = FUNCTION_RECV;
+        small.operations[ROOT].group = ROOT;
+        small.operations[ROOT_NEXT].group = ROOT_NEXT;
+        small.operations[LEAF].group = LEAF;
+        small.operations[LEAF_NEXT].group = grouped ? LEAF : LEAF_NEXT;
+        small.instances[1].function = FUNCTION_ALL_REDUCE;
+        assert_int_equal(mend(&small), grouped);
+        assert_int_equal(small.operations[LEAF].end_ns, grouped ? 950 : 10);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_leaf_ends_with_its_root),
         cmocka_unit_test(not_after_the_next_began),
         cmocka_unit_test(else_as_recorded),
+        cmocka_unit_test(a_receive_ends_after_its_sender_came),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,99 @@
+#include "analyse/load.h"
+
+#include <stdlib.h>
+
+/* Kernels that note their stop before their operation is over. */
+
+/*
+ * An AllReduce by a tree. NCCL splits the threads of such a kernel into those that reduce up
+ * the tree and those that broadcast down, and notes the kernel's stop when the first kind is done: a leaf has
+ * its stop once it has passed its data on, whoever is missing (src/device/all_reduce.h, runTreeSplit). The
+ * root's stop is the operation's. So where the clocks are aligned all members end with the last one, or when
+ * the next operation of their stream begins, if that is sooner.
+ */
+
+/* The end of the last member, in common time; TIME_UNKNOWN where that of a member is. */
+static int64_t last_end(const struct job *job, const struct job_instance *instance)
+{
+    int64_t last = TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member =
+            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        int64_t end = job_common_time(job, member, member->end_ns);
+        if (!member->is_tree || end == TIME_UNKNOWN)
+            return TIME_UNKNOWN;
+        if (last == TIME_UNKNOWN || end > last)
+            last = end;
+    }
+    return last;
+}
+
+static int mend_tree(struct job *job, const struct job_instance *instance, const int64_t *next)
+{
+    int mended = 0;
+    int64_t last = instance->members == instance->expected ? last_end(job, instance) : TIME_UNKNOWN;
+    for (int32_t i = 0; last != TIME_UNKNOWN && i < instance->members; i++) {
+        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        struct job_operation *member = &job->operations[at];
+        int64_t end = member->end_ns + (last - job_common_time(job, member, member->end_ns));
+        if (next[at] != TIME_UNKNOWN && next[at] < end)
+            end = next[at];
+        if (end <= member->end_ns)
+            continue;
+        member->end_ns = end;
+        if (job->drafts[at].free_ns < end)
+            job->drafts[at].free_ns = end;
+        mended = 1;
+    }
+    return mended;
+}
+
+/* Whether others were called with it as one. */
+static int is_grouped(const struct job *job, int32_t at)
+{
+    int32_t group = job->operations[at].group;
+    return group != at || ((size_t)at + 1 < job->operation_count && job->operations[at + 1].group == group);
+}
+
+/*
+ * Sends and receives of one group call share a kernel, which notes the stop of each when a part of its
+ * threads is done. A receive that ended before its sender came did not: it ends when that came, by the
+ * clocks, at the least.
+ */
+static int mend_receive(struct job *job, const struct job_instance *instance, const int64_t *next)
+{
+    const int32_t *members = job->instance_members + instance->first_member;
+    if (instance->members != 2 || instance->function != FUNCTION_SEND)
+        return 0;
+    int32_t at = job->operations[members[0]].function == FUNCTION_RECV ? members[0] : members[1];
+    struct job_operation *receive = &job->operations[at];
+    const struct job_operation *send = &job->operations[members[0] + members[1] - at];
+    int64_t sent = job_common_time(job, send, send->start_ns);
+    int64_t ended = job_common_time(job, receive, receive->end_ns);
+    if (receive->function != FUNCTION_RECV || !is_grouped(job, at) || sent == TIME_UNKNOWN ||
+        ended == TIME_UNKNOWN)
+        return 0;
+    int64_t doubt =
+        job->ranks[send->rank].clock_uncertainty_ns + job->ranks[receive->rank].clock_uncertainty_ns;
+    int64_t end = receive->end_ns + (sent - ended);
+    if (next[at] != TIME_UNKNOWN && next[at] < end)
+        end = next[at];
+    if (sent - ended <= doubt || end <= receive->end_ns)
+        return 0;
+    receive->end_ns = end;
+    if (job->drafts[at].free_ns < end)
+        job->drafts[at].free_ns = end;
+    return 1;
+}
+
+int job_mend_ends(struct job *job, int *mended, struct error *error)
+{
+    int64_t *next = job_next_starts(job);
+    *mended = 0;
+    if (!next)
+        return error_no_memory(error);
+    for (size_t i = 0; i < job->instance_count; i++)
+        *mended |= mend_tree(job, &job->instances[i], next) || mend_receive(job, &job->instances[i], next);
+    free(next);
+    return 0;
+}
