@@ -10,7 +10,7 @@
 /*
  * Steps where every rank's trace lost operations, so that none repeats exactly: the operations of the
  * communicator that all share, put together from all ranks. One that a rank lost comes after the one before
- * it at a rank that has it.
+ * it at a rank that has it, and in the order of its sequence.
  */
 
 struct shared_operation {
@@ -64,13 +64,31 @@ static int64_t insert(struct whole *whole, const struct swept *swept, int32_t af
     return (int64_t)whole->count++;
 }
 
-/* Adds an operation that is not there yet after the one before it. Returns its item, -1 when memory is out.
+/*
+ * What goes between the operation before it and this one: others' operations with lower numbers of the same
+ * sequence. Looking further than a few operations ahead would cost more than it tells.
  */
-static int32_t add(struct whole *whole, const struct swept *swept, int32_t after)
+static int32_t last_below(const struct whole *whole, const struct swept *swept, int32_t before)
+{
+    enum { AHEAD = 64 };
+    int32_t after = before, at = before < 0 ? whole->first : whole->items[before].next;
+    for (int looked = 0; at >= 0 && looked < AHEAD; looked++, at = whole->items[at].next) {
+        if (whole->items[at].function != swept->function)
+            continue;
+        if (whole->items[at].sequence > swept->sequence)
+            break;
+        after = at;
+    }
+    return after;
+}
+
+/* Adds an operation that is not there yet. Returns its item, -1 when memory is out. */
+static int32_t add(struct whole *whole, const struct swept *swept, int32_t before)
 {
     int added;
     int64_t *place = map_put(&whole->places, key_of(swept), (int64_t)whole->count, &added);
-    return place && (!added || insert(whole, swept, after) >= 0) ? (int32_t)*place : -1;
+    return place && (!added || insert(whole, swept, last_below(whole, swept, before)) >= 0) ? (int32_t)*place
+                                                                                            : -1;
 }
 
 /* Passes by one member: adds what is not there yet, or, once that is done, notes gaps. */
