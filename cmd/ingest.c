@@ -18,7 +18,8 @@ static const struct option options[OPTIONS] = {
     [OPTION_JOBS] = {.name = "jobs",
                      .letter = 'j',
                      .argument = "N",
-                     .help = "read so many files at once (default: as many as there are processors)",
+                     .help = "read so many files, and join so many ranks, at once (default: as many "
+                             "as there are processors)",
                      .is_number = 1,
                      .least = 1,
                      .most = 256},
