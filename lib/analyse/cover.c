@@ -9,8 +9,8 @@
  * ranks that may have sent slowly in it, the one that would explain clearly more of the step's slow instances
  * than any other, and in more than one communicator, is to blame for all that it explains. Where two explain
  * about the same, and the recorder leaves sends and receives out, it is the one whose own time grew where
- * those may sit: a slow sender is slow there, too. An instance that nobody can be blamed for leaves the
- * others to be explained.
+ * those may sit: a slow sender is slow there, too. A lone pair is its sender's. An instance that nobody can
+ * be blamed for leaves the others to be explained.
  */
 struct cover {
     struct job *job;
@@ -135,6 +135,19 @@ static int32_t break_tie(const struct cover *cover, const struct job_instance *i
     return most >= 2 * second && most * 4 >= instance->slow_ns ? found : -1;
 }
 
+/* Whether both sides of a pair were at it for all the time that it took too long: neither was merely late. */
+static int took_both_long(const struct job *job, const struct job_instance *instance)
+{
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member =
+            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        if (member->start_ns == TIME_UNKNOWN || member->end_ns == TIME_UNKNOWN ||
+            member->end_ns - member->start_ns < instance->slow_ns)
+            return 0;
+    }
+    return instance->function == FUNCTION_SEND && instance->members == 2;
+}
+
 static int32_t culprit_of(const struct cover *cover, const struct job_instance *instance)
 {
     int64_t best = 0, second = 0;
@@ -150,7 +163,7 @@ static int32_t culprit_of(const struct cover *cover, const struct job_instance *
         }
     }
     if (found >= 0 && second * 10 <= best * 8)
-        return cover->communicator[found] == SEVERAL ? found : -1;
+        return cover->communicator[found] == SEVERAL || took_both_long(cover->job, instance) ? found : -1;
     return cover->job->blind_to_pairs && cover->in_stages ? break_tie(cover, instance, best) : -1;
 }
 

@@ -211,6 +211,38 @@ static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
            text_json_integer(json, "lost_events", job->lost_events) || buffer_append_byte(json, '}');
 }
 
+static int is_covered(const struct findings *findings, int32_t step)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (step >= findings->items[i].first_step && step <= findings->items[i].last_step)
+            return 1;
+    return 0;
+}
+
+/*
+ * The longest step that lasted twice as long as usual, or more, while no finding says anything of it. The
+ * first after the warm-up may still be part of that.
+ */
+static int note_unexplained(struct diagnosis *diagnosis, const struct job *job,
+                            const struct baseline *baseline, const struct findings *findings,
+                            struct error *error)
+{
+    int32_t longest = -1;
+    for (int32_t step = baseline->first_step + 1; baseline->step_ns && step < baseline->step_count; step++)
+        if (baseline->step_ns[step] != TIME_UNKNOWN &&
+            baseline->step_ns[step] / 2 >= baseline->median_step_ns &&
+            (longest < 0 || baseline->step_ns[step] > baseline->step_ns[longest]) &&
+            !is_covered(findings, step))
+            longest = step;
+    if (longest < 0 || !baseline->median_step_ns)
+        return 0;
+    return table_add_warning(
+        &diagnosis->result->table, error,
+        "run %lld: step %d lasted %.1f ms, usually %.1f ms: the trace cannot tell whose fault it is",
+        (long long)job->run_id, (int)longest, (double)baseline->step_ns[longest] / 1e6,
+        (double)baseline->median_step_ns / 1e6);
+}
+
 static int warn(struct diagnosis *diagnosis, const struct job *job, struct error *error)
 {
     struct table *table = &diagnosis->result->table;
@@ -250,7 +282,8 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
     if (job_load(&job, diagnosis->request->store, run_id, error))
         return -1;
     int failed = findings_find(&findings, &job, &baseline, &diagnosis->options, error);
-    failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, error);
+    failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, error) ||
+             note_unexplained(diagnosis, &job, &baseline, &findings, error);
     if (!failed && note_coverage(diagnosis, &job))
         failed = error_no_memory(error);
     baseline_release(&baseline);

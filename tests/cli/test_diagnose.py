@@ -147,6 +147,30 @@ class Diagnose(Case):
         self.ingest_fixture("dialect-2.29.7")
         self.assertRegex(" ".join(self.json("diagnose")["warnings"]), "fewer than three steps")
 
+    def test_a_long_step_that_nobody_can_be_blamed_for(self):
+        """Two ranks, one communicator, four operations of 1 ms every 2 ms; in step 6 one takes 101 ms on both."""
+        for rank in range(2):
+            lines, at_us = [], 1795218000000000
+            for number in range(40):
+                length = 101000 if number == 6 * 4 + 1 else 1000
+                lines.append(
+                    '{"header":{"id":"0x1234","comm_name":"tp","rank":%d,"n_ranks":2,"nnodes":1},"metadata":'
+                    '{"inspector_output_format_version":"v4.0","git_rev":"v2.30.7","rec_mechanism":'
+                    '"nccl_profiler_interface","dump_timestamp_us":%d,"hostname":"node","pid":%d},"coll_perf":{"coll":'
+                    '"AllReduce","coll_sn":%d,"coll_msg_size_bytes":%d,"coll_exec_time_us":%d,"coll_timing_source":'
+                    '"kernel_gpu","coll_algobw_gbs":1.0,"coll_busbw_gbs":1.0,"event_trace_sn":{"coll_start_sn":1,'
+                    '"coll_stop_sn":2,"kernel_events":[{"channel_id":0,"kernel_start_sn":3,"kernel_stop_sn":5,'
+                    '"kernel_record_sn":4}]},"event_trace_ts":{"coll_start_ts":%d,"coll_stop_ts":%d,"kernel_events":'
+                    '[{"channel_id":0,"kernel_start_ts":%d,"kernel_stop_ts":%d,"kernel_record_ts":%d}]}}}\n'
+                    % (rank, at_us + length, 2000 + rank, number, (number % 4 + 1) << 20, length, at_us - 500, at_us - 490,
+                       at_us, at_us + length, at_us + length))
+                at_us += length + 1000
+            self.write(f"insp/rank{rank}.log", "".join(lines))
+        self.run_program("ingest", self.folder / "insp")
+        report = self.json("diagnose")
+        self.assertEqual([f for f in report["findings"] if f["confidence"] != "low"], [])
+        self.assertRegex(" ".join(report["warnings"]), r"step 6 lasted 108\.0 ms, usually 8\.0 ms: the trace cannot tell")
+
     def test_two_jobs_in_one_store(self):
         for name in ("tp2dp2pp2-slow-rank", "tp2dp2pp2-slow-sender"):
             self.run_program("ingest", TOP / "fixtures" / name)
