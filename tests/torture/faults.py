@@ -93,6 +93,7 @@ class Faults:
         result = subprocess.run([self.program, "-q", "--store", str(store), *words], env=environment, capture_output=True,
                                 stdin=subprocess.DEVNULL, timeout=60)
         result.stdout = re.sub(rb'"seconds": [0-9.]+', b"", result.stdout)
+        # Who is killed tells nothing.
         result.calls, result.left = map(int, told.read_text().split()) if told.exists() else (0, 0)
         return result
 

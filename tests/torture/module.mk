@@ -13,6 +13,10 @@ $(TORTURE)/inject.so: tests/torture/inject.c
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE -std=c11 -g -O1 -fno-omit-frame-pointer $(WARNINGS) -fPIC -shared -o $@ $< -ldl
 
+$(TORTURE)/inject-sanitized.so: tests/torture/inject.c
+	@mkdir -p $(@D)
+	$(CC) -D_GNU_SOURCE -DFOR_SANITIZERS -std=c11 -g -O1 -fno-omit-frame-pointer $(WARNINGS) -fPIC -shared -o $@ $< -ldl
+
 # Commits so often that a kill has a good chance to fall between two, and reads small files in parts, too.
 TORTURE_SMALL := '-DTRANSACTION_BYTES=(1 << 18)' '-DPART_BYTES=(UINT64_C(1) << 11)'
 
@@ -29,7 +33,7 @@ $(TORTURE)/ncclprof: $(filter-out %/ingest_parts.o,$(CMD_OBJECTS)) $(TORTURE)/in
 	$(CC) $(NCCLPROF_LDFLAGS) -o $@ $^ $(NCCLPROF_LIBS)
 
 .PHONY: torture
-torture: $(OUT)/ncclprof $(TORTURE)/inject.so $(TORTURE)/ncclprof
+torture: $(OUT)/ncclprof $(TORTURE)/inject.so $(TORTURE)/inject-sanitized.so $(TORTURE)/ncclprof
 	@$(MAKE) -s SAN=$(TORTURE_SAN) $(TORTURE_SANITIZED)
 	@tests/torture/run.sh \
 	    'tests/torture/stop.py $(OUT)/ncclprof --times $(TORTURE_KILLS) $(TORTURE_BOUND) --name "kill -9"' \
@@ -41,4 +45,4 @@ torture: $(OUT)/ncclprof $(TORTURE)/inject.so $(TORTURE)/ncclprof
 	    'tests/torture/damaged.py $(TORTURE_SANITIZED) --times $(shell echo $$((400 / $(TORTURE_SHARE)))) $(TORTURE_BOUND)' \
 	    'tests/torture/faults.py $(TORTURE)/ncclprof $(TORTURE)/inject.so $(TORTURE_BOUND) --every $(TORTURE_SHARE)' \
 	    'tests/torture/faults.py $(TORTURE)/ncclprof $(TORTURE)/inject.so $(TORTURE_BOUND) --lasting --every $(shell echo $$((29 * $(TORTURE_SHARE))))' \
-	    'tests/torture/faults.py $(TORTURE_SANITIZED) $(TORTURE)/inject.so $(TORTURE_BOUND) --every $(shell echo $$((17 * $(TORTURE_SHARE))))'
+	    'tests/torture/faults.py $(TORTURE_SANITIZED) $(TORTURE)/inject-sanitized.so $(TORTURE_BOUND) --every $(shell echo $$((17 * $(TORTURE_SHARE))))'
