@@ -65,6 +65,13 @@ static int has_gaps(const struct job *job)
            job->missing_sequence * 50 > (int64_t)job->operation_count;
 }
 
+/* Whether there is no other rank of its role: with records missing, that may be what makes the role. */
+static int is_alone_in_role(const struct suspect *suspect, const struct baseline *baseline)
+{
+    int32_t role = baseline->role_of_rank[suspect->rank];
+    return suspect->kind != FINDING_NETWORK && role >= 0 && baseline->roles[role].rank_count < 2;
+}
+
 /* A step alone is worth saying from twice the least gain on: healthy jobs have small hiccups. */
 static double least_share(const struct suspect *suspect, const struct diagnose_options *options)
 {
@@ -114,7 +121,7 @@ static enum confidence confidence_of(const struct suspect *suspect, const struct
 {
     double share = worth(suspect, baseline);
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
-    if (has_gaps(job) && !suspect->gain_ns)
+    if (has_gaps(job) && (!suspect->gain_ns || is_alone_in_role(suspect, baseline)))
         return CONFIDENCE_LOW;
     if (share < least_share(suspect, options) || !is_beyond_chance(suspect, 1) || suspect->ambiguous ||
         baseline->regular < REGULAR || !shows_in_steps(suspect, baseline))
