@@ -5,7 +5,8 @@
 /*
  * What each suspicion costs the job, by replay: the greater of what removing it alone gains and what is lost
  * when it alone stays while all others are removed. The second speaks for faults that hide each other, two
- * ranks late at once in parallel branches.
+ * ranks late at once in parallel branches. What noise is expected to do at least once is never told (judge.c)
+ * and not weighed.
  */
 
 enum { WEIGHED = 64 }; /* replays cost a pass over the job each */
@@ -66,6 +67,8 @@ static void weigh(struct suspects *suspects, struct replay *replay, size_t count
         change(replay, &suspects->items[i], -1);
     int64_t without_all = replay_run(replay);
     for (size_t i = 0; i < count; i++) {
+        if (suspects->items[i].chance >= 1)
+            continue;
         change(replay, &suspects->items[i], 1);
         suspects->items[i].gain_ns = replay_run(replay) - without_all;
         change(replay, &suspects->items[i], -1);
@@ -73,6 +76,8 @@ static void weigh(struct suspects *suspects, struct replay *replay, size_t count
     for (size_t i = 0; i < count; i++)
         change(replay, &suspects->items[i], 1);
     for (size_t i = 0; i < count; i++) {
+        if (suspects->items[i].chance >= 1)
+            continue;
         change(replay, &suspects->items[i], -1);
         int64_t gain = with_all - replay_run(replay);
         change(replay, &suspects->items[i], 1);
