@@ -114,25 +114,34 @@ static int64_t hidden_in(const struct cover *cover, int32_t rank)
     return hidden_ns;
 }
 
+/* The greatest of some values, by rank, and the next. */
+struct contest {
+    int64_t most;
+    int64_t second;
+    int32_t rank; /* -1: none is above 0 */
+};
+
+static void enter(struct contest *contest, int32_t rank, int64_t value)
+{
+    if (value > contest->most) {
+        contest->second = contest->most;
+        contest->most = value;
+        contest->rank = rank;
+    } else if (value > contest->second) {
+        contest->second = value;
+    }
+}
+
 /* Of those that explain about as much as the best, the one whose own time grew, by far more than the others'.
  */
 static int32_t break_tie(const struct cover *cover, const struct job_instance *instance, int64_t best_ns)
 {
-    int64_t most = 0, second = 0;
-    int32_t rank, found = -1;
-    for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++) {
-        if (cover->explained_ns[rank] * 10 < best_ns * 8)
-            continue;
-        int64_t hidden_ns = hidden_in(cover, rank);
-        if (hidden_ns > most) {
-            second = most;
-            most = hidden_ns;
-            found = rank;
-        } else if (hidden_ns > second) {
-            second = hidden_ns;
-        }
-    }
-    return most >= 2 * second && most * 4 >= instance->slow_ns ? found : -1;
+    struct contest hidden = {.rank = -1};
+    int32_t rank;
+    for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++)
+        if (cover->explained_ns[rank] * 10 >= best_ns * 8)
+            enter(&hidden, rank, hidden_in(cover, rank));
+    return hidden.most >= 2 * hidden.second && hidden.most * 4 >= instance->slow_ns ? hidden.rank : -1;
 }
 
 /* Whether both sides of a pair were at it for all the time that it took too long: neither was merely late. */
@@ -150,21 +159,15 @@ static int took_both_long(const struct job *job, const struct job_instance *inst
 
 static int32_t culprit_of(const struct cover *cover, const struct job_instance *instance)
 {
-    int64_t best = 0, second = 0;
-    int32_t rank, found = -1;
-    for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++) {
-        int64_t here = cover->explained_ns[rank];
-        if (here > best) {
-            second = best;
-            best = here;
-            found = rank;
-        } else if (here > second) {
-            second = here;
-        }
+    struct contest explained = {.rank = -1};
+    int32_t rank;
+    for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++)
+        enter(&explained, rank, cover->explained_ns[rank]);
+    if (explained.rank >= 0 && explained.second * 10 <= explained.most * 8) {
+        int is_sure = cover->communicator[explained.rank] == SEVERAL || took_both_long(cover->job, instance);
+        return is_sure ? explained.rank : -1;
     }
-    if (found >= 0 && second * 10 <= best * 8)
-        return cover->communicator[found] == SEVERAL || took_both_long(cover->job, instance) ? found : -1;
-    return cover->job->blind_to_pairs && cover->in_stages ? break_tie(cover, instance, best) : -1;
+    return cover->job->blind_to_pairs && cover->in_stages ? break_tie(cover, instance, explained.most) : -1;
 }
 
 static int has_sent(const struct job *job, const struct job_instance *instance, int32_t rank)

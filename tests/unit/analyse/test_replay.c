@@ -212,14 +212,52 @@ static void a_circle_is_cut(void **state)
     replay_release(&replay);
 }
 
+/*
+ * Rank 0 sends for 100 and does not wait for rank 1, which receives meanwhile; 10 later both AllReduce
+ * for 10. With 80 less on the network the send takes 20, the receive is over at 20 and the AllReduce at 40.
+ */
+static void a_send_that_leaves_alone_saves_too(void **state)
+{
+    enum { SEND, REDUCE_0, RECEIVE, REDUCE_1 };
+    struct job_rank ranks[2] = {{.first = SEND, .count = 2}, {.first = RECEIVE, .count = 2}};
+    struct job_operation operations[4] = {
+        [SEND] = {.rank = 0, .function = FUNCTION_SEND, .previous = -1, .end_ns = 100},
+        [REDUCE_0] = {.rank = 0, .instance = 1, .previous = SEND, .start_ns = 110, .end_ns = 120},
+        [RECEIVE] = {.rank = 1, .function = FUNCTION_RECV, .previous = -1, .end_ns = 100},
+        [REDUCE_1] = {.rank = 1, .instance = 1, .previous = RECEIVE, .start_ns = 110, .end_ns = 120},
+    };
+    int32_t members[4] = {SEND, RECEIVE, REDUCE_0, REDUCE_1};
+    struct job_instance instances[2] = {
+        {.function = FUNCTION_SEND, .transfer_ns = 100, .members = 2, .expected = 2},
+        {.transfer_ns = 10, .members = 2, .expected = 2, .first_member = 2}};
+    struct job job = {.rank_count = 2,
+                      .ranks = ranks,
+                      .operation_count = 4,
+                      .operations = operations,
+                      .instance_count = 2,
+                      .instances = instances,
+                      .instance_members = members};
+    struct replay replay;
+    struct error error = ERROR_INIT;
+    operations[REDUCE_0].function = operations[REDUCE_1].function = FUNCTION_ALL_REDUCE;
+    for (int32_t i = 0; i < 4; i++) {
+        operations[i].group = i;
+        operations[i].ends = ENDS_BY_KERNEL;
+        operations[i].own_ns = TIME_UNKNOWN;
+    }
+    assert_int_equal(replay_init(&replay, &job, &error), 0);
+    assert_int_equal(replay_run(&replay), 120);
+    replay_change_transfer(&replay, 0, -80);
+    assert_int_equal(replay_run(&replay), 40);
+    replay_release(&replay);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(played_as_it_was),
-        cmocka_unit_test(without_the_fault),
-        cmocka_unit_test(a_circle_is_cut),
-        cmocka_unit_test(blame_is_passed_on),
-        cmocka_unit_test(slow_transfers_are_the_networks),
+        cmocka_unit_test(played_as_it_was),   cmocka_unit_test(without_the_fault),
+        cmocka_unit_test(a_circle_is_cut),    cmocka_unit_test(a_send_that_leaves_alone_saves_too),
+        cmocka_unit_test(blame_is_passed_on), cmocka_unit_test(slow_transfers_are_the_networks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,66 @@
+#include "analyse/edges.h"
+
+#include "support/cmocka_all.h"
+
+/*
+ * An AllReduce of two ranks, twice. Rank 0 sends from 0 on and has steps on the network for 950; rank 1 comes
+ * at 900, and both are done at 1000, `end_ns` by the receiver's kernel. Then the next begins at 1200.
+ */
+static int64_t busy_of_the_link(int64_t end_ns, int incomplete, enum end_kind ends)
+{
+    struct job_rank ranks[2] = {{.first = 0, .count = 2}, {.first = 2, .count = 2}};
+    struct job_operation operations[4] = {
+        {.rank = 0, .start_ns = 0, .end_ns = 1000, .previous = -1, .ends = ENDS_BY_KERNEL},
+        {.rank = 0, .instance = 1, .start_ns = 1200, .end_ns = 1300, .previous = 0, .ends = ENDS_BY_KERNEL},
+        {.rank = 1, .start_ns = 900, .end_ns = end_ns, .previous = -1},
+        {.rank = 1, .instance = 1, .start_ns = 1200, .end_ns = 1300, .previous = 2, .ends = ENDS_BY_KERNEL},
+    };
+    struct job_instance instances[2] = {{.members = 2, .expected = 2},
+                                        {.members = 2, .expected = 2, .first_member = 2}};
+    int32_t members[4] = {0, 2, 1, 3};
+    struct job_traffic traffic = {
+        .sender = 0, .receiver = 1, .steps = 4, .network_wait_ns = 950, .busy_ns = 950};
+    int32_t role_of_rank[2] = {-1, -1};
+    struct baseline baseline = {.role_of_rank = role_of_rank, .rank_count = 2, .step_count = 1};
+    struct job job = {.ranks = ranks,
+                      .rank_count = 2,
+                      .operations = operations,
+                      .operation_count = 4,
+                      .instances = instances,
+                      .instance_count = 2,
+                      .instance_members = members,
+                      .traffic = &traffic,
+                      .traffic_count = 1,
+                      .step_count = 1};
+    struct edges edges;
+    struct error error = ERROR_INIT;
+    operations[2].incomplete = (uint8_t)incomplete;
+    operations[2].ends = (uint8_t)ends;
+    assert_int_equal(edges_init(&edges, &job, &baseline, 6, &error), 0);
+    assert_int_equal(edges.count, 1);
+    int64_t busy_ns = edges.items[0].busy_ns;
+    edges_release(&edges);
+    return busy_ns;
+}
+
+static void busy_for_as_long_as_the_receiver_was_there(void **state)
+{
+    assert_int_equal(busy_of_the_link(1000, 0, ENDS_BY_KERNEL), 100);
+    /* A channel without a stop: until the next one began, at most. */
+    assert_int_equal(busy_of_the_link(1000, 1, ENDS_BY_KERNEL), 300);
+}
+
+static void where_no_kernel_says_it_counts_in_full(void **state)
+{
+    assert_int_equal(busy_of_the_link(1000, 0, ENDS_BY_PROXY), 950);
+    assert_int_equal(busy_of_the_link(TIME_UNKNOWN, 0, ENDS_UNKNOWN), 950);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(busy_for_as_long_as_the_receiver_was_there),
+        cmocka_unit_test(where_no_kernel_says_it_counts_in_full),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
