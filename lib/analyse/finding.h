@@ -71,7 +71,8 @@ struct suspect {
     int64_t margin_ns; /* of that, by how much it came after everybody else: what its partners lost at once */
     int64_t gain_ns;   /* of the job, by replay */
     double chance;     /* expected number of such runs of steps by noise alone */
-    double ahead;      /* one step: how many times the greatest other single step it is; 0: several steps */
+    double ahead;      /* how many times the greatest single step of others its weakest one is */
+    int counted_steps; /* that speak for it */
     int after_warm_up; /* it begins with the first step after that, which speaks for nothing */
     int ambiguous;     /* the trace cannot tell this rank's fault from something it did not record */
 };

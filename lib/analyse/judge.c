@@ -19,14 +19,14 @@ static const double CHANCE_ALONE = 0.01;
 static const double AHEAD = 10;
 static const double FAR_AHEAD = 25;
 
-static int is_alone(const struct suspect *suspect)
-{
-    return suspect->ahead > 0;
-}
+/* What makes a network slow in one step often does so in the next: two steps are hardly more than one. */
+static const double AHEAD_OF_TWO = 3;
 
 static int is_beyond_chance(const struct suspect *suspect, double part)
 {
-    if (!is_alone(suspect))
+    if (suspect->kind == FINDING_NETWORK && suspect->counted_steps == 2 && suspect->ahead < AHEAD_OF_TWO)
+        return 0;
+    if (suspect->counted_steps > 1)
         return suspect->chance <= CHANCE * part;
     return suspect->ahead >= FAR_AHEAD / part ||
            (suspect->chance <= CHANCE_ALONE * part && suspect->ahead >= AHEAD);

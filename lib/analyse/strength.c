@@ -163,7 +163,8 @@ static size_t at_least(const struct sample *sorted, size_t count, int64_t value)
 static int64_t greatest_other(const struct noise *noise, const struct suspect *run)
 {
     for (size_t i = noise->single_count; i-- > 0 && noise->single[i].excess_ns > noise->least_ns;)
-        if (noise->single[i].rank != run->rank || noise->single[i].step != run->first_step)
+        if (noise->single[i].rank != run->rank || noise->single[i].step < run->first_step ||
+            noise->single[i].step > run->last_step)
             return noise->single[i].excess_ns;
     return noise->least_ns;
 }
@@ -221,10 +222,10 @@ static double chance_of(const struct strength *strength, struct suspect *run, co
     if (run->after_warm_up && run->last_step > run->first_step)
         rest = rest_of(strength, run);
     int length = rest.last_step - rest.first_step + 1;
-    if (length == 1) {
-        run->ahead = (double)rest.weakest_ns / (double)greatest_other(noise, &rest);
+    run->counted_steps = length;
+    run->ahead = (double)rest.weakest_ns / (double)greatest_other(noise, &rest);
+    if (length == 1)
         return chance_alone(noise, &rest);
-    }
     size_t others = at_least(noise->single, noise->single_count, rest.weakest_ns);
     return noise->all * pow((double)(others + 1) / noise->all, length);
 }

@@ -194,6 +194,26 @@ static void the_greatest_twenty_are_the_tail(void **state)
     free(suspects.items);
 }
 
+/* How far ahead of any other a run is goes by its weakest step, and by no step of its own; at least by what
+ * counts. */
+static void ahead_of_all_others(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    put(&strength, 2, 5, 900);
+    put(&strength, 2, 6, 600);
+    put(&strength, 4, 9, 150);
+    put(&strength, 5, 9, 50);
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, 2);
+    assert_int_equal(suspects.items[0].counted_steps, 2);
+    assert_true(fabs(suspects.items[0].ahead - 4) < 1e-12);
+    assert_int_equal(suspects.items[1].counted_steps, 1);
+    assert_true(fabs(suspects.items[1].ahead - 1.5) < 1e-12);
+    free(suspects.items);
+}
+
 /* Where samples are given, they say what is usual, not the few cells that stand out; a run's own do not
  * count. */
 static void samples_say_what_is_usual(void **state)
@@ -267,6 +287,7 @@ int main(void)
         cmocka_unit_test(chance_comes_from_steps_that_stand_alone),
         cmocka_unit_test(one_step_alone),
         cmocka_unit_test(one_step_beyond_a_tail),
+        cmocka_unit_test(ahead_of_all_others),
         cmocka_unit_test(the_greatest_twenty_are_the_tail),
         cmocka_unit_test(samples_say_what_is_usual),
         cmocka_unit_test(the_first_step_speaks_for_nothing),
