@@ -31,7 +31,7 @@ int hands_init(struct hands *hands, const struct work *work, struct store *store
 {
     *hands = (struct hands){.store = store};
     hands->items = array_new(count, sizeof *hands->items);
-    hands->inside = malloc(sizeof *hands->inside);
+    hands->inside = malloc(sizeof(pthread_mutex_t));
     if (!hands->items || !hands->inside) {
         free(hands->inside);
         hands->inside = NULL;

@@ -432,6 +432,7 @@ static int tell_peers(struct inserter *inserter, struct insert_target *target, c
     }
     for (size_t i = 0; i < target->member_count; i++) {
         struct target_member *member = &target->members[i];
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): where there are no members, the count is 0 */
         if (member->has_news && (statement_bind_integer(tell, 1, target->file_id, error) ||
                                  statement_bind_integer(tell, 2, member->id, error) ||
                                  statement_bind_integer(tell, 3, member->greatest_peer, error) ||
