@@ -88,3 +88,23 @@ struct job_range job_instances_in(const struct job *job, int32_t first_step, int
 {
     return (struct job_range){first_step > 0 ? job->step_end[first_step - 1] : 0, job->step_end[last_step]};
 }
+
+int32_t *job_slow_by_step(const struct job *job, size_t *first)
+{
+    int32_t *slow = array_new(job->instance_count, sizeof *slow);
+    size_t *next = array_new((size_t)job->step_count + 1, sizeof *next);
+    for (size_t i = 0; slow && next && i < job->instance_count; i++)
+        if (job->instances[i].slow_ns > 0 && job->instances[i].step >= 0)
+            first[job->instances[i].step + 1]++;
+    for (int32_t i = 0; slow && next && i < job->step_count; i++)
+        next[i + 1] = first[i + 1] += first[i];
+    for (size_t i = 0; slow && next && i < job->instance_count; i++)
+        if (job->instances[i].slow_ns > 0 && job->instances[i].step >= 0)
+            slow[next[job->instances[i].step]++] = (int32_t)i;
+    if (!next) {
+        free(slow);
+        slow = NULL;
+    }
+    free(next);
+    return slow;
+}

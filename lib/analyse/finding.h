@@ -136,10 +136,6 @@ int may_hide_pair(const struct job *job, const struct job_operation *operation);
  */
 int cover_slow_instances(struct job *job);
 
-/* Slow instances by step: first[step] to first[step + 1] of the list, which the caller frees; NULL: no
- * memory. */
-int32_t *job_slow_by_step(const struct job *job, size_t *first);
-
 /* weigh.c: what the job would gain without each of them; the idle ones go. */
 int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                    struct error *error);

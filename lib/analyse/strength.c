@@ -159,12 +159,16 @@ static size_t at_least(const struct sample *sorted, size_t count, int64_t value)
     return count - low;
 }
 
+static int is_of(const struct sample *sample, const struct suspect *run)
+{
+    return sample->rank == run->rank && sample->step >= run->first_step && sample->step <= run->last_step;
+}
+
 /* The greatest of all others; at least what is worth anything. */
 static int64_t greatest_other(const struct noise *noise, const struct suspect *run)
 {
     for (size_t i = noise->single_count; i-- > 0 && noise->single[i].excess_ns > noise->least_ns;)
-        if (noise->single[i].rank != run->rank || noise->single[i].step < run->first_step ||
-            noise->single[i].step > run->last_step)
+        if (!is_of(&noise->single[i], run))
             return noise->single[i].excess_ns;
     return noise->least_ns;
 }
@@ -184,7 +188,7 @@ static double chance_alone(const struct noise *noise, const struct suspect *run)
     int64_t least_ns = noise->least_ns;
     for (size_t i = noise->single_count; i-- > 0 && used < TAIL;) {
         const struct sample *sample = &noise->single[i];
-        if (sample->rank == run->rank && sample->step == run->first_step)
+        if (is_of(sample, run))
             continue;
         if (sample->excess_ns < noise->least_ns)
             break;
