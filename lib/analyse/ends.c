@@ -48,6 +48,54 @@ static int mend_tree(struct job *job, const struct job_instance *instance, const
     return mended;
 }
 
+/* Of a collective, the member known to have ended last, in common time; -1 where none is known. */
+static int32_t last_member(const struct job *job, const struct job_instance *instance, int64_t *last)
+{
+    int32_t best = -1;
+    *last = TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        int64_t end = job_common_time(job, &job->operations[at], job->operations[at].end_ns);
+        if (end != TIME_UNKNOWN && (best < 0 || end > *last)) {
+            *last = end;
+            best = at;
+        }
+    }
+    return best;
+}
+
+/*
+ * A member of which only one channel tells its stop may have been held by another, as long as the last member
+ * was. If that was for most of the operation, and it began nothing until then, by the clocks, that is where
+ * its stream was free. Less is how far apart the ranks of a ring come out of it.
+ */
+static int mend_open_channels(struct job *job, const struct job_instance *instance, const int64_t *next)
+{
+    int mended = 0;
+    int64_t last;
+    int32_t slowest = function_is_full_exchange(instance->function) ? last_member(job, instance, &last) : -1;
+    int64_t duration = slowest >= 0 ? job_duration(&job->operations[slowest]) : TIME_UNKNOWN;
+    for (int32_t i = 0; slowest >= 0 && i < instance->members; i++) {
+        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        const struct job_operation *member = &job->operations[at];
+        int64_t end = job_common_time(job, member, member->end_ns);
+        if (!member->incomplete || end == TIME_UNKNOWN || next[at] == TIME_UNKNOWN)
+            continue;
+        int64_t doubt = job->ranks[member->rank].clock_uncertainty_ns +
+                        job->ranks[job->operations[slowest].rank].clock_uncertainty_ns;
+        int64_t held = member->end_ns + (last - end);
+        if (last - end <= doubt || (last - end) * 2 < duration || next[at] < held - doubt)
+            continue;
+        if (next[at] < held)
+            held = next[at];
+        if (job->drafts[at].free_ns < held) {
+            job->drafts[at].free_ns = held;
+            mended = 1;
+        }
+    }
+    return mended;
+}
+
 /* Whether others were called with it as one. */
 static int is_grouped(const struct job *job, int32_t at)
 {
@@ -93,7 +141,9 @@ int job_mend_ends(struct job *job, int *mended, struct error *error)
     if (!next)
         return error_no_memory(error);
     for (size_t i = 0; i < job->instance_count; i++)
-        *mended |= mend_tree(job, &job->instances[i], next) || mend_receive(job, &job->instances[i], next);
+        *mended |= mend_tree(job, &job->instances[i], next) ||
+                   mend_open_channels(job, &job->instances[i], next) ||
+                   mend_receive(job, &job->instances[i], next);
     free(next);
     return 0;
 }

@@ -103,6 +103,7 @@ struct strength {
     size_t rank_count;
     int32_t steps;
     int32_t first_step;
+    int64_t whole_ns; /* a median step; 0 unknown */
 };
 
 int strength_init(struct strength *strength, const struct job *job, const struct baseline *baseline);
@@ -139,6 +140,13 @@ int cover_slow_instances(struct job *job);
 /* weigh.c: what the job would gain without each of them; the idle ones go. */
 int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                    struct error *error);
+
+/*
+ * lengths.c: whether the suspicion's steps were longer than others by half of what it is said to have cost,
+ * or more, beyond what steps differ by anyway. Also where that is not known.
+ */
+int suspect_shows_in_steps(const struct suspects *suspects, const struct suspect *suspect,
+                           const struct job *job, const struct baseline *baseline);
 
 /*
  * judge.c: turns the suspicions that are worth saying into findings, with phase, confidence and evidence.

@@ -250,6 +250,9 @@ int32_t *job_slow_by_step(const struct job *job, size_t *first);
  * aligned. */
 int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns);
 
+/* How long it was on the device, by its rank's clock; 0 where it ended before it began, TIME_UNKNOWN. */
+int64_t job_duration(const struct job_operation *operation);
+
 const char *job_tag(const struct job *job, int32_t tag); /* NULL for -1 */
 
 /* The middle of `count` values, which are reordered; the lower of two. TIME_UNKNOWN for none. */

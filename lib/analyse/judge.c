@@ -78,53 +78,17 @@ static double least_share(const struct suspect *suspect, const struct diagnose_o
     return suspect->first_step == suspect->last_step ? 2 * options->min_gain : options->min_gain;
 }
 
-/*
- * By how much the suspicion's steps were longer than the lower quartile of all others, together; TIME_UNKNOWN
- * where none of them is known, or one of the others at most.
- */
-static int64_t longer_by(const struct suspect *suspect, const struct baseline *baseline, int64_t *list)
-{
-    size_t count = 0;
-    int64_t inside = 0, total_ns = 0;
-    for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
-        if (baseline->step_ns[step] == TIME_UNKNOWN)
-            continue;
-        if (step < suspect->first_step || step > suspect->last_step) {
-            list[count++] = baseline->step_ns[step];
-        } else {
-            total_ns += baseline->step_ns[step];
-            inside++;
-        }
-    }
-    if (count < 2 || !inside)
-        return TIME_UNKNOWN;
-    return total_ns - inside * quantile_of(list, count, 0.25);
-}
-
-/*
- * A network that has as much to do as it can has always some link that is behind, now this, now that: what
- * such a link costs in the replay is gone with the next one. What a slow link truly costs shows in the length
- * of steps, half of it at the least.
- */
-static int shows_in_steps(const struct suspect *suspect, const struct baseline *baseline)
-{
-    if (suspect->kind != FINDING_NETWORK)
-        return 1;
-    int64_t *list = array_new((size_t)baseline->step_count, sizeof *list);
-    int64_t longer = list ? longer_by(suspect, baseline, list) : 0;
-    free(list);
-    return longer == TIME_UNKNOWN || longer >= suspect->gain_ns / 2;
-}
-
-static enum confidence confidence_of(const struct suspect *suspect, const struct job *job,
-                                     const struct baseline *baseline, const struct diagnose_options *options)
+static enum confidence confidence_of(const struct suspects *suspects, const struct suspect *suspect,
+                                     const struct job *job, const struct baseline *baseline,
+                                     const struct diagnose_options *options)
 {
     double share = worth(suspect, baseline);
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
     if (has_gaps(job) && (!suspect->gain_ns || is_alone_in_role(suspect, baseline)))
         return CONFIDENCE_LOW;
     if (share < least_share(suspect, options) || !is_beyond_chance(suspect, 1) || suspect->ambiguous ||
-        baseline->regular < REGULAR || !shows_in_steps(suspect, baseline))
+        baseline->regular < REGULAR ||
+        (suspect->kind == FINDING_NETWORK && !suspect_shows_in_steps(suspects, suspect, job, baseline)))
         return CONFIDENCE_LOW;
     int sure =
         !is_steady(suspect, baseline) && share >= 2 * options->min_gain && is_beyond_chance(suspect, 0.1);
@@ -312,8 +276,9 @@ static int say_network(const struct suspect *suspect, const struct job *job, con
                          (double)(transfer_ns - slow_ns) / (double)slow / 1e3);
 }
 
-static int judge(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
-                 const struct edges *edges, const struct diagnose_options *options, struct finding *finding)
+static int judge(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
+                 const struct baseline *baseline, const struct edges *edges,
+                 const struct diagnose_options *options, struct finding *finding)
 {
     struct spread spread = {0};
     int32_t role = baseline->role_of_rank[suspect->rank];
@@ -331,7 +296,7 @@ static int judge(const struct suspect *suspect, const struct job *job, const str
         finding->first_step = suspect->first_step;
         finding->last_step = suspect->last_step;
         finding->lost_ns = suspect->gain_ns;
-        finding->confidence = confidence_of(suspect, job, baseline, options);
+        finding->confidence = confidence_of(suspects, suspect, job, baseline, options);
         int32_t position = greatest(spread.by_position, spread.positions);
         failed = suspect->kind == FINDING_NETWORK
                      ? say_network(suspect, job, edges, finding)
@@ -351,7 +316,7 @@ int suspects_judge(const struct suspects *suspects, const struct job *job, const
         if (worth(suspect, baseline) < options->min_gain / 2 || suspect->chance >= 1)
             continue;
         struct finding *finding = findings_add(findings);
-        if (!finding || judge(suspect, job, baseline, edges, options, finding))
+        if (!finding || judge(suspects, suspect, job, baseline, edges, options, finding))
             return error_no_memory(error);
     }
     return 0;

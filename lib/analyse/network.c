@@ -133,6 +133,31 @@ static int has_slow_link(const struct edges *edges, size_t number)
     return i < edges->first[number + 1];
 }
 
+/* The extra waiting of all edges of a rank, whichever way. */
+static int64_t extra_of_rank(const struct edges *edges, size_t first, size_t last, int32_t rank, int by_links)
+{
+    int64_t extra = 0;
+    for (size_t i = first; i < last; i++)
+        if (edges->items[i].sender == rank || edges->items[i].receiver == rank)
+            extra += extra_of(&edges->items[i], by_links);
+    return extra;
+}
+
+/*
+ * A rank whose network thread stands still takes nothing from the one before it either: the one that the
+ * slowest edge has in common with the others, where it alone explains two thirds of the extra waiting.
+ */
+static int32_t rank_between(const struct edges *edges, size_t first, size_t last, size_t slowest,
+                            int by_links, int64_t total)
+{
+    int32_t sender = edges->items[slowest].sender, receiver = edges->items[slowest].receiver;
+    int by_sender = extra_of_rank(edges, first, last, sender, by_links) * 3 >= total * 2;
+    int by_receiver = extra_of_rank(edges, first, last, receiver, by_links) * 3 >= total * 2;
+    if (by_sender == by_receiver)
+        return -1;
+    return by_sender ? sender : receiver;
+}
+
 /* An end explains a slow transfer when two thirds of all extra waiting is its. */
 static struct ends slow_ends(const struct edges *edges, const struct job *job, size_t number)
 {
@@ -152,6 +177,8 @@ static struct ends slow_ends(const struct edges *edges, const struct job *job, s
         ends.sender = edges->items[best].sender;
     if (extra_of_end(edges, first, last, best, 1, by_links) * 3 >= total * 2)
         ends.receiver = edges->items[best].receiver;
+    if (ends.sender < 0 && ends.receiver < 0)
+        ends.sender = rank_between(edges, first, last, best, by_links, total);
     return ends;
 }
 

@@ -7,8 +7,10 @@
 
 int strength_init(struct strength *strength, const struct job *job, const struct baseline *baseline)
 {
-    *strength = (struct strength){
-        .rank_count = job->rank_count, .steps = baseline->step_count, .first_step = baseline->first_step};
+    *strength = (struct strength){.rank_count = job->rank_count,
+                                  .steps = baseline->step_count,
+                                  .first_step = baseline->first_step,
+                                  .whole_ns = baseline->median_step_ns};
     strength->excess_ns =
         array_new(job->rank_count * (size_t)(baseline->step_count + 1), sizeof *strength->excess_ns);
     return strength->excess_ns ? 0 : -1;
@@ -101,6 +103,7 @@ struct noise {
     size_t single_count;
     double all; /* cells that there are */
     int64_t least_ns;
+    int64_t whole_ns; /* from here on up it is no noise (noise_ends) */
 };
 
 /* The cells of runs of several steps. */
@@ -116,6 +119,26 @@ static unsigned char *mark_runs(const struct strength *strength, const struct su
             in_run[(size_t)run->rank * steps + (size_t)step] = 1;
     }
     return in_run;
+}
+
+/*
+ * What lasts as long as a whole step is no noise, as long as it happens in a quarter of the steps at most:
+ * several pauses in one job are each believed.
+ */
+static int64_t noise_ends(const struct strength *strength, const struct noise *noise)
+{
+    int32_t steps = 0;
+    unsigned char *hit = array_new((size_t)strength->steps, 1);
+    if (!hit || strength->whole_ns <= 0) {
+        free(hit);
+        return INT64_MAX;
+    }
+    for (size_t i = noise->single_count; i-- > 0 && noise->single[i].excess_ns >= strength->whole_ns;) {
+        steps += !hit[noise->single[i].step];
+        hit[noise->single[i].step] = 1;
+    }
+    free(hit);
+    return steps * 4 <= strength->steps - strength->first_step ? strength->whole_ns : INT64_MAX;
 }
 
 static int noise_init(struct noise *noise, struct strength *strength, const struct suspects *suspects,
@@ -143,6 +166,7 @@ static int noise_init(struct noise *noise, struct strength *strength, const stru
     array_sort(strength->samples, kept, sizeof *strength->samples, by_excess);
     noise->single = strength->samples ? strength->samples : noise->cells;
     noise->single_count = strength->samples ? kept : cells;
+    noise->whole_ns = noise_ends(strength, noise);
     return 0;
 }
 
@@ -164,11 +188,23 @@ static int is_of(const struct sample *sample, const struct suspect *run)
     return sample->rank == run->rank && sample->step >= run->first_step && sample->step <= run->last_step;
 }
 
+/*
+ * Whether a sample says nothing of how likely noise is to make the run: its own, or, where the run is more
+ * than any noise, another such in another step. Within a step one may be the victim of the other.
+ */
+static int is_beside(const struct noise *noise, const struct sample *sample, const struct suspect *run)
+{
+    if (is_of(sample, run))
+        return 1;
+    return run->weakest_ns >= noise->whole_ns && sample->excess_ns >= noise->whole_ns &&
+           (sample->step < run->first_step || sample->step > run->last_step);
+}
+
 /* The greatest of all others; at least what is worth anything. */
 static int64_t greatest_other(const struct noise *noise, const struct suspect *run)
 {
     for (size_t i = noise->single_count; i-- > 0 && noise->single[i].excess_ns > noise->least_ns;)
-        if (!is_of(&noise->single[i], run))
+        if (!is_beside(noise, &noise->single[i], run))
             return noise->single[i].excess_ns;
     return noise->least_ns;
 }
@@ -188,7 +224,7 @@ static double chance_alone(const struct noise *noise, const struct suspect *run)
     int64_t least_ns = noise->least_ns;
     for (size_t i = noise->single_count; i-- > 0 && used < TAIL;) {
         const struct sample *sample = &noise->single[i];
-        if (is_of(sample, run))
+        if (is_beside(noise, sample, run))
             continue;
         if (sample->excess_ns < noise->least_ns)
             break;

@@ -254,7 +254,7 @@ static int chain_rank(struct job *job, const struct job_rank *rank)
     return 0;
 }
 
-static int64_t duration_of(const struct job_operation *operation)
+int64_t job_duration(const struct job_operation *operation)
 {
     if (operation->start_ns == TIME_UNKNOWN || operation->end_ns == TIME_UNKNOWN)
         return TIME_UNKNOWN;
@@ -268,7 +268,7 @@ static void measure_transfer(struct job *job, struct job_instance *instance)
     int64_t shortest = TIME_UNKNOWN;
     for (int32_t i = 0; i < instance->members; i++) {
         int64_t duration =
-            duration_of(&job->operations[job->instance_members[instance->first_member + (size_t)i]]);
+            job_duration(&job->operations[job->instance_members[instance->first_member + (size_t)i]]);
         if (duration == TIME_UNKNOWN)
             continue;
         known++;

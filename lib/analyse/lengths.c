@@ -1,0 +1,94 @@
+#include "analyse/finding.h"
+
+#include "base/array.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/*
+ * What a suspicion is said to have cost, held against how long steps lasted. A network that has as much to do
+ * as it can has always some link that is behind, now this, now that: what such a link costs in the replay is
+ * gone with the next one. What a slow link truly costs shows in the length of steps.
+ */
+
+/* Suspicions whose chance is greater have not made any step longer. */
+static const double CHANCE = 0.05;
+
+/* Steps differ anyway: what shows is beyond so many standard errors of their mean. */
+static const double ERRORS = 2;
+
+/* What all other suspicions are said to have cost in a step. */
+static int64_t cost_of_others(const struct suspects *suspects, const struct suspect *suspect, int32_t step)
+{
+    int64_t cost_ns = 0;
+    for (size_t i = 0; i < suspects->count; i++) {
+        const struct suspect *other = &suspects->items[i];
+        if (other != suspect && other->chance <= CHANCE && step >= other->first_step &&
+            step <= other->last_step)
+            cost_ns += other->gain_ns / (other->last_step - other->first_step + 1);
+    }
+    return cost_ns;
+}
+
+/* The lengths of the steps outside the suspicion that are known. */
+static size_t list_outside(const struct suspect *suspect, const struct baseline *baseline, int64_t *list)
+{
+    size_t count = 0;
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
+        if (baseline->step_ns[step] != TIME_UNKNOWN &&
+            (step < suspect->first_step || step > suspect->last_step))
+            list[count++] = baseline->step_ns[step];
+    return count;
+}
+
+/*
+ * The same without what the other suspicions cost, which were told apart with care, but may have cost the
+ * same time: no step is taken to be shorter for it than the lower quartile.
+ */
+static size_t list_unburdened(const struct suspects *suspects, const struct suspect *suspect,
+                              const struct baseline *baseline, int64_t *list)
+{
+    size_t count = list_outside(suspect, baseline, list);
+    int64_t quartile = quantile_of(list, count, 0.25);
+    count = 0;
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
+        if (baseline->step_ns[step] == TIME_UNKNOWN ||
+            (step >= suspect->first_step && step <= suspect->last_step))
+            continue;
+        int64_t length = baseline->step_ns[step] - cost_of_others(suspects, suspect, step);
+        int64_t least = baseline->step_ns[step] < quartile ? baseline->step_ns[step] : quartile;
+        list[count++] = length < least ? least : length;
+    }
+    return count;
+}
+
+static int64_t deviation(int64_t *list, size_t count, int64_t middle)
+{
+    for (size_t i = 0; i < count; i++)
+        list[i] = list[i] > middle ? list[i] - middle : middle - list[i];
+    return (int64_t)(1.4826 * (double)median_of(list, count));
+}
+
+static int shows(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
+                 const struct baseline *baseline, int64_t *list)
+{
+    size_t count = list_unburdened(suspects, suspect, baseline, list);
+    int64_t inside_ns = baseline_stretch_ns(baseline, job, suspect->first_step, suspect->last_step);
+    int32_t end = suspect->last_step + 1 < baseline->step_count ? suspect->last_step + 1 : suspect->last_step;
+    int64_t steps = end - suspect->first_step;
+    if (count < 2 || inside_ns == TIME_UNKNOWN || steps < 1)
+        return 1;
+    int64_t usual = median_of(list, count);
+    int64_t longer = inside_ns - steps * usual;
+    double doubt = ERRORS * sqrt((double)steps) * (double)deviation(list, count, usual);
+    return longer >= suspect->gain_ns / 2 && (double)longer >= doubt;
+}
+
+int suspect_shows_in_steps(const struct suspects *suspects, const struct suspect *suspect,
+                           const struct job *job, const struct baseline *baseline)
+{
+    int64_t *list = array_new((size_t)baseline->step_count, sizeof *list);
+    int shown = list && shows(suspects, suspect, job, baseline, list);
+    free(list);
+    return shown;
+}
