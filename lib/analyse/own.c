@@ -115,12 +115,12 @@ static int may_hide(const struct job *job, const struct job_operation *operation
 }
 
 /*
- * A suspicion is ambiguous when most of it may hide something else. Where only the end of sends is doubtful,
- * several steps in a row speak for it all the same. The first step after the warm-up alone may still be part
- * of that.
+ * A suspicion is ambiguous when most of it may hide something else, unless the rest would do by itself
+ * (`least_ns` a step). Where only the end of sends is doubtful, several steps in a row speak for it all the
+ * same. The first step after the warm-up alone may still be part of that.
  */
 static void mark_ambiguous(struct suspect *suspect, const struct job *job, const struct baseline *baseline,
-                           int in_stages)
+                           int in_stages, int64_t least_ns)
 {
     int64_t hidden = 0;
     const struct job_rank *rank = &job->ranks[suspect->rank];
@@ -128,9 +128,10 @@ static void mark_ambiguous(struct suspect *suspect, const struct job *job, const
         if (suspect_has_operation(suspect, &job->operations[i]) &&
             may_hide(job, &job->operations[i], in_stages))
             hidden += job->operations[i].excess_ns;
-    int alone = suspect->first_step == suspect->last_step;
-    suspect->ambiguous = (hidden * 2 > suspect->total_ns && (job->blind_to_pairs || alone)) ||
-                         (alone && suspect->last_step == baseline->first_step);
+    int32_t steps = suspect->last_step - suspect->first_step + 1;
+    int mostly = hidden * 2 > suspect->total_ns && (steps < 2 || suspect->total_ns - hidden < steps * least_ns);
+    suspect->ambiguous = (mostly && (job->blind_to_pairs || steps < 2)) ||
+                         (steps < 2 && suspect->last_step == baseline->first_step);
 }
 
 int suspect_own(struct suspects *suspects, struct job *job, const struct baseline *baseline,
@@ -155,7 +156,8 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
         return error_no_memory(error);
     for (size_t i = first; i < suspects->count; i++) {
         suspects->items[i].margin_ns = total_margin(&suspects->items[i], job);
-        mark_ambiguous(&suspects->items[i], job, baseline, in_stages);
+        mark_ambiguous(&suspects->items[i], job, baseline, in_stages,
+                       scale(baseline->median_step_ns, options->min_gain));
         if (host_part(&suspects->items[i], job) * 2 > suspects->items[i].total_ns)
             suspects->items[i].kind = FINDING_HOST;
     }
