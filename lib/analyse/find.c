@@ -16,6 +16,8 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
                  suspect_network(&suspects, job, baseline, &edges, options, error);
     if (!failed)
         suspects_doubt(&suspects, job);
+    if (!failed && suspects_doubt_exchanges(&suspects, job))
+        failed = error_no_memory(error);
     failed = failed || suspects_weigh(&suspects, job, baseline, error) ||
              suspects_judge(&suspects, job, baseline, &edges, options, findings, error) ||
              find_absence(job, findings, error) || find_laggards(job, baseline, findings, error);

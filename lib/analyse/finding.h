@@ -133,6 +133,13 @@ int job_is_in_stages(const struct job *job);
 int may_hide_pair(const struct job *job, const struct job_operation *operation);
 
 /*
+ * Where all ranks meet in all collectives they may exchange what nobody recorded, as the ranks of a mixture
+ * of experts do: then the own time of several is longer at once, and none of them is to blame. -1 when memory
+ * is out.
+ */
+int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job);
+
+/*
  * cover.c: whose sending made instances slow (culprit), where no network steps say. -1 when memory is out.
  */
 int cover_slow_instances(struct job *job);

@@ -84,7 +84,9 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
 {
     double share = worth(suspect, baseline);
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
-    if (has_gaps(job) && (!suspect->gain_ns || is_alone_in_role(suspect, baseline)))
+    if (has_gaps(job) && !suspect->gain_ns)
+        return CONFIDENCE_LOW;
+    if ((has_gaps(job) || job->blind_to_pairs) && is_alone_in_role(suspect, baseline))
         return CONFIDENCE_LOW;
     if (share < least_share(suspect, options) || !is_beyond_chance(suspect, 1) || suspect->ambiguous ||
         baseline->regular < REGULAR ||
