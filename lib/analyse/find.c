@@ -15,7 +15,7 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
                  suspect_own(&suspects, job, baseline, options, error) ||
                  suspect_network(&suspects, job, baseline, &edges, options, error);
     if (!failed)
-        suspects_doubt(&suspects, job);
+        suspects_doubt(&suspects, job, &edges);
     if (!failed && suspects_doubt_exchanges(&suspects, job))
         failed = error_no_memory(error);
     failed = failed || suspects_weigh(&suspects, job, baseline, error) ||

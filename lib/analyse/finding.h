@@ -118,10 +118,10 @@ int suspect_network(struct suspects *suspects, struct job *job, const struct bas
                     const struct edges *edges, const struct diagnose_options *options, struct error *error);
 
 /*
- * own.c: where a rank's own time may be waiting for another one under greater suspicion, because receives do
- * not say when they ended, the trace cannot tell.
+ * own.c: where a rank's own time may be waiting for another one under greater suspicion, because receives or
+ * some channels do not say when they ended, the trace cannot tell.
  */
-void suspects_doubt(struct suspects *suspects, const struct job *job);
+void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges);
 
 /*
  * blind.c, for recorders that leave point-to-point operations out. Whether groups of ranks meet in nothing

@@ -1,3 +1,4 @@
+#include "analyse/edges.h"
 #include "analyse/finding.h"
 
 #include "base/array.h"
@@ -199,6 +200,36 @@ static int may_have_waited(const struct suspects *suspects, const struct suspect
     return 0;
 }
 
+/* What the slow links of an instance may have held a member for: all their extra waiting, one after another. */
+static int64_t most_held(const struct edges *edges, size_t instance)
+{
+    int64_t held_ns = 0;
+    for (size_t i = edges->first[instance]; edges->count && i < edges->first[instance + 1]; i++)
+        if (edges->items[i].over_ns > 0)
+            held_ns += edges->items[i].extra_ns;
+    return held_ns;
+}
+
+/*
+ * Whether the own time before an operation may be waiting for a slow network: of the operation before it only
+ * some channels tell their stop, and another may have been held by a link under greater suspicion, for most
+ * of that time. Within a step a late host waits for no GPU.
+ */
+static int may_have_been_held(const struct suspects *suspects, const struct suspect *suspect,
+                              const struct job *job, const struct edges *edges,
+                              const struct job_operation *operation)
+{
+    if (operation->previous < 0)
+        return 0;
+    const struct job_operation *previous = &job->operations[operation->previous];
+    int32_t culprit = job->instances[previous->instance].culprit;
+    if (is_late_by_host(job, operation) && previous->step == operation->step)
+        return 0;
+    return previous->incomplete && culprit >= 0 && culprit != operation->rank &&
+           operation->excess_ns / 2 <= most_held(edges, (size_t)previous->instance) &&
+           greater_suspect(suspects, suspect, culprit, previous->step);
+}
+
 /* Whether another rank was late in the same steps by about as much. */
 static int is_twin(const struct suspect *a, const struct suspect *b)
 {
@@ -228,7 +259,7 @@ static int has_hidden_cause(const struct suspects *suspects, const struct suspec
     return twins >= 2 && (suspect->kind != FINDING_HOST || hosts);
 }
 
-void suspects_doubt(struct suspects *suspects, const struct job *job)
+void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges)
 {
     for (size_t i = 0; i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
@@ -236,7 +267,8 @@ void suspects_doubt(struct suspects *suspects, const struct job *job)
         int64_t waited_ns = 0;
         for (size_t j = rank->first; suspect->kind != FINDING_NETWORK && j < rank->first + rank->count; j++)
             if (suspect_has_operation(suspect, &job->operations[j]) &&
-                may_have_waited(suspects, suspect, job, &job->operations[j]))
+                (may_have_waited(suspects, suspect, job, &job->operations[j]) ||
+                 may_have_been_held(suspects, suspect, job, edges, &job->operations[j])))
                 waited_ns += job->operations[j].excess_ns;
         if (waited_ns * 2 > suspect->total_ns ||
             (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job)))
