@@ -76,6 +76,15 @@ static void lend_end(struct job_operation *operation, int64_t gpu_done_ns)
     operation->ends = ENDS_BY_PROXY;
 }
 
+/* Of an operation that shares its kernel, or has a channel without a stop, the stop may come too soon. */
+static int may_stop_early(const struct job *job, size_t at)
+{
+    if (job->operations[at].ends != ENDS_BY_KERNEL)
+        return 0;
+    return job->operations[at].incomplete || (at && job_same_group(job, at - 1, at)) ||
+           (at + 1 < job->operation_count && job_same_group(job, at, at + 1));
+}
+
 /* An operation's number is that under which it was read until all traffic is there. */
 static int read_traffic(struct loader *loader, struct statement *statement, struct error *error)
 {
@@ -107,8 +116,8 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
     if (traffic->end_ns == TIME_UNKNOWN)
         return 0;
     lend_end(operation, gpu_done_ns);
-    /* What a channel without a stop received last, it took until then. */
-    if (receives && operation->ends == ENDS_BY_KERNEL && operation->incomplete && gpu_done_ns > *free_ns)
+    /* What its kernel received last, it took until then. */
+    if (receives && gpu_done_ns > *free_ns && may_stop_early(job, (size_t)loader->places[read]))
         *free_ns = gpu_done_ns;
     return 0;
 }

@@ -56,7 +56,8 @@ static void find_order(struct replay *replay, const struct job_rank *rank, const
             last = stops[j].operation;
         int32_t at = starts[i].operation, previous = job->operations[at].previous;
         if (last >= 0 && last != at &&
-            (previous < 0 || (ends[previous] != TIME_UNKNOWN && ends[last] > ends[previous])))
+            (previous < 0 || (ends[previous] != TIME_UNKNOWN && ends[last] > ends[previous] &&
+                              job->operations[last].group != job->operations[previous].group)))
             replay->after[at] = last;
     }
     for (size_t i = rank->first; i < rank->first + rank->count; i++)
@@ -74,6 +75,10 @@ static void take_own_times(struct replay *replay, const int64_t *ends)
         int known =
             operation->start_ns != TIME_UNKNOWN && since != TIME_UNKNOWN && operation->start_ns > since;
         replay->own_ns[i] = known ? operation->start_ns - since : 0;
+        /* A receive may hold the stream for longer than its kernel's stop says, and its transfer shows that. */
+        if (after >= 0 && after == operation->previous && job->operations[after].function == FUNCTION_RECV &&
+            operation->own_ns != TIME_UNKNOWN && operation->own_ns < replay->own_ns[i])
+            replay->own_ns[i] = operation->own_ns;
         /* Lateness of hidden origin that was found to be the rank's own. */
         if (operation->own_ns == TIME_UNKNOWN && operation->excess_ns > replay->own_ns[i])
             replay->own_ns[i] = operation->excess_ns;

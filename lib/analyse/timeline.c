@@ -149,12 +149,12 @@ static uint64_t stream_of(const struct job *job, size_t at, int by_communicator)
     return by_communicator ? (uint64_t)job->operations[at].communicator + 1 : 0;
 }
 
-/* The operation of a group that ended last, as far as is known by now. */
+/* The operation of a group that held the stream longest, as far as is known by now. */
 static int32_t last_of_group(const struct job *job, int32_t member)
 {
     int32_t group = job->operations[member].group, last = member;
     for (size_t i = (size_t)group; i < job->operation_count && job->operations[i].group == group; i++)
-        if (job->operations[i].end_ns > job->operations[last].end_ns)
+        if (job->drafts[i].free_ns > job->drafts[last].free_ns)
             last = (int32_t)i;
     return last;
 }
@@ -220,7 +220,7 @@ static void chain_operation(struct job *job, struct stream_end *end, int32_t at)
     struct job_operation *operation = &job->operations[at];
     if (end->newest >= 0 && job_same_group(job, (size_t)end->newest, (size_t)at)) {
         operation->group = job->operations[end->last].group;
-        if (operation->end_ns > job->operations[end->last].end_ns)
+        if (job->drafts[at].free_ns > job->drafts[end->last].free_ns)
             end->last = at;
     } else {
         operation->group = at;
