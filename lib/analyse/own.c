@@ -259,6 +259,18 @@ static int has_hidden_cause(const struct suspects *suspects, const struct suspec
     return twins >= 2 && (suspect->kind != FINDING_HOST || hosts);
 }
 
+/*
+ * Whether a rank was mostly late itself when its sends were slow: what it sends then meets partners that all
+ * wait for it, which is not how its links are used at other times.
+ */
+static int sends_late(const struct suspects *suspects, const struct suspect *suspect)
+{
+    int32_t late = 0;
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+        late += greater_suspect(suspects, suspect, suspect->rank, step) != NULL;
+    return suspect->kind == FINDING_NETWORK && late * 2 > suspect->last_step - suspect->first_step + 1;
+}
+
 void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges)
 {
     for (size_t i = 0; i < suspects->count; i++) {
@@ -271,7 +283,8 @@ void suspects_doubt(struct suspects *suspects, const struct job *job, const stru
                  may_have_been_held(suspects, suspect, job, edges, &job->operations[j])))
                 waited_ns += job->operations[j].excess_ns;
         if (waited_ns * 2 > suspect->total_ns ||
-            (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job)))
+            (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job)) ||
+            sends_late(suspects, suspect))
             suspect->ambiguous = 1;
     }
 }
