@@ -95,6 +95,13 @@ enum clock_method {
     CLOCK_CONTRADICTORY /* refused: the meetings contradict each other */
 };
 
+/* How its file stops. */
+enum cut {
+    CUT_NOT = 0,
+    CUT_AT_END, /* without an end: the process died, or the file was cut */
+    CUT_MIDWAY  /* and in the middle of an operation */
+};
+
 enum { JOB_DELAY_BLOCK = 64 };
 
 struct job_rank {
@@ -113,7 +120,7 @@ struct job_rank {
     int64_t clock_uncertainty_ns; /* half the interval that the offset is in */
     int64_t clock_origin_ns;
     double clock_scale;
-    int cut; /* its file stops without an end: the process died, or the file was cut */
+    enum cut cut;
 };
 
 struct job_seat {

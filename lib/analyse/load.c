@@ -312,18 +312,21 @@ static int read_cut(struct loader *loader, struct statement *statement, struct e
     (void)error;
     int64_t rank = find(&loader->ranks, statement_integer(statement, 0));
     if (rank >= 0)
-        loader->job->ranks[rank].cut = 1;
+        loader->job->ranks[rank].cut = statement_integer(statement, 1) ? CUT_MIDWAY : CUT_AT_END;
     return 0;
 }
 
-/* Where most files lack their end, that says nothing of a single rank. */
+/* Where most files lack their end, or most stop midway, that says nothing of a single rank. */
 static void weigh_cuts(struct job *job)
 {
-    size_t cut = 0;
-    for (size_t i = 0; i < job->rank_count; i++)
-        cut += job->ranks[i].cut != 0;
-    for (size_t i = 0; cut * 2 >= job->rank_count && i < job->rank_count; i++)
-        job->ranks[i].cut = 0;
+    for (enum cut cut = CUT_AT_END; cut <= CUT_MIDWAY; cut++) {
+        size_t count = 0;
+        for (size_t i = 0; i < job->rank_count; i++)
+            count += job->ranks[i].cut >= cut;
+        for (size_t i = 0; count * 2 >= job->rank_count && i < job->rank_count; i++)
+            if (job->ranks[i].cut == cut)
+                job->ranks[i].cut = CUT_NOT;
+    }
 }
 
 static int read_finished_only(struct loader *loader, struct statement *statement, struct error *error)
