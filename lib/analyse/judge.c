@@ -20,11 +20,16 @@ static const double AHEAD = 10;
 static const double FAR_AHEAD = 25;
 
 /* What makes a network slow in one step often does so in the next: two steps are hardly more than one. */
-static const double AHEAD_OF_TWO = 3;
+static const double AHEAD_OF_FEW = 3;
+
+/* Moments in which the network steps wait several times as long, and operations take half as long again, are
+ * seen on healthy hosts. */
+static const double SLOWER_STEPS = 5;
+static const double SLOWER_OPERATIONS = 2;
 
 static int is_beyond_chance(const struct suspect *suspect, double part)
 {
-    if (suspect->kind == FINDING_NETWORK && suspect->counted_steps == 2 && suspect->ahead < AHEAD_OF_TWO)
+    if (suspect->kind == FINDING_NETWORK && suspect->counted_steps == 2 && suspect->ahead < AHEAD_OF_FEW)
         return 0;
     if (suspect->counted_steps > 1)
         return suspect->chance <= CHANCE * part;
@@ -78,9 +83,80 @@ static double least_share(const struct suspect *suspect, const struct diagnose_o
     return suspect->first_step == suspect->last_step ? 2 * options->min_gain : options->min_gain;
 }
 
+/* How slow the network was that a suspicion speaks of. */
+struct slowness {
+    int64_t steps; /* network steps of its slow edges */
+    int64_t wait_ns;
+    int64_t extra_ns;
+    int64_t sent_ns; /* of that, of edges that it sends by */
+    int64_t longest_ns;
+    int64_t operations; /* slow ones whose transfer is known */
+    int64_t transfer_ns;
+    int64_t slow_ns;
+};
+
+/* Of an instance's edges, those of the suspect that waited longer than usual by a quarter. */
+static int add_edges(const struct suspect *suspect, const struct edges *edges, int32_t instance,
+                     struct slowness *slowness, struct finding *finding)
+{
+    for (size_t i = edges->first[instance]; i < edges->first[instance + 1]; i++) {
+        const struct edge *edge = &edges->items[i];
+        int sends = edge->sender == suspect->rank;
+        if ((!sends && edge->receiver != suspect->rank) || edge->extra_ns * 4 < edge->wait_ns)
+            continue;
+        slowness->sent_ns += sends ? edge->extra_ns : 0;
+        slowness->extra_ns += edge->extra_ns;
+        slowness->wait_ns += edge->wait_ns;
+        slowness->steps += edge->steps;
+        if (edge->wait_max_ns > slowness->longest_ns)
+            slowness->longest_ns = edge->wait_max_ns;
+        if (finding_add_peer(finding, sends ? edge->receiver : edge->sender))
+            return -1;
+    }
+    return 0;
+}
+
+/* Names the other ends of slow edges in the finding, too. */
+static int measure_slowness(const struct suspect *suspect, const struct job *job, const struct edges *edges,
+                            struct slowness *slowness, struct finding *finding)
+{
+    struct job_range instances = suspect_instances(suspect, job);
+    *slowness = (struct slowness){0};
+    for (size_t i = instances.first; i < instances.end; i++) {
+        int32_t at = job->by_step[i];
+        const struct job_instance *instance = &job->instances[at];
+        if (!suspect_has_instance(suspect, instance))
+            continue;
+        if (edges && add_edges(suspect, edges, at, slowness, finding))
+            return -1;
+        if (instance->transfer_ns == TIME_UNKNOWN)
+            continue;
+        slowness->operations++;
+        slowness->transfer_ns += instance->transfer_ns + (instance->slow_for_some ? instance->slow_ns : 0);
+        slowness->slow_ns += instance->slow_ns;
+    }
+    return 0;
+}
+
+/*
+ * Links that share a host or a switch have their slow moments, several steps long: what makes a finding is
+ * far ahead of anything else, or more than they do. A link that is slow in every step has no better times to
+ * be held against.
+ */
+static int is_slow_enough(const struct suspect *suspect, const struct baseline *baseline,
+                          const struct slowness *slowness)
+{
+    if (suspect->kind != FINDING_NETWORK || !slowness->steps || is_steady(suspect, baseline) ||
+        suspect->ahead >= AHEAD_OF_FEW)
+        return 1;
+    return (double)slowness->wait_ns >= SLOWER_STEPS * (double)(slowness->wait_ns - slowness->extra_ns) ||
+           (double)slowness->transfer_ns >=
+               SLOWER_OPERATIONS * (double)(slowness->transfer_ns - slowness->slow_ns);
+}
+
 static enum confidence confidence_of(const struct suspects *suspects, const struct suspect *suspect,
-                                     const struct job *job, const struct baseline *baseline,
-                                     const struct diagnose_options *options)
+                                     const struct slowness *slowness, const struct job *job,
+                                     const struct baseline *baseline, const struct diagnose_options *options)
 {
     double share = worth(suspect, baseline);
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
@@ -90,7 +166,8 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
         return CONFIDENCE_LOW;
     if (share < least_share(suspect, options) || !is_beyond_chance(suspect, 1) || suspect->ambiguous ||
         baseline->regular < REGULAR ||
-        (suspect->kind == FINDING_NETWORK && !suspect_shows_in_steps(suspects, suspect, job, baseline)))
+        (suspect->kind == FINDING_NETWORK && !suspect_shows_in_steps(suspects, suspect, job, baseline)) ||
+        !is_slow_enough(suspect, baseline, slowness))
         return CONFIDENCE_LOW;
     int sure =
         !is_steady(suspect, baseline) && share >= 2 * options->min_gain && is_beyond_chance(suspect, 0.1);
@@ -221,61 +298,31 @@ static int say_own(const struct suspect *suspect, const struct job *job, const s
                                         : "; the operation was in the GPU's queue meanwhile");
 }
 
-static int say_edges(const struct suspect *suspect, const struct job *job, const struct edges *edges,
-                     struct finding *finding)
+static int say_edges(const struct slowness *slowness, struct finding *finding)
 {
-    int64_t extra_ns = 0, longest_ns = 0, wait_ns = 0, steps = 0, sent = 0;
-    struct job_range instances = suspect_instances(suspect, job);
-    for (size_t i = instances.first; edges && i < instances.end; i++) {
-        int32_t at = job->by_step[i];
-        if (!suspect_has_instance(suspect, &job->instances[at]))
-            continue;
-        for (size_t j = edges->first[at]; j < edges->first[at + 1]; j++) {
-            const struct edge *edge = &edges->items[j];
-            if ((edge->sender != suspect->rank && edge->receiver != suspect->rank) ||
-                edge->extra_ns * 4 < edge->wait_ns)
-                continue;
-            sent += edge->sender == suspect->rank ? edge->extra_ns : 0;
-            extra_ns += edge->extra_ns;
-            wait_ns += edge->wait_ns;
-            steps += edge->steps;
-            longest_ns = edge->wait_max_ns > longest_ns ? edge->wait_max_ns : longest_ns;
-            if (finding_add_peer(finding, edge->sender == suspect->rank ? edge->receiver : edge->sender))
-                return -1;
-        }
-    }
-    if (!steps)
+    if (!slowness->steps)
         return 0;
-    finding->receives = sent * 2 < extra_ns;
+    finding->receives = slowness->sent_ns * 2 < slowness->extra_ns;
     return buffer_printf(
         &finding->evidence,
         "%s network steps waited %.0f us each (SendWait), usually %.0f us, at most %.0f us; ",
-        finding->receives ? "the" : "its", (double)wait_ns / (double)steps / 1e3,
-        (double)(wait_ns - extra_ns) / (double)steps / 1e3, (double)longest_ns / 1e3);
+        finding->receives ? "the" : "its", (double)slowness->wait_ns / (double)slowness->steps / 1e3,
+        (double)(slowness->wait_ns - slowness->extra_ns) / (double)slowness->steps / 1e3,
+        (double)slowness->longest_ns / 1e3);
 }
 
-static int say_network(const struct suspect *suspect, const struct job *job, const struct edges *edges,
-                       struct finding *finding)
+static int say_network(const struct slowness *slowness, struct finding *finding)
 {
-    int64_t slow = 0, transfer_ns = 0, slow_ns = 0;
-    if (say_edges(suspect, job, edges, finding))
+    if (say_edges(slowness, finding))
         return -1;
-    struct job_range instances = suspect_instances(suspect, job);
-    for (size_t i = instances.first; i < instances.end; i++) {
-        const struct job_instance *instance = &job->instances[job->by_step[i]];
-        if (!suspect_has_instance(suspect, instance) || instance->transfer_ns == TIME_UNKNOWN)
-            continue;
-        slow++;
-        transfer_ns += instance->transfer_ns + (instance->slow_for_some ? instance->slow_ns : 0);
-        slow_ns += instance->slow_ns;
-    }
-    if (!slow)
+    if (!slowness->operations)
         return buffer_append_text(&finding->evidence,
                                   "how long its operations took on the GPU is not recorded");
+    double operations = (double)slowness->operations;
     return buffer_printf(&finding->evidence,
                          "%lld operations that it was in took %.0f us to transfer, usually %.0f us",
-                         (long long)slow, (double)transfer_ns / (double)slow / 1e3,
-                         (double)(transfer_ns - slow_ns) / (double)slow / 1e3);
+                         (long long)slowness->operations, (double)slowness->transfer_ns / operations / 1e3,
+                         (double)(slowness->transfer_ns - slowness->slow_ns) / operations / 1e3);
 }
 
 static int judge(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
@@ -283,11 +330,14 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
                  const struct diagnose_options *options, struct finding *finding)
 {
     struct spread spread = {0};
+    struct slowness slowness = {0};
     int32_t role = baseline->role_of_rank[suspect->rank];
     spread.positions = role >= 0 ? (size_t)baseline->roles[role].length : 0;
     spread.by_tag = array_new(job->tags.count + 1, sizeof *spread.by_tag);
     spread.by_position = array_new(spread.positions, sizeof *spread.by_position);
-    int failed = !spread.by_tag || !spread.by_position;
+    int failed =
+        !spread.by_tag || !spread.by_position ||
+        (suspect->kind == FINDING_NETWORK && measure_slowness(suspect, job, edges, &slowness, finding));
     if (!failed) {
         measure_spread(suspect, job, &spread);
         finding->kind = suspect->kind;
@@ -298,10 +348,10 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
         finding->first_step = suspect->first_step;
         finding->last_step = suspect->last_step;
         finding->lost_ns = suspect->gain_ns;
-        finding->confidence = confidence_of(suspects, suspect, job, baseline, options);
+        finding->confidence = confidence_of(suspects, suspect, &slowness, job, baseline, options);
         int32_t position = greatest(spread.by_position, spread.positions);
         failed = suspect->kind == FINDING_NETWORK
-                     ? say_network(suspect, job, edges, finding)
+                     ? say_network(&slowness, finding)
                      : say_own(suspect, job, baseline, position, &finding->evidence);
     }
     free(spread.by_tag);

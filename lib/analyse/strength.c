@@ -189,15 +189,16 @@ static int is_of(const struct sample *sample, const struct suspect *run)
 }
 
 /*
- * Whether a sample says nothing of how likely noise is to make the run: its own, or, where the run is more
- * than any noise, another such in another step. Within a step one may be the victim of the other.
+ * Whether a sample says nothing of how likely noise is to make the run: its own, and what is no noise, unless
+ * the run is as much, in the same step: there one may be the victim of the other.
  */
 static int is_beside(const struct noise *noise, const struct sample *sample, const struct suspect *run)
 {
     if (is_of(sample, run))
         return 1;
-    return run->weakest_ns >= noise->whole_ns && sample->excess_ns >= noise->whole_ns &&
-           (sample->step < run->first_step || sample->step > run->last_step);
+    return sample->excess_ns >= noise->whole_ns &&
+           (run->weakest_ns < noise->whole_ns || sample->step < run->first_step ||
+            sample->step > run->last_step);
 }
 
 /* The greatest of all others; at least what is worth anything. */
