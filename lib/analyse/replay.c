@@ -75,7 +75,8 @@ static void take_own_times(struct replay *replay, const int64_t *ends)
         int known =
             operation->start_ns != TIME_UNKNOWN && since != TIME_UNKNOWN && operation->start_ns > since;
         replay->own_ns[i] = known ? operation->start_ns - since : 0;
-        /* A receive may hold the stream for longer than its kernel's stop says, and its transfer shows that. */
+        /* A receive may hold the stream for longer than its kernel's stop says, and its transfer shows that.
+         */
         if (after >= 0 && after == operation->previous && job->operations[after].function == FUNCTION_RECV &&
             operation->own_ns != TIME_UNKNOWN && operation->own_ns < replay->own_ns[i])
             replay->own_ns[i] = operation->own_ns;
@@ -83,6 +84,32 @@ static void take_own_times(struct replay *replay, const int64_t *ends)
         if (operation->own_ns == TIME_UNKNOWN && operation->excess_ns > replay->own_ns[i])
             replay->own_ns[i] = operation->excess_ns;
     }
+}
+
+static int is_grouped(const struct job *job, int32_t at)
+{
+    int32_t group = job->operations[at].group;
+    return group != at || ((size_t)at + 1 < job->operation_count && job->operations[at + 1].group == group);
+}
+
+/*
+ * What is sent ahead of the receive has come a part of the way before that begins: to the receiver the
+ * transfer takes no longer than its receive. A receive that shares its kernel does not tell when it ended.
+ */
+static int64_t still_to_come(const struct job *job, const struct job_instance *instance, const int64_t *ends,
+                             int64_t transfer_ns)
+{
+    for (int32_t i = 0; instance->function == FUNCTION_SEND && i < instance->members; i++) {
+        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        const struct job_operation *receive = &job->operations[at];
+        if (receive->function != FUNCTION_RECV || receive->start_ns == TIME_UNKNOWN ||
+            ends[at] == TIME_UNKNOWN || is_grouped(job, at))
+            continue;
+        int64_t duration = ends[at] > receive->start_ns ? ends[at] - receive->start_ns : 0;
+        if (duration < transfer_ns)
+            transfer_ns = duration;
+    }
+    return transfer_ns;
 }
 
 static void take_transfers(struct replay *replay, const int64_t *ends)
@@ -99,7 +126,8 @@ static void take_transfers(struct replay *replay, const int64_t *ends)
             if (shortest == TIME_UNKNOWN || end - start < shortest)
                 shortest = end - start;
         }
-        replay->transfer_ns[i] = shortest == TIME_UNKNOWN || shortest < 0 ? 0 : shortest;
+        shortest = shortest == TIME_UNKNOWN || shortest < 0 ? 0 : shortest;
+        replay->transfer_ns[i] = still_to_come(job, instance, ends, shortest);
         if (instance->slow_for_some && instance->culprit >= 0)
             replay->tail_ns[i] = instance->slow_ns;
     }
@@ -285,14 +313,16 @@ int replay_init(struct replay *replay, const struct job *job, struct error *erro
     *replay = (struct replay){.job = job,
                               .own_ns = array_new(operations, sizeof *replay->own_ns),
                               .transfer_ns = array_new(instances, sizeof *replay->transfer_ns),
+                              .change_ns = array_new(instances, sizeof *replay->change_ns),
                               .tail_ns = array_new(instances, sizeof *replay->tail_ns),
                               .after = array_new(operations, sizeof *replay->after),
                               .ends = array_new(operations, sizeof *replay->ends),
                               .completed = array_new(instances, sizeof *replay->completed),
                               .latest_ns = array_new(instances, sizeof *replay->latest_ns)};
-    int failed = !replay->own_ns || !replay->transfer_ns || !replay->tail_ns || !replay->after ||
-                 !replay->ends || !replay->completed || !replay->latest_ns || measure(replay) ||
-                 !(replay->moves = array_new(operations, sizeof *replay->moves)) || find_moves(replay);
+    int failed = !replay->own_ns || !replay->transfer_ns || !replay->change_ns || !replay->tail_ns ||
+                 !replay->after || !replay->ends || !replay->completed || !replay->latest_ns ||
+                 measure(replay) || !(replay->moves = array_new(operations, sizeof *replay->moves)) ||
+                 find_moves(replay);
     free(replay->after);
     free(replay->ends);
     replay->after = NULL;
@@ -307,6 +337,7 @@ void replay_release(struct replay *replay)
 {
     free(replay->own_ns);
     free(replay->transfer_ns);
+    free(replay->change_ns);
     free(replay->tail_ns);
     free(replay->after);
     free(replay->ends);
@@ -319,7 +350,7 @@ void replay_release(struct replay *replay)
 void replay_change_transfer(struct replay *replay, size_t instance, int64_t by_ns)
 {
     *(replay->job->instances[instance].slow_for_some ? &replay->tail_ns[instance]
-                                                     : &replay->transfer_ns[instance]) += by_ns;
+                                                     : &replay->change_ns[instance]) += by_ns;
 }
 
 /*
@@ -337,12 +368,18 @@ static int64_t tail_of(const struct replay *replay, int32_t number, const struct
     return longer < 0 ? 0 : longer < tail ? longer : tail;
 }
 
+static int64_t transfer_of(const struct replay *replay, int32_t number)
+{
+    int64_t transfer_ns = replay->transfer_ns[number] + replay->change_ns[number];
+    return transfer_ns > 0 ? transfer_ns : 0;
+}
+
 /* When an operation was over; its instance is, unless it left alone. */
 static int64_t end_of(const struct replay *replay, const struct replay_move *move)
 {
     if (move->leaves_alone)
         return move->left_ns;
-    int64_t end_ns = replay->latest_ns[move->instance] + replay->transfer_ns[move->instance];
+    int64_t end_ns = replay->latest_ns[move->instance] + transfer_of(replay, move->instance);
     if (replay->tail_ns[move->instance])
         end_ns += tail_of(replay, move->instance, &replay->job->operations[move->operation]);
     return end_ns;
@@ -351,11 +388,9 @@ static int64_t end_of(const struct replay *replay, const struct replay_move *mov
 /* How long a send that leaves alone takes: what its network takes less now, it takes less, too. */
 static int64_t time_to_leave(const struct replay *replay, const struct replay_move *move)
 {
-    int64_t recorded_ns = replay->job->instances[move->instance].transfer_ns;
-    if (recorded_ns == TIME_UNKNOWN || replay->transfer_ns[move->instance] >= recorded_ns)
-        return move->stay_ns;
-    int64_t less_ns = recorded_ns - replay->transfer_ns[move->instance];
-    return less_ns < move->stay_ns ? move->stay_ns - less_ns : 0;
+    int64_t stay_ns =
+        move->stay_ns + (replay->change_ns[move->instance] < 0 ? replay->change_ns[move->instance] : 0);
+    return stay_ns > 0 ? stay_ns : 0;
 }
 
 /* When the last member of an instance is over that all have come to, whether or not anything comes after. */
@@ -370,7 +405,7 @@ static int64_t end_of_instance(const struct replay *replay, int32_t number)
         if (tail_ns > longest_ns)
             longest_ns = tail_ns;
     }
-    return replay->latest_ns[number] + replay->transfer_ns[number] + longest_ns;
+    return replay->latest_ns[number] + transfer_of(replay, number) + longest_ns;
 }
 
 int64_t replay_run(struct replay *replay)

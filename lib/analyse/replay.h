@@ -29,7 +29,8 @@ struct replay_move {
 struct replay {
     const struct job *job; /* borrowed */
     int64_t *own_ns;       /* per operation that is the first of its group */
-    int64_t *transfer_ns;  /* per instance */
+    int64_t *transfer_ns;  /* per instance, as recorded */
+    int64_t *change_ns;    /* per instance: by how much longer it is to be */
     int64_t *tail_ns;      /* per instance: what a slow link took beyond that, for the members that show it */
     int32_t *after;        /* scratch, per operation: the one it comes after; -1: its rank's begin */
     int64_t *ends;         /* scratch, per operation */
@@ -47,7 +48,7 @@ void replay_release(struct replay *replay);
 void replay_change_transfer(struct replay *replay, size_t instance, int64_t by_ns);
 
 /*
- * Plays the job with own_ns and transfer_ns as they stand. Returns when the last operation ends, in ns since
+ * Plays the job with own times and transfers as they stand. Returns when the last operation ends, in ns since
  * the begin. Operations that never complete (a member is missing) end their stream there.
  */
 int64_t replay_run(struct replay *replay);
