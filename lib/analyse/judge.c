@@ -22,8 +22,9 @@ static const double FAR_AHEAD = 25;
 /* What makes a network slow in one step often does so in the next: two steps are hardly more than one. */
 static const double AHEAD_OF_FEW = 3;
 
-/* Moments in which the network steps wait several times as long, and operations take half as long again, are
- * seen on healthy hosts. */
+/* Moments in which the network steps wait several times as long, operations take half as long again and steps
+ * a fifth are seen on healthy hosts. */
+static const double LONGER_STEPS = 0.25;
 static const double SLOWER_STEPS = 5;
 static const double SLOWER_OPERATIONS = 2;
 
@@ -139,13 +140,15 @@ static int measure_slowness(const struct suspect *suspect, const struct job *job
 }
 
 /*
- * Links that share a host or a switch have their slow moments, several steps long: what makes a finding is
- * far ahead of anything else, or more than they do. A link that is slow in every step has no better times to
- * be held against.
+ * Links that share a host or a switch have their slow moments, several steps long: what makes a finding costs
+ * more, is far ahead of anything else, or slower than they are. A link that is slow in every step has no
+ * better times to be held against.
  */
 static int is_slow_enough(const struct suspect *suspect, const struct baseline *baseline,
                           const struct slowness *slowness)
 {
+    if (worth(suspect, baseline) >= LONGER_STEPS)
+        return 1;
     if (suspect->kind != FINDING_NETWORK || !slowness->steps || is_steady(suspect, baseline) ||
         suspect->ahead >= AHEAD_OF_FEW)
         return 1;

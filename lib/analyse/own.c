@@ -130,7 +130,8 @@ static void mark_ambiguous(struct suspect *suspect, const struct job *job, const
             may_hide(job, &job->operations[i], in_stages))
             hidden += job->operations[i].excess_ns;
     int32_t steps = suspect->last_step - suspect->first_step + 1;
-    int mostly = hidden * 2 > suspect->total_ns && (steps < 2 || suspect->total_ns - hidden < steps * least_ns);
+    int mostly =
+        hidden * 2 > suspect->total_ns && (steps < 2 || suspect->total_ns - hidden < steps * least_ns);
     suspect->ambiguous = (mostly && (job->blind_to_pairs || steps < 2)) ||
                          (steps < 2 && suspect->last_step == baseline->first_step);
 }
@@ -200,7 +201,8 @@ static int may_have_waited(const struct suspects *suspects, const struct suspect
     return 0;
 }
 
-/* What the slow links of an instance may have held a member for: all their extra waiting, one after another. */
+/* What the slow links of an instance may have held a member for: all their extra waiting, one after another.
+ */
 static int64_t most_held(const struct edges *edges, size_t instance)
 {
     int64_t held_ns = 0;
