@@ -91,6 +91,39 @@ static void else_as_recorded(void **state)
 }
 
 /*
+ * An AllReduce by a ring, rank 1 from 0 to 10 by its own clock and by the one channel that tells its stop;
+ * rank 0 ended at 1100, `begin_ns` before that. Returns when rank 1's stream was free.
+ */
+static int64_t freed(int64_t begin_ns, int64_t next_ns, int64_t uncertainty_ns, int incomplete)
+{
+    struct small small;
+    small_init(&small, next_ns);
+    for (int i = 0; i < 4; i++) {
+        small.operations[i].is_tree = 0;
+        small.operations[i].function = FUNCTION_ALL_REDUCE;
+    }
+    small.operations[ROOT].start_ns = 1100 - begin_ns;
+    small.operations[LEAF].incomplete = (uint8_t)incomplete;
+    small.ranks[1].clock_uncertainty_ns = uncertainty_ns;
+    mend(&small);
+    assert_int_equal(small.operations[LEAF].end_ns, 10);
+    return small.drafts[LEAF].free_ns;
+}
+
+static void an_open_channel_is_held_as_long_as_the_last(void **state)
+{
+    assert_int_equal(freed(1100, 1150, 0, 1), 1050);
+    assert_int_equal(freed(1100, 1150, 0, 0), 10);
+    /* It began something else before, or the clocks do not tell. */
+    assert_int_equal(freed(1100, 900, 0, 1), 10);
+    assert_int_equal(freed(1100, 1150, 1040, 1), 10);
+    assert_int_equal(freed(1100, 1000, 60, 1), 1000);
+    /* Half of what the last one took, or more: less is how far apart ranks end. */
+    assert_int_equal(freed(2080, 1150, 0, 1), 1050);
+    assert_int_equal(freed(2082, 1150, 0, 1), 10);
+}
+
+/*
  * A send and a receive of one group call each way. By the clocks the receive of rank 1 ended at 60 while rank
  * 0 came at 1000: it did not end before 1000, 950 on its own clock. Alone in its call, it has the stop of its
  * kernel.
@@ -122,6 +155,7 @@ int main(void)
         cmocka_unit_test(not_after_the_next_began),
         cmocka_unit_test(else_as_recorded),
         cmocka_unit_test(a_receive_ends_after_its_sender_came),
+        cmocka_unit_test(an_open_channel_is_held_as_long_as_the_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -252,12 +252,66 @@ static void a_send_that_leaves_alone_saves_too(void **state)
     replay_release(&replay);
 }
 
+/*
+ * Rank 0 sends and then computes for 100. Rank 1 comes late to what takes 80 on the wire: its receive lasts
+ * 20; it computes for 20 before both AllReduce for 10 at 100. With 15 less on the wire rank 1 has more to
+ * spare and nobody gains; with nothing at all on the wire and in rank 0, what rank 1 computes is left. The
+ * stop of a receive that shares its kernel says nothing: its transfer counts in full.
+ */
+static void what_was_sent_ahead_has_come_a_part_of_the_way(void **state)
+{
+    enum { SEND, REDUCE_0, RECEIVE, REDUCE_1 };
+    for (int grouped = 0; grouped < 2; grouped++) {
+        struct job_rank ranks[2] = {{.first = SEND, .count = 2}, {.first = RECEIVE, .count = 2}};
+        struct job_operation operations[4] = {
+            [SEND] = {.rank = 0, .function = FUNCTION_SEND, .previous = -1, .end_ns = 0},
+            [REDUCE_0] = {.rank = 0, .instance = 1, .previous = SEND, .start_ns = 100, .end_ns = 110},
+            [RECEIVE] = {.rank = 1, .function = FUNCTION_RECV, .previous = -1, .start_ns = 60, .end_ns = 80},
+            [REDUCE_1] = {.rank = 1, .instance = 1, .previous = RECEIVE, .start_ns = 100, .end_ns = 110},
+        };
+        int32_t members[4] = {SEND, RECEIVE, REDUCE_0, REDUCE_1};
+        struct job_instance instances[2] = {
+            {.function = FUNCTION_SEND, .transfer_ns = 80, .members = 2, .expected = 2},
+            {.transfer_ns = 10, .members = 2, .expected = 2, .first_member = 2}};
+        struct job job = {.rank_count = 2,
+                          .ranks = ranks,
+                          .operation_count = 4,
+                          .operations = operations,
+                          .instance_count = 2,
+                          .instances = instances,
+                          .instance_members = members};
+        struct replay replay;
+        struct error error = ERROR_INIT;
+        operations[REDUCE_0].function = operations[REDUCE_1].function = FUNCTION_ALL_REDUCE;
+        for (int32_t i = 0; i < 4; i++) {
+            operations[i].group = grouped && i == REDUCE_1 ? RECEIVE : i;
+            operations[i].ends = ENDS_BY_KERNEL;
+            operations[i].own_ns = TIME_UNKNOWN;
+        }
+        assert_int_equal(replay_init(&replay, &job, &error), 0);
+        assert_int_equal(replay.transfer_ns[0], grouped ? 80 : 20);
+        if (!grouped) {
+            replay_change_transfer(&replay, 0, -15);
+            assert_int_equal(replay_run(&replay), 110);
+            /* No transfer takes less than nothing. */
+            replay_change_transfer(&replay, 0, -1000);
+            replay.own_ns[REDUCE_0] = 0;
+            assert_int_equal(replay_run(&replay), 20 + 10);
+        }
+        replay_release(&replay);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(played_as_it_was),   cmocka_unit_test(without_the_fault),
-        cmocka_unit_test(a_circle_is_cut),    cmocka_unit_test(a_send_that_leaves_alone_saves_too),
-        cmocka_unit_test(blame_is_passed_on), cmocka_unit_test(slow_transfers_are_the_networks),
+        cmocka_unit_test(played_as_it_was),
+        cmocka_unit_test(without_the_fault),
+        cmocka_unit_test(a_circle_is_cut),
+        cmocka_unit_test(a_send_that_leaves_alone_saves_too),
+        cmocka_unit_test(blame_is_passed_on),
+        cmocka_unit_test(slow_transfers_are_the_networks),
+        cmocka_unit_test(what_was_sent_ahead_has_come_a_part_of_the_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

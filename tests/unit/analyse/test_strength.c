@@ -276,6 +276,39 @@ static void a_masked_step_does_not_end_a_run(void **state)
     }
 }
 
+/* Pauses of a whole step (5000) in `steps` steps, one each of another rank; the first one's chance and lead.
+ */
+static struct suspect first_of_pauses(const int *steps, int count)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    strength.whole_ns = 5000;
+    for (int i = 0; i < count; i++)
+        put(&strength, i, steps[i], 20000);
+    put(&strength, 9, 3, 200);
+    find(&strength, &suspects);
+    assert_true(suspects.count >= (size_t)count);
+    struct suspect first = suspects.items[0];
+    free(suspects.items);
+    return first;
+}
+
+/* What lasts longer than a step is no noise for another such, unless that is in the same step or they abound.
+ */
+static void pauses_do_not_doubt_each_other(void **state)
+{
+    const int apart[] = {5, 9}, together[] = {5, 5}, many[] = {5, 7, 9, 11, 13, 15};
+    struct suspect alone = first_of_pauses(apart, 1);
+    struct suspect one_of_two = first_of_pauses(apart, 2);
+    assert_true(fabs(alone.ahead - 100) < 1e-9);
+    assert_true(fabs(one_of_two.ahead - 100) < 1e-9);
+    assert_true(fabs(one_of_two.chance - alone.chance) < 1e-12);
+    assert_true(fabs(first_of_pauses(together, 2).ahead - 1) < 1e-9);
+    assert_true(fabs(first_of_pauses(many, 5).ahead - 100) < 1e-9);
+    assert_true(fabs(first_of_pauses(many, 6).ahead - 1) < 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +325,7 @@ int main(void)
         cmocka_unit_test(samples_say_what_is_usual),
         cmocka_unit_test(the_first_step_speaks_for_nothing),
         cmocka_unit_test(a_masked_step_does_not_end_a_run),
+        cmocka_unit_test(pauses_do_not_doubt_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,153 @@
+#include "analyse/finding.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Two ranks of one role, one operation a step, twelve steps: when each step began on each rank. */
+enum { RANKS = 2, STEPS = 12 };
+
+struct steps {
+    struct job job;
+    struct baseline baseline;
+    struct job_operation operations[RANKS * STEPS];
+    struct role role;
+    int32_t cells[RANKS * STEPS];
+    int32_t *cells_of_role[1];
+    int64_t step_ns[STEPS + 1];
+};
+
+/* Step lengths per rank; a step's length is the lower median over the ranks, as baseline.c has it. */
+static void steps_init(struct steps *steps, int64_t lengths[RANKS][STEPS])
+{
+    memset(steps, 0, sizeof *steps);
+    for (int rank = 0; rank < RANKS; rank++) {
+        int64_t begin = 0;
+        for (int step = 0; step < STEPS; step++) {
+            steps->operations[rank * STEPS + step].start_ns = begin;
+            steps->cells[rank * STEPS + step] = rank * STEPS + step;
+            begin += lengths[rank][step];
+        }
+    }
+    for (int step = 0; step < STEPS; step++)
+        steps->step_ns[step] = lengths[0][step] < lengths[1][step] ? lengths[0][step] : lengths[1][step];
+    steps->step_ns[STEPS - 1] = TIME_UNKNOWN;
+    steps->cells_of_role[0] = steps->cells;
+    steps->role = (struct role){.rank_count = RANKS, .length = 1};
+    steps->baseline = (struct baseline){.roles = &steps->role,
+                                        .role_count = 1,
+                                        .first_step = 1,
+                                        .step_count = STEPS,
+                                        .cells = steps->cells_of_role,
+                                        .step_ns = steps->step_ns};
+    steps->job = (struct job){.rank_count = RANKS, .operations = steps->operations, .timed_operations = 1};
+}
+
+static void even(int64_t lengths[RANKS][STEPS])
+{
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 0; step < STEPS; step++)
+            lengths[rank][step] = 100;
+}
+
+static int shows(struct steps *steps, struct suspect *suspects, size_t count)
+{
+    struct suspects all = {suspects, count, count};
+    return suspect_shows_in_steps(&all, &suspects[0], &steps->job, &steps->baseline);
+}
+
+/* Two steps of 150 instead of 100: up to twice those 100 are believed. */
+static void half_of_what_it_cost(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    for (int rank = 0; rank < RANKS; rank++)
+        lengths[rank][6] = lengths[rank][7] = 150;
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 6, .last_step = 7, .gain_ns = 200};
+    assert_true(shows(&steps, &suspect, 1));
+    suspect.gain_ns = 202;
+    assert_false(shows(&steps, &suspect, 1));
+}
+
+/* One rank counts a pause to step 6, the other to step 7: in neither is the median longer, together they are.
+ */
+static void a_pause_between_two_steps(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    lengths[0][6] = lengths[1][7] = 500;
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 6, .last_step = 7, .gain_ns = 400};
+    assert_int_equal(baseline_stretch_ns(&steps.baseline, &steps.job, 6, 7), 600);
+    assert_true(shows(&steps, &suspect, 1));
+}
+
+/* Most other steps are longer too. That another suspicion lengthened them makes the difference. */
+static void without_what_others_cost(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 3; step < STEPS; step++)
+            lengths[rank][step] = 150;
+    steps_init(&steps, lengths);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_NETWORK, .first_step = 3, .last_step = 4, .gain_ns = 100},
+        {.kind = FINDING_COMPUTE, .first_step = 5, .last_step = 10, .gain_ns = 300, .chance = 0.01}};
+    assert_false(shows(&steps, suspects, 1));
+    assert_true(shows(&steps, suspects, 2));
+    suspects[1].chance = 0.5;
+    assert_false(shows(&steps, suspects, 2));
+}
+
+/* Steps that differ by 20 anyway: two of 115 are nothing. Deviation 20 x 1.48, so 2 sqrt(2) of it are 84. */
+static void beyond_what_steps_differ_by(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 0; step < STEPS; step++)
+            lengths[rank][step] = step % 3 == 0 ? 100 : step % 3 == 1 ? 80 : 120;
+    for (int rank = 0; rank < RANKS; rank++)
+        lengths[rank][6] = lengths[rank][7] = 135;
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 6, .last_step = 7, .gain_ns = 70};
+    assert_false(shows(&steps, &suspect, 1));
+    for (int rank = 0; rank < RANKS; rank++)
+        lengths[rank][6] = lengths[rank][7] = 145;
+    steps_init(&steps, lengths);
+    assert_true(shows(&steps, &suspect, 1));
+}
+
+/* The end of the last step is not known: alone it proves nothing, and nothing against it. */
+static void the_last_step(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    lengths[0][10] = lengths[1][10] = 180;
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 11, .last_step = 11, .gain_ns = 500};
+    assert_true(shows(&steps, &suspect, 1));
+    suspect.first_step = 10;
+    assert_false(shows(&steps, &suspect, 1));
+    suspect.gain_ns = 160;
+    assert_true(shows(&steps, &suspect, 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(half_of_what_it_cost),
+        cmocka_unit_test(a_pause_between_two_steps),
+        cmocka_unit_test(without_what_others_cost),
+        cmocka_unit_test(beyond_what_steps_differ_by),
+        cmocka_unit_test(the_last_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
