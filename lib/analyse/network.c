@@ -144,18 +144,21 @@ static int64_t extra_of_rank(const struct edges *edges, size_t first, size_t las
 }
 
 /*
- * A rank whose network thread stands still takes nothing from the one before it either: the one that the
- * slowest edge has in common with the others, where it alone explains two thirds of the extra waiting.
+ * A rank whose network thread stands still takes nothing from the one before it either: the end of the
+ * slowest edge whose edges hold two thirds of the extra waiting, when no other rank can hold three quarters
+ * of that: it has one edge with this one, and what is left. -1: there is none.
  */
 static int32_t rank_between(const struct edges *edges, size_t first, size_t last, size_t slowest,
                             int by_links, int64_t total)
 {
     int32_t sender = edges->items[slowest].sender, receiver = edges->items[slowest].receiver;
-    int by_sender = extra_of_rank(edges, first, last, sender, by_links) * 3 >= total * 2;
-    int by_receiver = extra_of_rank(edges, first, last, receiver, by_links) * 3 >= total * 2;
-    if (by_sender == by_receiver)
+    int64_t sends = extra_of_rank(edges, first, last, sender, by_links);
+    int64_t receives = extra_of_rank(edges, first, last, receiver, by_links);
+    int64_t most = sends > receives ? sends : receives;
+    int64_t other = total - most + extra_of(&edges->items[slowest], by_links);
+    if (most * 3 < total * 2 || other * 4 >= most * 3)
         return -1;
-    return by_sender ? sender : receiver;
+    return sends > receives ? sender : receiver;
 }
 
 /* An end explains a slow transfer when two thirds of all extra waiting is its. */

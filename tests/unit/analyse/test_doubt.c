@@ -1,0 +1,177 @@
+#include "analyse/edges.h"
+#include "analyse/finding.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+
+/*
+ * Suspicions that the trace cannot tell from something else. Three ranks, four steps, two AllReduces of all a
+ * step; operation k of step s of a rank is number 2 s + k of its eight.
+ */
+enum { RANKS = 3, STEPS = 4, EACH = 2 * STEPS, OPERATIONS = RANKS * EACH };
+
+struct small {
+    struct job job;
+    struct job_rank ranks[RANKS];
+    struct job_communicator world;
+    struct job_operation operations[OPERATIONS];
+    struct job_instance instances[EACH];
+    struct edge edge;
+    size_t first[EACH + 1];
+    struct edges edges;
+};
+
+static struct job_operation *at(struct small *small, int rank, int step, int number)
+{
+    return &small->operations[rank * EACH + 2 * step + number];
+}
+
+static void small_init(struct small *small)
+{
+    *small = (struct small){.world = {.size = RANKS, .silent = -1}};
+    for (int i = 0; i < EACH; i++)
+        small->instances[i] = (struct job_instance){
+            .function = FUNCTION_ALL_REDUCE, .culprit = -1, .sender = -1, .receiver = -1, .step = i / 2};
+    for (int i = 0; i < OPERATIONS; i++)
+        small->operations[i] = (struct job_operation){.rank = i / EACH,
+                                                      .instance = i % EACH,
+                                                      .step = i % EACH / 2,
+                                                      .function = FUNCTION_ALL_REDUCE,
+                                                      .previous = i % EACH ? i - 1 : -1,
+                                                      .group = i,
+                                                      .own_ns = 1000,
+                                                      .ends = ENDS_BY_KERNEL};
+    for (int rank = 0; rank < RANKS; rank++)
+        small->ranks[rank] = (struct job_rank){.first = (size_t)(rank * EACH), .count = EACH};
+    small->job = (struct job){.rank_count = RANKS,
+                              .ranks = small->ranks,
+                              .communicator_count = 1,
+                              .communicators = &small->world,
+                              .operation_count = OPERATIONS,
+                              .operations = small->operations,
+                              .instance_count = EACH,
+                              .instances = small->instances,
+                              .step_count = STEPS};
+    small->edges = (struct edges){.first = small->first};
+    struct error error = ERROR_INIT;
+    assert_int_equal(job_index_steps(&small->job, &error), 0);
+}
+
+static void small_release(struct small *small)
+{
+    free(small->job.operations_of_step);
+    free(small->job.by_step);
+    free(small->job.step_end);
+}
+
+static int doubted(struct small *small, struct suspect *suspects, size_t count)
+{
+    struct suspects all = {suspects, count, count};
+    suspects_doubt(&all, &small->job, &small->edges);
+    int ambiguous = suspects[0].ambiguous;
+    suspects[0].ambiguous = 0;
+    return ambiguous;
+}
+
+/* Rank 1's own time in steps 1 and 2, after an operation that rank 0's link to 2 made slow. */
+static void own_time_behind_a_slow_link(void **state)
+{
+    struct small small;
+    small_init(&small);
+    for (int step = 1; step <= 2; step++) {
+        at(&small, 1, step, 1)->excess_ns = 600;
+        at(&small, 1, step, 0)->incomplete = 1;
+        small.instances[2 * step].culprit = 0;
+    }
+    /* One slow link in the first operation of step 1; its extra waiting, one after another, holds for 300. */
+    small.edge = (struct edge){.sender = 0, .receiver = 2, .over_ns = 200, .extra_ns = 300};
+    small.edges.items = &small.edge;
+    small.edges.count = 1;
+    for (int i = 3; i <= EACH; i++)
+        small.first[i] = 1;
+    small.instances[4].culprit = -1;
+    at(&small, 1, 2, 1)->excess_ns = 0;
+    struct suspect suspects[2] = {
+        {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600},
+        {.kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 1, .total_ns = 900}};
+    assert_true(doubted(&small, suspects, 2));
+    /* Held for more than twice what the link can have held it. */
+    at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 602;
+    assert_false(doubted(&small, suspects, 2));
+    at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 600;
+    /* All channels tell their stop. */
+    at(&small, 1, 1, 0)->incomplete = 0;
+    assert_false(doubted(&small, suspects, 2));
+    at(&small, 1, 1, 0)->incomplete = 1;
+    /* The network is under less suspicion, or under none. */
+    suspects[1].total_ns = 500;
+    assert_false(doubted(&small, suspects, 2));
+    assert_false(doubted(&small, suspects, 1));
+    /* A host that was late within the step waits for no GPU. */
+    suspects[1].total_ns = 900;
+    at(&small, 1, 1, 1)->late_ns = at(&small, 1, 1, 1)->late_beyond_ns = 600;
+    at(&small, 1, 1, 1)->beyond_ns = 600;
+    assert_false(doubted(&small, suspects, 2));
+    small_release(&small);
+}
+
+/* The sends of a rank that was late itself by more, in most of the steps. */
+static void links_of_a_late_rank(void **state)
+{
+    struct small small;
+    small_init(&small);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 3, .total_ns = 300},
+        {.kind = FINDING_HOST, .rank = 0, .first_step = 2, .last_step = 3, .total_ns = 400}};
+    assert_true(doubted(&small, suspects, 2));
+    suspects[1].rank = 1;
+    assert_false(doubted(&small, suspects, 2));
+    suspects[1].rank = 0;
+    suspects[1].first_step = 3;
+    assert_false(doubted(&small, suspects, 2));
+    suspects[1].first_step = 2;
+    suspects[1].total_ns = 200;
+    assert_false(doubted(&small, suspects, 2));
+    small_release(&small);
+}
+
+static int may_exchange(struct small *small, struct suspect *suspect)
+{
+    struct suspects all = {suspect, 1, 1};
+    suspect->ambiguous = 0;
+    assert_int_equal(suspects_doubt_exchanges(&all, &small->job), 0);
+    return suspect->ambiguous;
+}
+
+/* Pairs are not recorded and all meet in all: of ranks late at once, by half as much, none is to blame. */
+static void exchanges_that_nobody_recorded(void **state)
+{
+    struct small small;
+    small_init(&small);
+    struct suspect suspect = {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 3};
+    small.job.blind_to_pairs = 1;
+    for (int step = 1; step <= 3; step++)
+        at(&small, 1, step, step % 2)->excess_ns = 600;
+    assert_false(may_exchange(&small, &suspect));
+    at(&small, 2, 1, 0)->excess_ns = at(&small, 2, 2, 0)->excess_ns = 300;
+    assert_true(may_exchange(&small, &suspect));
+    /* In one of three steps two faults may well meet. */
+    at(&small, 2, 2, 0)->excess_ns = 299;
+    assert_false(may_exchange(&small, &suspect));
+    at(&small, 0, 2, 1)->excess_ns = 300;
+    assert_true(may_exchange(&small, &suspect));
+    small.job.blind_to_pairs = 0;
+    assert_false(may_exchange(&small, &suspect));
+    small_release(&small);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(own_time_behind_a_slow_link),
+        cmocka_unit_test(links_of_a_late_rank),
+        cmocka_unit_test(exchanges_that_nobody_recorded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
