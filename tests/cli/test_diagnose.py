@@ -1,5 +1,6 @@
 """diagnose: the fixtures' truth, figures recomputed, exit statuses."""
 
+import gzip
 import re
 import statistics
 
@@ -140,6 +141,28 @@ class Diagnose(Case):
             self.assertEqual((coverage[0]["ranks"], coverage[0]["expected_ranks"], coverage[0]["operations"],
                               coverage[0]["steps"], coverage[0]["step_source"]),
                              (ranks, expected, len(job.operations), 1 + max(o.step for o in job.operations), "tags"))
+
+    def cut_hang(self, midway):
+        """The hang of rank 5 where no process closed its files; rank 5's stop in the middle of an operation."""
+        texts = {path.name[:-3]: gzip.decompress(path.read_bytes()).decode()
+                 for path in (TOP / "fixtures" / "tp2dp2pp2-hang").glob("*.gz")}
+        pids = {name: set(re.findall(r'"pid": (\d+)', text)) for name, text in texts.items()}
+        world = max(texts, key=lambda name: (sum(name.rsplit("_", 1)[0] == other.rsplit("_", 1)[0] for other in texts),
+                                             name.endswith("_5.json")))
+        self.assertTrue(world.endswith("_5.json"))
+        for name, text in texts.items():
+            end = text.rindex("]")
+            if midway and pids[name] == pids[world]:
+                end = text.rindex('"ph": "e"')
+                end = text.rindex("\n", 0, end) + 1
+            self.write(f"cut-{midway}/{name}", text[:end])
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", "-q", self.folder / f"cut-{midway}", status=None)
+        return [(finding["kind"], finding["rank"]) for finding in self.sure()]
+
+    def test_who_was_killed_where_no_file_has_its_end(self):
+        self.assertEqual(self.cut_hang(midway=0), [("missing", 5)])
+        self.assertEqual(self.cut_hang(midway=1), [("ended_early", 5)])
 
     def test_what_cannot_be_told_is_said(self):
         self.ingest_fixture("inspector-pr2045")
