@@ -215,7 +215,8 @@ static int64_t most_held(const struct edges *edges, size_t instance)
 /*
  * Whether the own time before an operation may be waiting for a slow network: of the operation before it only
  * some channels tell their stop, and another may have been held by a link under greater suspicion, for most
- * of that time. Within a step a late host waits for no GPU.
+ * of that time; or, where no network steps say, by what made the whole operation that much slower than usual.
+ * Within a step a late host waits for no GPU.
  */
 static int may_have_been_held(const struct suspects *suspects, const struct suspect *suspect,
                               const struct job *job, const struct edges *edges,
@@ -224,12 +225,14 @@ static int may_have_been_held(const struct suspects *suspects, const struct susp
     if (operation->previous < 0)
         return 0;
     const struct job_operation *previous = &job->operations[operation->previous];
-    int32_t culprit = job->instances[previous->instance].culprit;
-    if (is_late_by_host(job, operation) && previous->step == operation->step)
+    const struct job_instance *instance = &job->instances[previous->instance];
+    if (!previous->incomplete || (is_late_by_host(job, operation) && previous->step == operation->step))
         return 0;
-    return previous->incomplete && culprit >= 0 && culprit != operation->rank &&
+    if (!edges->count)
+        return instance->beyond_ns != TIME_UNKNOWN && instance->beyond_ns >= operation->excess_ns / 2;
+    return instance->culprit >= 0 && instance->culprit != operation->rank &&
            operation->excess_ns / 2 <= most_held(edges, (size_t)previous->instance) &&
-           greater_suspect(suspects, suspect, culprit, previous->step);
+           greater_suspect(suspects, suspect, instance->culprit, previous->step);
 }
 
 /* Whether another rank was late in the same steps by about as much. */
