@@ -152,7 +152,9 @@ static int is_slow_enough(const struct suspect *suspect, const struct baseline *
     if (suspect->kind != FINDING_NETWORK || !slowness->steps || is_steady(suspect, baseline) ||
         suspect->ahead >= AHEAD_OF_FEW)
         return 1;
-    return (double)slowness->wait_ns >= SLOWER_STEPS * (double)(slowness->wait_ns - slowness->extra_ns) ||
+    if ((double)slowness->wait_ns >= SLOWER_STEPS * (double)(slowness->wait_ns - slowness->extra_ns))
+        return 1;
+    return slowness->operations &&
            (double)slowness->transfer_ns >=
                SLOWER_OPERATIONS * (double)(slowness->transfer_ns - slowness->slow_ns);
 }
