@@ -120,12 +120,52 @@ static int64_t presence_of(const struct job_operation *member, int64_t next_ns)
     return end_ns != TIME_UNKNOWN && end_ns > member->start_ns ? end_ns - member->start_ns : INT64_MAX;
 }
 
-/* What a sender waited before the receiver came is no fault of the link: it is busy for as long as that was
- * there. */
+static struct edge *find_edge(const struct edges *edges, int32_t instance, int32_t sender, int32_t receiver)
+{
+    size_t low = edges->first[instance], high = edges->first[instance + 1], end = high;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct edge *edge = &edges->items[middle];
+        if (edge->sender < sender || (edge->sender == sender && edge->receiver < receiver))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct edge *edge = &edges->items[low];
+    return low < end && edge->sender == sender && edge->receiver == receiver ? edge : NULL;
+}
+
+/*
+ * How long the receiver's side waited for each edge, on its busiest channel; INT64_MAX where it recorded
+ * nothing. A slow network keeps both sides waiting.
+ */
+static int64_t *listen_to_receivers(const struct edges *edges, const struct job *job)
+{
+    int64_t *heard = array_new(edges->count, sizeof *heard);
+    for (size_t i = 0; heard && i < edges->count; i++)
+        heard[i] = INT64_MAX;
+    for (size_t i = 0; heard && i < job->traffic_count; i++) {
+        const struct job_traffic *traffic = &job->traffic[i];
+        if (!traffic->by_receiver || !traffic->steps || traffic->sender < 0)
+            continue;
+        const struct edge *edge = find_edge(edges, job->operations[traffic->operation].instance,
+                                            traffic->sender, traffic->receiver);
+        int64_t *here = edge ? &heard[edge - edges->items] : NULL;
+        if (here && (*here == INT64_MAX || traffic->busy_ns > *here))
+            *here = traffic->busy_ns;
+    }
+    return heard;
+}
+
+/*
+ * What a sender waited before the receiver came is no fault of the link: it is busy for as long as that was
+ * there, or, where no kernel says, waited for data itself.
+ */
 static int leave_out_absence(struct edges *edges, const struct job *job)
 {
     int64_t *presence = array_new(job->rank_count, sizeof *presence), *next = job_next_starts(job);
-    int failed = !presence || !next;
+    int64_t *heard = listen_to_receivers(edges, job);
+    int failed = !presence || !next || !heard;
     for (size_t i = 0; !failed && i < job->rank_count; i++)
         presence[i] = INT64_MAX;
     for (size_t i = 0; !failed && i < job->instance_count; i++) {
@@ -136,14 +176,18 @@ static int leave_out_absence(struct edges *edges, const struct job *job)
         for (int32_t j = 0; j < instance->members; j++)
             presence[job->operations[members[j]].rank] =
                 presence_of(&job->operations[members[j]], next[members[j]]);
-        for (size_t j = edges->first[i]; j < edges->first[i + 1]; j++)
-            if (edges->items[j].busy_ns > presence[edges->items[j].receiver])
-                edges->items[j].busy_ns = presence[edges->items[j].receiver];
+        for (size_t j = edges->first[i]; j < edges->first[i + 1]; j++) {
+            int64_t there = presence[edges->items[j].receiver];
+            there = there == INT64_MAX ? heard[j] : there;
+            if (edges->items[j].busy_ns > there)
+                edges->items[j].busy_ns = there;
+        }
         for (int32_t j = 0; j < instance->members; j++)
             presence[job->operations[members[j]].rank] = INT64_MAX;
     }
     free(presence);
     free(next);
+    free(heard);
     return failed;
 }
 

@@ -6,7 +6,8 @@
  * An AllReduce of two ranks, twice. Rank 0 sends from 0 on and has steps on the network for 950; rank 1 comes
  * at 900, and both are done at 1000, `end_ns` by the receiver's kernel. Then the next begins at 1200.
  */
-static int64_t busy_of_the_link(int64_t end_ns, int incomplete, enum end_kind ends)
+static int64_t busy_where(int64_t end_ns, int incomplete, enum end_kind ends, const struct job_traffic *heard,
+                          size_t heard_count)
 {
     struct job_rank ranks[2] = {{.first = 0, .count = 2}, {.first = 2, .count = 2}};
     struct job_operation operations[4] = {
@@ -18,8 +19,10 @@ static int64_t busy_of_the_link(int64_t end_ns, int incomplete, enum end_kind en
     struct job_instance instances[2] = {{.members = 2, .expected = 2},
                                         {.members = 2, .expected = 2, .first_member = 2}};
     int32_t members[4] = {0, 2, 1, 3};
-    struct job_traffic traffic = {
-        .sender = 0, .receiver = 1, .steps = 4, .network_wait_ns = 950, .busy_ns = 950};
+    struct job_traffic traffic[3] = {
+        {.sender = 0, .receiver = 1, .steps = 4, .network_wait_ns = 950, .busy_ns = 950}};
+    for (size_t i = 0; i < heard_count; i++)
+        traffic[1 + i] = heard[i];
     int32_t role_of_rank[2] = {-1, -1};
     struct baseline baseline = {.role_of_rank = role_of_rank, .rank_count = 2, .step_count = 1};
     struct job job = {.ranks = ranks,
@@ -29,8 +32,8 @@ static int64_t busy_of_the_link(int64_t end_ns, int incomplete, enum end_kind en
                       .instances = instances,
                       .instance_count = 2,
                       .instance_members = members,
-                      .traffic = &traffic,
-                      .traffic_count = 1,
+                      .traffic = traffic,
+                      .traffic_count = 1 + heard_count,
                       .step_count = 1};
     struct edges edges;
     struct error error = ERROR_INIT;
@@ -41,6 +44,11 @@ static int64_t busy_of_the_link(int64_t end_ns, int incomplete, enum end_kind en
     int64_t busy_ns = edges.items[0].busy_ns;
     edges_release(&edges);
     return busy_ns;
+}
+
+static int64_t busy_of_the_link(int64_t end_ns, int incomplete, enum end_kind ends)
+{
+    return busy_where(end_ns, incomplete, ends, NULL, 0);
 }
 
 static void busy_for_as_long_as_the_receiver_was_there(void **state)
@@ -56,11 +64,26 @@ static void where_no_kernel_says_it_counts_in_full(void **state)
     assert_int_equal(busy_of_the_link(TIME_UNKNOWN, 0, ENDS_UNKNOWN), 950);
 }
 
+/* The receiver's network steps waited for 60 and 80 on two channels: it was there no longer than that. */
+static void or_for_as_long_as_the_receiver_waited(void **state)
+{
+    const struct job_traffic heard[2] = {
+        {.sender = 0, .receiver = 1, .operation = 2, .by_receiver = 1, .steps = 4, .busy_ns = 60},
+        {.sender = 0, .receiver = 1, .operation = 2, .by_receiver = 1, .steps = 4, .busy_ns = 80}};
+    assert_int_equal(busy_where(TIME_UNKNOWN, 0, ENDS_UNKNOWN, heard, 2), 80);
+    assert_int_equal(busy_where(1000, 0, ENDS_BY_KERNEL, heard, 2), 100);
+    /* What somebody else sends it says nothing of this link. */
+    const struct job_traffic other = {
+        .sender = 1, .receiver = 0, .operation = 2, .by_receiver = 1, .steps = 4, .busy_ns = 60};
+    assert_int_equal(busy_where(TIME_UNKNOWN, 0, ENDS_UNKNOWN, &other, 1), 950);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(busy_for_as_long_as_the_receiver_was_there),
         cmocka_unit_test(where_no_kernel_says_it_counts_in_full),
+        cmocka_unit_test(or_for_as_long_as_the_receiver_waited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
