@@ -24,6 +24,7 @@ static const double AHEAD_OF_FEW = 3;
 
 /* Moments in which the network steps wait several times as long, operations take half as long again and steps
  * a fifth are seen on healthy hosts. */
+static const double AHEAD_OF_MANY = 5;
 static const double LONGER_STEPS = 0.25;
 static const double SLOWER_STEPS = 5;
 static const double SLOWER_OPERATIONS = 2;
@@ -150,7 +151,7 @@ static int is_slow_enough(const struct suspect *suspect, const struct baseline *
     if (worth(suspect, baseline) >= LONGER_STEPS)
         return 1;
     if (suspect->kind != FINDING_NETWORK || !slowness->steps || is_steady(suspect, baseline) ||
-        suspect->ahead >= AHEAD_OF_FEW)
+        suspect->ahead >= AHEAD_OF_MANY)
         return 1;
     if ((double)slowness->wait_ns >= SLOWER_STEPS * (double)(slowness->wait_ns - slowness->extra_ns))
         return 1;

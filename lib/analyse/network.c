@@ -327,11 +327,15 @@ static void widen(const struct suspect *suspect, struct job *job, const struct e
     }
 }
 
-/* Connections take several steps to get up to speed: what is slow from the start and then no more may be
- * that. */
+/*
+ * Connections take several steps to get up to speed: what is slow from the start and then no more may be
+ * that, unless it lasts longer than a step in each of several.
+ */
 static int may_be_warm_up(const struct suspect *suspect, const struct baseline *baseline)
 {
-    return suspect->after_warm_up && suspect->last_step < baseline->step_count - 1;
+    int is_pause =
+        suspect->first_step < suspect->last_step && suspect->weakest_ns >= baseline->median_step_ns;
+    return suspect->after_warm_up && suspect->last_step < baseline->step_count - 1 && !is_pause;
 }
 
 int suspect_network(struct suspects *suspects, struct job *job, const struct baseline *baseline,

@@ -25,14 +25,26 @@ static int is_late_by_host(const struct job *job, const struct job_operation *op
            operation->late_beyond_ns >= operation->excess_ns / (within ? 8 : 2);
 }
 
-static int64_t host_part(const struct suspect *suspect, const struct job *job)
+/*
+ * Whether more than half of the excess is the host's: of that before operations whose own time is known,
+ * where it is a quarter of all or more. Lateness of hidden origin does not say whose it is.
+ */
+static int is_mostly_hosts(const struct suspect *suspect, const struct job *job)
 {
-    int64_t part = 0;
+    int64_t host_ns[2] = {0, 0}, total_ns[2] = {0, 0}; /* [own time is known] */
     struct job_range range = suspect_operations(suspect, job);
-    for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]) && is_late_by_host(job, &job->operations[i]))
-            part += job->operations[i].excess_ns;
-    return part;
+    for (size_t i = range.first; i < range.end; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (!suspect_has_operation(suspect, operation))
+            continue;
+        int known = operation->own_ns != TIME_UNKNOWN;
+        total_ns[known] += operation->excess_ns;
+        if (is_late_by_host(job, operation))
+            host_ns[known] += operation->excess_ns;
+    }
+    if (total_ns[1] * 3 >= total_ns[0])
+        return host_ns[1] * 2 > total_ns[1];
+    return (host_ns[0] + host_ns[1]) * 2 > total_ns[0] + total_ns[1];
 }
 
 static int64_t *cell_of(struct strength *strength, const struct job_operation *operation)
@@ -160,7 +172,7 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
         suspects->items[i].margin_ns = total_margin(&suspects->items[i], job);
         mark_ambiguous(&suspects->items[i], job, baseline, in_stages,
                        scale(baseline->median_step_ns, options->min_gain));
-        if (host_part(&suspects->items[i], job) * 2 > suspects->items[i].total_ns)
+        if (is_mostly_hosts(&suspects->items[i], job))
             suspects->items[i].kind = FINDING_HOST;
     }
     return 0;

@@ -189,16 +189,18 @@ static int is_of(const struct sample *sample, const struct suspect *run)
 }
 
 /*
- * Whether a sample says nothing of how likely noise is to make the run: its own, and what is no noise, unless
- * the run is as much, in the same step: there one may be the victim of the other.
+ * Whether a sample says nothing of how likely noise is to make the run: its own, and what is no noise. Within
+ * the steps of a run that is no noise either, what is half as much or more may be what it is the victim of;
+ * less is its victim.
  */
 static int is_beside(const struct noise *noise, const struct sample *sample, const struct suspect *run)
 {
     if (is_of(sample, run))
         return 1;
-    return sample->excess_ns >= noise->whole_ns &&
-           (run->weakest_ns < noise->whole_ns || sample->step < run->first_step ||
-            sample->step > run->last_step);
+    if (run->weakest_ns >= noise->whole_ns && sample->step >= run->first_step &&
+        sample->step <= run->last_step)
+        return sample->excess_ns < run->weakest_ns / 2;
+    return sample->excess_ns >= noise->whole_ns;
 }
 
 /* The greatest of all others; at least what is worth anything. */

@@ -166,12 +166,49 @@ static void exchanges_that_nobody_recorded(void **state)
     small_release(&small);
 }
 
+/*
+ * Rank 1 is late by 1000 before the first operation of steps 1 to 3, by its host or not, and by 1500 before
+ * the second, whose own time nobody knows and which had been enqueued long before: that does not say whose it
+ * is.
+ */
+static enum finding_kind kind_where(int by_host)
+{
+    struct small small;
+    struct suspects suspects = {0};
+    struct error error = ERROR_INIT;
+    const struct baseline baseline = {.first_step = 1, .step_count = STEPS, .median_step_ns = 10000};
+    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
+    small_init(&small);
+    for (int step = 1; step <= 3; step++) {
+        struct job_operation *known = at(&small, 1, step, 0), *hidden = at(&small, 1, step, 1);
+        known->excess_ns = 1000;
+        known->late_beyond_ns = by_host ? 900 : 0;
+        hidden->excess_ns = 1500;
+        hidden->own_ns = TIME_UNKNOWN;
+        hidden->start_ns = 50000;
+        hidden->enqueued_ns = 0;
+    }
+    assert_int_equal(suspect_own(&suspects, &small.job, &baseline, &options, &error), 0);
+    assert_int_equal(suspects.count, 1);
+    enum finding_kind kind = suspects.items[0].kind;
+    free(suspects.items);
+    small_release(&small);
+    return kind;
+}
+
+static void known_own_time_says_whose_it_is(void **state)
+{
+    assert_int_equal(kind_where(1), FINDING_HOST);
+    assert_int_equal(kind_where(0), FINDING_COMPUTE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_time_behind_a_slow_link),
         cmocka_unit_test(links_of_a_late_rank),
         cmocka_unit_test(exchanges_that_nobody_recorded),
+        cmocka_unit_test(known_own_time_says_whose_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -276,6 +276,24 @@ static void a_masked_step_does_not_end_a_run(void **state)
     }
 }
 
+/* A pause of a whole step in step 5, and what another rank shows in the same step: its victim, or its cause. */
+static void a_pause_has_victims(void **state)
+{
+    const int64_t beside[] = {9999, 10000};
+    for (int i = 0; i < 2; i++) {
+        struct strength strength;
+        struct suspects suspects = {0};
+        start(&strength);
+        strength.whole_ns = 5000;
+        put(&strength, 0, 5, 20000);
+        put(&strength, 1, 5, beside[i]);
+        find(&strength, &suspects);
+        assert_int_equal(suspects.count, 2);
+        assert_true(fabs(suspects.items[0].ahead - (i ? 2 : 200)) < 1e-9);
+        free(suspects.items);
+    }
+}
+
 /* Pauses of a whole step (5000) in `steps` steps, one each of another rank; the first one's chance and lead.
  */
 static struct suspect first_of_pauses(const int *steps, int count)
@@ -326,6 +344,7 @@ int main(void)
         cmocka_unit_test(the_first_step_speaks_for_nothing),
         cmocka_unit_test(a_masked_step_does_not_end_a_run),
         cmocka_unit_test(pauses_do_not_doubt_each_other),
+        cmocka_unit_test(a_pause_has_victims),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
