@@ -24,11 +24,11 @@ static int64_t find(const struct map *map, int64_t id)
     return value ? *value : -1;
 }
 
-int loader_read(struct loader *loader, const char *sql, int of_run, row_reader read, struct error *error)
+int loader_read(struct loader *loader, const char *sql, row_reader read, struct error *error)
 {
     struct statement *statement = store_prepare(loader->job->store, sql, error);
     int row = statement ? 1 : -1;
-    if (statement && of_run && statement_bind_integer(statement, 1, loader->job->run_id, error))
+    if (statement && statement_bind_integer(statement, 1, loader->job->run_id, error))
         row = -1;
     while (row == 1 && (row = statement_step(statement, error)) == 1)
         if (read(loader, statement, error))
@@ -338,13 +338,13 @@ static int read_finished_only(struct loader *loader, struct statement *statement
 
 static int load_coverage(struct loader *loader, struct error *error)
 {
-    if (loader_read(loader, schema_analysis_job_damage, 1, read_damage, error) ||
-        loader_read(loader, schema_analysis_job_losses, 1, read_losses, error) ||
-        loader_read(loader, schema_analysis_job_finished_only, 1, read_finished_only, error) ||
-        loader_read(loader, schema_analysis_job_cut, 1, read_cut, error))
+    if (loader_read(loader, schema_analysis_job_damage, read_damage, error) ||
+        loader_read(loader, schema_analysis_job_losses, read_losses, error) ||
+        loader_read(loader, schema_analysis_job_finished_only, read_finished_only, error) ||
+        loader_read(loader, schema_analysis_job_cut, read_cut, error))
         return -1;
     weigh_cuts(loader->job);
-    return loader_read(loader, schema_analysis_job_blind_to_pairs, 1, read_blindness, error);
+    return loader_read(loader, schema_analysis_job_blind_to_pairs, read_blindness, error);
 }
 
 int loader_init(struct loader *loader, struct job *job, struct error *error)
@@ -353,8 +353,8 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
     map_init(&loader->ranks);
     map_init(&loader->communicators);
     map_init(&loader->members);
-    if (index_ids(loader, error) || loader_read(loader, schema_analysis_job_members, 1, read_member, error) ||
-        loader_read(loader, schema_analysis_job_has_traffic, 0, read_has_traffic, error))
+    if (index_ids(loader, error) || loader_read(loader, schema_analysis_job_members, read_member, error) ||
+        loader_read(loader, schema_analysis_job_has_traffic, read_has_traffic, error))
         return -1;
     job_seat_silent_ranks(job);
     return 0;

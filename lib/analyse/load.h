@@ -39,8 +39,8 @@ int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct err
 
 typedef int (*row_reader)(struct loader *loader, struct statement *statement, struct error *error);
 
-/* Calls `read` for each row; of_run: parameter 1 is the run. */
-int loader_read(struct loader *loader, const char *sql, int of_run, row_reader read, struct error *error);
+/* Calls `read` for each row; parameter 1 of `sql` is the run. */
+int loader_read(struct loader *loader, const char *sql, row_reader read, struct error *error);
 
 /* load_instances.c: the instances. */
 int loader_read_instances(struct loader *loader, struct error *error);

@@ -154,7 +154,7 @@ static int is_ordered(const struct job *job)
 int loader_read_traffic(struct loader *loader, struct error *error)
 {
     struct job *job = loader->job;
-    if (loader_read(loader, schema_analysis_job_traffic, 0, read_traffic, error))
+    if (loader_read(loader, schema_analysis_job_traffic, read_traffic, error))
         return -1;
     if (!is_ordered(job) && order_traffic(job))
         return error_no_memory(error);

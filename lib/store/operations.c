@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "schemas.h"
-#include "store/store.h"
+#include "store/internal.h"
 #include "store/tables.h"
 
 #include <stdlib.h>
@@ -55,11 +55,9 @@ struct operation_cursor *operation_cursor_open(struct store *store, int64_t run_
         error_no_memory(error);
         return NULL;
     }
-    cursor->source = store_prepare(store, schema_join_read_operations, error);
-    int row = -1;
-    if (cursor->source && (run_id ? statement_bind_integer(cursor->source, 1, run_id, error)
-                                  : statement_bind_null(cursor->source, 1, error)) == 0)
-        row = statement_step(cursor->source, error);
+    cursor->source = prepare_for_run(store, schema_join_read_operations, schema_join_read_operations_of_run,
+                                     run_id, error);
+    int row = cursor->source ? statement_step(cursor->source, error) : -1;
     cursor->has_next = row == 1;
     if (row >= 0)
         return cursor;

@@ -1,26 +1,18 @@
 #include "store/scan.h"
 
 #include "schemas.h"
-#include "store/store.h"
+#include "store/internal.h"
 
 enum { SOURCE_ID, SOURCE_OWNER, SOURCE_PACKED, SOURCE_JOINED };
-
-static int open_source(struct block_scan *scan, struct store *store, const char *sql, int64_t run_id,
-                       struct error *error)
-{
-    scan->source = store_prepare(store, sql, error);
-    if (!scan->source)
-        return -1;
-    return run_id ? statement_bind_integer(scan->source, 1, run_id, error)
-                  : statement_bind_null(scan->source, 1, error);
-}
 
 int scan_operations(struct block_scan *scan, struct store *store, int64_t run_id, struct error *error)
 {
     *scan = (struct block_scan){.has_joined = 1};
     block_reader_init(&scan->rows, &operation_layout);
     block_reader_init(&scan->joined, &joined_layout);
-    return open_source(scan, store, schema_join_read_operations, run_id, error);
+    scan->source = prepare_for_run(store, schema_join_read_operations, schema_join_read_operations_of_run,
+                                   run_id, error);
+    return scan->source ? 0 : -1;
 }
 
 int scan_instances(struct block_scan *scan, struct store *store, int64_t run_id, struct error *error)
@@ -28,7 +20,9 @@ int scan_instances(struct block_scan *scan, struct store *store, int64_t run_id,
     *scan = (struct block_scan){0};
     block_reader_init(&scan->rows, &instance_layout);
     block_reader_init(&scan->joined, &joined_layout);
-    return open_source(scan, store, schema_join_read_instances, run_id, error);
+    scan->source =
+        prepare_for_run(store, schema_join_read_instances, schema_join_read_instances_of_run, run_id, error);
+    return scan->source ? 0 : -1;
 }
 
 void scan_release(struct block_scan *scan)

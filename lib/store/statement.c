@@ -40,6 +40,16 @@ int statement_bind_integer(struct statement *statement, int parameter, int64_t v
     return bound(statement, sqlite3_bind_int64(statement->handle, parameter, value), error);
 }
 
+struct statement *prepare_for_run(struct store *store, const char *of_all, const char *of_run, int64_t run_id,
+                                  struct error *error)
+{
+    struct statement *statement = store_prepare(store, run_id ? of_run : of_all, error);
+    if (!statement || !run_id || !statement_bind_integer(statement, 1, run_id, error))
+        return statement;
+    statement_free(statement);
+    return NULL;
+}
+
 int statement_bind_real(struct statement *statement, int parameter, double value, struct error *error)
 {
     return bound(statement, sqlite3_bind_double(statement->handle, parameter, value), error);

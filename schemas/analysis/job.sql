@@ -19,16 +19,27 @@ SELECT member.communicator_id, member.rank, member_join.job_rank_id, member.memb
   FROM member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id) WHERE run_id = ?1
  ORDER BY 1, 2, 4;
 
--- In the order of the files, so that nothing has to be sorted here.
+-- Of the files that speak of the run, and in their order, so that nothing has to be sorted here: an operation's traffic
+-- is in its own file.
 -- statement: traffic
 SELECT proxy_operation.operation_id, direction, channel, proxy_operation.peer, schedule_begin_ns,
        progress_begin_ns, progress_end_ns, steps
-  FROM proxy_operation
+  FROM file
+ CROSS JOIN proxy_operation ON proxy_operation_id BETWEEN file_id << 32 AND (file_id << 32) + 4294967295
  WHERE operation_id IS NOT NULL
- ORDER BY proxy_operation_id;
+   AND file_id IN (SELECT file_id FROM job_rank CROSS JOIN member_join USING (job_rank_id)
+                    CROSS JOIN file_member USING (member_id) WHERE run_id = ?1)
+ ORDER BY file_id, proxy_operation_id;
 
+-- A row where there is any.
 -- statement: has_traffic
-SELECT EXISTS (SELECT 1 FROM proxy_operation WHERE operation_id IS NOT NULL);
+SELECT 1
+  FROM job_rank
+ CROSS JOIN member_join USING (job_rank_id)
+ CROSS JOIN file_member USING (member_id)
+ CROSS JOIN proxy_operation ON proxy_operation_id BETWEEN file_id << 32 AND (file_id << 32) + 4294967295
+ WHERE run_id = ?1 AND operation_id IS NOT NULL
+ LIMIT 1;
 
 -- The files that speak of a run are those of its members.
 -- statement: damage

@@ -79,3 +79,30 @@ class Join(Case):
         with sqlite3.connect(self.store) as store:
             store.execute(sql)
         store.close()
+
+    def test_jobs_beside_each_other(self):
+        """What is said of a job does not depend on which others are in the store."""
+        fixtures = ("tp2dp2pp2-slow-rank", "inspector-2.28", "inspector-2.30", "fsdp-clean", "v1-states-partial")
+        asked = (("diagnose", "--all"), ("stragglers",), ("clocks",))
+
+        def told(command):
+            answer = self.json(*command, status=None)
+            lists = [rows for rows in answer.values() if isinstance(rows, list)]
+            told = {}
+            for place, rows in enumerate(lists):
+                for row in rows:
+                    if isinstance(row, dict) and "run" in row:
+                        told.setdefault(row["run"], []).append((place, {**row, "run": 0}))
+            return list(told.values())
+
+        alone = {command: [] for command in asked}
+        for fixture in fixtures:
+            self.ingest(TOP / "fixtures" / fixture, status=None)
+            for command in asked:
+                alone[command] += told(command)
+            self.store.unlink()
+        for fixture in fixtures:
+            self.ingest(TOP / "fixtures" / fixture, status=None)
+        for command in asked:
+            self.assertEqual(sorted(map(str, told(command))), sorted(map(str, alone[command])), command)
+            self.assertTrue(alone[command], command)

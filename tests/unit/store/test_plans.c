@@ -1,0 +1,109 @@
+#include "schemas.h"
+#include "support/cmocka_all.h"
+#include "support/store_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A store of thousands of jobs: what is asked once for each of them may not go through what belongs to all.
+ * SQLite's plans tell: SEARCH is by an index or an id, SCAN is all of a table.
+ */
+static const char *const asked_of_each_run[] = {
+    schema_analysis_job_run,
+    schema_analysis_job_ranks,
+    schema_analysis_job_communicators,
+    schema_analysis_job_members,
+    schema_analysis_job_traffic,
+    schema_analysis_job_has_traffic,
+    schema_analysis_job_damage,
+    schema_analysis_job_losses,
+    schema_analysis_job_blind_to_pairs,
+    schema_analysis_job_finished_only,
+    schema_analysis_job_cut,
+    schema_analysis_clocks_ranks,
+    schema_join_read_operations_of_run,
+    schema_join_read_instances_of_run,
+};
+
+/* These bring blobs: sorting them would write all of a great run's beside the store. */
+static const char *const in_order_as_they_are[] = {
+    schema_analysis_job_traffic,        schema_join_read_operations,       schema_join_read_instances,
+    schema_join_read_operations_of_run, schema_join_read_instances_of_run,
+};
+
+enum { PLAN_DETAIL = 3 };
+
+static void check_plan(struct store *store, const char *sql, const char *refused)
+{
+    char *text = NULL;
+    assert_true(asprintf(&text, "EXPLAIN QUERY PLAN %s", sql) > 0);
+    struct statement *plan = store_prepare(store, text, NULL);
+    assert_non_null(plan);
+    int steps = 0;
+    for (; statement_step(plan, NULL) == 1; steps++) {
+        const char *detail = statement_text(plan, PLAN_DETAIL);
+        assert_non_null(detail);
+        /* An automatic index is made of all of a table for this once. */
+        if (strncmp(detail, refused, strlen(refused)) == 0 || strstr(detail, "AUTOMATIC"))
+            fail_msg("%s in the plan of %s", detail, sql);
+    }
+    assert_true(steps > 0);
+    statement_free(plan);
+    free(text);
+}
+
+static void test_one_run_is_found_by_index(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    for (size_t i = 0; i < sizeof asked_of_each_run / sizeof *asked_of_each_run; i++)
+        check_plan(store, asked_of_each_run[i], "SCAN");
+    store_close(store);
+}
+
+static void test_blobs_are_not_sorted(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    for (size_t i = 0; i < sizeof in_order_as_they_are / sizeof *in_order_as_they_are; i++)
+        check_plan(store, in_order_as_they_are[i], "USE TEMP B-TREE");
+    store_close(store);
+}
+
+/* A store of version 2, as it was before these indexes were. */
+static void make_version_2(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    assert_int_equal(store_execute(store,
+                                   "DROP INDEX job_rank_run; DROP INDEX member_join_rank;"
+                                   "DROP INDEX communicator_join_run; DROP INDEX file_member_member;"
+                                   "DROP INDEX clock_anchor_process; DROP INDEX loss_process;"
+                                   "INSERT INTO run VALUES (1, 2, 2, 0, 'none', 1);"
+                                   "PRAGMA user_version = 2",
+                                   NULL),
+                     0);
+    store_close(store);
+}
+
+static void test_older_store_is_brought_up_to_date(void **state)
+{
+    make_version_2(state);
+    struct store *store = store_file_open(state, STORE_READ);
+    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 3);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM run"), 1);
+    for (size_t i = 0; i < sizeof asked_of_each_run / sizeof *asked_of_each_run; i++)
+        check_plan(store, asked_of_each_run[i], "SCAN");
+    store_close(store);
+}
+
+#define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, store_file_setup, store_file_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FILE(test_one_run_is_found_by_index),
+        WITH_FILE(test_blobs_are_not_sorted),
+        WITH_FILE(test_older_store_is_brought_up_to_date),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
