@@ -64,10 +64,8 @@ static int32_t seeding_communicator(const struct work *work, int32_t process)
     int32_t best = -1;
     int64_t most = 0;
     map_init(&counts);
-    for (size_t i = 0; i < work->member_count; i++) {
-        const struct work_member *member = &work->members[i];
-        if (member->process != process)
-            continue;
+    for (size_t i = work->by_process.first[process]; i < work->by_process.first[process + 1]; i++) {
+        const struct work_member *member = &work->members[work->by_process.items[i]];
         int64_t *count = map_put(&counts, (struct map_key){{(uint64_t)member->communicator}}, 0, NULL);
         if (!count) {
             map_release(&counts);
@@ -90,9 +88,9 @@ static int make_seeds(struct work *work, int32_t process, int32_t communicator, 
                       size_t *count)
 {
     size_t capacity = 0, valued = 0;
-    for (size_t i = 0; i < work->member_count; i++) {
-        struct work_member *member = &work->members[i];
-        if (member->process != process || member->communicator != communicator)
+    for (size_t i = work->by_process.first[process]; i < work->by_process.first[process + 1]; i++) {
+        struct work_member *member = &work->members[work->by_process.items[i]];
+        if (member->communicator != communicator)
             continue;
         int64_t rank = work_add_rank(work, work->processes[process].run, process);
         if (rank < 0 || array_reserve((void **)seeds, &capacity, *count + 1, sizeof **seeds))
@@ -117,9 +115,10 @@ int work_split_process(struct work *work, int32_t process)
     int failed = communicator == -2;
     if (communicator >= 0)
         failed = make_seeds(work, process, communicator, &seeds, &count);
-    for (size_t i = 0; !failed && count && i < work->member_count; i++) {
-        struct work_member *member = &work->members[i];
-        if (member->process != process || member->job_rank >= 0 || member->affinity == INT64_MIN)
+    size_t end = work->by_process.first[process + 1];
+    for (size_t i = work->by_process.first[process]; !failed && count && i < end; i++) {
+        struct work_member *member = &work->members[work->by_process.items[i]];
+        if (member->job_rank >= 0 || member->affinity == INT64_MIN)
             continue;
         int64_t at = nearest(seeds, count, member->affinity);
         int added = 0;

@@ -4,41 +4,82 @@
 
 #include <stdlib.h>
 
-static int32_t rank_of(const struct work_member *member)
+typedef int32_t (*group_teller)(const struct work *work, size_t item);
+
+static int32_t rank_of_member(const struct work *work, size_t item)
 {
-    return member->job_rank;
+    return work->members[item].job_rank;
 }
 
-static int32_t communicator_of(const struct work_member *member)
+static int32_t communicator_of_member(const struct work *work, size_t item)
 {
-    return member->communicator;
+    return work->members[item].communicator;
 }
 
-/* Counting sort: members of one group keep their order. */
-static int group(const struct work *work, size_t groups, int32_t (*group_of)(const struct work_member *),
-                 struct grouping *grouping)
+static int32_t process_of_member(const struct work *work, size_t item)
 {
+    return work->members[item].process;
+}
+
+static int32_t run_of_rank(const struct work *work, size_t item)
+{
+    return work->ranks[item].run;
+}
+
+static int32_t run_of_communicator(const struct work *work, size_t item)
+{
+    return work->communicators[item].run;
+}
+
+/* Counting sort: items of one group keep their order; those of group -1 are left out. */
+static int group(const struct work *work, size_t items, size_t groups, group_teller group_of,
+                 struct grouping *grouping, struct error *error)
+{
+    work_grouping_release(grouping);
     size_t *next = array_new(groups + 1, sizeof *next);
     grouping->first = array_new(groups + 1, sizeof *grouping->first);
-    grouping->items = array_new(work->member_count, sizeof *grouping->items);
+    grouping->items = array_new(items, sizeof *grouping->items);
     if (!next || !grouping->first || !grouping->items) {
         free(next);
-        return -1;
+        return error_no_memory(error);
     }
-    for (size_t i = 0; i < work->member_count; i++)
-        grouping->first[group_of(&work->members[i]) + 1]++;
+    for (size_t i = 0; i < items; i++)
+        if (group_of(work, i) >= 0)
+            grouping->first[group_of(work, i) + 1]++;
     for (size_t i = 0; i < groups; i++)
         next[i + 1] = grouping->first[i + 1] += grouping->first[i];
-    for (size_t i = 0; i < work->member_count; i++)
-        grouping->items[next[group_of(&work->members[i])]++] = (int32_t)i;
+    for (size_t i = 0; i < items; i++)
+        if (group_of(work, i) >= 0)
+            grouping->items[next[group_of(work, i)]++] = (int32_t)i;
     free(next);
     return 0;
 }
 
+void work_grouping_release(struct grouping *grouping)
+{
+    free(grouping->items);
+    free(grouping->first);
+    *grouping = (struct grouping){0};
+}
+
+int work_group_processes(struct work *work, struct error *error)
+{
+    return group(work, work->member_count, work->process_count, process_of_member, &work->by_process, error);
+}
+
+int work_group_ranks(struct work *work, struct error *error)
+{
+    return group(work, work->rank_count, work->run_count, run_of_rank, &work->ranks_of_run, error);
+}
+
 int work_group_members(struct work *work, struct error *error)
 {
-    if (group(work, work->rank_count, rank_of, &work->by_rank) ||
-        group(work, work->communicator_count, communicator_of, &work->by_communicator))
-        return error_no_memory(error);
-    return 0;
+    return group(work, work->member_count, work->rank_count, rank_of_member, &work->by_rank, error) ||
+                   group(work, work->member_count, work->communicator_count, communicator_of_member,
+                         &work->by_communicator, error) ||
+                   work_group_ranks(work, error) ||
+                   group(work, work->communicator_count, work->run_count, run_of_communicator,
+                         &work->communicators_of_run, error)
+               ? -1
+               : 0;
 }

@@ -25,9 +25,8 @@ static int clear_instances(struct hands *hands, int64_t communicator_id, struct 
 /* The communicators of a run, which are joined one by one. */
 struct communicators {
     struct hands *hands;
-    int32_t *items; /* owned */
-    size_t count;
-    struct series_table *series; /* owned: of each rank */
+    const int32_t *items;
+    struct series_table *series; /* of each rank of the store */
 };
 
 static int join_communicator(void *context, struct hand *hand, size_t number, struct error *error)
@@ -40,42 +39,34 @@ static int join_communicator(void *context, struct hand *hand, size_t number, st
                : 0;
 }
 
-static int find_communicators(struct communicators *communicators, const struct work *work, int32_t run)
+/* `series` is of each rank of the store: those of the run are made and released here. */
+static int join_run(struct work *work, int32_t run, struct hands *hands, struct series_table *series,
+                    struct error *error)
 {
-    communicators->items = array_new(work->communicator_count, sizeof *communicators->items);
-    communicators->series = array_new(work->rank_count, sizeof *communicators->series);
-    if (!communicators->items || !communicators->series)
-        return -1;
-    for (size_t i = 0; i < work->communicator_count; i++)
-        if (work->communicators[i].run == run)
-            communicators->items[communicators->count++] = (int32_t)i;
-    for (size_t i = 0; i < work->rank_count; i++)
-        series_table_init(&communicators->series[i]);
-    return 0;
-}
-
-static int join_run(struct work *work, int32_t run, struct hands *hands, struct error *error)
-{
-    struct communicators communicators = {.hands = hands};
-    int failed = find_communicators(&communicators, work, run)
-                     ? error_no_memory(error)
-                     : run_number(work, run, hands, communicators.series, error) ||
-                           hands_do(hands, join_communicator, &communicators, communicators.count, error);
-    for (size_t i = 0; communicators.series && i < work->rank_count; i++)
-        series_table_release(&communicators.series[i]);
-    free(communicators.series);
-    free(communicators.items);
+    const struct grouping *ranks = &work->ranks_of_run, *of = &work->communicators_of_run;
+    struct communicators communicators = {hands, of->items + of->first[run], series};
+    for (size_t i = ranks->first[run]; i < ranks->first[run + 1]; i++)
+        series_table_init(&series[ranks->items[i]]);
+    int failed =
+        run_number(work, run, hands, series, error) ||
+        hands_do(hands, join_communicator, &communicators, of->first[run + 1] - of->first[run], error);
+    for (size_t i = ranks->first[run]; i < ranks->first[run + 1]; i++)
+        series_table_release(&series[ranks->items[i]]);
     return failed ? -1 : 0;
 }
 
 static int join_changed(struct work *work, struct store *store, size_t threads, struct error *error)
 {
     struct hands hands;
+    struct series_table *series = array_new(work->rank_count, sizeof *series);
+    if (!series)
+        return error_no_memory(error);
     int failed = hands_init(&hands, work, store, threads, error);
     for (size_t i = 0; !failed && i < work->run_count; i++)
         if (work->runs[i].is_changed)
-            failed = join_run(work, (int32_t)i, &hands, error);
+            failed = join_run(work, (int32_t)i, &hands, series, error);
     hands_release(&hands);
+    free(series);
     return failed;
 }
 

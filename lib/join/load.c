@@ -236,9 +236,10 @@ void work_release(struct work *work)
     free(work->marks);
     free(work->ranks);
     free(work->runs);
-    free(work->by_rank.items);
-    free(work->by_rank.first);
-    free(work->by_communicator.items);
-    free(work->by_communicator.first);
+    work_grouping_release(&work->by_rank);
+    work_grouping_release(&work->by_communicator);
+    work_grouping_release(&work->by_process);
+    work_grouping_release(&work->ranks_of_run);
+    work_grouping_release(&work->communicators_of_run);
     intern_release(&work->texts);
 }

@@ -129,10 +129,9 @@ static int pass_members(struct whole *whole, struct blocks *blocks, const struct
                         int32_t communicator, int adds, struct error *error)
 {
     int failed = 0;
-    for (size_t i = 0; !failed && i < work->member_count; i++) {
-        if (work->members[i].communicator != communicator)
-            continue;
-        failed = pass_member(whole, blocks, work, (int32_t)i, adds, error);
+    const struct grouping *members = &work->by_communicator;
+    for (size_t i = members->first[communicator]; !failed && i < members->first[communicator + 1]; i++) {
+        failed = pass_member(whole, blocks, work, members->items[i], adds, error);
         if (whole->count && (adds ? is_whole(whole) : has_all_gaps(whole)))
             break;
     }

@@ -283,13 +283,12 @@ static int fill_world(struct work *work, int32_t run, struct error *error)
     if (!taken)
         return error_no_memory(error);
     int64_t homeless = -1;
-    for (size_t i = 0; i < work->rank_count; i++) {
-        if (work->ranks[i].run != run)
-            continue;
-        if (work->ranks[i].global_rank >= 0 && work->ranks[i].global_rank < world->size)
-            taken[work->ranks[i].global_rank] = 1;
+    for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++) {
+        int32_t number = work->ranks_of_run.items[i];
+        if (work->ranks[number].global_rank >= 0 && work->ranks[number].global_rank < world->size)
+            taken[work->ranks[number].global_rank] = 1;
         else
-            homeless = (int64_t)i;
+            homeless = number;
     }
     for (int64_t rank = 0; rank < world->size; rank++) {
         if (taken[rank])
@@ -425,8 +424,8 @@ int work_find_ranks(struct work *work, struct error *error)
     unsigned char *shared = array_new(work->process_count, 1);
     if (!shared)
         return error_no_memory(error);
-    int failed = find_runs(work, error) || find_shared_processes(work, shared, error) ||
-                 make_ranks(work, shared, error);
+    int failed = work_group_processes(work, error) || find_runs(work, error) ||
+                 find_shared_processes(work, shared, error) || make_ranks(work, shared, error);
     size_communicators(work);
     if (!failed)
         failed = choose_worlds(work, error);
@@ -439,6 +438,8 @@ int work_find_ranks(struct work *work, struct error *error)
         return -1;
     take_global_ranks(work);
     make_room(work);
+    if (work_group_ranks(work, error))
+        return -1;
     for (size_t i = 0; i < work->run_count; i++) {
         struct work_run *run = &work->runs[i];
         if (run->world >= 0 && fill_world(work, (int32_t)i, error))

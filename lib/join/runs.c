@@ -20,8 +20,6 @@ struct ranks {
     const int32_t *items; /* the ranks to be numbered */
     struct series_table *series;
     struct period period;
-    int32_t *step_counts; /* of each rank of the store; 0 before it is numbered */
-    unsigned char *by_tags;
 };
 
 /* A rank being numbered. */
@@ -99,7 +97,7 @@ static void settle(struct numbering *numbering, struct tag_state *states, struct
                    const struct swept *swept)
 {
     struct work *work = numbering->work;
-    int32_t *step_count = &numbering->ranks->step_counts[numbering->rank];
+    int32_t *step_count = &work->ranks[numbering->rank].step_count;
     struct joined_row *joined = swept->joined;
     joined->tag = swept->tag;
     if (joined->tag < 0)
@@ -178,7 +176,7 @@ static int number_by_tags(void *context, struct hand *hand, size_t number, struc
         failed = error_no_memory(error);
     moments_release(&moments);
     if (!failed && count >= 2) {
-        ranks->by_tags[numbering.rank] = 1;
+        hand->work.ranks[numbering.rank].by_tags = 1;
         failed = number_rank(&numbering, (struct step_teller){.times = times, .time_count = count}, error);
     }
     free(times);
@@ -190,10 +188,11 @@ static int32_t busiest_rank(const struct work *work, int32_t run)
 {
     int32_t best = -1;
     size_t most = 0;
-    for (size_t i = 0; i < work->rank_count; i++) {
-        size_t count = work->ranks[i].run == run ? count_operations(work, (int32_t)i) : 0;
+    for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++) {
+        int32_t rank = work->ranks_of_run.items[i];
+        size_t count = count_operations(work, rank);
         if (count > most) {
-            best = (int32_t)i;
+            best = rank;
             most = count;
         }
     }
@@ -263,9 +262,9 @@ static int number_by_period(void *context, struct hand *hand, size_t number, str
 static size_t list_ranks(const struct work *work, int32_t run, int32_t *items)
 {
     size_t count = 0;
-    for (size_t i = 0; i < work->rank_count; i++)
-        if (work->ranks[i].run == run && !work->ranks[i].is_numbered)
-            items[count++] = (int32_t)i;
+    for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++)
+        if (!work->ranks[work->ranks_of_run.items[i]].is_numbered)
+            items[count++] = work->ranks_of_run.items[i];
     return count;
 }
 
@@ -274,10 +273,12 @@ static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32
                       struct error *error)
 {
     struct work_run *of = &work->runs[run];
+    const int32_t *first = work->ranks_of_run.items + work->ranks_of_run.first[run];
+    const int32_t *end = work->ranks_of_run.items + work->ranks_of_run.first[run + 1];
     if (hands_do(ranks->hands, number_by_tags, ranks, list_ranks(work, run, items), error))
         return -1;
-    for (size_t i = 0; i < work->rank_count; i++)
-        if (ranks->by_tags[i])
+    for (const int32_t *rank = first; rank < end; rank++)
+        if (work->ranks[*rank].by_tags)
             of->step_source = STEPS_BY_TAGS;
     if (of->step_source == STEPS_NONE && find_period(&ranks->hands->items[0], run, &ranks->period, error))
         return -1;
@@ -285,27 +286,21 @@ static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32
         of->step_source = STEPS_BY_PERIOD;
     if (hands_do(ranks->hands, number_by_period, ranks, list_ranks(work, run, items), error))
         return -1;
-    for (size_t i = 0; i < work->rank_count; i++)
-        if (ranks->step_counts[i] > of->step_count)
-            of->step_count = ranks->step_counts[i];
+    for (const int32_t *rank = first; rank < end; rank++)
+        if (work->ranks[*rank].step_count > of->step_count)
+            of->step_count = work->ranks[*rank].step_count;
     return 0;
 }
 
 int run_number(struct work *work, int32_t run, struct hands *hands, struct series_table *series,
                struct error *error)
 {
-    int32_t *items = array_new(work->rank_count, sizeof *items);
-    struct ranks ranks = {.hands = hands,
-                          .items = items,
-                          .series = series,
-                          .step_counts = array_new(work->rank_count, sizeof *ranks.step_counts),
-                          .by_tags = array_new(work->rank_count, sizeof *ranks.by_tags)};
-    int failed = !items || !ranks.step_counts || !ranks.by_tags ? error_no_memory(error)
-                                                                : number_all(work, run, &ranks, items, error);
+    size_t count = work->ranks_of_run.first[run + 1] - work->ranks_of_run.first[run];
+    int32_t *items = array_new(count, sizeof *items);
+    struct ranks ranks = {.hands = hands, .items = items, .series = series};
+    int failed = items ? number_all(work, run, &ranks, items, error) : error_no_memory(error);
     free(ranks.period.starts);
     free(ranks.period.ends);
-    free(ranks.step_counts);
-    free(ranks.by_tags);
     free(items);
     return failed;
 }

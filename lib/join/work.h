@@ -60,6 +60,8 @@ struct work_rank {
     int64_t global_rank;
     char *name;      /* owned */
     int is_numbered; /* steps, tags and numbers of its operations are settled */
+    int by_tags;     /* tags of its own told its steps */
+    int32_t step_count;
 };
 
 /* Where a run's steps come from; in table run "none", "tags", "period". */
@@ -75,11 +77,13 @@ struct work_run {
     int is_changed; /* files of it came or went: its operations are joined anew */
 };
 
-/* Numbers of members, group by group: those of group i are items[first[i]] to items[first[i + 1] - 1]. */
+/* Numbers of items, group by group: those of group i are items[first[i]] to items[first[i + 1] - 1]. */
 struct grouping {
     int32_t *items; /* owned, as is first */
     size_t *first;
 };
+
+void work_grouping_release(struct grouping *grouping);
 
 struct work {
     struct intern texts;
@@ -101,8 +105,11 @@ struct work {
     size_t rank_capacity;
     struct work_run *runs;
     size_t run_count;
-    struct grouping by_rank; /* members of each job rank, and of each communicator, by number */
+    struct grouping by_rank; /* members of each job rank, communicator and process, by number */
     struct grouping by_communicator;
+    struct grouping by_process;
+    struct grouping ranks_of_run; /* ranks and communicators of each run likewise */
+    struct grouping communicators_of_run;
 };
 
 /* load.c: the base tables, but for the operations themselves and the marks. */
@@ -119,7 +126,9 @@ int work_find_changes(struct work *work, struct store *store, struct error *erro
 /* load.c: the marks of one process, which take the place of the last one's; -1: none. */
 int work_load_marks(struct work *work, struct store *store, int32_t process, struct error *error);
 
-/* groups.c: members by job rank and by communicator. */
+/* groups.c: members by process; ranks by run; these anew and all the others, once all ranks are there. */
+int work_group_processes(struct work *work, struct error *error);
+int work_group_ranks(struct work *work, struct error *error);
 int work_group_members(struct work *work, struct error *error);
 
 /*
