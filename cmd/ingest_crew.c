@@ -32,7 +32,8 @@ struct slot {
 struct crew {
     const struct ingest *ingest;
     const struct walk *walk;
-    const struct arguments *arguments;
+    const char **named; /* owned: the operands, sorted: looked through for each file */
+    size_t named_count;
     struct parts parts;
     struct pipeline pipeline;
     struct slot *slots; /* one a part */
@@ -41,12 +42,27 @@ struct crew {
     size_t safe; /* slots below are committed */
 };
 
-static int is_named(const struct arguments *arguments, const char *path)
+static int by_text(const void *a, const void *b)
 {
-    for (size_t i = 0; i < arguments->operand_count; i++)
-        if (strcmp(arguments->operands[i], path) == 0)
-            return 1;
-    return 0;
+    const char *const *left = a, *const *right = b;
+    return strcmp(*left, *right);
+}
+
+static int list_named(struct crew *crew, const struct arguments *arguments)
+{
+    crew->named_count = arguments->operand_count;
+    crew->named = array_new(crew->named_count, sizeof *crew->named);
+    for (size_t i = 0; crew->named && i < crew->named_count; i++)
+        crew->named[i] = arguments->operands[i];
+    if (crew->named)
+        array_sort(crew->named, crew->named_count, sizeof *crew->named, by_text);
+    return crew->named ? 0 : -1;
+}
+
+static int is_named(const struct crew *crew, const char *path)
+{
+    return crew->named_count &&
+           bsearch(&path, crew->named, crew->named_count, sizeof *crew->named, by_text) != NULL;
 }
 
 static void *work(void *context)
@@ -60,8 +76,8 @@ static void *work(void *context)
         const struct walk_file *file = &crew->walk->files[part->file];
         struct error error = ERROR_INIT;
         enum message_kind last =
-            ingest_file(crew->ingest, &crew->pipeline, (size_t)number, file, part,
-                        is_named(crew->arguments, file->path), &batch, &slot->result, &slot->facts, &error);
+            ingest_file(crew->ingest, &crew->pipeline, (size_t)number, file, part, is_named(crew, file->path),
+                        &batch, &slot->result, &slot->facts, &error);
         if (last == MESSAGE_ABANDON)
             pipeline_fail(&crew->pipeline, &error);
         pipeline_send(&crew->pipeline, last, (size_t)number, NULL);
@@ -181,11 +197,20 @@ static int is_finished(enum message_kind last)
     return last == MESSAGE_FINISH;
 }
 
+static void free_ledger(struct slot *slot)
+{
+    if (slot->facts.ledger)
+        ledger_release(slot->facts.ledger);
+    free(slot->facts.ledger);
+    slot->facts.ledger = NULL;
+}
+
 /* Nothing of the file is on its way any more. */
 static void forget(struct crew *crew, size_t first)
 {
     for (size_t i = first; i < first + crew->parts.items[first].count; i++) {
         writer_file_release(&crew->slots[i].target);
+        free_ledger(&crew->slots[i]);
         crew->slots[i].begun = 0;
     }
 }
@@ -342,13 +367,12 @@ static void release(struct crew *crew)
     for (size_t i = 0; crew->slots && i < crew->parts.count; i++) {
         struct slot *slot = &crew->slots[i];
         free(slot->result.reason);
-        if (slot->facts.ledger)
-            ledger_release(slot->facts.ledger);
-        free(slot->facts.ledger);
+        free_ledger(slot);
         writer_file_release(&slot->target);
     }
     writer_free(crew->writer);
     free(crew->slots);
+    free(crew->named);
     pipeline_release(&crew->pipeline);
     parts_release(&crew->parts);
 }
@@ -356,10 +380,12 @@ static void release(struct crew *crew)
 int crew_run(struct context *context, const struct ingest *ingest, const struct walk *walk,
              const struct arguments *arguments, int jobs, struct report *report)
 {
-    struct crew crew = {.ingest = ingest, .walk = walk, .arguments = arguments};
+    struct crew crew = {.ingest = ingest, .walk = walk};
     int outcome = -1;
-    if (parts_plan(&crew.parts, walk, ingest, &context->error) == 0 &&
-        pipeline_init(&crew.pipeline, &crew.parts, jobs, &context->error) == 0) {
+    if (list_named(&crew, arguments))
+        error_no_memory(&context->error);
+    else if (parts_plan(&crew.parts, walk, ingest, &context->error) == 0 &&
+             pipeline_init(&crew.pipeline, &crew.parts, jobs, &context->error) == 0) {
         crew.slots = array_new(crew.parts.count, sizeof *crew.slots);
         crew.writer = crew.slots ? writer_new(context->store, &context->error) : NULL;
         if (!crew.slots)
