@@ -276,7 +276,8 @@ static void a_masked_step_does_not_end_a_run(void **state)
     }
 }
 
-/* A pause of a whole step in step 5, and what another rank shows in the same step: its victim, or its cause. */
+/* A pause of a whole step in step 5, and what another rank shows in the same step: its victim, or its cause.
+ */
 static void a_pause_has_victims(void **state)
 {
     const int64_t beside[] = {9999, 10000};
