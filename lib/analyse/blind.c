@@ -1,17 +1,11 @@
 #include "analyse/finding.h"
 
 #include "base/array.h"
+#include "base/disjoint.h"
 
 #include <stdlib.h>
 
 /* What a recorder that leaves point-to-point operations out hides. */
-
-static int32_t root_of(int32_t *parent, int32_t at)
-{
-    while (parent[at] != at)
-        at = parent[at] = parent[parent[at]];
-    return at;
-}
 
 int job_is_in_stages(const struct job *job)
 {
@@ -19,8 +13,7 @@ int job_is_in_stages(const struct job *job)
     size_t united = 0, groups = 0;
     if (!parent)
         return -1;
-    for (size_t i = 0; i < job->rank_count; i++)
-        parent[i] = (int32_t)i;
+    disjoint_init(parent, job->rank_count);
     for (size_t i = 0; i < job->communicator_count; i++) {
         const struct job_communicator *communicator = &job->communicators[i];
         int32_t first = -1;
@@ -31,10 +24,9 @@ int job_is_in_stages(const struct job *job)
             int32_t rank = j < communicator->seat_count ? communicator->seats[j].rank : communicator->silent;
             if (rank < 0)
                 continue;
-            int32_t root = root_of(parent, rank);
-            first = first < 0 ? root : root_of(parent, first);
-            united += root != first;
-            parent[root] = first;
+            if (first < 0)
+                first = rank;
+            united += (size_t)disjoint_unite(parent, first, rank);
         }
     }
     free(parent);

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
+#include "base/disjoint.h"
 #include "base/map.h"
 
 #include <stdio.h>
@@ -17,25 +18,6 @@
 /* Places of a world that are named though nobody recorded anything there. */
 enum { MOST_SILENT_RANKS = 1024 };
 
-static int32_t root_of(int32_t *parent, int32_t at)
-{
-    while (parent[at] != at) {
-        parent[at] = parent[parent[at]];
-        at = parent[at];
-    }
-    return at;
-}
-
-static void unite(int32_t *parent, int32_t a, int32_t b)
-{
-    a = root_of(parent, a);
-    b = root_of(parent, b);
-    if (a < b)
-        parent[b] = a;
-    else
-        parent[a] = b;
-}
-
 /*
  * Files whose communicators have no hash show no sharing. All that one directory holds of them is taken for
  * one job.
@@ -50,7 +32,7 @@ static void unite_unhashed(const struct work *work, int32_t *parent)
         const char *file_set = work->processes[member->process].file_set;
         if (first < 0 || strcmp(work->processes[first].file_set, file_set) != 0)
             first = member->process;
-        unite(parent, first, member->process);
+        disjoint_unite(parent, first, member->process);
     }
 }
 
@@ -63,7 +45,7 @@ static int number_runs(struct work *work, int32_t *parent, struct error *error)
         return error_no_memory(error);
     }
     for (size_t i = 0; i < work->process_count; i++) {
-        int32_t root = root_of(parent, (int32_t)i);
+        int32_t root = disjoint_root(parent, (int32_t)i);
         if (root == (int32_t)i) {
             run_of_root[i] = (int32_t)work->run_count;
             work->runs[work->run_count++] = (struct work_run){.world = -1, .step_source = STEPS_NONE};
@@ -83,14 +65,13 @@ static int find_runs(struct work *work, struct error *error)
         error_no_memory(error);
         goto out;
     }
-    for (size_t i = 0; i < work->process_count; i++)
-        parent[i] = (int32_t)i;
+    disjoint_init(parent, work->process_count);
     for (size_t i = 0; i < work->communicator_count; i++)
         process_of_communicator[i] = -1;
     for (size_t i = 0; i < work->member_count; i++) {
         int32_t *seen = &process_of_communicator[work->members[i].communicator];
         if (*seen >= 0)
-            unite(parent, *seen, work->members[i].process);
+            disjoint_unite(parent, *seen, work->members[i].process);
         *seen = work->members[i].process;
     }
     unite_unhashed(work, parent);
