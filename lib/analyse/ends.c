@@ -66,8 +66,8 @@ static int32_t last_member(const struct job *job, const struct job_instance *ins
 
 /*
  * A member of which only one channel tells its stop may have been held by another, as long as the last member
- * was. If that was for most of the operation, and it began nothing until then, by the clocks, that is where
- * its stream was free. Less is how far apart the ranks of a ring come out of it.
+ * was. If that was for most of the operation, and it began nothing until then, by the clocks, it ended then.
+ * Less is how far apart the ranks of a ring come out of it.
  */
 static int mend_open_channels(struct job *job, const struct job_instance *instance, const int64_t *next)
 {
@@ -75,7 +75,7 @@ static int mend_open_channels(struct job *job, const struct job_instance *instan
     int64_t last;
     int32_t slowest = function_is_full_exchange(instance->function) ? last_member(job, instance, &last) : -1;
     int64_t duration = slowest >= 0 ? job_duration(&job->operations[slowest]) : TIME_UNKNOWN;
-    for (int32_t i = 0; slowest >= 0 && i < instance->members; i++) {
+    for (int32_t i = 0; duration != TIME_UNKNOWN && i < instance->members; i++) {
         int32_t at = job->instance_members[instance->first_member + (size_t)i];
         const struct job_operation *member = &job->operations[at];
         int64_t end = job_common_time(job, member, member->end_ns);
@@ -88,10 +88,10 @@ static int mend_open_channels(struct job *job, const struct job_instance *instan
             continue;
         if (next[at] < held)
             held = next[at];
-        if (job->drafts[at].free_ns < held) {
+        job->operations[at].end_ns = held;
+        if (job->drafts[at].free_ns < held)
             job->drafts[at].free_ns = held;
-            mended = 1;
-        }
+        mended = 1;
     }
     return mended;
 }
