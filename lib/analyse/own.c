@@ -53,8 +53,25 @@ static int64_t *cell_of(struct strength *strength, const struct job_operation *o
 }
 
 /*
+ * What a rank was late by before an operation and after it had last been on its communicator: who waits there
+ * waits for that, too. Of this step and the one before.
+ */
+static int64_t excess_since_last_met(const struct job *job, size_t at)
+{
+    const struct job_operation *operation = &job->operations[at];
+    int64_t excess_ns = 0;
+    for (size_t i = at; i-- > job->ranks[operation->rank].first;) {
+        const struct job_operation *before = &job->operations[i];
+        if (before->communicator == operation->communicator || before->step < operation->step - 1)
+            break;
+        excess_ns += before->excess_ns;
+    }
+    return excess_ns;
+}
+
+/*
  * Lateness whose origin is hidden counts as a rank's own in steps in which it was late by itself elsewhere,
- * by at least a quarter of that.
+ * by at least a quarter of that; once.
  */
 static void gather(struct job *job, struct strength *strength)
 {
@@ -72,7 +89,8 @@ static void gather(struct job *job, struct strength *strength)
         if (operation->hidden_ns <= 0 || operation->step < 0 ||
             *cell_of(strength, operation) * 4 < operation->hidden_ns)
             continue;
-        operation->excess_ns = operation->hidden_ns;
+        int64_t counted_ns = excess_since_last_met(job, i);
+        operation->excess_ns = operation->hidden_ns > counted_ns ? operation->hidden_ns - counted_ns : 0;
         operation->hidden_ns = 0;
         *cell_of(strength, operation) += operation->excess_ns;
     }

@@ -202,13 +202,49 @@ static void known_own_time_says_whose_it_is(void **state)
     assert_int_equal(kind_where(0), FINDING_COMPUTE);
 }
 
+/*
+ * Late by 1000 of its own before the first operation of steps 1 to 3; who waits for it in the second, which
+ * is on another communicator, waits for 1500 that nobody knows the origin of: 1000 of it are known already.
+ * On the same communicator they met since, and it is 1500 more.
+ */
+static int64_t late_where(int32_t communicator, int64_t hidden_ns)
+{
+    struct small small;
+    struct suspects suspects = {0};
+    struct error error = ERROR_INIT;
+    const struct baseline baseline = {.first_step = 1, .step_count = STEPS, .median_step_ns = 10000};
+    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
+    small_init(&small);
+    for (int step = 0; step < STEPS; step++)
+        at(&small, 1, step, 1)->communicator = communicator;
+    for (int step = 1; step <= 3; step++) {
+        at(&small, 1, step, 0)->excess_ns = 1000;
+        at(&small, 1, step, 1)->hidden_ns = hidden_ns;
+        at(&small, 1, step, 1)->own_ns = TIME_UNKNOWN;
+    }
+    assert_int_equal(suspect_own(&suspects, &small.job, &baseline, &options, &error), 0);
+    assert_int_equal(suspects.count, 1);
+    int64_t total_ns = suspects.items[0].total_ns;
+    free(suspects.items);
+    small_release(&small);
+    return total_ns / 3;
+}
+
+static void hidden_lateness_counts_once(void **state)
+{
+    assert_int_equal(late_where(1, 1500), 1500);
+    assert_int_equal(late_where(0, 1500), 2500);
+    assert_int_equal(late_where(1, 600), 1000);
+    /* More than four times what is known is not this rank's. */
+    assert_int_equal(late_where(1, 4001), 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(own_time_behind_a_slow_link),
-        cmocka_unit_test(links_of_a_late_rank),
-        cmocka_unit_test(exchanges_that_nobody_recorded),
-        cmocka_unit_test(known_own_time_says_whose_it_is),
+        cmocka_unit_test(own_time_behind_a_slow_link),    cmocka_unit_test(links_of_a_late_rank),
+        cmocka_unit_test(exchanges_that_nobody_recorded), cmocka_unit_test(known_own_time_says_whose_it_is),
+        cmocka_unit_test(hidden_lateness_counts_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
