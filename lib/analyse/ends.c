@@ -66,8 +66,8 @@ static int32_t last_member(const struct job *job, const struct job_instance *ins
 
 /*
  * A member of which only one channel tells its stop may have been held by another, as long as the last member
- * was. If that was for most of the operation, and it began nothing until then, by the clocks, it ended then.
- * Less is how far apart the ranks of a ring come out of it.
+ * was. If that was for most of the operation, and it began nothing until then, by the clocks, that is where
+ * its stream was free. Less is how far apart the ranks of a ring come out of it.
  */
 static int mend_open_channels(struct job *job, const struct job_instance *instance, const int64_t *next)
 {
@@ -88,9 +88,10 @@ static int mend_open_channels(struct job *job, const struct job_instance *instan
             continue;
         if (next[at] < held)
             held = next[at];
-        job->operations[at].end_ns = held;
-        if (job->drafts[at].free_ns < held)
-            job->drafts[at].free_ns = held;
+        if (job->drafts[at].free_ns >= held)
+            continue;
+        job->drafts[at].free_ns = held;
+        job->operations[at].held = 1;
         mended = 1;
     }
     return mended;

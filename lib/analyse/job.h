@@ -52,6 +52,7 @@ struct job_operation {
     uint8_t unfinished;
     uint8_t is_tree;           /* its kernel's stop may come before its end (ends.c) */
     uint8_t incomplete;        /* a kernel channel has a start and no stop */
+    uint8_t held;              /* and held its stream beyond its end, by the clocks (ends.c) */
     uint8_t inferred;          /* its start is taken to be the end of the one before, or its enqueueing */
     uint8_t hidden_stands_out; /* hidden_ns is beyond the spread of its place by itself */
 };

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * An operation's end, or where that is unknown the next start on its stream; and where no kernel tells the
- * end of a send, no later than that.
+ * An operation's end, or where that is unknown the next start on its stream; where no kernel tells the end of
+ * a send, no later than that; and where it held its stream beyond its end, until then.
  */
 static void fill_ends(const struct job *job, int64_t *ends)
 {
@@ -24,6 +24,8 @@ static void fill_ends(const struct job *job, int64_t *ends)
                        start_ns >= job->operations[previous].start_ns;
         if (ends[previous] == TIME_UNKNOWN || outlives)
             ends[previous] = start_ns;
+        if (job->operations[previous].held && job->operations[i].own_ns != TIME_UNKNOWN)
+            ends[previous] = start_ns - job->operations[i].own_ns;
     }
 }
 
@@ -361,7 +363,7 @@ static int64_t tail_of(const struct replay *replay, int32_t number, const struct
 {
     const struct job_instance *instance = &replay->job->instances[number];
     int64_t tail = replay->tail_ns[number];
-    if (!tail || instance->transfer_ns == TIME_UNKNOWN || member->start_ns == TIME_UNKNOWN ||
+    if (!tail || member->held || instance->transfer_ns == TIME_UNKNOWN || member->start_ns == TIME_UNKNOWN ||
         member->end_ns == TIME_UNKNOWN)
         return tail;
     int64_t longer = member->end_ns - member->start_ns - instance->transfer_ns;

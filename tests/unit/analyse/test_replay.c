@@ -302,6 +302,51 @@ static void what_was_sent_ahead_has_come_a_part_of_the_way(void **state)
     }
 }
 
+/*
+ * An AllReduce of two ranks that a link of rank 0 made slow: 100 there, 10 by the stop of rank 1, whose
+ * stream was held until 100 all the same; both compute for 5 before the next, which takes 10. Without the 90
+ * that the link took, both are done at 25; had rank 1 computed from 10 to 105 by itself, nobody would gain.
+ */
+static void a_held_stream_is_free_with_its_network(void **state)
+{
+    enum { SLOW_0, NEXT_0, SLOW_1, NEXT_1 };
+    for (int held = 0; held < 2; held++) {
+        struct job_rank ranks[2] = {{.first = SLOW_0, .count = 2}, {.first = SLOW_1, .count = 2}};
+        struct job_operation operations[4] = {
+            [SLOW_0] = {.rank = 0, .previous = -1, .end_ns = 100, .own_ns = TIME_UNKNOWN},
+            [NEXT_0] = {.rank = 0, .instance = 1, .previous = SLOW_0, .start_ns = 105, .end_ns = 115},
+            [SLOW_1] = {.rank = 1, .previous = -1, .end_ns = 10, .own_ns = TIME_UNKNOWN},
+            [NEXT_1] = {.rank = 1, .instance = 1, .previous = SLOW_1, .start_ns = 105, .end_ns = 115},
+        };
+        int32_t members[4] = {SLOW_0, SLOW_1, NEXT_0, NEXT_1};
+        struct job_instance instances[2] = {
+            {.transfer_ns = 10, .slow_ns = 90, .slow_for_some = 1, .members = 2, .expected = 2},
+            {.transfer_ns = 10, .members = 2, .expected = 2, .first_member = 2}};
+        struct job job = {.rank_count = 2,
+                          .ranks = ranks,
+                          .operation_count = 4,
+                          .operations = operations,
+                          .instance_count = 2,
+                          .instances = instances,
+                          .instance_members = members};
+        struct replay replay;
+        struct error error = ERROR_INIT;
+        for (int32_t i = 0; i < 4; i++) {
+            operations[i].group = i;
+            operations[i].function = FUNCTION_ALL_REDUCE;
+            operations[i].ends = ENDS_BY_KERNEL;
+        }
+        operations[NEXT_0].own_ns = 5;
+        operations[NEXT_1].own_ns = held ? 5 : 95;
+        operations[SLOW_1].held = (uint8_t)held;
+        assert_int_equal(replay_init(&replay, &job, &error), 0);
+        assert_int_equal(replay_run(&replay), 115);
+        replay_change_transfer(&replay, 0, -90);
+        assert_int_equal(replay_run(&replay), held ? 25 : 115);
+        replay_release(&replay);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +357,7 @@ int main(void)
         cmocka_unit_test(blame_is_passed_on),
         cmocka_unit_test(slow_transfers_are_the_networks),
         cmocka_unit_test(what_was_sent_ahead_has_come_a_part_of_the_way),
+        cmocka_unit_test(a_held_stream_is_free_with_its_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
