@@ -159,6 +159,8 @@ struct record {
     int64_t start; /* UNKNOWN: its kernel never started */
     int64_t end;   /* UNKNOWN: its kernel never ended */
     int64_t channel_end[MAX_CHANNELS];
+    int64_t
+        channel_stop[MAX_CHANNELS]; /* what the kernel notes: before the end where its threads part company */
     struct proxy *proxy;
     int proxy_count;
 };
@@ -202,7 +204,8 @@ struct options {
     int ranks_per_node;
     int sync_lag; /* 0: the host waits for the GPU at the end of each step; 1: for the step before; */
     uint64_t seed;
-    double noise;
+    double noise; /* 1: as recorded runs have it, 0: none */
+    bool rough;   /* besides jitter there are hiccups, spells and slow starts */
     double network_gbs, nvlink_gbs;
     const char *dialect;
     const char *directory;
@@ -212,6 +215,16 @@ struct options {
     double drop;   /* Inspector: fraction of finished operations that are lost */
     bool cut;      /* the killed rank leaves files that stop in the middle of a line instead of none */
     const char *command;
+};
+
+/* What lasts longer than jitter; see simulate_noise.c. */
+struct rough {
+    double *slowness; /* rank x steps: logarithm of what its sends to other nodes take, over the usual */
+    /* Whose first send to whom stands still, in which group of operations; rank -1: none. */
+    int stall_rank, stall_peer, stall_group;
+    int64_t stall_ns;
+    int late_rank, late_step, late_action; /* which host is late once, and where; rank -1: none */
+    double late_us;
 };
 
 struct job {
@@ -231,6 +244,8 @@ struct job {
     int64_t *rank_step_end; /* rank x steps */
     int64_t end;
     double clean_step_us;
+    struct rough rough;
+    int lost_operations; /* that finished and are in no file */
 };
 
 /* simulate_random.c: draws are functions of (seed, purpose, where), so a fault does not shift anybody else's
@@ -249,6 +264,7 @@ enum draw {
     DRAW_DROP,
     DRAW_WARMUP,
     DRAW_CHANNEL,
+    DRAW_ROUGH,
 };
 uint64_t random_bits(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
 double random_unit(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
@@ -260,6 +276,19 @@ double random_exponential(uint64_t seed, enum draw draw, uint64_t a, uint64_t b,
 void shape_build(struct job *job);
 void shape_list(FILE *out);
 int job_phase(const struct job *job, const char *name);
+
+/* simulate_noise.c: noise that lasts. noise_prepare comes once the programs are known, noise_place_stall once
+ * the job was played without faults: true when it must be played again, now with a send that stands still. */
+struct slowness {
+    double service; /* a send takes so many times as long as usual */
+    double linger;  /* and is acknowledged so many times that later */
+};
+bool network_busy(const struct options *options);
+void noise_prepare(struct job *job);
+bool noise_place_stall(struct job *job);
+struct slowness noise_link(const struct job *job, int sender, int receiver, int step);
+int64_t noise_stall(const struct job *job, int sender, int receiver, int group);
+double noise_late_us(const struct job *job, int rank, int step, int action);
 
 /* simulate_engine.c: plays the job; fills records, marks and step ends. job_reset throws a played job's
  * records away. */

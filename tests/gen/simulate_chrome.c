@@ -223,20 +223,19 @@ static int64_t write_channel(struct writer *writer, const struct record *record,
 {
     const struct dialect *dialect = writer->dialect;
     bool kernel = dialect->kernels && record->start != UNKNOWN;
-    bool stop_known = record->end != UNKNOWN && (dialect->all_stops || channel == 0);
+    int64_t stop = record->channel_stop[channel - record->first_channel];
+    bool stop_known = stop != UNKNOWN && (dialect->all_stops || channel == 0);
     int64_t begin = UNKNOWN, end = UNKNOWN, last = UNKNOWN;
     if (kernel) {
-        int64_t channel_end = record->channel_end[channel - record->first_channel];
         begin = noticed(writer, record, channel, 0, record->start + 30 * channel);
         if (stop_known)
-            end = noticed(writer, record, channel, 1, channel_end);
+            end = noticed(writer, record, channel, 1, stop);
         if (stop_known && end < begin)
             end = begin + 300;
         char arguments[160];
         snprintf(arguments, sizeof(arguments),
                  "\"Channel\": %d, \"StartGpuClk\": %" PRId64 ", \"StopGpuClk\": %" PRId64, channel,
-                 gpu_time(writer->process, record->start),
-                 stop_known ? gpu_time(writer->process, channel_end) : 0);
+                 gpu_time(writer->process, record->start), stop_known ? gpu_time(writer->process, stop) : 0);
         line(writer, "KernelCh", "GPU", 'b', 0, begin, arguments);
     }
     for (int i = 0; i < record->proxy_count; i++)

@@ -243,6 +243,26 @@ static void measure_steps(struct job *job)
     }
 }
 
+/* Sends and receives of one group are one kernel, whose stop is noted when the first send of a channel has
+ * left the GPU: for all of that channel, whatever has arrived. */
+static void share_stops(struct process *process)
+{
+    for (int i = 0; i < process->record_count;) {
+        int end = i + 1;
+        while (end < process->record_count && process->records[end]->group == process->records[i]->group)
+            end++;
+        const struct record *first[2] = {NULL, NULL};
+        for (int k = end - 1; k >= i; k--)
+            if (process->records[k]->function == FUNCTION_SEND)
+                first[process->records[k]->first_channel] = process->records[k];
+        for (int k = i; end - i > 1 && k < end; k++)
+            if (first[process->records[k]->first_channel] != NULL)
+                process->records[k]->channel_stop[0] =
+                    first[process->records[k]->first_channel]->channel_end[0];
+        i = end;
+    }
+}
+
 void engine_run(struct job *job)
 {
     struct engine engine;
@@ -265,6 +285,8 @@ void engine_run(struct job *job)
     measure_steps(job);
     if (job->step_end[job->options.steps - 1] == UNKNOWN)
         stuck_play(job);
+    for (int rank = 0; rank < job->options.ranks; rank++)
+        share_stops(&job->processes[rank]);
     engine_close(&engine);
 }
 

@@ -6,6 +6,7 @@
 
 #define MICROSECOND 1000
 #define LL_BYTES 131072
+#define TREE_BYTES (1 << 20)
 
 static int64_t later(int64_t a, int64_t b)
 {
@@ -67,7 +68,7 @@ static int64_t host_cost(const struct job *job, int rank, int step, int index, d
     if (random_unit(seed, DRAW_HICCUP, (uint64_t)rank, (uint64_t)step, at) < 0.0015)
         cost +=
             200 * noise * random_exponential(seed, DRAW_HICCUP, (uint64_t)rank, (uint64_t)step, at + 100000);
-    return (int64_t)(cost * MICROSECOND);
+    return (int64_t)((cost + noise_late_us(job, rank, step, index)) * MICROSECOND);
 }
 
 /* Some healthy jobs have a node whose ranks all start each step a little late: nobody there could gain alone.
@@ -95,6 +96,13 @@ static int64_t between_steps(const struct job *job, int rank, int step)
     return (int64_t)(us * MICROSECOND);
 }
 
+/* Recorded jobs take trees for small messages of communicators that have several ranks on each of two nodes;
+ * jobs on many nodes do, too. */
+static bool tree_pays(const struct communicator *communicator)
+{
+    return communicator->size > 16 || (communicator->node_count == 2 && communicator->size > 2);
+}
+
 static struct record *record_new(struct engine *engine, int rank, const struct action *action, int local)
 {
     struct job *job = engine->job;
@@ -118,11 +126,12 @@ static struct record *record_new(struct engine *engine, int rank, const struct a
     record->group = player->group;
     record->channels = job->communicators[action->communicator].channels;
     record->protocol = action->bytes <= LL_BYTES ? PROTOCOL_LL : PROTOCOL_SIMPLE;
-    bool deep = job->communicators[action->communicator].size > 16 && action->bytes <= 1 << 20;
-    record->algorithm = deep && action->function == FUNCTION_ALL_REDUCE ? ALGORITHM_TREE : ALGORITHM_RING;
+    bool tree = action->function == FUNCTION_ALL_REDUCE && action->bytes <= TREE_BYTES &&
+                tree_pays(&job->communicators[action->communicator]);
+    record->algorithm = tree ? ALGORITHM_TREE : ALGORITHM_RING;
     record->start = record->end = UNKNOWN;
     for (int i = 0; i < MAX_CHANNELS; i++)
-        record->channel_end[i] = UNKNOWN;
+        record->channel_end[i] = record->channel_stop[i] = UNKNOWN;
     return record;
 }
 

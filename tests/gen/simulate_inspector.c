@@ -31,6 +31,20 @@ struct entry {
     int order;
 };
 
+/* Of a collective its kernel's last stop, of a send or receive its true end; UNKNOWN: it has none. */
+static int64_t noted_end(const struct record *record)
+{
+    int64_t end = UNKNOWN;
+    if (record->function >= FUNCTION_SEND)
+        return record->end;
+    for (int i = 0; i < record->channels; i++) {
+        if (record->channel_stop[i] == UNKNOWN)
+            return UNKNOWN;
+        end = record->channel_stop[i] > end ? record->channel_stop[i] : end;
+    }
+    return end;
+}
+
 static int64_t wall_us(const struct process *process, int64_t time)
 {
     int64_t skew_us = process->start_ns / 1000000; /* hosts agree to a fraction of a millisecond */
@@ -73,15 +87,19 @@ static int collect(struct job *job, const struct version *version, const struct 
         int64_t bytes = record->count * record->type_bytes;
         bool lost = random_unit(job->options.seed, DRAW_DROP, (uint64_t)process->rank, (uint64_t)i, 1) <
                     job->options.drop;
-        if (record->end == UNKNOWN || lost || (point && !version->points) ||
+        if (noted_end(record) == UNKNOWN || (point && !version->points) ||
             (version->ring && bytes < SMALLEST_BYTES_2_30))
             continue;
-        entries[count] = (struct entry){record, dump_after(process, record->end, version), i};
+        job->lost_operations += lost;
+        if (lost)
+            continue;
+        entries[count] = (struct entry){record, dump_after(process, noted_end(record), version), i};
         count++;
     }
     for (int i = 0; i < count; i++)
         if (!overwritten(entries, count, i, version))
             entries[kept++] = entries[i];
+    job->lost_operations += count - kept;
     qsort(entries, (size_t)kept, sizeof(*entries), compare_entry);
     return kept;
 }
@@ -110,7 +128,7 @@ static void write_trace(struct output *output, const struct job *job, const stru
     output_print(output, ",\"event_trace_sn\":{\"%s_start_sn\":%d,\"%s_stop_sn\":%d,\"kernel_events\":[",
                  kind, first, kind, first + 1);
     for (int i = 0; i < record->channels; i++) {
-        int place = record->channels == 2 && record->channel_end[0] > record->channel_end[1] ? 1 - i : i;
+        int place = record->channels == 2 && record->channel_stop[0] > record->channel_stop[1] ? 1 - i : i;
         int start = timed ? first + 2 + i : 0, stop = timed ? first + 3 + record->channels + 2 * place : 0;
         output_print(
             output,
@@ -128,7 +146,7 @@ static void write_trace(struct output *output, const struct job *job, const stru
         double draw = random_unit(job->options.seed, DRAW_NOTICE, a, b, (uint64_t)record->function);
         int64_t late = draw < 0.012 ? (int64_t)(draw * 3e5) : draw < 0.07 ? (int64_t)(draw * 3000) : 1;
         int64_t start = wall_us(process, record->start) + late,
-                stop = wall_us(process, record->channel_end[i]) + 1;
+                stop = wall_us(process, record->channel_stop[i]) + 1;
         stop = stop < start ? start : stop;
         output_print(output,
                      "%s{\"channel_id\":%d,\"kernel_start_ts\":%" PRId64 ",\"kernel_stop_ts\":%" PRId64
@@ -147,7 +165,7 @@ static void write_performance(struct output *output, const struct job *job, cons
     bool point = record->function >= FUNCTION_SEND, timed = !point;
     const char *kind = point ? "p2p" : "coll";
     int64_t bytes = record->count * record->type_bytes;
-    int64_t us = (gpu_time(process, record->end) - gpu_time(process, record->start)) / 1000;
+    int64_t us = (gpu_time(process, noted_end(record)) - gpu_time(process, record->start)) / 1000;
     us = us > 0 ? us : 1;
     double algorithm =
         (double)bytes * algorithm_factor(record->function, communicator->size) / (double)us / 1000;

@@ -251,6 +251,10 @@ static void resolve_amounts(struct job *job)
 {
     enable_all(job, false);
     engine_run(job);
+    if (noise_place_stall(job)) {
+        job_reset(job);
+        engine_run(job);
+    }
     job->clean_step_us = median_step_us(job);
     for (int i = 0; i < job->fault_count; i++) {
         struct fault *fault = &job->faults[i];
@@ -354,7 +358,8 @@ static const char usage[] =
     "  --dialect NAME        chrome-v1 to chrome-v7, inspector, inspector-2.30, -terse after either: not "
     "verbose\n"
     "  --gzip --keep-last N --drop FRACTION --cut\n"
-    "  --seed N --noise X --network-gbs X --nvlink-gbs X\n"
+    "  --seed N --network-gbs X --nvlink-gbs X\n"
+    "  --noise X|even        0: none, 1: as in recorded healthy jobs; even: jitter only, no hiccups\n"
     "  --bulk SIZE --files N  instead of a job: that much of chrome-v7 or inspector-2.30[-terse], fast\n";
 
 struct arguments {
@@ -411,7 +416,8 @@ static void take_option(struct options *options, struct arguments *arguments, in
         options->seed = strtoull(text, NULL, 10);
         break;
     case 'z':
-        options->noise = strtod(text, NULL);
+        options->rough = strcmp(text, "even") != 0;
+        options->noise = options->rough ? strtod(text, NULL) : 1;
         break;
     case 'b':
         options->network_gbs = strtod(text, NULL);
@@ -464,7 +470,10 @@ static void complete(struct options *options)
     if (options->directory == NULL)
         fail("-o DIR is missing");
     if (options->network_gbs <= 0)
-        options->network_gbs = parallel ? 2.5 : strstr(options->shape, "sdp") != NULL ? 25 : 10;
+        options->network_gbs = parallel                                ? 2.5
+                               : network_busy(options)                 ? 6
+                               : strstr(options->shape, "sdp") != NULL ? 25
+                                                                       : 10;
 }
 
 static void play(struct job *job, const struct arguments *arguments)
@@ -476,6 +485,7 @@ static void play(struct job *job, const struct arguments *arguments)
     job->step_end = allocate(steps, sizeof(int64_t));
     job->rank_step_end = allocate(steps * ranks, sizeof(int64_t));
     shape_build(job);
+    noise_prepare(job);
     for (int i = 0; i < arguments->fault_count; i++)
         parse_fault(job, arguments->faults[i]);
     resolve_amounts(job);
@@ -511,6 +521,7 @@ int main(int argc, char **argv)
                                   .steps = 12,
                                   .seed = 1,
                                   .noise = 1,
+                                  .rough = true,
                                   .nvlink_gbs = 40,
                                   .dialect = "chrome-v7"}};
     struct arguments arguments = {.files = 8};

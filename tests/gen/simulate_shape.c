@@ -568,4 +568,5 @@ void job_release(struct job *job)
     free(job->program_length);
     free(job->step_end);
     free(job->rank_step_end);
+    free(job->rough.slowness);
 }

@@ -95,8 +95,10 @@ static void forget_record(struct record *record)
 {
     record->start = forget(record->start);
     record->end = forget(record->end);
-    for (int i = 0; i < MAX_CHANNELS; i++)
+    for (int i = 0; i < MAX_CHANNELS; i++) {
         record->channel_end[i] = forget(record->channel_end[i]);
+        record->channel_stop[i] = forget(record->channel_stop[i]);
+    }
     for (int i = 0; i < record->proxy_count; i++) {
         struct proxy *proxy = &record->proxy[i];
         proxy->progress = forget(proxy->progress);

@@ -64,6 +64,8 @@ struct link {
     int64_t latency;
     uint64_t key; /* of this operation and channel, for the draws */
     int64_t busy_until;
+    struct slowness slow;
+    int64_t stall;             /* its first send stands still that long */
     struct proxy *send, *recv; /* NULL inside a node */
     int64_t done[WINDOW];      /* by slot: when the sender got it back */
     int64_t consumed[WINDOW];  /* by slot: when the receiver's GPU had emptied it */
@@ -114,7 +116,8 @@ static int64_t service(const struct link *link, int64_t bytes, int step)
                           random_normal(seed, DRAW_EDGE, (uint64_t)link->sender, (uint64_t)link->receiver, 0);
     double overhead =
         link->network ? 4 + 8 * noise * random_exponential(seed, DRAW_LINK, link->key, (uint64_t)step, 6) : 0;
-    return (int64_t)((double)bytes / link->bytes_per_ns * factor * edge + overhead * MICROSECOND);
+    return (int64_t)(((double)bytes / link->bytes_per_ns * factor * edge + overhead * MICROSECOND) *
+                     link->slow.service);
 }
 
 static void note_send(struct proxy *proxy, int step, int64_t posted, int64_t ready, int64_t credit,
@@ -168,13 +171,15 @@ static void link_send(struct link *link, int step, int64_t ready, int64_t bytes)
     int64_t delay = 0;
     if (link->network) {
         begin = fault_pause_until(link->job, link->sender, link->step, link->phase, begin);
-        delay = fault_send_delay(link->job, link->sender, link->receiver, link->step, link->phase);
+        delay = (step == 0 ? link->stall : 0) +
+                fault_send_delay(link->job, link->sender, link->receiver, link->step, link->phase);
     }
-    int64_t finish = begin + delay + service(link, bytes, step);
+    int64_t carry = service(link, bytes, step);
+    int64_t finish = begin + delay + carry;
     link->busy_until = finish;
     link->landed = finish + link->latency;
     link->arrived = link->landed + (link->network ? flush_time(link, bytes, step) : 0);
-    link->done[step % WINDOW] = finish + link->latency / 2;
+    link->done[step % WINDOW] = finish + link->latency / 2 + (int64_t)((double)carry * link->slow.linger);
     note_send(link->send, step, posted, data, credit, link->done[step % WINDOW]);
     if (link->recv != NULL && step < link->recv->steps) {
         link->recv->step[step].time[0] = receiver_posted;
@@ -220,7 +225,12 @@ static void link_open(struct link *link, struct job *job, struct endpoint from, 
     link->latency = link->network ? 15 * MICROSECOND : 1500;
     link->key = key ^ ((uint64_t)from.global << 40) ^ ((uint64_t)to.global << 50);
     link->busy_until = UNKNOWN;
-    (void)channel;
+    link->slow = (struct slowness){1, 0};
+    if (!link->network)
+        return;
+    link->slow = noise_link(job, from.global, to.global, link->step);
+    if (channel == from.record->first_channel)
+        link->stall = noise_stall(job, from.global, to.global, from.record->group);
 }
 
 /* Proxies of a link between nodes. All are added before any is pointed at: adding moves the array. */
@@ -390,62 +400,147 @@ static void chain(struct job *job, struct communicator *communicator, struct ins
     free(order);
 }
 
+/* Who is below whom, by position in the ring: a chain inside each node, a binary tree of the nodes' first
+ * ranks. Parents come before their children. */
+struct kinship {
+    int *parent, *child, *sibling; /* -1: none */
+};
+
+static void kinship_build(const struct job *job, const struct communicator *communicator,
+                          struct kinship *kinship)
+{
+    int n = communicator->size, heads = 0;
+    int *head = allocate((size_t)n, sizeof(*head));
+    kinship->parent = allocate((size_t)n * 3, sizeof(int));
+    kinship->child = kinship->parent + n;
+    kinship->sibling = kinship->child + n;
+    for (int i = 0; i < n; i++) {
+        const struct process *processes = job->processes;
+        int self = communicator->ranks[communicator->ring[i]];
+        bool first =
+            i == 0 || processes[self].node != processes[communicator->ranks[communicator->ring[i - 1]]].node;
+        kinship->parent[i] = !first ? i - 1 : heads > 0 ? head[(heads - 1) / 2] : -1;
+        kinship->child[i] = kinship->sibling[i] = -1;
+        if (first)
+            head[heads++] = i;
+    }
+    for (int i = n - 1; i > 0; i--) {
+        kinship->sibling[i] = kinship->child[kinship->parent[i]];
+        kinship->child[kinship->parent[i]] = i;
+    }
+    free(head);
+}
+
+struct tree {
+    struct job *job;
+    struct communicator *communicator;
+    struct instance *instance;
+    struct kinship kin;
+    int channel, steps;
+    int64_t wire;
+    uint64_t key;
+    struct link *up, *down; /* by the position of the child */
+    int64_t *gpu;
+    int64_t *passed; /* when it had passed its data up */
+};
+
+static struct endpoint tree_endpoint(const struct tree *tree, int position)
+{
+    return endpoint_of(tree->communicator, tree->instance, tree->communicator->ring[position]);
+}
+
+static void tree_open(struct tree *tree, struct link *link, struct endpoint from, struct endpoint to,
+                      uint64_t key)
+{
+    link_open(link, tree->job, from, to, tree->channel, key, tree->instance->member[0]->channels);
+    link_proxies(link, from, to, tree->channel, tree->steps, tree->wire, tree->wire * tree->steps,
+                 record_before(tree->communicator, tree->instance, from.local),
+                 record_before(tree->communicator, tree->instance, to.local));
+}
+
+static void tree_links(struct tree *tree)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 1; i < tree->communicator->size; i++) {
+            struct endpoint child = tree_endpoint(tree, i), parent = tree_endpoint(tree, tree->kin.parent[i]);
+            if (pass == 0) {
+                tree_open(tree, &tree->up[i], child, parent, tree->key);
+                tree_open(tree, &tree->down[i], parent, child, tree->key + 1);
+            } else {
+                link_attach(&tree->up[i], child, parent, tree->channel);
+                link_attach(&tree->down[i], parent, child, tree->channel);
+            }
+        }
+}
+
+static int64_t tree_copy(const struct tree *tree, int position, int step)
+{
+    return gpu_copy(tree->job, tree->wire, tree->communicator->node_count > 1, tree->key + (uint64_t)position,
+                    step);
+}
+
+static void tree_up(struct tree *tree, int position, int step)
+{
+    int64_t *gpu = &tree->gpu[position];
+    for (int child = tree->kin.child[position]; child >= 0; child = tree->kin.sibling[child]) {
+        *gpu = later(*gpu, tree->up[child].arrived) + tree_copy(tree, position, step);
+        link_consume(&tree->up[child], step, *gpu);
+    }
+    if (position > 0) {
+        struct link *link = &tree->up[position];
+        *gpu = later(*gpu, link_slot_free(link, step)) + tree_copy(tree, position, step);
+        link_send(link, step, *gpu, tree->wire);
+        tree->passed[position] = *gpu;
+    }
+}
+
+static void tree_down(struct tree *tree, int position, int step)
+{
+    int64_t *gpu = &tree->gpu[position];
+    if (position > 0) {
+        *gpu = later(*gpu, tree->down[position].arrived) + tree_copy(tree, position, step);
+        link_consume(&tree->down[position], step, *gpu);
+    }
+    for (int child = tree->kin.child[position]; child >= 0; child = tree->kin.sibling[child]) {
+        struct link *link = &tree->down[child];
+        link_send(link, step, later(*gpu, link_slot_free(link, step)), tree->wire);
+    }
+}
+
+/* Its threads are split: those that note the kernel's stop bring the data up, so that everybody but the root
+ * notes it when the data has been passed on. */
 static void tree(struct job *job, struct communicator *communicator, struct instance *instance, int channel)
 {
-    int n = communicator->size, channels = instance->member[0]->channels;
-    uint64_t key = operation_key(communicator, instance->index, channel);
-    int64_t share = instance->bytes / channels;
-    int steps = (int)((share + SLICE_BYTES - 1) / SLICE_BYTES);
-    int64_t wire = share / steps * (instance->member[0]->protocol == PROTOCOL_LL ? 2 : 1);
-    struct link *links = allocate((size_t)n * 2, sizeof(*links)); /* up[i]: i to its parent, down[i]: back */
-    int64_t *gpu = allocate((size_t)n, sizeof(*gpu));
-    for (int i = 0; i < n; i++)
-        gpu[i] = instance->member[communicator->ring[i]]->start;
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 1; i < n; i++) {
-            struct endpoint child = endpoint_of(communicator, instance, communicator->ring[i]);
-            struct endpoint parent = endpoint_of(communicator, instance, communicator->ring[(i - 1) / 2]);
-            for (int down = 0; down < 2; down++) {
-                struct endpoint from = down ? parent : child, to = down ? child : parent;
-                struct link *link = &links[down * n + i];
-                if (pass == 0) {
-                    link_open(link, job, from, to, channel, key + (uint64_t)down, channels);
-                    link_proxies(link, from, to, channel, steps, wire, wire * steps,
-                                 record_before(communicator, instance, from.local),
-                                 record_before(communicator, instance, to.local));
-                } else {
-                    link_attach(link, from, to, channel);
-                }
-            }
-        }
-    for (int step = 0; step < steps; step++) {
-        for (int i = n - 1; i >= 0; i--) {
-            for (int child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++) {
-                gpu[i] = later(gpu[i], links[child].arrived) +
-                         gpu_copy(job, wire, communicator->node_count > 1, key + (uint64_t)i, step);
-                link_consume(&links[child], step, gpu[i]);
-            }
-            if (i > 0) {
-                gpu[i] = later(gpu[i], link_slot_free(&links[i], step)) +
-                         gpu_copy(job, wire, communicator->node_count > 1, key + (uint64_t)i, step);
-                link_send(&links[i], step, gpu[i], wire);
-            }
-        }
-        for (int i = 0; i < n; i++) {
-            if (i > 0) {
-                gpu[i] = later(gpu[i], links[n + i].arrived) +
-                         gpu_copy(job, wire, communicator->node_count > 1, key + (uint64_t)i, step);
-                link_consume(&links[n + i], step, gpu[i]);
-            }
-            for (int child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
-                link_send(&links[n + child], step, later(gpu[i], link_slot_free(&links[n + child], step)),
-                          wire);
-        }
+    size_t n = (size_t)communicator->size;
+    int64_t share = instance->bytes / instance->member[0]->channels;
+    struct tree tree = {.job = job, .communicator = communicator, .instance = instance, .channel = channel};
+    tree.key = operation_key(communicator, instance->index, channel);
+    tree.steps = (int)((share + SLICE_BYTES - 1) / SLICE_BYTES);
+    tree.wire = share / tree.steps * (instance->member[0]->protocol == PROTOCOL_LL ? 2 : 1);
+    tree.up = allocate(n, sizeof(*tree.up));
+    tree.down = allocate(n, sizeof(*tree.down));
+    tree.gpu = allocate(n, sizeof(*tree.gpu));
+    tree.passed = allocate(n, sizeof(*tree.passed));
+    kinship_build(job, communicator, &tree.kin);
+    for (int i = 0; i < communicator->size; i++)
+        tree.gpu[i] = tree_endpoint(&tree, i).record->start;
+    tree_links(&tree);
+    for (int step = 0; step < tree.steps; step++) {
+        for (int i = communicator->size - 1; i >= 0; i--)
+            tree_up(&tree, i, step);
+        for (int i = 0; i < communicator->size; i++)
+            tree_down(&tree, i, step);
     }
-    for (int i = 0; i < n; i++)
-        instance->member[communicator->ring[i]]->channel_end[channel] = gpu[i];
-    free(links);
-    free(gpu);
+    for (int i = 0; i < communicator->size; i++) {
+        struct record *record = tree_endpoint(&tree, i).record;
+        record->channel_end[channel] = tree.gpu[i];
+        record->channel_stop[channel] = i > 0 ? tree.passed[i] : tree.gpu[i];
+    }
+    free(tree.up);
+    free(tree.down);
+    free(tree.gpu);
+    free(tree.passed);
+    free(tree.kin.parent);
 }
 
 void transfer_collective(struct job *job, struct communicator *communicator, struct instance *instance)
@@ -462,8 +557,11 @@ void transfer_collective(struct job *job, struct communicator *communicator, str
     }
     for (int i = 0; i < communicator->size; i++) {
         struct record *record = instance->member[i];
-        for (int channel = 0; channel < channels; channel++)
+        for (int channel = 0; channel < channels; channel++) {
             record->end = later(record->end, record->channel_end[channel]);
+            if (record->channel_stop[channel] == UNKNOWN)
+                record->channel_stop[channel] = record->channel_end[channel];
+        }
     }
 }
 
@@ -493,6 +591,6 @@ void transfer_pair(struct job *job, struct communicator *communicator, struct re
     if (!link.network) /* inside a node the sender writes straight into the receiver's memory */
         sender =
             later(sender, later(recv->start, send->start) + (receiver - later(recv->start, send->start)));
-    send->end = send->channel_end[0] = sender;
-    recv->end = recv->channel_end[0] = receiver;
+    send->end = send->channel_end[0] = send->channel_stop[0] = sender;
+    recv->end = recv->channel_end[0] = recv->channel_stop[0] = receiver;
 }
