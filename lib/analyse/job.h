@@ -27,17 +27,31 @@ enum end_kind {
     ENDS_BY_HOST    /* polled by the host */
 };
 
+/* What is known of an operation until its timeline is built. */
+struct job_record {
+    int64_t issued_ns;   /* the call; TIME_UNKNOWN */
+    int64_t duration_ns; /* as the recorder gives it; TIME_UNKNOWN */
+    int64_t noticed_ns;  /* host clock minus GPU clock as its start was seen; TIME_UNKNOWN */
+    uint64_t stream;
+};
+
 struct job_operation {
     int64_t bytes;
-    int64_t enqueued_ns;    /* handed to the GPU; TIME_UNKNOWN */
-    int64_t start_ns;       /* on the device; TIME_UNKNOWN */
-    int64_t end_ns;         /* on the device; TIME_UNKNOWN */
-    int64_t own_ns;         /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
-    int64_t late_ns;        /* how much of that had passed when it was enqueued: the host's part */
-    int64_t late_beyond_ns; /* late_ns less the usual at its place; TIME_UNKNOWN */
-    int64_t beyond_ns;      /* own time less the usual at its place; 0 where that is not known */
-    int64_t excess_ns; /* own time beyond peers and history (baseline.h); 0 where it does not stand out */
-    int64_t hidden_ns; /* lateness beyond the usual where own time is unknown (baseline.h) */
+    int64_t enqueued_ns; /* handed to the GPU; TIME_UNKNOWN */
+    int64_t start_ns;    /* on the device; TIME_UNKNOWN */
+    int64_t end_ns;      /* on the device; TIME_UNKNOWN */
+    int64_t own_ns;      /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
+    int64_t late_ns;     /* how much of that had passed when it was enqueued: the host's part */
+    /* There are millions of these: the one is over before the other begins. */
+    union {
+        struct job_record recorded; /* until job_build_timelines is through */
+        struct {
+            int64_t late_beyond_ns; /* late_ns less the usual at its place; TIME_UNKNOWN */
+            int64_t beyond_ns;      /* own time less the usual at its place; 0 where that is not known */
+            int64_t excess_ns; /* own time beyond peers and history (baseline.h); 0: does not stand out */
+            int64_t hidden_ns; /* lateness beyond the usual where own time is unknown (baseline.h) */
+        };
+    };
     int32_t rank;
     int32_t communicator;
     int32_t instance;
@@ -57,18 +71,12 @@ struct job_operation {
     uint8_t hidden_stands_out; /* hidden_ns is beyond the spread of its place by itself */
 };
 
-/* What is known of an operation while a run is loaded, and forgotten when its timeline is built. */
+/* What of an operation is forgotten when its timeline is built. */
 struct job_draft {
-    int64_t issued_ns;   /* the call; TIME_UNKNOWN */
-    int64_t duration_ns; /* as the recorder gives it; TIME_UNKNOWN */
-    int64_t noticed_ns;  /* host clock minus GPU clock as its start was seen; TIME_UNKNOWN */
-    int64_t
-        free_ns; /* its stream was free: end_ns, or later where channels without a stop took data longer */
-    uint64_t stream;
+    int64_t free_ns; /* its stream was: end_ns, or later where channels without a stop took data longer */
 };
 
 struct job_instance {
-    int64_t id;
     int64_t sequence;    /* per communicator and function; pairs: their ordinal */
     int64_t transfer_ns; /* shortest duration of a member; a pair's: what the wire took; TIME_UNKNOWN */
     int64_t beyond_ns;   /* transfer less the usual at its place; TIME_UNKNOWN */
@@ -81,7 +89,7 @@ struct job_instance {
     int32_t tag;
     int32_t members; /* operations present */
     int32_t expected;
-    size_t first_member; /* in job.instance_members: indexes of operations */
+    uint32_t first_member; /* in job.instance_members: indexes of operations */
     uint8_t kind;
     uint8_t function;
     uint8_t slow_for_some; /* slow_ns is what one of its links took, and is not in the shortest duration */

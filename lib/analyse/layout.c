@@ -12,7 +12,9 @@
 
 static int64_t issue_of(const struct job *job, size_t i)
 {
-    return job->drafts[i].issued_ns != TIME_UNKNOWN ? job->drafts[i].issued_ns : job->operations[i].start_ns;
+    const struct job_operation *operation = &job->operations[i];
+    return operation->recorded.issued_ns != TIME_UNKNOWN ? operation->recorded.issued_ns
+                                                         : operation->start_ns;
 }
 
 /* Fills in where each rank's operations begin and how many they are. */

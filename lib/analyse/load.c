@@ -80,7 +80,8 @@ int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct err
 static int64_t find_instance(struct loader *loader, int64_t id)
 {
     const struct job *job = loader->job;
-    int64_t at = find_id(job->instances, job->instance_count, sizeof *job->instances, loader->latest, id);
+    int64_t at =
+        find_id(loader->instance_ids, job->instance_count, sizeof *loader->instance_ids, loader->latest, id);
     loader->latest = at < 0 ? loader->latest : (size_t)at;
     return at;
 }
@@ -158,17 +159,17 @@ static int64_t first_known(int64_t time_ns, int64_t otherwise_ns)
 }
 
 /* Host times stay on the host's clock here; timeline.c maps them. */
-static int take_times(struct job_operation *operation, struct job_draft *draft,
-                      const struct stored_operation *stored, struct error *error)
+static int take_times(struct job_operation *operation, const struct stored_operation *stored,
+                      struct error *error)
 {
     int64_t base = first_known(stored->operation.device.begin_ns, stored->operation.enqueue.begin_ns);
     struct kernel_times kernel;
     if (read_channels(stored, base == TIME_UNKNOWN ? 0 : base, &kernel, error))
         return -1;
-    draft->noticed_ns = kernel.noticed_late_ns;
+    operation->recorded.noticed_ns = kernel.noticed_late_ns;
     operation->incomplete = (uint8_t)kernel.incomplete;
     if (!kernel.gpu_begin) {
-        take_host_times(operation, draft->duration_ns, &stored->operation);
+        take_host_times(operation, operation->recorded.duration_ns, &stored->operation);
         return 0;
     }
     operation->start_ns = (int64_t)kernel.gpu_begin;
@@ -206,11 +207,7 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         return -1;
     if (loader->has_traffic)
         loader->ids[job->operation_count] = stored->id;
-    struct job_draft *draft = &job->drafts[job->operation_count];
-    *draft = (struct job_draft){.stream = recorded->stream,
-                                .issued_ns = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns),
-                                .free_ns = TIME_UNKNOWN,
-                                .duration_ns = duration_of(recorded)};
+    job->drafts[job->operation_count].free_ns = TIME_UNKNOWN;
     struct job_operation *operation = &job->operations[job->operation_count++];
     *operation = (struct job_operation){
         .rank = (int32_t)(member >> 32),
@@ -224,12 +221,13 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         .enqueued_ns = first_known(recorded->enqueue.end_ns,
                                    first_known(recorded->enqueue.begin_ns, recorded->api.end_ns)),
         .late_ns = TIME_UNKNOWN,
-        .late_beyond_ns = TIME_UNKNOWN,
+        .recorded = {.stream = recorded->stream,
+                     .issued_ns = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns),
+                     .duration_ns = duration_of(recorded)},
         .previous = -1,
         .position = -1,
         .unfinished = recorded->unfinished != 0};
-    if (loader_tag(loader, stored->tag, &operation->tag, error) ||
-        take_times(operation, draft, stored, error))
+    if (loader_tag(loader, stored->tag, &operation->tag, error) || take_times(operation, stored, error))
         return -1;
     job->timed_operations += operation->start_ns != TIME_UNKNOWN;
     return 0;
@@ -264,7 +262,7 @@ static int list_members(struct job *job)
     for (size_t i = 0; i < job->operation_count; i++)
         job->instances[job->operations[i].instance].members++;
     for (size_t i = 0; i < job->instance_count; i++) {
-        job->instances[i].first_member = first;
+        job->instances[i].first_member = (uint32_t)first;
         first += (size_t)job->instances[i].members;
         job->instances[i].members = 0;
     }
@@ -365,6 +363,7 @@ void loader_release(struct loader *loader)
     map_release(&loader->ranks);
     map_release(&loader->communicators);
     map_release(&loader->members);
+    free(loader->instance_ids);
     free(loader->ids);
     free(loader->places);
 }

@@ -15,7 +15,9 @@ struct loader {
     int64_t member_id;        /* the last member that was looked for */
     int64_t member;
     int member_known;
-    size_t latest;   /* the instance that was found last */
+    size_t latest;         /* the instance that was found last */
+    int64_t *instance_ids; /* owned: ascending */
+    size_t instance_id_capacity;
     int has_traffic; /* some proxy operation is there: the next two are needed */
     int64_t *ids;    /* owned: of operations as they were read, ascending */
     int32_t *places; /* owned: where each of those was laid out */

@@ -15,8 +15,7 @@ static struct job_instance make_instance(const struct job *job, int32_t communic
     const struct block_reader *rows = &scan->rows;
     int64_t sender = block_value(rows, INSTANCE_SENDER, row, -1);
     int64_t receiver = block_value(rows, INSTANCE_RECEIVER, row, -1);
-    return (struct job_instance){.id = scan->block_id + rows->values[INSTANCE_ORDINAL][row],
-                                 .sequence = block_value(rows, INSTANCE_SEQUENCE, row, 0),
+    return (struct job_instance){.sequence = block_value(rows, INSTANCE_SEQUENCE, row, 0),
                                  .transfer_ns = TIME_UNKNOWN,
                                  .beyond_ns = TIME_UNKNOWN,
                                  .culprit = -1,
@@ -40,10 +39,13 @@ static int take_block(struct loader *loader, struct block_scan *scan, struct err
         return 0;
     if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error))
         return -1;
-    if (array_reserve((void **)&job->instances, &loader->capacity, job->instance_count + rows->count,
-                      sizeof *job->instances))
+    size_t count = job->instance_count + rows->count;
+    if (array_reserve((void **)&job->instances, &loader->capacity, count, sizeof *job->instances) ||
+        array_reserve((void **)&loader->instance_ids, &loader->instance_id_capacity, count,
+                      sizeof *loader->instance_ids))
         return error_no_memory(error);
     for (size_t row = 0; row < rows->count; row++) {
+        loader->instance_ids[job->instance_count] = scan->block_id + rows->values[INSTANCE_ORDINAL][row];
         struct job_instance *instance = &job->instances[job->instance_count++];
         *instance = make_instance(job, (int32_t)communicator, scan, row);
         if (loader_tag(loader, block_text(rows, INSTANCE_TAG, row), &instance->tag, error))

@@ -148,21 +148,19 @@ static size_t longest_rank(const struct job *job)
 /* Operations that come after others, while the order of all is found. */
 struct sequel {
     int32_t *first_child; /* per operation: one that comes after it; -1 */
-    int32_t *sibling;     /* per operation: another one that comes after the same; -1 */
-    int32_t *ready;       /* operations to place */
-    size_t ready_count;
-    int32_t *arrived; /* per instance: members that are placed */
-    int32_t *place;   /* per operation: its move; -1 */
-    int32_t *latest;  /* per rank: its operation that was placed last; -1 */
-    size_t turn;      /* how many operations of each rank have been asked whether they are stuck */
-    size_t asked;     /* ranks asked in this turn */
+    int32_t *sibling;     /* per operation: another one that comes after the same; of a ready one, the next */
+    int32_t ready;        /* the first of the operations to place; -1 */
+    int32_t *arrived;     /* per instance: members that are placed */
+    int32_t *place;       /* per operation: its move; -1 */
+    int32_t *latest;      /* per rank: its operation that was placed last; -1 */
+    size_t turn;          /* how many operations of each rank have been asked whether they are stuck */
+    size_t asked;         /* ranks asked in this turn */
 };
 
 static void sequel_release(struct sequel *sequel)
 {
     free(sequel->first_child);
     free(sequel->sibling);
-    free(sequel->ready);
     free(sequel->arrived);
     free(sequel->place);
     free(sequel->latest);
@@ -173,12 +171,11 @@ static int sequel_init(struct sequel *sequel, const struct replay *replay)
     size_t operations = replay->job->operation_count;
     *sequel = (struct sequel){.first_child = array_new(operations, sizeof *sequel->first_child),
                               .sibling = array_new(operations, sizeof *sequel->sibling),
-                              .ready = array_new(operations, sizeof *sequel->ready),
+                              .ready = -1,
                               .arrived = array_new(replay->job->instance_count, sizeof *sequel->arrived),
                               .place = array_new(operations, sizeof *sequel->place),
                               .latest = array_new(replay->job->rank_count, sizeof *sequel->latest)};
-    if (!sequel->first_child || !sequel->sibling || !sequel->ready || !sequel->arrived || !sequel->place ||
-        !sequel->latest)
+    if (!sequel->first_child || !sequel->sibling || !sequel->arrived || !sequel->place || !sequel->latest)
         return -1;
     for (size_t i = 0; i < operations; i++)
         sequel->first_child[i] = sequel->sibling[i] = sequel->place[i] = -1;
@@ -186,20 +183,21 @@ static int sequel_init(struct sequel *sequel, const struct replay *replay)
         sequel->latest[i] = -1;
     for (size_t i = 0; i < operations; i++) {
         int32_t after = replay->after[i];
-        if (after < 0) {
-            sequel->ready[sequel->ready_count++] = (int32_t)i;
-            continue;
-        }
-        sequel->sibling[i] = sequel->first_child[after];
-        sequel->first_child[after] = (int32_t)i;
+        int32_t *list = after < 0 ? &sequel->ready : &sequel->first_child[after];
+        sequel->sibling[i] = *list;
+        *list = (int32_t)i;
     }
     return 0;
 }
 
 static void follow(struct sequel *sequel, int32_t at)
 {
-    for (int32_t next = sequel->first_child[at]; next >= 0; next = sequel->sibling[next])
-        sequel->ready[sequel->ready_count++] = next;
+    int32_t next;
+    for (int32_t child = sequel->first_child[at]; child >= 0; child = next) {
+        next = sequel->sibling[child];
+        sequel->sibling[child] = sequel->ready;
+        sequel->ready = child;
+    }
 }
 
 /* A send whose end is known is done when its data is in buffers, whenever the receiver comes. */
@@ -207,6 +205,34 @@ static int leaves_alone(const struct job_operation *operation)
 {
     return operation->function == FUNCTION_SEND && operation->start_ns != TIME_UNKNOWN &&
            operation->end_ns != TIME_UNKNOWN;
+}
+
+static int list_leavers(struct replay *replay)
+{
+    const struct job *job = replay->job;
+    size_t count = 0;
+    for (size_t i = 0; i < job->operation_count; i++)
+        count += leaves_alone(&job->operations[i]) != 0;
+    replay->leavers = array_new(count, sizeof *replay->leavers);
+    for (size_t i = 0; replay->leavers && i < job->operation_count; i++)
+        if (leaves_alone(&job->operations[i]))
+            replay->leavers[replay->leaver_count++] = (struct replay_leaver){
+                .stay_ns = replay->ends[i] - job->operations[i].start_ns, .operation = (int32_t)i};
+    return replay->leavers ? 0 : -1;
+}
+
+/* The number of an operation that leaves alone among those that do. */
+static int32_t leaver_of(const struct replay *replay, int32_t operation)
+{
+    size_t low = 0, high = replay->leaver_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (replay->leavers[middle].operation < operation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (int32_t)low;
 }
 
 /* An operation starts. When it is its instance's last member, all members end and what comes after is ready.
@@ -224,13 +250,11 @@ static void place(struct replay *replay, struct sequel *sequel, int32_t at)
                                  .own = operation->group,
                                  .after = after < 0 ? -1 : sequel->place[after],
                                  .instance = operation->instance,
-                                 .is_first = !sequel->arrived[operation->instance]++,
-                                 .leaves_alone = (uint8_t)leaves_alone(operation)};
-    if (move->leaves_alone)
-        move->stay_ns = replay->ends[at] - operation->start_ns;
+                                 .leaver = leaves_alone(operation) ? leaver_of(replay, at) : -1,
+                                 .is_first = !sequel->arrived[operation->instance]++};
     sequel->place[at] = (int32_t)replay->move_count++;
     sequel->latest[operation->rank] = at;
-    if (move->leaves_alone)
+    if (move->leaver >= 0)
         follow(sequel, at);
     if (sequel->arrived[operation->instance] < instance->members)
         return;
@@ -279,11 +303,13 @@ static int find_moves(struct replay *replay)
 {
     struct sequel sequel;
     int failed = sequel_init(&sequel, replay);
-    while (!failed && sequel.ready_count) {
-        place(replay, &sequel, sequel.ready[--sequel.ready_count]);
-        int32_t at = sequel.ready_count ? -1 : cut_circle(replay, &sequel);
-        if (at >= 0)
-            sequel.ready[sequel.ready_count++] = at;
+    while (!failed && sequel.ready >= 0) {
+        int32_t at = sequel.ready;
+        sequel.ready = sequel.sibling[at];
+        place(replay, &sequel, at);
+        /* Who cuts a circle still stands in the list of those that come after another. */
+        while (sequel.ready < 0 && (at = cut_circle(replay, &sequel)) >= 0)
+            place(replay, &sequel, at);
     }
     sequel_release(&sequel);
     return failed;
@@ -323,12 +349,12 @@ int replay_init(struct replay *replay, const struct job *job, struct error *erro
                               .latest_ns = array_new(instances, sizeof *replay->latest_ns)};
     int failed = !replay->own_ns || !replay->transfer_ns || !replay->change_ns || !replay->tail_ns ||
                  !replay->after || !replay->ends || !replay->completed || !replay->latest_ns ||
-                 measure(replay) || !(replay->moves = array_new(operations, sizeof *replay->moves)) ||
-                 find_moves(replay);
-    free(replay->after);
+                 measure(replay) || list_leavers(replay);
     free(replay->ends);
-    replay->after = NULL;
     replay->ends = NULL;
+    failed = failed || !(replay->moves = array_new(operations, sizeof *replay->moves)) || find_moves(replay);
+    free(replay->after);
+    replay->after = NULL;
     if (!failed)
         return 0;
     replay_release(replay);
@@ -346,6 +372,7 @@ void replay_release(struct replay *replay)
     free(replay->completed);
     free(replay->latest_ns);
     free(replay->moves);
+    free(replay->leavers);
     *replay = (struct replay){0};
 }
 
@@ -379,8 +406,8 @@ static int64_t transfer_of(const struct replay *replay, int32_t number)
 /* When an operation was over; its instance is, unless it left alone. */
 static int64_t end_of(const struct replay *replay, const struct replay_move *move)
 {
-    if (move->leaves_alone)
-        return move->left_ns;
+    if (move->leaver >= 0)
+        return replay->leavers[move->leaver].left_ns;
     int64_t end_ns = replay->latest_ns[move->instance] + transfer_of(replay, move->instance);
     if (replay->tail_ns[move->instance])
         end_ns += tail_of(replay, move->instance, &replay->job->operations[move->operation]);
@@ -390,8 +417,8 @@ static int64_t end_of(const struct replay *replay, const struct replay_move *mov
 /* How long a send that leaves alone takes: what its network takes less now, it takes less, too. */
 static int64_t time_to_leave(const struct replay *replay, const struct replay_move *move)
 {
-    int64_t stay_ns =
-        move->stay_ns + (replay->change_ns[move->instance] < 0 ? replay->change_ns[move->instance] : 0);
+    int64_t change_ns = replay->change_ns[move->instance];
+    int64_t stay_ns = replay->leavers[move->leaver].stay_ns + (change_ns < 0 ? change_ns : 0);
     return stay_ns > 0 ? stay_ns : 0;
 }
 
@@ -418,8 +445,8 @@ int64_t replay_run(struct replay *replay)
         int64_t start_ns = replay->own_ns[move->own];
         if (move->after >= 0)
             start_ns += end_of(replay, &replay->moves[move->after]);
-        if (move->leaves_alone)
-            move->left_ns = start_ns + time_to_leave(replay, move);
+        if (move->leaver >= 0)
+            replay->leavers[move->leaver].left_ns = start_ns + time_to_leave(replay, move);
         if (move->is_first || start_ns > replay->latest_ns[move->instance])
             replay->latest_ns[move->instance] = start_ns;
         if (!move->is_last)

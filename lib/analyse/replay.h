@@ -5,15 +5,20 @@
 
 /* One operation in the order in which they can be played. */
 struct replay_move {
-    int64_t stay_ns; /* how long it took, where that does not depend on the others */
-    int64_t left_ns; /* when it left then */
     int32_t operation;
     int32_t own;   /* whose own time comes before it: the first of its group */
     int32_t after; /* the move it comes after, an earlier one; -1: its rank's begin */
     int32_t instance;
+    int32_t leaver;   /* its number among those that do not wait for the others; -1: it does */
     uint8_t is_first; /* of the members of its instance */
     uint8_t is_last;
-    uint8_t leaves_alone; /* it does not wait for the others */
+};
+
+/* An operation that does not wait for the others of its instance. */
+struct replay_leaver {
+    int64_t stay_ns; /* how long it took */
+    int64_t left_ns; /* when it was over in the last run */
+    int32_t operation;
 };
 
 /*
@@ -38,7 +43,9 @@ struct replay {
     size_t completed_count;
     int64_t *latest_ns; /* per instance: when its last member started in the last run */
     struct replay_move *moves;
-    size_t move_count; /* all operations */
+    size_t move_count;             /* all operations */
+    struct replay_leaver *leavers; /* by operation */
+    size_t leaver_count;
 };
 
 int replay_init(struct replay *replay, const struct job *job, struct error *error);

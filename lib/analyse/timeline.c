@@ -59,7 +59,7 @@ static int measure_delays(const struct job *job, const struct job_rank *rank, st
     for (size_t i = 0; i < delays->count; i++)
         delays->least[i] = TIME_UNKNOWN;
     for (size_t i = 0; i < rank->count; i++) {
-        int64_t delay = job->drafts[rank->first + i].noticed_ns;
+        int64_t delay = job->operations[rank->first + i].recorded.noticed_ns;
         int64_t *least = &delays->least[i / JOB_DELAY_BLOCK];
         if (delay != TIME_UNKNOWN && (*least == TIME_UNKNOWN || delay < *least))
             *least = delay;
@@ -77,8 +77,8 @@ static void map_time(int64_t *time, int64_t delay)
 /* An operation without kernel events has its device times from the host, in a rank that has a GPU clock. */
 static void map_operation(struct job_operation *operation, struct job_draft *draft, int64_t delay)
 {
-    int by_gpu = draft->noticed_ns != TIME_UNKNOWN || operation->ends == ENDS_BY_KERNEL;
-    map_time(&draft->issued_ns, delay);
+    int by_gpu = operation->recorded.noticed_ns != TIME_UNKNOWN || operation->ends == ENDS_BY_KERNEL;
+    map_time(&operation->recorded.issued_ns, delay);
     map_time(&operation->enqueued_ns, delay);
     if (!by_gpu)
         map_time(&operation->start_ns, delay);
@@ -97,9 +97,9 @@ static int map_rank(struct job *job, struct job_rank *rank)
         return -1;
     rank->has_gpu_clock = fill_gaps(&delays);
     rank->delays_ns = delays.least;
-    while (first < end && job->drafts[first].issued_ns == TIME_UNKNOWN)
+    while (first < end && job->operations[first].recorded.issued_ns == TIME_UNKNOWN)
         first++;
-    rank->first_issued_ns = first < end ? job->drafts[first].issued_ns : 0;
+    rank->first_issued_ns = first < end ? job->operations[first].recorded.issued_ns : 0;
     for (size_t i = rank->first; i < end; i++)
         map_operation(&job->operations[i], &job->drafts[i], job_delay(job, &job->operations[i]));
     return 0;
@@ -132,7 +132,7 @@ static int communicators_overlap(const struct job *job, const struct job_rank *r
     for (size_t i = 1; i < rank->count; i++) {
         const struct job_operation *before = &job->operations[rank->first + i - 1];
         const struct job_operation *after = before + 1;
-        if (job->drafts[rank->first + i].stream || before->communicator == after->communicator ||
+        if (job->operations[rank->first + i].recorded.stream || before->communicator == after->communicator ||
             before->end_ns == TIME_UNKNOWN || after->start_ns == TIME_UNKNOWN ||
             before->start_ns == TIME_UNKNOWN)
             continue;
@@ -144,8 +144,8 @@ static int communicators_overlap(const struct job *job, const struct job_rank *r
 
 static uint64_t stream_of(const struct job *job, size_t at, int by_communicator)
 {
-    if (job->drafts[at].stream)
-        return job->drafts[at].stream;
+    if (job->operations[at].recorded.stream)
+        return job->operations[at].recorded.stream;
     return by_communicator ? (uint64_t)job->operations[at].communicator + 1 : 0;
 }
 
@@ -167,7 +167,8 @@ static void infer_start(struct job *job, size_t at)
 {
     struct job_operation *operation = &job->operations[at];
     struct job_draft *draft = &job->drafts[at];
-    if (operation->start_ns != TIME_UNKNOWN || draft->duration_ns == TIME_UNKNOWN || operation->previous < 0)
+    if (operation->start_ns != TIME_UNKNOWN || operation->recorded.duration_ns == TIME_UNKNOWN ||
+        operation->previous < 0)
         return;
     operation->previous = last_of_group(job, operation->previous);
     const struct job_operation *previous = &job->operations[operation->previous];
@@ -175,7 +176,7 @@ static void infer_start(struct job *job, size_t at)
         return;
     operation->start_ns =
         previous->end_ns > operation->enqueued_ns ? previous->end_ns : operation->enqueued_ns;
-    operation->end_ns = draft->free_ns = operation->start_ns + draft->duration_ns;
+    operation->end_ns = draft->free_ns = operation->start_ns + operation->recorded.duration_ns;
     operation->ends = ENDS_BY_HOST;
     operation->inferred = 1;
 }
@@ -209,7 +210,8 @@ static void measure_own(struct job *job, struct job_operation *operation)
 int job_same_group(const struct job *job, size_t before, size_t after)
 {
     const struct job_operation *first = &job->operations[before], *then = &job->operations[after];
-    int64_t first_ns = job->drafts[before].issued_ns, then_ns = job->drafts[after].issued_ns;
+    int64_t first_ns = job->operations[before].recorded.issued_ns,
+            then_ns = job->operations[after].recorded.issued_ns;
     return first->rank == then->rank && function_is_point_to_point(first->function) &&
            function_is_point_to_point(then->function) && first_ns != TIME_UNKNOWN &&
            (first_ns == then_ns || (then_ns != TIME_UNKNOWN && then_ns < first->enqueued_ns));
@@ -322,6 +324,18 @@ static void measure_pair_by_clocks(struct job *job, struct job_instance *instanc
         instance->transfer_ns = transfer;
 }
 
+/* The findings take the place of what was recorded. */
+static void forget_records(struct job *job)
+{
+    for (size_t i = 0; i < job->operation_count; i++) {
+        struct job_operation *operation = &job->operations[i];
+        operation->late_beyond_ns = TIME_UNKNOWN;
+        operation->beyond_ns = operation->excess_ns = operation->hidden_ns = 0;
+    }
+    free(job->drafts);
+    job->drafts = NULL;
+}
+
 int job_build_timelines(struct job *job, struct error *error)
 {
     int failed = 0;
@@ -343,8 +357,7 @@ int job_build_timelines(struct job *job, struct error *error)
             job->operations[i].previous = last_of_group(job, job->operations[i].previous);
         measure_own(job, &job->operations[i]);
     }
-    free(job->drafts);
-    job->drafts = NULL;
+    forget_records(job);
     for (size_t i = 0; i < job->instance_count; i++)
         measure_transfer(job, &job->instances[i]);
     if (job->traffic_count)
