@@ -26,12 +26,13 @@ static const double AHEAD_OF_FEW = 3;
  * a fifth are seen on healthy hosts. */
 static const double AHEAD_OF_MANY = 5;
 static const double LONGER_STEPS = 0.25;
+static const double LONGER_ALONE = 0.5;
 static const double SLOWER_STEPS = 5;
 static const double SLOWER_OPERATIONS = 2;
 
 static int is_beyond_chance(const struct suspect *suspect, double part)
 {
-    if (suspect->kind == FINDING_NETWORK && suspect->counted_steps == 2 && suspect->ahead < AHEAD_OF_FEW)
+    if (suspect->counted_steps == 2 && suspect->ahead < (suspect->kind == FINDING_NETWORK ? AHEAD_OF_FEW : 1))
         return 0;
     if (suspect->counted_steps > 1)
         return suspect->chance <= CHANCE * part;
@@ -79,10 +80,15 @@ static int is_alone_in_role(const struct suspect *suspect, const struct baseline
     return suspect->kind != FINDING_NETWORK && role >= 0 && baseline->roles[role].rank_count < 2;
 }
 
-/* A step alone is worth saying from twice the least gain on: healthy jobs have small hiccups. */
+/*
+ * A step alone is worth saying from twice the least gain on: healthy jobs have small hiccups. Their networks
+ * have greater ones: sends that stand still for a moment.
+ */
 static double least_share(const struct suspect *suspect, const struct diagnose_options *options)
 {
-    return suspect->first_step == suspect->last_step ? 2 * options->min_gain : options->min_gain;
+    if (suspect->counted_steps > 1)
+        return options->min_gain;
+    return suspect->kind == FINDING_NETWORK ? LONGER_ALONE : 2 * options->min_gain;
 }
 
 /* How slow the network was that a suspicion speaks of. */
@@ -151,7 +157,7 @@ static int is_slow_enough(const struct suspect *suspect, const struct baseline *
     if (worth(suspect, baseline) >= LONGER_STEPS)
         return 1;
     if (suspect->kind != FINDING_NETWORK || !slowness->steps || is_steady(suspect, baseline) ||
-        suspect->ahead >= AHEAD_OF_MANY)
+        suspect->ahead >= (suspect->counted_steps == 2 ? AHEAD : AHEAD_OF_MANY))
         return 1;
     if ((double)slowness->wait_ns >= SLOWER_STEPS * (double)(slowness->wait_ns - slowness->extra_ns))
         return 1;
