@@ -35,8 +35,8 @@ static size_t list_outside(const struct suspect *suspect, const struct baseline 
 {
     size_t count = 0;
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
-        if (baseline->step_ns[step] != TIME_UNKNOWN &&
-            (step < suspect->first_step || step > suspect->last_step))
+        if ((step < suspect->first_step || step > suspect->last_step) &&
+            baseline->step_ns[step] != TIME_UNKNOWN)
             list[count++] = baseline->step_ns[step];
     return count;
 }
@@ -52,8 +52,8 @@ static size_t list_unburdened(const struct suspects *suspects, const struct susp
     int64_t quartile = quantile_of(list, count, 0.25);
     count = 0;
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
-        if (baseline->step_ns[step] == TIME_UNKNOWN ||
-            (step >= suspect->first_step && step <= suspect->last_step))
+        if ((step >= suspect->first_step && step <= suspect->last_step) ||
+            baseline->step_ns[step] == TIME_UNKNOWN)
             continue;
         int64_t length = baseline->step_ns[step] - cost_of_others(suspects, suspect, step);
         int64_t least = baseline->step_ns[step] < quartile ? baseline->step_ns[step] : quartile;
