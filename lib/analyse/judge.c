@@ -176,6 +176,9 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
         return CONFIDENCE_LOW;
     if ((has_gaps(job) || job->blind_to_pairs) && is_alone_in_role(suspect, baseline))
         return CONFIDENCE_LOW;
+    /* Such a recorder does not tell trees from rings: the root of a tree always ends after the others. */
+    if (job->finished_only && suspect->kind != FINDING_NETWORK && is_steady(suspect, baseline))
+        return CONFIDENCE_LOW;
     if (share < least_share(suspect, options) || !is_beyond_chance(suspect, 1) || suspect->ambiguous ||
         baseline->regular < REGULAR ||
         (suspect->kind == FINDING_NETWORK && !suspect_shows_in_steps(suspects, suspect, job, baseline)) ||
