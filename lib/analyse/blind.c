@@ -1,3 +1,4 @@
+#include "analyse/contest.h"
 #include "analyse/finding.h"
 
 #include "base/array.h"
@@ -44,8 +45,8 @@ static int64_t least_of_kind(const struct job *job, const struct job_operation *
         const struct job_operation *other = &job->operations[i];
         if (other != operation && other->step == operation->step &&
             other->communicator == operation->communicator && other->function == operation->function &&
-            other->own_ns != TIME_UNKNOWN && (least < 0 || other->own_ns - other->excess_ns < least))
-            least = other->own_ns - other->excess_ns;
+            other->own_ns != TIME_UNKNOWN && (least < 0 || other->own_ns - other->beyond_ns < least))
+            least = other->own_ns - other->beyond_ns;
     }
     return least;
 }
@@ -53,25 +54,7 @@ static int64_t least_of_kind(const struct job *job, const struct job_operation *
 int may_hide_pair(const struct job *job, const struct job_operation *operation)
 {
     int64_t least = least_of_kind(job, operation);
-    return operation->previous >= 0 && (least < 0 || operation->own_ns - operation->excess_ns > 3 * least);
-}
-
-/* The rank that was late by itself the most in a step, and the next one. */
-struct longest {
-    int64_t first_ns;
-    int64_t second_ns;
-    int32_t rank; /* of the first */
-};
-
-static void note_rank(struct longest *longest, int32_t rank, int64_t excess_ns)
-{
-    if (excess_ns > longest->first_ns) {
-        longest->second_ns = longest->first_ns;
-        longest->first_ns = excess_ns;
-        longest->rank = rank;
-    } else if (excess_ns > longest->second_ns) {
-        longest->second_ns = excess_ns;
-    }
+    return operation->previous >= 0 && (least < 0 || operation->own_ns - operation->beyond_ns > 3 * least);
 }
 
 static int64_t excess_in_step(const struct job *job, int32_t rank, int32_t step)
@@ -84,25 +67,24 @@ static int64_t excess_in_step(const struct job *job, int32_t rank, int32_t step)
     return excess_ns;
 }
 
-static struct longest *find_longest(const struct job *job)
+/* Per step, the rank that was late by itself the most, and the next one. */
+static struct contest *find_latest(const struct job *job)
 {
-    struct longest *longest = array_new((size_t)job->step_count + 1, sizeof *longest);
-    for (int32_t step = 0; longest && step < job->step_count; step++) {
-        longest[step] = (struct longest){0, 0, -1};
+    struct contest *latest = array_new((size_t)job->step_count + 1, sizeof *latest);
+    for (int32_t step = 0; latest && step < job->step_count; step++) {
+        latest[step] = (struct contest){.rank = -1};
         for (size_t rank = 0; rank < job->rank_count; rank++)
-            note_rank(&longest[step], (int32_t)rank, excess_in_step(job, (int32_t)rank, step));
+            contest_enter(&latest[step], (int32_t)rank, excess_in_step(job, (int32_t)rank, step));
     }
-    return longest;
+    return latest;
 }
 
 /* In most of its steps another rank was late by itself too, by half as much. */
-static int may_be_exchange(const struct suspect *suspect, const struct job *job,
-                           const struct longest *longest)
+static int may_be_exchange(const struct suspect *suspect, const struct job *job, const struct contest *latest)
 {
     int32_t shared = 0;
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
-        int64_t others =
-            longest[step].rank == suspect->rank ? longest[step].second_ns : longest[step].first_ns;
+        int64_t others = latest[step].rank == suspect->rank ? latest[step].second : latest[step].most;
         shared += others * 2 >= excess_in_step(job, suspect->rank, step);
     }
     return shared * 2 > suspect->last_step - suspect->first_step + 1;
@@ -110,14 +92,15 @@ static int may_be_exchange(const struct suspect *suspect, const struct job *job,
 
 int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job)
 {
-    struct longest *longest;
+    struct contest *latest;
     int in_stages = job->blind_to_pairs ? job_is_in_stages(job) : 1;
     if (in_stages)
         return in_stages < 0 ? -1 : 0;
-    longest = find_longest(job);
-    for (size_t i = 0; longest && i < suspects->count; i++)
-        if (suspects->items[i].kind != FINDING_NETWORK && may_be_exchange(&suspects->items[i], job, longest))
+    latest = find_latest(job);
+    for (size_t i = 0; latest && i < suspects->count; i++)
+        if (suspects->items[i].kind != FINDING_NETWORK && may_be_exchange(&suspects->items[i], job, latest))
             suspects->items[i].ambiguous = 1;
-    free(longest);
-    return longest ? 0 : -1;
+    int failed = latest ? 0 : -1;
+    free(latest);
+    return failed;
 }

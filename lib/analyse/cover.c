@@ -1,3 +1,4 @@
+#include "analyse/contest.h"
 #include "analyse/finding.h"
 
 #include "base/array.h"
@@ -94,24 +95,6 @@ static int64_t hidden_in(const struct cover *cover, int32_t rank)
     return hidden_ns;
 }
 
-/* The greatest of some values, by rank, and the next. */
-struct contest {
-    int64_t most;
-    int64_t second;
-    int32_t rank; /* -1: none is above 0 */
-};
-
-static void enter(struct contest *contest, int32_t rank, int64_t value)
-{
-    if (value > contest->most) {
-        contest->second = contest->most;
-        contest->most = value;
-        contest->rank = rank;
-    } else if (value > contest->second) {
-        contest->second = value;
-    }
-}
-
 /* Of those that explain about as much as the best, the one whose own time grew, by far more than the others'.
  */
 static int32_t break_tie(const struct cover *cover, const struct job_instance *instance, int64_t best_ns)
@@ -120,7 +103,7 @@ static int32_t break_tie(const struct cover *cover, const struct job_instance *i
     int32_t rank;
     for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++)
         if (cover->explained_ns[rank] * 10 >= best_ns * 8)
-            enter(&hidden, rank, hidden_in(cover, rank));
+            contest_enter(&hidden, rank, hidden_in(cover, rank));
     return hidden.most >= 2 * hidden.second && hidden.most * 4 >= instance->slow_ns ? hidden.rank : -1;
 }
 
@@ -142,7 +125,7 @@ static int32_t culprit_of(const struct cover *cover, const struct job_instance *
     struct contest explained = {.rank = -1};
     int32_t rank;
     for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++)
-        enter(&explained, rank, cover->explained_ns[rank]);
+        contest_enter(&explained, rank, cover->explained_ns[rank]);
     if (explained.rank >= 0 && explained.second * 10 <= explained.most * 8) {
         int is_sure = cover->communicator[explained.rank] == SEVERAL || took_both_long(cover->job, instance);
         return is_sure ? explained.rank : -1;

@@ -97,13 +97,6 @@ static int mend_open_channels(struct job *job, const struct job_instance *instan
     return mended;
 }
 
-/* Whether others were called with it as one. */
-static int is_grouped(const struct job *job, int32_t at)
-{
-    int32_t group = job->operations[at].group;
-    return group != at || ((size_t)at + 1 < job->operation_count && job->operations[at + 1].group == group);
-}
-
 /*
  * Sends and receives of one group call share a kernel, which notes the stop of each when a part of its
  * threads is done. A receive that ended before its sender came did not: it ends when that came, by the
@@ -119,7 +112,7 @@ static int mend_receive(struct job *job, const struct job_instance *instance, co
     const struct job_operation *send = &job->operations[members[0] + members[1] - at];
     int64_t sent = job_common_time(job, send, send->start_ns);
     int64_t ended = job_common_time(job, receive, receive->end_ns);
-    if (receive->function != FUNCTION_RECV || !is_grouped(job, at) || sent == TIME_UNKNOWN ||
+    if (receive->function != FUNCTION_RECV || !job_is_grouped(job, at) || sent == TIME_UNKNOWN ||
         ended == TIME_UNKNOWN)
         return 0;
     int64_t doubt =

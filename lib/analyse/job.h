@@ -266,6 +266,9 @@ int32_t *job_slow_by_step(const struct job *job, size_t *first);
  * aligned. */
 int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns);
 
+/* Whether others were called with it as one (timeline.c finds the groups). */
+int job_is_grouped(const struct job *job, int32_t operation);
+
 /* How long it was on the device, by its rank's clock; 0 where it ended before it began, TIME_UNKNOWN. */
 int64_t job_duration(const struct job_operation *operation);
 

@@ -88,12 +88,6 @@ static void take_own_times(struct replay *replay, const int64_t *ends)
     }
 }
 
-static int is_grouped(const struct job *job, int32_t at)
-{
-    int32_t group = job->operations[at].group;
-    return group != at || ((size_t)at + 1 < job->operation_count && job->operations[at + 1].group == group);
-}
-
 /*
  * What is sent ahead of the receive has come a part of the way before that begins: to the receiver the
  * transfer takes no longer than its receive. A receive that shares its kernel does not tell when it ended.
@@ -105,7 +99,7 @@ static int64_t still_to_come(const struct job *job, const struct job_instance *i
         int32_t at = job->instance_members[instance->first_member + (size_t)i];
         const struct job_operation *receive = &job->operations[at];
         if (receive->function != FUNCTION_RECV || receive->start_ns == TIME_UNKNOWN ||
-            ends[at] == TIME_UNKNOWN || is_grouped(job, at))
+            ends[at] == TIME_UNKNOWN || job_is_grouped(job, at))
             continue;
         int64_t duration = ends[at] > receive->start_ns ? ends[at] - receive->start_ns : 0;
         if (duration < transfer_ns)

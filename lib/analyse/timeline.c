@@ -256,6 +256,13 @@ static int chain_rank(struct job *job, const struct job_rank *rank)
     return 0;
 }
 
+int job_is_grouped(const struct job *job, int32_t operation)
+{
+    int32_t group = job->operations[operation].group;
+    return group != operation ||
+           ((size_t)operation + 1 < job->operation_count && job->operations[operation + 1].group == group);
+}
+
 int64_t job_duration(const struct job_operation *operation)
 {
     if (operation->start_ns == TIME_UNKNOWN || operation->end_ns == TIME_UNKNOWN)

@@ -239,12 +239,29 @@ static void hidden_lateness_counts_once(void **state)
     assert_int_equal(late_where(1, 4001), 1000);
 }
 
+/* A receive may sit in own time that is usually several times what it is before the others of its kind. */
+static void where_a_pair_may_hide(void **state)
+{
+    struct small small;
+    small_init(&small);
+    struct job_operation *operation = at(&small, 1, 2, 1);
+    at(&small, 1, 2, 0)->own_ns = 100;
+    operation->own_ns = 1000;
+    operation->beyond_ns = 700; /* usually 300 */
+    assert_false(may_hide_pair(&small.job, operation));
+    operation->beyond_ns = 699;
+    assert_true(may_hide_pair(&small.job, operation));
+    at(&small, 1, 2, 0)->beyond_ns = -10; /* usually 110 */
+    assert_false(may_hide_pair(&small.job, operation));
+    small_release(&small);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_time_behind_a_slow_link),    cmocka_unit_test(links_of_a_late_rank),
         cmocka_unit_test(exchanges_that_nobody_recorded), cmocka_unit_test(known_own_time_says_whose_it_is),
-        cmocka_unit_test(hidden_lateness_counts_once),
+        cmocka_unit_test(hidden_lateness_counts_once),    cmocka_unit_test(where_a_pair_may_hide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,15 @@
+#ifndef NCCLPROF_ANALYSE_CONTEST_H
+#define NCCLPROF_ANALYSE_CONTEST_H
+
+#include <stdint.h>
+
+/* The greatest of some values, by rank, and the next. Starts out as {.rank = -1}. */
+struct contest {
+    int64_t most;
+    int64_t second;
+    int32_t rank; /* -1: none is above 0 */
+};
+
+void contest_enter(struct contest *contest, int32_t rank, int64_t value);
+
+#endif
