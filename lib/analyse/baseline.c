@@ -449,14 +449,10 @@ static int64_t best_stretch(const struct baseline *baseline, const struct job *j
 }
 
 int64_t baseline_stretch_ns(const struct baseline *baseline, const struct job *job, int32_t first_step,
-                            int32_t last_step)
+                            int32_t last_step, int64_t *list)
 {
-    int64_t *list = array_new(job->rank_count, sizeof *list), length = TIME_UNKNOWN;
     int32_t end = last_step + 1 < baseline->step_count ? last_step + 1 : baseline->step_count - 1;
-    if (list && end > first_step)
-        length = best_stretch(baseline, job, first_step, end, list);
-    free(list);
-    return length;
+    return end > first_step ? best_stretch(baseline, job, first_step, end, list) : TIME_UNKNOWN;
 }
 
 static int measure_step(struct baseline *baseline, const struct job *job)

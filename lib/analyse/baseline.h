@@ -52,10 +52,10 @@ void baseline_release(struct baseline *baseline);
 /*
  * How long a row of steps lasted together, median over ranks: ranks that enter a step at different times
  * count a delay at its edge to different steps. The last step of all, whose end nothing tells, is left out.
- * TIME_UNKNOWN where there is no other, or memory is out.
+ * TIME_UNKNOWN where there is no other. `list` has room for one of each rank.
  */
 int64_t baseline_stretch_ns(const struct baseline *baseline, const struct job *job, int32_t first_step,
-                            int32_t last_step);
+                            int32_t last_step, int64_t *list);
 
 /* The operation of a rank at a place in a step; -1. */
 int32_t baseline_cell(const struct baseline *baseline, int32_t role, int32_t position, size_t rank,

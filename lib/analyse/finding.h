@@ -150,10 +150,11 @@ int suspects_weigh(struct suspects *suspects, const struct job *job, const struc
 
 /*
  * lengths.c: whether the suspicion's steps were longer than others by half of what it is said to have cost,
- * or more, beyond what steps differ by anyway. Also where that is not known.
+ * or more, beyond what steps differ by anyway. *shown is also true where that is not known. -1 when memory is
+ * out.
  */
 int suspect_shows_in_steps(const struct suspects *suspects, const struct suspect *suspect,
-                           const struct job *job, const struct baseline *baseline);
+                           const struct job *job, const struct baseline *baseline, int *shown);
 
 /*
  * judge.c: turns the suspicions that are worth saying into findings, with phase, confidence and evidence.

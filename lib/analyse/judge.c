@@ -101,6 +101,7 @@ struct slowness {
     int64_t operations; /* slow ones whose transfer is known */
     int64_t transfer_ns;
     int64_t slow_ns;
+    int shows_in_steps; /* lengths.c; also of a suspicion of another kind */
 };
 
 /* Of an instance's edges, those of the suspect that waited longer than usual by a quarter. */
@@ -125,11 +126,13 @@ static int add_edges(const struct suspect *suspect, const struct edges *edges, i
 }
 
 /* Names the other ends of slow edges in the finding, too. */
-static int measure_slowness(const struct suspect *suspect, const struct job *job, const struct edges *edges,
+static int measure_slowness(const struct suspects *suspects, const struct suspect *suspect,
+                            const struct job *job, const struct baseline *baseline, const struct edges *edges,
                             struct slowness *slowness, struct finding *finding)
 {
     struct job_range instances = suspect_instances(suspect, job);
-    *slowness = (struct slowness){0};
+    if (suspect_shows_in_steps(suspects, suspect, job, baseline, &slowness->shows_in_steps))
+        return -1;
     for (size_t i = instances.first; i < instances.end; i++) {
         int32_t at = job->by_step[i];
         const struct job_instance *instance = &job->instances[at];
@@ -166,9 +169,9 @@ static int is_slow_enough(const struct suspect *suspect, const struct baseline *
                SLOWER_OPERATIONS * (double)(slowness->transfer_ns - slowness->slow_ns);
 }
 
-static enum confidence confidence_of(const struct suspects *suspects, const struct suspect *suspect,
-                                     const struct slowness *slowness, const struct job *job,
-                                     const struct baseline *baseline, const struct diagnose_options *options)
+static enum confidence confidence_of(const struct suspect *suspect, const struct slowness *slowness,
+                                     const struct job *job, const struct baseline *baseline,
+                                     const struct diagnose_options *options)
 {
     double share = worth(suspect, baseline);
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
@@ -180,8 +183,7 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
     if (job->finished_only && suspect->kind != FINDING_NETWORK && is_steady(suspect, baseline))
         return CONFIDENCE_LOW;
     if (share < least_share(suspect, options) || !is_beyond_chance(suspect, 1) || suspect->ambiguous ||
-        baseline->regular < REGULAR ||
-        (suspect->kind == FINDING_NETWORK && !suspect_shows_in_steps(suspects, suspect, job, baseline)) ||
+        baseline->regular < REGULAR || !slowness->shows_in_steps ||
         !is_slow_enough(suspect, baseline, slowness))
         return CONFIDENCE_LOW;
     int sure =
@@ -345,14 +347,14 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
                  const struct diagnose_options *options, struct finding *finding)
 {
     struct spread spread = {0};
-    struct slowness slowness = {0};
+    struct slowness slowness = {.shows_in_steps = 1};
     int32_t role = baseline->role_of_rank[suspect->rank];
     spread.positions = role >= 0 ? (size_t)baseline->roles[role].length : 0;
     spread.by_tag = array_new(job->tags.count + 1, sizeof *spread.by_tag);
     spread.by_position = array_new(spread.positions, sizeof *spread.by_position);
-    int failed =
-        !spread.by_tag || !spread.by_position ||
-        (suspect->kind == FINDING_NETWORK && measure_slowness(suspect, job, edges, &slowness, finding));
+    int failed = !spread.by_tag || !spread.by_position ||
+                 (suspect->kind == FINDING_NETWORK &&
+                  measure_slowness(suspects, suspect, job, baseline, edges, &slowness, finding));
     if (!failed) {
         measure_spread(suspect, job, &spread);
         finding->kind = suspect->kind;
@@ -363,7 +365,7 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
         finding->first_step = suspect->first_step;
         finding->last_step = suspect->last_step;
         finding->lost_ns = suspect->gain_ns;
-        finding->confidence = confidence_of(suspects, suspect, &slowness, job, baseline, options);
+        finding->confidence = confidence_of(suspect, &slowness, job, baseline, options);
         int32_t position = greatest(spread.by_position, spread.positions);
         failed = suspect->kind == FINDING_NETWORK
                      ? say_network(&slowness, finding)

@@ -72,8 +72,8 @@ static int64_t deviation(int64_t *list, size_t count, int64_t middle)
 static int shows(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
                  const struct baseline *baseline, int64_t *list)
 {
+    int64_t inside_ns = baseline_stretch_ns(baseline, job, suspect->first_step, suspect->last_step, list);
     size_t count = list_unburdened(suspects, suspect, baseline, list);
-    int64_t inside_ns = baseline_stretch_ns(baseline, job, suspect->first_step, suspect->last_step);
     int32_t end = suspect->last_step + 1 < baseline->step_count ? suspect->last_step + 1 : suspect->last_step;
     int64_t steps = end - suspect->first_step;
     if (count < 2 || inside_ns == TIME_UNKNOWN || steps < 1)
@@ -85,10 +85,13 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
 }
 
 int suspect_shows_in_steps(const struct suspects *suspects, const struct suspect *suspect,
-                           const struct job *job, const struct baseline *baseline)
+                           const struct job *job, const struct baseline *baseline, int *shown)
 {
-    int64_t *list = array_new((size_t)baseline->step_count, sizeof *list);
-    int shown = list && shows(suspects, suspect, job, baseline, list);
+    size_t steps = (size_t)baseline->step_count;
+    int64_t *list = array_new(job->rank_count > steps ? job->rank_count : steps, sizeof *list);
+    if (!list)
+        return -1;
+    *shown = shows(suspects, suspect, job, baseline, list);
     free(list);
-    return shown;
+    return 0;
 }

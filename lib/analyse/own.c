@@ -56,11 +56,14 @@ static int64_t *cell_of(struct strength *strength, const struct job_operation *o
  * What a rank was late by before an operation and after it had last been on its communicator: who waits there
  * waits for that, too. Of this step and the one before.
  */
+enum { LOOK_BACK = 4096 }; /* operations, whatever a trace claims */
+
 static int64_t excess_since_last_met(const struct job *job, size_t at)
 {
     const struct job_operation *operation = &job->operations[at];
     int64_t excess_ns = 0;
-    for (size_t i = at; i-- > job->ranks[operation->rank].first;) {
+    size_t first = job->ranks[operation->rank].first;
+    for (size_t i = at; i-- > first && at - i <= LOOK_BACK;) {
         const struct job_operation *before = &job->operations[i];
         if (before->communicator == operation->communicator || before->step < operation->step - 1)
             break;

@@ -123,21 +123,17 @@ static unsigned char *mark_runs(const struct strength *strength, const struct su
 
 /*
  * What lasts as long as a whole step is no noise, as long as it happens in a quarter of the steps at most:
- * several pauses in one job are each believed.
+ * several pauses in one job are each believed. `hit` has room for all steps.
  */
-static int64_t noise_ends(const struct strength *strength, const struct noise *noise)
+static int64_t noise_ends(const struct strength *strength, const struct noise *noise, unsigned char *hit)
 {
     int32_t steps = 0;
-    unsigned char *hit = array_new((size_t)strength->steps, 1);
-    if (!hit || strength->whole_ns <= 0) {
-        free(hit);
+    if (strength->whole_ns <= 0)
         return INT64_MAX;
-    }
     for (size_t i = noise->single_count; i-- > 0 && noise->single[i].excess_ns >= strength->whole_ns;) {
         steps += !hit[noise->single[i].step];
         hit[noise->single[i].step] = 1;
     }
-    free(hit);
     return steps * 4 <= strength->steps - strength->first_step ? strength->whole_ns : INT64_MAX;
 }
 
@@ -145,7 +141,7 @@ static int noise_init(struct noise *noise, struct strength *strength, const stru
                       size_t first, int64_t least_ns)
 {
     size_t steps = (size_t)strength->steps, all = strength->rank_count * steps, kept = 0, cells = 0;
-    unsigned char *in_run = mark_runs(strength, suspects, first);
+    unsigned char *in_run = mark_runs(strength, suspects, first), *hit = array_new(steps, 1);
     *noise = (struct noise){.cells = array_new(all, sizeof *noise->cells),
                             .all = (double)strength->rank_count * (strength->steps - strength->first_step),
                             .least_ns = least_ns};
@@ -160,13 +156,16 @@ static int noise_init(struct noise *noise, struct strength *strength, const stru
             strength->samples[kept++] = *sample;
     }
     free(in_run);
-    if (!noise->cells || !in_run)
+    if (!noise->cells || !in_run || !hit) {
+        free(hit);
         return -1;
+    }
     array_sort(noise->cells, cells, sizeof *noise->cells, by_excess);
     array_sort(strength->samples, kept, sizeof *strength->samples, by_excess);
     noise->single = strength->samples ? strength->samples : noise->cells;
     noise->single_count = strength->samples ? kept : cells;
-    noise->whole_ns = noise_ends(strength, noise);
+    noise->whole_ns = noise_ends(strength, noise, hit);
+    free(hit);
     return 0;
 }
 
