@@ -307,6 +307,18 @@ static int take_samples(const struct job *job, const struct edges *edges, struct
 }
 
 /*
+ * What an edge of a suspect added to an operation that took no longer than the usual at its place, because
+ * that is the suspect's doing elsewhere at the same time: at most the longest wait, where it waited twice as
+ * long as it usually does.
+ */
+static int64_t added_by(const struct edge *edge)
+{
+    if (edge->extra_ns * 2 <= edge->wait_ns)
+        return 0;
+    return edge->extra_ns < edge->wait_max_ns ? edge->extra_ns : edge->wait_max_ns;
+}
+
+/*
  * Once a rank's sending is under suspicion, what else it sent in in those steps counts too where that took
  * longer than usual, though not by enough to stand out alone: the cost of a fault is all of it.
  */
@@ -316,14 +328,17 @@ static void widen(const struct suspect *suspect, struct job *job, const struct e
     for (size_t i = instances.first; i < instances.end; i++) {
         int32_t at = job->by_step[i];
         struct job_instance *instance = &job->instances[at];
-        if (instance->culprit >= 0 || instance->beyond_ns == TIME_UNKNOWN || instance->beyond_ns <= 0)
+        if (instance->culprit >= 0 || instance->beyond_ns == TIME_UNKNOWN)
             continue;
-        for (size_t j = edges->first[at]; j < edges->first[at + 1]; j++)
-            if ((edges->items[j].sender == suspect->rank || edges->items[j].receiver == suspect->rank) &&
-                edges->items[j].extra_ns > 0) {
-                instance->slow_ns = instance->beyond_ns;
+        for (size_t j = edges->first[at]; j < edges->first[at + 1]; j++) {
+            const struct edge *edge = &edges->items[j];
+            int64_t slow_ns = instance->beyond_ns > 0 ? instance->beyond_ns : added_by(edge);
+            if ((edge->sender == suspect->rank || edge->receiver == suspect->rank) && edge->extra_ns > 0 &&
+                slow_ns > 0) {
+                instance->slow_ns = slow_ns;
                 instance->culprit = suspect->rank;
             }
+        }
     }
 }
 

@@ -1,11 +1,14 @@
 """diagnose: the fixtures' truth, figures recomputed, exit statuses."""
 
 import gzip
+import json
 import re
 import statistics
+import subprocess
+from pathlib import Path
 
 from tests.cli import reader
-from tests.cli.support import TOP, Case
+from tests.cli.support import PROGRAM, TOP, Case
 
 # What was planted, from the TRUTH files: kind, rank, steps, phases it may sit in, who waits or is at the other end.
 PLANTED = {
@@ -163,6 +166,19 @@ class Diagnose(Case):
     def test_who_was_killed_where_no_file_has_its_end(self):
         self.assertEqual(self.cut_hang(midway=0), [("missing", 5)])
         self.assertEqual(self.cut_hang(midway=1), [("ended_early", 5)])
+
+    def test_a_pause_among_grouped_sends(self):
+        """Four ranks that exchange all with all by grouped sends; those of one stop for nine steps' length once."""
+        traces = self.folder / "traces"
+        subprocess.run([Path(PROGRAM).parent / "simulate", "--shape", "moe", "--ranks", "4", "--per-node", "2", "--layers",
+                        "2", "--fault", "pause:?:4:4:900%:*", "--steps", "9", "--dialect", "chrome-v5", "--seed", "11",
+                        "--noise", "0", "-o", traces], check=True, timeout=60)
+        (fault,) = json.loads((traces / "truth.json").read_text())["faults"]
+        self.run_program("ingest", "-q", *sorted(path for path in traces.iterdir() if path.name != "truth.json"))
+        (finding,) = self.sure()
+        self.assertEqual((finding["kind"], finding["rank"], finding["first_step"], finding["last_step"]),
+                         ("network", fault["rank"], 4, 4))
+        self.assertAlmostEqual(finding["lost_us"] / fault["lost_us"], 1, delta=0.1)
 
     def test_what_cannot_be_told_is_said(self):
         self.ingest_fixture("inspector-pr2045")
