@@ -49,6 +49,13 @@ int64_t median_of(int64_t *values, size_t count)
     return quantile_of(values, count, 0.5);
 }
 
+int64_t median_distance(int64_t *values, size_t count, int64_t centre)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = values[i] > centre ? values[i] - centre : centre - values[i];
+    return median_of(values, count);
+}
+
 int job_list(struct store *store, int64_t **ids, size_t *count, struct error *error)
 {
     size_t capacity = 0;

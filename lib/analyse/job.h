@@ -57,7 +57,7 @@ struct job_operation {
     int32_t instance;
     int32_t step;     /* -1 unknown */
     int32_t tag;      /* number in job.tags; -1 none */
-    int32_t previous; /* on the same stream; of a group, the one that ended last */
+    int32_t previous; /* on the same stream; of a group, the one that held it longest */
     int32_t group;    /* first operation of its group: those of one group call run at once */
     int32_t position; /* in the step's canonical sequence (baseline.h); -1 */
     uint8_t kind;
@@ -276,6 +276,9 @@ const char *job_tag(const struct job *job, int32_t tag); /* NULL for -1 */
 
 /* The middle of `count` values, which are reordered; the lower of two. TIME_UNKNOWN for none. */
 int64_t median_of(int64_t *values, size_t count);
+
+/* The median of their distances from a centre, which take their places. */
+int64_t median_distance(int64_t *values, size_t count, int64_t centre);
 
 /* The value at fraction `part` (0 to 1) of `count` values, which are reordered. */
 int64_t quantile_of(int64_t *values, size_t count, double part);

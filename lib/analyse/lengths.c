@@ -1,6 +1,7 @@
 #include "analyse/finding.h"
 
 #include "base/array.h"
+#include "base/scale.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,43 +31,34 @@ static int64_t cost_of_others(const struct suspects *suspects, const struct susp
     return cost_ns;
 }
 
-/* The lengths of the steps outside the suspicion that are known. */
-static size_t list_outside(const struct suspect *suspect, const struct baseline *baseline, int64_t *list)
+/* Whether a step is none of the suspicion's, and its length is known. */
+static int is_outside(const struct suspect *suspect, const struct baseline *baseline, int32_t step)
 {
-    size_t count = 0;
-    for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
-        if ((step < suspect->first_step || step > suspect->last_step) &&
-            baseline->step_ns[step] != TIME_UNKNOWN)
-            list[count++] = baseline->step_ns[step];
-    return count;
+    return (step < suspect->first_step || step > suspect->last_step) &&
+           baseline->step_ns[step] != TIME_UNKNOWN;
 }
 
 /*
- * The same without what the other suspicions cost, which were told apart with care, but may have cost the
- * same time: no step is taken to be shorter for it than the lower quartile.
+ * The lengths of such steps without what the other suspicions cost, which were told apart with care, but may
+ * have cost the same time: no step is taken to be shorter for it than the lower quartile.
  */
 static size_t list_unburdened(const struct suspects *suspects, const struct suspect *suspect,
                               const struct baseline *baseline, int64_t *list)
 {
-    size_t count = list_outside(suspect, baseline, list);
+    size_t count = 0;
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
+        if (is_outside(suspect, baseline, step))
+            list[count++] = baseline->step_ns[step];
     int64_t quartile = quantile_of(list, count, 0.25);
     count = 0;
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
-        if ((step >= suspect->first_step && step <= suspect->last_step) ||
-            baseline->step_ns[step] == TIME_UNKNOWN)
+        if (!is_outside(suspect, baseline, step))
             continue;
         int64_t length = baseline->step_ns[step] - cost_of_others(suspects, suspect, step);
         int64_t least = baseline->step_ns[step] < quartile ? baseline->step_ns[step] : quartile;
         list[count++] = length < least ? least : length;
     }
     return count;
-}
-
-static int64_t deviation(int64_t *list, size_t count, int64_t middle)
-{
-    for (size_t i = 0; i < count; i++)
-        list[i] = list[i] > middle ? list[i] - middle : middle - list[i];
-    return (int64_t)(1.4826 * (double)median_of(list, count));
 }
 
 static int shows(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
@@ -80,7 +72,7 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
         return 1;
     int64_t usual = median_of(list, count);
     int64_t longer = inside_ns - steps * usual;
-    double doubt = ERRORS * sqrt((double)steps) * (double)deviation(list, count, usual);
+    double doubt = ERRORS * sqrt((double)steps) * (double)scale(median_distance(list, count, usual), 1.4826);
     return longer >= suspect->gain_ns / 2 && (double)longer >= doubt;
 }
 

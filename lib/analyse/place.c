@@ -46,17 +46,6 @@ static void measure_history(struct place *place, size_t ranks, int32_t first_ste
     }
 }
 
-/*
- * Replaces own[] by the excess over max(others' median, own lower quartile) and returns sigma, from residuals
- * against max(others' median, own median).
- */
-static int64_t median_distance(int64_t *values, size_t count, int64_t centre)
-{
-    for (size_t i = 0; i < count; i++)
-        values[i] = values[i] > centre ? values[i] - centre : centre - values[i];
-    return median_of(values, count);
-}
-
 /* The median distance of sorted values from a centre among them, without reordering them. */
 static int64_t nearest_half(const int64_t *sorted, size_t count, int64_t centre)
 {
