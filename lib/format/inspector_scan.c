@@ -107,19 +107,6 @@ static const struct scan_field channel_time_fields[] = {
     SKIP("}", SCAN_NOTHING),
 };
 
-/* What differs between the two kinds of records. */
-struct kind {
-    const struct scan_field *record, *order, *times;
-    size_t record_count, order_count, time_count;
-};
-
-static const struct kind kinds[2] = {
-    {collective_fields, collective_order_fields, collective_time_fields, COUNT(collective_fields),
-     COUNT(collective_order_fields), COUNT(collective_time_fields)},
-    {pair_fields, pair_order_fields, pair_time_fields, COUNT(pair_fields), COUNT(pair_order_fields),
-     COUNT(pair_time_fields)},
-};
-
 void inspector_scanner_init(struct inspector_scanner *scanner)
 {
     for (int i = 0; i < INSPECTOR_HEADS; i++)
@@ -175,14 +162,14 @@ static const char *scan_header(struct inspector_scanner *scanner, const char *at
     line->communicator_size = head->communicator_size;
     line->node_count = head->node_count;
     line->revision = head->revision;
-    return scan_fields(at + head->length, end, writer_fields, COUNT(writer_fields), line);
+    return scan_table(at + head->length, end, writer_fields, COUNT(writer_fields), line);
 }
 
 static const char *scan_record(const char *at, const char *end, struct inspector_line *line)
 {
-    const struct kind *kind = &kinds[line->is_point_to_point];
     line->peer = COUNT_UNKNOWN;
-    at = scan_fields(at, end, kind->record, kind->record_count, line);
+    at = line->is_point_to_point ? scan_table(at, end, pair_fields, COUNT(pair_fields), line)
+                                 : scan_table(at, end, collective_fields, COUNT(collective_fields), line);
     if (!at)
         return NULL;
     if (line->duration_ns == TIME_UNKNOWN)
@@ -195,7 +182,7 @@ static const char *scan_record(const char *at, const char *end, struct inspector
 static const char *scan_orders(const char *at, const char *end, struct inspector_line *line)
 {
     while (at < end && *at == '{') {
-        at = scan_fields(at, end, channel_order_fields, COUNT(channel_order_fields), line);
+        at = scan_table(at, end, channel_order_fields, COUNT(channel_order_fields), line);
         if (!at)
             return NULL;
         if (at + 1 < end && at[0] == ',' && at[1] == '{')
@@ -208,7 +195,7 @@ static const char *scan_channels(const char *at, const char *end, struct inspect
 {
     struct channel channel;
     while (at < end && *at == '{') {
-        at = scan_fields(at, end, channel_time_fields, COUNT(channel_time_fields), &channel);
+        at = scan_table(at, end, channel_time_fields, COUNT(channel_time_fields), &channel);
         if (!at || channel.number < 0 || channel.number > INT32_MAX ||
             line->channel_count == INSPECTOR_CHANNELS)
             return NULL;
@@ -223,12 +210,15 @@ static const char *scan_channels(const char *at, const char *end, struct inspect
 /* The order of events and their times, which only verbose files have. */
 static const char *scan_trace(const char *at, const char *end, struct inspector_line *line)
 {
-    const struct kind *kind = &kinds[line->is_point_to_point];
-    at = scan_fields(at, end, kind->order, kind->order_count, line);
+    at = line->is_point_to_point
+             ? scan_table(at, end, pair_order_fields, COUNT(pair_order_fields), line)
+             : scan_table(at, end, collective_order_fields, COUNT(collective_order_fields), line);
     if (at)
         at = scan_orders(at, end, line);
     if (at)
-        at = scan_fields(at, end, kind->times, kind->time_count, line);
+        at = line->is_point_to_point
+                 ? scan_table(at, end, pair_time_fields, COUNT(pair_time_fields), line)
+                 : scan_table(at, end, collective_time_fields, COUNT(collective_time_fields), line);
     return at ? scan_channels(at, end, line) : NULL;
 }
 

@@ -62,7 +62,7 @@ const char *scan_any_integer(const char *at, const char *end, int64_t *value)
     return at;
 }
 
-static const char *scan_unsigned(const char *at, const char *end, uint64_t *value)
+const char *scan_any_unsigned(const char *at, const char *end, uint64_t *value)
 {
     const char *past = scan_many_digits(at, end, UNSIGNED_DIGITS + 1, value);
     uint64_t most = 0;
@@ -92,7 +92,7 @@ static const char *scan_hexadecimal(const char *at, const char *end, uint64_t *v
     return at > first && at - first <= 16 ? at : NULL;
 }
 
-static const char *scan_microseconds(const char *at, const char *end, int64_t *ns)
+const char *scan_any_microseconds(const char *at, const char *end, int64_t *ns)
 {
     uint64_t whole = 0;
     at = scan_many_digits(at, end, INTEGER_DIGITS - 2, &whole);
@@ -151,7 +151,7 @@ static const char *scan_string_value(const char *at, const char *end, enum scan_
     return at;
 }
 
-static const char *scan_value(const char *at, const char *end, enum scan_type type, void *into)
+const char *scan_value(const char *at, const char *end, enum scan_type type, void *into)
 {
     int64_t number = 0;
     uint64_t ignored;
@@ -161,7 +161,7 @@ static const char *scan_value(const char *at, const char *end, enum scan_type ty
     case SCAN_INTEGER:
         return scan_integer(at, end, into);
     case SCAN_UNSIGNED:
-        return scan_unsigned(at, end, into);
+        return scan_any_unsigned(at, end, into);
     case SCAN_HEXADECIMAL:
         return scan_hexadecimal(at, end, into);
     case SCAN_MOMENT:
@@ -177,7 +177,7 @@ static const char *scan_value(const char *at, const char *end, enum scan_type ty
     case SCAN_SKIP_INTEGER:
         return scan_integer(at, end, &number);
     case SCAN_SKIP_UNSIGNED:
-        return scan_unsigned(at, end, &ignored);
+        return scan_skip_unsigned(at, end);
     case SCAN_SKIP_HEXADECIMAL:
         return scan_hexadecimal(at, end, &ignored);
     case SCAN_SKIP_DECIMAL:

@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_FORMAT_SCAN_H
 #define NCCLPROF_FORMAT_SCAN_H
 
+#include "input/number.h"
 #include "model/event.h"
 
 #include <stddef.h>
@@ -49,13 +50,6 @@ struct scan_text {
     size_t length;
 };
 
-/*
- * Reads `count` fields from [at, end) into `*into`. Returns where it stopped, or NULL when the text is not as
- * expected; `*into` then holds anything.
- */
-const char *scan_fields(const char *at, const char *end, const struct scan_field *fields, size_t count,
-                        void *into);
-
 /* The eight bytes at a place, the first one lowest. */
 static inline uint64_t scan_eight_bytes(const char *at)
 {
@@ -99,6 +93,39 @@ static inline const char *scan_integer(const char *at, const char *end, int64_t 
         return scan_any_integer(at, end, value);
     *value = (int64_t)scan_number_of_eight(bytes, digits);
     return at + digits;
+}
+
+/* Whole microseconds of our days have so many digits. */
+enum { SCAN_EPOCH_DIGITS = 16 };
+
+/* Whether there are exactly so many here. */
+static inline int scan_has_epoch_digits(const char *at, const char *end)
+{
+    return end - at > SCAN_EPOCH_DIGITS && scan_digits_of_eight(scan_eight_bytes(at)) == 8 &&
+           scan_digits_of_eight(scan_eight_bytes(at + 8)) == 8 && *at != '0' &&
+           (unsigned char)(at[SCAN_EPOCH_DIGITS] - '0') > 9;
+}
+
+const char *scan_any_microseconds(const char *at, const char *end, int64_t *ns);
+
+static inline const char *scan_microseconds(const char *at, const char *end, int64_t *ns)
+{
+    if (!scan_has_epoch_digits(at, end))
+        return scan_any_microseconds(at, end, ns);
+    uint64_t whole = scan_number_of_eight(scan_eight_bytes(at), 8) * 100000000 +
+                     scan_number_of_eight(scan_eight_bytes(at + 8), 8);
+    if (whole > NUMBER_MOST_NS / 1000)
+        return NULL;
+    *ns = (int64_t)whole * 1000;
+    return at + SCAN_EPOCH_DIGITS;
+}
+
+const char *scan_any_unsigned(const char *at, const char *end, uint64_t *value);
+
+static inline const char *scan_skip_unsigned(const char *at, const char *end)
+{
+    uint64_t ignored;
+    return scan_has_epoch_digits(at, end) ? at + SCAN_EPOCH_DIGITS : scan_any_unsigned(at, end, &ignored);
 }
 
 /* Of the microseconds of a moment, before the point: more would not fit as nanoseconds. */
@@ -177,6 +204,54 @@ static inline int scan_same(const char *at, const char *words, size_t length)
 static inline const char *scan_words(const char *at, const char *end, const char *words, size_t length)
 {
     return (size_t)(end - at) >= length && scan_same(at, words, length) ? at + length : NULL;
+}
+
+/* One value; NULL when there is none. */
+const char *scan_value(const char *at, const char *end, enum scan_type type, void *into);
+
+/* The same, at the place of the call what is frequent. */
+static inline __attribute__((always_inline)) const char *scan_frequent_value(const char *at, const char *end,
+                                                                             enum scan_type type, void *into)
+{
+    int64_t ignored;
+    switch (type) {
+    case SCAN_NOTHING:
+        return at;
+    case SCAN_INTEGER:
+        return scan_integer(at, end, into);
+    case SCAN_SKIP_INTEGER:
+        return scan_integer(at, end, &ignored);
+    case SCAN_MICROSECONDS:
+        return scan_microseconds(at, end, into);
+    case SCAN_SKIP_UNSIGNED:
+        return scan_skip_unsigned(at, end);
+    default:
+        return scan_value(at, end, type, into);
+    }
+}
+
+/*
+ * Reads `count` fields from [at, end) into `*into`. Returns where it stopped, or NULL when the text is not as
+ * expected; `*into` then holds anything.
+ */
+const char *scan_fields(const char *at, const char *end, const struct scan_field *fields, size_t count,
+                        void *into);
+
+/* The same for a table that the compiler sees: it lays the fields out one after the other. */
+static inline __attribute__((always_inline)) const char *scan_table(const char *at, const char *end,
+                                                                    const struct scan_field *fields,
+                                                                    size_t count, void *into)
+{
+#pragma GCC unroll 16
+    for (size_t i = 0; i < count; i++) {
+        at = scan_words(at, end, fields[i].words, fields[i].length);
+        if (!at)
+            return NULL;
+        at = scan_frequent_value(at, end, fields[i].type, (char *)into + fields[i].offset);
+        if (!at)
+            return NULL;
+    }
+    return at;
 }
 
 #endif

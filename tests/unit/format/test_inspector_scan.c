@@ -5,6 +5,7 @@
 #include "support/same_line.h"
 
 #include <glob.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,12 +124,68 @@ static void many_communicators(void **state)
     free_readers(readers);
 }
 
+/* A line of the fixture with another number in the place of the one behind those words. */
+static int scan_with(struct readers *readers, const char *words, const char *number)
+{
+    char line[4096];
+    size_t length;
+    char *bytes = bytes_of_file("fixtures/inspector-2.30/vm-pid33442.log", &length);
+    bytes[strcspn(bytes, "\n")] = '\0';
+    char *at = strstr(bytes, words);
+    assert_non_null(at);
+    at += strlen(words);
+    int written = snprintf(line, sizeof line, "%.*s%s%s", (int)(at - bytes), bytes, number,
+                           at + strspn(at, "0123456789"));
+    free(bytes);
+    assert_true(written > 0 && (size_t)written < sizeof line);
+    return scan_and_compare(readers, line, (size_t)written);
+}
+
+/* Times of sixteen digits have a way of their own: those beside them, and what is none, mean what they mean
+ * to cJSON.
+ */
+static void times_of_all_lengths(void **state)
+{
+    static const struct {
+        const char *number;
+        int is_time;   /* in whole microseconds, of which 2^62 ns is the most */
+        int is_number; /* that somebody may pass over */
+    } numbers[] = {
+        {"0", 1, 1},
+        {"7", 1, 1},
+        {"99999999", 1, 1},
+        {"999999999999999", 1, 1},
+        {"1000000000000000", 1, 1},
+        {"4611686018427387", 1, 1},
+        {"4611686018427388", 0, 1},
+        {"9999999999999999", 0, 1},
+        {"17952183671925560", 0, 1},
+        {"18446744073709551615", 0, 1},
+        {"18446744073709551616", 0, 0},
+        {"0795218367192556", 0, 0},
+        {"17952183671925.0", 0, 0},
+        {"-795218367192556", 0, 0},
+        {"179521836719255x", 0, 0},
+        {"17952183:7192556", 0, 0},
+        {"", 0, 0},
+    };
+    struct readers *readers = new_readers();
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        assert_int_equal(scan_with(readers, "\"coll_start_ts\":", numbers[i].number), numbers[i].is_time);
+        assert_int_equal(scan_with(readers, "\"kernel_stop_ts\":", numbers[i].number), numbers[i].is_time);
+        assert_int_equal(scan_with(readers, "\"kernel_record_ts\":", numbers[i].number),
+                         numbers[i].is_number);
+    }
+    free_readers(readers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_versions_are_scanned),
         cmocka_unit_test(changed_lines_mean_the_same),
         cmocka_unit_test(many_communicators),
+        cmocka_unit_test(times_of_all_lengths),
     };
     return cmocka_run_group_tests_name("inspector scanner", tests, NULL, NULL);
 }
