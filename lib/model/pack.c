@@ -73,35 +73,55 @@ static int put_time(struct buffer *buffer, int64_t time_ns, int64_t *base_ns)
     return status;
 }
 
-static int put_gpu(struct buffer *buffer, uint64_t value, uint64_t *base)
+static char *write_time(char *at, int64_t time_ns, int64_t *base_ns)
 {
-    int status = varint_put_signed(buffer, (int64_t)(value - *base));
+    at = varint_write_signed(at, subtract(time_ns, *base_ns));
+    *base_ns = time_ns;
+    return at;
+}
+
+static char *write_gpu(char *at, uint64_t value, uint64_t *base)
+{
+    at = varint_write_signed(at, (int64_t)(value - *base));
     *base = value;
-    return status;
+    return at;
+}
+
+static char *write_channel(char *at, const struct kernel_channel *channel, int64_t previous, int64_t *base_ns,
+                           uint64_t *gpu_base)
+{
+    unsigned flags = channel_flags(channel, previous);
+    *at++ = (char)flags;
+    if (!(flags & CHANNEL_NEXT))
+        at = varint_write_signed(at, channel->channel);
+    if (flags & CHANNEL_HOST_BEGIN)
+        at = write_time(at, channel->host.begin_ns, base_ns);
+    if (flags & CHANNEL_HOST_END)
+        at = write_time(at, channel->host.end_ns, base_ns);
+    if (flags & CHANNEL_GPU_BEGIN)
+        at = write_gpu(at, channel->gpu_begin, gpu_base);
+    if (flags & CHANNEL_GPU_END)
+        at = write_gpu(at, channel->gpu_end, gpu_base);
+    return at;
 }
 
 int pack_channels(struct buffer *buffer, int64_t base_ns, uint64_t gpu_base,
                   const struct kernel_channel *channels, size_t count)
 {
+    /* The flags, the number, and the times. */
+    enum { CHANNEL_MOST_BYTES = 1 + 5 * VARINT_BYTES };
     int64_t previous = -1;
-    int status = varint_put(buffer, FORM_CHANNELS) || varint_put(buffer, count);
-    for (size_t i = 0; i < count && !status; i++) {
-        const struct kernel_channel *channel = &channels[i];
-        unsigned flags = channel_flags(channel, previous);
-        status = buffer_append_byte(buffer, (char)flags);
-        if (!status && !(flags & CHANNEL_NEXT))
-            status = varint_put_signed(buffer, channel->channel);
-        if (!status && flags & CHANNEL_HOST_BEGIN)
-            status = put_time(buffer, channel->host.begin_ns, &base_ns);
-        if (!status && flags & CHANNEL_HOST_END)
-            status = put_time(buffer, channel->host.end_ns, &base_ns);
-        if (!status && flags & CHANNEL_GPU_BEGIN)
-            status = put_gpu(buffer, channel->gpu_begin, &gpu_base);
-        if (!status && flags & CHANNEL_GPU_END)
-            status = put_gpu(buffer, channel->gpu_end, &gpu_base);
-        previous = channel->channel;
+    if (buffer_reserve(buffer, 2 * VARINT_BYTES + count * CHANNEL_MOST_BYTES))
+        return -1;
+    char *at = varint_write(buffer->data + buffer->length, FORM_CHANNELS);
+    at = varint_write(at, count);
+    for (size_t i = 0; i < count; i++) {
+        at = write_channel(at, &channels[i], previous, &base_ns, &gpu_base);
+        previous = channels[i].channel;
     }
-    return status ? -1 : 0;
+    *at = '\0';
+    buffer->length = (size_t)(at - buffer->data);
+    return 0;
 }
 
 int unpack_channels(struct unpack *unpack, const void *blob, size_t length, int64_t base_ns,
@@ -219,14 +239,10 @@ static char *write_waits(char *at, const struct proxy_step *step, unsigned flags
         unsigned ends = known >> 2 * order[i] & 3;
         if (!ends)
             continue;
-        if (ends & 1 && with_begin) {
-            at = varint_write_signed(at, subtract(wait->begin_ns, *base_ns));
-            *base_ns = wait->begin_ns;
-        }
-        if (ends & 2) {
-            at = varint_write_signed(at, subtract(wait->end_ns, *base_ns));
-            *base_ns = wait->end_ns;
-        }
+        if (ends & 1 && with_begin)
+            at = write_time(at, wait->begin_ns, base_ns);
+        if (ends & 2)
+            at = write_time(at, wait->end_ns, base_ns);
         with_begin = !(flags & STEP_CONTIGUOUS);
     }
     return at;
