@@ -21,7 +21,8 @@ struct inspector_file {
     struct buffer host; /* texts of the event, with their NULs */
     struct buffer communicator_name;
     struct buffer tag;
-    struct buffer previous; /* the line before */
+    struct scan_text previous; /* the line before; NULL: there was none */
+    struct buffer kept;        /* that line, where what it was read from is gone */
     int64_t next_ordinal;
     char revision[24]; /* of the first record */
 };
@@ -162,13 +163,20 @@ static int emit(struct inspector_file *file, uint64_t offset, struct error *erro
     return file->sink->event(file->sink->context, &event, error);
 }
 
-/* 1 when the line is the one before once more. */
-static int is_repeated(struct inspector_file *file, const char *text, size_t length, struct error *error)
+static int is_repeated(const struct inspector_file *file, const char *text, size_t length)
 {
-    if (file->previous.length == length && memcmp(file->previous.data, text, length) == 0)
-        return 1;
-    buffer_clear(&file->previous);
-    return buffer_append(&file->previous, text, length) ? error_no_memory(error) : 0;
+    return file->previous.text && file->previous.length == length &&
+           memcmp(file->previous.text, text, length) == 0;
+}
+
+/* What was read last has to be there when the next line comes. */
+static int keep(struct inspector_file *file, struct scan_text line, struct error *error)
+{
+    buffer_clear(&file->kept);
+    if (buffer_append(&file->kept, line.text, line.length))
+        return error_no_memory(error);
+    file->previous = (struct scan_text){file->kept.data, line.length};
+    return 0;
 }
 
 static int note(const struct inspector_file *file, const char *reason, int damage, uint64_t offset,
@@ -181,7 +189,7 @@ static int read_record(void *context, const char *text, size_t length, uint64_t 
 {
     struct inspector_file *file = context;
     enum inspector_status status = INSPECTOR_LINE;
-    int is_exact = inspector_scan(&file->scanner, text, length, file->line);
+    int is_exact = inspector_scan(&file->scanner, text, text + length, file->line) == text + length;
     if (!is_exact)
         status = inspector_decode(&file->json, text, length, file->line);
     if (status == INSPECTOR_NO_MEMORY)
@@ -190,14 +198,48 @@ static int read_record(void *context, const char *text, size_t length, uint64_t 
         return 0;
     if (status == INSPECTOR_STRANGE)
         return note(file, "unknown record", 0, offset, text, length, error);
-    int repeated = is_repeated(file, text, length, error);
-    if (repeated)
-        return repeated < 0 ? -1 : note(file, "duplicate record", 0, offset, NULL, 0, error);
+    if (is_repeated(file, text, length))
+        return note(file, "duplicate record", 0, offset, NULL, 0, error);
+    if (keep(file, (struct scan_text){text, length}, error))
+        return -1;
     /* inf is what bandwidth comes to where no time passed: nothing is lost by it. */
     if (!is_exact && !json_numbers_fit(&file->json) &&
         note(file, "number that does not fit", 1, offset, text, length, error) < 0)
         return -1;
     return emit(file, offset, error) ? -1 : 1;
+}
+
+/* A line that the scanner knows, with its newline. NULL where there is none. */
+static const char *scan_line(struct inspector_file *file, const char *at, const char *end)
+{
+    const char *limit = end - at > INPUT_LINE_BYTES ? at + INPUT_LINE_BYTES : end;
+    const char *past = inspector_scan(&file->scanner, at, limit, file->line);
+    return past && past < limit && *past == '\n' ? past + 1 : NULL;
+}
+
+static int take_line(struct inspector_file *file, const char *text, size_t length, uint64_t offset,
+                     struct error *error)
+{
+    if (is_repeated(file, text, length))
+        return note(file, "duplicate record", 0, offset, NULL, 0, error) < 0 ? -1 : 0;
+    file->previous = (struct scan_text){text, length};
+    return emit(file, offset, error);
+}
+
+/* Lines that the scanner knows, as long as they come. */
+static int read_known_lines(void *context, const char *text, size_t length, uint64_t offset, size_t *taken,
+                            struct error *error)
+{
+    struct inspector_file *file = context;
+    const char *at = text, *past;
+    int failed = 0;
+    while (!failed && (past = scan_line(file, at, text + length))) {
+        failed = take_line(file, at, (size_t)(past - at) - 1, offset + (uint64_t)(at - text), error);
+        at = past;
+    }
+    *taken = (size_t)(at - text);
+    int is_kept = file->previous.text == file->kept.data;
+    return failed || (!is_kept && keep(file, file->previous, error)) ? -1 : 0;
 }
 
 static void release(struct inspector_file *file)
@@ -206,7 +248,7 @@ static void release(struct inspector_file *file)
     buffer_release(&file->host);
     buffer_release(&file->communicator_name);
     buffer_release(&file->tag);
-    buffer_release(&file->previous);
+    buffer_release(&file->kept);
     free(file->line);
 }
 
@@ -214,8 +256,11 @@ static int inspector_read(struct input *input, const struct format_sink *sink, c
                           size_t dialect_bytes, struct error *error)
 {
     struct inspector_file file = {.sink = sink, .line = calloc(1, sizeof *file.line)};
-    const struct objects objects = {
-        .first_key = first_key, .context = &file, .object = read_record, .sink = sink};
+    const struct objects objects = {.first_key = first_key,
+                                    .context = &file,
+                                    .object = read_record,
+                                    .lines = read_known_lines,
+                                    .sink = sink};
     struct objects_end end = {.offset = 0};
     json_init(&file.json);
     inspector_scanner_init(&file.scanner);

@@ -78,10 +78,11 @@ struct inspector_scanner {
 void inspector_scanner_init(struct inspector_scanner *scanner);
 
 /*
- * True when the object is one of the known lines, letter by letter; `*line` is then the same as
- * inspector_decode() would make it. Texts point into `text` and into the scanner.
+ * Reads the object that [text, end) begins with, and says where it ends, when it is one of the known lines,
+ * letter by letter; `*line` is then the same as inspector_decode() would make it. Otherwise NULL. Texts point
+ * into `text` and into the scanner.
  */
-int inspector_scan(struct inspector_scanner *scanner, const char *text, size_t length,
-                   struct inspector_line *line);
+const char *inspector_scan(struct inspector_scanner *scanner, const char *text, const char *end,
+                           struct inspector_line *line);
 
 #endif

@@ -222,26 +222,25 @@ static const char *scan_trace(const char *at, const char *end, struct inspector_
     return at ? scan_channels(at, end, line) : NULL;
 }
 
-int inspector_scan(struct inspector_scanner *scanner, const char *text, size_t length,
-                   struct inspector_line *line)
+const char *inspector_scan(struct inspector_scanner *scanner, const char *text, const char *end,
+                           struct inspector_line *line)
 {
-    const char *end = text + length;
     const char *at = scan_header(scanner, text, end, line);
     const char *past;
     if (!at || end - at < 4)
-        return 0;
+        return NULL;
     line->is_point_to_point = at[3] == 'p';
     line->channel_count = 0;
     line->enqueue = (struct interval_ns){TIME_UNKNOWN, TIME_UNKNOWN};
     at = scan_record(at, end, line);
     if (!at)
-        return 0;
-    past = scan_fields(at, end, tag_fields, COUNT(tag_fields), line);
+        return NULL;
+    past = scan_table(at, end, tag_fields, COUNT(tag_fields), line);
     if (past)
         at = past;
     else
         line->tag = (struct scan_text){NULL, 0};
     if (at < end && *at == ',' && !(at = scan_trace(at, end, line)))
-        return 0;
-    return end - at == 2 && at[0] == '}' && at[1] == '}';
+        return NULL;
+    return scan_words(at, end, SCAN_WORDS("}}"));
 }

@@ -63,7 +63,7 @@ static void compare_inspector(const char *text, size_t length)
 {
     static struct inspector_line quick;
     static struct inspector_line patient;
-    if (!inspector_scan(&inspector, text, length, &quick))
+    if (inspector_scan(&inspector, text, text + length, &quick) != text + length)
         return;
     if (inspector_decode(&json, text, length, &patient) != INSPECTOR_LINE)
         require_same("cJSON refuses", text, length);

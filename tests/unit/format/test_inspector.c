@@ -123,6 +123,42 @@ static void the_same_line_twice_counts_once(void **state)
     recording_release(&recording);
 }
 
+/* Whichever way a line is read: with a carriage return before its newline it is not the quick one. */
+static void a_line_repeats_one_read_in_another_way(void **state)
+{
+    char text[7 * sizeof pair] = "";
+    struct recording recording;
+    size_t length = 0;
+    int body = (int)strlen(pair) - 1;
+    for (int i = 0; i < 6; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "%.*s%s", body, pair,
+                                   i % 3 ? "\n" : "\r\n");
+    recording_of_bytes(&recording, "h-pid7.log", text, length);
+    assert_int_equal(recording.event_count, 1);
+    assert_int_equal(recording_notes(&recording, "duplicate record"), 5);
+    recording_release(&recording);
+}
+
+/* A line that lies across the windows in which a file is read, with its like before and behind it. */
+static void lines_repeat_across_windows(void **state)
+{
+    enum { LINES = 4000 };
+    char *text = malloc(LINES * sizeof pair), *number;
+    struct recording recording;
+    size_t length = 0;
+    assert_non_null(text);
+    for (int i = 0; i < LINES; i++) {
+        length += (size_t)snprintf(text + length, sizeof pair, "%s", pair);
+        number = strstr(text + length - strlen(pair), "225");
+        memcpy(number, (char[3]){'1', (char)('0' + i / 2 % 10), '7'}, 3);
+    }
+    recording_of_bytes(&recording, "h-pid7.log", text, length);
+    assert_int_equal(recording.event_count, LINES / 2);
+    assert_int_equal(recording_notes(&recording, "duplicate record"), LINES / 2);
+    recording_release(&recording);
+    free(text);
+}
+
 /* Two records on one line, then one that is cut, then words that are no number. */
 static void damage_and_nan(void **state)
 {
@@ -187,6 +223,8 @@ int main(void)
         cmocka_unit_test(a_send_timed_by_the_host),
         cmocka_unit_test(names_of_communicators),
         cmocka_unit_test(the_same_line_twice_counts_once),
+        cmocka_unit_test(a_line_repeats_one_read_in_another_way),
+        cmocka_unit_test(lines_repeat_across_windows),
         cmocka_unit_test(damage_and_nan),
         cmocka_unit_test(where_files_are_cut),
     };

@@ -23,7 +23,7 @@ static int scan_and_compare(struct readers *readers, const char *text, size_t le
     assert_non_null(copy);
     memcpy(copy, text, length);
     memset(&readers->quick, 0x5a, sizeof readers->quick);
-    int taken = inspector_scan(&readers->scanner, copy, length, &readers->quick);
+    int taken = inspector_scan(&readers->scanner, copy, copy + length, &readers->quick) == copy + length;
     if (taken) {
         const char *difference = "cJSON refuses the line";
         if (inspector_decode(&readers->json, copy, length, &readers->patient) == INSPECTOR_LINE)
