@@ -23,6 +23,7 @@ struct inspector_file {
     struct buffer tag;
     struct scan_text previous; /* the line before; NULL: there was none */
     struct buffer kept;        /* that line, where what it was read from is gone */
+    struct event event;        /* what all lines share is filled in once */
     int64_t next_ordinal;
     char revision[24]; /* of the first record */
 };
@@ -113,54 +114,56 @@ static void measure(const struct inspector_line *line, struct operation *operati
         operation->device.end_ns = line->enqueue.begin_ns + line->duration_ns;
 }
 
-static struct operation make_operation(struct inspector_file *file)
+/* What no line tells. */
+static void begin_event(struct event *event)
+{
+    *event = (struct event){
+        .kind = EVENT_OPERATION,
+        .operation = {.count = COUNT_UNKNOWN, .root = COUNT_UNKNOWN, .api = {TIME_UNKNOWN, TIME_UNKNOWN}}};
+}
+
+static void fill_origin(const struct inspector_file *file, uint64_t offset, struct origin *origin)
 {
     const struct inspector_line *line = file->line;
-    struct operation operation = {
-        .ordinal = file->next_ordinal++,
-        .kind = line->is_point_to_point ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE,
-        .function = line->function,
-        .sequence = line->is_point_to_point ? COUNT_UNKNOWN : line->sequence,
-        .count = COUNT_UNKNOWN,
-        .bytes = line->bytes,
-        .root = COUNT_UNKNOWN,
-        .peer = line->is_point_to_point ? line->peer : COUNT_UNKNOWN,
-        .channel_count = line->channel_count ? (int64_t)line->channel_count : COUNT_UNKNOWN,
-        .api = {TIME_UNKNOWN, TIME_UNKNOWN},
-        .enqueue = line->enqueue,
-        .device = {TIME_UNKNOWN, TIME_UNKNOWN},
-        .duration_ns = line->duration_ns,
-        .tag = text_or_null(&file->tag),
-        .channels = line->channels,
-        .kernel_channel_count = line->channel_count,
-    };
-    measure(line, &operation);
-    return operation;
+    origin->host = text_or_null(&file->host);
+    origin->pid = line->pid;
+    origin->communicator_hash = line->communicator_hash;
+    origin->rank = line->rank;
+    origin->communicator_name = text_or_null(&file->communicator_name);
+    origin->communicator_size = line->communicator_size;
+    origin->node_count = line->node_count;
+    origin->offset = offset;
+}
+
+static void fill_operation(struct inspector_file *file, struct operation *operation)
+{
+    const struct inspector_line *line = file->line;
+    operation->ordinal = file->next_ordinal++;
+    operation->kind = line->is_point_to_point ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
+    operation->function = line->function;
+    operation->sequence = line->is_point_to_point ? COUNT_UNKNOWN : line->sequence;
+    operation->bytes = line->bytes;
+    operation->peer = line->is_point_to_point ? line->peer : COUNT_UNKNOWN;
+    operation->channel_count = line->channel_count ? (int64_t)line->channel_count : COUNT_UNKNOWN;
+    operation->enqueue = line->enqueue;
+    operation->device = (struct interval_ns){TIME_UNKNOWN, TIME_UNKNOWN};
+    operation->end_source = END_UNKNOWN;
+    operation->duration_ns = line->duration_ns;
+    operation->tag = text_or_null(&file->tag);
+    operation->channels = line->channels;
+    operation->kernel_channel_count = line->channel_count;
+    measure(line, operation);
 }
 
 static int emit(struct inspector_file *file, uint64_t offset, struct error *error)
 {
-    const struct inspector_line *line = file->line;
     if (set_texts(file, error))
         return -1;
     if (file->next_ordinal == 0)
         keep_revision(file);
-    const struct event event = {
-        .kind = EVENT_OPERATION,
-        .origin =
-            {
-                .host = text_or_null(&file->host),
-                .pid = line->pid,
-                .communicator_hash = line->communicator_hash,
-                .rank = line->rank,
-                .communicator_name = text_or_null(&file->communicator_name),
-                .communicator_size = line->communicator_size,
-                .node_count = line->node_count,
-                .offset = offset,
-            },
-        .operation = make_operation(file),
-    };
-    return file->sink->event(file->sink->context, &event, error);
+    fill_origin(file, offset, &file->event.origin);
+    fill_operation(file, &file->event.operation);
+    return file->sink->event(file->sink->context, &file->event, error);
 }
 
 static int is_repeated(const struct inspector_file *file, const char *text, size_t length)
@@ -264,6 +267,7 @@ static int inspector_read(struct input *input, const struct format_sink *sink, c
     struct objects_end end = {.offset = 0};
     json_init(&file.json);
     inspector_scanner_init(&file.scanner);
+    begin_event(&file.event);
     int status = file.line ? objects_read(&objects, input, &end, error) : error_no_memory(error);
     snprintf(dialect, dialect_bytes, "inspector%s%s", file.revision[0] ? "-" : "", file.revision);
     release(&file);

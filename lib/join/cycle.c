@@ -1,6 +1,7 @@
 #include "join/cycle.h"
 
 #include "base/array.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 
@@ -74,12 +75,6 @@ size_t cycle_starts(const struct cycle *cycle, size_t count, size_t *starts)
 /* Long gaps are so many times as long as short ones, at least. */
 enum { LONG_TO_SHORT = 3 };
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
-}
-
 /* The least of the long gaps, INT64_MAX when they do not fall into two kinds. */
 static int64_t least_long(const int64_t *gaps, size_t count, int64_t *sorted)
 {
@@ -87,7 +82,7 @@ static int64_t least_long(const int64_t *gaps, size_t count, int64_t *sorted)
     int64_t least = INT64_MAX;
     for (size_t i = 0; i < count; i++)
         sorted[i] = gaps[i] > 0 ? gaps[i] : 1;
-    qsort(sorted, count, sizeof *sorted, by_value);
+    sort_integers(sorted, count);
     /* At least two of either kind, so that one outlier makes no kind. */
     for (size_t i = 2; i + 2 <= count; i++) {
         double ratio = (double)sorted[i] / (double)sorted[i - 1];

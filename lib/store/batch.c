@@ -77,12 +77,14 @@ void batch_builder_release(struct batch_builder *builder)
     builder->known = NULL;
 }
 
-/* A zeroed new item at the end of one of the batch's lists; NULL when memory is out. */
+/* A new item at the end of one of the batch's lists, to be filled: it holds anything. NULL when memory is
+ * out. */
 #define LIST_ADD(list)                                                                                   \
     (array_reserve((void **)&(list)->items, &(list)->capacity, (list)->count + 1, sizeof *(list)->items) \
          ? NULL                                                                                          \
-         : (memset(&(list)->items[(list)->count], 0, sizeof *(list)->items),                             \
-            &(list)->items[(list)->count++]))
+         : &(list)->items[(list)->count++])
+
+static const struct span absent = {.present = 0};
 
 static int put_text(struct batch *batch, const char *text, struct span *span)
 {
@@ -227,6 +229,7 @@ static int add_operation(struct batch_builder *builder, struct batch *batch, con
     row->member = (uint32_t)member;
     row->offset = event->origin.offset;
     row->operation = *operation;
+    row->channels = absent;
     if (put_text(batch, operation->tag, &row->tag))
         return -1;
     if (operation->kernel_channel_count == 0)
@@ -254,6 +257,7 @@ static int add_proxy(struct batch_builder *builder, struct batch *batch, const s
     row->member = member;
     row->offset = event->origin.offset;
     row->proxy = *proxy;
+    row->states = row->steps = absent;
     int64_t base_ns = or_zero(proxy->progress.begin_ns, TIME_UNKNOWN);
     size_t at = batch->bytes.length;
     if (proxy->has_states && put_blob(batch, at, pack_states(&batch->bytes, base_ns, proxy), &row->states))
