@@ -85,37 +85,61 @@ static int take_block(struct statement *statement, int64_t block_id, struct bloc
     return failed ? damaged(no_memory, block_id, error) : 1;
 }
 
-/* The same, and unpacks columns of it. */
+/* The same for whoever shares the store with others. */
 static int open_block(struct blocks *blocks, struct statement *statement, int64_t block_id,
-                      struct block_reader *reader, const int *columns, size_t column_count,
-                      struct error *error)
+                      struct block_reader *reader, struct error *error)
 {
-    int no_memory;
     pthread_mutex_lock(blocks->inside);
     int found = take_block(statement, block_id, reader, error);
     pthread_mutex_unlock(blocks->inside);
-    for (size_t i = 0; i < column_count && found == 1; i++)
-        if (block_column(reader, columns[i], &no_memory))
-            return damaged(no_memory, block_id, error);
     return found;
 }
 
-/*
- * An operation counts as issued when its call began, or as soon as the record says: a column that comes later
- * here counts before the earlier ones.
- */
-static void find_issue(const struct block_reader *reader, int64_t *issued_ns)
+static int unpack(struct block_reader *reader, int64_t block_id, const int *columns, size_t count,
+                  struct error *error)
 {
-    static const int columns[] = {OPERATION_DEVICE_END, OPERATION_DEVICE_BEGIN, OPERATION_ENQUEUE_BEGIN,
-                                  OPERATION_API_BEGIN};
-    memset(issued_ns, 0, reader->count * sizeof *issued_ns);
-    for (size_t at = 0; at < sizeof columns / sizeof *columns; at++) {
+    int no_memory;
+    for (size_t i = 0; i < count; i++)
+        if (block_column(reader, columns[i], &no_memory))
+            return damaged(no_memory, block_id, error);
+    return 0;
+}
+
+/*
+ * An operation counts as issued when its call began, or as soon as the record says. Times that say it for no
+ * operation of the block stay packed.
+ */
+static int find_issue(struct operation_rows *rows, struct error *error)
+{
+    static const int columns[] = {OPERATION_API_BEGIN, OPERATION_ENQUEUE_BEGIN, OPERATION_DEVICE_BEGIN,
+                                  OPERATION_DEVICE_END};
+    struct block_reader *reader = &rows->reader;
+    uint8_t unknown[BLOCK_ROWS];
+    memset(unknown, 1, reader->count);
+    memset(rows->issued_ns, 0, reader->count * sizeof *rows->issued_ns);
+    for (size_t at = 0; at < sizeof columns / sizeof *columns && memchr(unknown, 1, reader->count); at++) {
+        if (unpack(reader, rows->block_id, &columns[at], 1, error))
+            return -1;
         const uint8_t *absent = reader->absent[columns[at]];
         if (!memchr(absent, 0, reader->count))
             continue;
-        for (size_t i = 0; i < reader->count; i++)
-            issued_ns[i] = absent[i] ? issued_ns[i] : reader->values[columns[at]][i];
+        for (size_t i = 0; i < reader->count; i++) {
+            rows->issued_ns[i] =
+                unknown[i] && !absent[i] ? reader->values[columns[at]][i] : rows->issued_ns[i];
+            unknown[i] &= absent[i];
+        }
     }
+    return 0;
+}
+
+/* When an operation ran tells how long, where nothing else does. */
+static int find_durations(struct operation_rows *rows, struct error *error)
+{
+    static const int columns[] = {OPERATION_DEVICE_BEGIN, OPERATION_DEVICE_END};
+    struct block_reader *reader = &rows->reader;
+    if (!memchr(reader->absent[OPERATION_DURATION], 1, reader->count))
+        return 0;
+    return unpack(reader, rows->block_id, columns, sizeof columns / sizeof *columns, error);
 }
 
 struct issue {
@@ -148,7 +172,6 @@ static void order_rows(struct operation_rows *rows)
 {
     int sorted = 1;
     rows->next = 0;
-    find_issue(&rows->reader, rows->issued_ns);
     for (size_t i = 1; i < rows->reader.count; i++)
         sorted &= rows->issued_ns[i - 1] <= rows->issued_ns[i];
     for (size_t i = 0; i < rows->reader.count; i++)
@@ -176,13 +199,13 @@ static int read_joined(struct blocks *blocks, struct operation_rows *rows, struc
     static const int columns[] = {JOINED_ORDINAL, JOINED_INSTANCE, JOINED_STEP, JOINED_TAG};
     struct block_reader *joined = &blocks->joined;
     int32_t tags[BLOCK_ROWS];
-    int found =
-        open_block(blocks, blocks->read_joined, rows->block_id, joined, columns, JOINED_COLUMNS, error);
+    int found = open_block(blocks, blocks->read_joined, rows->block_id, joined, error);
     if (found < 0)
         return -1;
     if (found == 0 || joined->count != rows->reader.count)
         return damaged(0, rows->block_id, error);
-    if (intern_texts(blocks->texts, joined, tags, error))
+    if (unpack(joined, rows->block_id, columns, JOINED_COLUMNS, error) ||
+        intern_texts(blocks->texts, joined, tags, error))
         return -1;
     for (size_t i = 0; i < joined->count; i++)
         rows->joined[i] = (struct joined_row){
@@ -195,17 +218,17 @@ static int read_joined(struct blocks *blocks, struct operation_rows *rows, struc
 int blocks_read(struct blocks *blocks, int64_t block_id, int joined, struct operation_rows *rows,
                 struct error *error)
 {
-    static const int columns[] = {OPERATION_ORDINAL,    OPERATION_KIND,          OPERATION_FUNCTION,
-                                  OPERATION_SEQUENCE,   OPERATION_BYTES,         OPERATION_PEER,
-                                  OPERATION_API_BEGIN,  OPERATION_ENQUEUE_BEGIN, OPERATION_DEVICE_BEGIN,
-                                  OPERATION_DEVICE_END, OPERATION_DURATION,      OPERATION_TAG};
-    int found = open_block(blocks, blocks->read, block_id, &rows->reader, columns,
-                           sizeof columns / sizeof *columns, error);
+    static const int columns[] = {OPERATION_ORDINAL, OPERATION_KIND, OPERATION_FUNCTION, OPERATION_SEQUENCE,
+                                  OPERATION_BYTES,   OPERATION_PEER, OPERATION_DURATION, OPERATION_TAG};
+    int found = open_block(blocks, blocks->read, block_id, &rows->reader, error);
     if (found < 0)
         return -1;
     if (found == 0)
         return damaged(0, block_id, error);
     rows->block_id = block_id;
+    if (unpack(&rows->reader, block_id, columns, sizeof columns / sizeof *columns, error) ||
+        find_issue(rows, error) || find_durations(rows, error))
+        return -1;
     order_rows(rows);
     if (joined)
         return read_joined(blocks, rows, error);

@@ -59,8 +59,8 @@ static int series_index(uint8_t kind, uint8_t function)
 static struct pending_key key_of(const struct joining *joining, const struct swept *swept)
 {
     if (!function_is_point_to_point(swept->function))
-        return (struct pending_key){{(uint64_t)swept->kind << 8 | swept->function, (uint64_t)swept->sequence,
-                                     (uint64_t)swept->joined->number}};
+        return (struct pending_key){{(uint64_t)swept->kind << 8 | (uint64_t)swept->function,
+                                     (uint64_t)swept->sequence, (uint64_t)swept->joined->number}};
     uint32_t own = (uint32_t)member_of(joining, swept->member)->rank, peer = (uint32_t)swept->peer;
     int sends = swept->function == FUNCTION_SEND;
     return (struct pending_key){{PENDING_PAIR, (uint64_t)(sends ? own : peer) << 32 | (sends ? peer : own),
@@ -314,7 +314,8 @@ static int join_operation(struct joining *joining, struct stream *stream, const 
                           struct error *error)
 {
     int added;
-    int64_t number = pending_put(&joining->pending, key_of(joining, swept), &added);
+    struct pending_key key = key_of(joining, swept);
+    int64_t number = pending_put(&joining->pending, &key, &added);
     if (number < 0)
         return error_no_memory(error);
     struct pending_instance *instance = pending_at(&joining->pending, (uint64_t)number);

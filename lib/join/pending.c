@@ -68,17 +68,17 @@ static int grow(struct pending *pending)
     return 0;
 }
 
-int64_t pending_put(struct pending *pending, struct pending_key key, int *added)
+int64_t pending_put(struct pending *pending, const struct pending_key *key, int *added)
 {
     if (pending->next - pending->first == pending->capacity && grow(pending))
         return -1;
-    size_t at = find(pending, &key);
+    size_t at = find(pending, key);
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): grow() has put new slots in the place of those it freed */
     *added = !pending->slots[at];
     if (!*added)
         return (int64_t)pending->slots[at] - 1;
     pending->slots[at] = pending->next + 1;
-    *pending_at(pending, pending->next) = (struct pending_instance){.key = key};
+    *pending_at(pending, pending->next) = (struct pending_instance){.key = *key};
     return (int64_t)pending->next++;
 }
 

@@ -55,7 +55,7 @@ void pending_release(struct pending *pending);
  * The number of the instance with that key, which is added (zeroed, but for the key) when there is none;
  * -1 when memory is out.
  */
-int64_t pending_put(struct pending *pending, struct pending_key key, int *added);
+int64_t pending_put(struct pending *pending, const struct pending_key *key, int *added);
 
 /* Valid until the next pending_put. */
 struct pending_instance *pending_at(const struct pending *pending, uint64_t number);

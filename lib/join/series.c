@@ -3,7 +3,6 @@
 #include "base/array.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void series_table_init(struct series_table *table)
 {
@@ -19,47 +18,49 @@ void series_table_release(struct series_table *table)
     free(table->series);
 }
 
-static struct map_key series_key(int32_t member, uint8_t kind, uint8_t function)
+static struct map_key series_key(int32_t member, int kind, int function)
 {
-    return (struct map_key){{(uint64_t)member, (uint64_t)kind << 8 | function, 0, 0}};
+    return (struct map_key){{(uint64_t)member, (uint64_t)kind << 8 | (uint64_t)function, 0, 0}};
 }
 
-static struct series *find(struct series_table *table, struct map_key key)
+static struct series *find(struct series_table *table, const struct swept *swept)
 {
-    if (table->last_number >= 0 && memcmp(&key, &table->last_key, sizeof key) == 0)
+    if (table->last_number >= 0 && swept->member == table->last_member && swept->kind == table->last_kind &&
+        swept->function == table->last_function)
         return &table->series[table->last_number];
     int added;
-    int64_t *number = map_put(&table->numbers, key, (int64_t)table->numbers.count, &added);
+    int64_t *number = map_put(&table->numbers, series_key(swept->member, swept->kind, swept->function),
+                              (int64_t)table->numbers.count, &added);
     if (!number ||
         array_reserve((void **)&table->series, &table->capacity, table->numbers.count, sizeof *table->series))
         return NULL;
     if (added)
         table->series[*number] = (struct series){.last = INT64_MIN};
-    table->last_key = key;
+    table->last_member = swept->member;
+    table->last_kind = swept->kind;
+    table->last_function = swept->function;
     table->last_number = *number;
     return &table->series[*number];
 }
 
-static int64_t count(struct series_table *table, struct map_key key)
+static int64_t count(struct series_table *table, const struct swept *swept, uint64_t number, uint64_t is_peer)
 {
+    struct map_key key = series_key(swept->member, swept->kind, swept->function);
+    key.part[2] = number;
+    key.part[3] = is_peer;
     int64_t *times = map_put(&table->seen, key, 0, NULL);
     return times ? (*times)++ : -1;
 }
 
 int64_t series_number(struct series_table *table, const struct swept *swept)
 {
-    struct map_key key = series_key(swept->member, swept->kind, swept->function);
-    if (function_is_point_to_point(swept->function)) {
-        key.part[2] = (uint64_t)swept->peer;
-        key.part[3] = 1;
-        return count(table, key);
-    }
-    struct series *series = find(table, key);
+    if (function_is_point_to_point(swept->function))
+        return count(table, swept, (uint64_t)swept->peer, 1);
+    struct series *series = find(table, swept);
     if (!series)
         return -1;
-    key.part[2] = (uint64_t)swept->sequence;
     if (series->repeats)
-        return count(table, key);
+        return count(table, swept, (uint64_t)swept->sequence, 0);
     if (swept->sequence <= series->last)
         series->repeats = table->has_found = 1;
     series->last = swept->sequence;

@@ -23,10 +23,12 @@ struct series_table {
     struct map numbers;    /* of series, by member, kind and function */
     struct series *series; /* owned */
     size_t capacity;
-    struct map_key last_key; /* the series that was asked for last */
-    int64_t last_number;     /* -1: none was */
-    struct map seen;         /* how often, by what must be told apart; of one rank */
-    int has_found;           /* a series has turned out to repeat numbers */
+    int64_t last_number; /* the series that was asked for last; -1: none was */
+    int32_t last_member; /* whose it is, and of what */
+    int last_kind;
+    int last_function;
+    struct map seen; /* how often, by what must be told apart; of one rank */
+    int has_found;   /* a series has turned out to repeat numbers */
 };
 
 void series_table_init(struct series_table *table);

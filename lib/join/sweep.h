@@ -27,8 +27,8 @@ struct swept {
     size_t source; /* which of the members given to sweep_begin that is */
     int32_t peer;  /* COUNT_UNKNOWN */
     int32_t tag;   /* that the record carries; -1 */
-    uint8_t kind;
-    uint8_t function;
+    int kind;
+    int function;
     struct joined_row *joined; /* to be read and written until the next call */
 };
 
