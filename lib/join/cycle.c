@@ -52,8 +52,10 @@ int cycle_find(const uint64_t *symbols, size_t count, struct cycle *cycle)
     size_t *border = array_new(count, sizeof *border);
     if (!border)
         return -1;
+    /* Fewer symbols cannot repeat over a longer stretch than all of them. */
     for (size_t trailing = 0; trailing < TRAILING_SYMBOLS && trailing + 2 <= count; trailing++)
-        longest_repetition(symbols, count - trailing, border, cycle);
+        if (cycle->extent < count - trailing)
+            longest_repetition(symbols, count - trailing, border, cycle);
     free(border);
     if (cycle->period)
         cycle->first += best_rotation(symbols, count, cycle);
