@@ -316,7 +316,7 @@ static int64_t own_time(const struct baseline *baseline, const struct job *job,
 static int64_t host_lateness(const struct baseline *baseline, const struct job *job,
                              const struct job_operation *operation)
 {
-    return comparable(baseline, job, operation) ? operation->late_ns : TIME_UNKNOWN;
+    return comparable(baseline, job, operation) ? job_lateness(operation) : TIME_UNKNOWN;
 }
 
 static int64_t hidden_lateness(const struct baseline *baseline, const struct job *job,

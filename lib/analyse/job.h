@@ -41,12 +41,11 @@ struct job_operation {
     int64_t start_ns;    /* on the device; TIME_UNKNOWN */
     int64_t end_ns;      /* on the device; TIME_UNKNOWN */
     int64_t own_ns;      /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
-    int64_t late_ns;     /* how much of that had passed when it was enqueued: the host's part */
     /* There are millions of these: the one is over before the other begins. */
     union {
         struct job_record recorded; /* until job_build_timelines is through */
         struct {
-            int64_t late_beyond_ns; /* late_ns less the usual at its place; TIME_UNKNOWN */
+            int64_t late_beyond_ns; /* lateness less the usual at its place; TIME_UNKNOWN */
             int64_t beyond_ns;      /* own time less the usual at its place; 0 where that is not known */
             int64_t excess_ns; /* own time beyond peers and history (baseline.h); 0: does not stand out */
             int64_t hidden_ns; /* lateness beyond the usual where own time is unknown (baseline.h) */
@@ -63,12 +62,12 @@ struct job_operation {
     uint8_t kind;
     uint8_t function;
     uint8_t ends; /* end_kind */
-    uint8_t unfinished;
-    uint8_t is_tree;           /* its kernel's stop may come before its end (ends.c) */
-    uint8_t incomplete;        /* a kernel channel has a start and no stop */
-    uint8_t held;              /* and held its stream beyond its end, by the clocks (ends.c) */
-    uint8_t inferred;          /* its start is taken to be the end of the one before, or its enqueueing */
-    uint8_t hidden_stands_out; /* hidden_ns is beyond the spread of its place by itself */
+    unsigned unfinished : 1;
+    unsigned is_tree : 1;    /* its kernel's stop may come before its end (ends.c) */
+    unsigned incomplete : 1; /* a kernel channel has a start and no stop */
+    unsigned held : 1;       /* and held its stream beyond its end, by the clocks (ends.c) */
+    unsigned inferred : 1;   /* its start is taken to be the end of the one before, or its enqueueing */
+    unsigned hidden_stands_out : 1; /* hidden_ns is beyond the spread of its place by itself */
 };
 
 /* What of an operation is forgotten when its timeline is built. */
@@ -268,6 +267,12 @@ int64_t job_common_time(const struct job *job, const struct job_operation *opera
 
 /* Whether others were called with it as one (timeline.c finds the groups). */
 int job_is_grouped(const struct job *job, int32_t operation);
+
+/*
+ * Lateness: how much of its own time had passed when it was enqueued, the host's part. TIME_UNKNOWN where
+ * either is not known.
+ */
+int64_t job_lateness(const struct job_operation *operation);
 
 /* How long it was on the device, by its rank's clock; 0 where it ended before it began, TIME_UNKNOWN. */
 int64_t job_duration(const struct job_operation *operation);

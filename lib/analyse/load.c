@@ -220,7 +220,6 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         .bytes = recorded->bytes,
         .enqueued_ns = first_known(recorded->enqueue.end_ns,
                                    first_known(recorded->enqueue.begin_ns, recorded->api.end_ns)),
-        .late_ns = TIME_UNKNOWN,
         .recorded = {.stream = recorded->stream,
                      .issued_ns = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns),
                      .duration_ns = duration_of(recorded)},

@@ -329,27 +329,32 @@ static int measure(struct replay *replay)
     return failed;
 }
 
+/* What runs need. No analysis holds more than while moves are found: these come after that. */
+static int make_room(struct replay *replay)
+{
+    replay->change_ns = array_new(replay->job->instance_count, sizeof *replay->change_ns);
+    replay->latest_ns = array_new(replay->job->instance_count, sizeof *replay->latest_ns);
+    return replay->change_ns && replay->latest_ns ? 0 : -1;
+}
+
 int replay_init(struct replay *replay, const struct job *job, struct error *error)
 {
     size_t operations = job->operation_count, instances = job->instance_count;
     *replay = (struct replay){.job = job,
                               .own_ns = array_new(operations, sizeof *replay->own_ns),
                               .transfer_ns = array_new(instances, sizeof *replay->transfer_ns),
-                              .change_ns = array_new(instances, sizeof *replay->change_ns),
                               .tail_ns = array_new(instances, sizeof *replay->tail_ns),
                               .after = array_new(operations, sizeof *replay->after),
                               .ends = array_new(operations, sizeof *replay->ends),
-                              .completed = array_new(instances, sizeof *replay->completed),
-                              .latest_ns = array_new(instances, sizeof *replay->latest_ns)};
-    int failed = !replay->own_ns || !replay->transfer_ns || !replay->change_ns || !replay->tail_ns ||
-                 !replay->after || !replay->ends || !replay->completed || !replay->latest_ns ||
-                 measure(replay) || list_leavers(replay);
+                              .completed = array_new(instances, sizeof *replay->completed)};
+    int failed = !replay->own_ns || !replay->transfer_ns || !replay->tail_ns || !replay->after ||
+                 !replay->ends || !replay->completed || measure(replay) || list_leavers(replay);
     free(replay->ends);
     replay->ends = NULL;
     failed = failed || !(replay->moves = array_new(operations, sizeof *replay->moves)) || find_moves(replay);
     free(replay->after);
     replay->after = NULL;
-    if (!failed)
+    if (!failed && !make_room(replay))
         return 0;
     replay_release(replay);
     return error_no_memory(error);

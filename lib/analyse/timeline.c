@@ -184,7 +184,6 @@ static void infer_start(struct job *job, size_t at)
 static void measure_own(struct job *job, struct job_operation *operation)
 {
     operation->own_ns = TIME_UNKNOWN;
-    operation->late_ns = TIME_UNKNOWN;
     if (operation->previous < 0 || operation->start_ns == TIME_UNKNOWN || operation->inferred ||
         &job->operations[operation->group] != operation)
         return;
@@ -198,13 +197,15 @@ static void measure_own(struct job *job, struct job_operation *operation)
     /* Ends that are not the kernel's own are seen late: the next kernel may have begun by then. */
     if (operation->own_ns < 0)
         operation->own_ns = 0;
-    if (operation->enqueued_ns == TIME_UNKNOWN)
-        return;
-    operation->late_ns = operation->enqueued_ns - free_ns;
-    if (operation->late_ns < 0)
-        operation->late_ns = 0;
-    if (operation->late_ns > operation->own_ns)
-        operation->late_ns = operation->own_ns;
+}
+
+int64_t job_lateness(const struct job_operation *operation)
+{
+    if (operation->own_ns == TIME_UNKNOWN || operation->enqueued_ns == TIME_UNKNOWN)
+        return TIME_UNKNOWN;
+    int64_t free_ns = operation->start_ns - operation->own_ns;
+    int64_t late_ns = operation->enqueued_ns > free_ns ? operation->enqueued_ns - free_ns : 0;
+    return late_ns < operation->own_ns ? late_ns : operation->own_ns;
 }
 
 int job_same_group(const struct job *job, size_t before, size_t after)

@@ -149,6 +149,28 @@ static void a_receive_ends_after_its_sender_came(void **state)
     }
 }
 
+/* Of own time, what had passed when the operation was handed over: none of it, some, or all. */
+static void lateness_is_a_part_of_own_time(void **state)
+{
+    static const struct {
+        int64_t enqueued_ns, own_ns, late_ns;
+    } cases[] = {
+        {950, 100, 50},
+        {900, 100, 0},
+        {300, 100, 0},
+        {1000, 100, 100},
+        {1020, 100, 100},
+        {1000, 0, 0},
+        {TIME_UNKNOWN, 100, TIME_UNKNOWN},
+        {950, TIME_UNKNOWN, TIME_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct job_operation operation = {
+            .start_ns = 1000, .enqueued_ns = cases[i].enqueued_ns, .own_ns = cases[i].own_ns};
+        assert_int_equal(job_lateness(&operation), cases[i].late_ns);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +179,7 @@ int main(void)
         cmocka_unit_test(else_as_recorded),
         cmocka_unit_test(a_receive_ends_after_its_sender_came),
         cmocka_unit_test(an_open_channel_is_held_as_long_as_the_last),
+        cmocka_unit_test(lateness_is_a_part_of_own_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
