@@ -125,6 +125,28 @@ static void write_compressed(struct sink *sink, int mode)
     } while (stream->avail_out == 0 && !sink->failure);
 }
 
+/*
+ * What would end the compressed stream here, behind all that is written and overwritten by what comes next: a
+ * process that is killed leaves a whole gzip file, not one that viewers refuse. Best effort: the data is
+ * safe.
+ */
+static void write_gzip_end(struct sink *sink)
+{
+    unsigned char end[64];
+    z_stream copy;
+    off_t here = lseek(sink->file, 0, SEEK_CUR);
+    if (sink->failure || here < 0 || deflateCopy(&copy, &sink->gzip->stream) != Z_OK)
+        return;
+    copy.next_in = NULL;
+    copy.avail_in = 0;
+    copy.next_out = end;
+    copy.avail_out = sizeof(end);
+    ssize_t length = deflate(&copy, Z_FINISH) == Z_STREAM_END ? (ssize_t)(sizeof(end) - copy.avail_out) : 0;
+    deflateEnd(&copy);
+    if (pwrite(sink->file, end, (size_t)length, here) != length && ftruncate(sink->file, here) != 0)
+        sink->failure = errno;
+}
+
 static void count_lost(struct sink *sink)
 {
     for (size_t i = 0; i < sink->text.length; i++)
@@ -148,6 +170,8 @@ void sink_flush(struct sink *sink)
     if (sink->file < 0 || sink->text.length == 0)
         return;
     put_out(sink, Z_SYNC_FLUSH);
+    if (sink->gzip)
+        write_gzip_end(sink);
 }
 
 static void release_memory(struct sink *sink)

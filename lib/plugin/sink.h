@@ -30,7 +30,8 @@ int sink_open(struct sink *sink, const char *pattern, int rank, const char *suff
 /* Every line starts here: makes sure that TEXT_LINE_MAX bytes are free. */
 static inline struct text *sink_line(struct sink *sink);
 
-/* Hands everything so far to the kernel, readable as it stands (gzip: a sync flush). */
+/* Hands everything so far to the kernel, readable as it stands (gzip: a whole file, its end overwritten
+ * later). */
 void sink_flush(struct sink *sink);
 
 void sink_close(struct sink *sink);

@@ -1,0 +1,61 @@
+"""One run of the fake NCCL core with the plugin, and what a test of it stands on.
+
+Takes the fake core's and the plugin's paths off the command line.
+"""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from trace import Trace
+
+FAKECORE = sys.argv.pop(1) if len(sys.argv) > 1 else "build/fakecore"
+PLUGIN = sys.argv.pop(1) if len(sys.argv) > 1 else "build/libnccl-profiler-ncclprof.so"
+FIGURES = ("groups", "calls", "coll", "p2p", "proxy_ops", "steps", "kernels", "tags")
+
+
+class Played:
+    """One run of the fake core in a directory of its own."""
+
+    def __init__(self, directory, *options, expect=0, **settings):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("NCCL", "RANK", "SLURM", "OMPI"))}
+        environment.update({"NCCLPROF_DIR": directory, **settings})
+        command = [FAKECORE, "--plugin", os.path.abspath(PLUGIN), *map(str, options)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        if done.returncode != expect:
+            raise AssertionError((command, done.returncode, done.stderr[-3000:]))
+        self.log = done.stderr
+        self.counts = [json.loads(line) for line in done.stdout.splitlines()]
+        self.directory = directory
+
+    def files(self, suffix=".json"):
+        return sorted(glob.glob(os.path.join(self.directory, "**", "*" + suffix), recursive=True))
+
+    def traces(self):
+        return {t.events[0]["pid"]: t for t in map(Trace, self.files())}
+
+
+class PluginTest(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="ncclprof-plugin-")
+        self.addCleanup(self.temporary.cleanup)
+        self.directory = self.temporary.name
+
+    def play(self, *options, **settings):
+        return Played(self.directory, *options, **settings)
+
+    def check_counts(self, played, figures=FIGURES):
+        traces = played.traces()
+        self.assertEqual(sorted(traces), sorted(c["pid"] for c in played.counts))
+        for counts in played.counts:
+            trace = traces[counts["pid"]]
+            trace.check_nesting()
+            trace.check_viewers()
+            self.assertEqual({f: trace.counted()[f] for f in figures}, {f: counts[f] for f in figures})
+            drops = trace.notes("Drops")[-1]["args"]
+            self.assertEqual(set(drops.values()), {0}, drops)
+        return list(traces.values())
