@@ -68,6 +68,17 @@ void notes_process(struct chrome *chrome, const struct notes_process *process)
     chrome_note_end(text);
 }
 
+void notes_process_name(struct chrome *chrome, const struct notes_process *process, const char *rank)
+{
+    struct text *text = chrome_note(chrome, "process_name", false, process->start_ns);
+    text_literal(text, "\"name\": \"rank ");
+    text_escaped(text, rank, strlen(rank));
+    text_literal(text, " on ");
+    text_escaped(text, process->host, strlen(process->host));
+    text_literal(text, "\"");
+    chrome_note_end(text);
+}
+
 void notes_communicator(struct chrome *chrome, uint32_t number, uint64_t now_ns)
 {
     const struct communicator *known = &tree_communicator(chrome->tree, number)->known;

@@ -37,6 +37,9 @@ void notes_read_boot(char boot[40]);
 struct notes_anchor notes_anchor_now(void);
 
 void notes_process(struct chrome *chrome, const struct notes_process *process);
+
+/* What viewers call the process: the Trace Event Format's own line. */
+void notes_process_name(struct chrome *chrome, const struct notes_process *process, const char *rank);
 void notes_communicator(struct chrome *chrome, uint32_t number, uint64_t now_ns);
 void notes_anchor(struct chrome *chrome, const struct notes_anchor *anchor, const char *boot);
 void notes_gpu_clocks(struct chrome *chrome, uint64_t now_ns);

@@ -27,7 +27,7 @@ void path_host(char *host, size_t size)
     make_safe(host);
 }
 
-static void rank_text(char *text, size_t size, int rank)
+void path_rank(char *text, size_t size, int rank)
 {
     static const char *const launchers[] = {"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PMI_RANK",
                                             "PMIX_RANK"};
@@ -59,7 +59,7 @@ int path_expand(char *path, size_t size, const char *pattern, int rank, const ch
     char rank_name[32];
     path_host(host, sizeof(host));
     snprintf(process, sizeof(process), "%ld", (long)getpid());
-    rank_text(rank_name, sizeof(rank_name), rank);
+    path_rank(rank_name, sizeof(rank_name), rank);
     size_t length = 0;
     path[0] = '\0';
     for (const char *at = pattern; *at; at++) {

@@ -20,4 +20,7 @@ int path_create(char *path, size_t size, const char *suffix);
 /* This machine's name, safe as above; at most size - 1 bytes. */
 void path_host(char *host, size_t size);
 
+/* The rank that a launcher gave this process, safe as above, or else `rank`. */
+void path_rank(char *text, size_t size, int rank);
+
 #endif

@@ -405,7 +405,10 @@ static void write_beginning(struct writer *writer, const struct writer_origin *o
     writer->due.anchor_ns = anchor.monotonic_ns + ANCHOR_NS;
     if (writer->config.chrome) {
         text_literal(sink_line(&writer->chrome_sink), "[\n");
+        char rank[32];
+        path_rank(rank, sizeof(rank), origin->rank);
         notes_process(&writer->chrome, &writer->process);
+        notes_process_name(&writer->chrome, &writer->process, rank);
     }
     write_anchor(writer);
     flush_sinks(writer);

@@ -13,7 +13,7 @@ struct writer;
 struct writer_origin {
     unsigned api;
     int nccl_version;
-    int rank; /* of the first communicator, for %r where no launcher tells a rank */
+    int rank; /* of the first communicator, where no launcher tells a rank */
 };
 
 /* Opens the files and starts the thread; null with a sentence in failure. */

@@ -368,6 +368,15 @@ class Files(PluginTest):
             counts = next(c for c in played.counts if c["pid"] == trace.events[0]["pid"])
             self.assertEqual(trace.counted()["steps"], counts["steps"])
 
+    def test_name_of_the_process(self):
+        """The launcher's rank, as in file names; else the rank in the first communicator."""
+        host = socket.gethostname()
+        for rank, settings in (("0", {}), ("6", {"RANK": "6"})):
+            directory = os.path.join(self.directory, rank)
+            trace = Trace(Played(directory, "--ranks", 1, **settings).files()[0])
+            names = [e["args"]["name"] for e in trace.events if e["ph"] == "M" and e["name"] == "process_name"]
+            self.assertEqual(names, [f"rank {rank} on {host}"])
+
     def test_masks(self):
         for setting in ("NCCL_PROFILE_EVENT_MASK", "NCCLPROF_EVENT_MASK"):
             directory = os.path.join(self.directory, setting)

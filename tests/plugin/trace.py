@@ -66,9 +66,11 @@ class Trace:
         """What trace viewers ask of the events that they show.
 
         By the Trace Event Format: numbers in ts, pid and tid; a scope in an instant event; begins and ends of one
-        category and id, ordered by time, nest by name. By Perfetto's importer: each pair has a track of its own (name,
-        category, id), found in the order of times, so that it shows as many slices as begin.
+        category and id, ordered by time, nest by name. By Perfetto's importer: an end closes the innermost slice that is
+        open under its category, id and name, in the order of times; so it shows as many slices as begin.
+        Both call a process as its line process_name says.
         """
+        assert [bool(e["args"]["name"]) for e in self.notes("process_name")] == [True], self.path
         groups = collections.defaultdict(list)
         open_slices = collections.defaultdict(int)
         slices = collections.Counter()
