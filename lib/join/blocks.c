@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So often does who waits for the store ask for it before falling asleep: for some 50 microseconds. */
+enum { ASK_AGAIN = 1000 };
+
 int blocks_init(struct blocks *blocks, struct store *store, pthread_mutex_t *inside, struct intern *texts,
                 struct error *error)
 {
@@ -39,6 +42,35 @@ void blocks_release(struct blocks *blocks)
     buffer_release(&blocks->packed);
 }
 
+static void wait_a_moment(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/*
+ * Others are inside for less time than it takes to fall asleep and be woken: who waits asks again for a
+ * while. (An adaptive mutex gives up too soon; sched_yield() gives the processor to whoever else is on the
+ * machine.)
+ */
+void blocks_enter(struct blocks *blocks)
+{
+    for (int asked = 0; asked < ASK_AGAIN; asked++) {
+        if (pthread_mutex_trylock(blocks->inside) == 0)
+            return;
+        wait_a_moment();
+    }
+    pthread_mutex_lock(blocks->inside);
+}
+
+void blocks_leave(struct blocks *blocks)
+{
+    pthread_mutex_unlock(blocks->inside);
+}
+
 static int list(struct blocks *blocks, int64_t member_id, struct block_place **places, size_t *count,
                 struct error *error)
 {
@@ -57,9 +89,9 @@ static int list(struct blocks *blocks, int64_t member_id, struct block_place **p
 int blocks_list(struct blocks *blocks, int64_t member_id, struct block_place **places, size_t *count,
                 struct error *error)
 {
-    pthread_mutex_lock(blocks->inside);
+    blocks_enter(blocks);
     int outcome = list(blocks, member_id, places, count, error);
-    pthread_mutex_unlock(blocks->inside);
+    blocks_leave(blocks);
     return outcome;
 }
 
@@ -85,14 +117,16 @@ static int take_block(struct statement *statement, int64_t block_id, struct bloc
     return failed ? damaged(no_memory, block_id, error) : 1;
 }
 
-/* The same for whoever shares the store with others. */
-static int open_block(struct blocks *blocks, struct statement *statement, int64_t block_id,
-                      struct block_reader *reader, struct error *error)
+/* Takes a block of operations, with `joined` also what was said of them: both at one go. */
+static int open_blocks(struct blocks *blocks, int64_t block_id, int joined, struct operation_rows *rows,
+                       struct error *error)
 {
-    pthread_mutex_lock(blocks->inside);
-    int found = take_block(statement, block_id, reader, error);
-    pthread_mutex_unlock(blocks->inside);
-    return found;
+    blocks_enter(blocks);
+    int found = take_block(blocks->read, block_id, &rows->reader, error);
+    if (found == 1 && joined)
+        found = take_block(blocks->read_joined, block_id, &blocks->joined, error);
+    blocks_leave(blocks);
+    return found == 0 ? damaged(0, block_id, error) : found < 0 ? -1 : 0;
 }
 
 static int unpack(struct block_reader *reader, int64_t block_id, const int *columns, size_t count,
@@ -199,10 +233,7 @@ static int read_joined(struct blocks *blocks, struct operation_rows *rows, struc
     static const int columns[] = {JOINED_ORDINAL, JOINED_INSTANCE, JOINED_STEP, JOINED_TAG};
     struct block_reader *joined = &blocks->joined;
     int32_t tags[BLOCK_ROWS];
-    int found = open_block(blocks, blocks->read_joined, rows->block_id, joined, error);
-    if (found < 0)
-        return -1;
-    if (found == 0 || joined->count != rows->reader.count)
+    if (joined->count != rows->reader.count)
         return damaged(0, rows->block_id, error);
     if (unpack(joined, rows->block_id, columns, JOINED_COLUMNS, error) ||
         intern_texts(blocks->texts, joined, tags, error))
@@ -220,11 +251,8 @@ int blocks_read(struct blocks *blocks, int64_t block_id, int joined, struct oper
 {
     static const int columns[] = {OPERATION_ORDINAL, OPERATION_KIND, OPERATION_FUNCTION, OPERATION_SEQUENCE,
                                   OPERATION_BYTES,   OPERATION_PEER, OPERATION_DURATION, OPERATION_TAG};
-    int found = open_block(blocks, blocks->read, block_id, &rows->reader, error);
-    if (found < 0)
+    if (open_blocks(blocks, block_id, joined, rows, error))
         return -1;
-    if (found == 0)
-        return damaged(0, block_id, error);
     rows->block_id = block_id;
     if (unpack(&rows->reader, block_id, columns, sizeof columns / sizeof *columns, error) ||
         find_issue(rows, error) || find_durations(rows, error))
@@ -242,13 +270,13 @@ static int write_block(struct blocks *blocks, struct statement *statement, struc
     buffer_clear(&blocks->packed);
     if (block_pack(writer, &blocks->packed))
         return error_no_memory(error);
-    pthread_mutex_lock(blocks->inside);
+    blocks_enter(blocks);
     int failed =
         statement_bind_integer(statement, 1, block_id, error) ||
         (owner_id && statement_bind_integer(statement, 2, *owner_id, error)) ||
         statement_bind_blob(statement, owner_id ? 3 : 2, blocks->packed.data, blocks->packed.length, error) ||
         statement_step(statement, error);
-    pthread_mutex_unlock(blocks->inside);
+    blocks_leave(blocks);
     return failed ? -1 : 0;
 }
 

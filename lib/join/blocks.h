@@ -34,7 +34,7 @@ struct operation_rows {
 
 /*
  * Blocks out of the store, and into it. Several threads may each have one on the same store: whoever is in it
- * holds `inside`, and nobody holds it while blocks are packed and unpacked.
+ * holds `inside` (blocks_enter), and nobody holds it while blocks are packed and unpacked.
  */
 struct blocks {
     struct intern *texts;    /* borrowed */
@@ -54,6 +54,10 @@ struct blocks {
 int blocks_init(struct blocks *blocks, struct store *store, pthread_mutex_t *inside, struct intern *texts,
                 struct error *error);
 void blocks_release(struct blocks *blocks);
+
+/* Around everything else that is done with the store meanwhile. */
+void blocks_enter(struct blocks *blocks);
+void blocks_leave(struct blocks *blocks);
 
 /* A block of a member: its number, and when its first operation was issued. */
 struct block_place {

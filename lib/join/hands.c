@@ -16,16 +16,6 @@ static int init_hand(struct hands *hands, const struct work *work, struct error 
     return blocks_init(&hand->blocks, hands->store, hands->inside, &hand->work.texts, error);
 }
 
-/* Nobody is inside for longer than it takes to wake who waits: that one tries again for a while first. */
-static void init_mutex(pthread_mutex_t *mutex)
-{
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
-    pthread_mutex_init(mutex, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-}
-
 int hands_init(struct hands *hands, const struct work *work, struct store *store, size_t count,
                struct error *error)
 {
@@ -37,7 +27,7 @@ int hands_init(struct hands *hands, const struct work *work, struct store *store
         hands->inside = NULL;
         return error_no_memory(error);
     }
-    init_mutex(hands->inside);
+    pthread_mutex_init(hands->inside, NULL);
     for (size_t i = 0; i < count; i++)
         if (init_hand(hands, work, error))
             return -1;

@@ -11,20 +11,21 @@
 #include <stdlib.h>
 
 /* Removes what earlier joins made of a communicator. */
-static int clear_instances(struct hands *hands, int64_t communicator_id, struct error *error)
+static int clear_instances(struct store *store, struct blocks *blocks, int64_t communicator_id,
+                           struct error *error)
 {
-    pthread_mutex_lock(hands->inside);
-    struct statement *clear = store_prepare(hands->store, schema_join_save_clear_instances, error);
+    blocks_enter(blocks);
+    struct statement *clear = store_prepare(store, schema_join_save_clear_instances, error);
     int failed = !clear || statement_bind_integer(clear, 1, communicator_id, error) ||
                  statement_step(clear, error) < 0;
     statement_free(clear);
-    pthread_mutex_unlock(hands->inside);
+    blocks_leave(blocks);
     return failed ? -1 : 0;
 }
 
 /* The communicators of a run, which are joined one by one. */
 struct communicators {
-    struct hands *hands;
+    struct store *store;
     const int32_t *items;
     struct series_table *series; /* of each rank of the store */
 };
@@ -33,7 +34,8 @@ static int join_communicator(void *context, struct hand *hand, size_t number, st
 {
     struct communicators *communicators = context;
     int32_t communicator = communicators->items[number];
-    return clear_instances(communicators->hands, hand->work.communicators[communicator].id, error) ||
+    int64_t id = hand->work.communicators[communicator].id;
+    return clear_instances(communicators->store, &hand->blocks, id, error) ||
                    instances_join(&hand->work, communicator, &hand->blocks, communicators->series, error)
                ? -1
                : 0;
@@ -44,7 +46,7 @@ static int join_run(struct work *work, int32_t run, struct hands *hands, struct 
                     struct error *error)
 {
     const struct grouping *ranks = &work->ranks_of_run, *of = &work->communicators_of_run;
-    struct communicators communicators = {hands, of->items + of->first[run], series};
+    struct communicators communicators = {hands->store, of->items + of->first[run], series};
     for (size_t i = ranks->first[run]; i < ranks->first[run + 1]; i++)
         series_table_init(&series[ranks->items[i]]);
     int failed =

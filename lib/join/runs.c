@@ -110,11 +110,10 @@ static void settle(struct numbering *numbering, struct tag_state *states, struct
 
 static int load_marks(const struct numbering *numbering, struct error *error)
 {
-    const struct hands *hands = numbering->ranks->hands;
-    pthread_mutex_lock(hands->inside);
-    int failed = work_load_marks(numbering->work, hands->store,
+    blocks_enter(numbering->blocks);
+    int failed = work_load_marks(numbering->work, numbering->ranks->hands->store,
                                  numbering->work->ranks[numbering->rank].process, error);
-    pthread_mutex_unlock(hands->inside);
+    blocks_leave(numbering->blocks);
     return failed;
 }
 
