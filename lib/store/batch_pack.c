@@ -20,18 +20,53 @@ static int by_member(const void *a, const void *b)
     return (left->ordinal > right->ordinal) - (left->ordinal < right->ordinal);
 }
 
-/* The operations member by member, each by its ordinals. NULL when memory is out. */
-static struct place *order_by_member(const struct batch *batch)
+static struct place place_of(const struct batch *batch, size_t at)
 {
-    size_t count = batch->operations.count;
+    const struct batch_operation *row = &batch->operations.items[at];
+    return (struct place){row->member, (uint32_t)at, row->operation.ordinal};
+}
+
+static int is_ordered(const struct place *places, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (by_member(&places[i - 1], &places[i]) > 0)
+            return 0;
+    return 1;
+}
+
+/* Puts operations by member, as they come; members are numbers below `members`. -1 when memory is out. */
+static int group_by_member(const struct batch *batch, size_t members, struct place *places)
+{
+    size_t *next = array_new(members + 1, sizeof *next);
+    if (!next)
+        return -1;
+    for (size_t i = 0; i < batch->operations.count; i++)
+        next[batch->operations.items[i].member + 1]++;
+    for (size_t i = 1; i < members; i++)
+        next[i] += next[i - 1];
+    for (size_t i = 0; i < batch->operations.count; i++)
+        places[next[batch->operations.items[i].member]++] = place_of(batch, i);
+    free(next);
+    return 0;
+}
+
+/*
+ * The operations member by member, each by its ordinals, which mostly is as they come. NULL when memory is
+ * out.
+ */
+static struct place *order_by_member(const struct batch_builder *builder, const struct batch *batch)
+{
+    size_t count = batch->operations.count, members = builder->members.count;
     struct place *places = array_new(count, sizeof *places);
-    int sorted = 1;
-    for (size_t i = 0; places && i < count; i++) {
-        const struct batch_operation *row = &batch->operations.items[i];
-        places[i] = (struct place){row->member, (uint32_t)i, row->operation.ordinal};
-        sorted &= i == 0 || by_member(&places[i - 1], &places[i]) < 0;
+    for (size_t i = 0; places && i < count; i++)
+        places[i] = place_of(batch, i);
+    if (!places || is_ordered(places, count))
+        return places;
+    if (members <= count && group_by_member(batch, members, places)) {
+        free(places);
+        return NULL;
     }
-    if (places && !sorted)
+    if (!is_ordered(places, count))
         array_sort(places, count, sizeof *places, by_member);
     return places;
 }
@@ -153,7 +188,7 @@ int batch_pack(struct batch_builder *builder, struct batch *batch, struct error 
         return 0;
     if (!builder->rows.values && block_writer_init(&builder->rows, &operation_layout))
         return error_no_memory(error);
-    struct place *places = order_by_member(batch);
+    struct place *places = order_by_member(builder, batch);
     int failed = !places;
     for (size_t at = 0; at < batch->operations.count && !failed;) {
         size_t count = extent_of(places, batch->operations.count, at);
