@@ -150,6 +150,7 @@ static int begin_frame(struct chrome_reader *reader, const struct chrome_line *l
                        struct error *error)
 {
     switch (line->category) {
+    case CHROME_GROUP:
     case CHROME_GROUP_API:
         reader->call.group_begin_ns = line->time_ns;
         return 0;

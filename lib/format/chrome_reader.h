@@ -72,7 +72,8 @@ struct chrome_transfer {
 
 /* The call around an operation. */
 struct chrome_call {
-    int64_t group_begin_ns;
+    int64_t group_begin_ns; /* up to NCCL 2.27 of the group that is one kernel (enqueue.cc: a group event a
+                               plan) */
     int64_t root;
     int64_t graph_captured;
     uint64_t stream;

@@ -180,6 +180,20 @@ class Diagnose(Case):
                          ("network", fault["rank"], 4, 4))
         self.assertAlmostEqual(finding["lost_us"] / fault["lost_us"], 1, delta=0.1)
 
+    def test_a_slow_sender_among_grouped_sends_of_2_27(self):
+        """A pipeline whose stages exchange in one group call; the kernel's stop comes before what it waits for."""
+        traces = self.folder / "traces"
+        subprocess.run([Path(PROGRAM).parent / "simulate", "--shape", "1f1b", "--tp", "1", "--dp", "2", "--pp", "2",
+                        "--ranks", "4", "--per-node", "1", "--microbatches", "4", "--layers", "2", "--fault",
+                        "net:2:4:6:60%:*", "--steps", "10", "--dialect", "chrome-v4", "--seed", "5", "--noise", "0",
+                        "-o", traces], check=True, timeout=60)
+        (fault,) = json.loads((traces / "truth.json").read_text())["faults"]
+        self.run_program("ingest", "-q", *sorted(path for path in traces.iterdir() if path.name != "truth.json"))
+        (finding,) = self.sure()
+        self.assertEqual((finding["kind"], finding["rank"], finding["first_step"], finding["last_step"]),
+                         ("network", 2, 4, 6))
+        self.assertAlmostEqual(finding["lost_us"] / fault["lost_us"], 1, delta=0.25)
+
     def test_what_cannot_be_told_is_said(self):
         self.ingest_fixture("inspector-pr2045")
         self.assertRegex(" ".join(self.json("diagnose")["warnings"]), "only durations can be compared")

@@ -163,6 +163,16 @@ static void the_end_of_enqueueing_is_not_guessed(void **state)
     recording_release(&recording);
 }
 
+/* There the group around operations is what one kernel launch does: they were issued when it began. */
+static void what_shares_a_kernel_was_issued_together(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/dialect-2.27.3/dump_15958445624862445504_0.json");
+    assert_interval(operation(&recording, 0)->api, 503935257, TIME_UNKNOWN);
+    assert_int_equal(operation(&recording, 0)->enqueue.begin_ns, 503935986);
+    recording_release(&recording);
+}
+
 static void tags_are_taken_as_they_stand(void **state)
 {
     static const char *const tags[] = {"forward",
@@ -337,6 +347,7 @@ int main(void)
         cmocka_unit_test(a_send_of_2_30),
         cmocka_unit_test(states_of_api_v1),
         cmocka_unit_test(the_end_of_enqueueing_is_not_guessed),
+        cmocka_unit_test(what_shares_a_kernel_was_issued_together),
         cmocka_unit_test(tags_are_taken_as_they_stand),
         cmocka_unit_test(copy_engine_operations),
         cmocka_unit_test(damage_is_told_and_passed_over),
