@@ -96,45 +96,67 @@ static int64_t least_long(const int64_t *gaps, size_t count, int64_t *sorted)
     return least;
 }
 
-/* The distance between the last two cycles with a long gap before them; 0 where there are fewer. */
-static size_t last_distance(const int64_t *gaps, size_t count, int64_t least)
+/* The distance that cycles with a long gap before them mostly have; 0 where there are fewer than two. */
+static size_t usual_distance(const int64_t *gaps, size_t count, int64_t least, int64_t *distances)
 {
-    size_t last = 0, before = 0;
+    size_t found = 0, last = 0, best = 0, most = 0;
     for (size_t i = 1; i < count; i++)
         if (gaps[i] >= least) {
-            before = last;
+            if (last)
+                distances[found++] = (int64_t)(i - last);
             last = i;
         }
-    return before ? last - before : 0;
+    sort_integers(distances, found);
+    for (size_t i = 0, same = 0; i < found; i++) {
+        same = i && distances[i] == distances[i - 1] ? same + 1 : 1;
+        if (same > most) {
+            most = same;
+            best = (size_t)distances[i];
+        }
+    }
+    return best;
+}
+
+static size_t next_long(const int64_t *gaps, size_t count, int64_t least, size_t after)
+{
+    size_t i = after + 1;
+    while (i < count && gaps[i] < least)
+        i++;
+    return i;
 }
 
 /*
- * Warm-up may pause within its step: where a step begins a whole distance after the very first cycle, nothing
- * before it begins one.
+ * Warm-up may pause within its step: the first long gap that begins one has the next at a whole distance.
+ * Where the very first cycle has so too, those between them lack their long gaps.
  */
 static size_t first_whole(const int64_t *gaps, size_t count, int64_t least, size_t distance)
 {
-    return distance < count && gaps[distance] >= least ? distance : 1;
+    size_t first = next_long(gaps, count, least, 0), next = next_long(gaps, count, least, first);
+    while (next < count && (next - first) % distance) {
+        first = next;
+        next = next_long(gaps, count, least, first);
+    }
+    return first % distance ? first : distance;
 }
 
 size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *scratch)
 {
     int64_t least = count >= 6 ? least_long(gaps, count, scratch) : INT64_MAX;
-    size_t distance = least == INT64_MAX ? 0 : last_distance(gaps, count, least);
+    size_t distance = least == INT64_MAX ? 0 : usual_distance(gaps, count, least, scratch);
     if (distance < 2)
         return count;
-    size_t first = first_whole(gaps, count, least, distance), kept = 0, even = 0, last = 0, left = 1;
-    for (size_t i = first; i < count; i++) {
-        if (gaps[i] < least)
-            continue;
-        even += last && i - last == distance;
-        last = i;
+    size_t first = first_whole(gaps, count, least, distance), kept = 1, even = 0, left = 1;
+    for (size_t i = first, next; (next = next_long(gaps, count, least, i)) < count; i = next) {
+        even += (next - i) % distance == 0;
         kept++;
     }
     if (kept < 3 || even * 5 < (kept - 1) * 4)
         return count;
-    for (size_t i = first; i < count; i++)
-        if (gaps[i] >= least)
+    /* A host that is late runs after the others, and takes no break before a step. */
+    for (size_t i = first, last = first; i < count; i++)
+        if (gaps[i] >= least || i - last == distance || i == first) {
             starts[left++] = starts[i];
+            last = i;
+        }
     return left;
 }

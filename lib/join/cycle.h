@@ -27,8 +27,9 @@ size_t cycle_starts(const struct cycle *cycle, size_t count, size_t *starts);
 /*
  * Cycles that are all alike may be parts of a step (the gradient buckets of data parallelism). `gaps` are the
  * times before each of `count` cycles: where they fall into short and long ones, far apart, and the long ones
- * come at equal distances, only cycles after a long gap begin a step. Keeps those in starts[] and returns how
- * many are left; all of them otherwise. `scratch` has room for count.
+ * come at equal distances or multiples of them, only cycles after a long gap, or where one is missing, begin
+ * a step. Keeps those in starts[] and returns how many are left; all of them otherwise. `scratch` has room
+ * for count.
  */
 size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *scratch);
 

@@ -182,7 +182,7 @@ static int number_by_tags(void *context, struct hand *hand, size_t number, struc
     return failed;
 }
 
-/* The rank of the run with the most operations; -1 when there are none. */
+/* The rank of the run with the most operations, the first of them by its number; -1 when there are none. */
 static int32_t busiest_rank(const struct work *work, int32_t run)
 {
     int32_t best = -1;
@@ -190,7 +190,8 @@ static int32_t busiest_rank(const struct work *work, int32_t run)
     for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++) {
         int32_t rank = work->ranks_of_run.items[i];
         size_t count = count_operations(work, rank);
-        if (count > most) {
+        if (count > most ||
+            (best >= 0 && count == most && work->ranks[rank].global_rank < work->ranks[best].global_rank)) {
             best = rank;
             most = count;
         }

@@ -155,6 +155,30 @@ static void a_pause_in_warm_up_begins_no_step(void **state)
     assert_int_equal(starts[3], 120);
 }
 
+/*
+ * Three buckets a step. The host paused in warm-up, was late before step 1, and again before step 5 and the
+ * last one: their cycles came right after those before them.
+ */
+static void a_late_host_takes_no_break(void **state)
+{
+    int64_t gaps[] = {0,  300, 10, 16,  3, 3, 420, 3, 3, 230, 3, 3, 200, 3, 3,
+                      16, 3,   3,  210, 3, 3, 220, 3, 3, 210, 3, 3, 16,  3, 3};
+    size_t starts[30];
+    assert_int_equal(merge(starts, gaps, 30), 10);
+    for (size_t i = 0; i < 10; i++)
+        assert_int_equal(starts[i], 30 * i);
+}
+
+/* Warm-up has one more: it is not cut in two. */
+static void a_longer_warm_up_is_one_step(void **state)
+{
+    int64_t gaps[] = {0, 10, 12, 9, 500, 11, 9, 520, 10, 10, 480, 12, 11};
+    size_t starts[13];
+    assert_int_equal(merge(starts, gaps, 13), 4);
+    assert_int_equal(starts[1], 40);
+    assert_int_equal(starts[3], 100);
+}
+
 static void what_is_no_bucket_stays(void **state)
 {
     size_t starts[12];
@@ -182,6 +206,8 @@ int main(void)
         cmocka_unit_test(long_sequences),
         cmocka_unit_test(buckets_of_a_step_go_together),
         cmocka_unit_test(a_pause_in_warm_up_begins_no_step),
+        cmocka_unit_test(a_late_host_takes_no_break),
+        cmocka_unit_test(a_longer_warm_up_is_one_step),
         cmocka_unit_test(what_is_no_bucket_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
