@@ -26,6 +26,10 @@ static const double AHEAD_OF_FEW = 3;
  * a fifth are seen on healthy hosts. */
 static const double AHEAD_OF_MANY = 5;
 static const double LONGER_STEPS = 0.25;
+
+/* Three such steps in turn that are all longer for it are not. */
+static const double LONGER_MANY = 0.1;
+static const double SLOWER_MANY = 2.5;
 static const double LONGER_ALONE = 0.5;
 static const double SLOWER_STEPS = 5;
 static const double SLOWER_OPERATIONS = 2;
@@ -157,12 +161,14 @@ static int measure_slowness(const struct suspects *suspects, const struct suspec
 static int is_slow_enough(const struct suspect *suspect, const struct baseline *baseline,
                           const struct slowness *slowness)
 {
-    if (worth(suspect, baseline) >= LONGER_STEPS)
+    double share = worth(suspect, baseline);
+    if (share >= LONGER_STEPS)
         return 1;
     if (suspect->kind != FINDING_NETWORK || !slowness->steps || is_steady(suspect, baseline) ||
         suspect->ahead >= (suspect->counted_steps == 2 ? AHEAD : AHEAD_OF_MANY))
         return 1;
-    if ((double)slowness->wait_ns >= SLOWER_STEPS * (double)(slowness->wait_ns - slowness->extra_ns))
+    double slower = suspect->counted_steps > 2 && share >= LONGER_MANY ? SLOWER_MANY : SLOWER_STEPS;
+    if ((double)slowness->wait_ns >= slower * (double)(slowness->wait_ns - slowness->extra_ns))
         return 1;
     return slowness->operations &&
            (double)slowness->transfer_ns >=
