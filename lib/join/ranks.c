@@ -377,24 +377,52 @@ static int label_communicator(struct work *work, size_t at, const int32_t *membe
     return failed || !communicator->label;
 }
 
+struct labelled {
+    uint64_t hash;
+    size_t communicator;
+};
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct labelled *left = a, *right = b;
+    if (left->hash != right->hash)
+        return left->hash < right->hash ? -1 : 1;
+    return (left->communicator > right->communicator) - (left->communicator < right->communicator);
+}
+
+/* In the order of hashes: who of two with the same ranks is the first must not hang on the order of reading.
+ */
+static struct labelled *label_order(const struct work *work)
+{
+    struct labelled *order = array_new(work->communicator_count, sizeof *order);
+    for (size_t i = 0; order && i < work->communicator_count; i++)
+        order[i] = (struct labelled){(uint64_t)work->communicators[i].hash, i};
+    if (order)
+        array_sort(order, work->communicator_count, sizeof *order, by_hash);
+    return order;
+}
+
 static int label_communicators(struct work *work, struct error *error)
 {
     int32_t *members = array_new(work->member_count, sizeof *members);
+    struct labelled *order = label_order(work);
     size_t *first = array_new(work->communicator_count + 1, sizeof *first);
     size_t *next = array_new(work->communicator_count + 1, sizeof *next);
     int *times = array_new(work->communicator_count, sizeof *times);
     struct intern seen;
     intern_init(&seen);
-    int failed = !members || !first || !next || !times;
+    int failed = !members || !order || !first || !next || !times;
     for (size_t i = 0; !failed && i < work->communicator_count; i++)
         next[i + 1] = first[i + 1] = first[i] + (size_t)work->communicators[i].member_count;
     for (size_t i = 0; !failed && i < work->member_count; i++)
         members[next[work->members[i].communicator]++] = (int32_t)i;
     for (size_t i = 0; !failed && i < work->communicator_count; i++)
-        failed = label_communicator(work, i, members + first[i], &seen, times);
+        failed = label_communicator(work, order[i].communicator, members + first[order[i].communicator],
+                                    &seen, times);
     intern_release(&seen);
     free(times);
     free(members);
+    free(order);
     free(first);
     free(next);
     return failed ? error_no_memory(error) : 0;

@@ -10,7 +10,7 @@ SELECT job_rank_id, run_id, global_rank, name
 
 -- statement: communicators
 SELECT communicator_id, run_id, size, label
-  FROM communicator_join WHERE ?1 IS NULL OR run_id = ?1 ORDER BY 1;
+  FROM communicator_join WHERE ?1 IS NULL OR run_id = ?1 ORDER BY label, 1; -- rows of one edge stand by label
 
 -- statement: members
 SELECT member.member_id, member.communicator_id, member.rank, member_join.job_rank_id

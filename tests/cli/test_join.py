@@ -1,9 +1,12 @@
 """The join does what changed only, and comes to what a join of everything comes to."""
 
+import json
 import os
 import random
 import shutil
 import sqlite3
+import subprocess
+from pathlib import Path
 
 from tests.cli.support import PROGRAM, TOP, Case, trace
 
@@ -34,6 +37,39 @@ class Join(Case):
                 self.ingest(*files[at::pieces])
                 self.info()
             self.assertEqual(self.content(), whole, f"{pieces} pieces")
+
+    def simulate(self, *words):
+        traces = self.folder / "traces"
+        subprocess.run([Path(PROGRAM).parent / "simulate", *words, "-o", traces], check=True, timeout=60)
+        truth = json.loads((traces / "truth.json").read_text())
+        return sorted(path for path in traces.iterdir() if path.name != "truth.json"), truth
+
+    def answers(self, files):
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", "-q", "-j1", *files)
+        return [self.run_program(*words).out for words in
+                (["report", "--by", "communicator"], ["stragglers"], ["stalls"], ["clocks"], ["diagnose", "--all"])]
+
+    def test_answers_do_not_hang_on_the_order_of_reading(self):
+        """Two communicators of the same ranks; which is "#2" is settled by their hashes."""
+        files, _ = self.simulate("--shape", "3d", "--tp", "1", "--dp", "4", "--pp", "1", "--ranks", "4", "--per-node", "1",
+                                 "--steps", "5", "--dialect", "chrome-v7", "--seed", "3")
+        whole = self.answers(files)
+        self.assertIn("0-3#2", whole[0])
+        chance = random.Random(6)
+        for _ in range(3):
+            chance.shuffle(files)
+            self.assertEqual(self.answers(files), whole)
+
+    def test_steps_do_not_hang_on_who_is_read_first(self):
+        """Three buckets a step, no tags; the host of rank 0 is late, and takes no break before the steps after that."""
+        files, truth = self.simulate("--shape", "ddp", "--ranks", "4", "--per-node", "2", "--layers", "3", "--fault",
+                                     "host:0:6:7:25%:backward", "--sync-lag", "1", "--steps", "10", "--dialect",
+                                     "chrome-v5", "--seed", "1")
+        for order in files, files[::-1]:
+            self.answers(order)
+            steps = [row["step"] for row in self.json("report", "--by", "step")["rows"]]
+            self.assertEqual(steps, list(range(truth["steps"])))
 
     def test_threads_come_to_the_same(self):
         """With tags and without, with sequence numbers and with pairs."""
