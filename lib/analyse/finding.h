@@ -181,6 +181,12 @@ int find_absence(const struct job *job, struct findings *findings, struct error 
 int findings_find(struct findings *findings, struct job *job, struct baseline *baseline,
                   const struct diagnose_options *options, struct error *error);
 
+/*
+ * judge.c: whether noise is expected to do as much at least once, and others come near it: such a suspicion
+ * is never told, and not weighed.
+ */
+int suspect_is_noise(const struct suspect *suspect);
+
 /* Whether an operation's excess, or an instance's slow transfer, is part of the suspicion. */
 int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation);
 int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance);

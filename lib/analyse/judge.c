@@ -22,17 +22,19 @@ static const double FAR_AHEAD = 25;
 /* What makes a network slow in one step often does so in the next: two steps are hardly more than one. */
 static const double AHEAD_OF_FEW = 3;
 
-/* Moments in which the network steps wait several times as long, operations take half as long again and steps
- * a fifth are seen on healthy hosts. */
-static const double AHEAD_OF_MANY = 5;
-static const double LONGER_STEPS = 0.25;
-
-/* Three such steps in turn that are all longer for it are not. */
-static const double LONGER_MANY = 0.1;
-static const double SLOWER_MANY = 2.5;
+/*
+ * Moments in which the network steps wait several times as long, operations take half as long again and steps
+ * a fifth are seen on healthy hosts: most last for a step or two.
+ */
 static const double LONGER_ALONE = 0.5;
 static const double SLOWER_STEPS = 5;
 static const double SLOWER_OPERATIONS = 2;
+
+/* Of those that lasted for three and more, none made all of these steps longer. */
+static const double LONGER_MANY = 0.1;
+static const double SLOWER_MANY = 2.5;
+static const double LONGER_STEPS = 0.25;
+static const double AHEAD_OF_MANY = 5;
 
 static int is_beyond_chance(const struct suspect *suspect, double part)
 {
@@ -42,6 +44,21 @@ static int is_beyond_chance(const struct suspect *suspect, double part)
         return suspect->chance <= CHANCE * part;
     return suspect->ahead >= FAR_AHEAD / part ||
            (suspect->chance <= CHANCE_ALONE * part && suspect->ahead >= AHEAD);
+}
+
+int suspect_is_noise(const struct suspect *suspect)
+{
+    return suspect->chance >= 1 && suspect->ahead < AHEAD_OF_MANY;
+}
+
+/*
+ * GPUs and hosts have no such moments: where the recorder sees all that a rank does, no healthy one was late
+ * for a quarter of a step and so far ahead of any other.
+ */
+static int is_late_enough_alone(const struct suspect *suspect, const struct job *job, double share)
+{
+    return suspect->kind != FINDING_NETWORK && !job->finished_only && share >= LONGER_STEPS &&
+           suspect->ahead >= AHEAD_OF_MANY;
 }
 
 static int steps_of(const struct suspect *suspect)
@@ -154,20 +171,21 @@ static int measure_slowness(const struct suspects *suspects, const struct suspec
 }
 
 /*
- * Links that share a host or a switch have their slow moments, several steps long: what makes a finding costs
- * more, is far ahead of anything else, or slower than they are. A link that is slow in every step has no
+ * Links that share a host or a switch have their slow moments: what makes a finding is slower than they are,
+ * or lasts longer and costs more or is far ahead of anything else. A link that is slow in every step has no
  * better times to be held against.
  */
 static int is_slow_enough(const struct suspect *suspect, const struct baseline *baseline,
                           const struct slowness *slowness)
 {
-    double share = worth(suspect, baseline);
-    if (share >= LONGER_STEPS)
+    double share = worth(suspect, baseline), slower = SLOWER_STEPS;
+    if (suspect->kind != FINDING_NETWORK || !slowness->steps || is_steady(suspect, baseline))
         return 1;
-    if (suspect->kind != FINDING_NETWORK || !slowness->steps || is_steady(suspect, baseline) ||
-        suspect->ahead >= (suspect->counted_steps == 2 ? AHEAD : AHEAD_OF_MANY))
-        return 1;
-    double slower = suspect->counted_steps > 2 && share >= LONGER_MANY ? SLOWER_MANY : SLOWER_STEPS;
+    if (suspect->counted_steps > 2) {
+        if (share >= LONGER_STEPS || suspect->ahead >= AHEAD_OF_MANY)
+            return 1;
+        slower = share >= LONGER_MANY ? SLOWER_MANY : SLOWER_STEPS;
+    }
     if ((double)slowness->wait_ns >= slower * (double)(slowness->wait_ns - slowness->extra_ns))
         return 1;
     return slowness->operations &&
@@ -188,7 +206,8 @@ static enum confidence confidence_of(const struct suspect *suspect, const struct
     /* Such a recorder does not tell trees from rings: the root of a tree always ends after the others. */
     if (job->finished_only && suspect->kind != FINDING_NETWORK && is_steady(suspect, baseline))
         return CONFIDENCE_LOW;
-    if (share < least_share(suspect, options) || !is_beyond_chance(suspect, 1) || suspect->ambiguous ||
+    if (share < least_share(suspect, options) ||
+        (!is_beyond_chance(suspect, 1) && !is_late_enough_alone(suspect, job, share)) || suspect->ambiguous ||
         baseline->regular < REGULAR || !slowness->shows_in_steps ||
         !is_slow_enough(suspect, baseline, slowness))
         return CONFIDENCE_LOW;
@@ -388,7 +407,7 @@ int suspects_judge(const struct suspects *suspects, const struct job *job, const
 {
     for (size_t i = 0; i < suspects->count; i++) {
         const struct suspect *suspect = &suspects->items[i];
-        if (worth(suspect, baseline) < options->min_gain / 2 || suspect->chance >= 1)
+        if (worth(suspect, baseline) < options->min_gain / 2 || suspect_is_noise(suspect))
             continue;
         struct finding *finding = findings_add(findings);
         if (!finding || judge(suspects, suspect, job, baseline, edges, options, finding))

@@ -67,7 +67,7 @@ static void weigh(struct suspects *suspects, struct replay *replay, size_t count
         change(replay, &suspects->items[i], -1);
     int64_t without_all = replay_run(replay);
     for (size_t i = 0; i < count; i++) {
-        if (suspects->items[i].chance >= 1)
+        if (suspect_is_noise(&suspects->items[i]))
             continue;
         change(replay, &suspects->items[i], 1);
         suspects->items[i].gain_ns = replay_run(replay) - without_all;
@@ -76,7 +76,7 @@ static void weigh(struct suspects *suspects, struct replay *replay, size_t count
     for (size_t i = 0; i < count; i++)
         change(replay, &suspects->items[i], 1);
     for (size_t i = 0; i < count; i++) {
-        if (suspects->items[i].chance >= 1)
+        if (suspect_is_noise(&suspects->items[i]))
             continue;
         change(replay, &suspects->items[i], -1);
         int64_t gain = with_all - replay_run(replay);
