@@ -277,14 +277,16 @@ void shape_build(struct job *job);
 void shape_list(FILE *out);
 int job_phase(const struct job *job, const char *name);
 
-/* simulate_noise.c: noise that lasts. noise_prepare comes once the programs are known, noise_place_stall once
- * the job was played without faults: true when it must be played again, now with a send that stands still. */
+/* simulate_noise.c: noise that lasts. noise_prepare comes once the programs are known; noise_calm once the
+ * job was played without faults: true when it must be played again, since senders were slower than any
+ * recorded; then noise_place_stall: true when it must be played again, now with a send that stands still. */
 struct slowness {
     double service; /* a send takes so many times as long as usual */
     double linger;  /* and is acknowledged so many times that later */
 };
 bool network_busy(const struct options *options);
 void noise_prepare(struct job *job);
+bool noise_calm(struct job *job);
 bool noise_place_stall(struct job *job);
 struct slowness noise_link(const struct job *job, int sender, int receiver, int step);
 int64_t noise_stall(const struct job *job, int sender, int receiver, int group);

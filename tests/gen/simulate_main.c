@@ -251,6 +251,10 @@ static void resolve_amounts(struct job *job)
 {
     enable_all(job, false);
     engine_run(job);
+    for (int round = 0; round < 3 && noise_calm(job); round++) {
+        job_reset(job);
+        engine_run(job);
+    }
     if (noise_place_stall(job)) {
         job_reset(job);
         engine_run(job);

@@ -12,6 +12,7 @@
 #include "simulate.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A sender's steps differ by 7 % (normal spread; quartiles 0.95 and 1.05), of which jitter is 4 %, and one
@@ -204,6 +205,69 @@ void noise_prepare(struct job *job)
     if (network_busy(&job->options))
         spells(job);
     late_host(job);
+}
+
+/* Mean SendWait of a sender's steps; 0 where it sends nothing. */
+static void measure_waits(const struct job *job, int sender, double *mean)
+{
+    const struct process *process = &job->processes[sender];
+    int *count = allocate((size_t)job->options.steps, sizeof(*count));
+    for (int step = 0; step < job->options.steps; step++)
+        mean[step] = 0;
+    for (int i = 0; i < process->record_count; i++) {
+        const struct record *record = process->records[i];
+        for (int k = 0; k < record->proxy_count; k++)
+            for (int at = 0; record->proxy[k].send && at < record->proxy[k].recorded; at++) {
+                const struct proxy_step *step = &record->proxy[k].step[at];
+                mean[record->step] += (double)(step->time[3] - step->time[2]);
+                count[record->step]++;
+            }
+    }
+    for (int step = 0; step < job->options.steps; step++)
+        mean[step] /= count[step] > 0 ? count[step] : 1;
+    free(count);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/*
+ * What a slow sender waits depends on how much it has to send: where that is much, the queue behind it waits,
+ * too. No recorded sender waited more than SLOWEST times as long as usual.
+ */
+static bool calm_sender(struct job *job, int sender, double *mean, double *sorted)
+{
+    bool changed = false;
+    int steps = job->options.steps;
+    measure_waits(job, sender, mean);
+    memcpy(sorted, mean + 1, (size_t)(steps - 1) * sizeof(*sorted));
+    qsort(sorted, (size_t)(steps - 1), sizeof(*sorted), by_value);
+    double usual = sorted[(steps - 1) / 2];
+    for (int step = 1; step < steps && usual > 0; step++) {
+        double *slow = sender_step(job, sender, step), ratio = mean[step] / usual;
+        if (*slow <= 0 || ratio <= SLOWEST * 1.05)
+            continue;
+        *slow *= log(SLOWEST) / log(ratio);
+        changed = true;
+    }
+    return changed;
+}
+
+bool noise_calm(struct job *job)
+{
+    bool changed = false;
+    int steps = job->options.steps;
+    if (!job->options.rough || steps < 3)
+        return false;
+    double *mean = allocate((size_t)steps, sizeof(*mean)), *sorted = allocate((size_t)steps, sizeof(*sorted));
+    for (int sender = 0; sender < job->options.ranks; sender++)
+        changed |= calm_sender(job, sender, mean, sorted);
+    free(mean);
+    free(sorted);
+    return changed;
 }
 
 /* To whom on another node the operation sends first; -1: to nobody. */
