@@ -251,6 +251,39 @@ static void make_room(struct work *work)
 }
 
 /*
+ * Ranks of a communicator have ascending global ranks, as far as anybody has seen: those of the places above
+ * its last member's are greater than that one's. This tells of more silent ranks than the gaps of the world.
+ */
+static int make_room_above(struct work *work, struct error *error)
+{
+    int32_t *last = array_new(work->communicator_count, sizeof *last);
+    if (!last)
+        return error_no_memory(error);
+    for (size_t i = 0; i < work->communicator_count; i++)
+        last[i] = -1;
+    for (size_t i = 0; i < work->member_count; i++) {
+        int32_t *here = &last[work->members[i].communicator];
+        if (*here < 0 || work->members[*here].rank < work->members[i].rank)
+            *here = (int32_t)i;
+    }
+    for (size_t i = 0; i < work->communicator_count; i++) {
+        const struct work_communicator *communicator = &work->communicators[i];
+        int32_t world = communicator->run < 0 ? -1 : work->runs[communicator->run].world;
+        if (last[i] < 0 || world < 0 || communicator->hash == 0 ||
+            work->communicators[world].declared_size > 0 ||
+            work->communicators[world].member_count == work->communicators[world].size)
+            continue;
+        int64_t above = communicator->size - 1 - work->members[last[i]].rank;
+        int64_t greatest = work->ranks[work->members[last[i]].job_rank].global_rank;
+        if (above > 0 && above < MOST_SILENT_RANKS && greatest >= 0 &&
+            greatest < INT64_MAX - MOST_SILENT_RANKS && greatest + above >= work->communicators[world].size)
+            work->communicators[world].size = greatest + above + 1;
+    }
+    free(last);
+    return 0;
+}
+
+/*
  * Fills the places of the world that nobody took: with the one rank left over, else with silent ranks. Where
  * next to nobody spoke they stay empty: what a trace costs us is in proportion to what it holds, not to what
  * it claims.
@@ -447,7 +480,7 @@ int work_find_ranks(struct work *work, struct error *error)
         return -1;
     take_global_ranks(work);
     make_room(work);
-    if (work_group_ranks(work, error))
+    if (make_room_above(work, error) || work_group_ranks(work, error))
         return -1;
     for (size_t i = 0; i < work->run_count; i++) {
         struct work_run *run = &work->runs[i];
