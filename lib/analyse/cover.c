@@ -21,10 +21,18 @@ struct cover {
     int in_stages;
     int64_t *explained_ns;  /* per rank: of what nobody is to blame for yet */
     int32_t *communicator;  /* per rank: the one it was slow in, SEVERAL, or NOWHERE */
+    int32_t *blamed;        /* per rank: the last step in which it was to blame; -1 */
     unsigned char *is_left; /* per slow instance: it may still be explained */
 };
 
 enum { NOWHERE = -1, SEVERAL = -2, MOST_CULPRITS = 16 };
+
+/* Its host enqueued it only then: it waited for nothing on the GPU. */
+static int is_hosts(const struct job_operation *operation)
+{
+    return operation->enqueued_ns != TIME_UNKNOWN && operation->start_ns != TIME_UNKNOWN &&
+           operation->start_ns - operation->enqueued_ns < operation->hidden_ns / 2;
+}
 
 /* A receive that does not say when it ended is slow by the lateness that came through it. */
 static void take_hidden(struct job *job)
@@ -32,7 +40,7 @@ static void take_hidden(struct job *job)
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
         if (operation->hidden_ns <= 0 || !operation->hidden_stands_out ||
-            job->operations[operation->previous].function != FUNCTION_RECV)
+            job->operations[operation->previous].function != FUNCTION_RECV || is_hosts(operation))
             continue;
         struct job_instance *instance = &job->instances[job->operations[operation->previous].instance];
         if (!instance->slow_ns)
@@ -120,10 +128,20 @@ static int took_both_long(const struct job *job, const struct job_instance *inst
     return instance->function == FUNCTION_SEND && instance->members == 2;
 }
 
+/* Only the lateness that came through the receive is slow, and its rank was to blame for more already. */
+static int is_receivers_own(const struct cover *cover, const struct job_instance *instance)
+{
+    return instance->function == FUNCTION_SEND && instance->receiver >= 0 &&
+           cover->blamed[instance->receiver] == cover->step &&
+           (instance->beyond_ns == TIME_UNKNOWN || instance->beyond_ns < instance->slow_ns / 2);
+}
+
 static int32_t culprit_of(const struct cover *cover, const struct job_instance *instance)
 {
     struct contest explained = {.rank = -1};
     int32_t rank;
+    if (is_receivers_own(cover, instance))
+        return -1;
     for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++)
         contest_enter(&explained, rank, cover->explained_ns[rank]);
     if (explained.rank >= 0 && explained.second * 10 <= explained.most * 8) {
@@ -144,6 +162,7 @@ static int has_sent(const struct job *job, const struct job_instance *instance, 
 
 static void blame(struct cover *cover, int32_t rank)
 {
+    cover->blamed[rank] = cover->step;
     for (size_t i = 0; i < cover->count; i++)
         if (cover->is_left[i] && has_sent(cover->job, slow_at(cover, i), rank)) {
             cover->job->instances[cover->slow[i]].culprit = rank;
@@ -185,10 +204,14 @@ int cover_slow_instances(struct job *job)
                           .in_stages = job_is_in_stages(job),
                           .explained_ns = array_new(job->rank_count, sizeof *cover.explained_ns),
                           .communicator = array_new(job->rank_count, sizeof *cover.communicator),
+                          .blamed = array_new(job->rank_count, sizeof *cover.blamed),
                           .is_left = array_new(job->instance_count, sizeof *cover.is_left)};
-    int failed = !slow || cover.in_stages < 0 || !cover.explained_ns || !cover.communicator || !cover.is_left;
-    for (size_t i = 0; !failed && i < job->rank_count; i++)
+    int failed = !slow || cover.in_stages < 0 || !cover.explained_ns || !cover.communicator ||
+                 !cover.blamed || !cover.is_left;
+    for (size_t i = 0; !failed && i < job->rank_count; i++) {
         cover.communicator[i] = NOWHERE;
+        cover.blamed[i] = -1;
+    }
     for (int32_t step = 0; !failed && step < job->step_count; step++) {
         cover.step = step;
         cover.slow = slow + first[step];
@@ -199,6 +222,7 @@ int cover_slow_instances(struct job *job)
     free(slow);
     free(cover.explained_ns);
     free(cover.communicator);
+    free(cover.blamed);
     free(cover.is_left);
     return failed ? -1 : 0;
 }
