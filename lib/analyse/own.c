@@ -309,6 +309,51 @@ static int sends_late(const struct suspects *suspects, const struct suspect *sus
     return suspect->kind == FINDING_NETWORK && late * 2 > suspect->last_step - suspect->first_step + 1;
 }
 
+/* By how much a rank came late by itself, where its kernel does not say until when it was there; else 0. */
+static int64_t absence_of(const struct job *job, const struct job_instance *instance, int32_t rank)
+{
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member =
+            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        if (member->rank == rank)
+            return member->is_tree || member->incomplete ? member->excess_ns : 0;
+    }
+    return 0;
+}
+
+/* Of what an instance was slow, whether most is of sends to a rank that came late by half as much. */
+static int waited_for_receiver(const struct suspect *suspect, const struct job *job,
+                               const struct edges *edges, int32_t number)
+{
+    int64_t late_ns = 0, all_ns = 0;
+    for (size_t i = edges->first[number]; i < edges->first[number + 1]; i++) {
+        const struct edge *edge = &edges->items[i];
+        if (edge->sender != suspect->rank || edge->over_ns <= 0)
+            continue;
+        all_ns += edge->over_ns;
+        if (absence_of(job, &job->instances[number], edge->receiver) >= edge->over_ns / 2)
+            late_ns += edge->over_ns;
+    }
+    return late_ns > all_ns / 2;
+}
+
+/* Sends wait for a receiver that is not there yet: how long, only its kernel would say. */
+static int waits_for_receivers(const struct suspect *suspect, const struct job *job,
+                               const struct edges *edges)
+{
+    int64_t waited_ns = 0;
+    if (suspect->kind != FINDING_NETWORK || !edges->count)
+        return 0;
+    struct job_range instances = suspect_instances(suspect, job);
+    for (size_t i = instances.first; i < instances.end; i++) {
+        int32_t at = job->by_step[i];
+        if (suspect_has_instance(suspect, &job->instances[at]) &&
+            waited_for_receiver(suspect, job, edges, at))
+            waited_ns += job->instances[at].slow_ns;
+    }
+    return waited_ns > suspect->total_ns / 2;
+}
+
 void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges)
 {
     for (size_t i = 0; i < suspects->count; i++) {
@@ -322,7 +367,7 @@ void suspects_doubt(struct suspects *suspects, const struct job *job, const stru
                 waited_ns += job->operations[j].excess_ns;
         if (waited_ns * 2 > suspect->total_ns ||
             (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job)) ||
-            sends_late(suspects, suspect))
+            sends_late(suspects, suspect) || waits_for_receivers(suspect, job, edges))
             suspect->ambiguous = 1;
     }
 }
