@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* What a recorder that leaves point-to-point operations out hides. */
+/* What a recorder hides that leaves point-to-point operations out, or algorithms and network steps. */
 
 int job_is_in_stages(const struct job *job)
 {
@@ -103,4 +103,72 @@ int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job)
     int failed = latest ? 0 : -1;
     free(latest);
     return failed;
+}
+
+/* The greatest excess of an operation of the step, or of the one before, that nobody is to blame for. */
+static int64_t unexplained_in(const struct job *job, int32_t step)
+{
+    int64_t most_ns = 0;
+    struct job_range range = job_instances_in(job, step > 0 ? step - 1 : 0, step);
+    for (size_t i = range.first; i < range.end; i++) {
+        const struct job_instance *instance = &job->instances[job->by_step[i]];
+        if (instance->culprit < 0 && instance->slow_ns > most_ns)
+            most_ns = instance->slow_ns;
+    }
+    return most_ns;
+}
+
+static int has_greater_unexplained(const struct suspect *suspect, const struct job *job)
+{
+    int32_t steps = suspect->last_step - suspect->first_step + 1, found = 0;
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+        found += unexplained_in(job, step) >= 2 * (suspect->total_ns / steps);
+    return found * 2 > steps;
+}
+
+/* How long after this member, by the clocks, the last one of its operation ended; less what they may be off.
+ */
+static int64_t others_went_on(const struct job *job, const struct job_operation *member)
+{
+    const struct job_instance *instance = &job->instances[member->instance];
+    int64_t mine = job_common_time(job, member, member->end_ns), most_ns = 0;
+    for (int32_t i = 0; mine != TIME_UNKNOWN && i < instance->members; i++) {
+        const struct job_operation *other =
+            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        int64_t end = job_common_time(job, other, other->end_ns);
+        int64_t doubt =
+            job->ranks[member->rank].clock_uncertainty_ns + job->ranks[other->rank].clock_uncertainty_ns;
+        if (end != TIME_UNKNOWN && end - mine - doubt > most_ns)
+            most_ns = end - mine - doubt;
+    }
+    return most_ns;
+}
+
+/* Whether the operation before may have been a tree, of which the rank was a leaf: it noted its stop early.
+ */
+static int may_be_leaf(const struct job *job, const struct job_operation *operation)
+{
+    if (operation->previous < 0 || job->operations[operation->previous].function != FUNCTION_ALL_REDUCE)
+        return 0;
+    return others_went_on(job, &job->operations[operation->previous]) >= operation->excess_ns / 2;
+}
+
+static int is_mostly_leaf(const struct suspect *suspect, const struct job *job)
+{
+    int64_t held_ns = 0;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
+        if (suspect_has_operation(suspect, &job->operations[i]) && may_be_leaf(job, &job->operations[i]))
+            held_ns += job->operations[i].excess_ns;
+    return held_ns * 2 > suspect->total_ns;
+}
+
+void suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job)
+{
+    for (size_t i = 0; job->finished_only && i < suspects->count; i++) {
+        struct suspect *suspect = &suspects->items[i];
+        if (suspect->kind != FINDING_NETWORK &&
+            (has_greater_unexplained(suspect, job) || is_mostly_leaf(suspect, job)))
+            suspect->ambiguous = 1;
+    }
 }

@@ -140,6 +140,13 @@ int may_hide_pair(const struct job *job, const struct job_operation *operation);
 int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job);
 
 /*
+ * Where only finished operations are listed, without network steps and algorithms: lateness in steps most of
+ * which hold an operation that was slow by twice as much for no known reason may be its consequence; and own
+ * time after an AllReduce may be part of it, where others were in it for longer (the leaf of a tree).
+ */
+void suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job);
+
+/*
  * cover.c: whose sending made instances slow (culprit), where no network steps say. -1 when memory is out.
  */
 int cover_slow_instances(struct job *job);
@@ -150,8 +157,8 @@ int suspects_weigh(struct suspects *suspects, const struct job *job, const struc
 
 /*
  * lengths.c: whether the suspicion's steps were longer than others by half of what it is said to have cost,
- * or more, beyond what steps differ by anyway. *shown is also true where that is not known. -1 when memory is
- * out.
+ * or more, beyond what steps differ by anyway; of a late rank, whether they may have been by a quarter of it.
+ * *shown is also true where that is not known. -1 when memory is out.
  */
 int suspect_shows_in_steps(const struct suspects *suspects, const struct suspect *suspect,
                            const struct job *job, const struct baseline *baseline, int *shown);
