@@ -72,19 +72,30 @@ static int is_steady(const struct suspect *suspect, const struct baseline *basel
     return suspect->first_step == baseline->first_step && suspect->last_step == baseline->step_count - 1;
 }
 
+/* In more steps than not, so that without peers it may as well have been early in the others. */
+static int is_mostly(const struct suspect *suspect, const struct baseline *baseline)
+{
+    return steps_of(suspect) * 2 > baseline->step_count - baseline->first_step;
+}
+
 /*
  * What a suspicion is worth in each of the steps concerned, as a share of a median step: what the job would
  * gain, or what its partners waited for it where that is more. A rank late by as much as another branch is
  * slow today costs nothing, and everything once that branch is mended.
  */
-static double worth(const struct suspect *suspect, const struct baseline *baseline)
+static double worth_of(const struct suspect *suspect, const struct baseline *baseline, int64_t gain_ns)
 {
-    int64_t time_ns = suspect->gain_ns;
+    int64_t time_ns = gain_ns;
     if (suspect->margin_ns > time_ns && !is_steady(suspect, baseline))
         time_ns = suspect->margin_ns;
     if (!baseline->median_step_ns)
         return 0;
     return (double)time_ns / steps_of(suspect) / (double)baseline->median_step_ns;
+}
+
+static double worth(const struct suspect *suspect, const struct baseline *baseline)
+{
+    return worth_of(suspect, baseline, suspect->gain_ns);
 }
 
 /* Records missing between others, or lines lost, leave room for another explanation. */
@@ -147,13 +158,10 @@ static int add_edges(const struct suspect *suspect, const struct edges *edges, i
 }
 
 /* Names the other ends of slow edges in the finding, too. */
-static int measure_slowness(const struct suspects *suspects, const struct suspect *suspect,
-                            const struct job *job, const struct baseline *baseline, const struct edges *edges,
+static int measure_slowness(const struct suspect *suspect, const struct job *job, const struct edges *edges,
                             struct slowness *slowness, struct finding *finding)
 {
     struct job_range instances = suspect_instances(suspect, job);
-    if (suspect_shows_in_steps(suspects, suspect, job, baseline, &slowness->shows_in_steps))
-        return -1;
     for (size_t i = instances.first; i < instances.end; i++) {
         int32_t at = job->by_step[i];
         const struct job_instance *instance = &job->instances[at];
@@ -172,19 +180,19 @@ static int measure_slowness(const struct suspects *suspects, const struct suspec
 
 /*
  * Links that share a host or a switch have their slow moments: what makes a finding is slower than they are,
- * or lasts longer and costs more or is far ahead of anything else. A link that is slow in every step has no
- * better times to be held against.
+ * or lasts longer and costs more or is far ahead of anything else. Links differ by design, too: one that is
+ * slow in every step has to be so much slower than others.
  */
 static int is_slow_enough(const struct suspect *suspect, const struct baseline *baseline,
                           const struct slowness *slowness)
 {
     double share = worth(suspect, baseline), slower = SLOWER_STEPS;
-    if (suspect->kind != FINDING_NETWORK || !slowness->steps || is_steady(suspect, baseline))
+    if (suspect->kind != FINDING_NETWORK || !slowness->steps)
         return 1;
-    if (suspect->counted_steps > 2) {
+    if (suspect->counted_steps > 2 && !is_steady(suspect, baseline)) {
         if (share >= LONGER_STEPS || suspect->ahead >= AHEAD_OF_MANY)
             return 1;
-        slower = share >= LONGER_MANY ? SLOWER_MANY : SLOWER_STEPS;
+        slower = share >= LONGER_MANY && suspect->ahead >= 1 ? SLOWER_MANY : SLOWER_STEPS;
     }
     if ((double)slowness->wait_ns >= slower * (double)(slowness->wait_ns - slowness->extra_ns))
         return 1;
@@ -193,22 +201,40 @@ static int is_slow_enough(const struct suspect *suspect, const struct baseline *
                SLOWER_OPERATIONS * (double)(slowness->transfer_ns - slowness->slow_ns);
 }
 
-static enum confidence confidence_of(const struct suspect *suspect, const struct slowness *slowness,
-                                     const struct job *job, const struct baseline *baseline,
-                                     const struct diagnose_options *options)
+/*
+ * Whether another rank was late by far more in all of its steps: they are no longer like the others then, and
+ * what costs nothing in them may be what they are like.
+ */
+static int is_in_shadow(const struct suspects *suspects, const struct suspect *suspect)
 {
-    double share = worth(suspect, baseline);
+    for (size_t i = 0; i < suspects->count; i++) {
+        const struct suspect *other = &suspects->items[i];
+        if (other->rank != suspect->rank && other->first_step <= suspect->first_step &&
+            other->last_step >= suspect->last_step &&
+            other->gain_ns / steps_of(other) >= FAR_AHEAD * (double)suspect->total_ns / steps_of(suspect))
+            return 1;
+    }
+    return 0;
+}
+
+static enum confidence confidence_of(const struct suspects *suspects, const struct suspect *suspect,
+                                     const struct slowness *slowness, const struct job *job,
+                                     const struct baseline *baseline, const struct diagnose_options *options)
+{
+    int must_show = suspect->kind == FINDING_NETWORK;
+    double share = worth_of(suspect, baseline, slowness->shows_in_steps ? suspect->gain_ns : 0);
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
-    if (has_gaps(job) && !suspect->gain_ns)
+    if (!suspect->gain_ns && (has_gaps(job) || is_in_shadow(suspects, suspect)))
         return CONFIDENCE_LOW;
-    if ((has_gaps(job) || job->blind_to_pairs) && is_alone_in_role(suspect, baseline))
+    if ((has_gaps(job) || job->blind_to_pairs || is_mostly(suspect, baseline)) &&
+        is_alone_in_role(suspect, baseline))
         return CONFIDENCE_LOW;
     /* Such a recorder does not tell trees from rings: the root of a tree always ends after the others. */
     if (job->finished_only && suspect->kind != FINDING_NETWORK && is_steady(suspect, baseline))
         return CONFIDENCE_LOW;
     if (share < least_share(suspect, options) ||
         (!is_beyond_chance(suspect, 1) && !is_late_enough_alone(suspect, job, share)) || suspect->ambiguous ||
-        baseline->regular < REGULAR || !slowness->shows_in_steps ||
+        baseline->regular < REGULAR || (must_show && !slowness->shows_in_steps) ||
         !is_slow_enough(suspect, baseline, slowness))
         return CONFIDENCE_LOW;
     int sure =
@@ -377,9 +403,10 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
     spread.positions = role >= 0 ? (size_t)baseline->roles[role].length : 0;
     spread.by_tag = array_new(job->tags.count + 1, sizeof *spread.by_tag);
     spread.by_position = array_new(spread.positions, sizeof *spread.by_position);
-    int failed = !spread.by_tag || !spread.by_position ||
-                 (suspect->kind == FINDING_NETWORK &&
-                  measure_slowness(suspects, suspect, job, baseline, edges, &slowness, finding));
+    int failed =
+        !spread.by_tag || !spread.by_position ||
+        suspect_shows_in_steps(suspects, suspect, job, baseline, &slowness.shows_in_steps) ||
+        (suspect->kind == FINDING_NETWORK && measure_slowness(suspect, job, edges, &slowness, finding));
     if (!failed) {
         measure_spread(suspect, job, &spread);
         finding->kind = suspect->kind;
@@ -390,7 +417,7 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
         finding->first_step = suspect->first_step;
         finding->last_step = suspect->last_step;
         finding->lost_ns = suspect->gain_ns;
-        finding->confidence = confidence_of(suspect, &slowness, job, baseline, options);
+        finding->confidence = confidence_of(suspects, suspect, &slowness, job, baseline, options);
         int32_t position = greatest(spread.by_position, spread.positions);
         failed = suspect->kind == FINDING_NETWORK
                      ? say_network(&slowness, finding)

@@ -9,7 +9,8 @@
 /*
  * What a suspicion is said to have cost, held against how long steps lasted. A network that has as much to do
  * as it can has always some link that is behind, now this, now that: what such a link costs in the replay is
- * gone with the next one. What a slow link truly costs shows in the length of steps.
+ * gone with the next one. What a slow link truly costs shows in the length of steps. Of a late rank it is
+ * enough that they do not speak against it.
  */
 
 /* Suspicions whose chance is greater have not made any step longer. */
@@ -73,6 +74,8 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     int64_t usual = median_of(list, count);
     int64_t longer = inside_ns - steps * usual;
     double doubt = ERRORS * sqrt((double)steps) * (double)scale(median_distance(list, count, usual), 1.4826);
+    if (suspect->kind != FINDING_NETWORK)
+        return (double)longer + doubt >= (double)(suspect->gain_ns / 4);
     return longer >= suspect->gain_ns / 2 && (double)longer >= doubt;
 }
 
