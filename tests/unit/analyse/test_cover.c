@@ -6,60 +6,91 @@
 
 /*
  * Four ranks in one step: slow instances of two members each, on communicators 0 (ranks 0 and 1), 1 (ranks 0
- * and 2), 2 (ranks 2 and 3) and 3 (all four). The k-th operation of a rank belongs to its k-th communicator.
+ * and 2), 2 (ranks 2 and 3) and 3 (all four); operations of a rank are in this order. Before that of all,
+ * rank 3 sends to rank 0.
  */
-enum { RANKS = 4, INSTANCES = 4, OPERATIONS = 10 };
+enum { RANKS = 4, COMMUNICATORS = 4, SENT = COMMUNICATORS, INSTANCES, OPERATIONS = 12 };
 
 static const struct {
     int32_t rank, instance;
-} PLAYED[OPERATIONS] = {{0, 0}, {0, 1}, {0, 3}, {1, 0}, {1, 3}, {2, 1}, {2, 2}, {2, 3}, {3, 2}, {3, 3}};
-static const int32_t MEMBERS[OPERATIONS] = {0, 3, 1, 5, 6, 8, 2, 4, 7, 9};
-static const int32_t COUNT[INSTANCES] = {2, 2, 2, 4};
+} PLAYED[OPERATIONS] = {{0, 0}, {0, 1}, {0, SENT}, {0, 3}, {1, 0},    {1, 3},
+                        {2, 1}, {2, 2}, {2, 3},    {3, 2}, {3, SENT}, {3, 3}};
+static const int32_t MEMBERS[OPERATIONS] = {0, 4, 1, 6, 7, 9, 3, 5, 8, 11, 10, 2};
+static const int32_t COUNT[INSTANCES] = {2, 2, 2, 4, 2};
 
 struct step {
     struct job job;
     struct job_rank ranks[RANKS];
-    struct job_communicator communicators[INSTANCES];
+    struct job_communicator communicators[COMMUNICATORS];
     struct job_operation operations[OPERATIONS];
     struct job_instance instances[INSTANCES];
     int32_t members[OPERATIONS];
-    struct job_seat seats[INSTANCES][RANKS];
+    struct job_seat seats[COMMUNICATORS][RANKS];
 };
 
-static void step_init(struct step *step, const int64_t slow_ns[INSTANCES])
+static struct job_operation *played(struct step *step, int32_t rank, int32_t instance)
 {
-    size_t first = 0;
-    *step = (struct step){
-        .seats = {{{0, 0}, {1, 1}}, {{0, 0}, {1, 2}}, {{0, 2}, {1, 3}}, {{0, 0}, {1, 1}, {2, 2}, {3, 3}}}};
-    for (size_t i = 0; i < INSTANCES; i++) {
-        step->communicators[i] = (struct job_communicator){
-            .size = COUNT[i], .seats = step->seats[i], .seat_count = (size_t)COUNT[i], .silent = -1};
-        step->instances[i] = (struct job_instance){.communicator = (int32_t)i,
+    int32_t i = 0;
+    while (PLAYED[i].rank != rank || PLAYED[i].instance != instance)
+        i++;
+    return &step->operations[i];
+}
+
+static void init_instances(struct step *step, const int64_t slow_ns[COMMUNICATORS])
+{
+    uint32_t first = 0;
+    for (int32_t i = 0; i < INSTANCES; i++) {
+        step->instances[i] = (struct job_instance){.communicator = i == SENT ? 3 : i,
                                                    .function = FUNCTION_ALL_REDUCE,
                                                    .members = COUNT[i],
                                                    .expected = COUNT[i],
                                                    .first_member = first,
-                                                   .slow_ns = slow_ns[i],
+                                                   .beyond_ns = TIME_UNKNOWN,
+                                                   .slow_ns = i == SENT ? 0 : slow_ns[i],
+                                                   .sender = -1,
+                                                   .receiver = -1,
                                                    .culprit = -1};
-        first += (size_t)COUNT[i];
+        first += (uint32_t)COUNT[i];
     }
+    step->instances[SENT].function = FUNCTION_SEND;
+    step->instances[SENT].sender = 3;
+    step->instances[SENT].receiver = 0;
+}
+
+static void init_operations(struct step *step)
+{
     for (int32_t i = 0; i < OPERATIONS; i++) {
+        int32_t instance = PLAYED[i].instance;
         step->members[i] = MEMBERS[i];
         step->operations[i] =
             (struct job_operation){.rank = PLAYED[i].rank,
-                                   .instance = PLAYED[i].instance,
-                                   .communicator = PLAYED[i].instance,
+                                   .instance = instance,
+                                   .communicator = step->instances[instance].communicator,
                                    .function = FUNCTION_ALL_REDUCE,
                                    .previous = i && PLAYED[i - 1].rank == PLAYED[i].rank ? i - 1 : -1,
+                                   .enqueued_ns = TIME_UNKNOWN,
                                    .own_ns = TIME_UNKNOWN};
         struct job_rank *rank = &step->ranks[PLAYED[i].rank];
         rank->first = rank->count++ ? rank->first : (size_t)i;
     }
+    played(step, 3, SENT)->function = FUNCTION_SEND;
+    played(step, 0, SENT)->function = FUNCTION_RECV;
+}
+
+static void step_init(struct step *step, const int64_t slow_ns[COMMUNICATORS])
+{
+    *step = (struct step){
+        .seats = {{{0, 0}, {1, 1}}, {{0, 0}, {1, 2}}, {{0, 2}, {1, 3}}, {{0, 0}, {1, 1}, {2, 2}, {3, 3}}}};
+    for (size_t i = 0; i < COMMUNICATORS; i++)
+        step->communicators[i] = (struct job_communicator){
+            .size = COUNT[i], .seats = step->seats[i], .seat_count = (size_t)COUNT[i], .silent = -1};
+    init_instances(step, slow_ns);
+    init_operations(step);
     step->job = (struct job){.step_count = 1,
                              .ranks = step->ranks,
                              .rank_count = RANKS,
                              .communicators = step->communicators,
-                             .communicator_count = INSTANCES,
+                             .communicator_count = COMMUNICATORS,
                              .operations = step->operations,
                              .operation_count = OPERATIONS,
                              .instances = step->instances,
@@ -121,15 +152,67 @@ static void hidden_sends_break_a_tie(void **state)
     struct step step;
     step_init(&step, (int64_t[]){100, 0, 0, 100});
     step.communicators[1].seat_count = 1;
-    step.operations[2].own_ns = 60;
-    step.operations[2].beyond_ns = 50;
+    played(&step, 0, 3)->own_ns = 60;
+    played(&step, 0, 3)->beyond_ns = 50;
     assert_culprits(&step, -1, -1, -1, -1);
     step.job.blind_to_pairs = 1;
     assert_culprits(&step, 0, -1, -1, 0);
     step.instances[0].culprit = step.instances[3].culprit = -1;
-    step.operations[4].own_ns = 60;
-    step.operations[4].beyond_ns = 30;
+    played(&step, 1, 3)->own_ns = 60;
+    played(&step, 1, 3)->beyond_ns = 30;
     assert_culprits(&step, -1, -1, -1, -1);
+}
+
+/* After its receive, rank 0 is late by 50 of which nobody knows the origin; both sides were at it for 60. */
+static void receive_late(struct step *step, const int64_t slow_ns[COMMUNICATORS])
+{
+    step_init(step, slow_ns);
+    played(step, 0, 3)->hidden_ns = 50;
+    played(step, 0, 3)->hidden_stands_out = 1;
+    played(step, 0, SENT)->end_ns = played(step, 3, SENT)->end_ns = 60;
+}
+
+/* Rank 0 explains 300 of three communicators, and is late by itself: nothing says that rank 3 sent slowly. */
+static void lateness_of_a_receiver_to_blame(void **state)
+{
+    struct step step;
+    receive_late(&step, (int64_t[]){100, 100, 0, 100});
+    assert_culprits(&step, 0, 0, -1, 0);
+    assert_int_equal(step.instances[SENT].slow_ns, 50);
+    assert_int_equal(step.instances[SENT].culprit, -1);
+    /* The transfer itself took longer by half of that; by less. */
+    receive_late(&step, (int64_t[]){100, 100, 0, 100});
+    step.instances[SENT].beyond_ns = 25;
+    cover(&step);
+    assert_int_equal(step.instances[SENT].culprit, 3);
+    receive_late(&step, (int64_t[]){100, 100, 0, 100});
+    step.instances[SENT].beyond_ns = 24;
+    cover(&step);
+    assert_int_equal(step.instances[SENT].culprit, -1);
+    /* Nobody can tell whether 0 or 1 was slow, so that 0 is not to blame. */
+    receive_late(&step, (int64_t[]){100, 0, 0, 0});
+    assert_culprits(&step, -1, -1, -1, -1);
+    assert_int_equal(step.instances[SENT].culprit, 3);
+    /* It is to blame for less: of 49 each. */
+    receive_late(&step, (int64_t[]){49, 49, 0, 0});
+    assert_culprits(&step, 0, 0, -1, -1);
+    assert_int_equal(step.instances[SENT].culprit, 3);
+}
+
+/* The operation after the receive starts at 1000; had it been enqueued long before, it waited on the GPU. */
+static void lateness_of_a_host_is_no_receives(void **state)
+{
+    struct step step;
+    receive_late(&step, (int64_t[]){0, 0, 0, 0});
+    played(&step, 0, 3)->start_ns = 1000;
+    played(&step, 0, 3)->enqueued_ns = 976;
+    assert_culprits(&step, -1, -1, -1, -1);
+    assert_int_equal(step.instances[SENT].slow_ns, 0);
+    assert_int_equal(step.instances[SENT].culprit, -1);
+    played(&step, 0, 3)->enqueued_ns = 975;
+    assert_culprits(&step, -1, -1, -1, -1);
+    assert_int_equal(step.instances[SENT].slow_ns, 50);
+    assert_int_equal(step.instances[SENT].culprit, 3);
 }
 
 int main(void)
@@ -139,6 +222,8 @@ int main(void)
         cmocka_unit_test(one_communicator_cannot_tell),
         cmocka_unit_test(what_nobody_explains_leaves_the_rest),
         cmocka_unit_test(hidden_sends_break_a_tie),
+        cmocka_unit_test(lateness_of_a_receiver_to_blame),
+        cmocka_unit_test(lateness_of_a_host_is_no_receives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

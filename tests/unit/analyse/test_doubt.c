@@ -17,6 +17,7 @@ struct small {
     struct job_communicator world;
     struct job_operation operations[OPERATIONS];
     struct job_instance instances[EACH];
+    int32_t members[OPERATIONS];
     struct edge edge;
     size_t first[EACH + 1];
     struct edges edges;
@@ -31,8 +32,15 @@ static void small_init(struct small *small)
 {
     *small = (struct small){.world = {.size = RANKS, .silent = -1}};
     for (int i = 0; i < EACH; i++)
-        small->instances[i] = (struct job_instance){
-            .function = FUNCTION_ALL_REDUCE, .culprit = -1, .sender = -1, .receiver = -1, .step = i / 2};
+        small->instances[i] = (struct job_instance){.function = FUNCTION_ALL_REDUCE,
+                                                    .culprit = -1,
+                                                    .sender = -1,
+                                                    .receiver = -1,
+                                                    .step = i / 2,
+                                                    .members = RANKS,
+                                                    .first_member = (uint32_t)(i * RANKS)};
+    for (int i = 0; i < OPERATIONS; i++)
+        small->members[i % EACH * RANKS + i / EACH] = i;
     for (int i = 0; i < OPERATIONS; i++)
         small->operations[i] = (struct job_operation){.rank = i / EACH,
                                                       .instance = i % EACH,
@@ -52,6 +60,7 @@ static void small_init(struct small *small)
                               .operations = small->operations,
                               .instance_count = EACH,
                               .instances = small->instances,
+                              .instance_members = small->members,
                               .step_count = STEPS};
     small->edges = (struct edges){.first = small->first};
     struct error error = ERROR_INIT;
@@ -256,12 +265,182 @@ static void where_a_pair_may_hide(void **state)
     small_release(&small);
 }
 
+/* The sends of rank 0 to 1 and 2 in the first operation of step 1, slow by 200 each, and who came late there.
+ */
+struct sends {
+    struct small small;
+    struct edge edges[2];
+};
+
+static void sends_init(struct sends *sends)
+{
+    small_init(&sends->small);
+    for (int i = 0; i < 2; i++)
+        sends->edges[i] = (struct edge){.instance = 2, .receiver = 1 + i, .over_ns = 200};
+    sends->small.edges.items = sends->edges;
+    sends->small.edges.count = 2;
+    for (int i = 3; i <= EACH; i++)
+        sends->small.first[i] = 2;
+    sends->small.instances[2].culprit = 0;
+    sends->small.instances[2].slow_ns = 200;
+    for (int rank = 1; rank <= 2; rank++) {
+        at(&sends->small, rank, 1, 0)->excess_ns = 100;
+        at(&sends->small, rank, 1, 0)->is_tree = 1;
+    }
+}
+
+/* More than half of what made the sends slow may be that their receivers came late, by half as much. */
+static void sends_that_wait_for_receivers(void **state)
+{
+    struct sends sends;
+    struct suspect suspect = {
+        .kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 1, .total_ns = 200};
+    sends_init(&sends);
+    struct job_operation *one = at(&sends.small, 1, 1, 0), *other = at(&sends.small, 2, 1, 0);
+    assert_true(doubted(&sends.small, &suspect, 1));
+    /* 200 of 400; 201 of 401. */
+    one->excess_ns = 99;
+    assert_false(doubted(&sends.small, &suspect, 1));
+    sends.edges[1].over_ns = 201;
+    assert_true(doubted(&sends.small, &suspect, 1));
+    /* Its kernel says until when it was there; not if one of its channels does not tell its stop. */
+    other->is_tree = 0;
+    assert_false(doubted(&sends.small, &suspect, 1));
+    other->incomplete = 1;
+    assert_true(doubted(&sends.small, &suspect, 1));
+    /* What others sent is no part of it. */
+    sends.edges[1].sender = 1;
+    assert_false(doubted(&sends.small, &suspect, 1));
+    small_release(&sends.small);
+}
+
+/* Most of what the network is suspected of was slow without any receiver being late. */
+static void sends_of_which_few_wait_for_receivers(void **state)
+{
+    struct sends sends;
+    struct suspect suspect = {
+        .kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 399};
+    sends_init(&sends);
+    sends.small.instances[4].culprit = 0;
+    sends.small.instances[4].slow_ns = 199;
+    assert_true(doubted(&sends.small, &suspect, 1));
+    sends.small.instances[4].slow_ns = 200;
+    suspect.total_ns = 400;
+    assert_false(doubted(&sends.small, &suspect, 1));
+    small_release(&sends.small);
+}
+
+static int may_be_unrecorded(struct small *small, struct suspect *suspect)
+{
+    struct suspects all = {suspect, 1, 1};
+    suspect->ambiguous = 0;
+    suspects_doubt_unrecorded(&all, &small->job);
+    return suspect->ambiguous;
+}
+
+/* Rank 1 is late by 100 in each of steps 1 to 3. An operation that was slow in step 1 counts for 1 and for 2.
+ */
+static void lateness_behind_what_nobody_explains(void **state)
+{
+    struct small small;
+    small_init(&small);
+    small.job.finished_only = 1;
+    struct suspect suspect = {
+        .kind = FINDING_HOST, .rank = 1, .first_step = 1, .last_step = 3, .total_ns = 300};
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.instances[2].slow_ns = 200;
+    assert_true(may_be_unrecorded(&small, &suspect));
+    small.instances[2].slow_ns = 199;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    /* In step 3 it counts for that alone: one of three. */
+    small.instances[2].slow_ns = 0;
+    small.instances[6].slow_ns = 200;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.instances[1].slow_ns = 200;
+    assert_true(may_be_unrecorded(&small, &suspect));
+    /* Somebody is to blame for it; the network is suspected; the recorder tells algorithms. */
+    small.instances[1].culprit = 0;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.instances[1].culprit = -1;
+    suspect.kind = FINDING_NETWORK;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    suspect.kind = FINDING_HOST;
+    small.job.finished_only = 0;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small_release(&small);
+}
+
+/* Rank 1 is late by 600 after the first AllReduce of step 1, which it left at 1000, and rank 2 at 1310. */
+static void leaf_init(struct small *small)
+{
+    small_init(small);
+    small->job.finished_only = 1;
+    for (int rank = 0; rank < RANKS; rank++) {
+        small->ranks[rank].clock_method = CLOCK_MEETINGS;
+        small->ranks[rank].clock_scale = 1;
+        at(small, rank, 1, 0)->end_ns = 1000;
+    }
+    small->ranks[1].clock_uncertainty_ns = 4;
+    small->ranks[2].clock_uncertainty_ns = 6;
+    at(small, 2, 1, 0)->end_ns = 1310;
+    at(small, 1, 1, 1)->excess_ns = 600;
+}
+
+/* 310 later, less 4 and 6 that the clocks may be off: half of 600. */
+static void lateness_after_the_leaf_of_a_tree(void **state)
+{
+    struct small small;
+    leaf_init(&small);
+    struct suspect suspect = {
+        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 600};
+    assert_true(may_be_unrecorded(&small, &suspect));
+    small.ranks[1].clock_uncertainty_ns = 5;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.ranks[1].clock_uncertainty_ns = 4;
+    small.ranks[2].clock_uncertainty_ns = 7;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.ranks[2].clock_uncertainty_ns = 6;
+    /* No clock says; no tree does that; the recorder tells trees. */
+    small.ranks[2].clock_method = CLOCK_NONE;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.ranks[2].clock_method = CLOCK_SHARED;
+    at(&small, 1, 1, 0)->function = FUNCTION_ALL_GATHER;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    at(&small, 1, 1, 0)->function = FUNCTION_ALL_REDUCE;
+    small.job.finished_only = 0;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small_release(&small);
+}
+
+/* As late before an operation that has no tree before it: half of its lateness is its own for sure. */
+static void lateness_of_which_half_is_a_leafs(void **state)
+{
+    struct small small;
+    leaf_init(&small);
+    struct suspect suspect = {
+        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 1199};
+    at(&small, 1, 2, 1)->excess_ns = 599;
+    assert_true(may_be_unrecorded(&small, &suspect));
+    at(&small, 1, 2, 1)->excess_ns = 600;
+    suspect.total_ns = 1200;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small_release(&small);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(own_time_behind_a_slow_link),    cmocka_unit_test(links_of_a_late_rank),
-        cmocka_unit_test(exchanges_that_nobody_recorded), cmocka_unit_test(known_own_time_says_whose_it_is),
-        cmocka_unit_test(hidden_lateness_counts_once),    cmocka_unit_test(where_a_pair_may_hide),
+        cmocka_unit_test(own_time_behind_a_slow_link),
+        cmocka_unit_test(links_of_a_late_rank),
+        cmocka_unit_test(exchanges_that_nobody_recorded),
+        cmocka_unit_test(known_own_time_says_whose_it_is),
+        cmocka_unit_test(hidden_lateness_counts_once),
+        cmocka_unit_test(where_a_pair_may_hide),
+        cmocka_unit_test(sends_that_wait_for_receivers),
+        cmocka_unit_test(sends_of_which_few_wait_for_receivers),
+        cmocka_unit_test(lateness_behind_what_nobody_explains),
+        cmocka_unit_test(lateness_after_the_leaf_of_a_tree),
+        cmocka_unit_test(lateness_of_which_half_is_a_leafs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,10 @@
 
 #include <stdlib.h>
 
-/* What a suspicion is believed. Four ranks of one role, ten steps of 1000 each; nothing else is known of
- * them. */
+/*
+ * What a suspicion of rank 1 is believed. Four ranks of one role, ten steps of 1000 each; nothing else is
+ * known of them unless told.
+ */
 enum { RANKS = 4, STEPS = 10 };
 
 /* Of the suspect's edge, one operation a step: how many times as long as usual it waited, and took. */
@@ -37,49 +39,103 @@ static void make_slow(const struct suspect *suspect, struct slow slow, struct jo
     first[STEPS] = STEPS;
 }
 
-static enum confidence judged_by(struct suspect suspect, int finished_only, const struct slow *slow)
-{
-    int32_t ranks[RANKS] = {0, 1, 2, 3}, role_of_rank[RANKS] = {0};
+/* What is known besides. */
+struct besides {
+    const struct slow *slow;
+    const struct suspect *other;
+    int64_t suspects_steps_ns; /* how long its steps lasted, all others 1000; 0: no length is known */
+    int finished_only;
+    int blind_to_pairs;
+    int lost_events;
+    int alone; /* in its role */
+};
+
+/* One operation a step, as they began. */
+struct lengths {
+    struct job_operation operations[RANKS * STEPS];
+    int32_t cells[RANKS * STEPS];
+    int32_t *cells_of_role[1];
     int64_t step_ns[STEPS];
-    struct role role = {.ranks = ranks, .rank_count = RANKS};
+};
+
+static void lengths_init(struct lengths *lengths, const struct suspect *suspect, int64_t suspects_steps_ns)
+{
+    *lengths = (struct lengths){.cells_of_role = {lengths->cells}};
+    for (int i = 0; i < RANKS * STEPS; i++) {
+        int step = i % STEPS, before = step - 1;
+        int slow = step && before >= suspect->first_step && before <= suspect->last_step;
+        int64_t begin_ns = step ? lengths->operations[i - 1].start_ns : 0;
+        lengths->operations[i].start_ns = begin_ns + (slow ? suspects_steps_ns : 1000);
+        lengths->cells[i] = i;
+    }
+    for (int i = 0; i < STEPS; i++)
+        lengths->step_ns[i] = !suspects_steps_ns || i == STEPS - 1                  ? TIME_UNKNOWN
+                              : i >= suspect->first_step && i <= suspect->last_step ? suspects_steps_ns
+                                                                                    : 1000;
+}
+
+static enum confidence judged_with(struct suspect suspect, const struct besides *besides)
+{
+    int32_t ranks[RANKS] = {0, 1, 2, 3}, only = 1, role_of_rank[RANKS] = {0}, rank_in_role[RANKS];
+    struct role role = {.ranks = besides->alone ? &only : ranks,
+                        .rank_count = besides->alone ? 1 : RANKS,
+                        .length = besides->suspects_steps_ns > 0};
+    struct lengths lengths;
     struct job_instance instances[STEPS];
     struct edge items[STEPS];
     size_t first[STEPS + 1];
     struct edges edges = {.items = items, .count = STEPS, .first = first};
     struct job job = {.rank_count = RANKS,
                       .step_count = STEPS,
-                      .finished_only = finished_only,
+                      .finished_only = besides->finished_only,
+                      .blind_to_pairs = besides->blind_to_pairs,
+                      .lost_events = besides->lost_events,
+                      .timed_operations = 1,
+                      .operations = lengths.operations,
                       .instances = instances,
-                      .instance_count = slow ? STEPS : 0};
+                      .instance_count = besides->slow ? STEPS : 0};
     struct baseline baseline = {.roles = &role,
                                 .role_count = 1,
                                 .rank_count = RANKS,
                                 .role_of_rank = role_of_rank,
-                                .rank_in_role = ranks,
+                                .rank_in_role = rank_in_role,
                                 .first_step = 1,
                                 .step_count = STEPS,
-                                .step_ns = step_ns,
+                                .cells = lengths.cells_of_role,
+                                .step_ns = lengths.step_ns,
                                 .median_step_ns = 1000,
                                 .regular = 1};
-    struct suspects suspects = {.items = &suspect, .count = 1};
     struct findings findings = {0};
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     struct error error = ERROR_INIT;
-    for (int i = 0; i < STEPS; i++)
-        step_ns[i] = TIME_UNKNOWN;
+    for (int i = 0; i < RANKS; i++) {
+        role_of_rank[i] = besides->alone && i != only ? -1 : 0;
+        rank_in_role[i] = besides->alone ? 0 : i;
+    }
     suspect.rank = 1;
-    if (slow)
-        make_slow(&suspect, *slow, instances, items, first);
+    struct suspect items_of_all[2] = {suspect};
+    if (besides->other)
+        items_of_all[1] = *besides->other;
+    struct suspects suspects = {.items = items_of_all, .count = besides->other ? 2 : 1};
+    lengths_init(&lengths, &suspect, besides->suspects_steps_ns);
+    if (besides->slow)
+        make_slow(&suspect, *besides->slow, instances, items, first);
     assert_int_equal(job_index_steps(&job, &error), 0);
-    assert_int_equal(
-        suspects_judge(&suspects, &job, &baseline, slow ? &edges : NULL, &options, &findings, &error), 0);
-    assert_int_equal(findings.count, 1);
+    assert_int_equal(suspects_judge(&suspects, &job, &baseline, besides->slow ? &edges : NULL, &options,
+                                    &findings, &error),
+                     0);
+    assert_int_equal(findings.count, suspects.count);
     enum confidence confidence = findings.items[0].confidence;
     findings_release(&findings);
     free(job.operations_of_step);
     free(job.by_step);
     free(job.step_end);
     return confidence;
+}
+
+static enum confidence judged_by(struct suspect suspect, int finished_only, const struct slow *slow)
+{
+    return judged_with(suspect, &(struct besides){.finished_only = finished_only, .slow = slow});
 }
 
 static enum confidence judged(struct suspect suspect, int finished_only)
@@ -182,13 +238,15 @@ static struct suspect three_steps(int64_t gain_ns, double ahead)
 
 /*
  * For three steps and more: as slow as that, or a quarter of a step, or far ahead of others; or a tenth of a
- * step and two and a half times as slow.
+ * step, as much as any other, and two and a half times as slow.
  */
 static void slow_for_long(void **state)
 {
     const struct slow some = {2.5, 1.5}, less = {2.4, 1.5}, much = {5, 1.5};
     assert_int_equal(judged_by(three_steps(300, 1), 0, &some), CONFIDENCE_HIGH);
     assert_int_equal(judged_by(three_steps(300, 1), 0, &less), CONFIDENCE_LOW);
+    assert_int_equal(judged_by(three_steps(300, 0.99), 0, &some), CONFIDENCE_LOW);
+    assert_int_equal(judged_by(three_steps(300, 0.99), 0, &much), CONFIDENCE_HIGH);
     assert_int_equal(judged_by(three_steps(297, 1), 0, &some), CONFIDENCE_LOW);
     assert_int_equal(judged_by(three_steps(297, 1), 0, &much), CONFIDENCE_HIGH);
     assert_int_equal(judged_by(three_steps(297, 5), 0, &less), CONFIDENCE_HIGH);
@@ -196,11 +254,117 @@ static void slow_for_long(void **state)
     assert_int_equal(judged_by(three_steps(747, 1), 0, &less), CONFIDENCE_LOW);
 }
 
+/* Worth 0.3 of a step in each, which would do at half the slowness if it were not slow in all of them. */
+static void slow_in_every_step(void **state)
+{
+    struct suspect suspect = {.kind = FINDING_NETWORK,
+                              .first_step = 1,
+                              .last_step = 9,
+                              .counted_steps = 9,
+                              .gain_ns = 2700,
+                              .chance = 0.001,
+                              .ahead = 9};
+    assert_int_equal(judged_by(suspect, 0, &(struct slow){4.9, 1.9}), CONFIDENCE_LOW);
+    assert_int_equal(judged_by(suspect, 0, &(struct slow){5, 1.9}), CONFIDENCE_MEDIUM);
+    assert_int_equal(judged_by(suspect, 0, &(struct slow){4.9, 2}), CONFIDENCE_MEDIUM);
+    suspect.first_step = 2;
+    suspect.counted_steps = 8;
+    assert_int_equal(judged_by(suspect, 0, &(struct slow){2.5, 1.5}), CONFIDENCE_HIGH);
+}
+
+static struct suspect some_steps(enum finding_kind kind, int32_t steps)
+{
+    return (struct suspect){.kind = kind,
+                            .first_step = 4,
+                            .last_step = 3 + steps,
+                            .counted_steps = steps,
+                            .gain_ns = 100 * steps,
+                            .chance = 0.001,
+                            .ahead = 2};
+}
+
+/* Of nine steps, the warm-up left out: alone it may have been early in the four others as well. */
+static void alone_in_its_role(void **state)
+{
+    const struct besides alone = {.alone = 1}, peers = {0};
+    assert_int_equal(judged_with(some_steps(FINDING_COMPUTE, 4), &alone), CONFIDENCE_HIGH);
+    assert_int_equal(judged_with(some_steps(FINDING_COMPUTE, 5), &alone), CONFIDENCE_LOW);
+    assert_int_equal(judged_with(some_steps(FINDING_HOST, 5), &alone), CONFIDENCE_LOW);
+    assert_int_equal(judged_with(some_steps(FINDING_NETWORK, 5), &alone), CONFIDENCE_HIGH);
+    assert_int_equal(judged_with(some_steps(FINDING_COMPUTE, 5), &peers), CONFIDENCE_HIGH);
+}
+
+/* What is missing may be what makes the role. */
+static void alone_where_something_is_missing(void **state)
+{
+    const struct suspect suspect = some_steps(FINDING_COMPUTE, 4);
+    assert_int_equal(judged_with(suspect, &(struct besides){.alone = 1, .blind_to_pairs = 1}),
+                     CONFIDENCE_LOW);
+    assert_int_equal(judged_with(suspect, &(struct besides){.alone = 1, .lost_events = 1}), CONFIDENCE_LOW);
+    assert_int_equal(judged_with(suspect, &(struct besides){.blind_to_pairs = 1}), CONFIDENCE_HIGH);
+    assert_int_equal(judged_with(suspect, &(struct besides){.lost_events = 1}), CONFIDENCE_MEDIUM);
+}
+
+/*
+ * Late by 100 in each of steps 4 and 5, at no cost, but partners waited. Another rank in steps 3 to 6 cost 25
+ * times that in each, 10000 in all.
+ */
+static void in_the_shadow_of_another(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_COMPUTE, 2);
+    struct suspect other = {.rank = 2, .first_step = 3, .last_step = 6, .gain_ns = 10000, .ahead = 100};
+    const struct besides beside = {.other = &other};
+    suspect.gain_ns = 0;
+    suspect.total_ns = suspect.margin_ns = 200;
+    assert_int_equal(judged(suspect, 0), CONFIDENCE_MEDIUM);
+    assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_LOW);
+    other.gain_ns = 9996;
+    assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_MEDIUM);
+    other.gain_ns = 10000;
+    /* Not in all of its steps; it costs something itself. */
+    other.first_step = 5;
+    assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_MEDIUM);
+    other.first_step = 3;
+    other.last_step = 4;
+    assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_MEDIUM);
+    other.last_step = 6;
+    suspect.gain_ns = 1;
+    assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_MEDIUM);
+}
+
+static enum confidence judged_in_steps_of(int64_t length_ns, int64_t margin_ns)
+{
+    struct suspect suspect = two_steps(FINDING_COMPUTE, 2);
+    suspect.margin_ns = margin_ns;
+    return judged_with(suspect, &(struct besides){.suspects_steps_ns = length_ns});
+}
+
+/*
+ * Said to have cost 600 in two steps, of which 150 would have to show: two of 1075. Else what partners waited
+ * is all that it is worth, 60 being 3 % of the two.
+ */
+static void a_cost_that_does_not_show(void **state)
+{
+    assert_int_equal(judged_in_steps_of(1075, 0), CONFIDENCE_MEDIUM);
+    assert_int_equal(judged_in_steps_of(1074, 0), CONFIDENCE_LOW);
+    assert_int_equal(judged_in_steps_of(1000, 59), CONFIDENCE_LOW);
+    assert_int_equal(judged_in_steps_of(1000, 60), CONFIDENCE_MEDIUM);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(always),     cmocka_unit_test(two_in_a_row),      cmocka_unit_test(one_alone),
-        cmocka_unit_test(late_alone), cmocka_unit_test(slow_for_a_moment), cmocka_unit_test(slow_for_long),
+        cmocka_unit_test(always),
+        cmocka_unit_test(two_in_a_row),
+        cmocka_unit_test(one_alone),
+        cmocka_unit_test(late_alone),
+        cmocka_unit_test(slow_for_a_moment),
+        cmocka_unit_test(slow_for_long),
+        cmocka_unit_test(slow_in_every_step),
+        cmocka_unit_test(alone_in_its_role),
+        cmocka_unit_test(alone_where_something_is_missing),
+        cmocka_unit_test(in_the_shadow_of_another),
+        cmocka_unit_test(a_cost_that_does_not_show),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,6 +127,54 @@ static void beyond_what_steps_differ_by(void **state)
     assert_true(shows(&steps, &suspect, 1));
 }
 
+/*
+ * Of a late rank, steps may speak against what it is said to have cost: two steps longer by 50 each allow for
+ * four times 100. A network has to be shown by half of it.
+ */
+static void a_quarter_of_what_a_late_rank_cost(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    for (int rank = 0; rank < RANKS; rank++)
+        lengths[rank][6] = lengths[rank][7] = 150;
+    steps_init(&steps, lengths);
+    for (int host = 0; host < 2; host++) {
+        struct suspect suspect = {
+            .kind = host ? FINDING_HOST : FINDING_COMPUTE, .first_step = 6, .last_step = 7, .gain_ns = 400};
+        assert_true(shows(&steps, &suspect, 1));
+        suspect.gain_ns = 404;
+        assert_false(shows(&steps, &suspect, 1));
+        suspect.kind = FINDING_NETWORK;
+        suspect.gain_ns = 202;
+        assert_false(shows(&steps, &suspect, 1));
+    }
+}
+
+/*
+ * Steps of 80 and 120 beside 100 may hide what made those in question no longer: two standard errors, 2
+ * sqrt(2) times 29, are 82, which is a quarter of 328. Even steps hide nothing.
+ */
+static void what_uneven_steps_may_hide_of_a_late_rank(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 0; step < STEPS; step++)
+            lengths[rank][step] = step % 3 == 0 ? 100 : step % 3 == 1 ? 80 : 120;
+    for (int rank = 0; rank < RANKS; rank++)
+        lengths[rank][6] = lengths[rank][7] = 100;
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_COMPUTE, .first_step = 6, .last_step = 7, .gain_ns = 320};
+    assert_true(shows(&steps, &suspect, 1));
+    suspect.gain_ns = 340;
+    assert_false(shows(&steps, &suspect, 1));
+    even(lengths);
+    steps_init(&steps, lengths);
+    suspect.gain_ns = 4;
+    assert_false(shows(&steps, &suspect, 1));
+}
+
 /* The end of the last step is not known: alone it proves nothing, and nothing against it. */
 static void the_last_step(void **state)
 {
@@ -150,6 +198,8 @@ int main(void)
         cmocka_unit_test(a_pause_between_two_steps),
         cmocka_unit_test(without_what_others_cost),
         cmocka_unit_test(beyond_what_steps_differ_by),
+        cmocka_unit_test(a_quarter_of_what_a_late_rank_cost),
+        cmocka_unit_test(what_uneven_steps_may_hide_of_a_late_rank),
         cmocka_unit_test(the_last_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
