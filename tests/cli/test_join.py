@@ -71,6 +71,21 @@ class Join(Case):
             steps = [row["step"] for row in self.json("report", "--by", "step")["rows"]]
             self.assertEqual(steps, list(range(truth["steps"])))
 
+    def test_two_ranks_without_a_file(self):
+        """
+        dp2 x pp2: 0 and 1, 2 and 3 share gradients. The world of 0 and 2 has one gap, which is rank 1's. But ranks of a
+        communicator ascend, and 2 is the first of its two: the other one is 3. Which of the two to blame nothing tells.
+        """
+        files, truth = self.simulate("--shape", "3d", "--tp", "1", "--dp", "2", "--pp", "2", "--ranks", "4", "--per-node",
+                                     "2", "--layers", "2", "--fault", "kill:3:4:4:0:grad_sync", "--steps", "6", "--dialect",
+                                     "chrome-v7", "--seed", "1", "--noise", "0")
+        gone = tuple(f'"pid": {process["pid"]},' for process in truth["processes"] if process["rank"] in (1, 3))
+        self.run_program("ingest", "-q", *(file for file in files if not any(pid in file.read_text() for pid in gone)))
+        report = self.json("diagnose")
+        self.assertEqual([(row["ranks"], row["expected_ranks"]) for row in report["coverage"]], [(2, 4)])
+        self.assertEqual({(finding["rank"], finding["confidence"]) for finding in report["findings"]},
+                         {(1, "low"), (3, "low")})
+
     def test_threads_come_to_the_same(self):
         """With tags and without, with sequence numbers and with pairs."""
         for fixture in ("tp2dp2pp2-clean", "fsdp-clean", "inspector-2.30", "dialect-2.30.7"):
