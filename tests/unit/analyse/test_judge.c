@@ -25,6 +25,7 @@ static void make_slow(const struct suspect *suspect, struct slow slow, struct jo
         int64_t wait_ns = now ? (int64_t)(100 * slow.wait) : 100;
         int64_t transfer_ns = now ? (int64_t)(100 * slow.transfer) : 100;
         instances[i] = (struct job_instance){.step = i,
+                                             .tag = -1,
                                              .culprit = now ? suspect->rank : -1,
                                              .transfer_ns = transfer_ns,
                                              .slow_ns = transfer_ns - 100};
