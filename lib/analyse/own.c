@@ -248,8 +248,9 @@ static int64_t most_held(const struct edges *edges, size_t instance)
 /*
  * Whether the own time before an operation may be waiting for a slow network: of the operation before it only
  * some channels tell their stop, and another may have been held by a link under greater suspicion, for most
- * of that time; or, where no network steps say, by what made the whole operation that much slower than usual.
- * Within a step a late host waits for no GPU.
+ * of that time, as may the leaf of a tree, whose data come after every stop there is; or, where no network
+ * steps say, by what made the whole operation that much slower than usual. Within a step a late host waits
+ * for no GPU.
  */
 static int may_have_been_held(const struct suspects *suspects, const struct suspect *suspect,
                               const struct job *job, const struct edges *edges,
@@ -259,7 +260,8 @@ static int may_have_been_held(const struct suspects *suspects, const struct susp
         return 0;
     const struct job_operation *previous = &job->operations[operation->previous];
     const struct job_instance *instance = &job->instances[previous->instance];
-    if (!previous->incomplete || (is_late_by_host(job, operation) && previous->step == operation->step))
+    if ((!previous->incomplete && !previous->is_tree) ||
+        (is_late_by_host(job, operation) && previous->step == operation->step))
         return 0;
     if (!edges->count)
         return instance->beyond_ns != TIME_UNKNOWN && instance->beyond_ns >= operation->excess_ns / 2;
@@ -321,9 +323,10 @@ static int64_t absence_of(const struct job *job, const struct job_instance *inst
     return 0;
 }
 
-/* Of what an instance was slow, whether most is of sends to a rank that came late by half as much. */
-static int waited_for_receiver(const struct suspect *suspect, const struct job *job,
-                               const struct edges *edges, int32_t number)
+/* Whether most of what an instance was slow is of sends to a rank under greater suspicion, late by half of
+ * it. */
+static int waited_for_receiver(const struct suspects *suspects, const struct suspect *suspect,
+                               const struct job *job, const struct edges *edges, int32_t number)
 {
     int64_t late_ns = 0, all_ns = 0;
     for (size_t i = edges->first[number]; i < edges->first[number + 1]; i++) {
@@ -331,15 +334,16 @@ static int waited_for_receiver(const struct suspect *suspect, const struct job *
         if (edge->sender != suspect->rank || edge->over_ns <= 0)
             continue;
         all_ns += edge->over_ns;
-        if (absence_of(job, &job->instances[number], edge->receiver) >= edge->over_ns / 2)
+        if (absence_of(job, &job->instances[number], edge->receiver) >= edge->over_ns / 2 &&
+            greater_suspect(suspects, suspect, edge->receiver, job->instances[number].step))
             late_ns += edge->over_ns;
     }
     return late_ns > all_ns / 2;
 }
 
 /* Sends wait for a receiver that is not there yet: how long, only its kernel would say. */
-static int waits_for_receivers(const struct suspect *suspect, const struct job *job,
-                               const struct edges *edges)
+static int waits_for_receivers(const struct suspects *suspects, const struct suspect *suspect,
+                               const struct job *job, const struct edges *edges)
 {
     int64_t waited_ns = 0;
     if (suspect->kind != FINDING_NETWORK || !edges->count)
@@ -348,7 +352,7 @@ static int waits_for_receivers(const struct suspect *suspect, const struct job *
     for (size_t i = instances.first; i < instances.end; i++) {
         int32_t at = job->by_step[i];
         if (suspect_has_instance(suspect, &job->instances[at]) &&
-            waited_for_receiver(suspect, job, edges, at))
+            waited_for_receiver(suspects, suspect, job, edges, at))
             waited_ns += job->instances[at].slow_ns;
     }
     return waited_ns > suspect->total_ns / 2;
@@ -367,7 +371,7 @@ void suspects_doubt(struct suspects *suspects, const struct job *job, const stru
                 waited_ns += job->operations[j].excess_ns;
         if (waited_ns * 2 > suspect->total_ns ||
             (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job)) ||
-            sends_late(suspects, suspect) || waits_for_receivers(suspect, job, edges))
+            sends_late(suspects, suspect) || waits_for_receivers(suspects, suspect, job, edges))
             suspect->ambiguous = 1;
     }
 }
