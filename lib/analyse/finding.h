@@ -158,10 +158,17 @@ int suspects_weigh(struct suspects *suspects, const struct job *job, const struc
 /*
  * lengths.c: whether the suspicion's steps were longer than others by half of what it is said to have cost,
  * or more, beyond what steps differ by anyway; of a late rank, whether they may have been by a quarter of it.
- * *shown is also true where that is not known. -1 when memory is out.
+ * And by how much they were longer, give or take what steps differ by. -1 when memory is out.
  */
-int suspect_shows_in_steps(const struct suspects *suspects, const struct suspect *suspect,
-                           const struct job *job, const struct baseline *baseline, int *shown);
+struct lengthening {
+    int shows;        /* also where that is not known */
+    int64_t least_ns; /* 0 or less where it is not known, or others cost something in the same steps */
+    int64_t most_ns;  /* INT64_MAX unknown */
+};
+
+int suspect_measure_steps(const struct suspects *suspects, const struct suspect *suspect,
+                          const struct job *job, const struct baseline *baseline,
+                          struct lengthening *lengthening);
 
 /*
  * judge.c: turns the suspicions that are worth saying into findings, with phase, confidence and evidence.

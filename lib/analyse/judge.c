@@ -133,7 +133,7 @@ struct slowness {
     int64_t operations; /* slow ones whose transfer is known */
     int64_t transfer_ns;
     int64_t slow_ns;
-    int shows_in_steps; /* lengths.c; also of a suspicion of another kind */
+    struct lengthening lengthening; /* also of a suspicion of another kind */
 };
 
 /* Of an instance's edges, those of the suspect that waited longer than usual by a quarter. */
@@ -222,7 +222,7 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
                                      const struct baseline *baseline, const struct diagnose_options *options)
 {
     int must_show = suspect->kind == FINDING_NETWORK;
-    double share = worth_of(suspect, baseline, slowness->shows_in_steps ? suspect->gain_ns : 0);
+    double share = worth_of(suspect, baseline, slowness->lengthening.shows ? suspect->gain_ns : 0);
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
     if (!suspect->gain_ns && (has_gaps(job) || is_in_shadow(suspects, suspect)))
         return CONFIDENCE_LOW;
@@ -234,12 +234,23 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
         return CONFIDENCE_LOW;
     if (share < least_share(suspect, options) ||
         (!is_beyond_chance(suspect, 1) && !is_late_enough_alone(suspect, job, share)) || suspect->ambiguous ||
-        baseline->regular < REGULAR || (must_show && !slowness->shows_in_steps) ||
+        baseline->regular < REGULAR || (must_show && !slowness->lengthening.shows) ||
         !is_slow_enough(suspect, baseline, slowness))
         return CONFIDENCE_LOW;
     int sure =
         !is_steady(suspect, baseline) && share >= 2 * options->min_gain && is_beyond_chance(suspect, 0.1);
     return sure && !has_gaps(job) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+}
+
+/*
+ * What the replay says, as far as the length of the steps allows; and what they are longer at least, where
+ * nothing else is known to have made them so.
+ */
+static int64_t cost_of(const struct suspect *suspect, const struct lengthening *lengthening,
+                       enum confidence confidence)
+{
+    int64_t cost_ns = suspect->gain_ns < lengthening->most_ns ? suspect->gain_ns : lengthening->most_ns;
+    return confidence == CONFIDENCE_LOW || cost_ns > lengthening->least_ns ? cost_ns : lengthening->least_ns;
 }
 
 /* What of the suspicion falls on each tag, and on each position of the step. */
@@ -398,14 +409,14 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
                  const struct diagnose_options *options, struct finding *finding)
 {
     struct spread spread = {0};
-    struct slowness slowness = {.shows_in_steps = 1};
+    struct slowness slowness = {0};
     int32_t role = baseline->role_of_rank[suspect->rank];
     spread.positions = role >= 0 ? (size_t)baseline->roles[role].length : 0;
     spread.by_tag = array_new(job->tags.count + 1, sizeof *spread.by_tag);
     spread.by_position = array_new(spread.positions, sizeof *spread.by_position);
     int failed =
         !spread.by_tag || !spread.by_position ||
-        suspect_shows_in_steps(suspects, suspect, job, baseline, &slowness.shows_in_steps) ||
+        suspect_measure_steps(suspects, suspect, job, baseline, &slowness.lengthening) ||
         (suspect->kind == FINDING_NETWORK && measure_slowness(suspect, job, edges, &slowness, finding));
     if (!failed) {
         measure_spread(suspect, job, &spread);
@@ -416,8 +427,8 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
             finding->tag = -1;
         finding->first_step = suspect->first_step;
         finding->last_step = suspect->last_step;
-        finding->lost_ns = suspect->gain_ns;
         finding->confidence = confidence_of(suspects, suspect, &slowness, job, baseline, options);
+        finding->lost_ns = cost_of(suspect, &slowness.lengthening, finding->confidence);
         int32_t position = greatest(spread.by_position, spread.positions);
         failed = suspect->kind == FINDING_NETWORK
                      ? say_network(&slowness, finding)

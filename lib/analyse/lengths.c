@@ -62,8 +62,17 @@ static size_t list_unburdened(const struct suspects *suspects, const struct susp
     return count;
 }
 
+/* Whether nothing else is said to have cost anything in its steps. */
+static int is_alone(const struct suspects *suspects, const struct suspect *suspect)
+{
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+        if (cost_of_others(suspects, suspect, step) > 0)
+            return 0;
+    return 1;
+}
+
 static int shows(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
-                 const struct baseline *baseline, int64_t *list)
+                 const struct baseline *baseline, int64_t *list, struct lengthening *lengthening)
 {
     int64_t inside_ns = baseline_stretch_ns(baseline, job, suspect->first_step, suspect->last_step, list);
     size_t count = list_unburdened(suspects, suspect, baseline, list);
@@ -74,19 +83,25 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     int64_t usual = median_of(list, count);
     int64_t longer = inside_ns - steps * usual;
     double doubt = ERRORS * sqrt((double)steps) * (double)scale(median_distance(list, count, usual), 1.4826);
+    /* Its steps whose length is not known, the last of all, count as those that are. */
+    double all = (double)(suspect->last_step - suspect->first_step + 1) / (double)steps;
+    lengthening->most_ns = scale(1, ((longer > 0 ? (double)longer : 0) + doubt) * all);
+    lengthening->least_ns = is_alone(suspects, suspect) ? scale(1, ((double)longer - doubt) * all) : 0;
     if (suspect->kind != FINDING_NETWORK)
         return (double)longer + doubt >= (double)(suspect->gain_ns / 4);
     return longer >= suspect->gain_ns / 2 && (double)longer >= doubt;
 }
 
-int suspect_shows_in_steps(const struct suspects *suspects, const struct suspect *suspect,
-                           const struct job *job, const struct baseline *baseline, int *shown)
+int suspect_measure_steps(const struct suspects *suspects, const struct suspect *suspect,
+                          const struct job *job, const struct baseline *baseline,
+                          struct lengthening *lengthening)
 {
     size_t steps = (size_t)baseline->step_count;
     int64_t *list = array_new(job->rank_count > steps ? job->rank_count : steps, sizeof *list);
     if (!list)
         return -1;
-    *shown = shows(suspects, suspect, job, baseline, list);
+    *lengthening = (struct lengthening){.most_ns = INT64_MAX};
+    lengthening->shows = shows(suspects, suspect, job, baseline, list, lengthening);
     free(list);
     return 0;
 }

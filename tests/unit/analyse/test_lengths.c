@@ -51,12 +51,18 @@ static void even(int64_t lengths[RANKS][STEPS])
             lengths[rank][step] = 100;
 }
 
-static int shows(struct steps *steps, struct suspect *suspects, size_t count)
+static struct lengthening measured(struct steps *steps, struct suspect *suspects, size_t count)
 {
     struct suspects all = {suspects, count, count};
-    int shown;
-    assert_int_equal(suspect_shows_in_steps(&all, &suspects[0], &steps->job, &steps->baseline, &shown), 0);
-    return shown;
+    struct lengthening lengthening;
+    assert_int_equal(suspect_measure_steps(&all, &suspects[0], &steps->job, &steps->baseline, &lengthening),
+                     0);
+    return lengthening;
+}
+
+static int shows(struct steps *steps, struct suspect *suspects, size_t count)
+{
+    return measured(steps, suspects, count).shows;
 }
 
 /* Two steps of 150 instead of 100: up to twice those 100 are believed. */
@@ -72,6 +78,25 @@ static void half_of_what_it_cost(void **state)
     assert_true(shows(&steps, &suspect, 1));
     suspect.gain_ns = 202;
     assert_false(shows(&steps, &suspect, 1));
+}
+
+/* Two steps of 150 instead of 100 and no others that differ: 100, unless another suspicion had a part in it.
+ */
+static void what_it_cost(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    for (int rank = 0; rank < RANKS; rank++)
+        lengths[rank][6] = lengths[rank][7] = 150;
+    steps_init(&steps, lengths);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_HOST, .first_step = 6, .last_step = 7, .gain_ns = 70},
+        {.kind = FINDING_HOST, .first_step = 7, .last_step = 8, .gain_ns = 20, .chance = 0.01}};
+    assert_int_equal(measured(&steps, suspects, 1).least_ns, 100);
+    assert_int_equal(measured(&steps, suspects, 1).most_ns, 100);
+    assert_int_equal(measured(&steps, suspects, 2).least_ns, 0);
+    assert_int_equal(measured(&steps, suspects, 2).most_ns, 100);
 }
 
 /* One rank counts a pause to step 6, the other to step 7: in neither is the median longer, together they are.
@@ -195,6 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half_of_what_it_cost),
+        cmocka_unit_test(what_it_cost),
         cmocka_unit_test(a_pause_between_two_steps),
         cmocka_unit_test(without_what_others_cost),
         cmocka_unit_test(beyond_what_steps_differ_by),
