@@ -30,9 +30,9 @@ static const double LONGER_ALONE = 0.5;
 static const double SLOWER_STEPS = 5;
 static const double SLOWER_OPERATIONS = 2;
 
-/* Of those that lasted for three and more, none made all of these steps longer. */
+/* Of those that lasted for three and more, none was as slow and made all of these steps longer. */
 static const double LONGER_MANY = 0.1;
-static const double SLOWER_MANY = 2.5;
+static const double SLOWER_MANY = 3;
 static const double LONGER_STEPS = 0.25;
 static const double AHEAD_OF_MANY = 5;
 
@@ -190,9 +190,10 @@ static int is_slow_enough(const struct suspect *suspect, const struct baseline *
     if (suspect->kind != FINDING_NETWORK || !slowness->steps)
         return 1;
     if (suspect->counted_steps > 2 && !is_steady(suspect, baseline)) {
-        if (share >= LONGER_STEPS || suspect->ahead >= AHEAD_OF_MANY)
+        if (share >= LONGER_STEPS)
             return 1;
-        slower = share >= LONGER_MANY && suspect->ahead >= 1 ? SLOWER_MANY : SLOWER_STEPS;
+        if (suspect->ahead >= AHEAD_OF_MANY || (suspect->ahead >= 1 && share >= LONGER_MANY))
+            slower = SLOWER_MANY;
     }
     if ((double)slowness->wait_ns >= slower * (double)(slowness->wait_ns - slowness->extra_ns))
         return 1;
@@ -232,7 +233,7 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
     /* Such a recorder does not tell trees from rings: the root of a tree always ends after the others. */
     if (job->finished_only && suspect->kind != FINDING_NETWORK && is_steady(suspect, baseline))
         return CONFIDENCE_LOW;
-    if (share < least_share(suspect, options) ||
+    if (share < least_share(suspect, options) || (is_steady(suspect, baseline) && share < LONGER_MANY) ||
         (!is_beyond_chance(suspect, 1) && !is_late_enough_alone(suspect, job, share)) || suspect->ambiguous ||
         baseline->regular < REGULAR || (must_show && !slowness->lengthening.shows) ||
         !is_slow_enough(suspect, baseline, slowness))

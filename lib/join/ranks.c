@@ -233,7 +233,8 @@ static void take_global_ranks(struct work *work)
 /*
  * Where the trace does not say how large communicators are, and everybody seen is in the world, a place left
  * in another communicator is that of a rank with a greater number, of which nothing was recorded: NCCL runs
- * nothing for a communicator of one rank.
+ * nothing for a communicator of one rank. Communicators divide a world evenly: one with a place left tells of
+ * more such ranks where the world is no multiple of it.
  */
 static void make_room(struct work *work)
 {
@@ -247,6 +248,18 @@ static void make_room(struct work *work)
         if (communicator->member_count < communicator->size && world->declared_size <= 0 &&
             world->member_count == world->size)
             world->size++;
+    }
+    for (size_t i = 0; i < work->communicator_count; i++) {
+        const struct work_communicator *communicator = &work->communicators[i];
+        int32_t run = communicator->run;
+        if (run < 0 || communicator->hash == 0 || work->runs[run].world < 0 ||
+            communicator->member_count >= communicator->size || communicator->size > MOST_SILENT_RANKS)
+            continue;
+        struct work_communicator *world = &work->communicators[work->runs[run].world];
+        int64_t beyond = world->size % communicator->size;
+        if (world != communicator && world->declared_size <= 0 && beyond > 0 &&
+            world->size < INT64_MAX - MOST_SILENT_RANKS)
+            world->size += communicator->size - beyond;
     }
 }
 

@@ -289,28 +289,43 @@ static void sends_init(struct sends *sends)
     }
 }
 
+/* The network of rank 0, and its receivers, who are late by more. */
+static void suspects_of_sends(struct suspect *suspects, int32_t last_step, int64_t total_ns)
+{
+    suspects[0] = (struct suspect){
+        .kind = FINDING_NETWORK, .first_step = 1, .last_step = last_step, .total_ns = total_ns};
+    for (int32_t rank = 1; rank <= 2; rank++)
+        suspects[rank] = (struct suspect){
+            .kind = FINDING_COMPUTE, .rank = rank, .first_step = 1, .last_step = 1, .total_ns = 1000};
+}
+
 /* More than half of what made the sends slow may be that their receivers came late, by half as much. */
 static void sends_that_wait_for_receivers(void **state)
 {
     struct sends sends;
-    struct suspect suspect = {
-        .kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 1, .total_ns = 200};
+    struct suspect suspects[3];
+    suspects_of_sends(suspects, 1, 200);
     sends_init(&sends);
     struct job_operation *one = at(&sends.small, 1, 1, 0), *other = at(&sends.small, 2, 1, 0);
-    assert_true(doubted(&sends.small, &suspect, 1));
+    assert_true(doubted(&sends.small, suspects, 3));
     /* 200 of 400; 201 of 401. */
     one->excess_ns = 99;
-    assert_false(doubted(&sends.small, &suspect, 1));
+    assert_false(doubted(&sends.small, suspects, 3));
     sends.edges[1].over_ns = 201;
-    assert_true(doubted(&sends.small, &suspect, 1));
+    assert_true(doubted(&sends.small, suspects, 3));
     /* Its kernel says until when it was there; not if one of its channels does not tell its stop. */
     other->is_tree = 0;
-    assert_false(doubted(&sends.small, &suspect, 1));
+    assert_false(doubted(&sends.small, suspects, 3));
     other->incomplete = 1;
-    assert_true(doubted(&sends.small, &suspect, 1));
+    assert_true(doubted(&sends.small, suspects, 3));
+    /* Who is late by less than the sends are slow may be so by their doing. */
+    suspects[2].total_ns = 200;
+    assert_false(doubted(&sends.small, suspects, 3));
+    suspects[2].total_ns = 201;
+    assert_true(doubted(&sends.small, suspects, 3));
     /* What others sent is no part of it. */
     sends.edges[1].sender = 1;
-    assert_false(doubted(&sends.small, &suspect, 1));
+    assert_false(doubted(&sends.small, suspects, 3));
     small_release(&sends.small);
 }
 
@@ -318,15 +333,15 @@ static void sends_that_wait_for_receivers(void **state)
 static void sends_of_which_few_wait_for_receivers(void **state)
 {
     struct sends sends;
-    struct suspect suspect = {
-        .kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 399};
+    struct suspect suspects[3];
+    suspects_of_sends(suspects, 2, 399);
     sends_init(&sends);
     sends.small.instances[4].culprit = 0;
     sends.small.instances[4].slow_ns = 199;
-    assert_true(doubted(&sends.small, &suspect, 1));
+    assert_true(doubted(&sends.small, suspects, 3));
     sends.small.instances[4].slow_ns = 200;
-    suspect.total_ns = 400;
-    assert_false(doubted(&sends.small, &suspect, 1));
+    suspects[0].total_ns = 400;
+    assert_false(doubted(&sends.small, suspects, 3));
     small_release(&sends.small);
 }
 

@@ -148,14 +148,17 @@ static enum confidence judged(struct suspect suspect, int finished_only)
  */
 static void always(void **state)
 {
-    const struct suspect suspect = {.kind = FINDING_COMPUTE,
-                                    .first_step = 1,
-                                    .last_step = 9,
-                                    .counted_steps = 9,
-                                    .gain_ns = 900,
-                                    .ahead = 9};
+    struct suspect suspect = {.kind = FINDING_COMPUTE,
+                              .first_step = 1,
+                              .last_step = 9,
+                              .counted_steps = 9,
+                              .gain_ns = 900,
+                              .ahead = 9};
     assert_int_equal(judged(suspect, 0), CONFIDENCE_MEDIUM);
     assert_int_equal(judged(suspect, 1), CONFIDENCE_LOW);
+    /* Ranks differ by design: less than a tenth of a step is no fault. */
+    suspect.gain_ns = 899;
+    assert_int_equal(judged(suspect, 0), CONFIDENCE_LOW);
 }
 
 static struct suspect two_steps(enum finding_kind kind, double ahead)
@@ -238,19 +241,21 @@ static struct suspect three_steps(int64_t gain_ns, double ahead)
 }
 
 /*
- * For three steps and more: as slow as that, or a quarter of a step, or far ahead of others; or a tenth of a
- * step, as much as any other, and two and a half times as slow.
+ * For three steps and more: as slow as that, or a quarter of a step; or three times as slow, and far ahead of
+ * others, or a tenth of a step and as much as any other.
  */
 static void slow_for_long(void **state)
 {
-    const struct slow some = {2.5, 1.5}, less = {2.4, 1.5}, much = {5, 1.5};
+    const struct slow some = {3, 1.5}, less = {2.9, 1.5}, much = {5, 1.5};
     assert_int_equal(judged_by(three_steps(300, 1), 0, &some), CONFIDENCE_HIGH);
     assert_int_equal(judged_by(three_steps(300, 1), 0, &less), CONFIDENCE_LOW);
     assert_int_equal(judged_by(three_steps(300, 0.99), 0, &some), CONFIDENCE_LOW);
     assert_int_equal(judged_by(three_steps(300, 0.99), 0, &much), CONFIDENCE_HIGH);
     assert_int_equal(judged_by(three_steps(297, 1), 0, &some), CONFIDENCE_LOW);
     assert_int_equal(judged_by(three_steps(297, 1), 0, &much), CONFIDENCE_HIGH);
-    assert_int_equal(judged_by(three_steps(297, 5), 0, &less), CONFIDENCE_HIGH);
+    assert_int_equal(judged_by(three_steps(297, 5), 0, &some), CONFIDENCE_HIGH);
+    assert_int_equal(judged_by(three_steps(297, 4.9), 0, &some), CONFIDENCE_LOW);
+    assert_int_equal(judged_by(three_steps(297, 5), 0, &less), CONFIDENCE_LOW);
     assert_int_equal(judged_by(three_steps(750, 1), 0, &less), CONFIDENCE_HIGH);
     assert_int_equal(judged_by(three_steps(747, 1), 0, &less), CONFIDENCE_LOW);
 }
