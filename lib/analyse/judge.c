@@ -212,7 +212,8 @@ static int is_in_shadow(const struct suspects *suspects, const struct suspect *s
         const struct suspect *other = &suspects->items[i];
         if (other->rank != suspect->rank && other->first_step <= suspect->first_step &&
             other->last_step >= suspect->last_step &&
-            other->gain_ns / steps_of(other) >= FAR_AHEAD * (double)suspect->total_ns / steps_of(suspect))
+            (double)other->gain_ns / steps_of(other) >=
+                FAR_AHEAD * (double)suspect->total_ns / steps_of(suspect))
             return 1;
     }
     return 0;
