@@ -105,24 +105,25 @@ int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job)
     return failed;
 }
 
-/* The greatest excess of an operation of the step, or of the one before, that nobody is to blame for. */
-static int64_t unexplained_in(const struct job *job, int32_t step)
+/* Per step, the greatest excess of an operation of it that nobody is to blame for. */
+static int64_t *find_unexplained(const struct job *job)
 {
-    int64_t most_ns = 0;
-    struct job_range range = job_instances_in(job, step > 0 ? step - 1 : 0, step);
-    for (size_t i = range.first; i < range.end; i++) {
-        const struct job_instance *instance = &job->instances[job->by_step[i]];
-        if (instance->culprit < 0 && instance->slow_ns > most_ns)
-            most_ns = instance->slow_ns;
+    int64_t *most_ns = array_new((size_t)job->step_count + 1, sizeof *most_ns);
+    for (size_t i = 0; most_ns && i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        if (instance->culprit < 0 && instance->step >= 0 && instance->slow_ns > most_ns[instance->step])
+            most_ns[instance->step] = instance->slow_ns;
     }
     return most_ns;
 }
 
-static int has_greater_unexplained(const struct suspect *suspect, const struct job *job)
+/* Of most of its steps, or those before them. */
+static int has_greater_unexplained(const struct suspect *suspect, const int64_t *unexplained)
 {
     int32_t steps = suspect->last_step - suspect->first_step + 1, found = 0;
+    int64_t least_ns = 2 * (suspect->total_ns / steps);
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
-        found += unexplained_in(job, step) >= 2 * (suspect->total_ns / steps);
+        found += unexplained[step] >= least_ns || (step && unexplained[step - 1] >= least_ns);
     return found * 2 > steps;
 }
 
@@ -163,12 +164,18 @@ static int is_mostly_leaf(const struct suspect *suspect, const struct job *job)
     return held_ns * 2 > suspect->total_ns;
 }
 
-void suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job)
+int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job)
 {
-    for (size_t i = 0; job->finished_only && i < suspects->count; i++) {
+    if (!job->finished_only)
+        return 0;
+    int64_t *unexplained = find_unexplained(job);
+    for (size_t i = 0; unexplained && i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
         if (suspect->kind != FINDING_NETWORK &&
-            (has_greater_unexplained(suspect, job) || is_mostly_leaf(suspect, job)))
+            (has_greater_unexplained(suspect, unexplained) || is_mostly_leaf(suspect, job)))
             suspect->ambiguous = 1;
     }
+    int failed = unexplained ? 0 : -1;
+    free(unexplained);
+    return failed;
 }

@@ -14,16 +14,17 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
     int failed = edges_init(&edges, job, baseline, options->sigmas, error) ||
                  suspect_own(&suspects, job, baseline, options, error) ||
                  suspect_network(&suspects, job, baseline, &edges, options, error);
-    if (!failed) {
+    if (!failed)
         suspects_doubt(&suspects, job, &edges);
-        suspects_doubt_unrecorded(&suspects, job);
-    }
-    if (!failed && suspects_doubt_exchanges(&suspects, job))
+    if (!failed && (suspects_doubt_unrecorded(&suspects, job) || suspects_doubt_exchanges(&suspects, job)))
         failed = error_no_memory(error);
-    failed = failed || suspects_weigh(&suspects, job, baseline, error) ||
-             suspects_judge(&suspects, job, baseline, &edges, options, findings, error) ||
+    failed = failed || suspects_weigh(&suspects, job, baseline, error);
+    if (!failed && suspects_sum_costs(&suspects, baseline->step_count))
+        failed = error_no_memory(error);
+    failed = failed || suspects_judge(&suspects, job, baseline, &edges, options, findings, error) ||
              find_absence(job, findings, error) || find_laggards(job, baseline, findings, error);
     edges_release(&edges);
     free(suspects.items);
+    free(suspects.cost_ns);
     return failed ? -1 : 0;
 }

@@ -81,6 +81,7 @@ struct suspects {
     struct suspect *items; /* owned */
     size_t count;
     size_t capacity;
+    int64_t *cost_ns; /* owned; NULL, or of each step what they are all said to have cost (lengths.c) */
 };
 
 /*
@@ -142,9 +143,10 @@ int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job);
 /*
  * Where only finished operations are listed, without network steps and algorithms: lateness in steps most of
  * which hold an operation that was slow by twice as much for no known reason may be its consequence; and own
- * time after an AllReduce may be part of it, where others were in it for longer (the leaf of a tree).
+ * time after an AllReduce may be part of it, where others were in it for longer (the leaf of a tree). -1 when
+ * memory is out.
  */
-void suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job);
+int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job);
 
 /*
  * cover.c: whose sending made instances slow (culprit), where no network steps say. -1 when memory is out.
@@ -166,6 +168,7 @@ struct lengthening {
     int64_t most_ns;  /* INT64_MAX unknown */
 };
 
+int suspects_sum_costs(struct suspects *suspects, int32_t step_count); /* first; -1 when memory is out */
 int suspect_measure_steps(const struct suspects *suspects, const struct suspect *suspect,
                           const struct job *job, const struct baseline *baseline,
                           struct lengthening *lengthening);

@@ -19,17 +19,27 @@ static const double CHANCE = 0.05;
 /* Steps differ anyway: what shows is beyond so many standard errors of their mean. */
 static const double ERRORS = 2;
 
+static int64_t cost_in_step(const struct suspect *suspect)
+{
+    return suspect->chance <= CHANCE ? suspect->gain_ns / (suspect->last_step - suspect->first_step + 1) : 0;
+}
+
+int suspects_sum_costs(struct suspects *suspects, int32_t step_count)
+{
+    suspects->cost_ns = array_new((size_t)step_count + 1, sizeof *suspects->cost_ns);
+    for (size_t i = 0; suspects->cost_ns && i < suspects->count; i++) {
+        const struct suspect *suspect = &suspects->items[i];
+        for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+            suspects->cost_ns[step] += cost_in_step(suspect);
+    }
+    return suspects->cost_ns ? 0 : -1;
+}
+
 /* What all other suspicions are said to have cost in a step. */
 static int64_t cost_of_others(const struct suspects *suspects, const struct suspect *suspect, int32_t step)
 {
-    int64_t cost_ns = 0;
-    for (size_t i = 0; i < suspects->count; i++) {
-        const struct suspect *other = &suspects->items[i];
-        if (other != suspect && other->chance <= CHANCE && step >= other->first_step &&
-            step <= other->last_step)
-            cost_ns += other->gain_ns / (other->last_step - other->first_step + 1);
-    }
-    return cost_ns;
+    int is_its_own = step >= suspect->first_step && step <= suspect->last_step;
+    return suspects->cost_ns[step] - (is_its_own ? cost_in_step(suspect) : 0);
 }
 
 /* Whether a step is none of the suspicion's, and its length is known. */

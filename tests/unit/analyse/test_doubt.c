@@ -76,7 +76,7 @@ static void small_release(struct small *small)
 
 static int doubted(struct small *small, struct suspect *suspects, size_t count)
 {
-    struct suspects all = {suspects, count, count};
+    struct suspects all = {.items = suspects, .count = count};
     suspects_doubt(&all, &small->job, &small->edges);
     int ambiguous = suspects[0].ambiguous;
     suspects[0].ambiguous = 0;
@@ -147,7 +147,7 @@ static void links_of_a_late_rank(void **state)
 
 static int may_exchange(struct small *small, struct suspect *suspect)
 {
-    struct suspects all = {suspect, 1, 1};
+    struct suspects all = {.items = suspect, .count = 1};
     suspect->ambiguous = 0;
     assert_int_equal(suspects_doubt_exchanges(&all, &small->job), 0);
     return suspect->ambiguous;
@@ -347,9 +347,9 @@ static void sends_of_which_few_wait_for_receivers(void **state)
 
 static int may_be_unrecorded(struct small *small, struct suspect *suspect)
 {
-    struct suspects all = {suspect, 1, 1};
+    struct suspects all = {.items = suspect, .count = 1};
     suspect->ambiguous = 0;
-    suspects_doubt_unrecorded(&all, &small->job);
+    assert_int_equal(suspects_doubt_unrecorded(&all, &small->job), 0);
     return suspect->ambiguous;
 }
 

@@ -122,12 +122,14 @@ static enum confidence judged_with(struct suspect suspect, const struct besides 
     if (besides->slow)
         make_slow(&suspect, *besides->slow, instances, items, first);
     assert_int_equal(job_index_steps(&job, &error), 0);
+    assert_int_equal(suspects_sum_costs(&suspects, STEPS), 0);
     assert_int_equal(suspects_judge(&suspects, &job, &baseline, besides->slow ? &edges : NULL, &options,
                                     &findings, &error),
                      0);
     assert_int_equal(findings.count, suspects.count);
     enum confidence confidence = findings.items[0].confidence;
     findings_release(&findings);
+    free(suspects.cost_ns);
     free(job.operations_of_step);
     free(job.by_step);
     free(job.step_end);

@@ -53,10 +53,12 @@ static void even(int64_t lengths[RANKS][STEPS])
 
 static struct lengthening measured(struct steps *steps, struct suspect *suspects, size_t count)
 {
-    struct suspects all = {suspects, count, count};
+    struct suspects all = {.items = suspects, .count = count};
     struct lengthening lengthening;
+    assert_int_equal(suspects_sum_costs(&all, STEPS), 0);
     assert_int_equal(suspect_measure_steps(&all, &suspects[0], &steps->job, &steps->baseline, &lengthening),
                      0);
+    free(all.cost_ns);
     return lengthening;
 }
 
