@@ -57,8 +57,8 @@ int suspect_is_noise(const struct suspect *suspect)
  */
 static int is_late_enough_alone(const struct suspect *suspect, const struct job *job, double share)
 {
-    return suspect->kind != FINDING_NETWORK && !job->finished_only && share >= LONGER_STEPS &&
-           suspect->ahead >= AHEAD_OF_MANY;
+    return suspect->kind != FINDING_NETWORK && suspect->counted_steps == 1 && !job->finished_only &&
+           share >= LONGER_STEPS && suspect->ahead >= AHEAD_OF_MANY;
 }
 
 static int steps_of(const struct suspect *suspect)
