@@ -76,11 +76,6 @@ static int64_t spread_of(int64_t *values, size_t count)
     return lower >= 8 && narrow < wide ? narrow : wide;
 }
 
-static int64_t distance(int64_t a, int64_t b)
-{
-    return a > b ? a - b : b - a;
-}
-
 static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
 {
     size_t residuals = 0;
@@ -99,7 +94,8 @@ static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_s
             int64_t usual = place->usual[rank] > peers ? place->usual[rank] : peers;
             /* Beside one peer alone, that this one is slow says nothing of how the other varies. */
             int64_t residual = *value - middle, own = *value - place->middle[rank];
-            place->residual[residuals++] = count == 2 && -residual > distance(own, 0) ? own : residual;
+            int is_the_peers = count == 2 && residual < own && residual < -own;
+            place->residual[residuals++] = is_the_peers ? own : residual;
             *value -= usual;
         }
     }

@@ -230,6 +230,13 @@ static void take_global_ranks(struct work *work)
     }
 }
 
+/* The communicator of all ranks of its run; NULL where there is none, or its own hash is not known. */
+static struct work_communicator *world_around(struct work *work, const struct work_communicator *communicator)
+{
+    int32_t world = communicator->run < 0 ? -1 : work->runs[communicator->run].world;
+    return world < 0 || communicator->hash == 0 ? NULL : &work->communicators[world];
+}
+
 /*
  * Where the trace does not say how large communicators are, and everybody seen is in the world, a place left
  * in another communicator is that of a rank with a greater number, of which nothing was recorded: NCCL runs
@@ -240,9 +247,9 @@ static void make_room(struct work *work)
 {
     for (size_t i = 0; i < work->communicator_count; i++) {
         struct work_communicator *communicator = &work->communicators[i];
-        if (communicator->run < 0 || communicator->hash == 0 || work->runs[communicator->run].world < 0)
+        struct work_communicator *world = world_around(work, communicator);
+        if (!world)
             continue;
-        struct work_communicator *world = &work->communicators[work->runs[communicator->run].world];
         if (communicator->size < 2 && communicator->declared_size <= 0)
             communicator->size = 2;
         if (communicator->member_count < communicator->size && world->declared_size <= 0 &&
@@ -251,11 +258,10 @@ static void make_room(struct work *work)
     }
     for (size_t i = 0; i < work->communicator_count; i++) {
         const struct work_communicator *communicator = &work->communicators[i];
-        int32_t run = communicator->run;
-        if (run < 0 || communicator->hash == 0 || work->runs[run].world < 0 ||
-            communicator->member_count >= communicator->size || communicator->size > MOST_SILENT_RANKS)
+        struct work_communicator *world = world_around(work, communicator);
+        if (!world || communicator->member_count >= communicator->size ||
+            communicator->size > MOST_SILENT_RANKS)
             continue;
-        struct work_communicator *world = &work->communicators[work->runs[run].world];
         int64_t beyond = world->size % communicator->size;
         if (world != communicator && world->declared_size <= 0 && beyond > 0 &&
             world->size < INT64_MAX - MOST_SILENT_RANKS)
@@ -281,16 +287,14 @@ static int make_room_above(struct work *work, struct error *error)
     }
     for (size_t i = 0; i < work->communicator_count; i++) {
         const struct work_communicator *communicator = &work->communicators[i];
-        int32_t world = communicator->run < 0 ? -1 : work->runs[communicator->run].world;
-        if (last[i] < 0 || world < 0 || communicator->hash == 0 ||
-            work->communicators[world].declared_size > 0 ||
-            work->communicators[world].member_count == work->communicators[world].size)
+        struct work_communicator *world = world_around(work, communicator);
+        if (last[i] < 0 || !world || world->declared_size > 0 || world->member_count == world->size)
             continue;
         int64_t above = communicator->size - 1 - work->members[last[i]].rank;
         int64_t greatest = work->ranks[work->members[last[i]].job_rank].global_rank;
         if (above > 0 && above < MOST_SILENT_RANKS && greatest >= 0 &&
-            greatest < INT64_MAX - MOST_SILENT_RANKS && greatest + above >= work->communicators[world].size)
-            work->communicators[world].size = greatest + above + 1;
+            greatest < INT64_MAX - MOST_SILENT_RANKS && greatest + above >= world->size)
+            world->size = greatest + above + 1;
     }
     free(last);
     return 0;

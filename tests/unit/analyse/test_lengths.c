@@ -51,6 +51,20 @@ static void even(int64_t lengths[RANKS][STEPS])
             lengths[rank][step] = 100;
 }
 
+static void uneven(int64_t lengths[RANKS][STEPS])
+{
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 0; step < STEPS; step++)
+            lengths[rank][step] = step % 3 == 0 ? 100 : step % 3 == 1 ? 80 : 120;
+}
+
+/* Steps 6 and 7, on all ranks. */
+static void lengthen(int64_t lengths[RANKS][STEPS], int64_t length)
+{
+    for (int rank = 0; rank < RANKS; rank++)
+        lengths[rank][6] = lengths[rank][7] = length;
+}
+
 static struct lengthening measured(struct steps *steps, struct suspect *suspects, size_t count)
 {
     struct suspects all = {.items = suspects, .count = count};
@@ -73,8 +87,7 @@ static void half_of_what_it_cost(void **state)
     struct steps steps;
     int64_t lengths[RANKS][STEPS];
     even(lengths);
-    for (int rank = 0; rank < RANKS; rank++)
-        lengths[rank][6] = lengths[rank][7] = 150;
+    lengthen(lengths, 150);
     steps_init(&steps, lengths);
     struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 6, .last_step = 7, .gain_ns = 200};
     assert_true(shows(&steps, &suspect, 1));
@@ -89,8 +102,7 @@ static void what_it_cost(void **state)
     struct steps steps;
     int64_t lengths[RANKS][STEPS];
     even(lengths);
-    for (int rank = 0; rank < RANKS; rank++)
-        lengths[rank][6] = lengths[rank][7] = 150;
+    lengthen(lengths, 150);
     steps_init(&steps, lengths);
     struct suspect suspects[2] = {
         {.kind = FINDING_HOST, .first_step = 6, .last_step = 7, .gain_ns = 70},
@@ -135,21 +147,17 @@ static void without_what_others_cost(void **state)
     assert_false(shows(&steps, suspects, 2));
 }
 
-/* Steps that differ by 20 anyway: two of 115 are nothing. Deviation 20 x 1.48, so 2 sqrt(2) of it are 84. */
+/* Steps that differ by 20 anyway: two of 115 are nothing. Deviation 20 x 1.48, so 2 sqrt(2) of it are 82. */
 static void beyond_what_steps_differ_by(void **state)
 {
     struct steps steps;
     int64_t lengths[RANKS][STEPS];
-    for (int rank = 0; rank < RANKS; rank++)
-        for (int step = 0; step < STEPS; step++)
-            lengths[rank][step] = step % 3 == 0 ? 100 : step % 3 == 1 ? 80 : 120;
-    for (int rank = 0; rank < RANKS; rank++)
-        lengths[rank][6] = lengths[rank][7] = 135;
+    uneven(lengths);
+    lengthen(lengths, 135);
     steps_init(&steps, lengths);
     struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 6, .last_step = 7, .gain_ns = 70};
     assert_false(shows(&steps, &suspect, 1));
-    for (int rank = 0; rank < RANKS; rank++)
-        lengths[rank][6] = lengths[rank][7] = 145;
+    lengthen(lengths, 145);
     steps_init(&steps, lengths);
     assert_true(shows(&steps, &suspect, 1));
 }
@@ -163,8 +171,7 @@ static void a_quarter_of_what_a_late_rank_cost(void **state)
     struct steps steps;
     int64_t lengths[RANKS][STEPS];
     even(lengths);
-    for (int rank = 0; rank < RANKS; rank++)
-        lengths[rank][6] = lengths[rank][7] = 150;
+    lengthen(lengths, 150);
     steps_init(&steps, lengths);
     for (int host = 0; host < 2; host++) {
         struct suspect suspect = {
@@ -186,11 +193,8 @@ static void what_uneven_steps_may_hide_of_a_late_rank(void **state)
 {
     struct steps steps;
     int64_t lengths[RANKS][STEPS];
-    for (int rank = 0; rank < RANKS; rank++)
-        for (int step = 0; step < STEPS; step++)
-            lengths[rank][step] = step % 3 == 0 ? 100 : step % 3 == 1 ? 80 : 120;
-    for (int rank = 0; rank < RANKS; rank++)
-        lengths[rank][6] = lengths[rank][7] = 100;
+    uneven(lengths);
+    lengthen(lengths, 100);
     steps_init(&steps, lengths);
     struct suspect suspect = {.kind = FINDING_COMPUTE, .first_step = 6, .last_step = 7, .gain_ns = 320};
     assert_true(shows(&steps, &suspect, 1));
