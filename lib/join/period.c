@@ -101,7 +101,7 @@ struct end_search {
     size_t found;
     size_t next; /* start to come */
     size_t at;   /* operations so far */
-    int32_t world;
+    int32_t shared;
     int has_last;
     struct step_end last; /* of this step so far */
 };
@@ -116,7 +116,7 @@ static int take_end(void *context, const struct work *work, const struct swept *
         search->next++;
     }
     search->at++;
-    if (search->next && work->members[swept->member].communicator == search->world && swept->sequence >= 0) {
+    if (search->next && work->members[swept->member].communicator == search->shared && swept->sequence >= 0) {
         search->last = (struct step_end){.sequence = swept->sequence, .function = swept->function};
         search->has_last = 1;
     }
@@ -124,10 +124,10 @@ static int take_end(void *context, const struct work *work, const struct swept *
 }
 
 int steps_find_ends(struct blocks *blocks, const struct work *work, int32_t rank, const size_t *starts,
-                    size_t start_count, struct step_end **ends, size_t *count, struct error *error)
+                    size_t start_count, int32_t shared, struct step_end **ends, size_t *count,
+                    struct error *error)
 {
-    struct end_search search = {
-        .starts = starts, .count = start_count, .world = work->runs[work->ranks[rank].run].world};
+    struct end_search search = {.starts = starts, .count = start_count, .shared = shared};
     *count = 0;
     *ends = search.ends = array_new(start_count, sizeof **ends);
     int failed = search.ends ? pass(blocks, work, rank, take_end, &search, error) : error_no_memory(error);

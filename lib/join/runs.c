@@ -12,6 +12,7 @@ struct period {
     size_t start_count;
     struct step_end *ends;
     size_t end_count;
+    int32_t shared; /* the communicator of the ends */
 };
 
 /* What numbering the ranks of a run needs. */
@@ -211,23 +212,61 @@ static int number_alone(struct numbering *numbering, struct error *error)
 }
 
 /* Where the rank lost operations, what all ranks together have tells more than its own do. */
-static int find_shared(struct hand *hand, int32_t rank, int32_t world, struct period *period,
+static int find_shared(struct hand *hand, int32_t rank, int32_t shared, struct period *period,
                        struct error *error)
 {
     int lost;
-    if (steps_have_losses(&hand->blocks, &hand->work, rank, world, &lost, error))
+    if (steps_have_losses(&hand->blocks, &hand->work, rank, shared, &lost, error))
         return -1;
     if (!lost && period->start_count >= 2)
         return 0;
-    if (steps_from_shared(&hand->blocks, &hand->work, world, &period->ends, &period->end_count, error))
+    if (steps_from_shared(&hand->blocks, &hand->work, shared, &period->ends, &period->end_count, error))
         return -1;
     if (period->end_count)
         period->start_count = period->end_count + 1;
     return 0;
 }
 
+/* The ends of steps on a communicator that all ranks share; of a count that does not fit where there are
+ * none.
+ */
+static int find_ends(struct hand *hand, int32_t rank, int32_t shared, struct period *period,
+                     struct error *error)
+{
+    free(period->ends);
+    period->ends = NULL;
+    period->end_count = 0;
+    period->shared = shared;
+    if (find_shared(hand, rank, shared, period, error))
+        return -1;
+    if (period->start_count < 2 || period->end_count)
+        return 0;
+    return steps_find_ends(&hand->blocks, &hand->work, rank, period->starts, period->start_count, shared,
+                           &period->ends, &period->end_count, error);
+}
+
+static int has_steps(const struct period *period)
+{
+    return period->start_count >= 2 && period->end_count + 1 == period->start_count;
+}
+
+/*
+ * The next communicator with as many ranks as the world; -1. The world may be one that nothing but sends and
+ * receives run on, which have no numbers.
+ */
+static int32_t next_alike(const struct work *work, int32_t world, int32_t after)
+{
+    for (size_t i = (size_t)after + 1; i < work->communicator_count; i++) {
+        const struct work_communicator *here = &work->communicators[i], *like = &work->communicators[world];
+        if ((int32_t)i != world && here->run == like->run && here->member_count == like->member_count)
+            return (int32_t)i;
+    }
+    return -1;
+}
+
 static int find_period(struct hand *hand, int32_t run, struct period *period, struct error *error)
 {
+    enum { MOST_ALIKE = 4 }; /* that are looked at, whatever a trace claims */
     const struct work *work = &hand->work;
     int32_t rank = busiest_rank(work, run), world = work->runs[run].world;
     if (rank < 0)
@@ -235,12 +274,19 @@ static int find_period(struct hand *hand, int32_t run, struct period *period, st
     if (steps_from_period(&hand->blocks, work, rank, count_operations(work, rank), &period->starts,
                           &period->start_count, error))
         return -1;
-    if (world >= 0 && find_shared(hand, rank, world, period, error))
-        return -1;
-    if (period->start_count < 2 || world < 0 || period->end_count)
+    if (world < 0)
         return 0;
-    return steps_find_ends(&hand->blocks, work, rank, period->starts, period->start_count, &period->ends,
-                           &period->end_count, error);
+    if (find_ends(hand, rank, world, period, error))
+        return -1;
+    int32_t other = -1;
+    for (int i = 0; i < MOST_ALIKE && !has_steps(period); i++) {
+        other = next_alike(work, world, other);
+        if (other < 0)
+            break;
+        if (find_ends(hand, rank, other, period, error))
+            return -1;
+    }
+    return 0;
 }
 
 static int number_by_period(void *context, struct hand *hand, size_t number, struct error *error)
@@ -248,10 +294,10 @@ static int number_by_period(void *context, struct hand *hand, size_t number, str
     const struct ranks *ranks = context;
     const struct period *period = &ranks->period;
     struct numbering numbering = numbering_of(ranks, hand, number);
-    struct step_teller teller = {.world = hand->work.runs[hand->work.ranks[numbering.rank].run].world};
+    struct step_teller teller = {.shared = period->shared};
     if (period->start_count < 2)
         return number_rank(&numbering, teller, error);
-    if (period->end_count + 1 != period->start_count)
+    if (!has_steps(period))
         return number_alone(&numbering, error);
     teller.ends = period->ends;
     teller.end_count = period->end_count;

@@ -102,9 +102,9 @@ int steps_from_tags(const struct moments *moments, int64_t **times, size_t *coun
 static int32_t step_by_ends(struct step_teller *teller, const struct work *work, const struct swept *swept)
 {
     const struct step_end *end = teller->ends + teller->next, *last = teller->ends + teller->end_count;
-    int on_world = end < last && work->members[swept->member].communicator == teller->world &&
-                   swept->function == end->function;
-    if (!on_world)
+    int on_shared = end < last && work->members[swept->member].communicator == teller->shared &&
+                    swept->function == end->function;
+    if (!on_shared)
         return (int32_t)teller->next;
     /* An operation beyond the end shows that the end itself was lost. */
     if (swept->sequence > end->sequence) {

@@ -38,9 +38,9 @@ struct step_end {
 struct step_teller {
     const int64_t *times; /* steps begin then */
     size_t time_count;
-    const struct step_end *ends; /* steps end with these, on the communicator `world` */
+    const struct step_end *ends; /* steps end with these, on the communicator `shared` */
     size_t end_count;
-    int32_t world;
+    int32_t shared;
     const size_t *starts; /* steps begin with the operations of these numbers */
     size_t start_count;
     size_t next; /* of the list */
@@ -62,11 +62,12 @@ int steps_from_period(struct blocks *blocks, const struct work *work, int32_t ra
                       size_t **starts, size_t *count, struct error *error);
 
 /*
- * In each step but the last of a rank, its last collective on the communicator that all share. *count is one
+ * In each step but the last of a rank, its last collective on a communicator that all share. *count is one
  * less than that of the steps when all have one. The caller frees *ends.
  */
 int steps_find_ends(struct blocks *blocks, const struct work *work, int32_t rank, const size_t *starts,
-                    size_t start_count, struct step_end **ends, size_t *count, struct error *error);
+                    size_t start_count, int32_t shared, struct step_end **ends, size_t *count,
+                    struct error *error);
 
 /* Whether operations of a rank on a communicator are missing in their sequences. */
 int steps_have_losses(struct blocks *blocks, const struct work *work, int32_t rank, int32_t communicator,

@@ -71,6 +71,37 @@ class Join(Case):
             steps = [row["step"] for row in self.json("report", "--by", "step")["rows"]]
             self.assertEqual(steps, list(range(truth["steps"])))
 
+    def test_steps_where_the_first_world_has_no_numbers(self):
+        """
+        Two communicators of the same two ranks. On one nothing but calls of a send and a receive, both at the same
+        microsecond, so that either may come first; on the other one AllReduce ends each of six steps.
+        """
+        chance = random.Random(2)
+        for rank in range(2):
+            lines, at_us = [], 1795218000000000
+            for step in range(6):
+                for _ in range(3):
+                    pair = [("p2p", call, "0x11", at_us, 300, f'"p2p_peer":{1 - rank},') for call in ("Send", "Recv")]
+                    chance.shuffle(pair)
+                    lines += pair
+                    at_us += 1000
+                lines.append(("coll", "AllReduce", "0x22", at_us, 200, ""))
+                at_us += 1000
+            self.write(f"insp/rank{rank}.log", "".join(
+                '{"header":{"id":"%s","comm_name":"c%s","rank":%d,"n_ranks":2,"nnodes":1},"metadata":'
+                '{"inspector_output_format_version":"v4.0","git_rev":"v2.30.7","rec_mechanism":"nccl_profiler_interface",'
+                '"dump_timestamp_us":%d,"hostname":"node","pid":%d},"%s_perf":{"%s":"%s","%s_sn":%d,%s'
+                '"%s_msg_size_bytes":1024,"%s_exec_time_us":%d,"%s_timing_source":"collective_cpu","%s_algobw_gbs":1.0,'
+                '"%s_busbw_gbs":1.0,"event_trace_sn":{"%s_start_sn":1,"%s_stop_sn":2,"kernel_events":[]},"event_trace_ts":'
+                '{"%s_start_ts":%d,"%s_stop_ts":%d,"kernel_events":[]}}}\n'
+                % (ident, ident, rank, at + length, 2000 + rank, kind, kind, call, kind, number, peer, kind, kind, length,
+                   kind, kind, kind, kind, kind, kind, at, kind, at + 5)
+                for number, (kind, call, ident, at, length, peer) in enumerate(lines)))
+        self.run_program("ingest", self.folder / "insp")
+        self.assertEqual(self.info()["communicators"], 2)
+        rows = self.json("report", "--by", "step")["rows"]
+        self.assertEqual([row["step"] for row in rows], list(range(6)))
+
     def test_two_ranks_without_a_file(self):
         """
         dp2 x pp2: 0 and 1, 2 and 3 share gradients. The world of 0 and 2 has one gap, which is rank 1's. But ranks of a
