@@ -1,3 +1,4 @@
+#include "analyse/calls.h"
 #include "analyse/finding.h"
 #include "analyse/series.h"
 
@@ -203,47 +204,77 @@ static int add_finding(const struct absence *absence, int32_t rank, struct findi
     return say_waiting(absence, absence->waits_in[rank], finding) || say_last(job, rank, finding);
 }
 
+/* The first pending operation of a rank on a communicator; -1. */
+static int32_t first_pending(const struct absence *absence, int32_t rank, int32_t communicator)
+{
+    const struct job_rank *of = &absence->job->ranks[rank];
+    for (size_t i = of->first; i < of->first + of->count; i++) {
+        const struct job_operation *operation = &absence->job->operations[i];
+        if (operation->communicator == communicator && operation->function != FUNCTION_SEND &&
+            absence->pending[operation->instance])
+            return (int32_t)i;
+    }
+    return -1;
+}
+
 /*
- * Nobody is merely absent: on one communicator, some wait in one operation and some in another. The smaller
- * side is at fault; of two equal ones nobody can say.
+ * Of two sides, who is to blame for not calling the same: the smaller one; of two equal ones the one that
+ * called something else than it is used to, when the other did not. -1: not `mine`; where nobody can say,
+ * both with low confidence.
  */
-static int add_mismatch(const struct absence *absence, int32_t rank, int32_t here, struct findings *findings)
+static int confidence_in(size_t mine, size_t theirs, enum habit my_habit, enum habit their_habit)
+{
+    if (mine != theirs)
+        return mine < theirs ? CONFIDENCE_HIGH : -1;
+    if (my_habit == HABIT_BROKEN && their_habit == HABIT_KEPT)
+        return CONFIDENCE_MEDIUM;
+    return my_habit == HABIT_KEPT && their_habit == HABIT_BROKEN ? -1 : CONFIDENCE_LOW;
+}
+
+static int add_mismatch(const struct absence *absence, int32_t at, int confidence, struct findings *findings)
 {
     const struct job *job = absence->job;
-    const struct job_instance *mine = &job->instances[here],
-                              *theirs = &job->instances[absence->waits_in[rank]];
+    const struct job_operation *operation = &job->operations[at];
+    const struct job_instance *mine = &job->instances[operation->instance];
+    const struct job_instance *theirs = &job->instances[absence->waits_in[operation->rank]];
     struct finding *finding = findings_add(findings);
     if (!finding)
         return -1;
-    *finding =
-        (struct finding){.kind = FINDING_MISMATCH,
-                         .confidence = mine->members < theirs->members ? CONFIDENCE_HIGH : CONFIDENCE_LOW,
-                         .rank = rank,
-                         .tag = theirs->tag,
-                         .first_step = theirs->step,
-                         .last_step = theirs->step};
+    *finding = (struct finding){.kind = FINDING_MISMATCH,
+                                .confidence = (enum confidence)confidence,
+                                .rank = operation->rank,
+                                .tag = theirs->tag,
+                                .first_step = theirs->step,
+                                .last_step = theirs->step};
     const char *name = function_name(mine->function);
-    return say_waiting(absence, absence->waits_in[rank], finding) ||
+    return say_waiting(absence, absence->waits_in[operation->rank], finding) ||
            buffer_printf(&finding->evidence, "; this rank waits in %s number %lld of the same communicator",
                          name ? name : "another operation", (long long)mine->sequence);
 }
 
+static int32_t first_member(const struct job *job, const struct job_instance *instance)
+{
+    return job->instance_members[instance->first_member];
+}
+
+/* Nobody is merely absent: on one communicator, some wait in one operation and some in another. */
 static int find_mismatches(const struct absence *absence, struct findings *findings)
 {
     const struct job *job = absence->job;
-    for (size_t i = 0; i < job->instance_count; i++) {
-        const struct job_instance *instance = &job->instances[i];
-        if (!absence->pending[i] || instance->function == FUNCTION_SEND)
+    for (size_t rank = 0; rank < job->rank_count; rank++) {
+        int32_t other = absence->waits_in[rank];
+        int32_t at =
+            other < 0 ? -1 : first_pending(absence, (int32_t)rank, job->instances[other].communicator);
+        if (at < 0)
             continue;
-        for (int32_t j = 0; j < instance->members; j++) {
-            int32_t rank = job->operations[job->instance_members[instance->first_member + (size_t)j]].rank;
-            int32_t other = absence->waits_in[rank];
-            if (other < 0 || job->instances[other].communicator != instance->communicator ||
-                job->instances[other].members < instance->members)
-                continue;
-            if (add_mismatch(absence, rank, (int32_t)i, findings))
-                return -1;
-        }
+        const struct job_instance *mine = &job->instances[job->operations[at].instance];
+        const struct job_instance *theirs = &job->instances[other];
+        int tie = mine->members == theirs->members;
+        int confidence = confidence_in((size_t)mine->members, (size_t)theirs->members,
+                                       tie ? habit_at(job, at) : HABIT_UNKNOWN,
+                                       tie ? habit_at(job, first_member(job, theirs)) : HABIT_UNKNOWN);
+        if (confidence >= 0 && add_mismatch(absence, at, confidence, findings))
+            return -1;
     }
     return 0;
 }
@@ -265,28 +296,88 @@ static int64_t common_bytes(const struct job *job, const struct job_instance *in
     return bytes;
 }
 
-static int add_size_mismatch(const struct absence *absence, const struct job_instance *instance, int32_t at,
-                             int64_t bytes, int32_t votes, struct findings *findings)
+static int is_of_one_size(const struct job *job, const struct job_instance *instance)
+{
+    int32_t votes;
+    common_bytes(job, instance, &votes);
+    return votes == instance->members;
+}
+
+/* Who called a collective with which size, and whether that was what they are used to. */
+struct sizes {
+    const struct job_instance *instance;
+    int64_t common_bytes;
+    int32_t votes; /* members that called it with that */
+    int kept;      /* somebody called what is usual; only known where there is no majority */
+    int broken;
+};
+
+/* Those members whose size is another one than `bytes`, and what that is; the common one where it differs. */
+static int32_t count_others(const struct job *job, const struct sizes *sizes, int64_t bytes, int64_t *theirs)
+{
+    const struct job_instance *instance = sizes->instance;
+    int32_t count = 0;
+    *theirs = bytes == sizes->common_bytes ? COUNT_UNKNOWN : sizes->common_bytes;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int64_t here = job->operations[job->instance_members[instance->first_member + (size_t)i]].bytes;
+        if (*theirs == COUNT_UNKNOWN && here != bytes)
+            *theirs = here;
+        count += here != bytes && here == *theirs;
+    }
+    return count;
+}
+
+static int add_size_mismatch(const struct absence *absence, const struct sizes *sizes, int32_t at,
+                             int confidence, struct findings *findings)
 {
     const struct job *job = absence->job;
     const struct job_operation *operation = &job->operations[at];
+    const struct job_instance *instance = sizes->instance;
     const char *function = function_name(instance->function);
     struct finding *finding = findings_add(findings);
+    int64_t theirs;
     if (!finding)
         return -1;
     finding->kind = FINDING_MISMATCH;
     finding->rank = operation->rank;
     finding->tag = instance->tag;
     finding->first_step = finding->last_step = instance->step;
-    finding->confidence = got_past(absence, at)               ? CONFIDENCE_LOW
-                          : votes > instance->members - votes ? CONFIDENCE_HIGH
-                                                              : CONFIDENCE_LOW;
+    finding->confidence = got_past(absence, at) ? CONFIDENCE_LOW : (enum confidence)confidence;
+    int32_t others = count_others(job, sizes, operation->bytes, &theirs);
     return buffer_printf(
         &finding->evidence,
-        "it called %s number %lld on communicator %s with %lld bytes, %d others with %lld bytes",
+        "it called %s number %lld on communicator %s with %lld bytes, %d other%s with %lld bytes%s",
         function ? function : "an operation", (long long)instance->sequence,
-        job->communicators[instance->communicator].label, (long long)operation->bytes, votes,
-        (long long)bytes);
+        job->communicators[instance->communicator].label, (long long)operation->bytes, others,
+        others == 1 ? "" : "s", (long long)theirs,
+        confidence == CONFIDENCE_MEDIUM ? "; they are used to that, it is not to this" : "");
+}
+
+static int has_majority(const struct sizes *sizes)
+{
+    return sizes->votes * 2 > sizes->instance->members;
+}
+
+static void measure_sizes(const struct job *job, struct sizes *sizes)
+{
+    const struct job_instance *instance = sizes->instance;
+    sizes->common_bytes = common_bytes(job, instance, &sizes->votes);
+    for (int32_t i = 0; !has_majority(sizes) && i < instance->members; i++) {
+        enum habit habit = habit_at(job, job->instance_members[instance->first_member + (size_t)i]);
+        sizes->kept |= habit == HABIT_KEPT;
+        sizes->broken |= habit == HABIT_BROKEN;
+    }
+}
+
+/* As confidence_in; -1 also for those who called it with the size of the majority. */
+static int confidence_in_size(const struct job *job, const struct sizes *sizes, int32_t at)
+{
+    if (has_majority(sizes))
+        return job->operations[at].bytes == sizes->common_bytes ? -1 : CONFIDENCE_HIGH;
+    if (!sizes->kept || !sizes->broken)
+        return CONFIDENCE_LOW;
+    enum habit habit = habit_at(job, at);
+    return habit == HABIT_BROKEN ? CONFIDENCE_MEDIUM : habit == HABIT_KEPT ? -1 : CONFIDENCE_LOW;
 }
 
 /* The first collective of each communicator that its members called with different sizes. */
@@ -297,16 +388,16 @@ static int find_size_mismatches(const struct absence *absence, struct findings *
     int failed = !seen;
     for (size_t i = 0; !failed && i < job->instance_count; i++) {
         const struct job_instance *instance = &job->instances[i];
-        int32_t votes;
-        int64_t bytes = common_bytes(job, instance, &votes);
+        struct sizes sizes = {.instance = instance};
         if (instance->function == FUNCTION_SEND || seen[instance->communicator] ||
-            votes == instance->members || !job->communicators[instance->communicator].hashed)
+            !job->communicators[instance->communicator].hashed || is_of_one_size(job, instance))
             continue;
+        measure_sizes(job, &sizes);
         seen[instance->communicator] = 1;
         for (int32_t j = 0; !failed && j < instance->members; j++) {
             int32_t at = job->instance_members[instance->first_member + (size_t)j];
-            if (job->operations[at].bytes != bytes || votes * 2 <= instance->members)
-                failed = add_size_mismatch(absence, instance, at, bytes, votes, findings);
+            int confidence = confidence_in_size(job, &sizes, at);
+            failed = confidence >= 0 && add_size_mismatch(absence, &sizes, at, confidence, findings);
         }
     }
     free(seen);

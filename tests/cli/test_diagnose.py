@@ -192,6 +192,19 @@ class Diagnose(Case):
         self.assertEqual((finding["kind"], finding["rank"], finding["first_step"], finding["last_step"]),
                          ("network", 2, 4, 6))
 
+    def test_which_of_two_called_something_else(self):
+        """Tensor parallelism of two; in step 5 rank 2 calls with twice the size that both are used to."""
+        traces = self.folder / "traces"
+        subprocess.run([Path(PROGRAM).parent / "simulate", "--shape", "3d", "--tp", "2", "--dp", "2", "--pp", "1", "--ranks",
+                        "4", "--per-node", "4", "--layers", "2", "--fault", "mismatch:2:5:5:0:*", "--steps", "8",
+                        "--dialect", "chrome-v7", "--seed", "4", "--noise", "0", "-o", traces], check=True, timeout=60)
+        self.run_program("ingest", "-q", *sorted(path for path in traces.iterdir() if path.name != "truth.json"))
+        (finding,) = self.sure()
+        self.assertEqual((finding["kind"], finding["rank"], finding["first_step"]), ("mismatch", 2, 5))
+        own, count, theirs = map(int, re.search(r"with (\d+) bytes, (\d+) other with (\d+) bytes",
+                                                finding["evidence"]).groups())
+        self.assertEqual((own, count), (2 * theirs, 1))
+
     def test_what_cannot_be_told_is_said(self):
         self.ingest_fixture("inspector-pr2045")
         self.assertRegex(" ".join(self.json("diagnose")["warnings"]), "only durations can be compared")
