@@ -12,10 +12,11 @@
  * only where its step follows the canonical sequence, gaps in the trace allowed.
  *
  * At a place, own time x of rank r in step s is held against the others' median in that step and r's own
- * lower quartile over all steps; the greater is its usual value, x minus that the excess. sigma = 1.4826 x
- * MAD of what remains over all ranks and steps of the place (Rousseeuw and Croux, 1993). An excess stands out
- * beyond `sigmas` of it. Step 0 (warm-up) is left out. What stands out is bounded by the longest that any
- * other member of the operation waited there: an excess that made nobody wait cost nothing.
+ * least tenth over all steps (the lower quartile where r is alone); the greater is its usual value, x minus
+ * that the excess. sigma = 1.4826 x MAD of what remains over all ranks and steps of the place (Rousseeuw and
+ * Croux, 1993). An excess stands out beyond `sigmas` of it. Step 0 (warm-up) is left out. What stands out is
+ * bounded by the longest that any other member of the operation waited there: an excess that made nobody wait
+ * cost nothing.
  */
 struct role {
     int32_t *ranks; /* owned: job ranks that play it */

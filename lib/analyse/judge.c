@@ -234,7 +234,8 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
     /* Such a recorder does not tell trees from rings: the root of a tree always ends after the others. */
     if (job->finished_only && suspect->kind != FINDING_NETWORK && is_steady(suspect, baseline))
         return CONFIDENCE_LOW;
-    if (share < least_share(suspect, options) || (is_steady(suspect, baseline) && share < LONGER_MANY) ||
+    if (share < least_share(suspect, options) ||
+        ((must_show ? is_mostly(suspect, baseline) : is_steady(suspect, baseline)) && share < LONGER_MANY) ||
         (!is_beyond_chance(suspect, 1) && !is_late_enough_alone(suspect, job, share)) || suspect->ambiguous ||
         baseline->regular < REGULAR || (must_show && !slowness->lengthening.shows) ||
         !is_slow_enough(suspect, baseline, slowness))
@@ -368,10 +369,18 @@ static int say_own(const struct suspect *suspect, const struct job *job, const s
     if (own_medians(suspect, job, baseline, position, &mine, &others) ||
         own_history(suspect, job, baseline, position, &usual))
         return -1;
-    const char *function = function_name(operation->function);
+    const char *function = function_name(operation->function),
+               *label = job->communicators[operation->communicator].label;
+    if (!function)
+        function = "operation";
+    if (mine == TIME_UNKNOWN)
+        return buffer_printf(
+            text,
+            "in operation %d of the step (%s on communicator %s) its partners waited %.0f us longer "
+            "for it than usual, in step %d; its own time before that is not known",
+            (int)position, function, label, (double)operation->excess_ns / 1e3, operation->step);
     return buffer_printf(text, "before operation %d of the step (%s on communicator %s) it took",
-                         (int)position, function ? function : "operation",
-                         job->communicators[operation->communicator].label) ||
+                         (int)position, function, label) ||
            say_us(text, " ", mine, " of its own time") || say_us(text, ", its peers ", others, "") ||
            say_us(text, ", itself in other steps ", usual, "") ||
            buffer_append_text(text, suspect->kind == FINDING_HOST

@@ -34,13 +34,20 @@ static int64_t median_without(const int64_t *sorted, size_t count, int64_t left_
     return sorted[middle] >= left_out ? sorted[middle + 1] : sorted[middle];
 }
 
+/* The values of a row that are known, in the scratch list. */
+static size_t values_of(struct place *place, size_t rank, int32_t first_step, int32_t steps)
+{
+    size_t count = 0;
+    for (int32_t step = first_step; step < steps; step++)
+        if (place->value[rank * (size_t)steps + (size_t)step] != TIME_UNKNOWN)
+            place->list[count++] = place->value[rank * (size_t)steps + (size_t)step];
+    return count;
+}
+
 static void measure_history(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
 {
     for (size_t rank = 0; rank < ranks; rank++) {
-        size_t count = 0;
-        for (int32_t step = first_step; step < steps; step++)
-            if (place->value[rank * (size_t)steps + (size_t)step] != TIME_UNKNOWN)
-                place->list[count++] = place->value[rank * (size_t)steps + (size_t)step];
+        size_t count = values_of(place, rank, first_step, steps);
         place->usual[rank] = quantile_of(place->list, count, 0.25);
         place->middle[rank] = count ? place->list[(count - 1) / 2] : TIME_UNKNOWN;
     }
@@ -102,9 +109,21 @@ static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_s
     return spread_of(place->residual, residuals);
 }
 
+/* The least tenth of the values, two at least, takes the place of the lower quartile. */
+static void use_quiet_steps(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
+{
+    for (size_t rank = 0; rank < ranks; rank++) {
+        size_t count = values_of(place, rank, first_step, steps), quiet = count > 20 ? (count - 1) / 10 : 1;
+        sort_integers(place->list, count);
+        if (count > quiet && place->list[quiet] < place->usual[rank])
+            place->usual[rank] = place->list[quiet];
+    }
+}
+
 int64_t place_measure(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
 {
     measure_history(place, ranks, first_step, steps);
+    use_quiet_steps(place, ranks, first_step, steps);
     return measure_excess(place, ranks, first_step, steps);
 }
 
@@ -165,5 +184,7 @@ int64_t place_measure_alike(struct place *place, size_t ranks, int32_t first_ste
     for (size_t rank = 0; count && count * 4 <= known && rank < ranks; rank++)
         if (place->usual[rank] != TIME_UNKNOWN && place->usual[rank] > limit)
             place->usual[rank] = place->middle[rank] = middle;
+    if (known > 1)
+        use_quiet_steps(place, ranks, first_step, steps);
     return measure_excess(place, ranks, first_step, steps);
 }

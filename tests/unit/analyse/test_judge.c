@@ -291,6 +291,18 @@ static struct suspect some_steps(enum finding_kind kind, int32_t steps)
                             .ahead = 2};
 }
 
+/* A network that is slow in most steps has little to be held against: worth a tenth of a step in each. */
+static void slow_in_most_steps(void **state)
+{
+    const struct slow much = {5, 2};
+    struct suspect five = some_steps(FINDING_NETWORK, 5), four = some_steps(FINDING_NETWORK, 4);
+    assert_int_equal(judged_by(five, 0, &much), CONFIDENCE_HIGH);
+    five.gain_ns = 499;
+    assert_int_equal(judged_by(five, 0, &much), CONFIDENCE_LOW);
+    four.gain_ns = 399;
+    assert_int_equal(judged_by(four, 0, &much), CONFIDENCE_HIGH);
+}
+
 /* Of nine steps, the warm-up left out: alone it may have been early in the four others as well. */
 static void alone_in_its_role(void **state)
 {
@@ -369,6 +381,7 @@ int main(void)
         cmocka_unit_test(slow_for_a_moment),
         cmocka_unit_test(slow_for_long),
         cmocka_unit_test(slow_in_every_step),
+        cmocka_unit_test(slow_in_most_steps),
         cmocka_unit_test(alone_in_its_role),
         cmocka_unit_test(alone_where_something_is_missing),
         cmocka_unit_test(in_the_shadow_of_another),
