@@ -93,6 +93,9 @@ static void find_slow_links(struct job *job, const struct edges *edges)
         if (instance->slow_ns || !over)
             continue;
         int64_t longest = longest_member(job, instance);
+        /* Never ended, for want of a member: what its links waited for. */
+        if (longest == INT64_MAX && instance->members < instance->expected)
+            continue;
         instance->slow_ns = over < longest ? over : longest;
         /* A member that was done before the link was did not wait for it. */
         instance->slow_for_some = instance->transfer_ns < busy;

@@ -131,21 +131,45 @@ static int64_t total_margin(const struct suspect *suspect, const struct job *job
     return total;
 }
 
+/* Whether its host was late within the step: nothing is hidden then. It waits for its GPU at the end of one.
+ */
+static int is_late_within(const struct job *job, const struct job_operation *operation)
+{
+    return operation->previous >= 0 && job->operations[operation->previous].step == operation->step &&
+           is_late_by_host(job, operation);
+}
+
 /*
  * Own time that may hide something else: after a send, whose end its proxy tells only roughly; and receives
- * that the recorder leaves out (blind.c). A host that was late within the step hides nothing: it waits for
- * its GPU at the end of a step.
+ * that the recorder leaves out (blind.c).
  */
 static int may_hide(const struct job *job, const struct job_operation *operation, int in_stages)
 {
     if (operation->previous < 0)
         return 0;
     const struct job_operation *previous = &job->operations[operation->previous];
-    if (is_late_by_host(job, operation) && previous->step == operation->step)
+    if (is_late_within(job, operation))
         return 0;
-    if (previous->function == FUNCTION_SEND && previous->ends == ENDS_BY_PROXY)
+    if (previous->function == FUNCTION_SEND && previous->ends != ENDS_BY_KERNEL)
+        return 1;
+    if (previous->function == FUNCTION_RECV && previous->ends == ENDS_BY_HOST)
         return 1;
     return job->blind_to_pairs && in_stages && may_hide_pair(job, operation);
+}
+
+/*
+ * Of sends and receives called as one the kernel ends with the last, whichever that is: where the host alone
+ * says when some of them ended, what comes after may have waited for any.
+ */
+static int has_open_end(const struct job *job, int32_t previous)
+{
+    if (previous < 0 || !job->finished_only || !job_is_grouped(job, previous))
+        return 0;
+    size_t at = (size_t)job->operations[previous].group;
+    for (; at < job->operation_count && job->operations[at].group == job->operations[previous].group; at++)
+        if (job->operations[at].ends == ENDS_BY_HOST)
+            return 1;
+    return 0;
 }
 
 /*
@@ -156,16 +180,22 @@ static int may_hide(const struct job *job, const struct job_operation *operation
 static void mark_ambiguous(struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                            int in_stages, int64_t least_ns)
 {
-    int64_t hidden = 0;
+    int64_t hidden = 0, open = 0, known = 0;
     const struct job_rank *rank = &job->ranks[suspect->rank];
-    for (size_t i = rank->first; i < rank->first + rank->count; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]) &&
-            may_hide(job, &job->operations[i], in_stages))
-            hidden += job->operations[i].excess_ns;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (!suspect_has_operation(suspect, operation))
+            continue;
+        if (operation->own_ns != TIME_UNKNOWN)
+            known += operation->excess_ns;
+        if (may_hide(job, operation, in_stages))
+            hidden += operation->excess_ns;
+        if (has_open_end(job, operation->previous) && !is_late_within(job, operation))
+            open += operation->excess_ns;
+    }
     int32_t steps = suspect->last_step - suspect->first_step + 1;
-    int mostly =
-        hidden * 2 > suspect->total_ns && (steps < 2 || suspect->total_ns - hidden < steps * least_ns);
-    suspect->ambiguous = (mostly && (job->blind_to_pairs || steps < 2)) ||
+    int mostly = hidden * 2 > known && (steps < 2 || suspect->total_ns - hidden < steps * least_ns);
+    suspect->ambiguous = (mostly && (job->blind_to_pairs || steps < 2)) || open * 2 > suspect->total_ns ||
                          (steps < 2 && suspect->last_step == baseline->first_step);
 }
 
@@ -216,19 +246,29 @@ static const struct suspect *greater_suspect(const struct suspects *suspects, co
 
 /*
  * Whether the own time before an operation may be waiting for somebody else under suspicion: the group before
- * it received from them, and only the host or the network say when.
+ * it received from them, and only the host or the network say when. Or for the rank's own network, itself
+ * under greater suspicion: the group before it sent or received by that, or what is late is a send, and only
+ * the host says when.
  */
 static int may_have_waited(const struct suspects *suspects, const struct suspect *suspect,
                            const struct job *job, const struct job_operation *operation)
 {
     if (operation->previous < 0)
         return 0;
+    const struct suspect *mine = greater_suspect(suspects, suspect, operation->rank, operation->step);
+    int network = mine && mine->kind == FINDING_NETWORK;
+    if (network && operation->function == FUNCTION_SEND && operation->ends == ENDS_BY_HOST)
+        return 1;
     size_t at = (size_t)job->operations[operation->previous].group, first = at;
     for (; at < job->operation_count && job->operations[at].group == (int32_t)first; at++) {
-        const struct job_operation *receive = &job->operations[at];
-        int32_t sender = job->instances[receive->instance].sender;
-        if (receive->function == FUNCTION_RECV && receive->ends != ENDS_BY_KERNEL && sender >= 0 &&
-            greater_suspect(suspects, suspect, sender, operation->step))
+        const struct job_operation *pair = &job->operations[at];
+        int32_t sender = job->instances[pair->instance].sender;
+        if ((pair->function != FUNCTION_RECV && pair->function != FUNCTION_SEND) ||
+            pair->ends == ENDS_BY_KERNEL)
+            continue;
+        if ((network && pair->ends == ENDS_BY_HOST) ||
+            (pair->function == FUNCTION_RECV && sender >= 0 &&
+             greater_suspect(suspects, suspect, sender, operation->step)))
             return 1;
     }
     return 0;
@@ -358,6 +398,28 @@ static int waits_for_receivers(const struct suspects *suspects, const struct sus
     return waited_ns > suspect->total_ns / 2;
 }
 
+/*
+ * Whether most of what was slow were sends and receives called as one, where only finished operations are
+ * listed: each is over with the whole call, and nothing says which of them held it.
+ */
+static int was_in_groups(const struct suspect *suspect, const struct job *job)
+{
+    int64_t grouped_ns = 0, all_ns = 0;
+    if (suspect->kind != FINDING_NETWORK || !job->finished_only)
+        return 0;
+    struct job_range instances = suspect_instances(suspect, job);
+    for (size_t i = instances.first; i < instances.end; i++) {
+        const struct job_instance *instance = &job->instances[job->by_step[i]];
+        if (!suspect_has_instance(suspect, instance))
+            continue;
+        all_ns += instance->slow_ns;
+        if (instance->function == FUNCTION_SEND &&
+            job_is_grouped(job, job->instance_members[instance->first_member]))
+            grouped_ns += instance->slow_ns;
+    }
+    return grouped_ns * 2 > all_ns;
+}
+
 void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges)
 {
     for (size_t i = 0; i < suspects->count; i++) {
@@ -371,7 +433,8 @@ void suspects_doubt(struct suspects *suspects, const struct job *job, const stru
                 waited_ns += job->operations[j].excess_ns;
         if (waited_ns * 2 > suspect->total_ns ||
             (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job)) ||
-            sends_late(suspects, suspect) || waits_for_receivers(suspects, suspect, job, edges))
+            sends_late(suspects, suspect) || waits_for_receivers(suspects, suspect, job, edges) ||
+            was_in_groups(suspect, job))
             suspect->ambiguous = 1;
     }
 }

@@ -103,7 +103,10 @@ struct noise {
     size_t single_count;
     double all; /* cells that there are */
     int64_t least_ns;
-    int64_t whole_ns; /* from here on up it is no noise (noise_ends) */
+    int64_t whole_ns;       /* from here on up it is no noise (noise_ends) */
+    unsigned char *taken;   /* owned: steps of a run of several that is no noise in each */
+    struct sample *outside; /* owned: the single ones of steps that are not taken */
+    size_t outside_count;
 };
 
 /* The cells of runs of several steps. */
@@ -121,9 +124,19 @@ static unsigned char *mark_runs(const struct strength *strength, const struct su
     return in_run;
 }
 
+static unsigned char *mark_taken(const struct strength *strength, const unsigned char *in_run)
+{
+    size_t steps = (size_t)strength->steps, cells = strength->rank_count * steps;
+    unsigned char *taken = array_new(steps, 1);
+    for (size_t i = 0; taken && strength->whole_ns > 0 && i < cells; i++)
+        taken[i % steps] |= in_run[i] && strength->excess_ns[i] >= strength->whole_ns;
+    return taken;
+}
+
 /*
  * What lasts as long as a whole step is no noise, as long as it happens in a quarter of the steps at most:
- * several pauses in one job are each believed. `hit` has room for all steps.
+ * several pauses in one job are each believed. Steps that are taken speak for what took them. `hit` has room
+ * for all steps.
  */
 static int64_t noise_ends(const struct strength *strength, const struct noise *noise, unsigned char *hit)
 {
@@ -131,8 +144,9 @@ static int64_t noise_ends(const struct strength *strength, const struct noise *n
     if (strength->whole_ns <= 0)
         return INT64_MAX;
     for (size_t i = noise->single_count; i-- > 0 && noise->single[i].excess_ns >= strength->whole_ns;) {
-        steps += !hit[noise->single[i].step];
-        hit[noise->single[i].step] = 1;
+        int32_t step = noise->single[i].step;
+        steps += !hit[step] && !noise->taken[step];
+        hit[step] = 1;
     }
     return steps * 4 <= strength->steps - strength->first_step ? strength->whole_ns : INT64_MAX;
 }
@@ -155,8 +169,10 @@ static int noise_init(struct noise *noise, struct strength *strength, const stru
         if (sample->rank < 0 || !in_run[(size_t)sample->rank * steps + (size_t)sample->step])
             strength->samples[kept++] = *sample;
     }
+    noise->taken = in_run ? mark_taken(strength, in_run) : NULL;
+    noise->outside = array_new(strength->samples ? kept : cells, sizeof *noise->outside);
     free(in_run);
-    if (!noise->cells || !in_run || !hit) {
+    if (!noise->cells || !noise->taken || !noise->outside || !hit) {
         free(hit);
         return -1;
     }
@@ -165,6 +181,9 @@ static int noise_init(struct noise *noise, struct strength *strength, const stru
     noise->single = strength->samples ? strength->samples : noise->cells;
     noise->single_count = strength->samples ? kept : cells;
     noise->whole_ns = noise_ends(strength, noise, hit);
+    for (size_t i = 0; i < noise->single_count; i++)
+        if (!noise->taken[noise->single[i].step])
+            noise->outside[noise->outside_count++] = noise->single[i];
     free(hit);
     return 0;
 }
@@ -202,12 +221,29 @@ static int is_beside(const struct noise *noise, const struct sample *sample, con
     return sample->excess_ns >= noise->whole_ns;
 }
 
+/*
+ * What a run is held against: in steps that are taken, anything may be the victim of what took them, and says
+ * nothing of a run elsewhere.
+ */
+static const struct sample *samples_for(const struct noise *noise, const struct suspect *run, size_t *count)
+{
+    for (int32_t step = run->first_step; step <= run->last_step; step++)
+        if (noise->taken[step]) {
+            *count = noise->single_count;
+            return noise->single;
+        }
+    *count = noise->outside_count;
+    return noise->outside;
+}
+
 /* The greatest of all others; at least what is worth anything. */
 static int64_t greatest_other(const struct noise *noise, const struct suspect *run)
 {
-    for (size_t i = noise->single_count; i-- > 0 && noise->single[i].excess_ns > noise->least_ns;)
-        if (!is_beside(noise, &noise->single[i], run))
-            return noise->single[i].excess_ns;
+    size_t count;
+    const struct sample *samples = samples_for(noise, run, &count);
+    while (count-- > 0 && samples[count].excess_ns > noise->least_ns)
+        if (!is_beside(noise, &samples[count], run))
+            return samples[count].excess_ns;
     return noise->least_ns;
 }
 
@@ -222,10 +258,11 @@ static double chance_alone(const struct noise *noise, const struct suspect *run)
 {
     enum { TAIL = 20 };
     double heavy = run->kind == FINDING_NETWORK ? 1 : 1.5, logs = 0;
-    size_t used = 0;
+    size_t used = 0, count;
     int64_t least_ns = noise->least_ns;
-    for (size_t i = noise->single_count; i-- > 0 && used < TAIL;) {
-        const struct sample *sample = &noise->single[i];
+    const struct sample *samples = samples_for(noise, run, &count);
+    while (count-- > 0 && used < TAIL) {
+        const struct sample *sample = &samples[count];
         if (is_beside(noise, sample, run))
             continue;
         if (sample->excess_ns < noise->least_ns)
@@ -290,12 +327,11 @@ int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind
             step = last;
         }
     struct noise noise;
-    if (noise_init(&noise, strength, suspects, first, least_ns)) {
-        free(noise.cells);
-        return -1;
-    }
-    for (size_t i = first; i < suspects->count; i++)
+    int failed = noise_init(&noise, strength, suspects, first, least_ns);
+    for (size_t i = first; !failed && i < suspects->count; i++)
         suspects->items[i].chance = chance_of(strength, &suspects->items[i], &noise);
     free(noise.cells);
-    return 0;
+    free(noise.taken);
+    free(noise.outside);
+    return failed;
 }

@@ -1,78 +1,9 @@
-#include "analyse/edges.h"
-#include "analyse/finding.h"
-
 #include "support/cmocka_all.h"
+#include "support/small_job.h"
 
 #include <stdlib.h>
 
-/*
- * Suspicions that the trace cannot tell from something else. Three ranks, four steps, two AllReduces of all a
- * step; operation k of step s of a rank is number 2 s + k of its eight.
- */
-enum { RANKS = 3, STEPS = 4, EACH = 2 * STEPS, OPERATIONS = RANKS * EACH };
-
-struct small {
-    struct job job;
-    struct job_rank ranks[RANKS];
-    struct job_communicator world;
-    struct job_operation operations[OPERATIONS];
-    struct job_instance instances[EACH];
-    int32_t members[OPERATIONS];
-    struct edge edge;
-    size_t first[EACH + 1];
-    struct edges edges;
-};
-
-static struct job_operation *at(struct small *small, int rank, int step, int number)
-{
-    return &small->operations[rank * EACH + 2 * step + number];
-}
-
-static void small_init(struct small *small)
-{
-    *small = (struct small){.world = {.size = RANKS, .silent = -1}};
-    for (int i = 0; i < EACH; i++)
-        small->instances[i] = (struct job_instance){.function = FUNCTION_ALL_REDUCE,
-                                                    .culprit = -1,
-                                                    .sender = -1,
-                                                    .receiver = -1,
-                                                    .step = i / 2,
-                                                    .members = RANKS,
-                                                    .first_member = (uint32_t)(i * RANKS)};
-    for (int i = 0; i < OPERATIONS; i++)
-        small->members[i % EACH * RANKS + i / EACH] = i;
-    for (int i = 0; i < OPERATIONS; i++)
-        small->operations[i] = (struct job_operation){.rank = i / EACH,
-                                                      .instance = i % EACH,
-                                                      .step = i % EACH / 2,
-                                                      .function = FUNCTION_ALL_REDUCE,
-                                                      .previous = i % EACH ? i - 1 : -1,
-                                                      .group = i,
-                                                      .own_ns = 1000,
-                                                      .ends = ENDS_BY_KERNEL};
-    for (int rank = 0; rank < RANKS; rank++)
-        small->ranks[rank] = (struct job_rank){.first = (size_t)(rank * EACH), .count = EACH};
-    small->job = (struct job){.rank_count = RANKS,
-                              .ranks = small->ranks,
-                              .communicator_count = 1,
-                              .communicators = &small->world,
-                              .operation_count = OPERATIONS,
-                              .operations = small->operations,
-                              .instance_count = EACH,
-                              .instances = small->instances,
-                              .instance_members = small->members,
-                              .step_count = STEPS};
-    small->edges = (struct edges){.first = small->first};
-    struct error error = ERROR_INIT;
-    assert_int_equal(job_index_steps(&small->job, &error), 0);
-}
-
-static void small_release(struct small *small)
-{
-    free(small->job.operations_of_step);
-    free(small->job.by_step);
-    free(small->job.step_end);
-}
+/* Suspicions that the trace cannot tell from something else. */
 
 static int doubted(struct small *small, struct suspect *suspects, size_t count)
 {
@@ -175,79 +106,6 @@ static void exchanges_that_nobody_recorded(void **state)
     small_release(&small);
 }
 
-/*
- * Rank 1 is late by 1000 before the first operation of steps 1 to 3, by its host or not, and by 1500 before
- * the second, whose own time nobody knows and which had been enqueued long before: that does not say whose it
- * is.
- */
-static enum finding_kind kind_where(int by_host)
-{
-    struct small small;
-    struct suspects suspects = {0};
-    struct error error = ERROR_INIT;
-    const struct baseline baseline = {.first_step = 1, .step_count = STEPS, .median_step_ns = 10000};
-    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
-    small_init(&small);
-    for (int step = 1; step <= 3; step++) {
-        struct job_operation *known = at(&small, 1, step, 0), *hidden = at(&small, 1, step, 1);
-        known->excess_ns = 1000;
-        known->late_beyond_ns = by_host ? 900 : 0;
-        hidden->excess_ns = 1500;
-        hidden->own_ns = TIME_UNKNOWN;
-        hidden->start_ns = 50000;
-        hidden->enqueued_ns = 0;
-    }
-    assert_int_equal(suspect_own(&suspects, &small.job, &baseline, &options, &error), 0);
-    assert_int_equal(suspects.count, 1);
-    enum finding_kind kind = suspects.items[0].kind;
-    free(suspects.items);
-    small_release(&small);
-    return kind;
-}
-
-static void known_own_time_says_whose_it_is(void **state)
-{
-    assert_int_equal(kind_where(1), FINDING_HOST);
-    assert_int_equal(kind_where(0), FINDING_COMPUTE);
-}
-
-/*
- * Late by 1000 of its own before the first operation of steps 1 to 3; who waits for it in the second, which
- * is on another communicator, waits for 1500 that nobody knows the origin of: 1000 of it are known already.
- * On the same communicator they met since, and it is 1500 more.
- */
-static int64_t late_where(int32_t communicator, int64_t hidden_ns)
-{
-    struct small small;
-    struct suspects suspects = {0};
-    struct error error = ERROR_INIT;
-    const struct baseline baseline = {.first_step = 1, .step_count = STEPS, .median_step_ns = 10000};
-    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
-    small_init(&small);
-    for (int step = 0; step < STEPS; step++)
-        at(&small, 1, step, 1)->communicator = communicator;
-    for (int step = 1; step <= 3; step++) {
-        at(&small, 1, step, 0)->excess_ns = 1000;
-        at(&small, 1, step, 1)->hidden_ns = hidden_ns;
-        at(&small, 1, step, 1)->own_ns = TIME_UNKNOWN;
-    }
-    assert_int_equal(suspect_own(&suspects, &small.job, &baseline, &options, &error), 0);
-    assert_int_equal(suspects.count, 1);
-    int64_t total_ns = suspects.items[0].total_ns;
-    free(suspects.items);
-    small_release(&small);
-    return total_ns / 3;
-}
-
-static void hidden_lateness_counts_once(void **state)
-{
-    assert_int_equal(late_where(1, 1500), 1500);
-    assert_int_equal(late_where(0, 1500), 2500);
-    assert_int_equal(late_where(1, 600), 1000);
-    /* More than four times what is known is not this rank's. */
-    assert_int_equal(late_where(1, 4001), 1000);
-}
-
 /* A receive may sit in own time that is usually several times what it is before the others of its kind. */
 static void where_a_pair_may_hide(void **state)
 {
@@ -343,6 +201,69 @@ static void sends_of_which_few_wait_for_receivers(void **state)
     suspects[0].total_ns = 400;
     assert_false(doubted(&sends.small, suspects, 3));
     small_release(&sends.small);
+}
+
+/*
+ * Rank 1's own time after a send in step 1, and before one, while its network is under greater suspicion:
+ * only the host says when they ended.
+ */
+static void own_time_beside_a_slow_network(void **state)
+{
+    struct small small;
+    struct suspect suspects[2] = {
+        {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600},
+        {.kind = FINDING_NETWORK, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 900}};
+    small_init(&small);
+    struct job_operation *send = at(&small, 1, 1, 0), *next = at(&small, 1, 1, 1);
+    next->excess_ns = 600;
+    send->function = FUNCTION_SEND;
+    send->ends = ENDS_BY_HOST;
+    assert_true(doubted(&small, suspects, 2));
+    send->function = FUNCTION_RECV;
+    assert_true(doubted(&small, suspects, 2));
+    /* The GPU or a proxy tells its end; it is no send; the network is suspected less, or another's. */
+    send->ends = ENDS_BY_PROXY;
+    assert_false(doubted(&small, suspects, 2));
+    send->ends = ENDS_BY_HOST;
+    send->function = FUNCTION_ALL_REDUCE;
+    assert_false(doubted(&small, suspects, 2));
+    send->function = FUNCTION_SEND;
+    suspects[1].total_ns = 500;
+    assert_false(doubted(&small, suspects, 2));
+    suspects[1].total_ns = 900;
+    suspects[1].rank = 2;
+    assert_false(doubted(&small, suspects, 2));
+    /* The send itself is what is late. */
+    suspects[1].rank = 1;
+    next->excess_ns = 0;
+    send->excess_ns = 600;
+    assert_true(doubted(&small, suspects, 2));
+    send->ends = ENDS_BY_KERNEL;
+    assert_false(doubted(&small, suspects, 2));
+    small_release(&small);
+}
+
+/* What made rank 0's network suspect in step 1: sends in calls of several, by 300 of 500; or less than half.
+ */
+static void slow_sends_in_calls_of_several(void **state)
+{
+    struct small small;
+    struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 1, .last_step = 1, .total_ns = 500};
+    small_init(&small);
+    small.job.finished_only = 1;
+    small_group(&small, FUNCTION_SEND, ENDS_BY_HOST);
+    for (int i = 2; i < 4; i++) {
+        small.instances[i].culprit = 0;
+        small.instances[i].slow_ns = i == 2 ? 300 : 200;
+    }
+    small.instances[3].function = FUNCTION_ALL_REDUCE;
+    assert_true(doubted(&small, &suspect, 1));
+    small.instances[3].slow_ns = 300;
+    assert_false(doubted(&small, &suspect, 1));
+    small.instances[3].slow_ns = 200;
+    small.job.finished_only = 0;
+    assert_false(doubted(&small, &suspect, 1));
+    small_release(&small);
 }
 
 static int may_be_unrecorded(struct small *small, struct suspect *suspect)
@@ -448,11 +369,11 @@ int main(void)
         cmocka_unit_test(own_time_behind_a_slow_link),
         cmocka_unit_test(links_of_a_late_rank),
         cmocka_unit_test(exchanges_that_nobody_recorded),
-        cmocka_unit_test(known_own_time_says_whose_it_is),
-        cmocka_unit_test(hidden_lateness_counts_once),
         cmocka_unit_test(where_a_pair_may_hide),
         cmocka_unit_test(sends_that_wait_for_receivers),
         cmocka_unit_test(sends_of_which_few_wait_for_receivers),
+        cmocka_unit_test(own_time_beside_a_slow_network),
+        cmocka_unit_test(slow_sends_in_calls_of_several),
         cmocka_unit_test(lateness_behind_what_nobody_explains),
         cmocka_unit_test(lateness_after_the_leaf_of_a_tree),
         cmocka_unit_test(lateness_of_which_half_is_a_leafs),

@@ -11,22 +11,23 @@
  */
 enum { RANKS = 4 };
 
-static int32_t culprit_of(const int64_t extra_ns[RANKS])
+/* `joined` of the ranks began it; it ended at 5000, or never where that is TIME_UNKNOWN. */
+static int32_t culprit_where(const int64_t extra_ns[RANKS], int32_t joined, int64_t end_ns)
 {
     struct job_operation operations[RANKS];
     int32_t members[RANKS];
     struct edge items[RANKS];
     size_t first[2] = {0, RANKS};
     struct job_instance instance = {.function = FUNCTION_ALL_REDUCE,
-                                    .members = RANKS,
+                                    .members = joined,
                                     .expected = RANKS,
-                                    .transfer_ns = 5000,
+                                    .transfer_ns = end_ns,
                                     .beyond_ns = TIME_UNKNOWN,
                                     .culprit = -1,
                                     .step = 2};
     for (int32_t i = 0; i < RANKS; i++) {
         members[i] = i;
-        operations[i] = (struct job_operation){.rank = i, .step = 2, .start_ns = 0, .end_ns = 5000};
+        operations[i] = (struct job_operation){.rank = i, .step = 2, .start_ns = 0, .end_ns = end_ns};
         items[i] = (struct edge){.sender = i,
                                  .receiver = (i + 1) % RANKS,
                                  .wait_ns = extra_ns[i] + 10,
@@ -56,6 +57,11 @@ static int32_t culprit_of(const int64_t extra_ns[RANKS])
     return instance.culprit;
 }
 
+static int32_t culprit_of(const int64_t extra_ns[RANKS])
+{
+    return culprit_where(extra_ns, RANKS, 5000);
+}
+
 static void one_slow_edge_is_its_senders(void **state)
 {
     assert_int_equal(culprit_of((const int64_t[]){0, 4000, 0, 0}), 1);
@@ -78,12 +84,22 @@ static void else_nobody(void **state)
     assert_int_equal(culprit_of((const int64_t[]){4000, 4000, 4000, 4000}), -1);
 }
 
+/* Rank 2 sends to who never came. That is no slow link, unless others went on without it, or it ended. */
+static void sends_to_who_never_came(void **state)
+{
+    const int64_t extra_ns[] = {0, 0, 4000, 0};
+    assert_int_equal(culprit_where(extra_ns, RANKS - 1, TIME_UNKNOWN), -1);
+    assert_int_equal(culprit_where(extra_ns, RANKS, TIME_UNKNOWN), 2);
+    assert_int_equal(culprit_where(extra_ns, RANKS - 1, 5000), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_slow_edge_is_its_senders),
         cmocka_unit_test(a_rank_that_stands_still_is_between_its_edges),
         cmocka_unit_test(else_nobody),
+        cmocka_unit_test(sends_to_who_never_came),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

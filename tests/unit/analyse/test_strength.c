@@ -328,6 +328,31 @@ static void pauses_do_not_doubt_each_other(void **state)
     assert_true(fabs(first_of_pauses(many, 6).ahead - 1) < 1e-9);
 }
 
+/*
+ * Rank 0 stands still for four steps' length in steps 5 and 6, and rank 2 waits for it in 5. That says
+ * nothing of what rank 1 does in step 9, but much of what it does in step 6.
+ */
+static void a_long_fault_has_victims(void **state)
+{
+    const int steps[] = {9, 6};
+    for (int i = 0; i < 2; i++) {
+        struct strength strength;
+        struct suspects suspects = {0};
+        start(&strength);
+        strength.whole_ns = 5000;
+        put(&strength, 0, 5, 20000);
+        put(&strength, 0, 6, 20000);
+        put(&strength, 2, 5, 4000);
+        put(&strength, 1, steps[i], 4500);
+        put(&strength, 4, 12, 150);
+        find(&strength, &suspects);
+        assert_int_equal(suspects.count, 4);
+        assert_int_equal(suspects.items[1].rank, 1);
+        assert_true(fabs(suspects.items[1].ahead - (i ? 4500.0 / 4000 : 4500.0 / 150)) < 1e-9);
+        free(suspects.items);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +371,7 @@ int main(void)
         cmocka_unit_test(a_masked_step_does_not_end_a_run),
         cmocka_unit_test(pauses_do_not_doubt_each_other),
         cmocka_unit_test(a_pause_has_victims),
+        cmocka_unit_test(a_long_fault_has_victims),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

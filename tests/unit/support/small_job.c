@@ -1,0 +1,74 @@
+#include "support/small_job.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+
+struct job_operation *at(struct small *small, int rank, int step, int number)
+{
+    return &small->operations[rank * EACH + 2 * step + number];
+}
+
+void small_init(struct small *small)
+{
+    *small = (struct small){.world = {.size = RANKS, .silent = -1}};
+    for (int i = 0; i < EACH; i++)
+        small->instances[i] = (struct job_instance){.function = FUNCTION_ALL_REDUCE,
+                                                    .culprit = -1,
+                                                    .sender = -1,
+                                                    .receiver = -1,
+                                                    .step = i / 2,
+                                                    .members = RANKS,
+                                                    .first_member = (uint32_t)(i * RANKS)};
+    for (int i = 0; i < OPERATIONS; i++)
+        small->members[i % EACH * RANKS + i / EACH] = i;
+    for (int i = 0; i < OPERATIONS; i++)
+        small->operations[i] = (struct job_operation){.rank = i / EACH,
+                                                      .instance = i % EACH,
+                                                      .step = i % EACH / 2,
+                                                      .function = FUNCTION_ALL_REDUCE,
+                                                      .previous = i % EACH ? i - 1 : -1,
+                                                      .group = i,
+                                                      .own_ns = 1000,
+                                                      .ends = ENDS_BY_KERNEL};
+    for (int rank = 0; rank < RANKS; rank++)
+        small->ranks[rank] = (struct job_rank){.first = (size_t)(rank * EACH), .count = EACH};
+    small->job = (struct job){.rank_count = RANKS,
+                              .ranks = small->ranks,
+                              .communicator_count = 1,
+                              .communicators = &small->world,
+                              .operation_count = OPERATIONS,
+                              .operations = small->operations,
+                              .instance_count = EACH,
+                              .instances = small->instances,
+                              .instance_members = small->members,
+                              .step_count = STEPS};
+    small->edges = (struct edges){.first = small->first};
+    struct error error = ERROR_INIT;
+    assert_int_equal(job_index_steps(&small->job, &error), 0);
+}
+
+void small_release(struct small *small)
+{
+    free(small->job.operations_of_step);
+    free(small->job.by_step);
+    free(small->job.step_end);
+}
+
+void small_group(struct small *small, uint8_t function, uint8_t ends)
+{
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 0; step < STEPS; step++)
+            for (int number = 0; number < 2; number++) {
+                struct job_operation *operation = at(small, rank, step, number);
+                operation->group = rank * EACH + 2 * step;
+                operation->function = function;
+                operation->ends = number ? ends : ENDS_BY_KERNEL;
+                if (step)
+                    operation->previous = rank * EACH + 2 * step - 1;
+                else
+                    operation->previous = -1;
+            }
+    for (int i = 0; i < EACH; i++)
+        small->instances[i].function = function;
+}

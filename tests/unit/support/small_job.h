@@ -1,0 +1,32 @@
+#ifndef NCCLPROF_TESTS_SUPPORT_SMALL_JOB_H
+#define NCCLPROF_TESTS_SUPPORT_SMALL_JOB_H
+
+#include "analyse/edges.h"
+#include "analyse/finding.h"
+
+/*
+ * Three ranks, four steps, two AllReduces of all a step; operation k of step s of a rank is number 2 s + k of
+ * its eight.
+ */
+enum { RANKS = 3, STEPS = 4, EACH = 2 * STEPS, OPERATIONS = RANKS * EACH };
+
+struct small {
+    struct job job;
+    struct job_rank ranks[RANKS];
+    struct job_communicator world;
+    struct job_operation operations[OPERATIONS];
+    struct job_instance instances[EACH];
+    int32_t members[OPERATIONS];
+    struct edge edge;
+    size_t first[EACH + 1];
+    struct edges edges;
+};
+
+struct job_operation *at(struct small *small, int rank, int step, int number);
+void small_init(struct small *small);
+void small_release(struct small *small);
+
+/* Makes one call of the two operations of each step; the GPU says when the first ended, `ends` the other. */
+void small_group(struct small *small, uint8_t function, uint8_t ends);
+
+#endif
