@@ -269,13 +269,11 @@ static int find_period(struct hand *hand, int32_t run, struct period *period, st
     enum { MOST_ALIKE = 4 }; /* that are looked at, whatever a trace claims */
     const struct work *work = &hand->work;
     int32_t rank = busiest_rank(work, run), world = work->runs[run].world;
-    if (rank < 0)
+    if (rank < 0 || world < 0)
         return 0;
     if (steps_from_period(&hand->blocks, work, rank, count_operations(work, rank), &period->starts,
                           &period->start_count, error))
         return -1;
-    if (world < 0)
-        return 0;
     if (find_ends(hand, rank, world, period, error))
         return -1;
     int32_t other = -1;
@@ -289,12 +287,15 @@ static int find_period(struct hand *hand, int32_t run, struct period *period, st
     return 0;
 }
 
+/* Where no communicator is shared by all ranks, each goes by its own period. */
 static int number_by_period(void *context, struct hand *hand, size_t number, struct error *error)
 {
     const struct ranks *ranks = context;
     const struct period *period = &ranks->period;
     struct numbering numbering = numbering_of(ranks, hand, number);
     struct step_teller teller = {.shared = period->shared};
+    if (hand->work.runs[hand->work.ranks[numbering.rank].run].world < 0)
+        return number_alone(&numbering, error);
     if (period->start_count < 2)
         return number_rank(&numbering, teller, error);
     if (!has_steps(period))
@@ -335,6 +336,8 @@ static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32
     for (const int32_t *rank = first; rank < end; rank++)
         if (work->ranks[*rank].step_count > of->step_count)
             of->step_count = work->ranks[*rank].step_count;
+    if (of->step_source == STEPS_NONE && of->step_count >= 2)
+        of->step_source = STEPS_BY_PERIOD;
     return 0;
 }
 

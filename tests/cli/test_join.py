@@ -71,6 +71,15 @@ class Join(Case):
             steps = [row["step"] for row in self.json("report", "--by", "step")["rows"]]
             self.assertEqual(steps, list(range(truth["steps"])))
 
+    def test_answers_do_not_hang_on_it_without_a_world(self):
+        """Eight ranks of which the trace shows no operation of all; some ranks' operations recur, others' do not."""
+        files = sorted((TOP / "fixtures/inspector-2.30").glob("*.log"))
+        self.ingest(*files)
+        whole = self.content()
+        self.store.unlink()
+        self.ingest(*files[::-1])
+        self.assertEqual(self.content(), whole)
+
     def test_steps_where_the_first_world_has_no_numbers(self):
         """
         Two communicators of the same two ranks. On one nothing but calls of a send and a receive, both at the same
