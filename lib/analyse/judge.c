@@ -24,9 +24,12 @@ static const double AHEAD_OF_FEW = 3;
 
 /*
  * Moments in which the network steps wait several times as long, operations take half as long again and steps
- * a fifth are seen on healthy hosts: most last for a step or two.
+ * a fifth are seen on healthy hosts: most last for a step or two. None made one step longer by one and a
+ * half, or two in a row by half a step each.
  */
 static const double LONGER_ALONE = 0.5;
+static const double LONGER_TWO = 0.75;
+static const double PAUSE_STEPS = 3;
 static const double SLOWER_STEPS = 5;
 static const double SLOWER_OPERATIONS = 2;
 
@@ -36,9 +39,25 @@ static const double SLOWER_MANY = 3;
 static const double LONGER_STEPS = 0.25;
 static const double AHEAD_OF_MANY = 5;
 
-static int is_beyond_chance(const struct suspect *suspect, double part)
+/* As long as no healthy network made a step or two, whatever there is of other such. */
+static int is_pause(const struct suspect *suspect, double share)
 {
-    if (suspect->counted_steps == 2 && suspect->ahead < (suspect->kind == FINDING_NETWORK ? AHEAD_OF_FEW : 1))
+    return suspect->kind == FINDING_NETWORK && suspect->counted_steps <= 2 &&
+           share * suspect->counted_steps >= PAUSE_STEPS;
+}
+
+static int is_ahead_of_few(const struct suspect *suspect, double share)
+{
+    if (suspect->kind != FINDING_NETWORK)
+        return suspect->ahead >= 1;
+    return suspect->ahead >= AHEAD_OF_FEW || share >= LONGER_TWO;
+}
+
+static int is_beyond_chance(const struct suspect *suspect, double share, double part)
+{
+    if (is_pause(suspect, share * part))
+        return 1;
+    if (suspect->counted_steps == 2 && !is_ahead_of_few(suspect, share))
         return 0;
     if (suspect->counted_steps > 1)
         return suspect->chance <= CHANCE * part;
@@ -93,6 +112,14 @@ static double worth_of(const struct suspect *suspect, const struct baseline *bas
     return (double)time_ns / steps_of(suspect) / (double)baseline->median_step_ns;
 }
 
+/* What the job would gain in each of its steps, as a share of a median step. */
+static double gain_of(const struct suspect *suspect, const struct baseline *baseline)
+{
+    return baseline->median_step_ns
+               ? (double)suspect->gain_ns / steps_of(suspect) / (double)baseline->median_step_ns
+               : 0;
+}
+
 static double worth(const struct suspect *suspect, const struct baseline *baseline)
 {
     return worth_of(suspect, baseline, suspect->gain_ns);
@@ -125,6 +152,7 @@ static double least_share(const struct suspect *suspect, const struct diagnose_o
 
 /* How slow the network was that a suspicion speaks of. */
 struct slowness {
+    size_t edges;  /* of the job: 0 where no network steps are recorded */
     int64_t steps; /* network steps of its slow edges */
     int64_t wait_ns;
     int64_t extra_ns;
@@ -162,6 +190,7 @@ static int measure_slowness(const struct suspect *suspect, const struct job *job
                             struct slowness *slowness, struct finding *finding)
 {
     struct job_range instances = suspect_instances(suspect, job);
+    slowness->edges = edges ? edges->count : 0;
     for (size_t i = instances.first; i < instances.end; i++) {
         int32_t at = job->by_step[i];
         const struct job_instance *instance = &job->instances[at];
@@ -187,7 +216,7 @@ static int is_slow_enough(const struct suspect *suspect, const struct baseline *
                           const struct slowness *slowness)
 {
     double share = worth(suspect, baseline), slower = SLOWER_STEPS;
-    if (suspect->kind != FINDING_NETWORK || !slowness->steps)
+    if (suspect->kind != FINDING_NETWORK || (!slowness->steps && !slowness->edges))
         return 1;
     if (suspect->counted_steps > 2 && !is_steady(suspect, baseline)) {
         if (share >= LONGER_STEPS)
@@ -195,7 +224,8 @@ static int is_slow_enough(const struct suspect *suspect, const struct baseline *
         if (suspect->ahead >= AHEAD_OF_MANY || (suspect->ahead >= 1 && share >= LONGER_MANY))
             slower = SLOWER_MANY;
     }
-    if ((double)slowness->wait_ns >= slower * (double)(slowness->wait_ns - slowness->extra_ns))
+    if (slowness->steps &&
+        (double)slowness->wait_ns >= slower * (double)(slowness->wait_ns - slowness->extra_ns))
         return 1;
     return slowness->operations &&
            (double)slowness->transfer_ns >=
@@ -226,7 +256,8 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
     int must_show = suspect->kind == FINDING_NETWORK;
     double share = worth_of(suspect, baseline, slowness->lengthening.shows ? suspect->gain_ns : 0);
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
-    if (!suspect->gain_ns && (has_gaps(job) || is_in_shadow(suspects, suspect)))
+    if (gain_of(suspect, baseline) < options->min_gain / 10 &&
+        (has_gaps(job) || is_in_shadow(suspects, suspect)))
         return CONFIDENCE_LOW;
     if ((has_gaps(job) || job->blind_to_pairs || is_mostly(suspect, baseline)) &&
         is_alone_in_role(suspect, baseline))
@@ -236,12 +267,12 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
         return CONFIDENCE_LOW;
     if (share < least_share(suspect, options) ||
         ((must_show ? is_mostly(suspect, baseline) : is_steady(suspect, baseline)) && share < LONGER_MANY) ||
-        (!is_beyond_chance(suspect, 1) && !is_late_enough_alone(suspect, job, share)) || suspect->ambiguous ||
-        baseline->regular < REGULAR || (must_show && !slowness->lengthening.shows) ||
+        (!is_beyond_chance(suspect, share, 1) && !is_late_enough_alone(suspect, job, share)) ||
+        suspect->ambiguous || baseline->regular < REGULAR || (must_show && !slowness->lengthening.shows) ||
         !is_slow_enough(suspect, baseline, slowness))
         return CONFIDENCE_LOW;
-    int sure =
-        !is_steady(suspect, baseline) && share >= 2 * options->min_gain && is_beyond_chance(suspect, 0.1);
+    int sure = !is_steady(suspect, baseline) && share >= 2 * options->min_gain &&
+               is_beyond_chance(suspect, share, 0.1);
     return sure && !has_gaps(job) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 }
 

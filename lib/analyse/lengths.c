@@ -50,6 +50,25 @@ static int is_outside(const struct suspect *suspect, const struct baseline *base
 }
 
 /*
+ * The lower quartile of such steps; of those in which no other suspicion cost anything where there are any.
+ * `list` has room for all steps.
+ */
+static int64_t lower_quartile(const struct suspects *suspects, const struct suspect *suspect,
+                              const struct baseline *baseline, int64_t *list)
+{
+    for (int free_only = 1; free_only >= 0; free_only--) {
+        size_t count = 0;
+        for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
+            if (is_outside(suspect, baseline, step) &&
+                (!free_only || cost_of_others(suspects, suspect, step) <= 0))
+                list[count++] = baseline->step_ns[step];
+        if (count || !free_only)
+            return quantile_of(list, count, 0.25);
+    }
+    return TIME_UNKNOWN;
+}
+
+/*
  * The lengths of such steps without what the other suspicions cost, which were told apart with care, but may
  * have cost the same time: no step is taken to be shorter for it than the lower quartile.
  */
@@ -57,11 +76,7 @@ static size_t list_unburdened(const struct suspects *suspects, const struct susp
                               const struct baseline *baseline, int64_t *list)
 {
     size_t count = 0;
-    for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
-        if (is_outside(suspect, baseline, step))
-            list[count++] = baseline->step_ns[step];
-    int64_t quartile = quantile_of(list, count, 0.25);
-    count = 0;
+    int64_t quartile = lower_quartile(suspects, suspect, baseline, list);
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
         if (!is_outside(suspect, baseline, step))
             continue;

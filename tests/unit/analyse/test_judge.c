@@ -208,6 +208,26 @@ static void one_alone(void **state)
     assert_int_equal(judged(one_step(FINDING_NETWORK, 500, 0.0001, 250), 0), CONFIDENCE_HIGH);
 }
 
+/* Three steps in all, over one or two, are a pause, whatever else there is; two of three quarters are no
+ * moment. */
+static void paused(void **state)
+{
+    struct suspect two = two_steps(FINDING_NETWORK, 0.5);
+    assert_int_equal(judged(one_step(FINDING_NETWORK, 3000, 0.5, 0.5), 0), CONFIDENCE_MEDIUM);
+    assert_int_equal(judged(one_step(FINDING_NETWORK, 2999, 0.5, 0.5), 0), CONFIDENCE_LOW);
+    assert_int_equal(judged(one_step(FINDING_NETWORK, 30000, 0.5, 0.5), 0), CONFIDENCE_HIGH);
+    assert_int_equal(judged(one_step(FINDING_HOST, 3000, 0.5, 0.5), 0), CONFIDENCE_LOW);
+    two.gain_ns = 1500;
+    assert_int_equal(judged(two, 0), CONFIDENCE_MEDIUM);
+    two.gain_ns = 1499;
+    assert_int_equal(judged(two, 0), CONFIDENCE_LOW);
+    two.gain_ns = 2999;
+    two.chance = 0.5;
+    assert_int_equal(judged(two, 0), CONFIDENCE_LOW);
+    two.gain_ns = 3000;
+    assert_int_equal(judged(two, 0), CONFIDENCE_MEDIUM);
+}
+
 /* Late for a quarter of a step and five times as late as any other, where the recorder sees it all. */
 static void late_alone(void **state)
 {
@@ -229,6 +249,14 @@ static void slow_for_a_moment(void **state)
     assert_int_equal(judged_by(one, 0, &(struct slow){4.9, 2}), CONFIDENCE_HIGH);
     assert_int_equal(judged_by(two, 0, &(struct slow){4.9, 1.9}), CONFIDENCE_LOW);
     assert_int_equal(judged_by(two, 0, &(struct slow){5, 1.9}), CONFIDENCE_MEDIUM);
+}
+
+/* Network steps are recorded and none of its edges waited longer: its operations alone have to say it. */
+static void slow_without_a_slow_edge(void **state)
+{
+    const struct suspect one = one_step(FINDING_NETWORK, 900, 0.0001, 250);
+    assert_int_equal(judged_by(one, 0, &(struct slow){1, 1.9}), CONFIDENCE_LOW);
+    assert_int_equal(judged_by(one, 0, &(struct slow){1, 2}), CONFIDENCE_HIGH);
 }
 
 static struct suspect three_steps(int64_t gain_ns, double ahead)
@@ -341,14 +369,16 @@ static void in_the_shadow_of_another(void **state)
     other.gain_ns = 9996;
     assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_MEDIUM);
     other.gain_ns = 10000;
-    /* Not in all of its steps; it costs something itself. */
+    /* Not in all of its steps; it costs something itself, a tenth of 3 % of two steps. */
     other.first_step = 5;
     assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_MEDIUM);
     other.first_step = 3;
     other.last_step = 4;
     assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_MEDIUM);
     other.last_step = 6;
-    suspect.gain_ns = 1;
+    suspect.gain_ns = 5;
+    assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_LOW);
+    suspect.gain_ns = 6;
     assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_MEDIUM);
 }
 
@@ -377,6 +407,8 @@ int main(void)
         cmocka_unit_test(always),
         cmocka_unit_test(two_in_a_row),
         cmocka_unit_test(one_alone),
+        cmocka_unit_test(paused),
+        cmocka_unit_test(slow_without_a_slow_edge),
         cmocka_unit_test(late_alone),
         cmocka_unit_test(slow_for_a_moment),
         cmocka_unit_test(slow_for_long),

@@ -147,6 +147,26 @@ static void without_what_others_cost(void **state)
     assert_false(shows(&steps, suspects, 2));
 }
 
+/* Another suspicion lengthened all other steps but one by 200: what the one was is the least that they are.
+ */
+static void where_all_but_one_are_anothers(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 2; step < STEPS; step++)
+            lengths[rank][step] = step < 7 ? 300 : 160;
+    steps_init(&steps, lengths);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_NETWORK, .first_step = 7, .last_step = 10, .gain_ns = 240},
+        {.kind = FINDING_NETWORK, .first_step = 2, .last_step = 6, .gain_ns = 1000, .chance = 0.01}};
+    assert_true(shows(&steps, suspects, 2));
+    lengths[0][1] = lengths[1][1] = 160;
+    steps_init(&steps, lengths);
+    assert_false(shows(&steps, suspects, 2));
+}
+
 /* Steps that differ by 20 anyway: two of 115 are nothing. Deviation 20 x 1.48, so 2 sqrt(2) of it are 82. */
 static void beyond_what_steps_differ_by(void **state)
 {
@@ -229,6 +249,7 @@ int main(void)
         cmocka_unit_test(what_it_cost),
         cmocka_unit_test(a_pause_between_two_steps),
         cmocka_unit_test(without_what_others_cost),
+        cmocka_unit_test(where_all_but_one_are_anothers),
         cmocka_unit_test(beyond_what_steps_differ_by),
         cmocka_unit_test(a_quarter_of_what_a_late_rank_cost),
         cmocka_unit_test(what_uneven_steps_may_hide_of_a_late_rank),
