@@ -97,27 +97,25 @@ static int is_mostly(const struct suspect *suspect, const struct baseline *basel
     return steps_of(suspect) * 2 > baseline->step_count - baseline->first_step;
 }
 
+/* A time in each of the steps concerned, as a share of a median step. */
+static double share_of(const struct suspect *suspect, const struct baseline *baseline, int64_t time_ns)
+{
+    if (!baseline->median_step_ns)
+        return 0;
+    return (double)time_ns / steps_of(suspect) / (double)baseline->median_step_ns;
+}
+
 /*
- * What a suspicion is worth in each of the steps concerned, as a share of a median step: what the job would
- * gain, or what its partners waited for it where that is more. A rank late by as much as another branch is
- * slow today costs nothing, and everything once that branch is mended.
+ * What a suspicion is worth in each of the steps concerned: what the job would gain, or what its partners
+ * waited for it where that is more. A rank late by as much as another branch is slow today costs nothing, and
+ * everything once that branch is mended.
  */
 static double worth_of(const struct suspect *suspect, const struct baseline *baseline, int64_t gain_ns)
 {
     int64_t time_ns = gain_ns;
     if (suspect->margin_ns > time_ns && !is_steady(suspect, baseline))
         time_ns = suspect->margin_ns;
-    if (!baseline->median_step_ns)
-        return 0;
-    return (double)time_ns / steps_of(suspect) / (double)baseline->median_step_ns;
-}
-
-/* What the job would gain in each of its steps, as a share of a median step. */
-static double gain_of(const struct suspect *suspect, const struct baseline *baseline)
-{
-    return baseline->median_step_ns
-               ? (double)suspect->gain_ns / steps_of(suspect) / (double)baseline->median_step_ns
-               : 0;
+    return share_of(suspect, baseline, time_ns);
 }
 
 static double worth(const struct suspect *suspect, const struct baseline *baseline)
@@ -256,7 +254,7 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
     int must_show = suspect->kind == FINDING_NETWORK;
     double share = worth_of(suspect, baseline, slowness->lengthening.shows ? suspect->gain_ns : 0);
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
-    if (gain_of(suspect, baseline) < options->min_gain / 10 &&
+    if (share_of(suspect, baseline, suspect->gain_ns) < options->min_gain / 10 &&
         (has_gaps(job) || is_in_shadow(suspects, suspect)))
         return CONFIDENCE_LOW;
     if ((has_gaps(job) || job->blind_to_pairs || is_mostly(suspect, baseline)) &&

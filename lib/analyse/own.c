@@ -131,8 +131,7 @@ static int64_t total_margin(const struct suspect *suspect, const struct job *job
     return total;
 }
 
-/* Whether its host was late within the step: nothing is hidden then. It waits for its GPU at the end of one.
- */
+/* Whether its host was late within the step: that hides nothing. It waits for its GPU at the end of one. */
 static int is_late_within(const struct job *job, const struct job_operation *operation)
 {
     return operation->previous >= 0 && job->operations[operation->previous].step == operation->step &&
@@ -140,8 +139,8 @@ static int is_late_within(const struct job *job, const struct job_operation *ope
 }
 
 /*
- * Own time that may hide something else: after a send, whose end its proxy tells only roughly; and receives
- * that the recorder leaves out (blind.c).
+ * Own time that may hide something else: after a send, whose end its proxy or the host tells only roughly, or
+ * a receive of which only the host does; and receives that the recorder leaves out (blind.c).
  */
 static int may_hide(const struct job *job, const struct job_operation *operation, int in_stages)
 {
@@ -255,7 +254,8 @@ static int may_have_waited(const struct suspects *suspects, const struct suspect
 {
     if (operation->previous < 0)
         return 0;
-    const struct suspect *mine = greater_suspect(suspects, suspect, operation->rank, operation->step);
+    const struct suspect *mine =
+        job->finished_only ? greater_suspect(suspects, suspect, operation->rank, operation->step) : NULL;
     int network = mine && mine->kind == FINDING_NETWORK;
     if (network && operation->function == FUNCTION_SEND && operation->ends == ENDS_BY_HOST)
         return 1;

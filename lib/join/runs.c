@@ -227,9 +227,7 @@ static int find_shared(struct hand *hand, int32_t rank, int32_t shared, struct p
     return 0;
 }
 
-/* The ends of steps on a communicator that all ranks share; of a count that does not fit where there are
- * none.
- */
+/* The ends of steps on a communicator that all ranks share; where there are none their count does not fit. */
 static int find_ends(struct hand *hand, int32_t rank, int32_t shared, struct period *period,
                      struct error *error)
 {

@@ -214,6 +214,7 @@ static void own_time_beside_a_slow_network(void **state)
         {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600},
         {.kind = FINDING_NETWORK, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 900}};
     small_init(&small);
+    small.job.finished_only = 1;
     struct job_operation *send = at(&small, 1, 1, 0), *next = at(&small, 1, 1, 1);
     next->excess_ns = 600;
     send->function = FUNCTION_SEND;
@@ -233,8 +234,12 @@ static void own_time_beside_a_slow_network(void **state)
     suspects[1].total_ns = 900;
     suspects[1].rank = 2;
     assert_false(doubted(&small, suspects, 2));
-    /* The send itself is what is late. */
+    /* Where more is recorded than what finished, proxies and kernels tell. */
     suspects[1].rank = 1;
+    small.job.finished_only = 0;
+    assert_false(doubted(&small, suspects, 2));
+    small.job.finished_only = 1;
+    /* The send itself is what is late. */
     next->excess_ns = 0;
     send->excess_ns = 600;
     assert_true(doubted(&small, suspects, 2));
