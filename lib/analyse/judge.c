@@ -71,13 +71,15 @@ int suspect_is_noise(const struct suspect *suspect)
 }
 
 /*
- * GPUs and hosts have no such moments: where the recorder sees all that a rank does, no healthy one was late
- * for a quarter of a step and so far ahead of any other.
+ * GPUs and hosts have no such moments: where the recorder sees all that a rank does, no healthy host was late
+ * for a quarter of a step and so far ahead of any other, and no GPU for a tenth.
  */
 static int is_late_enough_alone(const struct suspect *suspect, const struct job *job, double share)
 {
-    return suspect->kind != FINDING_NETWORK && suspect->counted_steps == 1 && !job->finished_only &&
-           share >= LONGER_STEPS && suspect->ahead >= AHEAD_OF_MANY;
+    if (suspect->kind == FINDING_NETWORK || suspect->counted_steps != 1 || job->finished_only)
+        return 0;
+    return (share >= LONGER_STEPS && suspect->ahead >= AHEAD_OF_MANY) ||
+           (suspect->kind == FINDING_COMPUTE && share >= LONGER_MANY && suspect->ahead >= AHEAD_OF_FEW);
 }
 
 static int steps_of(const struct suspect *suspect)

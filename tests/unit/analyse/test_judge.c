@@ -239,6 +239,16 @@ static void late_alone(void **state)
     assert_int_equal(judged(one_step(FINDING_NETWORK, 900, 0.5, 5), 0), CONFIDENCE_LOW);
 }
 
+/* Of a GPU, a tenth of a step and three times as late as any other. */
+static void busy_alone(void **state)
+{
+    assert_int_equal(judged(one_step(FINDING_COMPUTE, 100, 0.5, 3), 0), CONFIDENCE_MEDIUM);
+    assert_int_equal(judged(one_step(FINDING_COMPUTE, 99, 0.5, 3), 0), CONFIDENCE_LOW);
+    assert_int_equal(judged(one_step(FINDING_COMPUTE, 100, 0.5, 2.9), 0), CONFIDENCE_LOW);
+    assert_int_equal(judged(one_step(FINDING_COMPUTE, 100, 0.5, 3), 1), CONFIDENCE_LOW);
+    assert_int_equal(judged(one_step(FINDING_HOST, 249, 0.5, 4.9), 0), CONFIDENCE_LOW);
+}
+
 /* A step or two of a slow network: five times as slow as usual, or operations of twice the length. */
 static void slow_for_a_moment(void **state)
 {
@@ -410,6 +420,7 @@ int main(void)
         cmocka_unit_test(paused),
         cmocka_unit_test(slow_without_a_slow_edge),
         cmocka_unit_test(late_alone),
+        cmocka_unit_test(busy_alone),
         cmocka_unit_test(slow_for_a_moment),
         cmocka_unit_test(slow_for_long),
         cmocka_unit_test(slow_in_every_step),
