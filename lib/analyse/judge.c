@@ -249,6 +249,17 @@ static int is_in_shadow(const struct suspects *suspects, const struct suspect *s
     return 0;
 }
 
+/*
+ * In too many steps for its past to tell it from what ranks and links differ by anyway: in all, or in most
+ * where that is a network, or where nothing but finished operations is listed.
+ */
+static int differs_by_design(const struct suspect *suspect, const struct job *job,
+                             const struct baseline *baseline)
+{
+    return suspect->kind == FINDING_NETWORK || job->finished_only ? is_mostly(suspect, baseline)
+                                                                  : is_steady(suspect, baseline);
+}
+
 static enum confidence confidence_of(const struct suspects *suspects, const struct suspect *suspect,
                                      const struct slowness *slowness, const struct job *job,
                                      const struct baseline *baseline, const struct diagnose_options *options)
@@ -266,7 +277,7 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
     if (job->finished_only && suspect->kind != FINDING_NETWORK && is_steady(suspect, baseline))
         return CONFIDENCE_LOW;
     if (share < least_share(suspect, options) ||
-        ((must_show ? is_mostly(suspect, baseline) : is_steady(suspect, baseline)) && share < LONGER_MANY) ||
+        (differs_by_design(suspect, job, baseline) && share < LONGER_MANY) ||
         (!is_beyond_chance(suspect, share, 1) && !is_late_enough_alone(suspect, job, share)) ||
         suspect->ambiguous || baseline->regular < REGULAR || (must_show && !slowness->lengthening.shows) ||
         !is_slow_enough(suspect, baseline, slowness))

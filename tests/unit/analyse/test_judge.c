@@ -329,7 +329,10 @@ static struct suspect some_steps(enum finding_kind kind, int32_t steps)
                             .ahead = 2};
 }
 
-/* A network that is slow in most steps has little to be held against: worth a tenth of a step in each. */
+/*
+ * A network that is slow in most steps has little to be held against, and anybody where not all is listed:
+ * worth a tenth of a step in each.
+ */
 static void slow_in_most_steps(void **state)
 {
     const struct slow much = {5, 2};
@@ -339,6 +342,11 @@ static void slow_in_most_steps(void **state)
     assert_int_equal(judged_by(five, 0, &much), CONFIDENCE_LOW);
     four.gain_ns = 399;
     assert_int_equal(judged_by(four, 0, &much), CONFIDENCE_HIGH);
+    five = some_steps(FINDING_COMPUTE, 5);
+    assert_int_equal(judged(five, 1), CONFIDENCE_HIGH);
+    five.gain_ns = 499;
+    assert_int_equal(judged(five, 1), CONFIDENCE_LOW);
+    assert_int_equal(judged(five, 0), CONFIDENCE_HIGH);
 }
 
 /* Of nine steps, the warm-up left out: alone it may have been early in the four others as well. */
