@@ -1,25 +1,12 @@
 #include "analyse/baseline.h"
 
 #include "analyse/place.h"
+#include "analyse/stretch.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-/* The operations of one rank in one step: a run in order of issue. */
-struct stretch {
-    int32_t first;
-    int32_t count;
-    uint64_t signature; /* communicators, functions, sizes and peers in order */
-};
-
-static uint64_t hash_operation(const struct job_operation *operation)
-{
-    uint64_t hash = hash_mix((uint64_t)operation->communicator, operation->function);
-    return hash_mix(hash, (uint64_t)operation->bytes);
-}
 
 /* What two ranks of one role have in common at a position. */
 static uint64_t hash_role(const struct job *job, const struct job_operation *operation)
@@ -27,49 +14,6 @@ static uint64_t hash_role(const struct job *job, const struct job_operation *ope
     uint64_t size = (uint64_t)job->communicators[operation->communicator].size;
     return hash_mix(hash_mix(size, operation->function),
                     hash_mix((uint64_t)operation->bytes, operation->kind));
-}
-
-static void cut_stretches(const struct job *job, const struct job_rank *rank, struct stretch *stretches)
-{
-    for (int32_t step = 0; step < job->step_count; step++)
-        stretches[step] = (struct stretch){.first = -1};
-    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
-        const struct job_operation *operation = &job->operations[i];
-        if (operation->step < 0 || operation->step >= job->step_count)
-            continue;
-        struct stretch *stretch = &stretches[operation->step];
-        if (stretch->first < 0)
-            stretch->first = (int32_t)i;
-        stretch->count++;
-        stretch->signature = hash_mix(stretch->signature, hash_operation(operation));
-    }
-}
-
-static int by_signature(const void *a, const void *b)
-{
-    const struct stretch *left = a, *right = b;
-    if (left->signature != right->signature)
-        return left->signature < right->signature ? -1 : 1;
-    return (left->first > right->first) - (left->first < right->first);
-}
-
-/* The stretch whose signature most steps share; among equals the longest. Empty when there is none. */
-static struct stretch canonical_stretch(const struct stretch *stretches, int32_t first_step, int32_t count,
-                                        struct stretch *sorted)
-{
-    struct stretch best = {.first = -1};
-    int32_t best_votes = 0, votes = 0, used = count - first_step;
-    memcpy(sorted, stretches + first_step, (size_t)used * sizeof *sorted);
-    qsort(sorted, (size_t)used, sizeof *sorted, by_signature);
-    for (int32_t i = 0; i < used; i++) {
-        votes = i && sorted[i].signature == sorted[i - 1].signature ? votes + 1 : 1;
-        int more = votes > best_votes || (votes == best_votes && sorted[i].count > best.count);
-        if (sorted[i].count && more) {
-            best = sorted[i];
-            best_votes = votes;
-        }
-    }
-    return best;
 }
 
 /* Cells that a rank may have for each of its operations, and however few those are. */
@@ -180,10 +124,35 @@ static int join_role(struct baseline *baseline, struct job *job, struct map *rol
     return 0;
 }
 
+struct regularity {
+    uint64_t whole;
+    uint64_t all;
+};
+
+static int32_t count_placed(const struct job *job, struct stretch stretch)
+{
+    int32_t placed = 0;
+    for (int32_t i = 0; i < stretch.count; i++)
+        placed += job->operations[stretch.first + i].position >= 0;
+    return placed;
+}
+
+/* Steps that hold the whole sequence; where records are missing, operations that have a place in it. */
+static void count_whole(struct regularity *regularity, const struct job *job, const struct stretch *stretches,
+                        int32_t first_step, struct stretch canonical)
+{
+    for (int32_t step = first_step; step < job->step_count; step++) {
+        int32_t placed = count_placed(job, stretches[step]);
+        regularity->whole += job->missing_sequence ? (uint64_t)placed : placed == canonical.count;
+        regularity->all += job->missing_sequence ? (uint64_t)canonical.count : 1;
+    }
+}
+
 static int find_roles(struct baseline *baseline, struct job *job)
 {
     struct stretch *stretches = array_new((size_t)job->step_count * 2, sizeof *stretches);
     struct map roles;
+    struct regularity regularity = {0};
     size_t capacity = 0;
     int failed = !stretches;
     map_init(&roles);
@@ -191,15 +160,20 @@ static int find_roles(struct baseline *baseline, struct job *job)
         baseline->role_of_rank[i] = -1;
         if (!job->ranks[i].count)
             continue;
-        cut_stretches(job, &job->ranks[i], stretches);
-        struct stretch canonical =
-            canonical_stretch(stretches, baseline->first_step, job->step_count, stretches + job->step_count);
+        failed = stretches_cut(job, &job->ranks[i], stretches);
+        if (failed)
+            break;
+        struct stretch canonical = stretches_canonical(stretches, baseline->first_step, job->step_count,
+                                                       stretches + job->step_count);
         if (canonical.first < 0 || !recurs(job, &job->ranks[i], canonical))
             continue;
         place_operations(job, stretches, canonical);
+        count_whole(&regularity, job, stretches, baseline->first_step, canonical);
         failed = note_predecessors(baseline, job, i, canonical) ||
                  join_role(baseline, job, &roles, i, canonical, &capacity);
     }
+    if (regularity.all)
+        baseline->regular = (double)regularity.whole / (double)regularity.all;
     map_release(&roles);
     free(stretches);
     return failed;
@@ -477,22 +451,6 @@ static int measure_step(struct baseline *baseline, const struct job *job)
     return 0;
 }
 
-static void measure_regularity(struct baseline *baseline)
-{
-    size_t pairs = 0, whole = 0;
-    for (size_t role = 0; role < baseline->role_count; role++)
-        for (size_t rank = 0; rank < baseline->roles[role].rank_count; rank++)
-            for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
-                int32_t position = 0;
-                while (position < baseline->roles[role].length &&
-                       baseline_cell(baseline, (int32_t)role, position, rank, step) >= 0)
-                    position++;
-                pairs++;
-                whole += position == baseline->roles[role].length;
-            }
-    baseline->regular = pairs ? (double)whole / (double)pairs : 0;
-}
-
 int baseline_init(struct baseline *baseline, struct job *job, const struct baseline_options *options,
                   struct error *error)
 {
@@ -507,7 +465,6 @@ int baseline_init(struct baseline *baseline, struct job *job, const struct basel
         return error_no_memory(error);
     }
     fill_cells(baseline, job);
-    measure_regularity(baseline);
     if (measure_places(baseline, job, options->sigmas) || measure_step(baseline, job)) {
         baseline_release(baseline);
         return error_no_memory(error);

@@ -38,7 +38,9 @@ struct baseline {
     int32_t **cells;  /* per role: [(position * rank_count + rank) * step_count + step] */
     int64_t *step_ns; /* how long each step lasted, median over ranks; TIME_UNKNOWN */
     int64_t median_step_ns;
-    double regular; /* share of (rank, step) pairs that hold their role's whole sequence */
+    /* Share of (rank, step) pairs that hold their role's whole sequence; where records are missing between
+     * others, of the operations of such sequences. */
+    double regular;
 };
 
 struct baseline_options {
