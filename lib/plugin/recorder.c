@@ -26,6 +26,7 @@ static struct writer *writer;
 static struct writer *abandoned; /* of the parent: its thread was anywhere, so its memory is left alone */
 static bool live[COMMUNICATORS_MAX];
 static unsigned live_count;
+static bool some_untold; /* communicators that found no number, or their end no room in a ring */
 static bool fork_handlers_set;
 
 static void before_fork(void)
@@ -52,6 +53,7 @@ static void child_after_fork(void)
     if (phase != PHASE_ENDED)
         phase = PHASE_FRESH;
     live_count = 0;
+    some_untold = false;
     memset(live, 0, sizeof(live));
     log_set(NULL);
     ring_forget_all();
@@ -110,6 +112,8 @@ static uint32_t add_locked(const struct communicator *communicator)
         live[number] = true;
         live_count++;
     }
+    some_untold |= number == 0;
+    writer_resume(writer);
     return number;
 }
 
@@ -133,13 +137,12 @@ void recorder_init(void **context, int *mask, uint32_t supported, const struct c
         __atomic_store_n(mask, (int)activation, __ATOMIC_RELAXED);
 }
 
-static void push_context_end(uint32_t number)
+static bool push_context_end(uint32_t number)
 {
     struct ring *ring = ring_mine();
     struct record record = {
         .time_ns = clock_monotonic_ns(), .context = number, .kind = RECORD_CONTEXT_END, .slots = 1};
-    if (ring)
-        ring_push(ring, &record, record.slots, RING_STOP);
+    return ring && ring_push(ring, &record, record.slots, RING_STOP);
 }
 
 void recorder_finalize(void *context)
@@ -148,10 +151,10 @@ void recorder_finalize(void *context)
     pthread_mutex_lock(&lock);
     if (number > 0 && number < COMMUNICATORS_MAX && live[number] && phase == PHASE_RECORDING) {
         live[number] = false;
-        push_context_end((uint32_t)number);
+        some_untold |= !push_context_end((uint32_t)number);
         if (--live_count == 0) {
             /* After the last one NCCL may be unloaded, and its logger with it. */
-            writer_flush(writer, FINALIZE_WAIT_MS);
+            writer_flush(writer, !some_untold, FINALIZE_WAIT_MS);
             log_set(NULL);
         }
     }

@@ -1,9 +1,12 @@
+/* Lets zlib take what we only read. */
+#define ZLIB_CONST
 #include "plugin/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -125,26 +128,43 @@ static void write_compressed(struct sink *sink, int mode)
     } while (stream->avail_out == 0 && !sink->failure);
 }
 
-/*
- * What would end the compressed stream here, behind all that is written and overwritten by what comes next: a
- * process that is killed leaves a whole gzip file, not one that viewers refuse. Best effort: the data is
- * safe.
- */
-static void write_gzip_end(struct sink *sink)
+/* What would end the compressed stream here, `ending` as its last text. 0: memory is short. */
+static size_t compressed_end(const struct sink *sink, const char *ending, unsigned char *end, size_t room)
 {
-    unsigned char end[64];
     z_stream copy;
-    off_t here = lseek(sink->file, 0, SEEK_CUR);
-    if (sink->failure || here < 0 || deflateCopy(&copy, &sink->gzip->stream) != Z_OK)
-        return;
-    copy.next_in = NULL;
-    copy.avail_in = 0;
+    if (deflateCopy(&copy, &sink->gzip->stream) != Z_OK)
+        return 0;
+    copy.next_in = (const unsigned char *)ending;
+    copy.avail_in = (unsigned)strlen(ending);
     copy.next_out = end;
-    copy.avail_out = sizeof(end);
-    ssize_t length = deflate(&copy, Z_FINISH) == Z_STREAM_END ? (ssize_t)(sizeof(end) - copy.avail_out) : 0;
+    copy.avail_out = (unsigned)room;
+    size_t length = deflate(&copy, Z_FINISH) == Z_STREAM_END ? room - copy.avail_out : 0;
     deflateEnd(&copy);
-    if (pwrite(sink->file, end, (size_t)length, here) != length && ftruncate(sink->file, here) != 0)
+    return length;
+}
+
+/*
+ * What would end the file here, behind all that is written and overwritten by what comes next: a process that
+ * is killed leaves a whole gzip file, not one that viewers refuse, and one that leaves by _exit() a whole
+ * array. Best effort: the data is safe.
+ */
+static void write_end(struct sink *sink, const char *ending)
+{
+    unsigned char packed[64];
+    const void *end = ending;
+    size_t length = strlen(ending);
+    off_t here = sink->failure || !still_ours(sink) ? -1 : lseek(sink->file, 0, SEEK_CUR);
+    if (here < 0)
+        return;
+    if (sink->gzip) {
+        end = packed;
+        length = compressed_end(sink, ending, packed, sizeof(packed));
+    }
+    bool is_whole = pwrite(sink->file, end, length, here) == (ssize_t)length;
+    /* What ended the file before may be longer, and no half of an end may stay. */
+    if ((sink->has_ending || !is_whole) && ftruncate(sink->file, here + (is_whole ? (off_t)length : 0)) != 0)
         sink->failure = errno;
+    sink->has_ending = is_whole && length > 0 && ending[0];
 }
 
 static void count_lost(struct sink *sink)
@@ -165,13 +185,17 @@ static void put_out(struct sink *sink, int mode)
     sink->text.length = 0;
 }
 
-void sink_flush(struct sink *sink)
+void sink_flush(struct sink *sink, const char *ending)
 {
-    if (sink->file < 0 || sink->text.length == 0)
+    if (sink->file < 0 || (sink->text.length == 0 && sink->has_ending == (ending[0] != '\0')))
         return;
-    put_out(sink, Z_SYNC_FLUSH);
-    if (sink->gzip)
-        write_gzip_end(sink);
+    /* Taken back first: where the write fails, the file must not look as if nothing were missing. */
+    if (sink->has_ending)
+        write_end(sink, "");
+    if (sink->text.length > 0)
+        put_out(sink, Z_SYNC_FLUSH);
+    if (sink->gzip || ending[0])
+        write_end(sink, ending);
 }
 
 static void release_memory(struct sink *sink)

@@ -18,6 +18,7 @@ struct sink {
     int file;
     dev_t device; /* which file it is: the job may close our descriptor and open another under its number */
     ino_t inode;
+    bool has_ending;     /* the file on disk ends with what sink_flush was given for its end */
     int failure;         /* errno of the write that failed, or 0 */
     uint64_t lines_lost; /* since the failure */
     struct sink_gzip *gzip;
@@ -30,9 +31,11 @@ int sink_open(struct sink *sink, const char *pattern, int rank, const char *suff
 /* Every line starts here: makes sure that TEXT_LINE_MAX bytes are free. */
 static inline struct text *sink_line(struct sink *sink);
 
-/* Hands everything so far to the kernel, readable as it stands (gzip: a whole file, its end overwritten
- * later). */
-void sink_flush(struct sink *sink);
+/*
+ * Hands everything so far to the kernel, readable as it stands (gzip: a whole file, its end overwritten
+ * later). The file then ends with `ending`, a few bytes or "", until the next flush or line that goes out.
+ */
+void sink_flush(struct sink *sink, const char *ending);
 
 void sink_close(struct sink *sink);
 
@@ -44,7 +47,7 @@ void sink_abandon(struct sink *sink);
 static inline struct text *sink_line(struct sink *sink)
 {
     if (sink->text.length > SINK_BYTES - TEXT_LINE_MAX)
-        sink_flush(sink);
+        sink_flush(sink, "");
     return &sink->text;
 }
 

@@ -30,6 +30,8 @@
 /* How often a GPU's clock is measured anew, and from how many kernel starts and stops at least. */
 #define CLOCK_NS 1000000000u
 #define CLOCK_SAMPLES 64u
+/* After a line of the array, which ends in a comma. */
+#define ARRAY_END "{}]\n"
 /* How many slots are taken from a ring before the room is given back to its thread. */
 #define BATCH_SLOTS 512u
 
@@ -52,6 +54,9 @@ struct writer {
     struct notes_drops drops; /* as last written */
     struct due due;
     uint64_t operations, unfinished;
+    uint64_t broken_off; /* operations that were pending when their communicator ended: it was aborted */
+    bool rests;          /* at_rest and resumes, as the thread last saw them */
+    uint64_t resumes_seen;
     uint32_t communicators_written;
     bool failure_logged;
     struct cursor *cursors;
@@ -64,6 +69,8 @@ struct writer {
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t asked, answered;
     uint64_t flushes_asked, flushes_done;
+    uint64_t resumes;
+    bool at_rest; /* no communicator is live */
     bool stopping;
 };
 
@@ -73,8 +80,10 @@ static void count_tasks(struct writer *writer, uint32_t number)
 {
     const struct node *node = tree_node(&writer->tree, number);
     if (node_is_task(node)) {
+        bool finished = tree_task_finished(&writer->tree, number);
         writer->operations++;
-        writer->unfinished += !tree_task_finished(&writer->tree, number);
+        writer->unfinished += !finished;
+        writer->broken_off += !finished && tree_communicator(&writer->tree, node->context)->ended;
         return;
     }
     for (uint32_t child = node->first_child; child; child = tree_node(&writer->tree, child)->next_sibling)
@@ -246,10 +255,20 @@ static void write_anchor(struct writer *writer)
     }
 }
 
-static void flush_sinks(struct writer *writer)
+/*
+ * What the array on disk ends with for now. A process that dies with a communicator must leave it open: that
+ * tells it from those that came to their end. So must one that aborted a communicator in the middle of an
+ * operation: it is about to die, with those that it waited for.
+ */
+static const char *array_end(const struct writer *writer)
 {
-    sink_flush(&writer->chrome_sink);
-    sink_flush(&writer->inspector_sink);
+    return writer->rests && !writer->broken_off ? ARRAY_END : "";
+}
+
+static void flush_sinks(struct writer *writer, const char *ending)
+{
+    sink_flush(&writer->chrome_sink, ending);
+    sink_flush(&writer->inspector_sink, "");
     const struct sink *failed = writer->chrome_sink.failure      ? &writer->chrome_sink
                                 : writer->inspector_sink.failure ? &writer->inspector_sink
                                                                  : NULL;
@@ -285,7 +304,7 @@ static void do_due(struct writer *writer, bool flush)
         due->anchor_ns = now_ns + ANCHOR_NS;
     }
     if (flush || now_ns >= due->flush_ns) {
-        flush_sinks(writer);
+        flush_sinks(writer, array_end(writer));
         due->flush_ns = now_ns + writer->config.flush_ns;
     }
 }
@@ -299,9 +318,9 @@ static void finish(struct writer *writer)
     write_drops(writer, now_ns, true);
     if (writer->config.chrome) {
         notes_end(&writer->chrome, "exit", writer->operations, writer->unfinished, now_ns);
-        text_literal(sink_line(&writer->chrome_sink), "{}]\n");
+        text_literal(sink_line(&writer->chrome_sink), ARRAY_END);
     }
-    flush_sinks(writer);
+    flush_sinks(writer, "");
     sink_close(&writer->chrome_sink);
     sink_close(&writer->inspector_sink);
 }
@@ -314,6 +333,15 @@ static struct timespec monotonic_in(uint64_t ns)
     return (struct timespec){.tv_sec = (time_t)(at_ns / 1000000000u), .tv_nsec = (long)(at_ns % 1000000000u)};
 }
 
+/* Locked. What was broken off before a new communicator came did not end the process. */
+static void see_rest(struct writer *writer)
+{
+    if (writer->resumes_seen != writer->resumes)
+        writer->broken_off = 0;
+    writer->resumes_seen = writer->resumes;
+    writer->rests = writer->at_rest;
+}
+
 static void *writer_main(void *argument)
 {
     struct writer *writer = argument;
@@ -323,6 +351,7 @@ static void *writer_main(void *argument)
         stopping = writer->stopping;
         uint64_t asked = writer->flushes_asked;
         bool flush = asked != writer->flushes_done;
+        see_rest(writer);
         pthread_mutex_unlock(&writer->lock);
         uint64_t pause_ns = take_all(writer);
         do_due(writer, flush);
@@ -411,7 +440,7 @@ static void write_beginning(struct writer *writer, const struct writer_origin *o
         notes_process_name(&writer->chrome, &writer->process, rank);
     }
     write_anchor(writer);
-    flush_sinks(writer);
+    flush_sinks(writer, "");
 }
 
 static void writer_free(struct writer *writer)
@@ -458,10 +487,23 @@ const char *writer_path(const struct writer *writer)
     return writer->config.chrome ? writer->chrome_sink.path : writer->inspector_sink.path;
 }
 
-void writer_flush(struct writer *writer, unsigned timeout_ms)
+void writer_resume(struct writer *writer)
+{
+    pthread_mutex_lock(&writer->lock);
+    if (writer->at_rest) {
+        writer->at_rest = false;
+        writer->resumes++;
+        writer->flushes_asked++; /* nobody waits for it, but what ends the file goes */
+        pthread_cond_signal(&writer->asked);
+    }
+    pthread_mutex_unlock(&writer->lock);
+}
+
+void writer_flush(struct writer *writer, bool at_rest, unsigned timeout_ms)
 {
     struct timespec until = monotonic_in((uint64_t)timeout_ms * MILLISECOND_NS);
     pthread_mutex_lock(&writer->lock);
+    writer->at_rest = at_rest;
     uint64_t mine = ++writer->flushes_asked;
     pthread_cond_signal(&writer->asked);
     while (writer->flushes_done < mine)

@@ -3,6 +3,7 @@
 #ifndef PLUGIN_WRITER_H
 #define PLUGIN_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,8 +24,14 @@ struct writer *writer_start(const struct config *config, const struct writer_ori
 /* The file written to, for the log. */
 const char *writer_path(const struct writer *writer);
 
-/* Waits until all that was recorded before is with the kernel, or for timeout_ms. */
-void writer_flush(struct writer *writer, unsigned timeout_ms);
+/*
+ * Waits until all that was recorded before is with the kernel, or for timeout_ms. at_rest: no communicator is
+ * live; until writer_resume the files on disk are whole, as the process may end without writer_stop.
+ */
+void writer_flush(struct writer *writer, bool at_rest, unsigned timeout_ms);
+
+/* There is a communicator: from now on a file without its end says that the process was killed. */
+void writer_resume(struct writer *writer);
 
 /* Writes everything out, unfinished operations too, ends the files and the thread. */
 void writer_stop(struct writer *writer, unsigned timeout_ms);

@@ -1,5 +1,6 @@
 """`record`: the environment that a command gets, what stops it, and a job of the fake NCCL core from end to end."""
 
+import collections
 import json
 import os
 import re
@@ -181,12 +182,13 @@ class Record(Case):
         answer = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
         self.assertEqual((answer.stdout, answer.stderr), ("inspector\n", ""))
 
-    def play(self, *options):
-        """Records a job of the fake core; returns what its processes played, added up."""
-        job = 'exec "$0" --plugin "$NCCL_PROFILER_PLUGIN" --ranks 8 --steps 3 --tags call'
-        result = self.run_program("record", "-o", "traces", *options, "--", "sh", "-c", job, FAKECORE)
+    def play(self, *options, job=(), killed=0):
+        """Records a job of the fake core; returns what those of its processes played that ended well, added up."""
+        start = 'exec "$0" --plugin "$NCCL_PROFILER_PLUGIN" --ranks 8 --steps 3 --tags call "$@"'
+        result = self.run_program("record", "-o", "traces", *options, "--", "sh", "-c", start, FAKECORE, *job,
+                                  status=1 if killed else 0)
         played = [json.loads(line) for line in result.out.splitlines()]
-        self.assertEqual(len(played), 8)
+        self.assertEqual(len(played), 8 - killed)
         return {figure: sum(process[figure] for process in played) for figure in played[0]}
 
     def launch(self, *words, **environment):
@@ -255,6 +257,34 @@ class Record(Case):
         played = self.play("--gzip")
         self.check_ingest(".json.gz")
         self.check_everything(played)
+
+    def test_a_job_whose_processes_run_no_destructor(self):
+        """As multiprocessing's in Python: whoever ended its communicators left a whole file and was not killed."""
+        for packed in ([], ["--gzip"]):
+            with self.subTest(packed=packed):
+                played = self.play(*packed, job=["--quick-exit"])
+                self.check_ingest(".json.gz" if packed else ".json")
+                self.check_everything(played)
+                kinds = {finding["kind"] for finding in self.json("diagnose")["findings"]}
+                self.assertEqual(kinds & {"ended_early", "missing"}, set())
+                shutil.rmtree(self.folder / "traces")
+                self.store.unlink()
+
+    def test_the_process_of_a_job_that_was_killed_is_told_from_those_that_ended(self):
+        for packed in ([], ["--gzip"]):
+            with self.subTest(packed=packed):
+                self.play(*packed, job=["--quick-exit", "--kill", "2:1", "--rounds", "2"], killed=1)
+                files = self.ingest("traces", status=1)
+                self.assertEqual(collections.Counter(file["status"] for file in files.values()),
+                                 {"ingested": 7, "partial": 1})
+                cut, = (name for name, file in files.items() if file["status"] == "partial")
+                self.assertEqual(self.rows("SELECT reason, path GLOB '*/%s' AS is_it FROM ledger "
+                                           "JOIN file USING (file_id) WHERE damage" % cut),
+                                 [("file ends before its array does", 1)])
+                self.assertEqual(self.rows("SELECT DISTINCT rank FROM v_operation JOIN file USING (file_id) "
+                                           "WHERE path GLOB '*/%s'" % cut), [(2,)])
+                shutil.rmtree(self.folder / "traces")
+                self.store.unlink()
 
     def test_a_stuck_job_that_is_killed_names_who_held_it_up(self):
         """What was pending for a second is in the traces of a job that leaves nothing else behind."""

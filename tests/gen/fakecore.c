@@ -28,6 +28,8 @@ struct options {
     bool threads;
     bool no_finalize;
     bool close_descriptors;
+    bool quick_exit; /* by _exit(): no destructor runs */
+    int linger_ms;   /* how long the process goes on, and with a tag, when its communicators have ended */
     long file_bytes;
 };
 
@@ -39,7 +41,8 @@ static void usage(FILE *to)
         "  [--channels N] [--net-steps N] [--op-us N] [--tags none|nccl|call|numbered] [--hang RANK:STEP]\n"
         "  [--kill RANK:STEP] [--journal FILE] [--scenario train|hostile|fork|fork-idle|init-race|nvtx]\n"
         "  [--no-finalize] [--close-descriptors] [--file-bytes N] [--repeat-waits] [--foreign-proxy]\n"
-        "  [--silent-kernels] [--double-stops]\n",
+        "  [--silent-kernels] [--double-stops] [--rounds N] [--linger-ms N] [--quick-exit]\n"
+        "  [--abort]\n",
         to);
 }
 
@@ -69,6 +72,25 @@ static int open_journal(struct fake_job *job, const char *path)
     return 0;
 }
 
+/* As multiprocessing's children end in Python, where that was asked for. */
+static int leave(const struct options *options, int status)
+{
+    fflush(stdout);
+    if (options->quick_exit)
+        _exit(status);
+    return status;
+}
+
+/* A tag from a process whose communicators are gone. */
+static void linger(struct fake_job *job, const struct options *options)
+{
+    if (options->linger_ms == 0)
+        return;
+    if (job->call_tag)
+        job->call_tag("afterwards");
+    usleep((useconds_t)options->linger_ms * 1000);
+}
+
 static void *rank_main(void *argument)
 {
     fake_rank_train(argument);
@@ -93,13 +115,14 @@ static int play_threads(struct fake_job *job, const struct options *options)
         fake_rank_drain(&ranks[i]);
     for (int i = job->ranks; i-- > 0 && !options->no_finalize;)
         fake_rank_finalize(&ranks[i]);
+    linger(job, options);
     print_counts(job);
     free(ranks);
     free(threads);
-    return 0;
+    return leave(options, 0);
 }
 
-static int play_one(struct fake_job *job, const struct options *options, int number)
+static void play_round(struct fake_job *job, const struct options *options, int number)
 {
     struct fake_rank rank;
     fake_rank_start(&rank, job, number);
@@ -107,13 +130,20 @@ static int play_one(struct fake_job *job, const struct options *options, int num
         for (int i = 3; i < 1024; i++)
             close(i);
     fake_rank_train(&rank);
-    if (job->hang_rank == number)
+    if (job->hang_rank == number && fake_last_round(job) && !job->aborts)
         sleep(3600);
     fake_rank_drain(&rank);
     if (!options->no_finalize)
         fake_rank_finalize(&rank);
+}
+
+static int play_one(struct fake_job *job, const struct options *options, int number)
+{
+    for (job->round = 0; job->round < job->rounds; job->round++)
+        play_round(job, options, number);
+    linger(job, options);
     print_counts(job);
-    return 0;
+    return leave(options, 0);
 }
 
 /* A process a rank, forked before anything of the plugin runs. */
@@ -172,6 +202,10 @@ static const struct option long_options[] = {{"plugin", required_argument, NULL,
                                              {"foreign-proxy", no_argument, NULL, 'P'},
                                              {"silent-kernels", no_argument, NULL, 'q'},
                                              {"double-stops", no_argument, NULL, 'd'},
+                                             {"rounds", required_argument, NULL, 'o'},
+                                             {"linger-ms", required_argument, NULL, 'm'},
+                                             {"quick-exit", no_argument, NULL, 'e'},
+                                             {"abort", no_argument, NULL, 'A'},
                                              {"help", no_argument, NULL, 'h'},
                                              {NULL, 0, NULL, 0}};
 
@@ -202,6 +236,12 @@ static int parse_number(struct fake_job *job, struct options *options, int optio
     case 'b':
         options->file_bytes = value;
         return 1;
+    case 'o':
+        job->rounds = (int)value;
+        return value >= 1;
+    case 'm':
+        options->linger_ms = (int)value;
+        return value >= 0;
     default:
         return 0;
     }
@@ -253,6 +293,12 @@ static int parse_option(struct fake_job *job, struct options *options, int optio
     case 'd':
         job->double_stops = true;
         return 1;
+    case 'e':
+        options->quick_exit = true;
+        return 1;
+    case 'A':
+        job->aborts = true;
+        return 1;
     case 'q':
         job->silent_kernels = true;
         return 1;
@@ -293,6 +339,7 @@ int main(int argc, char **argv)
                                   .layers = 2,
                                   .channels = 2,
                                   .net_steps = 4,
+                                  .rounds = 1,
                                   .tags = "none",
                                   .hang_rank = -1,
                                   .kill_rank = -1,

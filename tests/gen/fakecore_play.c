@@ -345,7 +345,8 @@ static void set_tag(struct fake_rank *rank, const char *tag)
 static void play_step_of_training(struct fake_rank *rank, int step)
 {
     const struct fake_job *job = rank->job;
-    bool hangs = rank->rank == job->hang_rank && step == job->hang_step;
+    bool hangs = rank->rank == job->hang_rank && step == job->hang_step &&
+                 (job->aborts ? job->round == 0 : fake_last_round(job));
     int neighbour = 1 - rank->communicators[FAKE_PP].rank;
     set_tag(rank, "forward");
     for (int layer = 0; layer < job->layers; layer++)
@@ -355,7 +356,7 @@ static void play_step_of_training(struct fake_rank *rank, int step)
     for (int layer = 0; layer < job->layers; layer++)
         play_call(rank, FAKE_TP, "AllReduce", 1048576, -1, false);
     play_call(rank, FAKE_PP, neighbour == 1 ? "Recv" : "Send", 4194304, neighbour, false);
-    if (rank->rank == job->kill_rank && step == job->kill_step) {
+    if (rank->rank == job->kill_rank && step == job->kill_step && fake_last_round(job)) {
         usleep(1500000); /* the second that may be lost, and some */
         raise(SIGKILL);
     }
@@ -395,7 +396,7 @@ static void join(struct fake_rank *rank, int which, int ranks)
 {
     struct fake_communicator *communicator = &rank->communicators[which];
     int first = first_rank(which, rank->rank);
-    communicator->hash = 0x9e3779b97f4a7c15u * (uint64_t)(which * 4096 + first + 1);
+    communicator->hash = 0x9e3779b97f4a7c15u * (uint64_t)((rank->job->round * 4 + which) * 4096 + first + 1);
     communicator->ranks = ranks;
     communicator->rank = (rank->rank - first) / kinds[which].stride;
     snprintf(communicator->name, sizeof(communicator->name), "%s%d", kinds[which].name, first);

@@ -39,10 +39,13 @@ struct fake_job {
     int steps;
     int layers;
     int channels;
-    int net_steps;    /* of each proxy operation; 0: no network */
-    int op_us;        /* how long each operation's kernel runs */
-    const char *tags; /* none, nccl, call; numbered: calls, each with another text */
-    int hang_rank, hang_step;
+    int net_steps;            /* of each proxy operation; 0: no network */
+    int rounds;               /* how often a process makes its communicators, trains and ends them */
+    int round;                /* the one that is played, from 0 on */
+    int op_us;                /* how long each operation's kernel runs */
+    const char *tags;         /* none, nccl, call; numbered: calls, each with another text */
+    int hang_rank, hang_step; /* in the last round, as a kill */
+    bool aborts;              /* hangs in the first round instead, and ends the communicators nevertheless */
     int kill_rank, kill_step;
     int stuck_rank, stuck_step; /* its application stops in the middle of a step: others wait for it */
     bool repeat_waits;          /* record SendPeerWait again and again, as a core that polls does */
@@ -78,6 +81,11 @@ struct fake_rank {
     bool partner_stuck; /* the rank that got stuck takes part in nothing more */
     uint64_t gpu_offset_ns;
 };
+
+static inline bool fake_last_round(const struct fake_job *job)
+{
+    return job->round == job->rounds - 1;
+}
 
 /* Makes the rank's communicators and its proxy thread. */
 void fake_rank_start(struct fake_rank *rank, struct fake_job *job, int number);

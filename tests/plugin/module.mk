@@ -15,6 +15,7 @@ $(OUT)/fake/%.o: %.c
 .PHONY: test-plugin
 test-plugin: $(OUT)/fakecore $(PLUGIN)
 	python3 tests/plugin/test_plugin.py $(OUT)/fakecore $(PLUGIN)
+	python3 tests/plugin/test_ends.py $(OUT)/fakecore $(PLUGIN)
 
 # Fifty deaths instead of a few.
 .PHONY: check-plugin-kills

@@ -15,6 +15,11 @@ from trace import Trace
 
 FAKECORE = sys.argv.pop(1) if len(sys.argv) > 1 else "build/fakecore"
 PLUGIN = sys.argv.pop(1) if len(sys.argv) > 1 else "build/libnccl-profiler-ncclprof.so"
+SANITIZED = "san-" in PLUGIN
+
+# By then what is over is on disk. Sanitizers keep the writer back, on a busy machine by seconds.
+LATEST_S = 4 if SANITIZED else 1
+
 FIGURES = ("groups", "calls", "coll", "p2p", "proxy_ops", "steps", "kernels", "tags")
 
 
@@ -59,3 +64,10 @@ class PluginTest(unittest.TestCase):
             drops = trace.notes("Drops")[-1]["args"]
             self.assertEqual(set(drops.values()), {0}, drops)
         return list(traces.values())
+
+    def start(self, *options, **settings):
+        """A fake core that goes on until it is killed."""
+        environment = dict(os.environ, NCCLPROF_DIR=self.directory, **settings)
+        return subprocess.Popen([FAKECORE, "--plugin", os.path.abspath(PLUGIN), *map(str, options)],
+                                env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                start_new_session=True)

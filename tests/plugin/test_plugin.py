@@ -21,13 +21,8 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from played import FAKECORE, PLUGIN, Played, PluginTest  # noqa: E402
+from played import LATEST_S, PLUGIN, SANITIZED, Played, PluginTest  # noqa: E402
 from trace import Trace, read_bytes  # noqa: E402
-
-SANITIZED = "san-" in PLUGIN
-
-# By then what is over is on disk. Sanitizers keep the writer back, on a busy machine by seconds.
-LATEST_S = 4 if SANITIZED else 1
 
 
 class Versions(PluginTest):
@@ -498,12 +493,6 @@ def journal(path):
 
 
 class Deaths(PluginTest):
-    def start(self, *options, **settings):
-        environment = dict(os.environ, NCCLPROF_DIR=self.directory, **settings)
-        return subprocess.Popen([FAKECORE, "--plugin", os.path.abspath(PLUGIN), *map(str, options)],
-                                env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                start_new_session=True)
-
     def check_killed(self, seconds, gzip):
         path = os.path.join(self.directory, "journal")
         process = self.start("--threads", "--ranks", 2, "--steps", 100000, "--op-us", 300, "--net-steps", 2,

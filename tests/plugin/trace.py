@@ -46,6 +46,9 @@ class Trace:
     def notes(self, name):
         return [e for e in self.events if e.get("cat") == "NCCLPROF" and e["name"] == name]
 
+    def unfinished(self):
+        return sum(bool(e.get("args", {}).get("Unfinished")) for e in self.events)
+
     def check_nesting(self):
         """Begin and end lines pair like brackets, by category, name and id; and no id comes twice in a category."""
         open_events = []

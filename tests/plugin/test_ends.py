@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""How the files of processes end that run no destructor. usage: test_ends.py FAKECORE PLUGIN
+
+Whoever ended its communicators leaves a whole file; whoever died with one leaves its array open.
+"""
+
+import collections
+import gzip
+import json
+import os
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from played import LATEST_S, Played, PluginTest  # noqa: E402
+from trace import Trace, read_bytes  # noqa: E402
+
+SUFFIXES = {".json": {}, ".json.gz": {"NCCLPROF_GZIP": "1"}}
+
+
+def parsed(path):
+    """The file's events, by json alone; nothing behind a compressed file's end."""
+    with open(path, "rb") as file:
+        text = file.read()
+    return json.loads(gzip.decompress(text) if path.endswith(".gz") else text)
+
+
+class EndsTest(PluginTest):
+    def play_both(self, *options, name="played", **settings):
+        """A run that leaves plain files, and one that leaves compressed ones; each with its files' suffix."""
+        return [(Played(os.path.join(self.directory, name + suffix), *options, **packed, **settings), suffix)
+                for suffix, packed in SUFFIXES.items()]
+
+
+class Whole(EndsTest):
+    """Arrays that are closed when the last communicator has ended."""
+
+    def check_files(self, played, suffix):
+        """Whole files, without the line that tells an exit, that hold each operation once; their traces."""
+        traces = []
+        for path in played.files(suffix):
+            trace = Trace(path)
+            self.assertEqual(parsed(path)[:-1], trace.events)
+            trace.check_nesting()
+            self.assertEqual(trace.notes("End"), [])
+            counts = next(c for c in played.counts if c["pid"] == trace.events[0]["pid"])
+            self.assertEqual({f: trace.counted()[f] for f in ("coll", "p2p", "steps", "kernels")},
+                             {f: counts[f] for f in ("coll", "p2p", "steps", "kernels")})
+            self.assertGreater(counts["coll"], 0)
+            operations = collections.Counter((e["args"]["CommHash"], e["args"]["SeqNum"], e["name"])
+                                             for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b")
+            self.assertEqual(set(operations.values()), {1})
+            traces.append(trace)
+        self.assertEqual(len(traces), len(played.counts))
+        return traces
+
+    def test_after_the_last_communicator(self):
+        for version in (1, 3, 6, 7):
+            for played, suffix in self.play_both("--quick-exit", "--ranks", 2, "--api", version, name=f"v{version}"):
+                self.check_files(played, suffix)
+
+    def test_another_communicator_comes_later(self):
+        for played, suffix in self.play_both("--quick-exit", "--ranks", 2, "--rounds", 3):
+            for trace in self.check_files(played, suffix):
+                self.assertEqual(len(trace.notes("Communicator")), 12)
+
+    def test_what_comes_afterwards_is_in_the_array_too(self):
+        """A tag of a process without communicators goes out some time later; the array is whole before and after."""
+        for played, suffix in self.play_both("--quick-exit", "--ranks", 2, "--tags", "call",
+                                             "--linger-ms", 1000 * LATEST_S):
+            for trace in self.check_files(played, suffix):
+                tags = [e["args"]["tag"] for e in trace.events if e["cat"] == "USER_TAG"]
+                self.assertEqual(tags[-2:], ["done", "afterwards"])
+
+    def test_exit_after_the_end(self):
+        """Destructors that do run: one array, and the line that tells so."""
+        for played, suffix in self.play_both("--ranks", 2, "--rounds", 2, "--tags", "call", "--linger-ms", 300):
+            for path in played.files(suffix):
+                self.assertEqual(len(Trace(path).notes("End")), 1)
+                self.assertEqual(parsed(path)[-1], {})
+
+    def test_abort_and_a_new_communicator(self):
+        """Whoever goes on after an abort was not about to die."""
+        for played, suffix in self.play_both("--quick-exit", "--ranks", 4, "--rank", 1, "--hang", "1:1", "--abort",
+                                             "--rounds", 2):
+            trace, = self.check_files(played, suffix)
+            self.assertGreater(trace.unfinished(), 0)
+
+    def test_inspector_lines_have_no_array(self):
+        for played, suffix in self.play_both("--quick-exit", "--ranks", 2, "--rounds", 2, NCCLPROF_FORMAT="both"):
+            lines = suffix.replace("json", "jsonl")
+            self.assertEqual(len(played.files(lines)), 2)
+            for path in played.files(lines):
+                text = read_bytes(path)
+                self.assertTrue(text.endswith(b"}\n"))
+                self.assertEqual({"header" in json.loads(line) for line in text.splitlines()}, {True})
+            self.check_files(played, suffix)
+
+
+class Open(EndsTest):
+    """Arrays that stay open, whatever stood in the file before."""
+
+    def check_open(self, path):
+        text = read_bytes(path)
+        self.assertTrue(text.endswith(b",\n"), text[-100:])
+        self.assertNotIn(b"{}]", text)
+        if path.endswith(".gz"):
+            with open(path, "rb") as file:
+                self.assertEqual(gzip.decompress(file.read()), text)
+        Trace(path, whole=False)
+
+    def check_killed(self, suffix, until, *options, **settings):
+        """Kills a process that has written what `until` says."""
+        process = self.start(*options, **settings)
+        waited = time.monotonic() + 30 * LATEST_S
+        while not any(until(read_bytes(path)) for path in self.files(suffix)):
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), waited)
+            time.sleep(0.02)
+        time.sleep(LATEST_S)
+        process.kill()
+        process.wait()
+        for path in self.files(suffix):
+            self.check_open(path)
+            os.unlink(path)
+
+    def files(self, suffix):
+        return [os.path.join(self.directory, name) for name in os.listdir(self.directory) if name.endswith(suffix)]
+
+    def test_killed_with_a_communicator(self):
+        for suffix, packed in SUFFIXES.items():
+            self.check_killed(suffix, lambda text: b'"AllReduce"' in text,
+                              "--ranks", 2, "--rank", 1, "--hang", "1:1", **packed)
+
+    def test_killed_with_a_later_communicator(self):
+        """Its first line takes the end back."""
+        for suffix, packed in SUFFIXES.items():
+            self.check_killed(suffix, lambda text: text.count(b'"Communicator"') > 4,
+                              "--ranks", 2, "--rank", 1, "--rounds", 2, "--hang", "1:1", **packed)
+
+    def test_killed_with_a_later_communicator_that_says_nothing(self):
+        """Versions 1 to 3 tell of a communicator with its first operation: no line takes the end back."""
+        for suffix, packed in SUFFIXES.items():
+            self.check_killed(suffix, lambda text: text.startswith(b"[\n{"), "--api", 3, "--ranks", 1, "--steps", 0,
+                              "--rounds", 2, "--hang", "0:9", **packed)
+
+    def test_no_communicator_was_ended(self):
+        played = self.play("--ranks", 2, "--no-finalize", "--quick-exit")
+        self.assertEqual(len(played.files()), 2)
+        for path in played.files():
+            self.check_open(path)
+
+    def test_a_communicator_was_aborted(self):
+        """An operation was pending: so do those that wait for a rank that died, and die next."""
+        for played, suffix in self.play_both("--quick-exit", "--ranks", 4, "--rank", 1, "--hang", "1:1", "--abort"):
+            path, = played.files(suffix)
+            self.check_open(path)
+            self.assertGreater(Trace(path, whole=False).unfinished(), 0)
+
+    def test_the_disk_fills_up_later(self):
+        """What cannot be written any more is missing: the file must not look whole."""
+        options = ("--quick-exit", "--ranks", 2, "--rank", 1)
+        for whole, suffix in self.play_both(*options, name="whole"):
+            room = os.path.getsize(whole.files(suffix)[0]) + 1000
+            settings = {**SUFFIXES[suffix], "NCCLPROF_FILE": "full"}
+            full = self.play(*options, "--rounds", 9, "--file-bytes", room, **settings)
+            path, = full.files("full" + suffix)
+            self.assertNotIn(b"{}]", read_bytes(path))
+            Trace(path, whole=False)
+            self.assertEqual(full.log.count("cannot write to"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

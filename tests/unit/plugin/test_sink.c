@@ -1,0 +1,246 @@
+/*
+ * What ends a file behind all that is written: there after the flush that asks for it, gone with whatever
+ * comes next, also where that cannot be written.
+ */
+#include "support/cmocka_all.h"
+
+/* The plugin is a library of its own: the tool's does not hold it. */
+#include "plugin/path.c"
+#include "plugin/sink.c"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#define END "{}]\n"
+
+static char folder[64];
+
+struct content {
+    char text[1 << 16];
+    size_t length;
+    bool is_whole; /* a compressed file: its end is there, and nothing behind it */
+};
+
+static void unpack(struct content *content, const unsigned char *packed, size_t length)
+{
+    z_stream stream = {.next_in = packed, .avail_in = (unsigned)length};
+    assert_int_equal(inflateInit2(&stream, 15 + 16), Z_OK);
+    stream.next_out = (unsigned char *)content->text;
+    stream.avail_out = sizeof(content->text) - 1;
+    content->is_whole = inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.avail_in == 0;
+    content->length = stream.total_out;
+    inflateEnd(&stream);
+}
+
+static struct content *read_back(const char *path)
+{
+    static struct content content;
+    static unsigned char bytes[sizeof(content.text) - 1];
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t length = fread(bytes, 1, sizeof(bytes), file);
+    assert_int_equal(fclose(file), 0);
+    memset(&content, 0, sizeof(content));
+    if (length > 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) {
+        unpack(&content, bytes, length);
+    } else {
+        memcpy(content.text, bytes, length);
+        content.length = length;
+        content.is_whole = true;
+    }
+    return &content;
+}
+
+static void check(const char *path, const char *wanted)
+{
+    const struct content *content = read_back(path);
+    assert_string_equal(content->text, wanted);
+    assert_int_equal(content->length, strlen(wanted));
+    assert_true(content->is_whole);
+}
+
+static void put(struct sink *sink, const char *line)
+{
+    text_string(sink_line(sink), line);
+}
+
+static void open_sink(struct sink *sink, const char *name, bool gzip)
+{
+    char pattern[128];
+    snprintf(pattern, sizeof(pattern), "%s/%s", folder, name);
+    assert_int_equal(sink_open(sink, pattern, 0, ".json", gzip), 0);
+}
+
+static void close_sink(struct sink *sink)
+{
+    sink_close(sink);
+    assert_int_equal(unlink(sink->path), 0);
+}
+
+static void lines_overwrite_an_end(void **state)
+{
+    (void)state;
+    for (int gzip = 0; gzip < 2; gzip++) {
+        struct sink sink;
+        open_sink(&sink, "lines", gzip);
+        put(&sink, "[\n");
+        sink_flush(&sink, "");
+        check(sink.path, "[\n");
+        put(&sink, "{\"a\": 1},\n");
+        sink_flush(&sink, END);
+        check(sink.path, "[\n{\"a\": 1},\n" END);
+        put(&sink, "{},\n");
+        sink_flush(&sink, END);
+        check(sink.path, "[\n{\"a\": 1},\n{},\n" END);
+        /* Shorter than the end itself. */
+        put(&sink, "\n");
+        sink_flush(&sink, "");
+        check(sink.path, "[\n{\"a\": 1},\n{},\n\n");
+        put(&sink, END);
+        sink_flush(&sink, "");
+        sink_close(&sink);
+        check(sink.path, "[\n{\"a\": 1},\n{},\n\n" END);
+        assert_int_equal(unlink(sink.path), 0);
+    }
+}
+
+static void an_end_comes_and_goes_alone(void **state)
+{
+    (void)state;
+    for (int gzip = 0; gzip < 2; gzip++) {
+        struct sink sink;
+        open_sink(&sink, "alone", gzip);
+        put(&sink, "[\n");
+        sink_flush(&sink, "");
+        for (int round = 0; round < 3; round++) {
+            sink_flush(&sink, END);
+            sink_flush(&sink, END);
+            check(sink.path, "[\n" END);
+            sink_flush(&sink, "");
+            sink_flush(&sink, "");
+            check(sink.path, "[\n");
+        }
+        close_sink(&sink);
+    }
+}
+
+static off_t size_of(const char *path)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_size;
+}
+
+static void limit_files(off_t bytes)
+{
+    struct rlimit limit = {.rlim_cur = bytes < 0 ? RLIM_INFINITY : (rlim_t)bytes, .rlim_max = RLIM_INFINITY};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* As on a disk that is full: room for `more` bytes behind those there are, fewer than none for part of the
+ * end. */
+static void fail_after(bool gzip, off_t more)
+{
+    static const char before[] = "[\n{\"a\": 1},\n";
+    struct sink sink;
+    open_sink(&sink, "full", gzip);
+    put(&sink, before);
+    sink_flush(&sink, END);
+    check(sink.path, "[\n{\"a\": 1},\n" END);
+    limit_files(size_of(sink.path) + more);
+    for (int i = 0; i < 200; i++) {
+        char line[32];
+        snprintf(line, sizeof(line), "{\"b\": %d},\n", i * 2654435 % 10007);
+        put(&sink, line);
+    }
+    sink_flush(&sink, END);
+    sink_flush(&sink, END);
+    limit_files(-1);
+    assert_int_equal(sink.failure, EFBIG);
+    const struct content *content = read_back(sink.path);
+    assert_memory_equal(content->text, before, strlen(before));
+    assert_null(strstr(content->text, "]"));
+    /* Of a compressed file what was written stays, a part of a line maybe. */
+    if (!gzip)
+        assert_memory_equal(content->text + content->length - 2, ",\n", 2);
+    close_sink(&sink);
+}
+
+static void a_failing_write_leaves_no_end(void **state)
+{
+    (void)state;
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    for (off_t more = -16; more < 40; more++) {
+        fail_after(false, more);
+        fail_after(true, more);
+    }
+    signal(SIGXFSZ, before);
+}
+
+/* No room for the whole end: none of it, and the lines before it stay as they are. */
+static void an_end_that_does_not_fit(void **state)
+{
+    (void)state;
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    struct sink sink;
+    open_sink(&sink, "tight", false);
+    put(&sink, "[\n{\"a\": 1},\n");
+    limit_files((off_t)sink.text.length + 2);
+    sink_flush(&sink, END);
+    check(sink.path, "[\n{\"a\": 1},\n");
+    assert_int_equal(sink.failure, 0);
+    limit_files(-1);
+    sink_flush(&sink, END);
+    check(sink.path, "[\n{\"a\": 1},\n" END);
+    close_sink(&sink);
+    signal(SIGXFSZ, before);
+}
+
+static void a_strangers_file_is_left_alone(void **state)
+{
+    (void)state;
+    char path[128];
+    struct sink sink;
+    open_sink(&sink, "ours", false);
+    put(&sink, "[\n");
+    sink_flush(&sink, END);
+    snprintf(path, sizeof(path), "%s/theirs", folder);
+    int theirs = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_true(theirs >= 0);
+    assert_int_equal(write(theirs, "precious", 8), 8);
+    assert_true(dup2(theirs, sink.file) >= 0);
+    sink_flush(&sink, "");
+    sink_flush(&sink, END);
+    check(path, "precious");
+    put(&sink, "{},\n");
+    sink_flush(&sink, END);
+    assert_int_equal(sink.failure, EBADF);
+    check(path, "precious");
+    close(sink.file);
+    close(theirs);
+    close_sink(&sink);
+    assert_int_equal(unlink(path), 0);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof(folder), "/tmp/ncclprof-sink-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_overwrite_an_end),         cmocka_unit_test(an_end_comes_and_goes_alone),
+        cmocka_unit_test(a_failing_write_leaves_no_end),  cmocka_unit_test(an_end_that_does_not_fit),
+        cmocka_unit_test(a_strangers_file_is_left_alone),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
