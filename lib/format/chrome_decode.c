@@ -104,6 +104,7 @@ static enum datatype read_datatype(const struct json *json, const struct json_no
     return datatype_from_nccl(number);
 }
 
+/* "(nil)" is no number and 0 as well. */
 static uint64_t read_stream(const struct json_node *arguments)
 {
     const char *text = json_text(json_member(arguments, "Stream"));

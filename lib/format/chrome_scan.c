@@ -98,11 +98,11 @@ static const struct form group_call_forms[] = {
     FORM(group_call_fields, 0), FORM(group_call_tight_fields, 0), {NULL, 0, 0}};
 
 static const struct scan_field launch_fields[] = {SKIP(", \"args\": {\"groupId\": ", SCAN_SKIP_INTEGER),
-                                                  FIELD(", \"Stream\": \"0x", SCAN_HEXADECIMAL, api.stream),
+                                                  FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream),
                                                   LAST("\"}}")};
-static const struct scan_field launch_bare_fields[] = {
-    SKIP(", \"args\": {\"groupId\": ", SCAN_SKIP_INTEGER),
-    FIELD(", \"Stream\": 0x", SCAN_HEXADECIMAL, api.stream), LAST("}}")};
+static const struct scan_field launch_bare_fields[] = {SKIP(", \"args\": {\"groupId\": ", SCAN_SKIP_INTEGER),
+                                                       FIELD(", \"Stream\": ", SCAN_ADDRESS, api.stream),
+                                                       LAST("}}")};
 static const struct form launch_forms[] = {
     FORM(launch_fields, 0), FORM(launch_bare_fields, CHROME_HINT_UNQUOTED), {NULL, 0, 0}};
 
@@ -116,17 +116,17 @@ static const struct form launch_forms[] = {
 static const struct scan_field call_fields[] = {
     CALL_FIELDS, FIELD("\", \"root\": ", SCAN_INTEGER, api.root),
     FIELD(", \"GraphCaptured\": ", SCAN_INTEGER, api.graph_captured),
-    FIELD(", \"Stream\": \"0x", SCAN_HEXADECIMAL, api.stream), LAST("\"}}")};
+    FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream), LAST("\"}}")};
 static const struct scan_field call_bare_fields[] = {
     CALL_BARE_FIELDS, FIELD(", \"root\": ", SCAN_INTEGER, api.root),
     FIELD(", \"GraphCaptured\":", SCAN_INTEGER, api.graph_captured),
-    FIELD(", \"Stream\": 0x", SCAN_HEXADECIMAL, api.stream), LAST("}}")};
+    FIELD(", \"Stream\": ", SCAN_ADDRESS, api.stream), LAST("}}")};
 static const struct scan_field pair_call_fields[] = {
     CALL_FIELDS, FIELD("\", \"GraphCaptured\": ", SCAN_INTEGER, api.graph_captured),
-    FIELD(", \"Stream\": \"0x", SCAN_HEXADECIMAL, api.stream), LAST("\"}}")};
+    FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream), LAST("\"}}")};
 static const struct scan_field pair_call_bare_fields[] = {
     CALL_BARE_FIELDS, FIELD(", \"GraphCaptured\":", SCAN_INTEGER, api.graph_captured),
-    FIELD(", \"Stream\": 0x", SCAN_HEXADECIMAL, api.stream), LAST("}}")};
+    FIELD(", \"Stream\": ", SCAN_ADDRESS, api.stream), LAST("}}")};
 static const struct form call_forms[] = {
     FORM(call_fields, 0), FORM(call_bare_fields, CHROME_HINT_UNQUOTED), {NULL, 0, 0}};
 static const struct form pair_call_forms[] = {

@@ -92,6 +92,16 @@ static const char *scan_hexadecimal(const char *at, const char *end, uint64_t *v
     return at > first && at - first <= 16 ? at : NULL;
 }
 
+static const char *scan_address(const char *at, const char *end, uint64_t *value)
+{
+    const char *past = scan_words(at, end, SCAN_WORDS("(nil)"));
+    *value = 0;
+    if (past)
+        return past;
+    at = scan_words(at, end, SCAN_WORDS("0x"));
+    return at ? scan_hexadecimal(at, end, value) : NULL;
+}
+
 const char *scan_any_microseconds(const char *at, const char *end, int64_t *ns)
 {
     uint64_t whole = 0;
@@ -164,6 +174,8 @@ const char *scan_value(const char *at, const char *end, enum scan_type type, voi
         return scan_any_unsigned(at, end, into);
     case SCAN_HEXADECIMAL:
         return scan_hexadecimal(at, end, into);
+    case SCAN_ADDRESS:
+        return scan_address(at, end, into);
     case SCAN_MOMENT:
         return scan_moment(at, end, into);
     case SCAN_MICROSECONDS:

@@ -19,6 +19,7 @@ enum scan_type {
     SCAN_INTEGER,         /* int64_t */
     SCAN_UNSIGNED,        /* uint64_t */
     SCAN_HEXADECIMAL,     /* uint64_t, digits without 0x */
+    SCAN_ADDRESS,         /* uint64_t as printf's %p has it: "0x55d0", or "(nil)" for 0 */
     SCAN_MOMENT,          /* int64_t ns from "123.456789" microseconds; TIME_UNKNOWN when not above 0 */
     SCAN_MICROSECONDS,    /* int64_t ns from whole microseconds; TIME_UNKNOWN when 0 */
     SCAN_TEXT,            /* struct scan_text, up to the closing quote; without escapes */

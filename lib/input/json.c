@@ -148,6 +148,34 @@ static int is_nan(const char *text, size_t length)
     return length - sign == 3 && (!strncasecmp(text + sign, "nan", 3) || !strncasecmp(text + sign, "inf", 3));
 }
 
+/* What printf makes of a pointer or a string that is NULL: "(nil)", "(null)". 0: none of those. */
+static size_t null_length(const char *text, size_t length)
+{
+    static const char *const words[] = {"(nil)", "(null)"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (length >= strlen(words[i]) && !memcmp(text, words[i], strlen(words[i])))
+            return strlen(words[i]);
+    return 0;
+}
+
+/* The length of a value that only lacks its quotes; 0 for all else. */
+static size_t strange_length(const char *text, size_t length)
+{
+    size_t part = word_length(text, length);
+    if (part == 0)
+        return null_length(text, length);
+    return number_is_json(text, part) || is_literal(text, part) ? 0 : part;
+}
+
+/* The length of what is copied as it is: a word, a string, or one byte of anything else. */
+static size_t plain_length(const char *text, size_t length)
+{
+    size_t part = word_length(text, length);
+    if (part > 0)
+        return part;
+    return *text == '"' ? string_length(text, length) : 1;
+}
+
 /* Copies the text with quotes around words that are neither numbers nor literals. */
 static enum json_status quote_words(struct json *json, const char *text, size_t length, int *has_nan)
 {
@@ -155,10 +183,10 @@ static enum json_status quote_words(struct json *json, const char *text, size_t 
     *has_nan = 0;
     buffer_clear(&json->mended);
     for (size_t at = 0; at < length && !failed;) {
-        size_t part = word_length(text + at, length - at);
-        int strange = part > 0 && !number_is_json(text + at, part) && !is_literal(text + at, part);
-        if (part == 0)
-            part = text[at] == '"' ? string_length(text + at, length - at) : 1;
+        size_t part = strange_length(text + at, length - at);
+        int strange = part > 0;
+        if (!strange)
+            part = plain_length(text + at, length - at);
         *has_nan |= strange && is_nan(text + at, part);
         failed |= strange && buffer_append_byte(&json->mended, '"');
         failed |= buffer_append(&json->mended, text + at, part);

@@ -41,7 +41,8 @@ enum json_status json_parse(struct json *json, const char *text, size_t length);
 
 /*
  * The same for text that is almost JSON: words that stand where a value should are taken for strings, as in
- * `"datatype": ncclFloat32`, `"Stream": 0x55d0` or `"ts": nan`. To be tried when json_parse() has refused.
+ * `"datatype": ncclFloat32`, `"Stream": 0x55d0`, `"Stream": (nil)` or `"ts": nan`. To be tried when
+ * json_parse() has refused.
  */
 enum json_status json_parse_lenient(struct json *json, const char *text, size_t length);
 

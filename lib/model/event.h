@@ -70,7 +70,7 @@ struct operation {
     enum algorithm algorithm;
     enum protocol protocol;
     int64_t channel_count;
-    uint64_t stream; /* the CUDA stream's address; 0 unknown */
+    uint64_t stream; /* the CUDA stream's address; 0 unknown, or the default stream's */
     int graph_captured;
     struct interval_ns api;     /* the call: group begin (or call), return of the call */
     struct interval_ns enqueue; /* the record's own begin and end: being enqueued to the GPU */

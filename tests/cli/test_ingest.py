@@ -2,9 +2,11 @@
 
 import gzip
 import os
+import re
+import shutil
 import sqlite3
 
-from tests.cli.support import Case, all_reduce, trace
+from tests.cli.support import TOP, Case, all_reduce, trace
 
 
 class Ingest(Case):
@@ -25,6 +27,24 @@ class Ingest(Case):
         self.assertEqual(info["skipped"], 0)
         self.assertEqual(self.rows("SELECT DISTINCT tag, function, bytes, duration_us FROM v_operation"),
                          [("forward", "AllReduce", 4194304, 100.0)])
+
+    def test_the_default_stream(self):
+        """Its address is NULL, which printf writes as (nil)."""
+        for fixture in ("dialect-2.28.3", "dialect-2.29.7"):
+            for path in sorted((TOP / "fixtures" / fixture).glob("dump*")):
+                text, changed = re.subn(r'("Stream": "?)0x[0-9a-f]+', r"\1(nil)", path.read_text())
+                self.assertGreater(changed, 0)
+                self.write(f"traces/{path.name}", text)
+            self.ingest("traces")
+            self.assertEqual(self.info()["partial_files"], 0)
+            self.assertEqual(self.rows("SELECT DISTINCT stream IS NULL FROM v_operation"), [(1,)])
+            here = self.rows("SELECT function, bytes, enqueue_begin_us, gpu_begin FROM v_operation ORDER BY 3, 1, 4")
+            self.store.unlink()
+            self.ingest(TOP / "fixtures" / fixture)
+            self.assertEqual(
+                here, self.rows("SELECT function, bytes, enqueue_begin_us, gpu_begin FROM v_operation ORDER BY 3, 1, 4"))
+            self.store.unlink()
+            shutil.rmtree(self.folder / "traces")
 
     def test_what_speaks_of_traces_is_none(self):
         """Programs and tests hold a trace's words, too; a trace whose head is lost does not begin like one."""

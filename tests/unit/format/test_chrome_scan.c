@@ -245,6 +245,35 @@ static void odd_numbers(void **state)
     json_release(&readers.json);
 }
 
+#define LAUNCH(stream)                                                                    \
+    "{\"name\": \"KernelLaunch\", \"cat\": \"KERNEL_LAUNCH\", \"ph\": \"b\", \"id\": 5, " \
+    "\"pid\": 1, \"tid\": 1, \"ts\": 0.000000, \"args\": {\"groupId\": 0, \"Stream\": " stream "}}"
+
+/* Pointers as printf has them; the default stream's is NULL. */
+static void addresses_of_streams(void **state)
+{
+    static const struct {
+        const char *text;
+        int taken;
+        uint64_t stream;
+    } lines[] = {
+        {LAUNCH("0x55d0"), 1, 0x55d0}, {LAUNCH("\"0x55d0\""), 1, 0x55d0}, {LAUNCH("(nil)"), 1, 0},
+        {LAUNCH("\"(nil)\""), 1, 0},   {LAUNCH("\"0x0\""), 1, 0},         {LAUNCH("0x"), 0, 0},
+        {LAUNCH("(nil"), 0, 0},        {LAUNCH("(null)"), 0, 0},          {LAUNCH("\"\""), 0, 0},
+    };
+    struct readers readers;
+    struct chrome_line line;
+    json_init(&readers.json);
+    chrome_scanner_init(&readers.scanner);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const char *text = lines[i].text;
+        assert_int_equal(scan_and_compare(&readers, text, strlen(text)), lines[i].taken);
+        if (lines[i].taken && chrome_scan(&readers.scanner, text, text + strlen(text), &line))
+            assert_true(line.api.stream == lines[i].stream);
+    }
+    json_release(&readers.json);
+}
+
 /* Another process in the same file: what is remembered of the line before does not stick. */
 static void processes_in_turn(void **state)
 {
@@ -270,7 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_dialects_are_scanned),  cmocka_unit_test(changed_lines_mean_the_same),
         cmocka_unit_test(waits_are_their_two_lines), cmocka_unit_test(odd_numbers),
-        cmocka_unit_test(processes_in_turn),
+        cmocka_unit_test(addresses_of_streams),      cmocka_unit_test(processes_in_turn),
     };
     return cmocka_run_group_tests_name("chrome scanner", tests, NULL, NULL);
 }

@@ -115,7 +115,9 @@ static void deep_nesting_ends(void **state)
 static void words_without_quotes(void **state)
 {
     static const char text[] =
-        "{\"d\": ncclFloat32, \"s\": 0x55d0, \"n\": nan, \"t\": true, \"i\": 7, \"q\": \"a b\"}";
+        "{\"d\": ncclFloat32, \"s\": 0x55d0, \"n\": nan, \"t\": true, \"i\": 7, \"q\": \"a (nil) b\", \"p\": "
+        "(nil), "
+        "\"o\": (null)}";
     struct json json;
     int64_t value;
     json_init(&json);
@@ -124,10 +126,14 @@ static void words_without_quotes(void **state)
     assert_string_equal(json_text(member(&json, "d")), "ncclFloat32");
     assert_string_equal(json_text(member(&json, "s")), "0x55d0");
     assert_string_equal(json_text(member(&json, "n")), "nan");
-    assert_string_equal(json_text(member(&json, "q")), "a b");
+    assert_string_equal(json_text(member(&json, "q")), "a (nil) b");
+    assert_string_equal(json_text(member(&json, "p")), "(nil)");
+    assert_string_equal(json_text(member(&json, "o")), "(null)");
     assert_int_equal(json_kind(member(&json, "t")), JSON_BOOLEAN);
     assert_int_equal(json_int64(&json, member(&json, "i"), &value), 0);
     assert_int_equal(value, 7);
+    assert_int_equal(json_parse_lenient(&json, "{\"p\": (nul)}", 12), JSON_INVALID);
+    assert_int_equal(json_parse_lenient(&json, "{\"p\": (nil", 10), JSON_INVALID);
     json_release(&json);
 }
 
