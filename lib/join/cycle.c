@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/sort.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { TRAILING_SYMBOLS = 8, LOOKALIKE_SYMBOLS = 16 };
@@ -77,22 +78,33 @@ size_t cycle_starts(const struct cycle *cycle, size_t count, size_t *starts)
 /* Long gaps are so many times as long as short ones, at least. */
 enum { LONG_TO_SHORT = 3 };
 
-/* The least of the long gaps, INT64_MAX when they do not fall into two kinds. */
-static int64_t least_long(const int64_t *gaps, size_t count, int64_t *sorted)
+/* How many ways of telling long gaps from short ones are tried. */
+enum { SPLITS = 4 };
+
+static void sort_gaps(const int64_t *gaps, size_t count, int64_t *sorted)
 {
-    double widest = LONG_TO_SHORT;
-    int64_t least = INT64_MAX;
     for (size_t i = 0; i < count; i++)
         sorted[i] = gaps[i] > 0 ? gaps[i] : 1;
     sort_integers(sorted, count);
+}
+
+/*
+ * The least of the long gaps, where they are told from the short ones by the widest ratio below `narrower`,
+ * which it becomes; INT64_MAX when there is none.
+ */
+static int64_t least_long(const int64_t *sorted, size_t count, double *narrower)
+{
+    double widest = 0;
+    int64_t least = INT64_MAX;
     /* At least two of either kind, so that one outlier makes no kind. */
     for (size_t i = 2; i + 2 <= count; i++) {
         double ratio = (double)sorted[i] / (double)sorted[i - 1];
-        if (ratio >= widest) {
+        if (ratio >= LONG_TO_SHORT && ratio < *narrower && ratio >= widest) {
             widest = ratio;
             least = sorted[i];
         }
     }
+    *narrower = widest;
     return least;
 }
 
@@ -139,18 +151,31 @@ static size_t first_whole(const int64_t *gaps, size_t count, int64_t least, size
     return first % distance ? first : distance;
 }
 
-size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *scratch)
+/* Where steps begin when gaps from `least` on are long, if they are spaced evenly enough; 0: they are not. */
+static size_t first_of_steps(const int64_t *gaps, size_t count, int64_t least, size_t distance)
 {
-    int64_t least = count >= 6 ? least_long(gaps, count, scratch) : INT64_MAX;
-    size_t distance = least == INT64_MAX ? 0 : usual_distance(gaps, count, least, scratch);
     if (distance < 2)
-        return count;
-    size_t first = first_whole(gaps, count, least, distance), kept = 1, even = 0, left = 1;
+        return 0;
+    size_t first = first_whole(gaps, count, least, distance), kept = 1, even = 0;
     for (size_t i = first, next; (next = next_long(gaps, count, least, i)) < count; i = next) {
         even += (next - i) % distance == 0;
         kept++;
     }
-    if (kept < 3 || even * 5 < (kept - 1) * 4)
+    return kept < 3 || even * 5 < (kept - 1) * 4 ? 0 : first;
+}
+
+size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *scratch)
+{
+    size_t first = 0, distance = 0, left = 1;
+    int64_t least = 0;
+    double narrower = INFINITY;
+    for (int split = 0; count >= 6 && split < SPLITS && !first && least != INT64_MAX; split++) {
+        sort_gaps(gaps, count, scratch);
+        least = least_long(scratch, count, &narrower);
+        distance = least == INT64_MAX ? 0 : usual_distance(gaps, count, least, scratch);
+        first = first_of_steps(gaps, count, least, distance);
+    }
+    if (!first)
         return count;
     /* A host that is late runs after the others, and takes no break before a step. */
     for (size_t i = first, last = first; i < count; i++)

@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "join/cycle.h"
+#include "join/recurrence.h"
 
 #include <stdlib.h>
 
@@ -27,70 +27,74 @@ static int pass(struct blocks *blocks, const struct work *work, int32_t rank,
     return more;
 }
 
-/* What operations are, as far as it recurs, and when they were issued. */
 struct symbols {
-    uint64_t *items; /* owned, as is issued_ns */
-    int64_t *issued_ns;
-    size_t count;
+    struct recurrence recurrence;
     size_t capacity;
 };
 
 static int take_symbol(void *context, const struct work *work, const struct swept *swept)
 {
     struct symbols *symbols = context;
-    uint64_t symbol = hash_mix((uint64_t)work->members[swept->member].communicator, swept->function);
-    if (symbols->count == symbols->capacity)
+    struct recurrence *recurrence = &symbols->recurrence;
+    size_t at = recurrence->count;
+    int32_t communicator = work->members[swept->member].communicator;
+    uint64_t call = hash_mix((uint64_t)communicator, swept->function);
+    if (at == symbols->capacity)
         return -1;
-    symbols->issued_ns[symbols->count] = swept->issued_ns;
-    symbols->items[symbols->count++] =
-        hash_mix(symbol, hash_mix((uint64_t)swept->bytes, (uint64_t)swept->peer));
+    recurrence->count++;
+    recurrence->issued_ns[at] = swept->issued_ns;
+    recurrence->functions[at] = call;
+    recurrence->kinds[at] = hash_mix(call, (uint64_t)swept->bytes);
+    recurrence->calls[at] = hash_mix(call, (uint64_t)swept->peer);
+    recurrence->sizes[at] = hash_mix(call, hash_mix((uint64_t)swept->bytes, (uint64_t)swept->peer));
+    recurrence->communicators[at] = function_is_point_to_point(swept->function) ? -1 : communicator;
+    recurrence->is_small[at] = swept->bytes >= 0 && swept->bytes <= RECURRENCE_SMALL_BYTES;
     return 0;
 }
 
-/* Cycles that are only parts of a step go together by the time between them. */
-static int merge_cycles(const struct symbols *symbols, size_t *starts, size_t *count, struct error *error)
+static int symbols_init(struct symbols *symbols, size_t capacity)
 {
-    int64_t *gaps_ns = array_new(*count * 2, sizeof *gaps_ns);
-    if (!gaps_ns)
-        return error_no_memory(error);
-    for (size_t i = 0; i < *count; i++)
-        gaps_ns[i] = starts[i] ? symbols->issued_ns[starts[i]] - symbols->issued_ns[starts[i] - 1] : 0;
-    *count = cycle_merge(starts, gaps_ns, *count, gaps_ns + *count);
-    free(gaps_ns);
-    return 0;
+    struct recurrence *recurrence = &symbols->recurrence;
+    *symbols = (struct symbols){.capacity = capacity};
+    recurrence->functions = array_new(capacity, sizeof *recurrence->functions);
+    recurrence->calls = array_new(capacity, sizeof *recurrence->calls);
+    recurrence->sizes = array_new(capacity, sizeof *recurrence->sizes);
+    recurrence->kinds = array_new(capacity, sizeof *recurrence->kinds);
+    recurrence->communicators = array_new(capacity, sizeof *recurrence->communicators);
+    recurrence->is_small = array_new(capacity, 1);
+    recurrence->issued_ns = array_new(capacity, sizeof *recurrence->issued_ns);
+    return recurrence->functions && recurrence->calls && recurrence->sizes && recurrence->kinds &&
+                   recurrence->communicators && recurrence->is_small && recurrence->issued_ns
+               ? 0
+               : -1;
 }
 
-/* The cycle that most of the symbols belong to: where it begins. */
-static int find_starts(const struct symbols *symbols, size_t **starts, size_t *count, struct error *error)
+static void symbols_release(struct symbols *symbols)
 {
-    struct cycle cycle;
-    if (cycle_find(symbols->items, symbols->count, &cycle))
-        return error_no_memory(error);
-    if (cycle.extent * 2 < symbols->count || cycle.extent < 3 * cycle.period || !cycle.period)
-        return 0;
-    *starts = array_new(symbols->count / cycle.period + 2, sizeof **starts);
-    if (!*starts)
-        return error_no_memory(error);
-    *count = cycle_starts(&cycle, symbols->count, *starts);
-    return 0;
+    free(symbols->recurrence.functions);
+    free(symbols->recurrence.calls);
+    free(symbols->recurrence.sizes);
+    free(symbols->recurrence.kinds);
+    free(symbols->recurrence.communicators);
+    free(symbols->recurrence.is_small);
+    free(symbols->recurrence.issued_ns);
 }
 
 int steps_from_period(struct blocks *blocks, const struct work *work, int32_t rank, size_t operations,
                       size_t **starts, size_t *count, struct error *error)
 {
-    *starts = NULL;
+    struct symbols symbols;
     *count = 0;
-    struct symbols symbols = {.items = array_new(operations, sizeof *symbols.items),
-                              .issued_ns = array_new(operations, sizeof *symbols.issued_ns),
-                              .capacity = operations};
-    int failed = !symbols.items || !symbols.issued_ns
+    *starts = array_new(operations, sizeof **starts);
+    int failed = symbols_init(&symbols, operations) || !*starts
                      ? error_no_memory(error)
-                     : pass(blocks, work, rank, take_symbol, &symbols, error) ||
-                           find_starts(&symbols, starts, count, error);
-    free(symbols.items);
-    if (!failed && *count)
-        failed = merge_cycles(&symbols, *starts, count, error);
-    free(symbols.issued_ns);
+                     : pass(blocks, work, rank, take_symbol, &symbols, error);
+    if (!failed && recurrence_find(&symbols.recurrence, *starts, count))
+        failed = error_no_memory(error);
+    symbols_release(&symbols);
+    size_t *fewer = failed ? NULL : realloc(*starts, (*count + 1) * sizeof *fewer);
+    if (fewer)
+        *starts = fewer;
     return failed ? -1 : 0;
 }
 

@@ -188,6 +188,12 @@ static void size_communicators(struct work *work)
             work->communicators[i].size = work->communicators[i].declared_size;
 }
 
+/* Of two of a size the one of the lesser hash: the order of reading says nothing. */
+static int is_wider(const struct work_communicator *a, const struct work_communicator *b)
+{
+    return a->size != b->size ? a->size > b->size : (uint64_t)a->hash < (uint64_t)b->hash;
+}
+
 /*
  * The communicator that every rank of the run is in; the greatest, where several are. One rank may be missing
  * from it (its file was lost) when the numbers leave exactly one place for it.
@@ -209,7 +215,7 @@ static int choose_worlds(struct work *work, struct error *error)
         int64_t ranks = ranks_in_run[communicator->run];
         int covers = communicator->member_count == ranks ||
                      (communicator->member_count == ranks - 1 && communicator->size == ranks && ranks > 2);
-        if (covers && (run->world < 0 || communicator->size > work->communicators[run->world].size))
+        if (covers && (run->world < 0 || is_wider(communicator, &work->communicators[run->world])))
             run->world = (int32_t)i;
     }
     for (size_t i = 0; i < work->run_count; i++) {

@@ -249,17 +249,22 @@ static int has_steps(const struct period *period)
 }
 
 /*
- * The next communicator with as many ranks as the world; -1. The world may be one that nothing but sends and
+ * The communicator with as many ranks as the world that comes next in the order of hashes, whatever the order
+ * of reading; `after` -1: the first. -1: there is none. The world may be one that nothing but sends and
  * receives run on, which have no numbers.
  */
 static int32_t next_alike(const struct work *work, int32_t world, int32_t after)
 {
-    for (size_t i = (size_t)after + 1; i < work->communicator_count; i++) {
+    int32_t next = -1;
+    for (size_t i = 0; i < work->communicator_count; i++) {
         const struct work_communicator *here = &work->communicators[i], *like = &work->communicators[world];
-        if ((int32_t)i != world && here->run == like->run && here->member_count == like->member_count)
-            return (int32_t)i;
+        uint64_t hash = (uint64_t)here->hash;
+        if (here->run == like->run && here->member_count == like->member_count &&
+            (after < 0 || hash > (uint64_t)work->communicators[after].hash) &&
+            (next < 0 || hash < (uint64_t)work->communicators[next].hash))
+            next = (int32_t)i;
     }
-    return -1;
+    return next;
 }
 
 static int find_period(struct hand *hand, int32_t run, struct period *period, struct error *error)
@@ -272,15 +277,11 @@ static int find_period(struct hand *hand, int32_t run, struct period *period, st
     if (steps_from_period(&hand->blocks, work, rank, count_operations(work, rank), &period->starts,
                           &period->start_count, error))
         return -1;
-    if (find_ends(hand, rank, world, period, error))
-        return -1;
-    int32_t other = -1;
-    for (int i = 0; i < MOST_ALIKE && !has_steps(period); i++) {
-        other = next_alike(work, world, other);
-        if (other < 0)
-            break;
-        if (find_ends(hand, rank, other, period, error))
+    int32_t shared = next_alike(work, world, -1);
+    for (int i = 0; i < MOST_ALIKE && shared >= 0 && !has_steps(period); i++) {
+        if (find_ends(hand, rank, shared, period, error))
             return -1;
+        shared = next_alike(work, world, shared);
     }
     return 0;
 }

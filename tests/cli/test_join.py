@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 from pathlib import Path
 
-from tests.cli.support import PROGRAM, TOP, Case, trace
+from tests.cli.support import PROGRAM, TOP, Case, all_reduce, trace
 
 os.environ.setdefault("NCCLPROF", PROGRAM)
 
@@ -110,6 +110,30 @@ class Join(Case):
         self.assertEqual(self.info()["communicators"], 2)
         rows = self.json("report", "--by", "step")["rows"]
         self.assertEqual([row["step"] for row in rows], list(range(6)))
+
+    def steps_of(self, sizes):
+        """The steps that two ranks' AllReduces of so many elements, a millisecond apart, are numbered with."""
+        for rank in range(2):
+            self.write(f"dump{rank}.json", "[\n" + "".join(
+                all_reduce(number, rank, 1000 + rank, 7, 1000.0 * (number + 1)).replace("2097152", str(size))
+                for number, size in enumerate(sizes)) + "{}]\n")
+        self.store.unlink(missing_ok=True)
+        self.ingest("dump0.json", "dump1.json")
+        steps = [step for step, in self.rows("SELECT step FROM v_operation WHERE rank = 0 ORDER BY sequence")]
+        self.assertEqual(
+            steps, [step for step, in self.rows("SELECT step FROM v_operation WHERE rank = 1 ORDER BY sequence")])
+        return steps
+
+    def test_steps_that_are_not_all_alike(self):
+        """Three buckets a step; a checkpoint's barrier after two of them, or a loss after every third."""
+        plain = [step for step in range(9) for _ in range(3)]
+        buckets = [4096, 8192, 16384]
+        self.assertEqual(self.steps_of(buckets * 9), plain)
+        barriers = buckets * 4 + [1] + buckets * 3 + [1] + buckets * 2
+        self.assertEqual(self.steps_of(barriers), plain[:12] + [3] + plain[12:21] + [6] + plain[21:])
+        losses = (buckets * 3 + [1]) * 3
+        self.assertEqual(self.steps_of(losses),
+                         plain[:9] + [2] + plain[9:18] + [5] + plain[18:] + [8])
 
     def test_two_ranks_without_a_file(self):
         """

@@ -179,6 +179,17 @@ static void a_longer_warm_up_is_one_step(void **state)
     assert_int_equal(starts[3], 100);
 }
 
+/* Among the buckets of step 1 one comes late: gaps fall into three kinds, of which one is spaced evenly. */
+static void gaps_of_three_kinds(void **state)
+{
+    int64_t gaps[] = {0,  4189, 28,    33, 48706, 32, 801,   46, 20069, 35, 37,    33, 20220, 35,
+                      31, 34,   20462, 31, 32,    34, 24088, 29, 38,    34, 21807, 31, 38,    33};
+    size_t starts[28];
+    assert_int_equal(merge(starts, gaps, 28), 7);
+    for (size_t i = 0; i < 7; i++)
+        assert_int_equal(starts[i], 40 * i);
+}
+
 static void what_is_no_bucket_stays(void **state)
 {
     size_t starts[12];
@@ -208,6 +219,7 @@ int main(void)
         cmocka_unit_test(a_pause_in_warm_up_begins_no_step),
         cmocka_unit_test(a_late_host_takes_no_break),
         cmocka_unit_test(a_longer_warm_up_is_one_step),
+        cmocka_unit_test(gaps_of_three_kinds),
         cmocka_unit_test(what_is_no_bucket_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

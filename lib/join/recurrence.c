@@ -1,0 +1,235 @@
+#include "join/recurrence.h"
+
+#include "base/array.h"
+#include "base/map.h"
+#include "base/sort.h"
+#include "join/cycle.h"
+
+#include <stdlib.h>
+
+/* What comes less often than steps do is no more than one in so many, and of so many frequencies. */
+enum { RARE_SHARE = 8, RARE_COUNTS = 8 };
+
+/* Cycles that there are at least: of operations as they are, and where something about them is left out. */
+enum { FEWEST = 3, FEWEST_ALIKE = 6 };
+
+static int holds_half(const struct cycle *cycle, size_t count, size_t fewest)
+{
+    return cycle->period && cycle->extent * 2 >= count && cycle->extent >= fewest * cycle->period;
+}
+
+static int holds_most(const struct cycle *cycle, size_t count)
+{
+    return cycle->extent * 8 >= count * 7 && holds_half(cycle, count, FEWEST_ALIKE);
+}
+
+/* Operations that are left when some are passed over. */
+struct rest {
+    const uint64_t *way; /* what they are told by: sizes or calls, of all */
+    uint64_t *symbols;   /* owned */
+    size_t *places;      /* owned: which they are of all */
+    size_t count;
+};
+
+/*
+ * Whether a cycle may be less than a step: each of its operations comes once, and they are of two kinds at
+ * most, by what they are told by. A step has its sums of gradients, of losses, of norms. `places`: which of
+ * all operations the cycle is of; NULL for all. -1: out of memory.
+ */
+static int may_be_part(const struct recurrence *recurrence, const struct cycle *cycle, const uint64_t *way,
+                       const size_t *places)
+{
+    const uint64_t *kinds = way == recurrence->sizes ? recurrence->kinds : recurrence->functions;
+    struct map seen;
+    int may = 1;
+    size_t kind_count = 0;
+    map_init(&seen);
+    for (size_t i = cycle->first; may == 1 && i < cycle->first + cycle->period && i < cycle->end; i++) {
+        int is_new, is_new_kind;
+        size_t at = places ? places[i] : i;
+        if (!map_put(&seen, (struct map_key){{way[at], 0}}, 0, &is_new) ||
+            !map_put(&seen, (struct map_key){{kinds[at], 1}}, 0, &is_new_kind))
+            may = -1;
+        else
+            may = is_new && (kind_count += (size_t)is_new_kind) <= 2;
+    }
+    map_release(&seen);
+    return may;
+}
+
+/* Cycles that are only parts of a step go together by the time between them. */
+static int merge_cycles(const struct recurrence *recurrence, size_t *starts, size_t *count)
+{
+    int64_t *gaps_ns = array_new(*count * 2, sizeof *gaps_ns);
+    if (!gaps_ns)
+        return -1;
+    for (size_t i = 0; i < *count; i++)
+        gaps_ns[i] = starts[i] ? recurrence->issued_ns[starts[i]] - recurrence->issued_ns[starts[i] - 1] : 0;
+    *count = cycle_merge(starts, gaps_ns, *count, gaps_ns + *count);
+    free(gaps_ns);
+    return 0;
+}
+
+static int find_in_all(const struct recurrence *recurrence, size_t *starts, size_t *found)
+{
+    struct cycle cycle;
+    if (cycle_find(recurrence->sizes, recurrence->count, &cycle))
+        return -1;
+    if (!holds_half(&cycle, recurrence->count, FEWEST))
+        return 0;
+    *found = cycle_starts(&cycle, recurrence->count, starts);
+    int part = may_be_part(recurrence, &cycle, recurrence->sizes, NULL);
+    return part == 1 ? merge_cycles(recurrence, starts, found) : part;
+}
+
+static int rest_init(struct rest *rest, const uint64_t *way, size_t count)
+{
+    *rest = (struct rest){.way = way,
+                          .symbols = array_new(count, sizeof *rest->symbols),
+                          .places = array_new(count, sizeof *rest->places)};
+    return rest->symbols && rest->places ? 0 : -1;
+}
+
+static void rest_release(struct rest *rest)
+{
+    free(rest->symbols);
+    free(rest->places);
+}
+
+static void rest_add(struct rest *rest, size_t place)
+{
+    rest->symbols[rest->count] = rest->way[place];
+    rest->places[rest->count++] = place;
+}
+
+/* The cycle of the rest, where that is a step's and no part of one; its period is 0 where there is none. */
+static int cycle_of_rest(const struct recurrence *recurrence, const struct rest *rest, struct cycle *cycle)
+{
+    if (cycle_find(rest->symbols, rest->count, cycle))
+        return -1;
+    int part = holds_most(cycle, rest->count) ? may_be_part(recurrence, cycle, rest->way, rest->places) : 1;
+    if (part)
+        cycle->period = 0;
+    return part < 0 ? -1 : 0;
+}
+
+static size_t starts_in_rest(const struct rest *rest, const struct cycle *cycle, size_t *starts)
+{
+    size_t found = cycle_starts(cycle, rest->count, starts);
+    for (size_t i = 0; i < found; i++)
+        starts[i] = rest->places[starts[i]];
+    return found;
+}
+
+/* How often the kind of each operation comes. */
+static int count_kinds(const struct recurrence *recurrence, int64_t *times)
+{
+    struct map all;
+    int failed = 0;
+    map_init(&all);
+    for (size_t i = 0; i < recurrence->count && !failed; i++) {
+        int64_t *number = map_put(&all, (struct map_key){{recurrence->kinds[i]}}, 0, NULL);
+        failed = !number;
+        if (number)
+            ++*number;
+    }
+    for (size_t i = 0; i < recurrence->count && !failed; i++)
+        times[i] = *map_get(&all, (struct map_key){{recurrence->kinds[i]}});
+    map_release(&all);
+    return failed ? -1 : 0;
+}
+
+/* Steps of the kinds that come more than `rarest` times, when steps do, too. */
+static int find_above(const struct recurrence *recurrence, const int64_t *times, int64_t rarest,
+                      struct rest *rest, size_t *starts, size_t *found)
+{
+    struct cycle cycle;
+    rest->count = 0;
+    for (size_t i = 0; i < recurrence->count; i++)
+        if (times[i] > rarest)
+            rest_add(rest, i);
+    if (cycle_of_rest(recurrence, rest, &cycle))
+        return -1;
+    if (cycle.period && (int64_t)(cycle.extent / cycle.period) > rarest)
+        *found = starts_in_rest(rest, &cycle, starts);
+    return 0;
+}
+
+/* Leaves out the rarest kinds, more and more of them; first none. */
+static int find_without_rare(const struct recurrence *recurrence, const uint64_t *way, size_t *starts,
+                             size_t *found)
+{
+    struct rest rest;
+    size_t count = recurrence->count, most = count / RARE_SHARE, tried = 1;
+    int64_t *times = array_new(count * 2, sizeof *times), *sorted = times ? times + count : NULL, last = 0;
+    int failed = rest_init(&rest, way, count) || !times || count_kinds(recurrence, times);
+    for (size_t i = 0; !failed && i < count; i++)
+        sorted[i] = times[i];
+    if (!failed) {
+        sort_integers(sorted, count);
+        failed = find_above(recurrence, times, 0, &rest, starts, found);
+    }
+    for (size_t i = 0; !failed && !*found && i < most && sorted[i] < sorted[most] && tried < RARE_COUNTS;
+         i++) {
+        if (sorted[i] == last)
+            continue;
+        last = sorted[i];
+        tried++;
+        failed = find_above(recurrence, times, last, &rest, starts, found);
+    }
+    rest_release(&rest);
+    free(times);
+    return failed ? -1 : 0;
+}
+
+/*
+ * Whether what is small goes with a cycle of the rest: it is on a communicator of its collectives, or those
+ * are on several. Otherwise the cycle may be a micro-batch, and the small one ends the step.
+ */
+static int spans_step(const struct recurrence *recurrence, const struct rest *rest, const struct cycle *cycle)
+{
+    int32_t first = -1, small = -1;
+    for (size_t i = 0; i < recurrence->count; i++)
+        if (recurrence->is_small[i] && recurrence->communicators[i] >= 0)
+            small = recurrence->communicators[i];
+    for (size_t i = cycle->first; i < cycle->first + cycle->period && i < cycle->end; i++) {
+        int32_t here = recurrence->communicators[rest->places[i]];
+        if (here >= 0 && (here == small || (first >= 0 && here != first)))
+            return 1;
+        first = here >= 0 ? here : first;
+    }
+    return 0;
+}
+
+/* Steps of all but what is small, where there are so many of them at least. */
+static int find_without_small(const struct recurrence *recurrence, const uint64_t *way, size_t fewest,
+                              size_t *starts, size_t *found)
+{
+    struct rest rest;
+    struct cycle cycle = {0};
+    int failed = rest_init(&rest, way, recurrence->count);
+    for (size_t i = 0; !failed && i < recurrence->count; i++)
+        if (!recurrence->is_small[i])
+            rest_add(&rest, i);
+    failed = failed || cycle_of_rest(recurrence, &rest, &cycle);
+    if (!failed && cycle.period && cycle.extent / cycle.period >= fewest &&
+        spans_step(recurrence, &rest, &cycle))
+        *found = starts_in_rest(&rest, &cycle, starts);
+    rest_release(&rest);
+    return failed ? -1 : 0;
+}
+
+int recurrence_find(const struct recurrence *recurrence, size_t *starts, size_t *found)
+{
+    const uint64_t *const ways[] = {recurrence->sizes, recurrence->calls};
+    *found = 0;
+    if (find_in_all(recurrence, starts, found))
+        return -1;
+    if (*found)
+        return find_without_small(recurrence, recurrence->sizes, 2 * *found - 1, starts, found);
+    for (int i = 0; i < 2 && !*found; i++)
+        if (find_without_rare(recurrence, ways[i], starts, found) ||
+            (!*found && find_without_small(recurrence, ways[i], FEWEST_ALIKE, starts, found)))
+            return -1;
+    return 0;
+}

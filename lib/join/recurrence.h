@@ -1,0 +1,32 @@
+#ifndef NCCLPROF_JOIN_RECURRENCE_H
+#define NCCLPROF_JOIN_RECURRENCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Operations of one rank, in order of issue, by what may recur of them. Owned by the caller. */
+struct recurrence {
+    uint64_t *functions;     /* communicator and function */
+    uint64_t *calls;         /* the same and the peer */
+    uint64_t *sizes;         /* the same, and the size */
+    uint64_t *kinds;         /* communicator, function and size */
+    int32_t *communicators;  /* of collectives; -1: a send or receive */
+    unsigned char *is_small; /* a number or two: a loss, a norm, a barrier */
+    int64_t *issued_ns;
+    size_t count;
+};
+
+enum { RECURRENCE_SMALL_BYTES = 64 };
+
+/*
+ * Where the steps of a training loop begin: indexes of operations, ascending, in `starts` (room for all);
+ * *found 0 where nothing recurs. Sought in turn, until something does: the operations as they are; those that
+ * come as often as steps do, and not what a checkpoint adds now and then; those that are not small; and the
+ * last two again without sizes, which differ where batches do. A loss that is summed up every tenth step
+ * makes ten steps one cycle: where everything but small operations recurs oftener, that is the step.
+ * Cycles that are parts of a step (buckets, layers) go together by the time between them. Returns -1 when
+ * memory is out.
+ */
+int recurrence_find(const struct recurrence *recurrence, size_t *starts, size_t *found);
+
+#endif

@@ -1,0 +1,150 @@
+#include "join/recurrence.h"
+
+#include "support/cmocka_all.h"
+
+#include <string.h>
+
+/*
+ * Operations as letters. A, B and C: sums of gradients of three sizes, on communicator 1; 1, 2 and 3: one of
+ * these calls, AllGather on communicator 1, of sizes that differ from batch to batch; t and u: sums of
+ * activations on communicator 2; s and r: a send and a receive; l: a loss on communicator 1, n: a norm on
+ * communicator 3, both small. A bar: time passes before the next one.
+ */
+enum { MOST = 512 };
+
+struct played {
+    uint64_t functions[MOST], calls[MOST], sizes[MOST], kinds[MOST];
+    int32_t communicators[MOST];
+    unsigned char is_small[MOST];
+    int64_t issued_ns[MOST];
+    size_t starts[MOST];
+    size_t found;
+};
+
+static void add(struct played *played, size_t at, char what)
+{
+    int32_t communicator = strchr("tu", what) ? 2 : what == 'n' ? 3 : strchr("sr", what) ? -1 : 1;
+    uint64_t function = strchr("123", what) ? 1 : what == 's' ? 2 : what == 'r' ? 3 : 0;
+    played->communicators[at] = communicator;
+    played->functions[at] = played->calls[at] = (uint64_t)(communicator + 1) * 10 + function;
+    played->sizes[at] = played->kinds[at] = (uint64_t)what;
+    played->is_small[at] = strchr("ln", what) != NULL;
+}
+
+static void play(struct played *played, const char *steps)
+{
+    struct recurrence recurrence = {.functions = played->functions,
+                                    .calls = played->calls,
+                                    .sizes = played->sizes,
+                                    .kinds = played->kinds,
+                                    .communicators = played->communicators,
+                                    .is_small = played->is_small,
+                                    .issued_ns = played->issued_ns};
+    int64_t now_ns = 0;
+    for (; *steps; steps++) {
+        now_ns += *steps == '|' ? 100 : 1;
+        if (*steps == '|')
+            continue;
+        assert_true(recurrence.count < MOST);
+        played->issued_ns[recurrence.count] = now_ns;
+        add(played, recurrence.count++, *steps);
+    }
+    assert_int_equal(recurrence_find(&recurrence, played->starts, &played->found), 0);
+}
+
+/* `steps` with a space where a step has to begin. */
+static void check(const char *steps)
+{
+    struct played played;
+    char plain[MOST + 1];
+    size_t expected[MOST], count = 0, length = 0, at = 0;
+    for (const char *from = steps; *from; from++) {
+        if (*from == ' ') {
+            expected[count++] = at;
+            continue;
+        }
+        at += *from != '|';
+        plain[length++] = *from;
+    }
+    plain[length] = 0;
+    play(&played, plain);
+    if (played.found != count)
+        fail_msg("%s: %zu steps", steps, played.found);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(played.starts[i], expected[i]);
+}
+
+static void as_they_are(void **state)
+{
+    check(" ABl ABl ABl ABl");
+    check(" ttAn ttAn ttAn");
+    check("ABCABC"); /* twice is nothing that recurs */
+    check("ABCtuln");
+}
+
+/* What a checkpoint adds now and then falls in the step that it comes in. */
+static void without_a_barrier(void **state)
+{
+    check(" ABC ABC ABCl ABC ABC ABC ABCl ABC ABC");
+    check(" ABC ABC ABCl ABC ABC ABC ABCl ABC ABC ABC ABC ABCtu ABC ABC ABCl");
+    /* What comes as often as steps do is part of them, and has to recur with them. */
+    check("uABCAuBCABuCABCuAuBCuABC");
+    /* Nor is as much as an eighth of all left out. */
+    check("tBCAuBCABCtBCAuBtCABCuBCAuABtCABCtuBCABCAtBCu");
+    check(" ABl ABl ABln ABl ABl ABl ABln ABl ABl");
+}
+
+/* A loss in each step, and a barrier that looks the same in some. */
+static void without_what_is_small(void **state)
+{
+    check(" ABCl ABCl ABCll ABCl ABCl ABCl ABCll ABCl");
+    check(" 1ABl 2ABl 3ABll 2ABl 1ABl 1ABl 2ABll 3ABl");
+    check(" ttBuBn ttBuBn ttBuBnn ttBuBn ttBuBn ttBuBn ttBuBnn ttBuBn");
+}
+
+/* Batches of different sizes; the calls recur. */
+static void without_sizes(void **state)
+{
+    check(" 1AB 2AB 3AB 1AB 3AB 3AB 2AB 1AB 2AB");
+    check(" 1AB 2AB 3ABn 1AB 3AB 3AB 2AB 1ABn 2AB 2AB 1AB 3AB");
+}
+
+/* Every third or fourth step sums up a loss: that is no longer step. */
+static void a_loss_now_and_then(void **state)
+{
+    check(" ABCl ABC ABC ABCl ABC ABC ABCl ABC ABC ABCl ABC ABC");
+    /* However the first and last of such rounds are cut. */
+    check(" ABCl ABC ABCl ABC ABCl ABC ABCl ABC ABCl ABC ABCl");
+    check(" ABC ABCl ABC ABCl ABC ABCl ABC ABCl ABC ABCl");
+    check(" ttAn ttA ttA ttA ttAn ttA ttA ttA ttAn ttA ttA ttA");
+    /* A norm for every four micro-batches looks the same; but nothing of those is summed up elsewhere. */
+    check(" rttsrttsrttsrttsn rttsrttsrttsrttsn rttsrttsrttsrttsn rttsrttsrttsrttsn");
+}
+
+/* Buckets, all alike, are no steps; nor two kinds in turn. Steps of several kinds are, whenever they come. */
+static void parts_go_together_by_time(void **state)
+{
+    check(" AAA| AAA| AAA| AAA| AAA");
+    check(" tutu| tutu| tutu| tutu");
+    check(" ABC ABC ABC| ABC ABC ABC| ABC ABC ABC| ABC ABC ABC| ABC ABC ABC");
+    check(" A A A A A A A A");
+}
+
+/* Nothing but parts is left when what makes a step of them is left out. */
+static void parts_are_no_steps(void **state)
+{
+    check(" ttttttn ttttttn ttttttn ttttttn ttttttn ttttttn");
+    check("1A2A3A2A1A3A1An2A1A1A3A2An1A1A2A3A");
+    check("tttttttttttttttnttttttttttttttttttttntttttttttttttttttttttttttttttnttt");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_they_are),           cmocka_unit_test(without_a_barrier),
+        cmocka_unit_test(without_what_is_small), cmocka_unit_test(without_sizes),
+        cmocka_unit_test(a_loss_now_and_then),   cmocka_unit_test(parts_go_together_by_time),
+        cmocka_unit_test(parts_are_no_steps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
