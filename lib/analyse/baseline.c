@@ -1,6 +1,7 @@
 #include "analyse/baseline.h"
 
 #include "analyse/place.h"
+#include "analyse/positions.h"
 #include "analyse/stretch.h"
 #include "base/array.h"
 #include "base/hash.h"
@@ -24,64 +25,6 @@ static int recurs(const struct job *job, const struct job_rank *rank, struct str
 {
     uint64_t cells = (uint64_t)canonical.count * (uint64_t)job->step_count;
     return cells <= CELLS_ALWAYS + CELLS_AN_OPERATION * (uint64_t)rank->count;
-}
-
-/* How often the (communicator, function) of each canonical position comes in a step. */
-static int32_t uses_in(const struct job *job, struct stretch canonical, const struct job_operation *like,
-                       int64_t *base)
-{
-    int32_t uses = 0;
-    for (int32_t i = 0; i < canonical.count; i++) {
-        const struct job_operation *operation = &job->operations[canonical.first + i];
-        if (operation->communicator != like->communicator || operation->function != like->function)
-            continue;
-        if (!uses++)
-            *base = job_sequence(job, operation);
-    }
-    return uses;
-}
-
-static int same_slot(const struct job *job, struct stretch canonical, const struct job_operation *there,
-                     const struct job_operation *here)
-{
-    if (there->communicator != here->communicator || there->function != here->function)
-        return 0;
-    if (function_is_point_to_point(here->function))
-        return job->instances[there->instance].sender == job->instances[here->instance].sender &&
-               job->instances[there->instance].receiver == job->instances[here->instance].receiver;
-    int64_t base = 0;
-    int32_t uses = uses_in(job, canonical, there, &base);
-    int64_t slot_there = job_sequence(job, there) - base, slot_here = (job_sequence(job, here) - base) % uses;
-    return (slot_here < 0 ? slot_here + uses : slot_here) == slot_there;
-}
-
-/* Operations of a step with gaps take the next position of the canonical sequence that they fit. */
-static void match_positions(struct job *job, struct stretch canonical, struct stretch stretch)
-{
-    int32_t position = 0;
-    for (int32_t i = 0; i < stretch.count; i++) {
-        struct job_operation *operation = &job->operations[stretch.first + i];
-        int32_t at = position;
-        while (at < canonical.count &&
-               !same_slot(job, canonical, &job->operations[canonical.first + at], operation))
-            at++;
-        if (at == canonical.count)
-            continue;
-        operation->position = at;
-        position = at + 1;
-    }
-}
-
-static void place_operations(struct job *job, const struct stretch *stretches, struct stretch canonical)
-{
-    for (int32_t step = 0; step < job->step_count; step++) {
-        const struct stretch *stretch = &stretches[step];
-        if (stretch->signature == canonical.signature && stretch->count == canonical.count)
-            for (int32_t i = 0; i < stretch->count; i++)
-                job->operations[stretch->first + i].position = i;
-        else if (stretch->count && stretch->count <= 4 * canonical.count)
-            match_positions(job, canonical, *stretch);
-    }
 }
 
 /*
@@ -167,7 +110,9 @@ static int find_roles(struct baseline *baseline, struct job *job)
                                                        stretches + job->step_count);
         if (canonical.first < 0 || !recurs(job, &job->ranks[i], canonical))
             continue;
-        place_operations(job, stretches, canonical);
+        failed = positions_match(job, stretches, canonical);
+        if (failed)
+            break;
         count_whole(&regularity, job, stretches, baseline->first_step, canonical);
         failed = note_predecessors(baseline, job, i, canonical) ||
                  join_role(baseline, job, &roles, i, canonical, &capacity);
@@ -287,10 +232,17 @@ static int64_t own_time(const struct baseline *baseline, const struct job *job,
     return comparable(baseline, job, operation) ? operation->own_ns : TIME_UNKNOWN;
 }
 
+/* The same since anything of the rank ended, on whatever stream: its operation may have waited for that. */
+static int64_t idle_time(const struct baseline *baseline, const struct job *job,
+                         const struct job_operation *operation)
+{
+    return comparable(baseline, job, operation) ? job_idle_time(job, operation) : TIME_UNKNOWN;
+}
+
 static int64_t host_lateness(const struct baseline *baseline, const struct job *job,
                              const struct job_operation *operation)
 {
-    return comparable(baseline, job, operation) ? job_lateness(operation) : TIME_UNKNOWN;
+    return comparable(baseline, job, operation) ? job_lateness(job, operation) : TIME_UNKNOWN;
 }
 
 static int64_t hidden_lateness(const struct baseline *baseline, const struct job *job,
@@ -310,6 +262,16 @@ static int64_t bounded(const struct job *job, const struct job_operation *operat
     return excess < waited ? excess : waited;
 }
 
+static void sum_lateness(const struct baseline *baseline, const struct role *role, const struct place *place)
+{
+    size_t steps = (size_t)baseline->step_count;
+    for (size_t rank = 0; rank < role->rank_count; rank++)
+        for (size_t step = (size_t)baseline->first_step; step < steps; step++)
+            if (place->apart[rank * steps + step] != TIME_UNKNOWN)
+                baseline->late_ns[(size_t)role->ranks[rank] * steps + step] +=
+                    place->apart[rank * steps + step];
+}
+
 static void measure_place(const struct baseline *baseline, struct job *job, int32_t role, int32_t position,
                           struct place *place, double sigmas, measure value_of)
 {
@@ -324,6 +286,8 @@ static void measure_place(const struct baseline *baseline, struct job *job, int3
         value_of != hidden_lateness
             ? place_measure_alike(place, ranks, baseline->first_step, baseline->step_count, sigmas, 1, NULL)
             : place_measure(place, ranks, baseline->first_step, baseline->step_count);
+    if (value_of == host_lateness)
+        sum_lateness(baseline, &baseline->roles[role], place);
     for (size_t rank = 0; rank < ranks; rank++)
         for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
             int64_t excess = place->value[rank * steps + (size_t)step];
@@ -335,6 +299,8 @@ static void measure_place(const struct baseline *baseline, struct job *job, int3
                 operation->beyond_ns = excess;
             if (value_of == host_lateness)
                 operation->late_beyond_ns = excess;
+            if (value_of == idle_time && operation->excess_ns > excess)
+                operation->excess_ns = excess > 0 ? excess : 0;
             if (excess <= 0)
                 continue;
             int stands_out = (double)excess > sigmas * (double)sigma;
@@ -347,6 +313,14 @@ static void measure_place(const struct baseline *baseline, struct job *job, int3
         }
 }
 
+static int has_streams(const struct job *job, const struct role *role)
+{
+    for (size_t rank = 0; rank < role->rank_count; rank++)
+        if (job->ranks[role->ranks[rank]].has_streams)
+            return 1;
+    return 0;
+}
+
 static int measure_places(const struct baseline *baseline, struct job *job, double sigmas)
 {
     for (size_t i = 0; i < baseline->role_count; i++) {
@@ -357,6 +331,8 @@ static int measure_places(const struct baseline *baseline, struct job *job, doub
         }
         for (int32_t position = 0; position < baseline->roles[i].length; position++) {
             measure_place(baseline, job, (int32_t)i, position, &place, sigmas, own_time);
+            if (has_streams(job, &baseline->roles[i]))
+                measure_place(baseline, job, (int32_t)i, position, &place, sigmas, idle_time);
             measure_place(baseline, job, (int32_t)i, position, &place, sigmas, hidden_lateness);
             measure_place(baseline, job, (int32_t)i, position, &place, sigmas, host_lateness);
         }
@@ -458,8 +434,10 @@ int baseline_init(struct baseline *baseline, struct job *job, const struct basel
     baseline->role_of_rank = array_new(job->rank_count, sizeof *baseline->role_of_rank);
     baseline->rank_in_role = array_new(job->rank_count, sizeof *baseline->rank_in_role);
     baseline->predecessors = array_new(job->rank_count, sizeof *baseline->predecessors);
+    baseline->late_ns =
+        array_new(job->rank_count * (size_t)(baseline->step_count + 1), sizeof *baseline->late_ns);
     baseline->rank_count = job->rank_count;
-    if (!baseline->role_of_rank || !baseline->rank_in_role || !baseline->predecessors ||
+    if (!baseline->late_ns || !baseline->role_of_rank || !baseline->rank_in_role || !baseline->predecessors ||
         find_roles(baseline, job) || make_cells(baseline)) {
         baseline_release(baseline);
         return error_no_memory(error);
@@ -487,5 +465,6 @@ void baseline_release(struct baseline *baseline)
     free(baseline->cells);
     free(baseline->role_of_rank);
     free(baseline->rank_in_role);
+    free(baseline->late_ns);
     *baseline = (struct baseline){0};
 }

@@ -37,6 +37,8 @@ struct baseline {
     /* Operation at (role, position, rank in role, step): index, -1 where none. */
     int32_t **cells;  /* per role: [(position * rank_count + rank) * step_count + step] */
     int64_t *step_ns; /* how long each step lasted, median over ranks; TIME_UNKNOWN */
+    int64_t
+        *late_ns; /* [rank * step_count + step]: how much later its host was than usual, summed over places */
     int64_t median_step_ns;
     /* Share of (rank, step) pairs that hold their role's whole sequence; where records are missing between
      * others, of the operations of such sequences. */

@@ -196,7 +196,7 @@ int edges_init(struct edges *edges, const struct job *job, const struct baseline
 {
     *edges = (struct edges){0};
     if (collect(edges, job) || measure_extra(edges, baseline->first_step) || index_instances(edges, job) ||
-        leave_out_absence(edges, job) || edges_measure_busy(edges, baseline, sigmas)) {
+        leave_out_absence(edges, job) || edges_measure_busy(edges, job, baseline, sigmas)) {
         edges_release(edges);
         return error_no_memory(error);
     }

@@ -36,7 +36,8 @@ int edges_init(struct edges *edges, const struct job *job, const struct baseline
  * links.c: fills over_ns. Edges at one place of the step (sender's role and position) are held against each
  * other and their own other steps, as ranks are (baseline.h).
  */
-int edges_measure_busy(struct edges *edges, const struct baseline *baseline, double sigmas);
+int edges_measure_busy(struct edges *edges, const struct job *job, const struct baseline *baseline,
+                       double sigmas);
 void edges_release(struct edges *edges);
 
 #endif

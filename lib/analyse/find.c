@@ -16,7 +16,8 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
                  suspect_network(&suspects, job, baseline, &edges, options, error);
     if (!failed)
         suspects_doubt(&suspects, job, &edges);
-    if (!failed && (suspects_doubt_unrecorded(&suspects, job) || suspects_doubt_exchanges(&suspects, job)))
+    if (!failed && (suspects_doubt_unrecorded(&suspects, job) || suspects_doubt_exchanges(&suspects, job) ||
+                    suspects_doubt_unrest(&suspects, baseline)))
         failed = error_no_memory(error);
     failed = failed || suspects_weigh(&suspects, job, baseline, error);
     if (!failed && suspects_sum_costs(&suspects, baseline->step_count))

@@ -141,6 +141,13 @@ int may_hide_pair(const struct job *job, const struct job_operation *operation);
 int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job);
 
 /*
+ * unrest.c: in a step in which all hosts are later than usual (kernels loaded for a new shape, a checkpoint,
+ * a collection of garbage) some are latest, and none of them is to blame; nor does lateness say anything
+ * where there is no other rank to hold it against. -1 when memory is out.
+ */
+int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *baseline);
+
+/*
  * Where only finished operations are listed, without network steps and algorithms: lateness in steps most of
  * which hold an operation that was slow by twice as much for no known reason may be its consequence; and own
  * time after an AllReduce may be part of it, where others were in it for longer (the leaf of a tree). -1 when

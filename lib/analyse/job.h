@@ -120,6 +120,7 @@ struct job_rank {
     size_t first;        /* its operations, in order of issue */
     size_t count;
     int has_gpu_clock;
+    int has_streams;    /* several */
     int64_t *delays_ns; /* owned: host clock minus device timeline, for each JOB_DELAY_BLOCK operations */
     int64_t first_issued_ns; /* first call, on the host's clock; 0 unknown */
     int32_t clock;           /* ranks with the same number share a host clock */
@@ -269,10 +270,16 @@ int64_t job_common_time(const struct job *job, const struct job_operation *opera
 int job_is_grouped(const struct job *job, int32_t operation);
 
 /*
- * Lateness: how much of its own time had passed when it was enqueued, the host's part. TIME_UNKNOWN where
- * either is not known.
+ * Of its own time, what had passed since any of the 64 operations issued before it ended, on whatever stream.
+ * Streams wait for one another, and a trace does not tell where: so much at least was its own. TIME_UNKNOWN.
  */
-int64_t job_lateness(const struct job_operation *operation);
+int64_t job_idle_time(const struct job *job, const struct job_operation *operation);
+
+/*
+ * Lateness: how much of that had passed when it was enqueued, the host's part. TIME_UNKNOWN where either is
+ * not known.
+ */
+int64_t job_lateness(const struct job *job, const struct job_operation *operation);
 
 /* How long it was on the device, by its rank's clock; 0 where it ended before it began, TIME_UNKNOWN. */
 int64_t job_duration(const struct job_operation *operation);

@@ -16,6 +16,9 @@ static const double REGULAR = 0.5;
  */
 static const double CHANCE = 0.05;
 static const double CHANCE_ALONE = 0.01;
+
+/* Several steps of which some other one alone is beyond the weakest: moments come in rows, too. */
+static const double CHANCE_BEHIND = 0.0002;
 static const double AHEAD = 10;
 static const double FAR_AHEAD = 25;
 
@@ -53,6 +56,12 @@ static int is_ahead_of_few(const struct suspect *suspect, double share)
     return suspect->ahead >= AHEAD_OF_FEW || share >= LONGER_TWO;
 }
 
+static double most_chance(const struct suspect *suspect, double share)
+{
+    int is_long = suspect->kind == FINDING_NETWORK && share >= LONGER_TWO;
+    return suspect->ahead < 1 && !is_long ? CHANCE_BEHIND : CHANCE;
+}
+
 static int is_beyond_chance(const struct suspect *suspect, double share, double part)
 {
     if (is_pause(suspect, share * part))
@@ -60,7 +69,7 @@ static int is_beyond_chance(const struct suspect *suspect, double share, double 
     if (suspect->counted_steps == 2 && !is_ahead_of_few(suspect, share))
         return 0;
     if (suspect->counted_steps > 1)
-        return suspect->chance <= CHANCE * part;
+        return suspect->chance <= most_chance(suspect, share) * part;
     return suspect->ahead >= FAR_AHEAD / part ||
            (suspect->chance <= CHANCE_ALONE * part && suspect->ahead >= AHEAD);
 }
@@ -91,6 +100,12 @@ static int steps_of(const struct suspect *suspect)
 static int is_steady(const struct suspect *suspect, const struct baseline *baseline)
 {
     return suspect->first_step == baseline->first_step && suspect->last_step == baseline->step_count - 1;
+}
+
+/* In nearly all steps: three of four at least. */
+static int is_nearly_steady(const struct suspect *suspect, const struct baseline *baseline)
+{
+    return steps_of(suspect) * 4 >= (baseline->step_count - baseline->first_step) * 3;
 }
 
 /* In more steps than not, so that without peers it may as well have been early in the others. */
@@ -250,14 +265,16 @@ static int is_in_shadow(const struct suspects *suspects, const struct suspect *s
 }
 
 /*
- * In too many steps for its past to tell it from what ranks and links differ by anyway: in all, or in most
- * where that is a network, or where nothing but finished operations is listed.
+ * In too many steps for its past to tell it from what ranks and links differ by anyway: in all, or in nearly
+ * all where that is a host, which others on its machine may keep busy; in most where that is a network, or
+ * where nothing but finished operations is listed.
  */
 static int differs_by_design(const struct suspect *suspect, const struct job *job,
                              const struct baseline *baseline)
 {
-    return suspect->kind == FINDING_NETWORK || job->finished_only ? is_mostly(suspect, baseline)
-                                                                  : is_steady(suspect, baseline);
+    if (suspect->kind == FINDING_NETWORK || job->finished_only)
+        return is_mostly(suspect, baseline);
+    return suspect->kind == FINDING_HOST ? is_nearly_steady(suspect, baseline) : is_steady(suspect, baseline);
 }
 
 static enum confidence confidence_of(const struct suspects *suspects, const struct suspect *suspect,

@@ -71,14 +71,20 @@ static size_t number_links(const struct place_of_edge *list, size_t count, size_
     return rows;
 }
 
-static void fill(struct place *place, const struct edges *edges, const struct place_of_edge *list,
-                 size_t count, const size_t *row, size_t rows, size_t steps)
+static int64_t bytes_of(const struct job *job, const struct edge *edge)
+{
+    return job->operations[job->instance_members[job->instances[edge->instance].first_member]].bytes;
+}
+
+static void fill(struct place *place, const struct edges *edges, const struct job *job,
+                 const struct place_of_edge *list, size_t count, const size_t *row, size_t rows, size_t steps)
 {
     for (size_t i = 0; i < rows * steps; i++)
         place->value[i] = TIME_UNKNOWN;
     for (size_t i = 0; i < count; i++) {
         const struct edge *edge = &edges->items[list[i].edge];
         place->value[row[i] * steps + (size_t)edge->step] = edge->busy_ns;
+        place->bytes[row[i] * steps + (size_t)edge->step] = bytes_of(job, edge);
     }
 }
 
@@ -95,15 +101,16 @@ static void take(struct edges *edges, const struct place *place, const struct pl
 }
 
 /* Once with the links of a sender, once with those of a receiver seen as one. */
-static int measure(struct edges *edges, const struct baseline *baseline, const struct place_of_edge *list,
-                   size_t count, double sigmas, size_t *row, int32_t *owners)
+static int measure(struct edges *edges, const struct job *job, const struct baseline *baseline,
+                   const struct place_of_edge *list, size_t count, double sigmas, size_t *row,
+                   int32_t *owners)
 {
     struct place place = {0};
     int32_t *senders = owners, *receivers = owners + count;
     size_t rows = number_links(list, count, row, senders, receivers);
     int failed = place_init(&place, rows, (size_t)baseline->step_count);
     for (int side = 0; !failed && side < 2; side++) {
-        fill(&place, edges, list, count, row, rows, (size_t)baseline->step_count);
+        fill(&place, edges, job, list, count, row, rows, (size_t)baseline->step_count);
         int64_t sigma = place_measure_alike(&place, rows, baseline->first_step, baseline->step_count, sigmas,
                                             2, side ? receivers : senders);
         take(edges, &place, list, count, row, baseline, scale(sigma, sigmas));
@@ -112,7 +119,8 @@ static int measure(struct edges *edges, const struct baseline *baseline, const s
     return failed;
 }
 
-int edges_measure_busy(struct edges *edges, const struct baseline *baseline, double sigmas)
+int edges_measure_busy(struct edges *edges, const struct job *job, const struct baseline *baseline,
+                       double sigmas)
 {
     struct place_of_edge *list = array_new(edges->count, sizeof *list);
     size_t *row = array_new(edges->count, sizeof *row);
@@ -123,7 +131,7 @@ int edges_measure_busy(struct edges *edges, const struct baseline *baseline, dou
         for (next = i;
              next < count && list[next].role == list[i].role && list[next].position == list[i].position;)
             next++;
-        failed = measure(edges, baseline, list + i, next - i, sigmas, row, owners);
+        failed = measure(edges, job, baseline, list + i, next - i, sigmas, row, owners);
     }
     free(list);
     free(row);

@@ -17,8 +17,6 @@
 /* The transfer of an instance is told once: at the first of its members. */
 static int64_t transfer_at(const struct job *job, int32_t cell)
 {
-    if (cell < 0)
-        return TIME_UNKNOWN;
     const struct job_instance *instance = &job->instances[job->operations[cell].instance];
     int complete = instance->members == instance->expected;
     return complete && job->instance_members[instance->first_member] == cell ? instance->transfer_ns
@@ -30,9 +28,12 @@ static void measure_place(struct job *job, const struct baseline *baseline, int3
 {
     size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
     for (size_t rank = 0; rank < ranks; rank++)
-        for (int32_t step = 0; step < baseline->step_count; step++)
-            place->value[rank * steps + (size_t)step] =
-                transfer_at(job, baseline_cell(baseline, role, position, rank, step));
+        for (int32_t step = 0; step < baseline->step_count; step++) {
+            int32_t cell = baseline_cell(baseline, role, position, rank, step);
+            size_t at = rank * steps + (size_t)step;
+            place->value[at] = cell < 0 ? TIME_UNKNOWN : transfer_at(job, cell);
+            place->bytes[at] = cell < 0 ? 0 : job->operations[cell].bytes;
+        }
     int64_t sigma = place_measure(place, ranks, baseline->first_step, baseline->step_count);
     for (size_t rank = 0; rank < ranks; rank++)
         for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {

@@ -9,17 +9,26 @@
 int place_init(struct place *place, size_t ranks, size_t steps)
 {
     place->value = array_new(ranks * steps, sizeof *place->value);
+    place->bytes = array_new(ranks * steps, sizeof *place->bytes);
+    place->evened = array_new(ranks * steps, sizeof *place->evened);
     place->residual = array_new(ranks * steps, sizeof *place->residual);
+    place->apart = array_new(ranks * steps, sizeof *place->apart);
     place->usual = array_new(ranks, sizeof *place->usual);
     place->middle = array_new(ranks, sizeof *place->middle);
     place->list = array_new(ranks > steps ? ranks : steps, sizeof *place->list);
-    return place->value && place->residual && place->usual && place->middle && place->list ? 0 : -1;
+    return place->value && place->bytes && place->evened && place->residual && place->apart && place->usual &&
+                   place->middle && place->list
+               ? 0
+               : -1;
 }
 
 void place_release(struct place *place)
 {
     free(place->value);
+    free(place->bytes);
+    free(place->evened);
     free(place->residual);
+    free(place->apart);
     free(place->usual);
     free(place->middle);
     free(place->list);
@@ -94,15 +103,18 @@ static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_s
         sort_integers(place->list, count);
         for (size_t rank = 0; rank < ranks; rank++) {
             int64_t *value = &place->value[rank * (size_t)steps + (size_t)step];
+            int64_t *apart = &place->apart[rank * (size_t)steps + (size_t)step];
+            *apart = TIME_UNKNOWN;
             if (*value == TIME_UNKNOWN)
                 continue;
+            *apart = *value - place->middle[rank];
             int64_t peers = median_without(place->list, count, *value);
             int64_t middle = place->middle[rank] > peers ? place->middle[rank] : peers;
             int64_t usual = place->usual[rank] > peers ? place->usual[rank] : peers;
             /* Beside one peer alone, that this one is slow says nothing of how the other varies. */
-            int64_t residual = *value - middle, own = *value - place->middle[rank];
-            int is_the_peers = count == 2 && residual < own && residual < -own;
-            place->residual[residuals++] = is_the_peers ? own : residual;
+            int64_t residual = *value - middle;
+            int is_the_peers = count == 2 && residual < *apart && residual < -*apart;
+            place->residual[residuals++] = is_the_peers ? *apart : residual;
             *value -= usual;
         }
     }
@@ -118,13 +130,6 @@ static void use_quiet_steps(struct place *place, size_t ranks, int32_t first_ste
         if (count > quiet && place->list[quiet] < place->usual[rank])
             place->usual[rank] = place->list[quiet];
     }
-}
-
-int64_t place_measure(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
-{
-    measure_history(place, ranks, first_step, steps);
-    use_quiet_steps(place, ranks, first_step, steps);
-    return measure_excess(place, ranks, first_step, steps);
 }
 
 /* What a lower quartile has to be beyond to stand out from the others'. */
@@ -171,20 +176,91 @@ static size_t standing_out(const struct place *place, size_t ranks, int64_t limi
     return count;
 }
 
-int64_t place_measure_alike(struct place *place, size_t ranks, int32_t first_step, int32_t steps,
-                            double sigmas, double factor, const int32_t *owner)
+struct measuring {
+    size_t ranks;
+    int32_t first_step;
+    int32_t steps;
+    int alike; /* rows should be: */
+    double sigmas;
+    double factor;
+    const int32_t *owner;
+};
+
+static void look_for_unlike(struct place *place, const struct measuring *as)
 {
     size_t known;
-    int64_t middle;
-    measure_history(place, ranks, first_step, steps);
-    int64_t limit = limit_of(place, ranks, sigmas, factor, &known, &middle);
-    if (!owner)
-        limit = beyond_all(place, ranks, limit, middle);
-    size_t count = known >= 4 ? standing_out(place, ranks, limit, owner) : 0;
-    for (size_t rank = 0; count && count * 4 <= known && rank < ranks; rank++)
+    int64_t middle, limit = limit_of(place, as->ranks, as->sigmas, as->factor, &known, &middle);
+    if (!as->owner)
+        limit = beyond_all(place, as->ranks, limit, middle);
+    size_t count = known >= 4 ? standing_out(place, as->ranks, limit, as->owner) : 0;
+    for (size_t rank = 0; count && count * 4 <= known && rank < as->ranks; rank++)
         if (place->usual[rank] != TIME_UNKNOWN && place->usual[rank] > limit)
             place->usual[rank] = place->middle[rank] = middle;
     if (known > 1)
-        use_quiet_steps(place, ranks, first_step, steps);
-    return measure_excess(place, ranks, first_step, steps);
+        use_quiet_steps(place, as->ranks, as->first_step, as->steps);
+}
+
+static int64_t measure_as_it_is(struct place *place, const struct measuring *as)
+{
+    measure_history(place, as->ranks, as->first_step, as->steps);
+    if (as->alike)
+        look_for_unlike(place, as);
+    else
+        use_quiet_steps(place, as->ranks, as->first_step, as->steps);
+    return measure_excess(place, as->ranks, as->first_step, as->steps);
+}
+
+/* What the least tenth of the sizes are below; 0 where all are the same or one is not known. */
+static int64_t small_size(struct place *place, const struct measuring *as)
+{
+    int64_t least = INT64_MAX, most = 0;
+    size_t count = 0, steps = (size_t)as->steps;
+    for (size_t i = 0; i < as->ranks * steps; i++) {
+        if (place->value[i] == TIME_UNKNOWN || i % steps < (size_t)as->first_step)
+            continue;
+        least = place->bytes[i] < least ? place->bytes[i] : least;
+        most = place->bytes[i] > most ? place->bytes[i] : most;
+        place->evened[count++] = place->bytes[i];
+    }
+    return least > 0 && most > least ? quantile_of(place->evened, count, 0.1) : 0;
+}
+
+static int64_t evened(int64_t value, int64_t bytes, int64_t small)
+{
+    return value == TIME_UNKNOWN || bytes <= 0 ? value : scale(value, (double)small / (double)bytes);
+}
+
+static int64_t measure(struct place *place, const struct measuring *as)
+{
+    size_t cells = as->ranks * (size_t)as->steps;
+    int64_t small = small_size(place, as), *value = place->value;
+    if (!small)
+        return measure_as_it_is(place, as);
+    for (size_t i = 0; i < cells; i++)
+        place->evened[i] = evened(value[i], place->bytes[i], small);
+    place->value = place->evened;
+    int64_t evened_sigma = measure_as_it_is(place, as);
+    place->value = value;
+    int64_t sigma = measure_as_it_is(place, as);
+    for (size_t i = 0; i < cells; i++)
+        if (value[i] != TIME_UNKNOWN && place->evened[i] < value[i])
+            value[i] = place->evened[i];
+    return sigma > evened_sigma ? sigma : evened_sigma;
+}
+
+int64_t place_measure(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
+{
+    return measure(place, &(struct measuring){.ranks = ranks, .first_step = first_step, .steps = steps});
+}
+
+int64_t place_measure_alike(struct place *place, size_t ranks, int32_t first_step, int32_t steps,
+                            double sigmas, double factor, const int32_t *owner)
+{
+    return measure(place, &(struct measuring){.ranks = ranks,
+                                              .first_step = first_step,
+                                              .steps = steps,
+                                              .alike = 1,
+                                              .sigmas = sigmas,
+                                              .factor = factor,
+                                              .owner = owner});
 }

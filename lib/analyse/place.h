@@ -9,8 +9,11 @@
  */
 struct place {
     int64_t *value;  /* [rank * steps + step]; TIME_UNKNOWN where there is none */
+    int64_t *bytes;  /* likewise, of a transfer; all 0 where sizes say nothing */
+    int64_t *evened; /* scratch */
     int64_t *usual;  /* of each rank: least tenth, or lower quartile, over steps */
     int64_t *middle; /* of each rank: median over steps */
+    int64_t *apart;  /* [rank * steps + step]: the value less the rank's median; TIME_UNKNOWN */
     int64_t *list;   /* scratch */
     int64_t *residual;
 };
@@ -23,6 +26,9 @@ void place_release(struct place *place);
  * the residuals against max(the others' median, own median). The own usual is what the least tenth of the
  * steps, two at least, are below: what a link could do in those it can do, and a fault may last for more than
  * three quarters of the steps. Steps before first_step are not looked at.
+ *
+ * Where sizes differ, what more data takes longer is no excess: it has to be one of the times as they are,
+ * and of those that a size would have taken which a tenth of them are below. The lesser of the two counts.
  */
 int64_t place_measure(struct place *place, size_t ranks, int32_t first_step, int32_t steps);
 

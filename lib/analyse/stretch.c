@@ -100,23 +100,32 @@ static int is_any_whole(const struct stretch *stretches, int32_t count)
     return 0;
 }
 
+/* By how many steps have it, then the longest, then the earliest: signatures depend on the order of reading.
+ */
+static int is_better(struct stretch stretch, int32_t votes, struct stretch than, int32_t than_votes)
+{
+    if (votes != than_votes)
+        return votes > than_votes;
+    return stretch.count != than.count ? stretch.count > than.count : stretch.first < than.first;
+}
+
 struct stretch stretches_canonical(const struct stretch *stretches, int32_t first_step, int32_t count,
                                    struct stretch *sorted)
 {
-    struct stretch best = {.first = -1};
+    struct stretch best = {.first = -1}, earliest = {.first = -1};
     int32_t best_votes = 0, votes = 0, used = count - first_step;
     int whole_only = is_any_whole(stretches + first_step, used);
-    uint64_t last = 0;
     memcpy(sorted, stretches + first_step, (size_t)used * sizeof *sorted);
     qsort(sorted, (size_t)used, sizeof *sorted, by_signature);
     for (int32_t i = 0; i < used; i++) {
-        if (whole_only && sorted[i].has_gap)
+        if (!sorted[i].count || (whole_only && sorted[i].has_gap))
             continue;
-        votes = best_votes && sorted[i].signature == last ? votes + 1 : 1;
-        last = sorted[i].signature;
-        int more = votes > best_votes || (votes == best_votes && sorted[i].count > best.count);
-        if (sorted[i].count && more) {
-            best = sorted[i];
+        if (!votes || sorted[i].signature != earliest.signature) {
+            earliest = sorted[i];
+            votes = 0;
+        }
+        if (is_better(earliest, ++votes, best, best_votes)) {
+            best = earliest;
             best_votes = votes;
         }
     }

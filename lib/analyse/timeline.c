@@ -199,13 +199,32 @@ static void measure_own(struct job *job, struct job_operation *operation)
         operation->own_ns = 0;
 }
 
-int64_t job_lateness(const struct job_operation *operation)
+/* Of streams that an operation may have waited for, so many operations back are looked at. */
+enum { LOOK_BACK = 64 };
+
+int64_t job_idle_time(const struct job *job, const struct job_operation *operation)
 {
-    if (operation->own_ns == TIME_UNKNOWN || operation->enqueued_ns == TIME_UNKNOWN)
-        return TIME_UNKNOWN;
+    if (operation->own_ns == TIME_UNKNOWN || !job->ranks[operation->rank].has_streams)
+        return operation->own_ns;
+    size_t at = (size_t)(operation - job->operations), first = job->ranks[operation->rank].first;
     int64_t free_ns = operation->start_ns - operation->own_ns;
+    for (size_t i = at; i-- > first && at - i <= LOOK_BACK;) {
+        const struct job_operation *other = &job->operations[i];
+        if (other->end_ns != TIME_UNKNOWN && other->group != operation->group && other->end_ns > free_ns &&
+            other->end_ns <= operation->start_ns)
+            free_ns = other->end_ns;
+    }
+    return operation->start_ns - free_ns;
+}
+
+int64_t job_lateness(const struct job *job, const struct job_operation *operation)
+{
+    int64_t idle_ns = job_idle_time(job, operation);
+    if (idle_ns == TIME_UNKNOWN || operation->enqueued_ns == TIME_UNKNOWN)
+        return TIME_UNKNOWN;
+    int64_t free_ns = operation->start_ns - idle_ns;
     int64_t late_ns = operation->enqueued_ns > free_ns ? operation->enqueued_ns - free_ns : 0;
-    return late_ns < operation->own_ns ? late_ns : operation->own_ns;
+    return late_ns < idle_ns ? late_ns : idle_ns;
 }
 
 int job_same_group(const struct job *job, size_t before, size_t after)
@@ -234,7 +253,7 @@ static void chain_operation(struct job *job, struct stream_end *end, int32_t at)
     operation->previous = end->before;
 }
 
-static int chain_rank(struct job *job, const struct job_rank *rank)
+static int chain_rank(struct job *job, struct job_rank *rank)
 {
     struct stream_end *ends = NULL;
     size_t count = 0, capacity = 0;
@@ -253,6 +272,7 @@ static int chain_rank(struct job *job, const struct job_rank *rank)
         }
         chain_operation(job, &ends[at], (int32_t)i);
     }
+    rank->has_streams = count > 1;
     free(ends);
     return 0;
 }

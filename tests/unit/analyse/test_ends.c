@@ -165,10 +165,37 @@ static void lateness_is_a_part_of_own_time(void **state)
         {950, TIME_UNKNOWN, TIME_UNKNOWN},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct job_operation operation = {
+        struct job_rank rank = {.count = 1};
+        struct job_operation operation = {
             .start_ns = 1000, .enqueued_ns = cases[i].enqueued_ns, .own_ns = cases[i].own_ns};
-        assert_int_equal(job_lateness(&operation), cases[i].late_ns);
+        const struct job job = {.ranks = &rank, .rank_count = 1, .operations = &operation};
+        assert_int_equal(job_lateness(&job, &operation), cases[i].late_ns);
     }
+}
+
+/* What ended on another stream meanwhile may have held it; what ended before or runs on did not. */
+static void other_streams_may_hold(void **state)
+{
+    struct job_rank rank = {.count = 5, .has_streams = 1};
+    struct job_operation operations[] = {
+        {.end_ns = 880, .group = 0},
+        {.end_ns = 940, .group = 1},
+        {.end_ns = TIME_UNKNOWN, .group = 2},
+        {.end_ns = 1001, .group = 3},
+        {.start_ns = 1000, .end_ns = 1100, .enqueued_ns = 960, .own_ns = 100, .group = 4},
+    };
+    const struct job job = {.ranks = &rank, .rank_count = 1, .operations = operations, .operation_count = 5};
+    assert_int_equal(job_idle_time(&job, &operations[4]), 60);
+    assert_int_equal(job_lateness(&job, &operations[4]), 20);
+    rank.has_streams = 0;
+    assert_int_equal(job_idle_time(&job, &operations[4]), 100);
+    assert_int_equal(job_lateness(&job, &operations[4]), 60);
+    /* Called as one with it. */
+    rank.has_streams = 1;
+    operations[4].group = operations[1].group = 1;
+    assert_int_equal(job_idle_time(&job, &operations[4]), 100);
+    operations[4].own_ns = TIME_UNKNOWN;
+    assert_int_equal(job_idle_time(&job, &operations[4]), TIME_UNKNOWN);
 }
 
 int main(void)
@@ -180,6 +207,7 @@ int main(void)
         cmocka_unit_test(a_receive_ends_after_its_sender_came),
         cmocka_unit_test(an_open_channel_is_held_as_long_as_the_last),
         cmocka_unit_test(lateness_is_a_part_of_own_time),
+        cmocka_unit_test(other_streams_may_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

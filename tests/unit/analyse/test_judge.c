@@ -276,7 +276,7 @@ static struct suspect three_steps(int64_t gain_ns, double ahead)
                             .last_step = 6,
                             .counted_steps = 3,
                             .gain_ns = gain_ns,
-                            .chance = 0.001,
+                            .chance = 0.00001,
                             .ahead = ahead};
 }
 
@@ -300,6 +300,60 @@ static void slow_for_long(void **state)
     assert_int_equal(judged_by(three_steps(747, 1), 0, &less), CONFIDENCE_LOW);
 }
 
+static struct suspect some_steps(enum finding_kind kind, int32_t steps)
+{
+    return (struct suspect){.kind = kind,
+                            .first_step = 4,
+                            .last_step = 3 + steps,
+                            .counted_steps = steps,
+                            .gain_ns = 100 * steps,
+                            .chance = 0.001,
+                            .ahead = 2};
+}
+
+/*
+ * Several in a row are held against chance, and more so where another step alone was beyond the weakest of
+ * them; unless it is a network and each is longer than moments are.
+ */
+static void behind_another(void **state)
+{
+    struct suspect row = some_steps(FINDING_COMPUTE, 3);
+    row.ahead = 1;
+    row.chance = 0.05;
+    assert_int_equal(judged(row, 0), CONFIDENCE_MEDIUM);
+    row.chance = 0.051;
+    assert_int_equal(judged(row, 0), CONFIDENCE_LOW);
+    row.ahead = 0.99;
+    row.chance = 0.0002;
+    assert_int_equal(judged(row, 0), CONFIDENCE_MEDIUM);
+    row.chance = 0.00021;
+    assert_int_equal(judged(row, 0), CONFIDENCE_LOW);
+    row.gain_ns = 3000;
+    assert_int_equal(judged(row, 0), CONFIDENCE_LOW);
+    row.kind = FINDING_NETWORK;
+    row.gain_ns = 2250;
+    assert_int_equal(judged(row, 0), CONFIDENCE_HIGH);
+    row.gain_ns = 2247;
+    assert_int_equal(judged(row, 0), CONFIDENCE_LOW);
+}
+
+/* A host that is late in three of four steps, less than a tenth of one: others on its machine keep it busy.
+ */
+static void late_in_nearly_all(void **state)
+{
+    struct suspect seven = some_steps(FINDING_HOST, 6);
+    seven.first_step = 3;
+    seven.gain_ns = 700;
+    assert_int_equal(judged(seven, 0), CONFIDENCE_HIGH);
+    seven.gain_ns = 692;
+    assert_int_equal(judged(seven, 0), CONFIDENCE_LOW);
+    seven.kind = FINDING_COMPUTE;
+    assert_int_equal(judged(seven, 0), CONFIDENCE_HIGH);
+    struct suspect six = some_steps(FINDING_HOST, 6);
+    six.gain_ns = 594;
+    assert_int_equal(judged(six, 0), CONFIDENCE_HIGH);
+}
+
 /* Worth 0.3 of a step in each, which would do at half the slowness if it were not slow in all of them. */
 static void slow_in_every_step(void **state)
 {
@@ -316,17 +370,6 @@ static void slow_in_every_step(void **state)
     suspect.first_step = 2;
     suspect.counted_steps = 8;
     assert_int_equal(judged_by(suspect, 0, &(struct slow){2.5, 1.5}), CONFIDENCE_HIGH);
-}
-
-static struct suspect some_steps(enum finding_kind kind, int32_t steps)
-{
-    return (struct suspect){.kind = kind,
-                            .first_step = 4,
-                            .last_step = 3 + steps,
-                            .counted_steps = steps,
-                            .gain_ns = 100 * steps,
-                            .chance = 0.001,
-                            .ahead = 2};
 }
 
 /*
@@ -431,6 +474,8 @@ int main(void)
         cmocka_unit_test(busy_alone),
         cmocka_unit_test(slow_for_a_moment),
         cmocka_unit_test(slow_for_long),
+        cmocka_unit_test(behind_another),
+        cmocka_unit_test(late_in_nearly_all),
         cmocka_unit_test(slow_in_every_step),
         cmocka_unit_test(slow_in_most_steps),
         cmocka_unit_test(alone_in_its_role),

@@ -64,6 +64,20 @@ static void fill(int64_t value[RANKS][STEPS], unsigned *seed, double sigma)
             value[rank][step] = 1000000 + draw(seed, sigma);
 }
 
+/* Apart: the value less the rank's own median, the lower of two. */
+static void check_apart(int64_t value[RANKS][STEPS], const struct place *place, size_t rank, size_t step)
+{
+    int64_t list[STEPS], apart = place->apart[rank * STEPS + step];
+    size_t count = 0;
+    for (size_t i = 1; i < STEPS; i++)
+        if (value[rank][i] != TIME_UNKNOWN)
+            list[count++] = value[rank][i];
+    if (value[rank][step] == TIME_UNKNOWN)
+        assert_true(apart == TIME_UNKNOWN);
+    else
+        assert_int_equal(apart, value[rank][step] - sorted_at(list, count, 0.5));
+}
+
 static void excess_is_by_definition(void **state)
 {
     unsigned seed = 3;
@@ -81,6 +95,7 @@ static void excess_is_by_definition(void **state)
                     assert_true(excess == TIME_UNKNOWN);
                 else
                     assert_int_equal(excess, value[rank][step] - usual_of(value, rank, step, 1));
+                check_apart(value, &place, rank, step);
             }
         place_release(&place);
     }
@@ -253,6 +268,33 @@ static void what_one_alone_mostly_does(void **state)
     place_release(&place);
 }
 
+/* The lesser of the excess of the times, and of those that a small size would have taken. */
+static void more_data_takes_longer(void **state)
+{
+    unsigned seed = 11;
+    int64_t value[RANKS][STEPS], evened[RANKS][STEPS], bytes[RANKS][STEPS];
+    struct place place;
+    fill(value, &seed, 20000);
+    for (size_t rank = 0; rank < RANKS; rank++)
+        for (size_t step = 0; step < STEPS; step++) {
+            bytes[rank][step] = 1024 << (step + rank) % 3;
+            evened[rank][step] = value[rank][step] * 1024 / bytes[rank][step];
+        }
+    assert_int_equal(place_init(&place, RANKS, STEPS), 0);
+    for (size_t i = 0; i < RANKS * STEPS; i++) {
+        place.value[i] = value[i / STEPS][i % STEPS];
+        place.bytes[i] = bytes[i / STEPS][i % STEPS];
+    }
+    place_measure(&place, RANKS, 1, STEPS);
+    for (size_t rank = 0; rank < RANKS; rank++)
+        for (size_t step = 1; step < STEPS; step++) {
+            int64_t plain = value[rank][step] - usual_of(value, rank, step, 1);
+            int64_t even = evened[rank][step] - usual_of(evened, rank, step, 1);
+            assert_in_range(place.value[rank * STEPS + step] - (plain < even ? plain : even) + 1, 0, 2);
+        }
+    place_release(&place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,7 +302,7 @@ int main(void)
         cmocka_unit_test(a_fault_stands_out),         cmocka_unit_test(what_all_do_and_what_one_always_does),
         cmocka_unit_test(one_unlike_the_others),      cmocka_unit_test(two_unlike_the_others),
         cmocka_unit_test(two_that_are_slow_in_turn),  cmocka_unit_test(a_fault_in_most_steps),
-        cmocka_unit_test(what_one_alone_mostly_does),
+        cmocka_unit_test(what_one_alone_mostly_does), cmocka_unit_test(more_data_takes_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,13 +96,24 @@ static void none_that_is_whole(void **state)
     assert_true(canonical.has_gap);
 }
 
+/* Whatever order signatures are in. */
+static void the_earliest_of_equals(void **state)
+{
+    struct played played;
+    const char *const one[STEPS] = {"R", "RG", "GR", "GR", "RG", "R"}, *const other[STEPS] = {
+                                                                           "R", "GR", "RG", "RG", "GR", "R"};
+    struct stretch canonical = canonical_of(&played, one, 0);
+    assert_int_equal(played.operations[canonical.first].step, 1);
+    canonical = canonical_of(&played, other, 0);
+    assert_int_equal(played.operations[canonical.first].step, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_most_steps_have),
-        cmocka_unit_test(a_whole_one_where_some_are_lost),
-        cmocka_unit_test(a_gap_over_several),
-        cmocka_unit_test(none_that_is_whole),
+        cmocka_unit_test(what_most_steps_have),   cmocka_unit_test(a_whole_one_where_some_are_lost),
+        cmocka_unit_test(a_gap_over_several),     cmocka_unit_test(none_that_is_whole),
+        cmocka_unit_test(the_earliest_of_equals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,73 @@
+#include "analyse/finding.h"
+
+#include "base/array.h"
+#include "base/sort.h"
+
+#include <stdlib.h>
+
+/* Steps in which the hosts of all ranks were late. */
+
+static int64_t lateness_of(const struct baseline *baseline, size_t rank, int32_t step)
+{
+    return baseline->late_ns[rank * (size_t)baseline->step_count + (size_t)step];
+}
+
+/* The median of a sorted list without one occurrence of `left_out`, the lower of two. */
+static int64_t median_without(const int64_t *sorted, size_t count, int64_t left_out)
+{
+    size_t middle = (count - 2) / 2;
+    return sorted[middle] >= left_out ? sorted[middle + 1] : sorted[middle];
+}
+
+/*
+ * How late the middle one of the other hosts was, for each rank in a step, in `others`; TIME_UNKNOWN where
+ * there are no others. `sorted` has room for all ranks.
+ */
+static void measure_others(const struct baseline *baseline, int32_t step, int64_t *sorted, int64_t *others)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < baseline->rank_count; i++)
+        if (baseline->role_of_rank[i] >= 0)
+            sorted[count++] = lateness_of(baseline, i, step);
+    sort_integers(sorted, count);
+    for (size_t i = 0; i < baseline->rank_count; i++)
+        if (baseline->role_of_rank[i] >= 0)
+            others[i] =
+                count > 1 ? median_without(sorted, count, lateness_of(baseline, i, step)) : TIME_UNKNOWN;
+}
+
+/* Whether at least half of what a rank was late by in its steps is what all hosts were late by in them. */
+static int is_unrest(const struct suspect *suspect, const struct baseline *baseline, const int64_t *others)
+{
+    int64_t shared_ns = 0, late_ns = 0;
+    int64_t least_ns = suspect->total_ns / (suspect->last_step - suspect->first_step + 1);
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
+        int64_t others_ns = others[(size_t)step * baseline->rank_count + (size_t)suspect->rank];
+        int64_t mine_ns = lateness_of(baseline, (size_t)suspect->rank, step);
+        if (others_ns == TIME_UNKNOWN)
+            return 1;
+        mine_ns = mine_ns > least_ns ? mine_ns : least_ns;
+        late_ns += mine_ns;
+        if (others_ns > 0)
+            shared_ns += others_ns < mine_ns ? others_ns : mine_ns;
+    }
+    return shared_ns >= late_ns / 2;
+}
+
+int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *baseline)
+{
+    size_t ranks = baseline->rank_count;
+    int64_t *others = array_new(ranks * (size_t)(baseline->step_count + 1), sizeof *others);
+    int64_t *sorted = array_new(ranks, sizeof *sorted);
+    int failed = !others || !sorted;
+    for (int32_t step = 0; !failed && suspects->count && step < baseline->step_count; step++)
+        measure_others(baseline, step, sorted, others + (size_t)step * ranks);
+    for (size_t i = 0; !failed && i < suspects->count; i++) {
+        struct suspect *suspect = &suspects->items[i];
+        if (suspect->kind != FINDING_NETWORK && is_unrest(suspect, baseline, others))
+            suspect->ambiguous = 1;
+    }
+    free(others);
+    free(sorted);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,106 @@
+#include "analyse/positions.h"
+
+#include "support/cmocka_all.h"
+
+#include <string.h>
+
+/*
+ * One rank; a letter is an AllReduce of a size of its own on communicator 0, a digit an AllGather of that
+ * size on communicator 1. Sequence numbers count on; a point is one that was lost. The positions that each
+ * step's operations get, as digits; - for none.
+ */
+enum { MOST = 128, STEPS = 4 };
+
+static void check(const char *const steps[STEPS], int32_t canonical, const char *const positions[STEPS])
+{
+    struct job_operation operations[MOST];
+    struct job_instance instances[MOST];
+    struct stretch stretches[STEPS];
+    size_t count = 0;
+    int64_t numbers[2] = {0, 0};
+    int lost = 0;
+    for (int step = 0; step < STEPS; step++) {
+        stretches[step] = (struct stretch){.first = (int32_t)count};
+        for (const char *at = steps[step]; *at; at++) {
+            int gather = *at >= '0' && *at <= '9';
+            lost |= *at == '.';
+            numbers[0] += *at == '.';
+            if (*at == '.')
+                continue;
+            instances[count] = (struct job_instance){.sequence = numbers[gather]++};
+            operations[count] =
+                (struct job_operation){.instance = (int32_t)count,
+                                       .communicator = gather,
+                                       .function = gather ? FUNCTION_ALL_GATHER : FUNCTION_ALL_REDUCE,
+                                       .bytes = *at,
+                                       .step = step,
+                                       .position = -1};
+            count++;
+            stretches[step].count++;
+            stretches[step].signature = stretches[step].signature * 131 + (uint64_t)*at;
+        }
+    }
+    struct job job = {.step_count = STEPS,
+                      .operations = operations,
+                      .operation_count = count,
+                      .instances = instances,
+                      .missing_sequence = lost};
+    assert_int_equal(positions_match(&job, stretches, stretches[canonical]), 0);
+    for (int step = 0; step < STEPS; step++)
+        for (int32_t i = 0; i < stretches[step].count; i++) {
+            char expected = positions[step][i];
+            assert_int_equal(operations[stretches[step].first + i].position,
+                             expected == '-' ? -1 : expected - '0');
+        }
+}
+
+/* A step with one more does not shift the next ones. */
+static void one_more_now_and_then(void **state)
+{
+    check((const char *const[]){"ABC", "ABCl", "ABC", "AlBC"}, 0,
+          (const char *const[]){"012", "012-", "012", "0-12"});
+    check((const char *const[]){"ABCl", "ABC", "ABCl", "ABC"}, 0,
+          (const char *const[]){"0123", "012", "0123", "012"});
+}
+
+/* One that looks like another of the step, before that. */
+static void one_like_another(void **state)
+{
+    check((const char *const[]){"ABCl", "AlBCl", "lABCl", "ABCll"}, 0,
+          (const char *const[]){"0123", "0-123", "-0123", "0123-"});
+    check((const char *const[]){"ABlCl", "ABCl", "ABl", "lCl"}, 0,
+          (const char *const[]){"01234", "0134", "012", "234"});
+}
+
+/* Batches differ in size: then the calls alone say. */
+static void other_sizes(void **state)
+{
+    check((const char *const[]){"1A1A", "2A2A", "3B3Bl", "1A1A"}, 0,
+          (const char *const[]){"0123", "0123", "0123-", "0123"});
+    /* Where sizes say more than calls would, they do. */
+    check((const char *const[]){"AB", "AB", "lAB", "AB"}, 0, (const char *const[]){"01", "01", "-01", "01"});
+}
+
+/* Where operations were lost, their numbers say which. */
+static void lost_ones(void **state)
+{
+    check((const char *const[]){"AAA", "A.A", ".AA", "AA."}, 0,
+          (const char *const[]){"012", "02", "12", "01"});
+}
+
+/* A step that holds many times as much is none like the others. */
+static void far_too_long(void **state)
+{
+    check((const char *const[]){"AB", "AB", "ABABABABA", "ABABABAB"}, 0,
+          (const char *const[]){"01", "01", "---------", "01------"});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_more_now_and_then), cmocka_unit_test(one_like_another),
+        cmocka_unit_test(other_sizes),           cmocka_unit_test(lost_ones),
+        cmocka_unit_test(far_too_long),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+#include "analyse/finding.h"
+
+#include "support/cmocka_all.h"
+
+/*
+ * How late each of four hosts was in each of five steps, and what a suspicion of rank 0 is worth: half of
+ * that is to be its own. No other definition than the one in finding.h.
+ */
+enum { RANKS = 4, STEPS = 5 };
+
+static int is_doubted(const int64_t late_ns[RANKS][STEPS], size_t ranks, enum finding_kind kind,
+                      int64_t total_ns, int32_t first_step, int32_t last_step)
+{
+    int32_t role_of_rank[RANKS] = {0};
+    int64_t copy[RANKS * STEPS];
+    struct suspect suspect = {
+        .kind = kind, .first_step = first_step, .last_step = last_step, .total_ns = total_ns};
+    struct suspects suspects = {.items = &suspect, .count = 1};
+    const struct baseline baseline = {.rank_count = ranks,
+                                      .role_of_rank = role_of_rank,
+                                      .step_count = STEPS,
+                                      .first_step = 1,
+                                      .late_ns = copy};
+    for (size_t i = 0; i < RANKS * STEPS; i++)
+        copy[i] = late_ns[i / STEPS][i % STEPS];
+    assert_int_equal(suspects_doubt_unrest(&suspects, &baseline), 0);
+    return suspect.ambiguous;
+}
+
+/* The middle one of the others counts, the lower of two. */
+static void all_hosts_were_late(void **state)
+{
+    const int64_t late_ns[RANKS][STEPS] = {{0, 0, 100, 0, 0}, {0, 0, 50, 0, 0}, {0, 0, 900, 0, 0}, {0}};
+    const int64_t less_ns[RANKS][STEPS] = {{0, 0, 100, 0, 0}, {0, 0, 49, 0, 0}, {0, 0, 900, 0, 0}, {0}};
+    assert_true(is_doubted(late_ns, RANKS, FINDING_HOST, 80, 2, 2));
+    assert_true(is_doubted(late_ns, RANKS, FINDING_COMPUTE, 80, 2, 2));
+    assert_false(is_doubted(late_ns, RANKS, FINDING_NETWORK, 80, 2, 2));
+    assert_false(is_doubted(less_ns, RANKS, FINDING_HOST, 80, 2, 2));
+    /* It may be late by its GPU. */
+    assert_false(is_doubted(late_ns, RANKS, FINDING_COMPUTE, 104, 2, 2));
+    /* Of ranks 1 and 2, 50; of rank 1 alone, too. */
+    assert_true(is_doubted(late_ns, 3, FINDING_HOST, 80, 2, 2));
+    assert_true(is_doubted(late_ns, 2, FINDING_HOST, 80, 2, 2));
+}
+
+/* What was in common is summed up over its steps, no more of one than it was late by itself. */
+static void over_several_steps(void **state)
+{
+    const int64_t late_ns[RANKS][STEPS] = {
+        {0, 100, 100, 100, 0}, {0, 900, 49, 0, 0}, {0, 900, 49, 0, 0}, {0, 900, 0, 0, 0}};
+    assert_false(is_doubted(late_ns, RANKS, FINDING_HOST, 300, 1, 3));
+    assert_true(is_doubted(late_ns, RANKS, FINDING_HOST, 200, 1, 2));
+    assert_false(is_doubted(late_ns, RANKS, FINDING_HOST, 200, 2, 3));
+    /* That others were early in one step takes nothing from what they were late by in another. */
+    const int64_t early_ns[RANKS][STEPS] = {
+        {0, 100, 100, 0, 0}, {0, 100, -900, 0, 0}, {0, 100, -900, 0, 0}, {0, 100, -900, 0, 0}};
+    assert_true(is_doubted(early_ns, RANKS, FINDING_HOST, 200, 1, 2));
+    assert_true(is_doubted(early_ns, RANKS, FINDING_HOST, 100, 1, 1));
+}
+
+static void alone(void **state)
+{
+    const int64_t late_ns[RANKS][STEPS] = {{0, 0, 100, 0, 0}};
+    assert_true(is_doubted(late_ns, 1, FINDING_HOST, 100, 2, 2));
+    assert_false(is_doubted(late_ns, RANKS, FINDING_HOST, 100, 2, 2));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_hosts_were_late),
+        cmocka_unit_test(over_several_steps),
+        cmocka_unit_test(alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
