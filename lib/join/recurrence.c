@@ -70,14 +70,17 @@ static int merge_cycles(const struct recurrence *recurrence, size_t *starts, siz
     return 0;
 }
 
-static int find_in_all(const struct recurrence *recurrence, size_t *starts, size_t *found)
+/* `*holds` tells whether they hold most of all. */
+static int find_in_all(const struct recurrence *recurrence, size_t *starts, size_t *found, int *holds)
 {
     struct cycle cycle;
+    *holds = 0;
     if (cycle_find(recurrence->sizes, recurrence->count, &cycle))
         return -1;
     if (!holds_half(&cycle, recurrence->count, FEWEST))
         return 0;
     *found = cycle_starts(&cycle, recurrence->count, starts);
+    *holds = cycle.extent * 8 >= recurrence->count * 7;
     int part = may_be_part(recurrence, &cycle, recurrence->sizes, NULL);
     return part == 1 ? merge_cycles(recurrence, starts, found) : part;
 }
@@ -139,9 +142,9 @@ static int count_kinds(const struct recurrence *recurrence, int64_t *times)
     return failed ? -1 : 0;
 }
 
-/* Steps of the kinds that come more than `rarest` times, when steps do, too. */
+/* Steps of the kinds that come more than `rarest` times, when steps do, too, and so many of them at least. */
 static int find_above(const struct recurrence *recurrence, const int64_t *times, int64_t rarest,
-                      struct rest *rest, size_t *starts, size_t *found)
+                      size_t fewest, struct rest *rest, size_t *starts, size_t *found)
 {
     struct cycle cycle;
     rest->count = 0;
@@ -150,16 +153,18 @@ static int find_above(const struct recurrence *recurrence, const int64_t *times,
             rest_add(rest, i);
     if (cycle_of_rest(recurrence, rest, &cycle))
         return -1;
-    if (cycle.period && (int64_t)(cycle.extent / cycle.period) > rarest)
+    size_t cycles = cycle.period ? cycle.extent / cycle.period : 0;
+    if (cycles >= fewest && (int64_t)cycles > rarest)
         *found = starts_in_rest(rest, &cycle, starts);
     return 0;
 }
 
 /* Leaves out the rarest kinds, more and more of them; first none. */
-static int find_without_rare(const struct recurrence *recurrence, const uint64_t *way, size_t *starts,
-                             size_t *found)
+static int find_without_rare(const struct recurrence *recurrence, const uint64_t *way, size_t fewest,
+                             size_t *starts, size_t *found)
 {
     struct rest rest;
+    size_t before = *found;
     size_t count = recurrence->count, most = count / RARE_SHARE, tried = 1;
     int64_t *times = array_new(count * 2, sizeof *times), *sorted = times ? times + count : NULL, last = 0;
     int failed = rest_init(&rest, way, count) || !times || count_kinds(recurrence, times);
@@ -167,15 +172,15 @@ static int find_without_rare(const struct recurrence *recurrence, const uint64_t
         sorted[i] = times[i];
     if (!failed) {
         sort_integers(sorted, count);
-        failed = find_above(recurrence, times, 0, &rest, starts, found);
+        failed = find_above(recurrence, times, 0, fewest, &rest, starts, found);
     }
-    for (size_t i = 0; !failed && !*found && i < most && sorted[i] < sorted[most] && tried < RARE_COUNTS;
-         i++) {
+    for (size_t i = 0;
+         !failed && *found == before && i < most && sorted[i] < sorted[most] && tried < RARE_COUNTS; i++) {
         if (sorted[i] == last)
             continue;
         last = sorted[i];
         tried++;
-        failed = find_above(recurrence, times, last, &rest, starts, found);
+        failed = find_above(recurrence, times, last, fewest, &rest, starts, found);
     }
     rest_release(&rest);
     free(times);
@@ -222,13 +227,17 @@ static int find_without_small(const struct recurrence *recurrence, const uint64_
 int recurrence_find(const struct recurrence *recurrence, size_t *starts, size_t *found)
 {
     const uint64_t *const ways[] = {recurrence->sizes, recurrence->calls};
+    int holds;
     *found = 0;
-    if (find_in_all(recurrence, starts, found))
+    if (find_in_all(recurrence, starts, found, &holds))
+        return -1;
+    /* Something came once, and what was before it is no part of them. */
+    if (*found && !holds && find_without_rare(recurrence, ways[0], *found + 1, starts, found))
         return -1;
     if (*found)
-        return find_without_small(recurrence, recurrence->sizes, 2 * *found - 1, starts, found);
+        return find_without_small(recurrence, ways[0], 2 * *found - 1, starts, found);
     for (int i = 0; i < 2 && !*found; i++)
-        if (find_without_rare(recurrence, ways[i], starts, found) ||
+        if (find_without_rare(recurrence, ways[i], FEWEST_ALIKE, starts, found) ||
             (!*found && find_without_small(recurrence, ways[i], FEWEST_ALIKE, starts, found)))
             return -1;
     return 0;

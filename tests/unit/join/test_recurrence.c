@@ -87,6 +87,9 @@ static void without_a_barrier(void **state)
 {
     check(" ABC ABC ABCl ABC ABC ABC ABCl ABC ABC");
     check(" ABC ABC ABCl ABC ABC ABC ABCl ABC ABC ABC ABC ABCtu ABC ABC ABCl");
+    /* One alone, which leaves more than half after it. */
+    check(" ABC ABC ABC ABC ABC ABC ABC ABC ABCl ABC ABC ABC ABC ABC ABC ABC ABC ABC ABC");
+    check(" ttB ttB ttB ttB ttBA ttB ttB ttB ttB ttB ttB ttB");
     /* What comes as often as steps do is part of them, and has to recur with them. */
     check("uABCAuBCABuCABCuAuBCuABC");
     /* Nor is as much as an eighth of all left out. */
