@@ -1,22 +1,6 @@
 """diagnose, where ranks communicate on several streams."""
 
-from tests.cli.support import Case, event
-
-def kernel(number, rank, communicator, size_rank, stream, enqueued_us, begin_us, end_us):
-    """An AllReduce that ran on one channel from begin_us to end_us, handed over before."""
-    pid, gpu = 1000 + rank, 1_795_218_161_823_000_000
-    common = {"count": 4096, "datatype": "ncclFloat32", "root": 0, "GraphCaptured": 0, "Stream": stream}
-    return (
-        event("AllReduce", "COLL_API", "b", number, pid, 0, **common)
-        + event("AllReduce", "COLL", "b", number, pid, enqueued_us, SeqNum=number, CommHash=communicator, Rank=size_rank,
-                Count=4096, Datatype="ncclFloat32", Algorithm="RING", Protocol="SIMPLE", nChannels=1)
-        + event("KernelCh", "GPU", "b", 0, pid, begin_us, Channel=0, StartGpuClk=gpu + int(begin_us * 1000),
-                StopGpuClk=gpu + int(end_us * 1000))
-        + event("KernelCh", "GPU", "e", 0, pid, end_us)
-        + event("AllReduce", "COLL", "e", number, pid, end_us + 1)
-        + event("AllReduce", "COLL_API", "e", number, pid, enqueued_us + 1)
-    )
-
+from tests.cli.support import Case, kernel
 
 class Streams(Case):
     """
