@@ -325,13 +325,14 @@ static int measure_places(const struct baseline *baseline, struct job *job, doub
 {
     for (size_t i = 0; i < baseline->role_count; i++) {
         struct place place = {0};
+        int several_streams = has_streams(job, &baseline->roles[i]);
         if (place_init(&place, baseline->roles[i].rank_count, (size_t)baseline->step_count)) {
             place_release(&place);
             return -1;
         }
         for (int32_t position = 0; position < baseline->roles[i].length; position++) {
             measure_place(baseline, job, (int32_t)i, position, &place, sigmas, own_time);
-            if (has_streams(job, &baseline->roles[i]))
+            if (several_streams)
                 measure_place(baseline, job, (int32_t)i, position, &place, sigmas, idle_time);
             measure_place(baseline, job, (int32_t)i, position, &place, sigmas, hidden_lateness);
             measure_place(baseline, job, (int32_t)i, position, &place, sigmas, host_lateness);

@@ -49,6 +49,14 @@ int64_t median_of(int64_t *values, size_t count)
     return quantile_of(values, count, 0.5);
 }
 
+int64_t median_without(const int64_t *sorted, size_t count, int64_t left_out)
+{
+    if (count < 2)
+        return TIME_UNKNOWN;
+    size_t middle = (count - 2) / 2;
+    return sorted[middle] >= left_out ? sorted[middle + 1] : sorted[middle];
+}
+
 int64_t median_distance(int64_t *values, size_t count, int64_t centre)
 {
     for (size_t i = 0; i < count; i++)

@@ -289,6 +289,10 @@ const char *job_tag(const struct job *job, int32_t tag); /* NULL for -1 */
 /* The middle of `count` values, which are reordered; the lower of two. TIME_UNKNOWN for none. */
 int64_t median_of(int64_t *values, size_t count);
 
+/* The median of a sorted list without one occurrence of `left_out`; the lower of two. TIME_UNKNOWN: none
+ * left. */
+int64_t median_without(const int64_t *sorted, size_t count, int64_t left_out);
+
 /* The median of their distances from a centre, which take their places. */
 int64_t median_distance(int64_t *values, size_t count, int64_t centre);
 

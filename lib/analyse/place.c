@@ -34,15 +34,6 @@ void place_release(struct place *place)
     free(place->list);
 }
 
-/* The median of a sorted list without one occurrence of `left_out`; the lower of two. */
-static int64_t median_without(const int64_t *sorted, size_t count, int64_t left_out)
-{
-    if (count < 2)
-        return TIME_UNKNOWN;
-    size_t middle = (count - 2) / 2;
-    return sorted[middle] >= left_out ? sorted[middle + 1] : sorted[middle];
-}
-
 /* The values of a row that are known, in the scratch list. */
 static size_t values_of(struct place *place, size_t rank, int32_t first_step, int32_t steps)
 {

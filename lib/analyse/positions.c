@@ -199,11 +199,6 @@ static void match_step(struct job *job, struct sequence *sequence, struct sequen
                        struct stretch stretch, int32_t *positions)
 {
     int32_t *others = positions + (size_t)sequence->canonical.count * LONGEST;
-    if (stretch.signature == sequence->canonical.signature && stretch.count == sequence->canonical.count) {
-        for (int32_t i = 0; i < stretch.count; i++)
-            job->operations[stretch.first + i].position = i;
-        return;
-    }
     int32_t matched = match(sequence, stretch, positions);
     if (by_call && matched < stretch.count && matched < sequence->canonical.count &&
         match(by_call, stretch, others) > matched)
@@ -211,15 +206,36 @@ static void match_step(struct job *job, struct sequence *sequence, struct sequen
     take(job, stretch, positions);
 }
 
+static int is_canonical(struct stretch stretch, struct stretch canonical)
+{
+    return stretch.signature == canonical.signature && stretch.count == canonical.count;
+}
+
+/* Steps that are as the canonical one; returns how many others there are. */
+static int32_t take_canonical(struct job *job, const struct stretch *stretches, struct stretch canonical)
+{
+    int32_t others = 0;
+    for (int32_t step = 0; step < job->step_count; step++) {
+        int is_one = is_canonical(stretches[step], canonical);
+        others += !is_one;
+        for (int32_t i = 0; is_one && i < canonical.count; i++)
+            job->operations[stretches[step].first + i].position = i;
+    }
+    return others;
+}
+
 int positions_match(struct job *job, const struct stretch *stretches, struct stretch canonical)
 {
+    if (!take_canonical(job, stretches, canonical))
+        return 0;
     struct sequence sequence, by_call = {0};
     int lossy = job->missing_sequence != 0;
     int32_t *positions = array_new((size_t)canonical.count * LONGEST * 2, sizeof *positions);
     int failed = sequence_init(&sequence, job, canonical, lossy ? TOLD_BY_NUMBER : TOLD_BY_SIZE) ||
                  (!lossy && sequence_init(&by_call, job, canonical, TOLD_BY_CALL)) || !positions;
     for (int32_t step = 0; !failed && step < job->step_count; step++)
-        if (stretches[step].count <= LONGEST * (int64_t)canonical.count)
+        if (!is_canonical(stretches[step], canonical) &&
+            stretches[step].count <= LONGEST * (int64_t)canonical.count)
             match_step(job, &sequence, lossy ? NULL : &by_call, stretches[step], positions);
     sequence_release(&sequence);
     sequence_release(&by_call);

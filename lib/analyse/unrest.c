@@ -12,13 +12,6 @@ static int64_t lateness_of(const struct baseline *baseline, size_t rank, int32_t
     return baseline->late_ns[rank * (size_t)baseline->step_count + (size_t)step];
 }
 
-/* The median of a sorted list without one occurrence of `left_out`, the lower of two. */
-static int64_t median_without(const int64_t *sorted, size_t count, int64_t left_out)
-{
-    size_t middle = (count - 2) / 2;
-    return sorted[middle] >= left_out ? sorted[middle + 1] : sorted[middle];
-}
-
 /*
  * How late the middle one of the other hosts was, for each rank in a step, in `others`; TIME_UNKNOWN where
  * there are no others. `sorted` has room for all ranks.
@@ -32,8 +25,7 @@ static void measure_others(const struct baseline *baseline, int32_t step, int64_
     sort_integers(sorted, count);
     for (size_t i = 0; i < baseline->rank_count; i++)
         if (baseline->role_of_rank[i] >= 0)
-            others[i] =
-                count > 1 ? median_without(sorted, count, lateness_of(baseline, i, step)) : TIME_UNKNOWN;
+            others[i] = median_without(sorted, count, lateness_of(baseline, i, step));
 }
 
 /* Whether at least half of what a rank was late by in its steps is what all hosts were late by in them. */

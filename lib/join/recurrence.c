@@ -20,7 +20,7 @@ static int holds_half(const struct cycle *cycle, size_t count, size_t fewest)
 
 static int holds_most(const struct cycle *cycle, size_t count)
 {
-    return cycle->extent * 8 >= count * 7 && holds_half(cycle, count, FEWEST_ALIKE);
+    return cycle->extent * 8 >= count * 7;
 }
 
 /* Operations that are left when some are passed over. */
@@ -80,7 +80,7 @@ static int find_in_all(const struct recurrence *recurrence, size_t *starts, size
     if (!holds_half(&cycle, recurrence->count, FEWEST))
         return 0;
     *found = cycle_starts(&cycle, recurrence->count, starts);
-    *holds = cycle.extent * 8 >= recurrence->count * 7;
+    *holds = holds_most(&cycle, recurrence->count);
     int part = may_be_part(recurrence, &cycle, recurrence->sizes, NULL);
     return part == 1 ? merge_cycles(recurrence, starts, found) : part;
 }
@@ -110,7 +110,8 @@ static int cycle_of_rest(const struct recurrence *recurrence, const struct rest 
 {
     if (cycle_find(rest->symbols, rest->count, cycle))
         return -1;
-    int part = holds_most(cycle, rest->count) ? may_be_part(recurrence, cycle, rest->way, rest->places) : 1;
+    int holds = holds_most(cycle, rest->count) && holds_half(cycle, rest->count, FEWEST_ALIKE);
+    int part = holds ? may_be_part(recurrence, cycle, rest->way, rest->places) : 1;
     if (part)
         cycle->period = 0;
     return part < 0 ? -1 : 0;
@@ -159,7 +160,7 @@ static int find_above(const struct recurrence *recurrence, const int64_t *times,
     return 0;
 }
 
-/* Leaves out the rarest kinds, more and more of them; first none. */
+/* Leaves out the rarest kinds, more and more of them. */
 static int find_without_rare(const struct recurrence *recurrence, const uint64_t *way, size_t fewest,
                              size_t *starts, size_t *found)
 {
@@ -170,10 +171,11 @@ static int find_without_rare(const struct recurrence *recurrence, const uint64_t
     int failed = rest_init(&rest, way, count) || !times || count_kinds(recurrence, times);
     for (size_t i = 0; !failed && i < count; i++)
         sorted[i] = times[i];
-    if (!failed) {
+    if (!failed)
         sort_integers(sorted, count);
+    /* As they are they have been looked through (find_in_all). */
+    if (!failed && way != recurrence->sizes)
         failed = find_above(recurrence, times, 0, fewest, &rest, starts, found);
-    }
     for (size_t i = 0;
          !failed && *found == before && i < most && sorted[i] < sorted[most] && tried < RARE_COUNTS; i++) {
         if (sorted[i] == last)
