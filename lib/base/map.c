@@ -74,3 +74,20 @@ int64_t *map_put(struct map *map, struct map_key key, int64_t value, int *added)
     }
     return &slot->value;
 }
+
+int map_count(const uint64_t *values, size_t count, int64_t *times)
+{
+    struct map all;
+    int failed = 0;
+    map_init(&all);
+    for (size_t i = 0; i < count && !failed; i++) {
+        int64_t *number = map_put(&all, (struct map_key){{values[i]}}, 0, NULL);
+        failed = !number;
+        if (number)
+            ++*number;
+    }
+    for (size_t i = 0; i < count && !failed; i++)
+        times[i] = *map_get(&all, (struct map_key){{values[i]}});
+    map_release(&all);
+    return failed ? -1 : 0;
+}

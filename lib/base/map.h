@@ -31,4 +31,8 @@ int64_t *map_get(const struct map *map, struct map_key key);
  */
 int64_t *map_put(struct map *map, struct map_key key, int64_t value, int *added);
 
+/* How often each value comes among all of them, in `times` (room for count). Returns -1 when memory is out.
+ */
+int map_count(const uint64_t *values, size_t count, int64_t *times);
+
 #endif

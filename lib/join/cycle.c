@@ -58,7 +58,8 @@ int cycle_find(const uint64_t *symbols, size_t count, struct cycle *cycle)
         if (cycle->extent < count - trailing)
             longest_repetition(symbols, count - trailing, border, cycle);
     free(border);
-    if (cycle->period)
+    /* Whole cycles from the first symbol that repeats to the last are cycles; else they are cut somewhere. */
+    if (cycle->period && cycle->extent % cycle->period)
         cycle->first += best_rotation(symbols, count, cycle);
     return 0;
 }
@@ -66,13 +67,17 @@ int cycle_find(const uint64_t *symbols, size_t count, struct cycle *cycle)
 size_t cycle_starts(const struct cycle *cycle, size_t count, size_t *starts)
 {
     size_t found = 0;
-    if (!cycle->period)
-        return 0;
-    if (cycle->first * 2 >= cycle->period && cycle->first > 0)
-        starts[found++] = 0;
-    for (size_t i = cycle->first; i < cycle->end && i < count; i += cycle->period)
+    for (size_t i = cycle->first; cycle->period && i < cycle->end && i < count; i += cycle->period)
         starts[found++] = i;
     return found;
+}
+
+size_t cycle_starts_early(const struct cycle *cycle, size_t count, size_t *starts)
+{
+    size_t early = cycle->period && cycle->first * 2 >= cycle->period && cycle->first > 0;
+    if (early)
+        starts[0] = 0;
+    return early + cycle_starts(cycle, count, starts + early);
 }
 
 /* Long gaps are so many times as long as short ones, at least. */

@@ -10,7 +10,8 @@
  */
 struct cycle {
     size_t period; /* symbols in a cycle; 0: none found */
-    size_t first;  /* where a cycle begins, looking like the sequence's own beginning as much as it can */
+    size_t first; /* where a cycle begins: with the first symbol that repeats, where whole ones fit from there
+                     to the end; else looking like the sequence's own beginning as much as it can */
     size_t extent; /* symbols that repeat */
     size_t end;    /* one past the last of them */
 };
@@ -18,11 +19,13 @@ struct cycle {
 /* Returns -1 when memory is out. Linear in `count` (Knuth, Morris, Pratt's border table, read backwards). */
 int cycle_find(const uint64_t *symbols, size_t count, struct cycle *cycle);
 
-/*
- * Where cycles begin: indexes into the sequence, ascending, in `starts` (room for count). A beginning of half
- * a cycle or more counts as a cycle, so that an irregular first one keeps its number. Returns how many.
+/* Where cycles begin: indexes into the sequence, ascending, in `starts` (room for count). Returns how many.
  */
 size_t cycle_starts(const struct cycle *cycle, size_t count, size_t *starts);
+
+/* The same; a beginning of half a cycle or more counts as one, so that an irregular first keeps its number.
+ */
+size_t cycle_starts_early(const struct cycle *cycle, size_t count, size_t *starts);
 
 /*
  * Cycles that are all alike may be parts of a step (the gradient buckets of data parallelism). `gaps` are the

@@ -208,7 +208,7 @@ static int find_cycles(const struct whole *whole, struct order *order, size_t *c
         return -1;
     if (!cycle.period || cycle.extent * 2 < whole->count || cycle.extent < 3 * cycle.period)
         return 0;
-    *count = cycle_starts(&cycle, whole->count, order->starts);
+    *count = cycle_starts_early(&cycle, whole->count, order->starts);
     for (size_t i = 0; i < *count; i++) {
         int64_t gap_ns = whole->items[order->items[order->starts[i]]].gap_ns;
         order->gaps[i] = gap_ns > 0 ? gap_ns : 0;

@@ -3,9 +3,11 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "base/sort.h"
+#include "join/anchor.h"
 #include "join/cycle.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What comes less often than steps do is no more than one in so many, and of so many frequencies. */
 enum { RARE_SHARE = 8, RARE_COUNTS = 8 };
@@ -125,24 +127,6 @@ static size_t starts_in_rest(const struct rest *rest, const struct cycle *cycle,
     return found;
 }
 
-/* How often the kind of each operation comes. */
-static int count_kinds(const struct recurrence *recurrence, int64_t *times)
-{
-    struct map all;
-    int failed = 0;
-    map_init(&all);
-    for (size_t i = 0; i < recurrence->count && !failed; i++) {
-        int64_t *number = map_put(&all, (struct map_key){{recurrence->kinds[i]}}, 0, NULL);
-        failed = !number;
-        if (number)
-            ++*number;
-    }
-    for (size_t i = 0; i < recurrence->count && !failed; i++)
-        times[i] = *map_get(&all, (struct map_key){{recurrence->kinds[i]}});
-    map_release(&all);
-    return failed ? -1 : 0;
-}
-
 /* Steps of the kinds that come more than `rarest` times, when steps do, too, and so many of them at least. */
 static int find_above(const struct recurrence *recurrence, const int64_t *times, int64_t rarest,
                       size_t fewest, struct rest *rest, size_t *starts, size_t *found)
@@ -168,7 +152,7 @@ static int find_without_rare(const struct recurrence *recurrence, const uint64_t
     size_t before = *found;
     size_t count = recurrence->count, most = count / RARE_SHARE, tried = 1;
     int64_t *times = array_new(count * 2, sizeof *times), *sorted = times ? times + count : NULL, last = 0;
-    int failed = rest_init(&rest, way, count) || !times || count_kinds(recurrence, times);
+    int failed = rest_init(&rest, way, count) || !times || map_count(recurrence->kinds, count, times);
     for (size_t i = 0; !failed && i < count; i++)
         sorted[i] = times[i];
     if (!failed)
@@ -226,21 +210,75 @@ static int find_without_small(const struct recurrence *recurrence, const uint64_
     return failed ? -1 : 0;
 }
 
-int recurrence_find(const struct recurrence *recurrence, size_t *starts, size_t *found)
+/* Functions of operations that are not small, among those from `first` on; -1: out of memory. */
+static int64_t list_functions(const struct recurrence *recurrence, size_t first, size_t end, struct map *list)
+{
+    int64_t count = 0;
+    for (size_t i = first; i < end && count >= 0; i++) {
+        int is_new = 0;
+        if (recurrence->is_small[i])
+            continue;
+        if (!map_put(list, (struct map_key){{recurrence->functions[i]}}, 0, &is_new))
+            count = -1;
+        else
+            count += is_new;
+    }
+    return count;
+}
+
+/* Whether at least half of what a step does comes before the first, by functions. -1: out of memory. */
+static int has_early(const struct recurrence *recurrence, const size_t *starts)
+{
+    struct map list;
+    map_init(&list);
+    int64_t early = list_functions(recurrence, 0, starts[0], &list), more = 0, all = 0;
+    if (early >= 0)
+        more = list_functions(recurrence, starts[0], starts[1], &list);
+    map_release(&list);
+    map_init(&list);
+    if (early >= 0 && more >= 0)
+        all = list_functions(recurrence, starts[0], starts[1], &list);
+    map_release(&list);
+    return early < 0 || more < 0 || all < 0 ? -1 : all > 0 && (all - more) * 2 >= all;
+}
+
+/* The first step may be unlike all others: data parallelism arranges its buckets after it. */
+static int add_first(const struct recurrence *recurrence, size_t *starts, size_t *found)
+{
+    int early = *found >= 2 ? has_early(recurrence, starts) : 0;
+    if (early == 1) {
+        memmove(starts + 1, starts, *found * sizeof *starts);
+        starts[0] = 0;
+        ++*found;
+    }
+    return early < 0 ? -1 : 0;
+}
+
+/* Some way or other; what comes before the first that is like others is left to add_first. */
+static int find_alike(const struct recurrence *recurrence, size_t *starts, size_t *found)
 {
     const uint64_t *const ways[] = {recurrence->sizes, recurrence->calls};
-    int holds;
+    int holds, has_steps = 0;
     *found = 0;
     if (find_in_all(recurrence, starts, found, &holds))
         return -1;
     /* Something came once, and what was before it is no part of them. */
     if (*found && !holds && find_without_rare(recurrence, ways[0], *found + 1, starts, found))
         return -1;
-    if (*found)
-        return find_without_small(recurrence, ways[0], 2 * *found - 1, starts, found);
+    if (*found && find_without_small(recurrence, ways[0], 2 * *found - 1, starts, found))
+        return -1;
+    /* What recurs may be several steps and an evaluation after them. */
+    size_t fewest = *found ? 2 * *found - 1 : FEWEST_ALIKE;
     for (int i = 0; i < 2 && !*found; i++)
         if (find_without_rare(recurrence, ways[i], FEWEST_ALIKE, starts, found) ||
             (!*found && find_without_small(recurrence, ways[i], FEWEST_ALIKE, starts, found)))
             return -1;
-    return 0;
+    for (int i = 0; i < 2 && !has_steps; i++)
+        has_steps = anchor_find(recurrence, ways[i], *found > fewest ? *found : fewest, starts, found);
+    return has_steps < 0 ? -1 : 0;
+}
+
+int recurrence_find(const struct recurrence *recurrence, size_t *starts, size_t *found)
+{
+    return find_alike(recurrence, starts, found) || add_first(recurrence, starts, found) ? -1 : 0;
 }

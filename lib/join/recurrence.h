@@ -11,12 +11,12 @@ struct recurrence {
     uint64_t *sizes;         /* the same, and the size */
     uint64_t *kinds;         /* communicator, function and size */
     int32_t *communicators;  /* of collectives; -1: a send or receive */
-    unsigned char *is_small; /* a number or two: a loss, a norm, a barrier */
+    unsigned char *is_small; /* a few numbers: a loss, norms, a barrier */
     int64_t *issued_ns;
     size_t count;
 };
 
-enum { RECURRENCE_SMALL_BYTES = 64 };
+enum { RECURRENCE_SMALL_BYTES = 1024 };
 
 /*
  * Where the steps of a training loop begin: indexes of operations, ascending, in `starts` (room for all);

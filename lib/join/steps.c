@@ -90,7 +90,7 @@ int steps_from_tags(const struct moments *moments, int64_t **times, size_t *coun
         return -1;
     }
     if (cycle.extent * 5 >= moments->count * 4)
-        *count = cycle_starts(&cycle, moments->count, starts);
+        *count = cycle_starts_early(&cycle, moments->count, starts);
     else if (cycle.extent || moments->count >= 4)
         *count = wrapping_starts(moments, starts);
     for (size_t i = 0; i < *count; i++)

@@ -23,7 +23,7 @@ static struct cycle find(const char *text)
 static void check_starts(const char *text, const size_t *expected, size_t expected_count)
 {
     struct cycle cycle = find(text);
-    size_t starts[256], count = cycle_starts(&cycle, strlen(text), starts);
+    size_t starts[256], count = cycle_starts_early(&cycle, strlen(text), starts);
     assert_int_equal(count, expected_count);
     for (size_t i = 0; i < count; i++)
         assert_int_equal(starts[i], expected[i]);
@@ -45,6 +45,13 @@ static void an_irregular_first_cycle(void **state)
     check_starts("xbgofbgofbgofbgo", (size_t[]){0, 4, 8, 12}, 4);
     check_starts("xyzofbgofbgofbgo", (size_t[]){0, 4, 8, 12}, 4);
     check_starts("fxgofbgofbgofbgo", (size_t[]){0, 4, 8, 12}, 4);
+}
+
+/* Whole cycles up to the end: what sets up a job moves nothing. */
+static void after_a_beginning_of_its_own(void **state)
+{
+    check_starts("xxyfbgofbgofbgo", (size_t[]){0, 3, 7, 11}, 4);
+    check_starts("xfbgofbgofbgo", (size_t[]){1, 5, 9}, 3);
 }
 
 static void a_last_tag(void **state)
@@ -210,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_repetition),
         cmocka_unit_test(an_irregular_first_cycle),
+        cmocka_unit_test(after_a_beginning_of_its_own),
         cmocka_unit_test(a_last_tag),
         cmocka_unit_test(stopped_inside_a_cycle),
         cmocka_unit_test(no_repetition),

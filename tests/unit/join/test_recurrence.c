@@ -141,13 +141,63 @@ static void parts_are_no_steps(void **state)
     check("tttttttttttttttnttttttttttttttttttttntttttttttttttttttttttttttttttnttt");
 }
 
+/* What comes between steps now and then is the end of the one before, and makes them no longer. */
+static void an_evaluation(void **state)
+{
+    check(" ttABl ttABl ttABlttl ttABl ttABl ttABlttl ttABl ttABl ttABlttl ttABl");
+    check(" ttABl ttABlttl ttABl ttABlttl ttABl ttABlttl ttABl ttABlttl");
+    /* With a checkpoint and a report, each at its own pace, so that nothing recurs as it is. */
+    check(" ttABn ttABn ttABnttl ttABnl ttABn ttABnttll ttABn ttABnl ttABnttl ttABn ttABn ttABnttll ttABn");
+    /* Batches differ in size; gradients are summed up in equal buckets. */
+    check(" 12AAAl 31AAAl 22AAAl11l 13AAAl 32AAAl 21AAAl33l 12AAAl 11AAAl 23AAAl");
+    /* Of those that share a moment the order may change, in the first step, too. */
+    check(
+        " tututututututuutABl tutututututututuABl tutututututututuABltutul tutututututututuABl"
+        " tutututututututuABltutul tutututututututuABl tutututututututuABl tutututututututuABl");
+    /* A step in eight may lack something. */
+    check(" ttABl ttABl ttABlttl ttABl tABl ttABlttl ttABl ttABl ttABlttl ttABl ttABl ttABlttl");
+}
+
+/* What gathers and reduces layer by layer is not cut into layers, nor accumulation into micro-batches. */
+static void no_part_has_it_all(void **state)
+{
+    check(" 121212AB12AB12ABn 121212AB12AB12ABn 121212AB12AB12ABn 121212AB12AB12ABn");
+    check(" tu1tu1tu1ABn tu1tu1tu1ABn tu1tu1tu1ABn tu1tu1tu1ABnu tu1tu1tu1ABn tu1tu1tu1ABn tu1tu1tu1ABn");
+    /* A small one for each micro-batch, and the gradients once in a step. */
+    check(" tu1ltu1ltu1lAB tu1ltu1ltu1lAB tu1ltu1ltu1lAB tu1ltu1ltu1lAB");
+}
+
+/* What lies between two anchors has to be alike, and anchors as frequent as steps. */
+static void anchors_alone_are_no_steps(void **state)
+{
+    check("CtlCtlCltCtlCltCltCtlCltCtlClt");
+    check(" ABl ABlt ABl ABlt ABl ABl ABlt ABl ABlt ABl ABl ABl ABlt ABl ABl ABlt ABl ABlt ABl ABl ABlt ABl");
+}
+
+/* The first step sums up in one bucket what the others do in several; what sets up a job is no step. */
+static void before_the_first_alike(void **state)
+{
+    check(" C ABl ABl ABl ABl");
+    check(" 3l3Cl ABl ABl ABln ABl ABl ABln ABl ABl ABln");
+    check("3 ABl ABl ABl ABl");
+    check("tt 1tAn 1tAn 1tAn 1tAn");
+    check(" 1ttun 2ttun 3ttun 3ttun 2ttun 1ttun 1ttun 3ttun 1ttun 2ttun");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_they_are),           cmocka_unit_test(without_a_barrier),
-        cmocka_unit_test(without_what_is_small), cmocka_unit_test(without_sizes),
-        cmocka_unit_test(a_loss_now_and_then),   cmocka_unit_test(parts_go_together_by_time),
+        cmocka_unit_test(as_they_are),
+        cmocka_unit_test(without_a_barrier),
+        cmocka_unit_test(without_what_is_small),
+        cmocka_unit_test(without_sizes),
+        cmocka_unit_test(a_loss_now_and_then),
+        cmocka_unit_test(parts_go_together_by_time),
         cmocka_unit_test(parts_are_no_steps),
+        cmocka_unit_test(an_evaluation),
+        cmocka_unit_test(no_part_has_it_all),
+        cmocka_unit_test(anchors_alone_are_no_steps),
+        cmocka_unit_test(before_the_first_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
