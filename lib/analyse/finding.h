@@ -166,7 +166,8 @@ int suspects_weigh(struct suspects *suspects, const struct job *job, const struc
 
 /*
  * lengths.c: whether the suspicion's steps were longer than others by half of what it is said to have cost,
- * or more, beyond what steps differ by anyway; of a late rank, whether they may have been by a quarter of it.
+ * or more, beyond what steps differ by anyway; of a late rank, whether they may have been by a quarter of it,
+ * or of what it came later by than all others.
  * And by how much they were longer, give or take what steps differ by. -1 when memory is out.
  */
 struct lengthening {

@@ -124,20 +124,15 @@ static double share_of(const struct suspect *suspect, const struct baseline *bas
 
 /*
  * What a suspicion is worth in each of the steps concerned: what the job would gain, or what its partners
- * waited for it where that is more. A rank late by as much as another branch is slow today costs nothing, and
- * everything once that branch is mended.
+ * waited for it where that is more: of two branches of a job that are slow by as much, neither gains anything
+ * alone.
  */
-static double worth_of(const struct suspect *suspect, const struct baseline *baseline, int64_t gain_ns)
+static double worth(const struct suspect *suspect, const struct baseline *baseline)
 {
-    int64_t time_ns = gain_ns;
+    int64_t time_ns = suspect->gain_ns;
     if (suspect->margin_ns > time_ns && !is_steady(suspect, baseline))
         time_ns = suspect->margin_ns;
     return share_of(suspect, baseline, time_ns);
-}
-
-static double worth(const struct suspect *suspect, const struct baseline *baseline)
-{
-    return worth_of(suspect, baseline, suspect->gain_ns);
 }
 
 /* Records missing between others, or lines lost, leave room for another explanation. */
@@ -282,7 +277,7 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
                                      const struct baseline *baseline, const struct diagnose_options *options)
 {
     int must_show = suspect->kind == FINDING_NETWORK;
-    double share = worth_of(suspect, baseline, slowness->lengthening.shows ? suspect->gain_ns : 0);
+    double share = slowness->lengthening.shows ? worth(suspect, baseline) : 0;
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
     if (share_of(suspect, baseline, suspect->gain_ns) < options->min_gain / 10 &&
         (has_gaps(job) || is_in_shadow(suspects, suspect)))

@@ -107,13 +107,14 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
         return 1;
     int64_t usual = median_of(list, count);
     int64_t longer = inside_ns - steps * usual;
+    int64_t worth_ns = suspect->gain_ns > suspect->margin_ns ? suspect->gain_ns : suspect->margin_ns;
     double doubt = ERRORS * sqrt((double)steps) * (double)scale(median_distance(list, count, usual), 1.4826);
     /* Its steps whose length is not known, the last of all, count as those that are. */
     double all = (double)(suspect->last_step - suspect->first_step + 1) / (double)steps;
     lengthening->most_ns = scale(1, ((longer > 0 ? (double)longer : 0) + doubt) * all);
     lengthening->least_ns = is_alone(suspects, suspect) ? scale(1, ((double)longer - doubt) * all) : 0;
     if (suspect->kind != FINDING_NETWORK)
-        return (double)longer + doubt >= (double)suspect->gain_ns / 4;
+        return (double)longer + doubt >= (double)worth_ns / 4;
     return longer >= suspect->gain_ns / 2 && (double)longer >= doubt;
 }
 

@@ -199,6 +199,11 @@ static void a_quarter_of_what_a_late_rank_cost(void **state)
         assert_true(shows(&steps, &suspect, 1));
         suspect.gain_ns = 404;
         assert_false(shows(&steps, &suspect, 1));
+        suspect.gain_ns = 0;
+        suspect.margin_ns = 400;
+        assert_true(shows(&steps, &suspect, 1));
+        suspect.margin_ns = 404;
+        assert_false(shows(&steps, &suspect, 1));
         suspect.kind = FINDING_NETWORK;
         suspect.gain_ns = 202;
         assert_false(shows(&steps, &suspect, 1));
