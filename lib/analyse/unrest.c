@@ -28,11 +28,15 @@ static void measure_others(const struct baseline *baseline, int32_t step, int64_
             others[i] = median_without(sorted, count, lateness_of(baseline, i, step));
 }
 
-/* Whether at least half of what a rank was late by in its steps is what all hosts were late by in them. */
+/*
+ * Whether at least half of what a rank was late by in its steps is what all hosts were late by in them. What
+ * they were late by in a few steps says nothing of what its GPU took longer for in others.
+ */
 static int is_unrest(const struct suspect *suspect, const struct baseline *baseline, const int64_t *others)
 {
     int64_t shared_ns = 0, late_ns = 0;
-    int64_t least_ns = suspect->total_ns / (suspect->last_step - suspect->first_step + 1);
+    int32_t steps = suspect->last_step - suspect->first_step + 1, unrest = 0;
+    int64_t least_ns = suspect->total_ns / steps;
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
         int64_t others_ns = others[(size_t)step * baseline->rank_count + (size_t)suspect->rank];
         int64_t mine_ns = lateness_of(baseline, (size_t)suspect->rank, step);
@@ -42,8 +46,9 @@ static int is_unrest(const struct suspect *suspect, const struct baseline *basel
         late_ns += mine_ns;
         if (others_ns > 0)
             shared_ns += others_ns < mine_ns ? others_ns : mine_ns;
+        unrest += others_ns * 2 >= mine_ns;
     }
-    return shared_ns >= late_ns / 2;
+    return shared_ns >= late_ns / 2 && (suspect->kind == FINDING_HOST || unrest * 2 > steps);
 }
 
 int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *baseline)
