@@ -133,29 +133,39 @@ static unsigned char *mark_taken(const struct strength *strength, const unsigned
     return taken;
 }
 
+/* Where so many ranks, and half of all, are late in turns, none is at fault more than the others. */
+enum { RANKS_IN_TURN = 3 };
+
 /*
- * What lasts as long as a whole step is no noise, as long as it happens in a quarter of the steps at most:
- * several pauses in one job are each believed. Steps that are taken speak for what took them. `hit` has room
- * for all steps.
+ * What lasts as long as a whole step is no noise, as long as it happens in a quarter of the steps at most,
+ * and not to half of the ranks in turns: several pauses in one job are each believed. Steps that are taken
+ * speak for what took them. `hit` has room for all steps, and for all ranks after them.
  */
 static int64_t noise_ends(const struct strength *strength, const struct noise *noise, unsigned char *hit)
 {
-    int32_t steps = 0;
+    int32_t steps = 0, ranks = 0;
+    unsigned char *ranks_hit = hit + strength->steps;
     if (strength->whole_ns <= 0)
         return INT64_MAX;
     for (size_t i = noise->single_count; i-- > 0 && noise->single[i].excess_ns >= strength->whole_ns;) {
-        int32_t step = noise->single[i].step;
-        steps += !hit[step] && !noise->taken[step];
-        hit[step] = 1;
+        const struct sample *sample = &noise->single[i];
+        steps += !hit[sample->step] && !noise->taken[sample->step];
+        hit[sample->step] = 1;
+        if (sample->rank < 0 || strength->samples)
+            continue;
+        ranks += !ranks_hit[sample->rank];
+        ranks_hit[sample->rank] = 1;
     }
-    return steps * 4 <= strength->steps - strength->first_step ? strength->whole_ns : INT64_MAX;
+    int in_turns = ranks >= RANKS_IN_TURN && (size_t)ranks * 2 >= strength->rank_count;
+    return steps * 4 <= strength->steps - strength->first_step && !in_turns ? strength->whole_ns : INT64_MAX;
 }
 
 static int noise_init(struct noise *noise, struct strength *strength, const struct suspects *suspects,
                       size_t first, int64_t least_ns)
 {
     size_t steps = (size_t)strength->steps, all = strength->rank_count * steps, kept = 0, cells = 0;
-    unsigned char *in_run = mark_runs(strength, suspects, first), *hit = array_new(steps, 1);
+    unsigned char *in_run = mark_runs(strength, suspects, first),
+                  *hit = array_new(steps + strength->rank_count, 1);
     *noise = (struct noise){.cells = array_new(all, sizeof *noise->cells),
                             .all = (double)strength->rank_count * (strength->steps - strength->first_step),
                             .least_ns = least_ns};

@@ -295,16 +295,16 @@ static void a_pause_has_victims(void **state)
     }
 }
 
-/* Pauses of a whole step (5000) in `steps` steps, one each of another rank; the first one's chance and lead.
+/* Pauses of a whole step (5000) in `steps` steps, of so many ranks in turn; the first one's chance and lead.
  */
-static struct suspect first_of_pauses(const int *steps, int count)
+static struct suspect first_of_pauses(const int *steps, int count, int ranks)
 {
     struct strength strength;
     struct suspects suspects = {0};
     start(&strength);
     strength.whole_ns = 5000;
     for (int i = 0; i < count; i++)
-        put(&strength, i, steps[i], 20000);
+        put(&strength, i % ranks, steps[i], 20000);
     put(&strength, 9, 3, 200);
     find(&strength, &suspects);
     assert_true(suspects.count >= (size_t)count);
@@ -313,19 +313,22 @@ static struct suspect first_of_pauses(const int *steps, int count)
     return first;
 }
 
-/* What lasts longer than a step is no noise for another such, unless that is in the same step or they abound.
+/*
+ * What lasts longer than a step is no noise for another such, unless that is in the same step, or they
+ * abound, or half of all ranks pause in turns.
  */
 static void pauses_do_not_doubt_each_other(void **state)
 {
     const int apart[] = {5, 9}, together[] = {5, 5}, many[] = {5, 7, 9, 11, 13, 15};
-    struct suspect alone = first_of_pauses(apart, 1);
-    struct suspect one_of_two = first_of_pauses(apart, 2);
+    struct suspect alone = first_of_pauses(apart, 1, 1);
+    struct suspect one_of_two = first_of_pauses(apart, 2, 2);
     assert_true(fabs(alone.ahead - 100) < 1e-9);
     assert_true(fabs(one_of_two.ahead - 100) < 1e-9);
     assert_true(fabs(one_of_two.chance - alone.chance) < 1e-12);
-    assert_true(fabs(first_of_pauses(together, 2).ahead - 1) < 1e-9);
-    assert_true(fabs(first_of_pauses(many, 5).ahead - 100) < 1e-9);
-    assert_true(fabs(first_of_pauses(many, 6).ahead - 1) < 1e-9);
+    assert_true(fabs(first_of_pauses(together, 2, 2).ahead - 1) < 1e-9);
+    assert_true(fabs(first_of_pauses(many, 5, 4).ahead - 100) < 1e-9);
+    assert_true(fabs(first_of_pauses(many, 6, 4).ahead - 1) < 1e-9);
+    assert_true(fabs(first_of_pauses(many, 5, 5).ahead - 1) < 1e-9);
 }
 
 /*
