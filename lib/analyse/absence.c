@@ -200,7 +200,8 @@ static int add_finding(const struct absence *absence, int32_t rank, struct findi
     finding->rank = rank;
     finding->tag = instance->tag;
     finding->first_step = finding->last_step = instance->step;
-    finding->confidence = silent && silent_ranks(job) > 1 ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
+    finding->confidence =
+        silent && (silent_ranks(job) > 1 || job->may_be_piece) ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
     return say_waiting(absence, absence->waits_in[rank], finding) || say_last(job, rank, finding);
 }
 

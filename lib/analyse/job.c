@@ -111,6 +111,7 @@ static int load_run(struct job *job, struct error *error)
         job->step_count = (int32_t)statement_integer(statement, 1);
         job->step_source = copy(statement, 2);
         job->has_global_ranks = statement_integer(statement, 3) != 0;
+        job->may_be_piece = statement_integer(statement, 4) != 0;
         row = job->step_source ? 0 : error_no_memory(error);
     }
     statement_free(statement);

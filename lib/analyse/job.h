@@ -188,6 +188,7 @@ struct job {
     int32_t step_count;
     char *step_source; /* owned */
     int has_global_ranks;
+    int may_be_piece; /* only one rank spoke, as in another run: of one job, perhaps, whose files were lost */
     struct job_rank *ranks;
     size_t rank_count;
     struct job_communicator *communicators;

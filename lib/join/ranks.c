@@ -194,17 +194,36 @@ static int is_wider(const struct work_communicator *a, const struct work_communi
     return a->size != b->size ? a->size > b->size : (uint64_t)a->hash < (uint64_t)b->hash;
 }
 
+/* Ranks of each run, and the size of its widest communicator. Owned by the caller; NULL: out of memory. */
+struct breadth {
+    int64_t ranks;
+    int64_t widest;
+};
+
+static struct breadth *measure_runs(const struct work *work)
+{
+    struct breadth *runs = array_new(work->run_count, sizeof *runs);
+    for (size_t i = 0; runs && i < work->rank_count; i++)
+        runs[work->ranks[i].run].ranks++;
+    for (size_t i = 0; runs && i < work->communicator_count; i++) {
+        const struct work_communicator *communicator = &work->communicators[i];
+        if (communicator->run >= 0 && communicator->hash != 0 &&
+            runs[communicator->run].widest < communicator->size)
+            runs[communicator->run].widest = communicator->size;
+    }
+    return runs;
+}
+
 /*
  * The communicator that every rank of the run is in; the greatest, where several are. One rank may be missing
- * from it (its file was lost) when the numbers leave exactly one place for it.
+ * from it (its file was lost) when the numbers leave exactly one place for it. Where another is wider, most
+ * files were lost, and those left share no world.
  */
 static int choose_worlds(struct work *work, struct error *error)
 {
-    int64_t *ranks_in_run = array_new(work->run_count, sizeof *ranks_in_run);
-    if (!ranks_in_run)
+    struct breadth *runs = measure_runs(work);
+    if (!runs)
         return error_no_memory(error);
-    for (size_t i = 0; i < work->rank_count; i++)
-        ranks_in_run[work->ranks[i].run]++;
     for (size_t i = 0; i < work->communicator_count; i++) {
         const struct work_communicator *communicator = &work->communicators[i];
         if (communicator->run < 0 || communicator->hash == 0)
@@ -212,17 +231,18 @@ static int choose_worlds(struct work *work, struct error *error)
         struct work_run *run = &work->runs[communicator->run];
         if (run->world >= 0 && run->world_is_settled)
             continue;
-        int64_t ranks = ranks_in_run[communicator->run];
+        int64_t ranks = runs[communicator->run].ranks;
         int covers = communicator->member_count == ranks ||
                      (communicator->member_count == ranks - 1 && communicator->size == ranks && ranks > 2);
-        if (covers && (run->world < 0 || is_wider(communicator, &work->communicators[run->world])))
+        if (covers && communicator->size >= runs[communicator->run].widest &&
+            (run->world < 0 || is_wider(communicator, &work->communicators[run->world])))
             run->world = (int32_t)i;
     }
     for (size_t i = 0; i < work->run_count; i++) {
-        work->runs[i].rank_count = ranks_in_run[i];
+        work->runs[i].rank_count = runs[i].ranks;
         work->runs[i].world_is_settled = work->runs[i].world >= 0;
     }
-    free(ranks_in_run);
+    free(runs);
     return 0;
 }
 

@@ -150,6 +150,33 @@ class Join(Case):
         self.assertEqual({(finding["rank"], finding["confidence"]) for finding in report["findings"]},
                          {(1, "low"), (3, "low")})
 
+    def hanging(self, rank, pid, communicator):
+        """A process's AllReduces on a communicator, of which the last never ends: reading that ends with 1."""
+        ended = "".join(all_reduce(number, rank, pid, communicator, 1000.0 * (number + 1)) for number in range(4))
+        last = all_reduce(4, rank, pid, communicator, 5000.0).splitlines(keepends=True)
+        return ended + "".join(line for line in last if '"ph": "b"' in line and '"GPU"' not in line)
+
+    def test_no_world_is_narrower_than_another_communicator(self):
+        """Of eight ranks the files of 0 and 4 are left, which reduce together; 4's shows that it is the fifth elsewhere."""
+        self.write("a.json", "[\n" + self.hanging(0, 1000, 7) + "{}]\n")
+        self.write("b.json", "[\n" + "".join(all_reduce(number, 1, 1004, 7, 1000.0 * (number + 1)) for number in range(4))
+                   + all_reduce(9, 4, 1004, 9, 500.0) + "{}]\n")
+        self.ingest("a.json", "b.json", status=1)
+        report = self.json("diagnose")
+        self.assertIn("no communicator holds all processes", " ".join(report["warnings"]))
+        self.assertEqual([(finding["kind"], finding["rank"], finding["process"]) for finding in report["findings"]],
+                         [("missing", None, "process:1004")])
+
+    def test_pieces_of_a_job(self):
+        """One rank of each pair wrote a file. Nobody is blamed for the others, unless there is one such pair only."""
+        for pairs, confidence in (1, "high"), (3, "low"):
+            self.store.unlink(missing_ok=True)
+            for pair in range(pairs):
+                self.write(f"dump{pair}.json", "[\n" + self.hanging(0, 1000 + pair, 7 + pair) + "{}]\n")
+            self.ingest(*(f"dump{pair}.json" for pair in range(pairs)), status=1)
+            self.assertEqual([(finding["kind"], finding["rank"], finding["confidence"])
+                              for finding in self.json("diagnose")["findings"]], [("ended_early", 1, confidence)] * pairs)
+
     def test_threads_come_to_the_same(self):
         """With tags and without, with sequence numbers and with pairs."""
         for fixture in ("tp2dp2pp2-clean", "fsdp-clean", "inspector-2.30", "dialect-2.30.7"):
