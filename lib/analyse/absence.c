@@ -14,6 +14,7 @@
  */
 
 struct absence {
+    int64_t pieces; /* of the store, see job_count_pieces */
     const struct job *job;
     unsigned char *pending; /* per instance */
     unsigned char *waiting; /* per rank: is in a pending operation */
@@ -159,6 +160,12 @@ static size_t silent_ranks(const struct job *job)
     return count;
 }
 
+/* Of several runs of which one rank is known each, all may be one job whose other files were lost. */
+static int is_piece(const struct absence *absence)
+{
+    return absence->pieces > 1 && absence->job->rank_count - silent_ranks(absence->job) == 1;
+}
+
 static int say_waiting(const struct absence *absence, int32_t number, struct finding *finding)
 {
     const struct job *job = absence->job;
@@ -201,7 +208,7 @@ static int add_finding(const struct absence *absence, int32_t rank, struct findi
     finding->tag = instance->tag;
     finding->first_step = finding->last_step = instance->step;
     finding->confidence =
-        silent && (silent_ranks(job) > 1 || job->may_be_piece) ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
+        silent && (silent_ranks(job) > 1 || is_piece(absence)) ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
     return say_waiting(absence, absence->waits_in[rank], finding) || say_last(job, rank, finding);
 }
 
@@ -417,9 +424,10 @@ static int judge(const struct absence *absence, struct findings *findings)
     return find_size_mismatches(absence, findings);
 }
 
-int find_absence(const struct job *job, struct findings *findings, struct error *error)
+int find_absence(const struct job *job, const struct diagnose_options *options, struct findings *findings,
+                 struct error *error)
 {
-    struct absence absence = {.job = job};
+    struct absence absence = {.job = job, .pieces = options->pieces};
     map_init(&absence.last);
     absence.pending = array_new(job->instance_count, 1);
     absence.waiting = array_new(job->rank_count, 1);

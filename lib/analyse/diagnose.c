@@ -377,6 +377,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     int64_t *runs;
     size_t count;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
+        job_count_pieces(request->store, &diagnosis.options.pieces, error) ||
         job_list(request->store, &runs, &count, error))
         return -1;
     int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"findings\":[")

@@ -23,7 +23,7 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
     if (!failed && suspects_sum_costs(&suspects, baseline->step_count))
         failed = error_no_memory(error);
     failed = failed || suspects_judge(&suspects, job, baseline, &edges, options, findings, error) ||
-             find_absence(job, findings, error) || find_laggards(job, baseline, findings, error);
+             find_absence(job, options, findings, error) || find_laggards(job, baseline, findings, error);
     edges_release(&edges);
     free(suspects.items);
     free(suspects.cost_ns);

@@ -56,6 +56,7 @@ const char *confidence_name(enum confidence confidence);
 struct diagnose_options {
     double min_gain; /* of a median step, 0.03 for 3 %: what a finding must be worth per step */
     double sigmas;   /* see baseline.h */
+    int64_t pieces;  /* see job_count_pieces */
 };
 
 /*
@@ -197,7 +198,8 @@ int find_laggards(const struct job *job, const struct baseline *baseline, struct
                   struct error *error);
 
 /* absence.c: ranks that never came, or called something else. Wants positions (baseline_init). */
-int find_absence(const struct job *job, struct findings *findings, struct error *error);
+int find_absence(const struct job *job, const struct diagnose_options *options, struct findings *findings,
+                 struct error *error);
 
 /*
  * find.c: all of the above, in their order. `baseline` is made here and released by the caller, also on

@@ -83,6 +83,15 @@ int job_list(struct store *store, int64_t **ids, size_t *count, struct error *er
     return row;
 }
 
+int job_count_pieces(struct store *store, int64_t *count, struct error *error)
+{
+    struct statement *statement = store_prepare(store, schema_analysis_job_pieces, error);
+    int row = statement ? statement_step(statement, error) : -1;
+    *count = row == 1 ? statement_integer(statement, 0) : 0;
+    statement_free(statement);
+    return row < 0 ? -1 : 0;
+}
+
 /* A statement of this run, its first parameter bound. */
 static struct statement *query(struct job *job, const char *sql, struct error *error)
 {
@@ -111,7 +120,6 @@ static int load_run(struct job *job, struct error *error)
         job->step_count = (int32_t)statement_integer(statement, 1);
         job->step_source = copy(statement, 2);
         job->has_global_ranks = statement_integer(statement, 3) != 0;
-        job->may_be_piece = statement_integer(statement, 4) != 0;
         row = job->step_source ? 0 : error_no_memory(error);
     }
     statement_free(statement);

@@ -188,7 +188,6 @@ struct job {
     int32_t step_count;
     char *step_source; /* owned */
     int has_global_ranks;
-    int may_be_piece; /* only one rank spoke, as in another run: of one job, perhaps, whose files were lost */
     struct job_rank *ranks;
     size_t rank_count;
     struct job_communicator *communicators;
@@ -227,6 +226,9 @@ int64_t *job_next_starts(const struct job *job);
 
 /* Ids of the store's runs, ascending; *ids is freed by the caller. */
 int job_list(struct store *store, int64_t **ids, size_t *count, struct error *error);
+
+/* Runs of which one rank of several is known: where there are several, they may be pieces of one job. */
+int job_count_pieces(struct store *store, int64_t *count, struct error *error);
 
 /* Loads a run whole, timelines included (timeline.c). On failure nothing is left to release. */
 int job_load(struct job *job, struct store *store, int64_t run_id, struct error *error);

@@ -3,13 +3,12 @@
 -- statement: list
 SELECT run_id FROM run ORDER BY run_id;
 
--- Whether the run may be a piece of a job, most of whose files are lost: one rank spoke, and so it is in another run.
+-- Runs that may be pieces of one job, most of whose files are lost: one rank of several spoke.
+-- statement: pieces
+SELECT count(*) FROM run WHERE rank_count = 1 AND expected_ranks > 1;
+
 -- statement: run
-SELECT expected_ranks, step_count, step_source, global_ranks,
-       rank_count = 1 AND EXISTS (SELECT 1 FROM run AS other
-                                   WHERE other.run_id <> run.run_id AND other.rank_count = 1
-                                     AND other.expected_ranks > 1)
-  FROM run WHERE run_id = ?1;
+SELECT expected_ranks, step_count, step_source, global_ranks FROM run WHERE run_id = ?1;
 
 -- statement: ranks
 SELECT job_rank_id, coalesce(process_id, -1), coalesce(global_rank, -1), name
