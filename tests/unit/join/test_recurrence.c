@@ -97,6 +97,37 @@ static void without_a_barrier(void **state)
     check(" ABl ABl ABln ABl ABl ABl ABln ABl ABl");
 }
 
+/* One in eight of all may be left out, and no more: five of 41, not six of 42. */
+static void without_one_in_eight(void **state)
+{
+    check(" ABCu ABC ABC ABCu ABCu ABC ABC ABC ABCu ABC ABCu ABC");
+    check("ABCuABCABCABCuABCuABCABCABCuABCABCuABCuABC");
+}
+
+/* Six of 48, in each of six steps once, at another place: it comes as often as steps do. In seven it does
+ * not.
+ */
+static void without_what_comes_as_often_as_steps(void **state)
+{
+    check("AAuBBCCCAABBuCCCAABuBCCCAuABBCCCAABBCuCCAABBCCuC");
+    check(" AAuBBCCC AABBuCCC AABuBCCC AABBCCC AuABBCCC AABBCuCC AABBCCuC");
+}
+
+/* Three steps would do as they are; six are asked for where something is passed over, whatever that is. */
+static void six_steps_where_something_is_left_out(void **state)
+{
+    check(" ABC ABCu ABC ABCu ABC ABC");
+    check("ABCABCuABCABCuABC");
+    check(" ABC ABCu ABC ABC ABC ABC");
+    check(" ABCABCu ABC ABC ABC"); /* the last three as they are */
+    check(" ABCl ABCll ABCl ABCl ABCll ABCl");
+    check("ABClABCllABClABCllABCl");
+    check(" 1AB 2AB 3AB 1AB 3AB 3AB");
+    check("1AB2AB3AB1AB3AB");
+    check(" 1ABl 2ABl 3ABll 1ABl 3ABll 2ABl");
+    check("1ABl2ABl3ABll1ABl3ABll");
+}
+
 /* A loss in each step, and a barrier that looks the same in some. */
 static void without_what_is_small(void **state)
 {
@@ -120,6 +151,8 @@ static void a_loss_now_and_then(void **state)
     check(" ABCl ABC ABCl ABC ABCl ABC ABCl ABC ABCl ABC ABCl");
     check(" ABC ABCl ABC ABCl ABC ABCl ABC ABCl ABC ABCl");
     check(" ttAn ttA ttA ttA ttAn ttA ttA ttA ttAn ttA ttA ttA");
+    /* One in each step, before the others, is a part of that. */
+    check(" lABC lABC lABC lABC lABC lABC lABC lABC");
     /* A norm for every four micro-batches looks the same; but nothing of those is summed up elsewhere. */
     check(" rttsrttsrttsrttsn rttsrttsrttsrttsn rttsrttsrttsrttsn rttsrttsrttsrttsn");
 }
@@ -189,6 +222,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_they_are),
         cmocka_unit_test(without_a_barrier),
+        cmocka_unit_test(without_one_in_eight),
+        cmocka_unit_test(without_what_comes_as_often_as_steps),
+        cmocka_unit_test(six_steps_where_something_is_left_out),
         cmocka_unit_test(without_what_is_small),
         cmocka_unit_test(without_sizes),
         cmocka_unit_test(a_loss_now_and_then),
