@@ -5,11 +5,22 @@
 #include <string.h>
 
 /*
- * One rank; a letter is an AllReduce of a size of its own on communicator 0, a digit an AllGather of that
- * size on communicator 1. Sequence numbers count on; a point is one that was lost. The positions that each
- * step's operations get, as digits; - for none.
+ * Rank 0; a letter is an AllReduce of a size of its own on communicator 0, a digit an AllGather of that
+ * size on communicator 1; < and ( a receive from rank 1 and 2, > and ) a send to them, all of one size.
+ * Sequence numbers count on; a point is one that was lost. The positions that each step's operations get, as
+ * digits; - for none.
  */
 enum { MOST = 128, STEPS = 4 };
+
+/* A send or receive is told by who sends and who receives. */
+static void make_pair(char what, struct job_operation *operation, struct job_instance *instance)
+{
+    int sends = what == '>' || what == ')', peer = what == '<' || what == '>' ? 1 : 2;
+    operation->function = sends ? FUNCTION_SEND : FUNCTION_RECV;
+    operation->bytes = 1;
+    instance->sender = sends ? 0 : peer;
+    instance->receiver = sends ? peer : 0;
+}
 
 static void check(const char *const steps[STEPS], int32_t canonical, const char *const positions[STEPS])
 {
@@ -35,6 +46,8 @@ static void check(const char *const steps[STEPS], int32_t canonical, const char 
                                        .bytes = *at,
                                        .step = step,
                                        .position = -1};
+            if (strchr("<>()", *at))
+                make_pair(*at, &operations[count], &instances[count]);
             count++;
             stretches[step].count++;
             stretches[step].signature = stretches[step].signature * 131 + (uint64_t)*at;
@@ -77,7 +90,12 @@ static void other_sizes(void **state)
 {
     check((const char *const[]){"1A1A", "2A2A", "3B3Bl", "1A1A"}, 0,
           (const char *const[]){"0123", "0123", "0123-", "0123"});
-    /* Where sizes say more than calls would, they do. */
+    /* One more that finds its place so is enough. */
+    check((const char *const[]){"1A1A", "2A1A", "1A1A", "1A1A"}, 0,
+          (const char *const[]){"0123", "0123", "0123", "0123"});
+    /* Where sizes say as much as calls would, they do: the AllGather is 1; by calls, it would be 2. */
+    check((const char *const[]){"1A", "1A", "21", "1A"}, 0, (const char *const[]){"01", "01", "-0", "01"});
+    /* Where sizes say all, calls are not asked. */
     check((const char *const[]){"AB", "AB", "lAB", "AB"}, 0, (const char *const[]){"01", "01", "-01", "01"});
 }
 
@@ -86,6 +104,25 @@ static void lost_ones(void **state)
 {
     check((const char *const[]){"AAA", "A.A", ".AA", "AA."}, 0,
           (const char *const[]){"012", "02", "12", "01"});
+}
+
+/* Those of a step before the canonical one count back from its own. */
+static void lost_ones_before(void **state)
+{
+    check((const char *const[]){"A.A", "AAA", ".AA", "AAA"}, 3,
+          (const char *const[]){"02", "012", "12", "012"});
+}
+
+/* Of sends and receives all alike, the peers tell which one is there. */
+static void other_peers(void **state)
+{
+    check((const char *const[]){"<(A>)", "(A)", "<A>", "<(A>)"}, 0,
+          (const char *const[]){"01234", "124", "023", "01234"});
+    /* And so where sizes differ, or numbers were lost, which pairs do not have. */
+    check((const char *const[]){"<(A>)", "(B)", "<B>", "<(A>)"}, 0,
+          (const char *const[]){"01234", "124", "023", "01234"});
+    check((const char *const[]){"<(A>)", "(A)", "<.>", "<(A>)"}, 0,
+          (const char *const[]){"01234", "124", "03", "01234"});
 }
 
 /* A step that holds many times as much is none like the others. */
@@ -100,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_more_now_and_then), cmocka_unit_test(one_like_another),
         cmocka_unit_test(other_sizes),           cmocka_unit_test(lost_ones),
+        cmocka_unit_test(lost_ones_before),      cmocka_unit_test(other_peers),
         cmocka_unit_test(far_too_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
