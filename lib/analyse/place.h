@@ -28,7 +28,8 @@ void place_release(struct place *place);
  * three quarters of the steps. Steps before first_step are not looked at.
  *
  * Where sizes differ, what more data takes longer is no excess: it has to be one of the times as they are,
- * and of those that a size would have taken which a tenth of them are below. The lesser of the two counts.
+ * and of those that a size would have taken which a tenth of them are below. The lesser of the two counts,
+ * against the greater sigma. Where a size is not known (0), none is looked at.
  */
 int64_t place_measure(struct place *place, size_t ranks, int32_t first_step, int32_t steps);
 

@@ -268,41 +268,156 @@ static void what_one_alone_mostly_does(void **state)
     place_release(&place);
 }
 
-/* The lesser of the excess of the times, and of those that a small size would have taken. */
-static void more_data_takes_longer(void **state)
+/* Rows that are as slow in each step, to be alike within six sigma. Whether the first stands out in all. */
+static int first_stands_out(const int64_t *rows, size_t count)
 {
-    unsigned seed = 11;
-    int64_t value[RANKS][STEPS], evened[RANKS][STEPS], bytes[RANKS][STEPS];
     struct place place;
-    fill(value, &seed, 20000);
-    for (size_t rank = 0; rank < RANKS; rank++)
-        for (size_t step = 0; step < STEPS; step++) {
-            bytes[rank][step] = 1024 << (step + rank) % 3;
-            evened[rank][step] = value[rank][step] * 1024 / bytes[rank][step];
-        }
-    assert_int_equal(place_init(&place, RANKS, STEPS), 0);
-    for (size_t i = 0; i < RANKS * STEPS; i++) {
-        place.value[i] = value[i / STEPS][i % STEPS];
-        place.bytes[i] = bytes[i / STEPS][i % STEPS];
-    }
-    place_measure(&place, RANKS, 1, STEPS);
-    for (size_t rank = 0; rank < RANKS; rank++)
-        for (size_t step = 1; step < STEPS; step++) {
-            int64_t plain = value[rank][step] - usual_of(value, rank, step, 1);
-            int64_t even = evened[rank][step] - usual_of(evened, rank, step, 1);
-            assert_in_range(place.value[rank * STEPS + step] - (plain < even ? plain : even) + 1, 0, 2);
+    size_t out = 0;
+    assert_int_equal(place_init(&place, count, STEPS), 0);
+    for (size_t i = 0; i < count * STEPS; i++)
+        place.value[i] = rows[i / STEPS];
+    place_measure_alike(&place, count, 1, STEPS, 6, 1, NULL);
+    for (size_t i = 0; i < count * STEPS; i++)
+        if (i % STEPS && place.value[i] > 0) {
+            assert_int_equal(i / STEPS, 0);
+            out++;
         }
     place_release(&place);
+    assert_true(out == 0 || out == STEPS - 1);
+    return out > 0;
+}
+
+/* Of four at least, and by more than six times 14: 1.4826 times the median deviation of 10, from 1000. */
+static void beyond_the_spread_of_the_others(void **state)
+{
+    assert_true(first_stands_out((const int64_t[]){1085, 980, 990, 1000, 1010, 1020}, 6));
+    assert_false(first_stands_out((const int64_t[]){1084, 980, 990, 1000, 1010, 1020}, 6));
+    assert_true(first_stands_out((const int64_t[]){1001, 1000, 1000, 1000}, 4));
+    assert_false(first_stands_out((const int64_t[]){9000, 1000, 1000}, 3));
+}
+
+/* Where another one stands out, too: twice as far from the middle as that. */
+static void twice_as_far_as_the_next(void **state)
+{
+    assert_true(first_stands_out((const int64_t[]){1800, 1400, 1000, 1000, 1000, 1000, 1000, 1000}, 8));
+    assert_false(first_stands_out((const int64_t[]){1799, 1400, 1000, 1000, 1000, 1000, 1000, 1000}, 8));
+}
+
+/* Transfers of several sizes. */
+struct sized {
+    int64_t value[RANKS][STEPS];
+    int64_t bytes[RANKS][STEPS];
+    int64_t evened[RANKS][STEPS]; /* what they would have taken of `small` */
+    struct place place;           /* what comes of them */
+};
+
+static int64_t measure_sized(struct sized *sized, int64_t small, size_t first_step)
+{
+    assert_int_equal(place_init(&sized->place, RANKS, STEPS), 0);
+    for (size_t rank = 0; rank < RANKS; rank++)
+        for (size_t step = 0; step < STEPS; step++) {
+            sized->place.value[rank * STEPS + step] = sized->value[rank][step];
+            sized->place.bytes[rank * STEPS + step] = sized->bytes[rank][step];
+            sized->evened[rank][step] =
+                step < first_step ? 0 : sized->value[rank][step] * small / sized->bytes[rank][step];
+        }
+    return place_measure(&sized->place, RANKS, (int32_t)first_step, STEPS);
+}
+
+/* The lesser of the excess of the times, and of those that a small size would have taken. */
+static void check_sized(struct sized *sized, int64_t small, size_t first_step)
+{
+    measure_sized(sized, small, first_step);
+    for (size_t rank = 0; rank < RANKS; rank++)
+        for (size_t step = first_step; step < STEPS; step++) {
+            int64_t plain = sized->value[rank][step] - usual_of(sized->value, rank, step, first_step);
+            int64_t even = sized->evened[rank][step] - usual_of(sized->evened, rank, step, first_step);
+            assert_in_range(sized->place.value[rank * STEPS + step] - (plain < even ? plain : even) + 1, 0,
+                            2);
+        }
+    place_release(&sized->place);
+}
+
+static void fill_sized(struct sized *sized, unsigned seed)
+{
+    fill(sized->value, &seed, 20000);
+    for (size_t rank = 0; rank < RANKS; rank++)
+        for (size_t step = 0; step < STEPS; step++)
+            sized->bytes[rank][step] = 1024 << (step + rank) % 3;
+}
+
+static void more_data_takes_longer(void **state)
+{
+    struct sized sized;
+    fill_sized(&sized, 11);
+    check_sized(&sized, 1024, 1);
+    /* Less than a tenth are smaller, and what is smaller in the warm-up does not count. */
+    for (size_t rank = 0; rank < RANKS; rank++)
+        for (size_t step = 0; step < 20; step++)
+            sized.bytes[rank][step] = step < 10 ? 64 : step < 13 ? 256 : sized.bytes[rank][step];
+    check_sized(&sized, 1024, 10);
+}
+
+/* Where one size is not known, none says anything. */
+static void a_size_that_is_not_known(void **state)
+{
+    struct sized sized;
+    fill_sized(&sized, 12);
+    sized.bytes[3][20] = 0;
+    assert_int_equal(place_init(&sized.place, RANKS, STEPS), 0);
+    for (size_t i = 0; i < RANKS * STEPS; i++) {
+        sized.place.value[i] = sized.value[i / STEPS][i % STEPS];
+        sized.place.bytes[i] = sized.bytes[i / STEPS][i % STEPS];
+    }
+    place_measure(&sized.place, RANKS, 1, STEPS);
+    for (size_t rank = 0; rank < RANKS; rank++)
+        for (size_t step = 1; step < STEPS; step++)
+            assert_int_equal(sized.place.value[rank * STEPS + step],
+                             sized.value[rank][step] - usual_of(sized.value, rank, step, 1));
+    place_release(&sized.place);
+}
+
+static int64_t plain_sigma(int64_t value[RANKS][STEPS])
+{
+    struct place place;
+    int64_t sigma = measure(value, &place, 1);
+    place_release(&place);
+    return sigma;
+}
+
+/* The lesser excess has to stand out from the wider spread: of the times, or of the same for a small size. */
+static void sigma_of_several_sizes(void **state)
+{
+    for (int by_size = 0; by_size < 2; by_size++) {
+        struct sized sized;
+        fill_sized(&sized, 13);
+        for (size_t i = 0; by_size && i < RANKS * STEPS; i++)
+            sized.value[i / STEPS][i % STEPS] *= sized.bytes[i / STEPS][i % STEPS] / 1024;
+        int64_t sigma = measure_sized(&sized, 1024, 1);
+        int64_t plain = plain_sigma(sized.value), even = plain_sigma(sized.evened);
+        assert_int_equal(plain > even, by_size);
+        assert_int_equal(sigma, by_size ? plain : even);
+        place_release(&sized.place);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(excess_is_by_definition),    cmocka_unit_test(sigma_is_about_the_spread),
-        cmocka_unit_test(a_fault_stands_out),         cmocka_unit_test(what_all_do_and_what_one_always_does),
-        cmocka_unit_test(one_unlike_the_others),      cmocka_unit_test(two_unlike_the_others),
-        cmocka_unit_test(two_that_are_slow_in_turn),  cmocka_unit_test(a_fault_in_most_steps),
-        cmocka_unit_test(what_one_alone_mostly_does), cmocka_unit_test(more_data_takes_longer),
+        cmocka_unit_test(excess_is_by_definition),
+        cmocka_unit_test(sigma_is_about_the_spread),
+        cmocka_unit_test(a_fault_stands_out),
+        cmocka_unit_test(what_all_do_and_what_one_always_does),
+        cmocka_unit_test(one_unlike_the_others),
+        cmocka_unit_test(two_unlike_the_others),
+        cmocka_unit_test(two_that_are_slow_in_turn),
+        cmocka_unit_test(a_fault_in_most_steps),
+        cmocka_unit_test(what_one_alone_mostly_does),
+        cmocka_unit_test(more_data_takes_longer),
+        cmocka_unit_test(beyond_the_spread_of_the_others),
+        cmocka_unit_test(twice_as_far_as_the_next),
+        cmocka_unit_test(a_size_that_is_not_known),
+        cmocka_unit_test(sigma_of_several_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
