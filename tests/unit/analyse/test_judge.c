@@ -1,138 +1,15 @@
-#include "analyse/edges.h"
-#include "analyse/finding.h"
-
 #include "support/cmocka_all.h"
+#include "support/judged.h"
 
-#include <stdlib.h>
-
-/*
- * What a suspicion of rank 1 is believed. Four ranks of one role, ten steps of 1000 each; nothing else is
- * known of them unless told.
- */
-enum { RANKS = 4, STEPS = 10 };
-
-/* Of the suspect's edge, one operation a step: how many times as long as usual it waited, and took. */
-struct slow {
-    double wait;
-    double transfer;
-};
-
-static void make_slow(const struct suspect *suspect, struct slow slow, struct job_instance *instances,
-                      struct edge *edges, size_t *first)
-{
-    for (int i = 0; i < STEPS; i++) {
-        int now = i >= suspect->first_step && i <= suspect->last_step;
-        int64_t wait_ns = now ? (int64_t)(100 * slow.wait) : 100;
-        int64_t transfer_ns = now ? (int64_t)(100 * slow.transfer) : 100;
-        instances[i] = (struct job_instance){.step = i,
-                                             .tag = -1,
-                                             .culprit = now ? suspect->rank : -1,
-                                             .transfer_ns = transfer_ns,
-                                             .slow_ns = transfer_ns - 100};
-        edges[i] = (struct edge){.instance = i,
-                                 .sender = suspect->rank,
-                                 .receiver = 2,
-                                 .steps = 1,
-                                 .wait_ns = wait_ns,
-                                 .extra_ns = wait_ns - 100};
-        first[i] = (size_t)i;
-    }
-    first[STEPS] = STEPS;
-}
-
-/* What is known besides. */
-struct besides {
-    const struct slow *slow;
-    const struct suspect *other;
-    int64_t suspects_steps_ns; /* how long its steps lasted, all others 1000; 0: no length is known */
-    int finished_only;
-    int blind_to_pairs;
-    int lost_events;
-    int alone; /* in its role */
-};
-
-/* One operation a step, as they began. */
-struct lengths {
-    struct job_operation operations[RANKS * STEPS];
-    int32_t cells[RANKS * STEPS];
-    int32_t *cells_of_role[1];
-    int64_t step_ns[STEPS];
-};
-
-static void lengths_init(struct lengths *lengths, const struct suspect *suspect, int64_t suspects_steps_ns)
-{
-    *lengths = (struct lengths){.cells_of_role = {lengths->cells}};
-    for (int i = 0; i < RANKS * STEPS; i++) {
-        int step = i % STEPS, before = step - 1;
-        int slow = step && before >= suspect->first_step && before <= suspect->last_step;
-        int64_t begin_ns = step ? lengths->operations[i - 1].start_ns : 0;
-        lengths->operations[i].start_ns = begin_ns + (slow ? suspects_steps_ns : 1000);
-        lengths->cells[i] = i;
-    }
-    for (int i = 0; i < STEPS; i++)
-        lengths->step_ns[i] = !suspects_steps_ns || i == STEPS - 1                  ? TIME_UNKNOWN
-                              : i >= suspect->first_step && i <= suspect->last_step ? suspects_steps_ns
-                                                                                    : 1000;
-}
+/* What a suspicion is believed. */
 
 static enum confidence judged_with(struct suspect suspect, const struct besides *besides)
 {
-    int32_t ranks[RANKS] = {0, 1, 2, 3}, only = 1, role_of_rank[RANKS] = {0}, rank_in_role[RANKS];
-    struct role role = {.ranks = besides->alone ? &only : ranks,
-                        .rank_count = besides->alone ? 1 : RANKS,
-                        .length = besides->suspects_steps_ns > 0};
-    struct lengths lengths;
-    struct job_instance instances[STEPS];
-    struct edge items[STEPS];
-    size_t first[STEPS + 1];
-    struct edges edges = {.items = items, .count = STEPS, .first = first};
-    struct job job = {.rank_count = RANKS,
-                      .step_count = STEPS,
-                      .finished_only = besides->finished_only,
-                      .blind_to_pairs = besides->blind_to_pairs,
-                      .lost_events = besides->lost_events,
-                      .timed_operations = 1,
-                      .operations = lengths.operations,
-                      .instances = instances,
-                      .instance_count = besides->slow ? STEPS : 0};
-    struct baseline baseline = {.roles = &role,
-                                .role_count = 1,
-                                .rank_count = RANKS,
-                                .role_of_rank = role_of_rank,
-                                .rank_in_role = rank_in_role,
-                                .first_step = 1,
-                                .step_count = STEPS,
-                                .cells = lengths.cells_of_role,
-                                .step_ns = lengths.step_ns,
-                                .median_step_ns = 1000,
-                                .regular = 1};
     struct findings findings = {0};
-    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
-    struct error error = ERROR_INIT;
-    for (int i = 0; i < RANKS; i++) {
-        role_of_rank[i] = besides->alone && i != only ? -1 : 0;
-        rank_in_role[i] = besides->alone ? 0 : i;
-    }
-    suspect.rank = 1;
-    struct suspect items_of_all[2] = {suspect};
-    if (besides->other)
-        items_of_all[1] = *besides->other;
-    struct suspects suspects = {.items = items_of_all, .count = besides->other ? 2 : 1};
-    lengths_init(&lengths, &suspect, besides->suspects_steps_ns);
-    if (besides->slow)
-        make_slow(&suspect, *besides->slow, instances, items, first);
-    assert_int_equal(job_index_steps(&job, &error), 0);
-    assert_int_equal(suspects_sum_costs(&suspects, STEPS), 0);
-    assert_int_equal(suspects_judge(&suspects, &job, &baseline, besides->slow ? &edges : NULL, &options,
-                                    &findings, &error),
-                     0);
-    assert_int_equal(findings.count, suspects.count);
+    judge_suspect(suspect, besides, &findings);
+    assert_int_equal(findings.count, besides->other ? 2 : 1);
     enum confidence confidence = findings.items[0].confidence;
     findings_release(&findings);
-    free(suspects.cost_ns);
-    free(job.operations_of_step);
-    free(job.by_step);
-    free(job.step_end);
     return confidence;
 }
 
@@ -160,6 +37,9 @@ static void always(void **state)
     assert_int_equal(judged(suspect, 1), CONFIDENCE_LOW);
     /* Ranks differ by design: less than a tenth of a step is no fault. */
     suspect.gain_ns = 899;
+    assert_int_equal(judged(suspect, 0), CONFIDENCE_LOW);
+    /* Nor is it one that partners wait for it in each. */
+    suspect.margin_ns = 9000;
     assert_int_equal(judged(suspect, 0), CONFIDENCE_LOW);
 }
 
@@ -226,6 +106,14 @@ static void paused(void **state)
     assert_int_equal(judged(two, 0), CONFIDENCE_LOW);
     two.gain_ns = 3000;
     assert_int_equal(judged(two, 0), CONFIDENCE_MEDIUM);
+    /* Three steps are a row, and have their chance to be held against. */
+    struct suspect three = two;
+    three.last_step = 6;
+    three.counted_steps = 3;
+    three.gain_ns = 9000;
+    assert_int_equal(judged(three, 0), CONFIDENCE_LOW);
+    three.chance = 0.05;
+    assert_int_equal(judged(three, 0), CONFIDENCE_MEDIUM);
 }
 
 /* Late for a quarter of a step and five times as late as any other, where the recorder sees it all. */
@@ -337,6 +225,20 @@ static void behind_another(void **state)
     assert_int_equal(judged(row, 0), CONFIDENCE_LOW);
 }
 
+/* Three steps worth 3 % of one each, or 6 %. */
+static void worth_the_least_gain_or_twice(void **state)
+{
+    struct suspect row = some_steps(FINDING_COMPUTE, 3);
+    row.gain_ns = 180;
+    assert_int_equal(judged(row, 0), CONFIDENCE_HIGH);
+    row.gain_ns = 179;
+    assert_int_equal(judged(row, 0), CONFIDENCE_MEDIUM);
+    row.gain_ns = 90;
+    assert_int_equal(judged(row, 0), CONFIDENCE_MEDIUM);
+    row.gain_ns = 89;
+    assert_int_equal(judged(row, 0), CONFIDENCE_LOW);
+}
+
 /* A host that is late in three of four steps, less than a tenth of one: others on its machine keep it busy.
  */
 static void late_in_nearly_all(void **state)
@@ -414,6 +316,23 @@ static void alone_where_something_is_missing(void **state)
     assert_int_equal(judged_with(suspect, &(struct besides){.lost_events = 1}), CONFIDENCE_MEDIUM);
 }
 
+/* Damage, and more than 2 % of the operations, leave room for another explanation. */
+static void where_something_is_missing(void **state)
+{
+    const struct suspect suspect = some_steps(FINDING_COMPUTE, 4);
+    assert_int_equal(judged_with(suspect, &(struct besides){.damaged_lines = 1}), CONFIDENCE_MEDIUM);
+    assert_int_equal(judged_with(suspect, &(struct besides){.missing_of_100 = 2}), CONFIDENCE_HIGH);
+    assert_int_equal(judged_with(suspect, &(struct besides){.missing_of_100 = 3}), CONFIDENCE_MEDIUM);
+}
+
+/* Half of the steps have to be whole, for anything to be held against its place in others. */
+static void where_steps_differ(void **state)
+{
+    const struct suspect suspect = some_steps(FINDING_COMPUTE, 4);
+    assert_int_equal(judged_with(suspect, &(struct besides){.irregular = 0.5}), CONFIDENCE_HIGH);
+    assert_int_equal(judged_with(suspect, &(struct besides){.irregular = 0.51}), CONFIDENCE_LOW);
+}
+
 /*
  * Late by 100 in each of steps 4 and 5, at no cost, but partners waited. Another rank in steps 3 to 6 cost 25
  * times that in each, 10000 in all.
@@ -450,6 +369,14 @@ static enum confidence judged_in_steps_of(int64_t length_ns, int64_t margin_ns)
     return judged_with(suspect, &(struct besides){.suspects_steps_ns = length_ns});
 }
 
+/* A network's cost has to show by half: 300 in two steps; and nothing speaks for it besides. */
+static void a_networks_cost_that_does_not_show(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_NETWORK, 3);
+    assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1150}), CONFIDENCE_MEDIUM);
+    assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1149}), CONFIDENCE_LOW);
+}
+
 /*
  * Said to have cost 600 in two steps, of which 150 would have to show: two of 1075. Else it is worth nothing,
  * nor is what partners waited (60 being 3 % of the two).
@@ -474,13 +401,17 @@ int main(void)
         cmocka_unit_test(slow_for_a_moment),
         cmocka_unit_test(slow_for_long),
         cmocka_unit_test(behind_another),
+        cmocka_unit_test(worth_the_least_gain_or_twice),
         cmocka_unit_test(late_in_nearly_all),
         cmocka_unit_test(slow_in_every_step),
         cmocka_unit_test(slow_in_most_steps),
         cmocka_unit_test(alone_in_its_role),
         cmocka_unit_test(alone_where_something_is_missing),
+        cmocka_unit_test(where_something_is_missing),
+        cmocka_unit_test(where_steps_differ),
         cmocka_unit_test(in_the_shadow_of_another),
         cmocka_unit_test(a_cost_that_does_not_show),
+        cmocka_unit_test(a_networks_cost_that_does_not_show),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

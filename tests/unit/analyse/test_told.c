@@ -1,0 +1,104 @@
+#include "support/cmocka_all.h"
+#include "support/judged.h"
+
+/* What a finding says, and whether there is one, but for its confidence (test_judge.c). */
+
+/* The only finding there is, without what it owns. */
+static struct finding told(struct suspect suspect, const struct besides *besides)
+{
+    struct findings findings = {0};
+    judge_suspect(suspect, besides, &findings);
+    assert_int_equal(findings.count, 1);
+    struct finding finding = findings.items[0];
+    findings_release(&findings);
+    return finding;
+}
+
+static size_t count_told(struct suspect suspect)
+{
+    struct findings findings = {0};
+    judge_suspect(suspect, &(struct besides){0}, &findings);
+    size_t count = findings.count;
+    findings_release(&findings);
+    return count;
+}
+
+static struct suspect two_steps(enum finding_kind kind, int64_t gain_ns)
+{
+    return (struct suspect){.kind = kind,
+                            .first_step = 4,
+                            .last_step = 5,
+                            .counted_steps = 2,
+                            .gain_ns = gain_ns,
+                            .chance = 0.01,
+                            .ahead = 30};
+}
+
+/* Half of 3 % of two steps; or what partners waited for it. */
+static void what_is_worth_saying(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_COMPUTE, 30);
+    assert_int_equal(count_told(suspect), 1);
+    suspect.gain_ns = 29;
+    assert_int_equal(count_told(suspect), 0);
+    suspect.margin_ns = 30;
+    assert_int_equal(count_told(suspect), 1);
+}
+
+/* What noise is expected to do at least once is said where it is five times as much as any other step. */
+static void what_noise_does(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_COMPUTE, 600);
+    suspect.chance = 1;
+    suspect.ahead = 4.9;
+    assert_int_equal(count_told(suspect), 0);
+    suspect.ahead = 5;
+    assert_int_equal(count_told(suspect), 1);
+    suspect.chance = 0.99;
+    suspect.ahead = 0.1;
+    assert_int_equal(count_told(suspect), 1);
+}
+
+/* The gain, 600, but no more than its two steps were longer; and no less, where it is believed. */
+static void what_it_cost(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_COMPUTE, 600);
+    assert_int_equal(told(suspect, &(struct besides){0}).lost_ns, 600);
+    assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1300}).lost_ns, 600);
+    assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1200}).lost_ns, 400);
+    assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1400}).lost_ns, 800);
+    suspect.ambiguous = 1;
+    assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1400}).lost_ns, 600);
+    assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1200}).lost_ns, 400);
+}
+
+/* What it receives is slow where more than half of the waiting is of edges that it receives by. */
+static void whether_it_receives(void **state)
+{
+    const struct slow much = {5, 2};
+    struct suspect suspect = two_steps(FINDING_NETWORK, 3000);
+    assert_false(told(suspect, &(struct besides){.slow = &much}).receives);
+    assert_false(told(suspect, &(struct besides){.slow = &much, .received = 1}).receives);
+    assert_true(told(suspect, &(struct besides){.slow = &much, .received = 2}).receives);
+}
+
+/* What a link took longer for some members counts with the shortest duration: twice as long is believed. */
+static void slow_for_some_members(void **state)
+{
+    const struct slow twice = {1, 2}, less = {1, 1.9};
+    struct suspect suspect = two_steps(FINDING_NETWORK, 1500);
+    assert_int_equal(told(suspect, &(struct besides){.slow = &twice, .for_some = 1}).confidence,
+                     CONFIDENCE_MEDIUM);
+    assert_int_equal(told(suspect, &(struct besides){.slow = &less, .for_some = 1}).confidence,
+                     CONFIDENCE_LOW);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_worth_saying),  cmocka_unit_test(what_noise_does),
+        cmocka_unit_test(what_it_cost),          cmocka_unit_test(whether_it_receives),
+        cmocka_unit_test(slow_for_some_members),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+#include "support/judged.h"
+
+#include "analyse/edges.h"
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+
+/* One operation a step, its edge, and whose fault they are. */
+struct transfers {
+    struct job_instance instances[STEPS];
+    struct edge edges[STEPS];
+    size_t first[STEPS + 1];
+};
+
+static void make_slow(const struct suspect *suspect, const struct besides *besides,
+                      struct transfers *transfers)
+{
+    for (int i = 0; i < STEPS; i++) {
+        int now = i >= suspect->first_step && i <= suspect->last_step;
+        int received = now && i < suspect->first_step + besides->received;
+        int64_t wait_ns = now ? (int64_t)(100 * besides->slow->wait) : 100;
+        int64_t transfer_ns = now ? (int64_t)(100 * besides->slow->transfer) : 100;
+        transfers->instances[i] = (struct job_instance){.step = i,
+                                                        .tag = -1,
+                                                        .culprit = now ? suspect->rank : -1,
+                                                        .transfer_ns = besides->for_some ? 100 : transfer_ns,
+                                                        .slow_for_some = (uint8_t)besides->for_some,
+                                                        .slow_ns = transfer_ns - 100};
+        transfers->edges[i] = (struct edge){.instance = i,
+                                            .sender = received ? 2 : suspect->rank,
+                                            .receiver = received ? suspect->rank : 2,
+                                            .steps = 1,
+                                            .wait_ns = wait_ns,
+                                            .extra_ns = wait_ns - 100};
+        transfers->first[i] = (size_t)i;
+    }
+    transfers->first[STEPS] = STEPS;
+}
+
+/* One operation a step, as they began. */
+struct lengths {
+    struct job_operation operations[RANKS * STEPS];
+    int32_t cells[RANKS * STEPS];
+    int32_t *cells_of_role[1];
+    int64_t step_ns[STEPS];
+};
+
+static void lengths_init(struct lengths *lengths, const struct suspect *suspect, int64_t suspects_steps_ns)
+{
+    *lengths = (struct lengths){.cells_of_role = {lengths->cells}};
+    for (int i = 0; i < RANKS * STEPS; i++) {
+        int step = i % STEPS, before = step - 1;
+        int slow = step && before >= suspect->first_step && before <= suspect->last_step;
+        int64_t begin_ns = step ? lengths->operations[i - 1].start_ns : 0;
+        lengths->operations[i].start_ns = begin_ns + (slow ? suspects_steps_ns : 1000);
+        lengths->cells[i] = i;
+    }
+    for (int i = 0; i < STEPS; i++)
+        lengths->step_ns[i] = !suspects_steps_ns || i == STEPS - 1                  ? TIME_UNKNOWN
+                              : i >= suspect->first_step && i <= suspect->last_step ? suspects_steps_ns
+                                                                                    : 1000;
+}
+
+/* No operation of the job is indexed: there are none but by number, which says how many of them are missing.
+ */
+static void judge(struct suspect *items, size_t count, struct job *job, const struct baseline *baseline,
+                  const struct edges *edges, struct findings *findings)
+{
+    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
+    struct suspects suspects = {.items = items, .count = count};
+    struct error error = ERROR_INIT;
+    assert_int_equal(job_index_steps(job, &error), 0);
+    job->operation_count = 100;
+    assert_int_equal(suspects_sum_costs(&suspects, STEPS), 0);
+    assert_int_equal(suspects_judge(&suspects, job, baseline, edges, &options, findings, &error), 0);
+    free(suspects.cost_ns);
+    free(job->operations_of_step);
+    free(job->by_step);
+    free(job->step_end);
+}
+
+void judge_suspect(struct suspect suspect, const struct besides *besides, struct findings *findings)
+{
+    enum { SUSPECT = 1 };
+    int32_t ranks[RANKS] = {0, 1, 2, 3}, only = SUSPECT, role_of_rank[RANKS], rank_in_role[RANKS];
+    struct role role = {.ranks = besides->alone ? &only : ranks,
+                        .rank_count = besides->alone ? 1 : RANKS,
+                        .length = besides->suspects_steps_ns > 0};
+    struct lengths lengths;
+    struct transfers transfers;
+    struct edges edges = {.items = transfers.edges, .count = STEPS, .first = transfers.first};
+    struct job job = {.rank_count = RANKS,
+                      .step_count = STEPS,
+                      .finished_only = besides->finished_only,
+                      .blind_to_pairs = besides->blind_to_pairs,
+                      .lost_events = besides->lost_events,
+                      .damaged_lines = besides->damaged_lines,
+                      .missing_sequence = besides->missing_of_100,
+                      .timed_operations = 1,
+                      .operations = lengths.operations,
+                      .instances = transfers.instances,
+                      .instance_count = besides->slow ? STEPS : 0};
+    struct baseline baseline = {.roles = &role,
+                                .role_count = 1,
+                                .rank_count = RANKS,
+                                .role_of_rank = role_of_rank,
+                                .rank_in_role = rank_in_role,
+                                .first_step = 1,
+                                .step_count = STEPS,
+                                .cells = lengths.cells_of_role,
+                                .step_ns = lengths.step_ns,
+                                .median_step_ns = 1000,
+                                .regular = 1 - besides->irregular};
+    for (int i = 0; i < RANKS; i++) {
+        role_of_rank[i] = besides->alone && i != SUSPECT ? -1 : 0;
+        rank_in_role[i] = besides->alone ? 0 : i;
+    }
+    suspect.rank = SUSPECT;
+    struct suspect items[2] = {suspect};
+    if (besides->other)
+        items[1] = *besides->other;
+    lengths_init(&lengths, &suspect, besides->suspects_steps_ns);
+    if (besides->slow)
+        make_slow(&suspect, besides, &transfers);
+    judge(items, besides->other ? 2 : 1, &job, &baseline, besides->slow ? &edges : NULL, findings);
+}

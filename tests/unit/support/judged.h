@@ -1,0 +1,37 @@
+#ifndef NCCLPROF_TESTS_SUPPORT_JUDGED_H
+#define NCCLPROF_TESTS_SUPPORT_JUDGED_H
+
+#include "analyse/finding.h"
+
+/*
+ * What is said of a suspicion of rank 1. Four ranks of one role, ten steps of 1000 each; nothing else is
+ * known of them unless told.
+ */
+enum { RANKS = 4, STEPS = 10 };
+
+/* Of the suspect's edge, one operation a step: how many times as long as usual it waited, and took. */
+struct slow {
+    double wait;
+    double transfer;
+};
+
+/* What is known besides. */
+struct besides {
+    const struct slow *slow;
+    int received; /* in the first so many of its steps the edge is one that it receives by */
+    int for_some; /* what its transfers took longer is not in the shortest duration */
+    const struct suspect *other;
+    int64_t suspects_steps_ns; /* how long its steps lasted, all others 1000; 0: no length is known */
+    int finished_only;
+    int blind_to_pairs;
+    int lost_events;
+    int damaged_lines;
+    int missing_of_100; /* operations */
+    double irregular;   /* share of steps that are not whole */
+    int alone;          /* in its role */
+};
+
+/* What comes of it, the suspicion of the other left out; to be released. */
+void judge_suspect(struct suspect suspect, const struct besides *besides, struct findings *findings);
+
+#endif
