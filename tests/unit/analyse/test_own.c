@@ -21,11 +21,11 @@ static struct suspect suspicion_of(struct small *small)
 }
 
 /*
- * Rank 1 is late by 1000 before the first operation of steps 1 to 3, by its host or not, and by 1500 before
- * the second, whose own time nobody knows and which had been enqueued long before: that does not say whose it
- * is.
+ * Rank 1 is late by 1000 before the first operation of steps 1 to 3, by its host or not, and by `hidden_ns`
+ * before the second, whose own time nobody knows and which had been enqueued long before: that does not say
+ * whose it is.
  */
-static enum finding_kind kind_where(int by_host)
+static enum finding_kind kind_where(int by_host, int64_t hidden_ns)
 {
     struct small small;
     small_init(&small);
@@ -33,7 +33,7 @@ static enum finding_kind kind_where(int by_host)
         struct job_operation *known = at(&small, 1, step, 0), *hidden = at(&small, 1, step, 1);
         known->excess_ns = 1000;
         known->late_beyond_ns = by_host ? 900 : 0;
-        hidden->excess_ns = 1500;
+        hidden->excess_ns = hidden_ns;
         hidden->own_ns = TIME_UNKNOWN;
         hidden->start_ns = 50000;
         hidden->enqueued_ns = 0;
@@ -43,8 +43,73 @@ static enum finding_kind kind_where(int by_host)
 
 static void known_own_time_says_whose_it_is(void **state)
 {
-    assert_int_equal(kind_where(1), FINDING_HOST);
-    assert_int_equal(kind_where(0), FINDING_COMPUTE);
+    assert_int_equal(kind_where(1, 1500), FINDING_HOST);
+    assert_int_equal(kind_where(0, 1500), FINDING_COMPUTE);
+    /* As long as it is a quarter of all. */
+    assert_int_equal(kind_where(1, 3000), FINDING_HOST);
+    assert_int_equal(kind_where(1, 3001), FINDING_COMPUTE);
+}
+
+/* Rank 1 is late by 1000 in steps 2 and 3; its host by `late_ns`, before the first operation or the second.
+ */
+static enum finding_kind kind_of(int number, int64_t late_ns)
+{
+    struct small small;
+    small_init(&small);
+    for (int step = 2; step <= 3; step++) {
+        at(&small, 1, step, number)->excess_ns = 1000;
+        at(&small, 1, step, number)->late_beyond_ns = late_ns;
+    }
+    return suspicion_of(&small).kind;
+}
+
+/* Half of it; within a step an eighth, since what it computes beside communication is late with it. */
+static void how_late_the_host_has_to_be(void **state)
+{
+    assert_int_equal(kind_of(0, 500), FINDING_HOST);
+    assert_int_equal(kind_of(0, 499), FINDING_COMPUTE);
+    assert_int_equal(kind_of(1, 125), FINDING_HOST);
+    assert_int_equal(kind_of(1, 124), FINDING_COMPUTE);
+    assert_int_equal(kind_of(1, TIME_UNKNOWN), FINDING_COMPUTE);
+}
+
+/* The host was late before the first operation of each step, by 1000, and not before the second. */
+static enum finding_kind kind_where_half(int64_t second_ns)
+{
+    struct small small;
+    small_init(&small);
+    for (int step = 2; step <= 3; step++) {
+        at(&small, 1, step, 0)->excess_ns = at(&small, 1, step, 0)->late_beyond_ns = 1000;
+        at(&small, 1, step, 1)->excess_ns = second_ns;
+    }
+    return suspicion_of(&small).kind;
+}
+
+static void more_than_half_is_the_hosts(void **state)
+{
+    assert_int_equal(kind_where_half(999), FINDING_HOST);
+    assert_int_equal(kind_where_half(1000), FINDING_COMPUTE);
+}
+
+/* Nobody knows what came before it: it was enqueued `before_ns` before it began, and 1000 late. */
+static enum finding_kind kind_where_enqueued(int64_t before_ns)
+{
+    struct small small;
+    small_init(&small);
+    for (int step = 2; step <= 3; step++) {
+        struct job_operation *late = at(&small, 1, step, 0);
+        late->excess_ns = 1000;
+        late->own_ns = TIME_UNKNOWN;
+        late->start_ns = 50000;
+        late->enqueued_ns = 50000 - before_ns;
+    }
+    return suspicion_of(&small).kind;
+}
+
+static void a_host_that_was_late_where_own_time_is_unknown(void **state)
+{
+    assert_int_equal(kind_where_enqueued(499), FINDING_HOST);
+    assert_int_equal(kind_where_enqueued(500), FINDING_COMPUTE);
 }
 
 /*
@@ -73,6 +138,50 @@ static void hidden_lateness_counts_once(void **state)
     assert_int_equal(late_where(1, 600), 1000);
     /* More than four times what is known is not this rank's. */
     assert_int_equal(late_where(1, 4001), 1000);
+}
+
+/*
+ * Late by 700, 500 and 400 before the first operations of steps 1 to 3; who waits for it in the last one,
+ * which alone is on another communicator, waits for 1500. Of that, 500 and 400 are known: the step before it
+ * counts, what was earlier has been waited for long since.
+ */
+static void hidden_lateness_is_of_two_steps(void **state)
+{
+    struct small small;
+    small_init(&small);
+    at(&small, 1, 1, 0)->excess_ns = 700;
+    at(&small, 1, 2, 0)->excess_ns = 500;
+    at(&small, 1, 3, 0)->excess_ns = 400;
+    at(&small, 1, 3, 1)->communicator = 1;
+    at(&small, 1, 3, 1)->hidden_ns = 1500;
+    at(&small, 1, 3, 1)->own_ns = TIME_UNKNOWN;
+    assert_int_equal(suspicion_of(&small).total_ns, 700 + 500 + 400 + 1500 - 900);
+}
+
+/* Rank 1 is late by 1000 in step 2, where it stays for 100; the other two for so long. */
+static int64_t margin_where(uint8_t function, int64_t first_ns, int64_t second_ns)
+{
+    struct small small;
+    small_init(&small);
+    at(&small, 1, 2, 0)->excess_ns = 1000;
+    for (int rank = 0; rank < RANKS; rank++)
+        at(&small, rank, 2, 0)->function = function;
+    at(&small, 0, 2, 0)->end_ns = first_ns;
+    at(&small, 1, 2, 0)->end_ns = 100;
+    at(&small, 2, 2, 0)->end_ns = second_ns;
+    return suspicion_of(&small).margin_ns;
+}
+
+/* What partners lost at once: how much later it came than the last but one, no more than it was late by. */
+static void how_much_later_than_the_last_but_one(void **state)
+{
+    assert_int_equal(margin_where(FUNCTION_ALL_REDUCE, 600, 1100), 500);
+    assert_int_equal(margin_where(FUNCTION_ALL_REDUCE, 1600, 1500), 1000);
+    assert_int_equal(margin_where(FUNCTION_ALL_REDUCE, 90, 1500), 0);
+    /* Where that cannot be read, all of it; nobody has to wait in a Broadcast. */
+    assert_int_equal(margin_where(FUNCTION_ALL_REDUCE, TIME_UNKNOWN, 500), 1000);
+    assert_int_equal(margin_where(FUNCTION_SEND, 600, 1100), 1000);
+    assert_int_equal(margin_where(FUNCTION_BROADCAST, 600, 1100), 0);
 }
 
 static int is_doubtful_after_groups(uint8_t ends, int finished_only)
@@ -127,13 +236,63 @@ static void own_time_after_a_rough_end(void **state)
     assert_false(is_doubtful_after(FUNCTION_SEND, ENDS_BY_HOST, 2));
 }
 
+/*
+ * Late by 1000 in steps 2 and 3 after sends that may not have been over yet, and by `rest_ns` before them, of
+ * which 3 % of a step, 300, would do by itself.
+ */
+static int is_doubtful_but_for(int64_t rest_ns, int blind_to_pairs)
+{
+    struct small small;
+    small_init(&small);
+    small.job.blind_to_pairs = blind_to_pairs;
+    for (int step = 2; step <= 3; step++) {
+        at(&small, 1, step, 0)->function = FUNCTION_SEND;
+        at(&small, 1, step, 0)->ends = ENDS_BY_HOST;
+        at(&small, 1, step, 0)->excess_ns = rest_ns;
+        at(&small, 1, step, 1)->excess_ns = 1000;
+    }
+    return suspicion_of(&small).ambiguous;
+}
+
+static void the_rest_would_do_by_itself(void **state)
+{
+    assert_true(is_doubtful_but_for(299, 1));
+    assert_false(is_doubtful_but_for(300, 1));
+    /* Where pairs are recorded it is enough that there are several steps. */
+    assert_false(is_doubtful_but_for(299, 0));
+}
+
+static int is_doubtful_in(int first_step, int last_step)
+{
+    struct small small;
+    small_init(&small);
+    for (int step = first_step; step <= last_step; step++)
+        at(&small, 1, step, 0)->excess_ns = 1000;
+    return suspicion_of(&small).ambiguous;
+}
+
+/* The first step after the warm-up may still be part of that. */
+static void the_first_step_alone(void **state)
+{
+    assert_true(is_doubtful_in(1, 1));
+    assert_false(is_doubtful_in(2, 2));
+    assert_false(is_doubtful_in(1, 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_own_time_says_whose_it_is),
+        cmocka_unit_test(how_late_the_host_has_to_be),
+        cmocka_unit_test(more_than_half_is_the_hosts),
+        cmocka_unit_test(a_host_that_was_late_where_own_time_is_unknown),
         cmocka_unit_test(hidden_lateness_counts_once),
+        cmocka_unit_test(hidden_lateness_is_of_two_steps),
+        cmocka_unit_test(how_much_later_than_the_last_but_one),
         cmocka_unit_test(own_time_after_a_call_with_an_open_end),
         cmocka_unit_test(own_time_after_a_rough_end),
+        cmocka_unit_test(the_rest_would_do_by_itself),
+        cmocka_unit_test(the_first_step_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
