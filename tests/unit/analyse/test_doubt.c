@@ -106,6 +106,26 @@ static void exchanges_that_nobody_recorded(void **state)
     small_release(&small);
 }
 
+/* Ranks 0 and 1 meet, and 1 and one that left no trace: not in stages, if that is rank 2. */
+static void exchanges_by_way_of_a_silent_rank(void **state)
+{
+    struct small small;
+    small_init(&small);
+    struct job_seat first[2] = {{0, 0}, {1, 1}}, second[1] = {{0, 1}};
+    struct job_communicator communicators[3] = {small.world,
+                                                {.size = 2, .seats = first, .seat_count = 2, .silent = -1},
+                                                {.size = 2, .seats = second, .seat_count = 1, .silent = 2}};
+    struct suspect suspect = {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1};
+    small.job.communicators = communicators;
+    small.job.communicator_count = 3;
+    small.job.blind_to_pairs = 1;
+    at(&small, 1, 1, 0)->excess_ns = at(&small, 2, 1, 0)->excess_ns = 600;
+    assert_true(may_exchange(&small, &suspect));
+    communicators[2].silent = -1;
+    assert_false(may_exchange(&small, &suspect));
+    small_release(&small);
+}
+
 /* A receive may sit in own time that is usually several times what it is before the others of its kind. */
 static void where_a_pair_may_hide(void **state)
 {
@@ -120,6 +140,12 @@ static void where_a_pair_may_hide(void **state)
     assert_true(may_hide_pair(&small.job, operation));
     at(&small, 1, 2, 0)->beyond_ns = -10; /* usually 110 */
     assert_false(may_hide_pair(&small.job, operation));
+    /* There is no other to compare it with. */
+    at(&small, 1, 2, 0)->function = FUNCTION_ALL_GATHER;
+    assert_true(may_hide_pair(&small.job, operation));
+    at(&small, 1, 2, 0)->function = FUNCTION_ALL_REDUCE;
+    at(&small, 1, 2, 0)->own_ns = TIME_UNKNOWN;
+    assert_true(may_hide_pair(&small.job, operation));
     small_release(&small);
 }
 
@@ -368,17 +394,136 @@ static void lateness_of_which_half_is_a_leafs(void **state)
     small_release(&small);
 }
 
+/* Rank 1's own time in step 1 after a receive from rank 0, of whose end a proxy tells. */
+static void own_time_after_a_receive_from_a_suspect(void **state)
+{
+    struct small small;
+    struct suspect suspects[2] = {
+        {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600},
+        {.kind = FINDING_HOST, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 1202}};
+    small_init(&small);
+    struct job_operation *receive = at(&small, 1, 1, 0);
+    at(&small, 1, 1, 1)->excess_ns = 600;
+    receive->function = FUNCTION_RECV;
+    receive->ends = ENDS_BY_PROXY;
+    small.instances[2].sender = 0;
+    assert_true(doubted(&small, suspects, 2));
+    /* 600 in each of two steps are no greater suspicion; nor is another rank's, or one of other steps. */
+    suspects[1].total_ns = 1200;
+    assert_false(doubted(&small, suspects, 2));
+    suspects[1].total_ns = 1202;
+    suspects[1].rank = 2;
+    assert_false(doubted(&small, suspects, 2));
+    suspects[1].rank = 0;
+    suspects[1].first_step = 2;
+    suspects[1].last_step = 3;
+    assert_false(doubted(&small, suspects, 2));
+    suspects[1].first_step = 1;
+    suspects[1].last_step = 2;
+    /* It sends what rank 0 receives; or its kernel says when it had come. */
+    receive->function = FUNCTION_SEND;
+    assert_false(doubted(&small, suspects, 2));
+    receive->function = FUNCTION_RECV;
+    receive->ends = ENDS_BY_KERNEL;
+    assert_false(doubted(&small, suspects, 2));
+    small_release(&small);
+}
+
+/* No network steps are recorded: the operation before was slower than usual, by half of 600. */
+static void own_time_after_a_slow_operation(void **state)
+{
+    struct small small;
+    struct suspect suspect = {
+        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600};
+    small_init(&small);
+    at(&small, 1, 1, 1)->excess_ns = 600;
+    at(&small, 1, 1, 0)->is_tree = 1;
+    small.instances[2].beyond_ns = 300;
+    assert_true(doubted(&small, &suspect, 1));
+    small.instances[2].beyond_ns = 299;
+    assert_false(doubted(&small, &suspect, 1));
+    small.instances[2].beyond_ns = 300;
+    /* All of its channels tell their stop. */
+    at(&small, 1, 1, 0)->is_tree = 0;
+    assert_false(doubted(&small, &suspect, 1));
+    at(&small, 1, 1, 0)->incomplete = 1;
+    assert_true(doubted(&small, &suspect, 1));
+    small_release(&small);
+}
+
+/* All three ranks are late by 200 in steps 1 and 2, and nothing shows why. */
+static void suspects_of_all(struct suspect suspects[RANKS])
+{
+    for (int32_t rank = 0; rank < RANKS; rank++)
+        suspects[rank] = (struct suspect){
+            .kind = FINDING_COMPUTE, .rank = rank, .first_step = 1, .last_step = 2, .total_ns = 400};
+}
+
+static void late_by_the_same_at_once(void **state)
+{
+    struct small small;
+    struct suspect suspects[RANKS];
+    small_init(&small);
+    suspects_of_all(suspects);
+    assert_true(doubted(&small, suspects, 3));
+    /* Two faults may well meet. */
+    assert_false(doubted(&small, suspects, 2));
+    /* By a fifth less, not more; in each step, however many. */
+    suspects[1].total_ns = 320;
+    assert_true(doubted(&small, suspects, 3));
+    suspects[1].total_ns = 318;
+    assert_false(doubted(&small, suspects, 3));
+    suspects[1].total_ns = 200;
+    suspects[1].last_step = 1;
+    assert_true(doubted(&small, suspects, 3));
+    /* In no step at once; the network, which says nothing of a rank. */
+    suspects[1].first_step = suspects[1].last_step = 3;
+    assert_false(doubted(&small, suspects, 3));
+    suspects_of_all(suspects);
+    suspects[1].kind = FINDING_NETWORK;
+    assert_false(doubted(&small, suspects, 3));
+    small_release(&small);
+}
+
+/* One of them whose host alone was late is what the others waited for. */
+static void late_by_the_same_as_a_host(void **state)
+{
+    struct small small;
+    struct suspect suspects[RANKS];
+    small_init(&small);
+    suspects_of_all(suspects);
+    suspects[0].kind = FINDING_HOST;
+    assert_false(doubted(&small, suspects, 3));
+    suspects[1].kind = FINDING_HOST;
+    assert_true(doubted(&small, suspects, 3));
+    suspects[0].kind = FINDING_COMPUTE;
+    assert_true(doubted(&small, suspects, 3));
+    /* Where the recorder leaves sends and receives out, two are enough, whatever their hosts. */
+    small.job.blind_to_pairs = 1;
+    suspects[0].kind = FINDING_HOST;
+    suspects[1].kind = FINDING_COMPUTE;
+    assert_true(doubted(&small, suspects, 3));
+    assert_true(doubted(&small, suspects, 2));
+    assert_false(doubted(&small, suspects, 1));
+    small_release(&small);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_time_behind_a_slow_link),
         cmocka_unit_test(links_of_a_late_rank),
         cmocka_unit_test(exchanges_that_nobody_recorded),
+        cmocka_unit_test(exchanges_by_way_of_a_silent_rank),
         cmocka_unit_test(where_a_pair_may_hide),
         cmocka_unit_test(sends_that_wait_for_receivers),
         cmocka_unit_test(sends_of_which_few_wait_for_receivers),
         cmocka_unit_test(own_time_beside_a_slow_network),
         cmocka_unit_test(slow_sends_in_calls_of_several),
+        cmocka_unit_test(own_time_after_a_receive_from_a_suspect),
+        cmocka_unit_test(own_time_after_a_slow_operation),
+        cmocka_unit_test(late_by_the_same_at_once),
+        cmocka_unit_test(late_by_the_same_as_a_host),
         cmocka_unit_test(lateness_behind_what_nobody_explains),
         cmocka_unit_test(lateness_after_the_leaf_of_a_tree),
         cmocka_unit_test(lateness_of_which_half_is_a_leafs),
