@@ -3,6 +3,7 @@
 
 #include "support/cmocka_all.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /*
@@ -93,6 +94,250 @@ static void sends_to_who_never_came(void **state)
     assert_int_equal(culprit_where(extra_ns, RANKS - 1, 5000), 2);
 }
 
+/* What an edge waited in an instance beyond the usual; and of that, busy for so long that it stands out. */
+struct sent {
+    int32_t instance; /* ascending */
+    int32_t sender;
+    int32_t receiver;
+    int64_t extra_ns;
+    int64_t over_ns;
+    int64_t wait_ns; /* 0: no more than that */
+};
+
+/* Six steps of 10000, the first the warm-up; in each instance all four ranks lasted for 5000. */
+enum { STEPS = 6, INSTANCES = 8, EDGES = 24 };
+
+struct network {
+    struct job job;
+    struct job_operation operations[INSTANCES * RANKS];
+    struct job_instance instances[INSTANCES];
+    int32_t members[INSTANCES * RANKS];
+    struct edge items[EDGES];
+    size_t first[INSTANCES + 1];
+    struct suspects suspects;
+};
+
+/* An instance for each of `step_of`, up to -1. */
+static void network_init(struct network *network, const int32_t *step_of)
+{
+    *network = (struct network){.job = {.rank_count = RANKS, .step_count = STEPS}};
+    network->job.operations = network->operations;
+    network->job.instances = network->instances;
+    network->job.instance_members = network->members;
+    for (int32_t i = 0; step_of[i] >= 0; i++) {
+        network->instances[i] = (struct job_instance){.function = FUNCTION_ALL_REDUCE,
+                                                      .members = RANKS,
+                                                      .expected = RANKS,
+                                                      .first_member = (uint32_t)(i * RANKS),
+                                                      .transfer_ns = 5000,
+                                                      .culprit = -1,
+                                                      .step = step_of[i]};
+        for (int32_t rank = 0; rank < RANKS; rank++) {
+            network->members[i * RANKS + rank] = i * RANKS + rank;
+            network->operations[i * RANKS + rank] = (struct job_operation){
+                .rank = rank, .instance = i, .step = step_of[i], .start_ns = 0, .end_ns = 5000};
+        }
+        network->job.instance_count++;
+        network->job.operation_count += RANKS;
+    }
+}
+
+static void suspect_by(struct network *network, const struct sent *sent, size_t count)
+{
+    struct edges edges = {.items = network->items, .count = count, .first = network->first};
+    const struct baseline baseline = {.step_count = STEPS, .first_step = 1, .median_step_ns = 10000};
+    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
+    struct error error = ERROR_INIT;
+    for (size_t i = 0; i < count; i++) {
+        network->items[i] = (struct edge){.instance = sent[i].instance,
+                                          .sender = sent[i].sender,
+                                          .receiver = sent[i].receiver,
+                                          .extra_ns = sent[i].extra_ns,
+                                          .over_ns = sent[i].over_ns,
+                                          .busy_ns = sent[i].over_ns,
+                                          .wait_ns = sent[i].wait_ns ? sent[i].wait_ns : sent[i].extra_ns,
+                                          .wait_max_ns = 800,
+                                          .step = network->instances[sent[i].instance].step};
+        network->first[sent[i].instance + 1]++;
+    }
+    for (size_t i = 0; i < INSTANCES; i++)
+        network->first[i + 1] += network->first[i];
+    assert_int_equal(job_index_steps(&network->job, &error), 0);
+    assert_int_equal(suspect_network(&network->suspects, &network->job, &baseline, &edges, &options, &error),
+                     0);
+}
+
+static void network_release(struct network *network)
+{
+    free(network->suspects.items);
+    free(network->job.operations_of_step);
+    free(network->job.by_step);
+    free(network->job.step_end);
+}
+
+/* Rank 0's link is slow by so much in each step from one to another; whether that may be connections' start.
+ */
+static int may_be_warm_up(int32_t first_step, int32_t last_step, int64_t slow_ns)
+{
+    struct network network;
+    struct sent sent[STEPS];
+    size_t count = 0;
+    network_init(&network, (const int32_t[]){0, 1, 2, 3, 4, 5, -1});
+    for (int32_t step = first_step; step <= last_step; step++) {
+        sent[count++] = (struct sent){step, 0, 1, slow_ns, slow_ns, 0};
+        for (int32_t rank = 0; rank < RANKS; rank++)
+            network.operations[step * RANKS + rank].end_ns = 50000;
+    }
+    suspect_by(&network, sent, count);
+    assert_int_equal(network.suspects.count, 1);
+    assert_int_equal(network.suspects.items[0].first_step, first_step);
+    assert_int_equal(network.suspects.items[0].last_step, last_step);
+    int ambiguous = network.suspects.items[0].ambiguous;
+    network_release(&network);
+    return ambiguous;
+}
+
+/* Slow from the first step after the warm-up and later no more, but not by a whole step in each of several.
+ */
+static void connections_get_up_to_speed(void **state)
+{
+    assert_true(may_be_warm_up(1, 3, 9999));
+    assert_false(may_be_warm_up(1, 3, 10000));
+    assert_true(may_be_warm_up(1, 1, 10000));
+    assert_false(may_be_warm_up(2, 3, 9999));
+    assert_false(may_be_warm_up(1, 5, 9999));
+}
+
+/* Two sends to rank 2 in a step, by ranks 0 and 1, slow by 4000 and by so much: who is to blame for the
+ * first?
+ */
+static int32_t culprit_of_two(int64_t second_ns)
+{
+    struct network network;
+    network_init(&network, (const int32_t[]){3, 3, -1});
+    suspect_by(&network, (const struct sent[]){{0, 0, 2, 4000, 4000, 0}, {1, 1, 2, second_ns, second_ns, 0}},
+               2);
+    int32_t culprit = network.instances[0].culprit;
+    network_release(&network);
+    return culprit;
+}
+
+/* Who receives has to explain more than half as much again as any sender. */
+static void a_receiver_or_its_senders(void **state)
+{
+    assert_int_equal(culprit_of_two(2000), 0);
+    assert_int_equal(culprit_of_two(2001), 2);
+    assert_int_equal(culprit_of_two(4000), 2);
+}
+
+/* Who is to blame for one instance, slow by 5000 as it is. */
+static int32_t culprit_among(const struct sent *sent, size_t count)
+{
+    struct network network;
+    network_init(&network, (const int32_t[]){3, -1});
+    network.instances[0].slow_ns = network.instances[0].beyond_ns = 5000;
+    suspect_by(&network, sent, count);
+    int32_t culprit = network.instances[0].culprit;
+    network_release(&network);
+    return culprit;
+}
+
+static void waiting_that_explains_half(void **state)
+{
+    assert_int_equal(culprit_among((const struct sent[]){{0, 1, 2, 2500, 0, 0}}, 1), 1);
+    assert_int_equal(culprit_among((const struct sent[]){{0, 1, 2, 2499, 0, 0}}, 1), -1);
+}
+
+/* Where a link stands out by how long it was busy, what others waited says nothing. */
+static void a_slow_link_beside_longer_waiting(void **state)
+{
+    assert_int_equal(culprit_among((const struct sent[]){{0, 1, 2, 4000, 4000, 0}, {0, 3, 0, 9000, 0, 0}}, 2),
+                     1);
+    assert_int_equal(culprit_among((const struct sent[]){{0, 1, 2, 4000, 0, 0}, {0, 3, 0, 9000, 0, 0}}, 2),
+                     3);
+}
+
+/* All six edges of rank 0 hold 420 of 630, two thirds; or of 631. No other rank comes near that. */
+static void a_rank_all_of_whose_edges_wait(void **state)
+{
+    struct sent sent[] = {{0, 0, 1, 700, 0, 0}, {0, 0, 2, 700, 0, 0}, {0, 0, 3, 700, 0, 0},
+                          {0, 1, 0, 700, 0, 0}, {0, 2, 0, 700, 0, 0}, {0, 3, 0, 700, 0, 0},
+                          {0, 1, 2, 600, 0, 0}, {0, 2, 3, 600, 0, 0}, {0, 3, 1, 600, 0, 0},
+                          {0, 2, 1, 300, 0, 0}};
+    assert_int_equal(culprit_among(sent, 10), 0);
+    sent[9].extra_ns = 301;
+    assert_int_equal(culprit_among(sent, 10), -1);
+}
+
+/* A link that delays only some members: by no more than the longest of them lasted. */
+static void no_longer_than_its_members(void **state)
+{
+    for (int some = 0; some < 2; some++) {
+        struct network network;
+        network_init(&network, (const int32_t[]){3, -1});
+        network.operations[2].end_ns = 3000 + 1000 * some;
+        network.operations[0].end_ns = network.operations[1].end_ns = network.operations[3].end_ns = 1000;
+        network.instances[0].transfer_ns = some ? 1000 : 3500;
+        suspect_by(&network, (const struct sent[]){{0, 1, 2, 3500, 3500, 0}}, 1);
+        assert_int_equal(network.instances[0].slow_ns, some ? 3500 : 3000);
+        assert_int_equal(network.instances[0].slow_for_some, some);
+        network_release(&network);
+    }
+}
+
+/*
+ * In step 3 rank 0's link is slow by 4000. So much longer than usual took another operation that nobody is to
+ * blame for, in which a link of `sender` waited for 2000, `extra_ns` beyond the usual, 800 at once: how much
+ * of it counts as rank 0's.
+ */
+static int64_t widened_by(int32_t sender, int64_t beyond_ns, int64_t extra_ns)
+{
+    struct network network;
+    network_init(&network, (const int32_t[]){3, 3, -1});
+    network.instances[1].beyond_ns = beyond_ns;
+    suspect_by(&network, (const struct sent[]){{0, 0, 1, 4000, 4000, 0}, {1, sender, 2, extra_ns, 0, 2000}},
+               2);
+    int64_t slow_ns = network.instances[1].culprit == 0 ? network.instances[1].slow_ns : 0;
+    network_release(&network);
+    return slow_ns;
+}
+
+static void what_else_it_sent(void **state)
+{
+    assert_int_equal(widened_by(0, 300, 10), 300);
+    assert_int_equal(widened_by(3, 300, 10), 0);
+    assert_int_equal(widened_by(0, TIME_UNKNOWN, 1500), 0);
+    /* No longer than usual, as that is slow by its doing: where it waited twice as long as usual itself. */
+    assert_int_equal(widened_by(0, -5, 1000), 0);
+    assert_int_equal(widened_by(0, -5, 1001), 800);
+}
+
+/* Rank 0's link is slow by 4000 in step 4; in another step an operation took longer by 3000, or had no link.
+ */
+static double ahead_of_one_in(int32_t step, int has_edge)
+{
+    struct network network;
+    network_init(&network, (const int32_t[]){4, step, -1});
+    network.instances[1].beyond_ns = 3000;
+    suspect_by(&network, (const struct sent[]){{0, 0, 1, 4000, 4000, 0}, {1, 2, 3, 10, 0, 0}},
+               has_edge ? 2 : 1);
+    assert_int_equal(network.suspects.count, 1);
+    double ahead = network.suspects.items[0].ahead;
+    network_release(&network);
+    return ahead;
+}
+
+/*
+ * What it is held against: all transfers by links that took longer, but in the first step after the warm-up;
+ * where there are none, the least that counts, 1.5 % of a step.
+ */
+static void other_transfers_say_what_is_usual(void **state)
+{
+    assert_true(fabs(ahead_of_one_in(2, 1) - 4000.0 / 3000) < 1e-9);
+    assert_true(fabs(ahead_of_one_in(1, 1) - 4000.0 / 150) < 1e-9);
+    assert_true(fabs(ahead_of_one_in(2, 0) - 4000.0 / 150) < 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +345,14 @@ int main(void)
         cmocka_unit_test(a_rank_that_stands_still_is_between_its_edges),
         cmocka_unit_test(else_nobody),
         cmocka_unit_test(sends_to_who_never_came),
+        cmocka_unit_test(connections_get_up_to_speed),
+        cmocka_unit_test(a_receiver_or_its_senders),
+        cmocka_unit_test(waiting_that_explains_half),
+        cmocka_unit_test(a_slow_link_beside_longer_waiting),
+        cmocka_unit_test(a_rank_all_of_whose_edges_wait),
+        cmocka_unit_test(no_longer_than_its_members),
+        cmocka_unit_test(what_else_it_sent),
+        cmocka_unit_test(other_transfers_say_what_is_usual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
