@@ -1,0 +1,291 @@
+#include "analyse/finding.h"
+#include "analyse/load.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Four ranks and what each called: r an AllReduce, g an AllGather, b a Broadcast of all; R an AllReduce of
+ * ranks 1 and 2, P one of 0 and 3; s a send to the next rank, v a receive from the one before. An asterisk:
+ * with twice the size. An exclamation mark: it began and never ended. A point before it: its record was lost.
+ * A bar ends a step. A rank that called nothing left no trace.
+ */
+enum { RANKS = 4, COMMUNICATORS = 3, MOST = 64 };
+
+static const char *const MEMBERS[COMMUNICATORS] = {"0123", "12", "03"};
+
+struct played {
+    struct job job;
+    struct job_rank ranks[RANKS];
+    struct job_communicator communicators[COMMUNICATORS];
+    struct job_operation operations[MOST];
+    struct job_instance instances[MOST];
+    int32_t members[MOST];
+    size_t member_count;
+    int64_t numbers[RANKS][256]; /* how many of a letter a rank called */
+};
+
+/* The instance of an operation, new where it is the first of it. */
+static int32_t instance_of(struct played *played, const struct job_operation *operation, int64_t number)
+{
+    int32_t sends = operation->function == FUNCTION_SEND, receives = operation->function == FUNCTION_RECV;
+    int32_t sender = sends ? operation->rank : receives ? operation->rank - 1 : -1;
+    struct job_instance new = {.function = receives ? FUNCTION_SEND : operation->function,
+                               .communicator = operation->communicator,
+                               .sequence = number,
+                               .sender = sender,
+                               .receiver = sender < 0 ? -1 : sender + 1,
+                               .expected = sender < 0 ? (int32_t)strlen(MEMBERS[operation->communicator]) : 2,
+                               .step = operation->step,
+                               .tag = -1};
+    size_t at = 0;
+    while (at < played->job.instance_count &&
+           (played->instances[at].function != new.function ||
+            played->instances[at].communicator != new.communicator ||
+            played->instances[at].sequence != number || played->instances[at].sender != sender))
+        at++;
+    if (at == played->job.instance_count)
+        played->instances[played->job.instance_count++] = new;
+    return (int32_t)at;
+}
+
+/* The call at the beginning of the text. */
+static void play_one(struct played *played, int32_t rank, int32_t step, int32_t position, const char *text)
+{
+    static const char letters[] = "rgbRPsv";
+    static const uint8_t functions[] = {FUNCTION_ALL_REDUCE, FUNCTION_ALL_GATHER, FUNCTION_BROADCAST,
+                                        FUNCTION_ALL_REDUCE, FUNCTION_ALL_REDUCE, FUNCTION_SEND,
+                                        FUNCTION_RECV};
+    size_t at = played->job.operation_count++, twice = text[1] == '*', first = played->ranks[rank].first;
+    int stuck = text[1 + twice] == '!';
+    assert_true(at < MOST && strchr(letters, *text));
+    struct job_operation *operation = &played->operations[at];
+    *operation = (struct job_operation){.rank = rank,
+                                        .communicator = *text == 'R'   ? 1
+                                                        : *text == 'P' ? 2
+                                                                       : 0,
+                                        .function = functions[strchr(letters, *text) - letters],
+                                        .bytes = 1024 << twice,
+                                        .step = step,
+                                        .position = position,
+                                        .tag = -1,
+                                        .group = (int32_t)at,
+                                        .previous = at > first ? (int32_t)at - 1 : -1,
+                                        .start_ns = (int64_t)at,
+                                        .end_ns = stuck ? TIME_UNKNOWN : (int64_t)at + 1,
+                                        .unfinished = (unsigned)stuck};
+    operation->instance = instance_of(played, operation, played->numbers[rank][(unsigned char)*text]++);
+    played->ranks[rank].count++;
+}
+
+static void play_rank(struct played *played, int32_t rank, const char *calls)
+{
+    int32_t step = 0, position = 0;
+    played->ranks[rank] = (struct job_rank){
+        .first = played->job.operation_count, .global_rank = rank, .process_id = *calls ? rank : -1};
+    for (; *calls; calls++) {
+        if (*calls == '|') {
+            step++;
+            position = 0;
+        } else if (*calls == '.') {
+            played->numbers[rank][(unsigned char)*++calls]++;
+            position++;
+        } else if (!strchr("*!", *calls)) {
+            play_one(played, rank, step, position++, calls);
+        }
+    }
+}
+
+static void seat_all(struct played *played)
+{
+    for (int i = 0; i < COMMUNICATORS; i++) {
+        struct job_communicator *communicator = &played->communicators[i];
+        *communicator = (struct job_communicator){
+            .size = (int64_t)strlen(MEMBERS[i]), .hashed = 1, .label = (char[]){"c"}, .silent = -1};
+        for (int64_t number = 0; number < communicator->size; number++) {
+            int32_t rank = MEMBERS[i][number] - '0';
+            if (played->ranks[rank].count)
+                assert_int_equal(job_seat(communicator, number, rank), 0);
+        }
+    }
+    job_seat_silent_ranks(&played->job);
+}
+
+static void play(struct played *played, const char *const calls[RANKS])
+{
+    *played = (struct played){
+        .job = {.rank_count = RANKS, .expected_ranks = RANKS, .communicator_count = COMMUNICATORS}};
+    played->job.ranks = played->ranks;
+    played->job.communicators = played->communicators;
+    played->job.operations = played->operations;
+    played->job.instances = played->instances;
+    played->job.instance_members = played->members;
+    for (int32_t rank = 0; rank < RANKS; rank++)
+        play_rank(played, rank, calls[rank]);
+    for (size_t i = 0; i < played->job.instance_count; i++) {
+        played->instances[i].first_member = (uint32_t)played->member_count;
+        for (size_t j = 0; j < played->job.operation_count; j++)
+            if (played->operations[j].instance == (int32_t)i) {
+                played->members[played->member_count++] = (int32_t)j;
+                played->instances[i].members++;
+            }
+    }
+    seat_all(played);
+}
+
+/* `expected`: of each finding its kind, rank, confidence, step, and who waits, as in "missing 1 high 2 <03 ".
+ */
+static void check_found(struct played *played, const char *expected)
+{
+    struct findings findings = {0};
+    struct error error = ERROR_INIT;
+    char found[512] = "";
+    size_t used = 0;
+    assert_int_equal(find_absence(&played->job, &findings, &error), 0);
+    for (size_t i = 0; i < findings.count && used < sizeof found / 2; i++) {
+        const struct finding *finding = &findings.items[i];
+        used += (size_t)snprintf(found + used, sizeof found - used, "%s %d %s %d <",
+                                 finding_kind_name(finding->kind), (int)finding->rank,
+                                 confidence_name(finding->confidence), (int)finding->first_step);
+        for (size_t j = 0; j < finding->peer_count; j++)
+            used += (size_t)snprintf(found + used, sizeof found - used, "%d", (int)finding->peers[j]);
+        used += (size_t)snprintf(found + used, sizeof found - used, " ");
+    }
+    assert_string_equal(found, expected);
+    findings_release(&findings);
+    for (int i = 0; i < COMMUNICATORS; i++)
+        free(played->communicators[i].seats);
+}
+
+static void check(const char *zero, const char *one, const char *two, const char *three, const char *expected)
+{
+    struct played played;
+    play(&played, (const char *const[]){zero, one, two, three});
+    check_found(&played, expected);
+}
+
+/* Whoever waits for them is named with them. */
+static void who_never_came(void **state)
+{
+    check("r|rg!", "r|r", "r|rg!", "r|rg!", "missing 1 high 1 <023 ");
+    check("r|r!", "r", "r", "r|r!", "missing 1 high 1 <03 missing 2 high 1 <03 ");
+    check("r|rg", "r|rg", "r|rg", "r|rg", "");
+}
+
+/* Rank 2 waits for rank 1, and is not to blame for what it does not come to meanwhile. */
+static void who_waits_elsewhere(void **state)
+{
+    check("rPg!", "r", "rR!", "rPg!", "missing 1 high 0 <2 ");
+}
+
+/* Of what a rank is missing from, the first in the job: rank 0 tells of a later one, and is read before. */
+static void the_first_it_is_missing_from(void **state)
+{
+    check("rP|r!", "r", "rR!", "rP|r!", "missing 1 high 0 <2 ");
+    check("rPg!", "r", "rR!", "rPg!", "missing 1 high 0 <2 ");
+}
+
+/* Whoever got past an operation met all of its members, whatever was recorded of them. */
+static void who_only_lost_a_record(void **state)
+{
+    check("r|r", "r|r", "r|.r", "r|r", "");
+    check("r|r!g", "r|r!g", "r|.rg", "r|r!g", "");
+    check("b|b!", "b|.b|b", "b|b!", "b|b!", "");
+}
+
+/* The leaf of a tree notes its stop, whoever is missing; who is done with a Broadcast waited for nobody. */
+static void an_end_beside_others_that_never_came(void **state)
+{
+    check("r|r", "r|r!", "r", "r|r!", "missing 2 high 1 <013 ");
+    check("r|r", "r|r", "r", "r|r", "");
+    check("b|b", "b|b!", "b", "b|b!", "");
+    check("r|rg", "r|r!", "r", "r|r!", "");
+}
+
+static void who_left_no_trace(void **state)
+{
+    check("r!", "r!", "r!", "", "ended_early 3 high 0 <012 ");
+    check("r!", "r!", "", "", "ended_early 2 low 0 <01 ended_early 3 low 0 <01 ");
+    /* The only one that can be at the other place. */
+    check("rP!", "r", "r", "", "ended_early 3 high 0 <0 ");
+    check("rP!", "r", "", "", "");
+}
+
+static void whose_trace_is_cut(void **state)
+{
+    struct played played;
+    play(&played, (const char *const[]){"r|r!", "r", "r|r!", "r|r!"});
+    played.ranks[1].cut = CUT_AT_END;
+    check_found(&played, "ended_early 1 high 1 <023 ");
+}
+
+/* Some wait in one operation and some in another: the smaller side; of equal ones who is not used to it. */
+static void who_called_something_else(void **state)
+{
+    check("r|r!", "r|r!", "r|g!", "r|r!", "mismatch 2 high 1 <013 ");
+    check("rg|rg|rg!", "rg|rg|rr!", "rg|rg|rg!", "rg|rg|rr!",
+          "mismatch 1 medium 2 <02 mismatch 3 medium 2 <02 ");
+    check("r!", "r!", "g!", "g!",
+          "mismatch 0 low 0 <23 mismatch 1 low 0 <23 mismatch 2 low 0 <01 mismatch 3 low 0 <01 ");
+    /* Rank 3 came to neither. */
+    check("r|r!", "r|r!", "r|g!", "r", "missing 3 high 1 <01 ");
+}
+
+/* With another size than most; of two halves, who is not used to it. */
+static void who_called_with_another_size(void **state)
+{
+    check("r|r!", "r|r*!", "r|r!", "r|r!", "mismatch 1 high 1 < ");
+    check("r|r|r!", "r|r|r*!", "r|r|r*!", "r|r|r!", "mismatch 1 medium 2 < mismatch 2 medium 2 < ");
+    /* Nobody knows what ranks 1 and 2 are used to. */
+    check("r|r|r!", ".r|.r|r*!", ".r|.r|r*!", "r|r|r!",
+          "mismatch 0 low 2 < mismatch 1 low 2 < mismatch 2 low 2 < mismatch 3 low 2 < ");
+    /* It went well; what comes after the first is no news. */
+    check("r|r|r", "r|r*|r*", "r|r|r", "r|r|r", "mismatch 1 low 1 < ");
+}
+
+/* Without its hash, a communicator may be two. */
+static void sizes_of_what_may_be_two(void **state)
+{
+    struct played played;
+    play(&played, (const char *const[]){"r|r!", "r|r*!", "r|r!", "r|r!"});
+    played.communicators[0].hashed = 0;
+    check_found(&played, "");
+}
+
+/* What did not finish is not listed: who is missing there says nothing. */
+static void where_only_finished_operations_are_listed(void **state)
+{
+    struct played played;
+    play(&played, (const char *const[]){"r|r!", "r", "r|r!", "r|r!"});
+    played.job.finished_only = 1;
+    check_found(&played, "");
+}
+
+/* Of a send with its receive, the one that is not there. */
+static void a_send_or_receive_alone(void **state)
+{
+    check("rs!", "r", "r", "r", "missing 1 high 0 <0 ");
+    check("r", "rv!", "r", "r", "missing 0 high 0 <1 ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_never_came),
+        cmocka_unit_test(who_waits_elsewhere),
+        cmocka_unit_test(the_first_it_is_missing_from),
+        cmocka_unit_test(who_only_lost_a_record),
+        cmocka_unit_test(an_end_beside_others_that_never_came),
+        cmocka_unit_test(who_left_no_trace),
+        cmocka_unit_test(whose_trace_is_cut),
+        cmocka_unit_test(who_called_something_else),
+        cmocka_unit_test(who_called_with_another_size),
+        cmocka_unit_test(sizes_of_what_may_be_two),
+        cmocka_unit_test(where_only_finished_operations_are_listed),
+        cmocka_unit_test(a_send_or_receive_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
