@@ -101,10 +101,11 @@ static void play_rank(struct played *played, int32_t rank, const char *calls)
 
 static void seat_all(struct played *played)
 {
+    static char label[] = "c";
     for (int i = 0; i < COMMUNICATORS; i++) {
         struct job_communicator *communicator = &played->communicators[i];
         *communicator = (struct job_communicator){
-            .size = (int64_t)strlen(MEMBERS[i]), .hashed = 1, .label = (char[]){"c"}, .silent = -1};
+            .size = (int64_t)strlen(MEMBERS[i]), .hashed = 1, .label = label, .silent = -1};
         for (int64_t number = 0; number < communicator->size; number++) {
             int32_t rank = MEMBERS[i][number] - '0';
             if (played->ranks[rank].count)

@@ -258,6 +258,55 @@ static void the_first_step_speaks_for_nothing(void **state)
     assert_true(fabs(chance[1] - chance[0]) < 1e-12);
 }
 
+/* A step that was let pass is none of the weakest, also where the first one does not count. */
+static void a_step_let_pass_after_the_first(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    for (int step = FIRST; step < FIRST + 6; step++)
+        put(&strength, 5, step, step == FIRST + 3 ? 0 : 300);
+    put(&strength, 1, 12, 150);
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, 2);
+    assert_int_equal(suspects.items[1].counted_steps, 5);
+    assert_true(fabs(suspects.items[1].ahead - 2) < 1e-12);
+    free(suspects.items);
+}
+
+/* Nor does what others show in that step speak against anybody. */
+static void the_first_step_is_no_example(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    put(&strength, 1, FIRST, 9000);
+    put(&strength, 3, 5, 300);
+    put(&strength, 3, 6, 300);
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, 2);
+    assert_true(fabs(suspects.items[1].ahead - 300.0 / LEAST) < 1e-12);
+    assert_true(fabs(suspects.items[1].chance - 1 / CELLS) < 1e-12);
+    free(suspects.items);
+}
+
+/* Ten times the least that counts, and nothing else: by the power of a tail that hardly has a mean, or 1.5.
+ */
+static void networks_have_a_heavier_tail(void **state)
+{
+    static const enum finding_kind kinds[] = {FINDING_NETWORK, FINDING_COMPUTE, FINDING_HOST};
+    for (int i = 0; i < 3; i++) {
+        struct strength strength;
+        struct suspects suspects = {0};
+        start(&strength);
+        put(&strength, 4, 9, 10 * LEAST);
+        assert_int_equal(strength_find(&strength, LEAST, kinds[i], &suspects), 0);
+        strength_release(&strength);
+        assert_true(fabs(suspects.items[0].chance - pow(10, i ? -1.5 : -1)) < 1e-12);
+        free(suspects.items);
+    }
+}
+
 /* A rank that was late in the step between, though nobody waited because another was later, goes on. */
 static void a_masked_step_does_not_end_a_run(void **state)
 {
@@ -356,6 +405,44 @@ static void a_long_fault_has_victims(void **state)
     }
 }
 
+/* The same where rank 0 is late by less than a step in each: then nobody is its victim. */
+static void a_shorter_fault_has_none(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    strength.whole_ns = 5000;
+    put(&strength, 0, 5, 4999);
+    put(&strength, 0, 6, 4999);
+    put(&strength, 2, 5, 4000);
+    put(&strength, 1, 9, 4500);
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, 3);
+    assert_int_equal(suspects.items[1].rank, 1);
+    assert_true(fabs(suspects.items[1].ahead - 4500.0 / 4000) < 1e-9);
+    free(suspects.items);
+}
+
+/* Five pauses in twenty steps are not too many; a sixth that falls in a long fault's steps is that one's. */
+static void pauses_beside_a_long_fault(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    strength.whole_ns = 5000;
+    for (int i = 0; i < 5; i++)
+        put(&strength, i, 5 + 2 * i, 20000);
+    put(&strength, 6, 15, 20000);
+    put(&strength, 6, 16, 20000);
+    put(&strength, 7, 15, 20000);
+    put(&strength, 9, 3, 200);
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, 8);
+    assert_int_equal(suspects.items[0].rank, 0);
+    assert_true(fabs(suspects.items[0].ahead - 100) < 1e-9);
+    free(suspects.items);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,10 +458,15 @@ int main(void)
         cmocka_unit_test(the_greatest_twenty_are_the_tail),
         cmocka_unit_test(samples_say_what_is_usual),
         cmocka_unit_test(the_first_step_speaks_for_nothing),
+        cmocka_unit_test(a_step_let_pass_after_the_first),
+        cmocka_unit_test(the_first_step_is_no_example),
+        cmocka_unit_test(networks_have_a_heavier_tail),
         cmocka_unit_test(a_masked_step_does_not_end_a_run),
         cmocka_unit_test(pauses_do_not_doubt_each_other),
         cmocka_unit_test(a_pause_has_victims),
         cmocka_unit_test(a_long_fault_has_victims),
+        cmocka_unit_test(a_shorter_fault_has_none),
+        cmocka_unit_test(pauses_beside_a_long_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
