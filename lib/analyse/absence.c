@@ -218,7 +218,7 @@ static int32_t first_pending(const struct absence *absence, int32_t rank, int32_
     const struct job_rank *of = &absence->job->ranks[rank];
     for (size_t i = of->first; i < of->first + of->count; i++) {
         const struct job_operation *operation = &absence->job->operations[i];
-        if (operation->communicator == communicator && operation->function != FUNCTION_SEND &&
+        if (operation->communicator == communicator && !function_is_point_to_point(operation->function) &&
             absence->pending[operation->instance])
             return (int32_t)i;
     }

@@ -295,7 +295,8 @@ static struct suspect rest_of(const struct strength *strength, const struct susp
     rest.weakest_ns = INT64_MAX;
     for (int32_t step = rest.first_step; step <= rest.last_step; step++) {
         int64_t here = at(strength, (size_t)run->rank, step);
-        if (here > 0 && here < rest.weakest_ns)
+        /* What is less than the weakest was let pass. */
+        if (here >= run->weakest_ns && here < rest.weakest_ns)
             rest.weakest_ns = here;
     }
     return rest;

@@ -431,7 +431,7 @@ static void pauses_beside_a_long_fault(void **state)
     start(&strength);
     strength.whole_ns = 5000;
     for (int i = 0; i < 5; i++)
-        put(&strength, i, 5 + 2 * i, 20000);
+        put(&strength, i % 3, 5 + 2 * i, 20000);
     put(&strength, 6, 15, 20000);
     put(&strength, 6, 16, 20000);
     put(&strength, 7, 15, 20000);
@@ -443,10 +443,29 @@ static void pauses_beside_a_long_fault(void **state)
     free(suspects.items);
 }
 
+/* A step that was let pass is no measure of a run, wherever that begins: 300 against 150 is twice as much. */
+static void what_was_let_pass_measures_nothing(void **state)
+{
+    for (int begin = FIRST; begin <= FIRST + 1; begin++) {
+        struct strength strength;
+        struct suspects suspects = {0};
+        start(&strength);
+        for (int step = begin; step < begin + 6; step++)
+            put(&strength, 3, step, step == begin + 3 ? 20 : 300);
+        put(&strength, 5, 12, 150);
+        find(&strength, &suspects);
+        assert_int_equal(suspects.count, 2);
+        assert_int_equal(suspects.items[0].rank, 3);
+        assert_true(fabs(suspects.items[0].ahead - 2) < 1e-9);
+        free(suspects.items);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_strong),
+        cmocka_unit_test(what_was_let_pass_measures_nothing),
         cmocka_unit_test(a_run),
         cmocka_unit_test(a_weak_step_does_not_end_a_run),
         cmocka_unit_test(two_weak_steps_end_it),
