@@ -149,12 +149,15 @@ static int64_t noise_ends(const struct strength *strength, const struct noise *n
         return INT64_MAX;
     for (size_t i = noise->single_count; i-- > 0 && noise->single[i].excess_ns >= strength->whole_ns;) {
         const struct sample *sample = &noise->single[i];
-        steps += !hit[sample->step] && !noise->taken[sample->step];
-        hit[sample->step] = 1;
-        if (sample->rank < 0 || strength->samples)
+        if (hit[sample->step])
             continue;
-        ranks += !ranks_hit[sample->rank];
+        hit[sample->step] = 1;
+        steps += !noise->taken[sample->step];
+        /* The greatest of its step; of networks, samples are transfers, and not each has a rank. */
+        if (strength->samples || ranks_hit[sample->rank])
+            continue;
         ranks_hit[sample->rank] = 1;
+        ranks++;
     }
     int in_turns = ranks >= RANKS_IN_TURN && (size_t)ranks * 2 >= strength->rank_count;
     return steps * 4 <= strength->steps - strength->first_step && !in_turns ? strength->whole_ns : INT64_MAX;

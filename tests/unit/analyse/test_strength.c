@@ -368,7 +368,7 @@ static struct suspect first_of_pauses(const int *steps, int count, int ranks)
  */
 static void pauses_do_not_doubt_each_other(void **state)
 {
-    const int apart[] = {5, 9}, together[] = {5, 5}, many[] = {5, 7, 9, 11, 13, 15};
+    const int apart[] = {5, 9}, together[] = {5, 5}, many[] = {5, 7, 9, 11, 13, 15}, once[] = {5, 9, 9, 9, 9};
     struct suspect alone = first_of_pauses(apart, 1, 1);
     struct suspect one_of_two = first_of_pauses(apart, 2, 2);
     assert_true(fabs(alone.ahead - 100) < 1e-9);
@@ -378,6 +378,7 @@ static void pauses_do_not_doubt_each_other(void **state)
     assert_true(fabs(first_of_pauses(many, 5, 4).ahead - 100) < 1e-9);
     assert_true(fabs(first_of_pauses(many, 6, 4).ahead - 1) < 1e-9);
     assert_true(fabs(first_of_pauses(many, 5, 5).ahead - 1) < 1e-9);
+    assert_true(fabs(first_of_pauses(once, 5, 5).ahead - 100) < 1e-9);
 }
 
 /*
