@@ -56,7 +56,8 @@ const char *confidence_name(enum confidence confidence);
 struct diagnose_options {
     double min_gain; /* of a median step, 0.03 for 3 %: what a finding must be worth per step */
     double sigmas;   /* see baseline.h */
-    int64_t pieces;  /* see job_count_pieces */
+    int64_t
+        pieces; /* see job_count_pieces: what find_absence is told; 0: nothing else is known of the store */
 };
 
 /*
@@ -143,8 +144,9 @@ int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job);
 
 /*
  * unrest.c: in a step in which all hosts are later than usual (kernels loaded for a new shape, a checkpoint,
- * a collection of garbage) some are latest, and none of them is to blame; nor does lateness say anything
- * where there is no other rank to hold it against. -1 when memory is out.
+ * a collection of garbage) some are latest, and none of them is to blame; nor is a GPU for most of such
+ * steps; nor does lateness say anything where there is no other rank to hold it against. -1 when memory is
+ * out.
  */
 int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *baseline);
 

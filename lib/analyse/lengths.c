@@ -114,7 +114,7 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     lengthening->most_ns = scale(1, ((longer > 0 ? (double)longer : 0) + doubt) * all);
     lengthening->least_ns = is_alone(suspects, suspect) ? scale(1, ((double)longer - doubt) * all) : 0;
     if (suspect->kind != FINDING_NETWORK)
-        return (double)longer + doubt >= (double)worth_ns / 4;
+        return ((double)longer + doubt) * all >= (double)worth_ns / 4;
     return longer >= suspect->gain_ns / 2 && (double)longer >= doubt;
 }
 

@@ -196,7 +196,7 @@ static int show_run(struct store *store, int64_t run_id, const struct diagnose_o
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
                struct error *error)
 {
-    struct diagnose_options diagnose;
+    struct diagnose_options diagnose = {0};
     double percent;
     int64_t *runs;
     size_t count;

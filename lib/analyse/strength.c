@@ -149,10 +149,10 @@ static int64_t noise_ends(const struct strength *strength, const struct noise *n
         return INT64_MAX;
     for (size_t i = noise->single_count; i-- > 0 && noise->single[i].excess_ns >= strength->whole_ns;) {
         const struct sample *sample = &noise->single[i];
-        if (hit[sample->step])
+        if (hit[sample->step] || noise->taken[sample->step])
             continue;
         hit[sample->step] = 1;
-        steps += !noise->taken[sample->step];
+        steps++;
         /* The greatest of its step; of networks, samples are transfers, and not each has a rank. */
         if (strength->samples || ranks_hit[sample->rank])
             continue;

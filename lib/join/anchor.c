@@ -225,6 +225,37 @@ static size_t take_starts(const struct anchoring *anchoring, size_t *starts)
     return unlike;
 }
 
+/*
+ * Whether the model, with the anchor before it, is more than a micro-batch: its collectives are on several
+ * communicators, or what is small is on theirs.
+ */
+static int spans_step(const struct anchoring *anchoring)
+{
+    const struct recurrence *recurrence = anchoring->recurrence;
+    size_t first = anchoring->model.first - 1, end = anchoring->model.first + anchoring->model.count;
+    int32_t only = -1;
+    for (size_t i = first; i < end; i++) {
+        int32_t here = recurrence->is_small[i] ? -1 : recurrence->communicators[i];
+        if (here >= 0 && only >= 0 && here != only)
+            return 1;
+        only = here >= 0 ? here : only;
+    }
+    for (size_t i = first; i < end; i++)
+        if (recurrence->is_small[i] && recurrence->communicators[i] == only && only >= 0)
+            return 1;
+    return 0;
+}
+
+/* What comes once in a step is of one size, as far as batches are. */
+static int are_of_one_size(const struct anchoring *anchoring)
+{
+    const uint64_t *sizes = anchoring->recurrence->sizes;
+    for (size_t i = 1; i < anchoring->anchor_count; i++)
+        if (sizes[anchoring->anchors[i]] != sizes[anchoring->anchors[0]])
+            return 0;
+    return 1;
+}
+
 /* Returns whether there are steps; -1 when memory is out. */
 static int take_steps(struct anchoring *anchoring, size_t *starts, size_t *found)
 {
@@ -232,6 +263,8 @@ static int take_steps(struct anchoring *anchoring, size_t *starts, size_t *found
     if (find_model(anchoring, &has_model))
         return -1;
     if (!has_model || !has_small(anchoring))
+        return 0;
+    if (*found && (!spans_step(anchoring) || !are_of_one_size(anchoring)))
         return 0;
     size_t *taken = array_new(anchoring->anchor_count, sizeof *taken);
     if (!taken || find_opening(anchoring)) {

@@ -15,8 +15,10 @@
  * own (a norm, a loss).
  *
  * Operations are told by `way` (calls or sizes of the recurrence) and by whether they are small. The
- * first step begins with its first such operation. Returns 1 where there are steps, `fewest` of them or more,
- * 0 and leaves *found where there are none, -1 when memory is out.
+ * first step begins before the first anchor with what begins the others. Where *found is not 0, what recurs
+ * has to be more than a micro-batch (on several communicators, or on that of its small ones) and no bucket
+ * (the anchors are of one size). Returns 1 where there are steps, `fewest` of them or more, 0 and leaves
+ * *found where there are none, -1 when memory is out.
  */
 int anchor_find(const struct recurrence *recurrence, const uint64_t *way, size_t fewest, size_t *starts,
                 size_t *found);

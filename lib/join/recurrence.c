@@ -226,7 +226,7 @@ static int64_t list_functions(const struct recurrence *recurrence, size_t first,
     return count;
 }
 
-/* Whether at least half of what a step does comes before the first, by functions. -1: out of memory. */
+/* Whether more than half of what a step does comes before the first, by functions. -1: out of memory. */
 static int has_early(const struct recurrence *recurrence, const size_t *starts)
 {
     struct map list;
@@ -239,7 +239,7 @@ static int has_early(const struct recurrence *recurrence, const size_t *starts)
     if (early >= 0 && more >= 0)
         all = list_functions(recurrence, starts[0], starts[1], &list);
     map_release(&list);
-    return early < 0 || more < 0 || all < 0 ? -1 : all > 0 && (all - more) * 2 >= all;
+    return early < 0 || more < 0 || all < 0 ? -1 : all > 0 && (all - more) * 2 > all;
 }
 
 /* The first step may be unlike all others: data parallelism arranges its buckets after it. */
@@ -267,14 +267,13 @@ static int find_alike(const struct recurrence *recurrence, size_t *starts, size_
         return -1;
     if (*found && find_without_small(recurrence, ways[0], 2 * *found - 1, starts, found))
         return -1;
-    /* What recurs may be several steps and an evaluation after them. */
-    size_t fewest = *found ? 2 * *found - 1 : FEWEST_ALIKE;
     for (int i = 0; i < 2 && !*found; i++)
         if (find_without_rare(recurrence, ways[i], FEWEST_ALIKE, starts, found) ||
             (!*found && find_without_small(recurrence, ways[i], FEWEST_ALIKE, starts, found)))
             return -1;
+    /* What recurs may be several steps and an evaluation after them. */
     for (int i = 0; i < 2 && !has_steps; i++)
-        has_steps = anchor_find(recurrence, ways[i], *found > fewest ? *found : fewest, starts, found);
+        has_steps = anchor_find(recurrence, ways[i], *found ? 2 * *found - 1 : FEWEST_ALIKE, starts, found);
     return has_steps < 0 ? -1 : 0;
 }
 

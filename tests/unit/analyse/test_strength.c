@@ -462,10 +462,33 @@ static void what_was_let_pass_measures_nothing(void **state)
     }
 }
 
+/* Rank 0 stands still for two steps, and rank 1 waits: with 2 and 3, each once, those are no three in turns.
+ */
+static void victims_take_no_turns(void **state)
+{
+    struct job job = {.rank_count = 4};
+    struct baseline baseline = {.step_count = STEPS, .first_step = FIRST};
+    struct strength strength;
+    struct suspects suspects = {0};
+    assert_int_equal(strength_init(&strength, &job, &baseline), 0);
+    strength.whole_ns = 5000;
+    put(&strength, 0, 5, 20000);
+    put(&strength, 0, 6, 20000);
+    put(&strength, 1, 5, 10000);
+    put(&strength, 2, 12, 7500);
+    put(&strength, 3, 17, 15000);
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, 4);
+    assert_int_equal(suspects.items[3].rank, 3);
+    assert_true(fabs(suspects.items[3].ahead - 15000.0 / LEAST) < 1e-9);
+    free(suspects.items);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_strong),
+        cmocka_unit_test(victims_take_no_turns),
         cmocka_unit_test(what_was_let_pass_measures_nothing),
         cmocka_unit_test(a_run),
         cmocka_unit_test(a_weak_step_does_not_end_a_run),

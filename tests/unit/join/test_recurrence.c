@@ -181,6 +181,8 @@ static void an_evaluation(void **state)
     check(" ttABl ttABlttl ttABl ttABlttl ttABl ttABlttl ttABl ttABlttl");
     /* With a checkpoint and a report, each at its own pace, so that nothing recurs as it is. */
     check(" ttABn ttABn ttABnttl ttABnl ttABn ttABnttll ttABn ttABnl ttABnttl ttABn ttABn ttABnttll ttABn");
+    /* Sizes that alternate make two steps one. */
+    check(" 1t2tABl 3t1tABl 1t2tABl 3t1tABl 1t2tABl 3t1tABl 1t2tABl 3t1tABl");
     /* Batches differ in size; gradients are summed up in equal buckets. */
     check(" 12AAAl 31AAAl 22AAAl11l 13AAAl 32AAAl 21AAAl33l 12AAAl 11AAAl 23AAAl");
     /* Of those that share a moment the order may change, in the first step, too. */
@@ -196,6 +198,10 @@ static void no_part_has_it_all(void **state)
 {
     check(" 121212AB12AB12ABn 121212AB12AB12ABn 121212AB12AB12ABn 121212AB12AB12ABn");
     check(" tu1tu1tu1ABn tu1tu1tu1ABn tu1tu1tu1ABn tu1tu1tu1ABnu tu1tu1tu1ABn tu1tu1tu1ABn tu1tu1tu1ABn");
+    /* Buckets with something small between them: the calls alone would do for a step, the sizes tell. */
+    check(" lAlBlCl lAlBlCl lAlBlCl lAlBlCl");
+    /* A norm for each micro-batch, and one for all. */
+    check(" tnutnun tnutnun tnutnun tnutnun");
     /* A small one for each micro-batch, and the gradients once in a step. */
     check(" tu1ltu1ltu1lAB tu1ltu1ltu1lAB tu1ltu1ltu1lAB tu1ltu1ltu1lAB");
 }
@@ -204,6 +210,7 @@ static void no_part_has_it_all(void **state)
 static void anchors_alone_are_no_steps(void **state)
 {
     check("CtlCtlCltCtlCltCltCtlCltCtlClt");
+    check(" BACl ABCl ABCln ABCl ABCl ABCl ABCln ABCl ABCl ABCln ABCl ABCl ABCl ABCl ABCln ABCl");
     check(" ABl ABlt ABl ABlt ABl ABl ABlt ABl ABlt ABl ABl ABl ABlt ABl ABl ABlt ABl ABlt ABl ABl ABlt ABl");
 }
 
@@ -214,6 +221,7 @@ static void before_the_first_alike(void **state)
     check(" 3l3Cl ABl ABl ABln ABl ABl ABln ABl ABl ABln");
     check("3 ABl ABl ABl ABl");
     check("tt 1tAn 1tAn 1tAn 1tAn");
+    check("t tuuuAn tuuuAn tuuuAn tuuuAn");
     check(" 1ttun 2ttun 3ttun 3ttun 2ttun 1ttun 1ttun 3ttun 1ttun 2ttun");
 }
 
