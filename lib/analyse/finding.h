@@ -56,8 +56,7 @@ const char *confidence_name(enum confidence confidence);
 struct diagnose_options {
     double min_gain; /* of a median step, 0.03 for 3 %: what a finding must be worth per step */
     double sigmas;   /* see baseline.h */
-    int64_t
-        pieces; /* see job_count_pieces: what find_absence is told; 0: nothing else is known of the store */
+    int64_t pieces;  /* for find_absence, see job_count_pieces; 0: no other runs are known */
 };
 
 /*
