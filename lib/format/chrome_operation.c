@@ -58,7 +58,35 @@ static void set_member(struct chrome_reader *reader, uint64_t hash, int64_t rank
     reader->rank = rank;
 }
 
-void chrome_operation_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset)
+static struct map_key member_key(uint64_t hash, int64_t rank)
+{
+    return (struct map_key){{hash, (uint64_t)rank}};
+}
+
+/*
+ * NCCL 2.26 to 2.30 take the times of a kernel channel from a ring that the GPU and the host both count
+ * through, work by work; the host leaves out what a rank sends to itself (enqueue.cc, addP2pToPlan: no proxy
+ * operations where selfSend). From then on it reads times of other operations there.
+ */
+static int note_counting(struct chrome_reader *reader, struct error *error)
+{
+    const struct chrome_assembly *assembly = &reader->assembly;
+    int64_t rank = assembly->origin.rank;
+    if (assembly->operation.peer == COUNT_UNKNOWN || assembly->operation.peer != rank)
+        return 0;
+    return map_put(&reader->astray, member_key(assembly->origin.communicator_hash, rank), 1, NULL)
+               ? 0
+               : error_no_memory(error);
+}
+
+static int has_counts_astray(const struct chrome_reader *reader)
+{
+    const struct origin *origin = &reader->assembly.origin;
+    return map_get(&reader->astray, member_key(origin->communicator_hash, origin->rank)) != NULL;
+}
+
+int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                           struct error *error)
 {
     const struct chrome_operation *said = &line->operation;
     struct chrome_assembly *assembly = &reader->assembly;
@@ -78,6 +106,7 @@ void chrome_operation_begin(struct chrome_reader *reader, const struct chrome_li
         operation->root = said->root != COUNT_UNKNOWN ? said->root : reader->call.root;
     assembly->given_enqueue_end_ns = said->enqueue_end_ns;
     assembly->unfinished = said->unfinished;
+    return note_counting(reader, error);
 }
 
 /* Copy-engine operations ran when their line says so, polled by the host, unless it times the enqueueing. */
@@ -124,6 +153,8 @@ int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *
         return chrome_note(reader, "kernel channel outside an operation", 1, offset, NULL, 0, error);
     if (line->time_ns != TIME_UNKNOWN && enqueued_ns != TIME_UNKNOWN && line->time_ns < enqueued_ns)
         return chrome_note(reader, "stale kernel channel", 0, offset, NULL, 0, error);
+    if (has_counts_astray(reader))
+        return chrome_note(reader, "kernel channel of another operation", 0, offset, NULL, 0, error);
     if (assembly->channel_count >= CHANNELS_MOST || said->channel < 0 || said->channel > INT32_MAX)
         return chrome_note(reader, "impossible kernel channel", 1, offset, NULL, 0, error);
     if (array_reserve((void **)&assembly->channels, &assembly->channel_capacity, assembly->channel_count + 1,

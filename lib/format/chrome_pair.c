@@ -37,6 +37,7 @@ int chrome_reader_init(struct chrome_reader *reader, const struct format_sink *s
 {
     *reader = (struct chrome_reader){.sink = sink, .pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN};
     map_init(&reader->pending);
+    map_init(&reader->astray);
     read_file_name(reader, path);
     reader->call = (struct chrome_call){.group_begin_ns = TIME_UNKNOWN, .root = COUNT_UNKNOWN};
     reader->transfer.steps = calloc(FORMAT_STEPS_AT_ONCE, sizeof *reader->transfer.steps);
@@ -161,8 +162,7 @@ static int begin_frame(struct chrome_reader *reader, const struct chrome_line *l
         return 0;
     case CHROME_COLL:
     case CHROME_P2P:
-        chrome_operation_begin(reader, line, offset);
-        return 0;
+        return chrome_operation_begin(reader, line, offset, error);
     case CHROME_CE_COLL:
         chrome_copy_begin(reader, line, offset);
         return 0;
@@ -223,6 +223,7 @@ void chrome_reader_release(struct chrome_reader *reader)
     buffer_release(&reader->boot_id);
     buffer_release(&reader->text);
     map_release(&reader->pending);
+    map_release(&reader->astray);
     free(reader->waiting);
 }
 

@@ -91,6 +91,7 @@ struct chrome_reader {
     struct chrome_transfer transfer;
     struct chrome_call call;
     int64_t next_ordinal;
+    struct map astray; /* (communicator, rank) that sent to itself: 1 */
 
     /* What the file says about itself. */
     int64_t pid;
@@ -146,7 +147,8 @@ struct origin chrome_origin(const struct chrome_reader *reader, uint64_t offset)
 /* chrome_operation.c */
 int64_t chrome_bytes(int64_t count, enum datatype datatype);
 int chrome_has_root(enum function function);
-void chrome_operation_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset);
+int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                           struct error *error);
 void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset);
 void chrome_operation_end(struct chrome_reader *reader, int64_t end_ns, int has_end);
 int chrome_operation_flush(struct chrome_reader *reader, int64_t api_end_ns, struct error *error);
