@@ -149,6 +149,10 @@ int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job);
  */
 int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *baseline);
 
+/* By how much the middle one of the other hosts was late in a step, 0 or more. `sorted` has room for all
+ * ranks. */
+int64_t unrest_in_step(const struct baseline *baseline, int32_t rank, int32_t step, int64_t *sorted);
+
 /*
  * Where only finished operations are listed, without network steps and algorithms: lateness in steps most of
  * which hold an operation that was slow by twice as much for no known reason may be its consequence; and own

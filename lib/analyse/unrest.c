@@ -12,20 +12,34 @@ static int64_t lateness_of(const struct baseline *baseline, size_t rank, int32_t
     return baseline->late_ns[rank * (size_t)baseline->step_count + (size_t)step];
 }
 
-/*
- * How late the middle one of the other hosts was, for each rank in a step, in `others`; TIME_UNKNOWN where
- * there are no others. `sorted` has room for all ranks.
- */
-static void measure_others(const struct baseline *baseline, int32_t step, int64_t *sorted, int64_t *others)
+/* The lateness of all hosts in a step, sorted. */
+static size_t sort_lateness(const struct baseline *baseline, int32_t step, int64_t *sorted)
 {
     size_t count = 0;
     for (size_t i = 0; i < baseline->rank_count; i++)
         if (baseline->role_of_rank[i] >= 0)
             sorted[count++] = lateness_of(baseline, i, step);
     sort_integers(sorted, count);
+    return count;
+}
+
+/*
+ * How late the middle one of the other hosts was, for each rank in a step, in `others`; TIME_UNKNOWN where
+ * there are no others. `sorted` has room for all ranks.
+ */
+static void measure_others(const struct baseline *baseline, int32_t step, int64_t *sorted, int64_t *others)
+{
+    size_t count = sort_lateness(baseline, step, sorted);
     for (size_t i = 0; i < baseline->rank_count; i++)
         if (baseline->role_of_rank[i] >= 0)
             others[i] = median_without(sorted, count, lateness_of(baseline, i, step));
+}
+
+int64_t unrest_in_step(const struct baseline *baseline, int32_t rank, int32_t step, int64_t *sorted)
+{
+    size_t count = sort_lateness(baseline, step, sorted);
+    int64_t others_ns = median_without(sorted, count, lateness_of(baseline, (size_t)rank, step));
+    return others_ns == TIME_UNKNOWN || others_ns < 0 ? 0 : others_ns;
 }
 
 /*
