@@ -290,6 +290,9 @@ static double chance_alone(const struct noise *noise, const struct suspect *run)
     return (double)(used ? used : 1) * pow((double)least_ns / (double)run->weakest_ns, power);
 }
 
+/* So many runs show that they come by themselves. */
+enum { ROWS = 3 };
+
 /* The run without its first step. */
 static struct suspect rest_of(const struct strength *strength, const struct suspect *run)
 {
@@ -323,6 +326,28 @@ static double chance_of(const struct strength *strength, struct suspect *run, co
     return noise->all * pow((double)(others + 1) / noise->all, length);
 }
 
+/*
+ * Late steps may come in rows by themselves, where what makes them late lasts. Where three runs and more of
+ * other ranks show it, at other times and half as strong as this one, they tell how often a run begins and
+ * goes on: so many as long as this one are expected. 0 where they do not.
+ */
+static double chance_in_rows(const struct suspects *suspects, size_t first, size_t at)
+{
+    const struct suspect *run = &suspects->items[at];
+    double begun = 0, steps = 0;
+    for (size_t i = first; i < suspects->count; i++) {
+        const struct suspect *other = &suspects->items[i];
+        int length = other->last_step - other->first_step + 1;
+        int is_apart = other->last_step < run->first_step || other->first_step > run->last_step;
+        if (other->rank == run->rank || !is_apart || other->after_warm_up || length < 2 ||
+            other->weakest_ns < run->weakest_ns / 2)
+            continue;
+        begun++;
+        steps += length;
+    }
+    return begun < ROWS ? 0 : begun * pow((steps - begun) / steps, run->counted_steps - 1);
+}
+
 int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind kind,
                   struct suspects *suspects)
 {
@@ -344,6 +369,11 @@ int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind
     int failed = noise_init(&noise, strength, suspects, first, least_ns);
     for (size_t i = first; !failed && i < suspects->count; i++)
         suspects->items[i].chance = chance_of(strength, &suspects->items[i], &noise);
+    for (size_t i = first; !failed && i < suspects->count; i++) {
+        double in_rows = chance_in_rows(suspects, first, i);
+        if (suspects->items[i].counted_steps > 1 && in_rows > suspects->items[i].chance)
+            suspects->items[i].chance = in_rows;
+    }
     free(noise.cells);
     free(noise.taken);
     free(noise.outside);

@@ -30,6 +30,7 @@ static int pass(struct blocks *blocks, const struct work *work, int32_t rank,
 struct symbols {
     struct recurrence recurrence;
     size_t capacity;
+    int32_t shared_members; /* of a communicator of all ranks; 0: there is none */
 };
 
 static int take_symbol(void *context, const struct work *work, const struct swept *swept)
@@ -48,6 +49,8 @@ static int take_symbol(void *context, const struct work *work, const struct swep
     recurrence->calls[at] = hash_mix(call, (uint64_t)swept->peer);
     recurrence->sizes[at] = hash_mix(call, hash_mix((uint64_t)swept->bytes, (uint64_t)swept->peer));
     recurrence->communicators[at] = function_is_point_to_point(swept->function) ? -1 : communicator;
+    recurrence->is_shared[at] = recurrence->communicators[at] >= 0 &&
+                                work->communicators[communicator].member_count == symbols->shared_members;
     recurrence->is_small[at] = swept->bytes >= 0 && swept->bytes <= RECURRENCE_SMALL_BYTES;
     return 0;
 }
@@ -62,9 +65,11 @@ static int symbols_init(struct symbols *symbols, size_t capacity)
     recurrence->kinds = array_new(capacity, sizeof *recurrence->kinds);
     recurrence->communicators = array_new(capacity, sizeof *recurrence->communicators);
     recurrence->is_small = array_new(capacity, 1);
+    recurrence->is_shared = array_new(capacity, 1);
     recurrence->issued_ns = array_new(capacity, sizeof *recurrence->issued_ns);
     return recurrence->functions && recurrence->calls && recurrence->sizes && recurrence->kinds &&
-                   recurrence->communicators && recurrence->is_small && recurrence->issued_ns
+                   recurrence->communicators && recurrence->is_small && recurrence->is_shared &&
+                   recurrence->issued_ns
                ? 0
                : -1;
 }
@@ -77,6 +82,7 @@ static void symbols_release(struct symbols *symbols)
     free(symbols->recurrence.kinds);
     free(symbols->recurrence.communicators);
     free(symbols->recurrence.is_small);
+    free(symbols->recurrence.is_shared);
     free(symbols->recurrence.issued_ns);
 }
 
@@ -86,9 +92,10 @@ int steps_from_period(struct blocks *blocks, const struct work *work, int32_t ra
     struct symbols symbols;
     *count = 0;
     *starts = array_new(operations, sizeof **starts);
-    int failed = symbols_init(&symbols, operations) || !*starts
-                     ? error_no_memory(error)
-                     : pass(blocks, work, rank, take_symbol, &symbols, error);
+    int32_t world = work->runs[work->ranks[rank].run].world;
+    int failed = symbols_init(&symbols, operations) || !*starts;
+    symbols.shared_members = world >= 0 ? work->communicators[world].member_count : 0;
+    failed = failed ? error_no_memory(error) : pass(blocks, work, rank, take_symbol, &symbols, error);
     if (!failed && recurrence_find(&symbols.recurrence, *starts, count))
         failed = error_no_memory(error);
     symbols_release(&symbols);

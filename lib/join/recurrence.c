@@ -5,6 +5,7 @@
 #include "base/sort.h"
 #include "join/anchor.h"
 #include "join/cycle.h"
+#include "join/marks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -254,27 +255,54 @@ static int add_first(const struct recurrence *recurrence, size_t *starts, size_t
     return early < 0 ? -1 : 0;
 }
 
-/* Some way or other; what comes before the first that is like others is left to add_first. */
-static int find_alike(const struct recurrence *recurrence, size_t *starts, size_t *found)
+/* Twice as many steps as there are, or enough where there are none. */
+static size_t fewest_beside(size_t found)
+{
+    return found ? 2 * found - 1 : FEWEST_ALIKE;
+}
+
+/* Steps of another kind, sizes regarded or not, where they are so many. 1 where there are; -1: no memory. */
+static int find_finer(const struct recurrence *recurrence,
+                      int (*find)(const struct recurrence *recurrence, const uint64_t *way, size_t fewest,
+                                  size_t *starts, size_t *found),
+                      size_t *starts, size_t *found)
+{
+    int has_steps = find(recurrence, recurrence->sizes, fewest_beside(*found), starts, found);
+    return has_steps ? has_steps : find(recurrence, recurrence->calls, fewest_beside(*found), starts, found);
+}
+
+/* Where nothing recurs as it is. */
+static int find_partly(const struct recurrence *recurrence, size_t *starts, size_t *found)
 {
     const uint64_t *const ways[] = {recurrence->sizes, recurrence->calls};
-    int holds, has_steps = 0;
-    *found = 0;
-    if (find_in_all(recurrence, starts, found, &holds))
-        return -1;
-    /* Something came once, and what was before it is no part of them. */
-    if (*found && !holds && find_without_rare(recurrence, ways[0], *found + 1, starts, found))
-        return -1;
-    if (*found && find_without_small(recurrence, ways[0], 2 * *found - 1, starts, found))
-        return -1;
     for (int i = 0; i < 2 && !*found; i++)
         if (find_without_rare(recurrence, ways[i], FEWEST_ALIKE, starts, found) ||
             (!*found && find_without_small(recurrence, ways[i], FEWEST_ALIKE, starts, found)))
             return -1;
+    return 0;
+}
+
+/* Some way or other; what comes before the first that is like others is left to add_first. */
+static int find_alike(const struct recurrence *recurrence, size_t *starts, size_t *found)
+{
+    int holds, has_marks = 0, has_anchors = 0;
+    *found = 0;
+    if (find_in_all(recurrence, starts, found, &holds))
+        return -1;
+    /* Something came once, and what was before it is no part of them. */
+    if (*found && !holds && find_without_rare(recurrence, recurrence->sizes, *found + 1, starts, found))
+        return -1;
+    if (*found)
+        has_marks = find_finer(recurrence, marks_find, starts, found);
+    if (*found && !has_marks)
+        has_marks = find_without_small(recurrence, recurrence->sizes, fewest_beside(*found), starts, found);
+    if (has_marks < 0 || find_partly(recurrence, starts, found))
+        return -1;
     /* What recurs may be several steps and an evaluation after them. */
-    for (int i = 0; i < 2 && !has_steps; i++)
-        has_steps = anchor_find(recurrence, ways[i], *found ? 2 * *found - 1 : FEWEST_ALIKE, starts, found);
-    return has_steps < 0 ? -1 : 0;
+    has_anchors = find_finer(recurrence, anchor_find, starts, found);
+    if (!has_anchors)
+        has_anchors = find_finer(recurrence, marks_find, starts, found);
+    return has_anchors < 0 ? -1 : 0;
 }
 
 int recurrence_find(const struct recurrence *recurrence, size_t *starts, size_t *found)

@@ -6,12 +6,13 @@
 
 /* Operations of one rank, in order of issue, by what may recur of them. Owned by the caller. */
 struct recurrence {
-    uint64_t *functions;     /* communicator and function */
-    uint64_t *calls;         /* the same and the peer */
-    uint64_t *sizes;         /* the same, and the size */
-    uint64_t *kinds;         /* communicator, function and size */
-    int32_t *communicators;  /* of collectives; -1: a send or receive */
-    unsigned char *is_small; /* a few numbers: a loss, norms, a barrier */
+    uint64_t *functions;      /* communicator and function */
+    uint64_t *calls;          /* the same and the peer */
+    uint64_t *sizes;          /* the same, and the size */
+    uint64_t *kinds;          /* communicator, function and size */
+    int32_t *communicators;   /* of collectives; -1: a send or receive */
+    unsigned char *is_small;  /* a few numbers: a loss, norms, a barrier */
+    unsigned char *is_shared; /* a collective of all ranks */
     int64_t *issued_ns;
     size_t count;
 };

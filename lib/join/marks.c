@@ -1,0 +1,242 @@
+#include "join/marks.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So many kinds of small collectives are tried. */
+enum { MARKS_TRIED = 16 };
+
+/* The body comes so often at least. */
+enum { FEWEST_BODIES = 3 };
+
+/* A small collective of all ranks. */
+struct mark {
+    size_t before; /* operations before it that are not small */
+    uint64_t kind;
+    uint64_t place; /* the same and the call that it comes after */
+};
+
+/* Operations that are not small, from `first` to before `end` among those. */
+struct span {
+    size_t first;
+    size_t end;
+};
+
+struct marking {
+    const struct recurrence *recurrence;
+    uint64_t *sums; /* owned, as is all below: of the symbols of operations that are not small, up to each */
+    size_t *places; /* which they are of all */
+    size_t count;
+    struct mark *marks;
+    size_t mark_count;
+    struct span *spans; /* between marks */
+    size_t span_count;
+    uint64_t *digests; /* of spans, and how often they come */
+    int64_t *times;
+    size_t *starts;
+};
+
+static int marking_init(struct marking *marking, const struct recurrence *recurrence)
+{
+    size_t count = recurrence->count;
+    *marking = (struct marking){.recurrence = recurrence,
+                                .sums = array_new(count + 1, sizeof *marking->sums),
+                                .places = array_new(count, sizeof *marking->places),
+                                .marks = array_new(count, sizeof *marking->marks),
+                                .spans = array_new(count, sizeof *marking->spans),
+                                .digests = array_new(count, sizeof *marking->digests),
+                                .times = array_new(count, sizeof *marking->times),
+                                .starts = array_new(count, sizeof *marking->starts)};
+    return marking->sums && marking->places && marking->marks && marking->spans && marking->digests &&
+                   marking->times && marking->starts
+               ? 0
+               : -1;
+}
+
+static void marking_release(struct marking *marking)
+{
+    free(marking->sums);
+    free(marking->places);
+    free(marking->marks);
+    free(marking->spans);
+    free(marking->digests);
+    free(marking->times);
+    free(marking->starts);
+}
+
+static void tell_apart(struct marking *marking, const uint64_t *way)
+{
+    const struct recurrence *recurrence = marking->recurrence;
+    uint64_t last = 0;
+    for (size_t i = 0; i < recurrence->count; i++) {
+        if (!recurrence->is_small[i]) {
+            marking->places[marking->count++] = i;
+            marking->sums[marking->count] = marking->sums[marking->count - 1] + hash_mix(way[i], 0);
+            last = recurrence->functions[i];
+        } else if (recurrence->is_shared[i]) {
+            marking->marks[marking->mark_count++] =
+                (struct mark){.before = marking->count,
+                              .kind = hash_mix(recurrence->kinds[i], 0),
+                              .place = hash_mix(recurrence->kinds[i], last + 1)};
+        }
+    }
+}
+
+static void cut_spans(struct marking *marking, uint64_t key)
+{
+    const struct mark *last = NULL;
+    marking->span_count = 0;
+    for (size_t i = 0; i < marking->mark_count; i++) {
+        const struct mark *mark = &marking->marks[i];
+        if (mark->kind != key && mark->place != key)
+            continue;
+        if (last && mark->before > last->before)
+            marking->spans[marking->span_count++] = (struct span){last->before, mark->before};
+        last = mark;
+    }
+}
+
+/* What makes the most of all that lies between marks; its `end` 0 where nothing comes often enough. */
+static int find_body(struct marking *marking, struct span *body)
+{
+    size_t most = 0;
+    *body = (struct span){0, 0};
+    for (size_t i = 0; i < marking->span_count; i++) {
+        struct span span = marking->spans[i];
+        marking->digests[i] =
+            hash_mix(marking->sums[span.end] - marking->sums[span.first], span.end - span.first);
+    }
+    if (map_count(marking->digests, marking->span_count, marking->times))
+        return -1;
+    for (size_t i = 0; i < marking->span_count; i++) {
+        size_t all = (marking->spans[i].end - marking->spans[i].first) * (size_t)marking->times[i];
+        if (marking->times[i] >= FEWEST_BODIES && all > most) {
+            most = all;
+            *body = marking->spans[i];
+        }
+    }
+    return 0;
+}
+
+/* Of operations that share a moment the order may differ: it is passed over. */
+static int is_same(const struct marking *marking, size_t first, size_t than, size_t count)
+{
+    return marking->sums[first + count] - marking->sums[first] ==
+           marking->sums[than + count] - marking->sums[than];
+}
+
+/* Where the body is in a span that it ends or begins, and not half of; SIZE_MAX where it is not. */
+static size_t body_in(const struct marking *marking, struct span body, struct span span)
+{
+    size_t length = body.end - body.first, count = span.end - span.first;
+    if (count < length || count >= 2 * length)
+        return SIZE_MAX;
+    if (is_same(marking, span.end - length, body.first, length))
+        return span.end - length;
+    return is_same(marking, span.first, body.first, length) ? span.first : SIZE_MAX;
+}
+
+/*
+ * Operations at the begin of the body that end the step before: those that the first mark does not have
+ * before it, where it has more than half of them.
+ */
+static size_t count_ending(const struct marking *marking, struct span body)
+{
+    size_t length = body.end - body.first, first = marking->spans[0].first, common = 0;
+    while (common < length && common < first &&
+           is_same(marking, first - common - 1, body.end - common - 1, 1))
+        common++;
+    return common * 2 >= length ? length - common : 0;
+}
+
+/* Whether what comes after the last mark begins a step, more than half of one; an evaluation does not. */
+static int begins_step(const struct marking *marking, struct span body, struct span rest)
+{
+    size_t length = body.end - body.first, count = rest.end - rest.first;
+    size_t compared = count < length ? count : length;
+    if (compared * 2 <= length || !is_same(marking, rest.first, body.first, compared))
+        return 0;
+    for (size_t i = 0; i < marking->span_count; i++) {
+        size_t first = marking->spans[i].first, at = body_in(marking, body, marking->spans[i]);
+        if (at != SIZE_MAX && at - first >= count && is_same(marking, first, rest.first, count))
+            return 0;
+    }
+    return 1;
+}
+
+/* Steps of what is before the first mark, of the spans that the body is in, and of what is after the last. */
+static size_t take_starts(struct marking *marking, struct span body)
+{
+    size_t found = 0, like = 0, between = 0, length = body.end - body.first;
+    size_t first = marking->spans[0].first, last = marking->spans[marking->span_count - 1].end;
+    size_t ending = count_ending(marking, body), beginning = length - ending;
+    if (first >= beginning && is_same(marking, first - beginning, body.first + ending, beginning))
+        marking->starts[found++] = marking->places[first - beginning];
+    for (size_t i = 0; i < marking->span_count; i++) {
+        size_t at = body_in(marking, body, marking->spans[i]);
+        between += marking->spans[i].end - marking->spans[i].first;
+        if (at == SIZE_MAX)
+            continue;
+        like++;
+        marking->starts[found++] = marking->places[at + ending];
+    }
+    if (like * length * 3 < between * 2)
+        return 0;
+    if (begins_step(marking, body, (struct span){last, marking->count}))
+        marking->starts[found++] = marking->places[last + ending];
+    return found;
+}
+
+/* Keeps in `starts` the steps by a key where they are more than what is there. */
+static int try_key(struct marking *marking, uint64_t key, size_t *starts, size_t *most)
+{
+    struct span body;
+    cut_spans(marking, key);
+    if (find_body(marking, &body))
+        return -1;
+    size_t found = body.end ? take_starts(marking, body) : 0;
+    if (found > *most) {
+        *most = found;
+        memcpy(starts, marking->starts, found * sizeof *starts);
+    }
+    return 0;
+}
+
+/* Tries all kinds of marks, up to a number of them. */
+static int try_marks(struct marking *marking, size_t *starts, size_t *most)
+{
+    struct map tried;
+    int failed = 0;
+    map_init(&tried);
+    for (size_t i = 0; !failed && i < marking->mark_count && tried.count < MARKS_TRIED; i++) {
+        uint64_t keys[] = {marking->marks[i].kind, marking->marks[i].place};
+        for (size_t k = 0; !failed && k < 2; k++) {
+            int is_new;
+            failed = !map_put(&tried, (struct map_key){{keys[k]}}, 0, &is_new);
+            failed = failed || (is_new && try_key(marking, keys[k], starts, most));
+        }
+    }
+    map_release(&tried);
+    return failed ? -1 : 0;
+}
+
+int marks_find(const struct recurrence *recurrence, const uint64_t *way, size_t fewest, size_t *starts,
+               size_t *found)
+{
+    struct marking marking;
+    size_t most = fewest ? fewest - 1 : 0;
+    size_t least = most;
+    int failed = marking_init(&marking, recurrence);
+    if (!failed) {
+        tell_apart(&marking, way);
+        failed = try_marks(&marking, starts, &most);
+    }
+    marking_release(&marking);
+    if (!failed && most > least)
+        *found = most;
+    return failed ? -1 : most > least;
+}
