@@ -28,6 +28,7 @@ struct span {
 
 struct marking {
     const struct recurrence *recurrence;
+    const uint64_t *way;
     uint64_t *sums; /* owned, as is all below: of the symbols of operations that are not small, up to each */
     size_t *places; /* which they are of all */
     size_t count;
@@ -40,10 +41,11 @@ struct marking {
     size_t *starts;
 };
 
-static int marking_init(struct marking *marking, const struct recurrence *recurrence)
+static int marking_init(struct marking *marking, const struct recurrence *recurrence, const uint64_t *way)
 {
     size_t count = recurrence->count;
     *marking = (struct marking){.recurrence = recurrence,
+                                .way = way,
                                 .sums = array_new(count + 1, sizeof *marking->sums),
                                 .places = array_new(count, sizeof *marking->places),
                                 .marks = array_new(count, sizeof *marking->marks),
@@ -68,14 +70,14 @@ static void marking_release(struct marking *marking)
     free(marking->starts);
 }
 
-static void tell_apart(struct marking *marking, const uint64_t *way)
+static void tell_apart(struct marking *marking)
 {
     const struct recurrence *recurrence = marking->recurrence;
     uint64_t last = 0;
     for (size_t i = 0; i < recurrence->count; i++) {
         if (!recurrence->is_small[i]) {
             marking->places[marking->count++] = i;
-            marking->sums[marking->count] = marking->sums[marking->count - 1] + hash_mix(way[i], 0);
+            marking->sums[marking->count] = marking->sums[marking->count - 1] + hash_mix(marking->way[i], 0);
             last = recurrence->functions[i];
         } else if (recurrence->is_shared[i]) {
             marking->marks[marking->mark_count++] =
@@ -122,6 +124,14 @@ static int find_body(struct marking *marking, struct span *body)
     return 0;
 }
 
+static int is_exact(const struct marking *marking, size_t first, size_t than, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (marking->way[marking->places[first + i]] != marking->way[marking->places[than + i]])
+            return 0;
+    return 1;
+}
+
 /* Of operations that share a moment the order may differ: it is passed over. */
 static int is_same(const struct marking *marking, size_t first, size_t than, size_t count)
 {
@@ -129,15 +139,46 @@ static int is_same(const struct marking *marking, size_t first, size_t than, siz
            marking->sums[than + count] - marking->sums[than];
 }
 
-/* Where the body is in a span that it ends or begins, and not half of; SIZE_MAX where it is not. */
+/* Where the body is in a span that it begins or ends, and not half of; SIZE_MAX where it is not. */
 static size_t body_in(const struct marking *marking, struct span body, struct span span)
 {
     size_t length = body.end - body.first, count = span.end - span.first;
     if (count < length || count >= 2 * length)
         return SIZE_MAX;
-    if (is_same(marking, span.end - length, body.first, length))
-        return span.end - length;
+    size_t last = span.end - length;
+    if (is_exact(marking, span.first, body.first, length))
+        return span.first;
+    if (is_same(marking, last, body.first, length))
+        return last;
     return is_same(marking, span.first, body.first, length) ? span.first : SIZE_MAX;
+}
+
+/* Whether a span has calls that the body has not, which has them all in `calls`. */
+static int is_foreign(const struct marking *marking, const struct map *calls, struct span span)
+{
+    for (size_t i = span.first; i < span.end; i++)
+        if (!map_get(calls, (struct map_key){{marking->recurrence->calls[marking->places[i]]}}))
+            return 1;
+    return 0;
+}
+
+/*
+ * Whether something that the body has not comes as often as steps do: then the body may be a micro-batch, and
+ * the gradients are what comes once in a step. -1: out of memory.
+ */
+static int is_part(const struct marking *marking, struct span body)
+{
+    struct map calls;
+    size_t foreign = 0;
+    int failed = 0;
+    map_init(&calls);
+    for (size_t i = body.first; !failed && i < body.end; i++)
+        failed =
+            !map_put(&calls, (struct map_key){{marking->recurrence->calls[marking->places[i]]}}, 0, NULL);
+    for (size_t i = 0; !failed && i < marking->span_count; i++)
+        foreign += (size_t)is_foreign(marking, &calls, marking->spans[i]);
+    map_release(&calls);
+    return failed ? -1 : foreign >= FEWEST_BODIES;
 }
 
 /*
@@ -198,7 +239,10 @@ static int try_key(struct marking *marking, uint64_t key, size_t *starts, size_t
     cut_spans(marking, key);
     if (find_body(marking, &body))
         return -1;
-    size_t found = body.end ? take_starts(marking, body) : 0;
+    int part = body.end ? is_part(marking, body) : 1;
+    if (part)
+        return part < 0 ? -1 : 0;
+    size_t found = take_starts(marking, body);
     if (found > *most) {
         *most = found;
         memcpy(starts, marking->starts, found * sizeof *starts);
@@ -230,9 +274,9 @@ int marks_find(const struct recurrence *recurrence, const uint64_t *way, size_t 
     struct marking marking;
     size_t most = fewest ? fewest - 1 : 0;
     size_t least = most;
-    int failed = marking_init(&marking, recurrence);
+    int failed = marking_init(&marking, recurrence, way);
     if (!failed) {
-        tell_apart(&marking, way);
+        tell_apart(&marking);
         failed = try_marks(&marking, starts, &most);
     }
     marking_release(&marking);

@@ -1,77 +1,11 @@
 #include "join/recurrence.h"
 
 #include "support/cmocka_all.h"
+#include "support/letters.h"
 
-#include <string.h>
-
-/*
- * Operations as letters. A, B and C: sums of gradients of three sizes, on communicator 1; 1, 2 and 3: one of
- * these calls, AllGather on communicator 1, of sizes that differ from batch to batch; t and u: sums of
- * activations on communicator 2; s and r: a send and a receive; l: a loss on communicator 1, n: a norm on
- * communicator 3, both small. A bar: time passes before the next one.
- */
-enum { MOST = 512 };
-
-struct played {
-    uint64_t functions[MOST], calls[MOST], sizes[MOST], kinds[MOST];
-    int32_t communicators[MOST];
-    unsigned char is_small[MOST];
-    int64_t issued_ns[MOST];
-    size_t starts[MOST];
-    size_t found;
-};
-
-static void add(struct played *played, size_t at, char what)
-{
-    int32_t communicator = strchr("tu", what) ? 2 : what == 'n' ? 3 : strchr("sr", what) ? -1 : 1;
-    uint64_t function = strchr("123", what) ? 1 : what == 's' ? 2 : what == 'r' ? 3 : 0;
-    played->communicators[at] = communicator;
-    played->functions[at] = played->calls[at] = (uint64_t)(communicator + 1) * 10 + function;
-    played->sizes[at] = played->kinds[at] = (uint64_t)what;
-    played->is_small[at] = strchr("ln", what) != NULL;
-}
-
-static void play(struct played *played, const char *steps)
-{
-    struct recurrence recurrence = {.functions = played->functions,
-                                    .calls = played->calls,
-                                    .sizes = played->sizes,
-                                    .kinds = played->kinds,
-                                    .communicators = played->communicators,
-                                    .is_small = played->is_small,
-                                    .issued_ns = played->issued_ns};
-    int64_t now_ns = 0;
-    for (; *steps; steps++) {
-        now_ns += *steps == '|' ? 100 : 1;
-        if (*steps == '|')
-            continue;
-        assert_true(recurrence.count < MOST);
-        played->issued_ns[recurrence.count] = now_ns;
-        add(played, recurrence.count++, *steps);
-    }
-    assert_int_equal(recurrence_find(&recurrence, played->starts, &played->found), 0);
-}
-
-/* `steps` with a space where a step has to begin. */
 static void check(const char *steps)
 {
-    struct played played;
-    char plain[MOST + 1];
-    size_t expected[MOST], count = 0, length = 0, at = 0;
-    for (const char *from = steps; *from; from++) {
-        if (*from == ' ') {
-            expected[count++] = at;
-            continue;
-        }
-        at += *from != '|';
-        plain[length++] = *from;
-    }
-    plain[length] = 0;
-    play(&played, plain);
-    if (played.found != count)
-        fail_msg("%s: %zu steps", steps, played.found);
-    for (size_t i = 0; i < count; i++)
-        assert_int_equal(played.starts[i], expected[i]);
+    letters_check(steps, recurrence_find);
 }
 
 static void as_they_are(void **state)
@@ -225,6 +159,19 @@ static void before_the_first_alike(void **state)
     check(" 1ttun 2ttun 3ttun 3ttun 2ttun 1ttun 1ttun 3ttun 1ttun 2ttun");
 }
 
+/* A norm in each step tells them where all that recurs is several steps, or parts of them. */
+static void a_norm_in_each_step(void **state)
+{
+    check(" 11AA11AAm 11AA11AAml 11AA11AAm 11AA11AAml 11AA11AAm 11AA11AAml 11AA11AAm 11AA11AAml");
+    check(" 11AAm 11AAmo 11AAm111o 11AAmo 11AAm 11AAmo111o 11AAm 11AAmo 11AAm111o 11AAm 11AAm111");
+    /* Nothing recurs as it is, nor without what is rare or small. */
+    check(
+        " 111A1AAmo 111A1AAm 111A1AAm1111o 111A1AAm 111A1AAmo 111A1AAm1111oo 111A1AAm 111A1AAm"
+        " 111A1AAmo1111o 111A1AAm 111A1AAm");
+    /* Of a communicator that may be that of a few it does not. */
+    check(" 11AA 11AAn 11AA 11AAnl 11AA 11AAn 11AA 11AAnl 11AA 11AAn 11AA 11AAnl");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +189,7 @@ int main(void)
         cmocka_unit_test(no_part_has_it_all),
         cmocka_unit_test(anchors_alone_are_no_steps),
         cmocka_unit_test(before_the_first_alike),
+        cmocka_unit_test(a_norm_in_each_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
