@@ -27,5 +27,6 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
     edges_release(&edges);
     free(suspects.items);
     free(suspects.cost_ns);
+    free(suspects.unrest_ns);
     return failed ? -1 : 0;
 }

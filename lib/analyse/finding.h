@@ -82,7 +82,8 @@ struct suspects {
     struct suspect *items; /* owned */
     size_t count;
     size_t capacity;
-    int64_t *cost_ns; /* owned; NULL, or of each step what they are all said to have cost (lengths.c) */
+    int64_t *unrest_ns; /* owned; NULL, or [step * ranks + rank]: how late the other hosts were (unrest.c) */
+    int64_t *cost_ns;   /* owned; NULL, or of each step what they are all said to have cost (lengths.c) */
 };
 
 /*
@@ -148,10 +149,6 @@ int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job);
  * out.
  */
 int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *baseline);
-
-/* By how much the middle one of the other hosts was late in a step, 0 or more. `sorted` has room for all
- * ranks. */
-int64_t unrest_in_step(const struct baseline *baseline, int32_t rank, int32_t step, int64_t *sorted);
 
 /*
  * Where only finished operations are listed, without network steps and algorithms: lateness in steps most of

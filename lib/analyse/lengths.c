@@ -97,21 +97,23 @@ static int is_alone(const struct suspects *suspects, const struct suspect *suspe
 }
 
 /* How long its steps lasted; of a late host, without what most others were late by, too. TIME_UNKNOWN. */
-static int64_t measure_inside(const struct suspect *suspect, const struct job *job,
-                              const struct baseline *baseline, int64_t *list)
+static int64_t measure_inside(const struct suspects *suspects, const struct suspect *suspect,
+                              const struct job *job, const struct baseline *baseline, int64_t *list)
 {
     int64_t inside_ns = baseline_stretch_ns(baseline, job, suspect->first_step, suspect->last_step, list);
-    if (inside_ns == TIME_UNKNOWN || suspect->kind != FINDING_HOST)
+    if (inside_ns == TIME_UNKNOWN || suspect->kind != FINDING_HOST || !suspects->unrest_ns)
         return inside_ns;
-    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
-        inside_ns -= unrest_in_step(baseline, suspect->rank, step, list);
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
+        int64_t others_ns = suspects->unrest_ns[(size_t)step * baseline->rank_count + (size_t)suspect->rank];
+        inside_ns -= others_ns > 0 ? others_ns : 0;
+    }
     return inside_ns;
 }
 
 static int shows(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
                  const struct baseline *baseline, int64_t *list, struct lengthening *lengthening)
 {
-    int64_t inside_ns = measure_inside(suspect, job, baseline, list);
+    int64_t inside_ns = measure_inside(suspects, suspect, job, baseline, list);
     size_t count = list_unburdened(suspects, suspect, baseline, list);
     int32_t end = suspect->last_step + 1 < baseline->step_count ? suspect->last_step + 1 : suspect->last_step;
     int64_t steps = end - suspect->first_step;

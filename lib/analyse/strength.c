@@ -369,11 +369,8 @@ int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind
     int failed = noise_init(&noise, strength, suspects, first, least_ns);
     for (size_t i = first; !failed && i < suspects->count; i++)
         suspects->items[i].chance = chance_of(strength, &suspects->items[i], &noise);
-    for (size_t i = first; !failed && i < suspects->count; i++) {
-        double in_rows = chance_in_rows(suspects, first, i);
-        if (suspects->items[i].counted_steps > 1 && in_rows > suspects->items[i].chance)
-            suspects->items[i].chance = in_rows;
-    }
+    for (size_t i = first; !failed && i < suspects->count; i++)
+        suspects->items[i].chance = fmax(suspects->items[i].chance, chance_in_rows(suspects, first, i));
     free(noise.cells);
     free(noise.taken);
     free(noise.outside);

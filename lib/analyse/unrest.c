@@ -12,16 +12,8 @@ static int64_t lateness_of(const struct baseline *baseline, size_t rank, int32_t
     return baseline->late_ns[rank * (size_t)baseline->step_count + (size_t)step];
 }
 
-/* The lateness of all hosts in a step, sorted. */
-static size_t sort_lateness(const struct baseline *baseline, int32_t step, int64_t *sorted)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < baseline->rank_count; i++)
-        if (baseline->role_of_rank[i] >= 0)
-            sorted[count++] = lateness_of(baseline, i, step);
-    sort_integers(sorted, count);
-    return count;
-}
+/* Of fewer ranks the others do not tell what is usual in a role. */
+enum { RANKS_OF_ROLE = 3 };
 
 /*
  * How late the middle one of the other hosts was, for each rank in a step, in `others`; TIME_UNKNOWN where
@@ -29,17 +21,48 @@ static size_t sort_lateness(const struct baseline *baseline, int32_t step, int64
  */
 static void measure_others(const struct baseline *baseline, int32_t step, int64_t *sorted, int64_t *others)
 {
-    size_t count = sort_lateness(baseline, step, sorted);
+    size_t count = 0;
+    for (size_t i = 0; i < baseline->rank_count; i++)
+        if (baseline->role_of_rank[i] >= 0)
+            sorted[count++] = lateness_of(baseline, i, step);
+    sort_integers(sorted, count);
     for (size_t i = 0; i < baseline->rank_count; i++)
         if (baseline->role_of_rank[i] >= 0)
             others[i] = median_without(sorted, count, lateness_of(baseline, i, step));
 }
 
-int64_t unrest_in_step(const struct baseline *baseline, int32_t rank, int32_t step, int64_t *sorted)
+/* The same of those that play one role, which may pause where others do not: where that is more. */
+static void measure_role(const struct baseline *baseline, const struct role *role, int32_t step,
+                         int64_t *sorted, int64_t *others)
 {
-    size_t count = sort_lateness(baseline, step, sorted);
-    int64_t others_ns = median_without(sorted, count, lateness_of(baseline, (size_t)rank, step));
-    return others_ns == TIME_UNKNOWN || others_ns < 0 ? 0 : others_ns;
+    for (size_t i = 0; i < role->rank_count; i++)
+        sorted[i] = lateness_of(baseline, (size_t)role->ranks[i], step);
+    sort_integers(sorted, role->rank_count);
+    for (size_t i = 0; i < role->rank_count; i++) {
+        int32_t rank = role->ranks[i];
+        int64_t others_ns =
+            median_without(sorted, role->rank_count, lateness_of(baseline, (size_t)rank, step));
+        if (others_ns > others[rank])
+            others[rank] = others_ns;
+    }
+}
+
+/* What the hosts have in common, of each rank in each step. */
+static int measure_unrest(struct suspects *suspects, const struct baseline *baseline)
+{
+    size_t ranks = baseline->rank_count;
+    int64_t *sorted = array_new(ranks, sizeof *sorted);
+    suspects->unrest_ns = array_new(ranks * (size_t)(baseline->step_count + 1), sizeof *suspects->unrest_ns);
+    int failed = !suspects->unrest_ns || !sorted;
+    for (int32_t step = 0; !failed && step < baseline->step_count; step++) {
+        int64_t *others = suspects->unrest_ns + (size_t)step * ranks;
+        measure_others(baseline, step, sorted, others);
+        for (size_t i = 0; i < baseline->role_count; i++)
+            if (baseline->roles[i].rank_count >= RANKS_OF_ROLE)
+                measure_role(baseline, &baseline->roles[i], step, sorted, others);
+    }
+    free(sorted);
+    return failed ? -1 : 0;
 }
 
 /*
@@ -67,18 +90,12 @@ static int is_unrest(const struct suspect *suspect, const struct baseline *basel
 
 int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *baseline)
 {
-    size_t ranks = baseline->rank_count;
-    int64_t *others = array_new(ranks * (size_t)(baseline->step_count + 1), sizeof *others);
-    int64_t *sorted = array_new(ranks, sizeof *sorted);
-    int failed = !others || !sorted;
-    for (int32_t step = 0; !failed && suspects->count && step < baseline->step_count; step++)
-        measure_others(baseline, step, sorted, others + (size_t)step * ranks);
-    for (size_t i = 0; !failed && i < suspects->count; i++) {
+    if (suspects->count && measure_unrest(suspects, baseline))
+        return -1;
+    for (size_t i = 0; i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
-        if (suspect->kind != FINDING_NETWORK && is_unrest(suspect, baseline, others))
+        if (suspect->kind != FINDING_NETWORK && is_unrest(suspect, baseline, suspects->unrest_ns))
             suspect->ambiguous = 1;
     }
-    free(others);
-    free(sorted);
-    return failed ? -1 : 0;
+    return 0;
 }

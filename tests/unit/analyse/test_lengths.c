@@ -247,6 +247,40 @@ static void the_last_step(void **state)
     assert_true(shows(&steps, &suspect, 1));
 }
 
+/*
+ * Two steps longer by 500 each, in which other hosts were late by 400 and by 600: nothing is a late host's
+ * own. That others were early makes them no longer; a GPU's or a link's part is not known by it.
+ */
+static void without_what_all_hosts_were_late_by(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS], unrest_ns[STEPS * RANKS] = {0};
+    even(lengths);
+    lengthen(lengths, 600);
+    steps_init(&steps, lengths);
+    steps.baseline.rank_count = RANKS;
+    struct suspect suspect = {
+        .kind = FINDING_HOST, .rank = 1, .first_step = 6, .last_step = 7, .gain_ns = 900};
+    struct suspects all = {.items = &suspect, .count = 1, .unrest_ns = unrest_ns};
+    struct lengthening lengthening;
+    assert_int_equal(suspects_sum_costs(&all, STEPS), 0);
+    unrest_ns[6 * RANKS + 1] = 400;
+    unrest_ns[7 * RANKS + 1] = -300;
+    unrest_ns[8 * RANKS + 1] = 9000;
+    unrest_ns[7 * RANKS] = 9000;
+    assert_int_equal(suspect_measure_steps(&all, &suspect, &steps.job, &steps.baseline, &lengthening), 0);
+    assert_int_equal(lengthening.least_ns, 600);
+    assert_int_equal(lengthening.most_ns, 600);
+    unrest_ns[7 * RANKS + 1] = 600;
+    assert_int_equal(suspect_measure_steps(&all, &suspect, &steps.job, &steps.baseline, &lengthening), 0);
+    assert_int_equal(lengthening.most_ns, 0);
+    assert_false(lengthening.shows);
+    suspect.kind = FINDING_COMPUTE;
+    assert_int_equal(suspect_measure_steps(&all, &suspect, &steps.job, &steps.baseline, &lengthening), 0);
+    assert_int_equal(lengthening.least_ns, 1000);
+    free(all.cost_ns);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_quarter_of_what_a_late_rank_cost),
         cmocka_unit_test(what_uneven_steps_may_hide_of_a_late_rank),
         cmocka_unit_test(the_last_step),
+        cmocka_unit_test(without_what_all_hosts_were_late_by),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

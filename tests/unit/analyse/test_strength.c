@@ -473,11 +473,57 @@ static void victims_take_no_turns(void **state)
     free(suspects.items);
 }
 
+static void put_run(struct strength *strength, int rank, int step, int steps, int64_t excess_ns)
+{
+    for (int i = 0; i < steps; i++)
+        put(strength, rank, step + i, excess_ns);
+}
+
+/* The chance of steps of rank 0 in a row beside runs of 3, 2 and 2 steps: the last as given. */
+static double chance_of_row(int steps, int rank, int step, int64_t excess_ns)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    put_run(&strength, 0, 10, steps, 1000);
+    put_run(&strength, 1, 3, 3, 500);
+    put_run(&strength, 2, 16, 2, 500);
+    put_run(&strength, rank, step, 2, excess_ns);
+    put(&strength, 6, 15, 500); /* no row */
+    find(&strength, &suspects);
+    assert_int_equal(suspects.items[0].rank, 0);
+    double chance = suspects.items[rank == 0 && step < 10].chance;
+    free(suspects.items);
+    return chance;
+}
+
+static double chance_beside(int rank, int step, int64_t excess_ns)
+{
+    return chance_of_row(4, rank, step, excess_ns);
+}
+
+/* Three runs of others, 4 of 7 steps of which go on: 3 (4/7)^3 as long as this one are expected. */
+static void late_steps_in_rows(void **state)
+{
+    assert_true(fabs(chance_beside(3, 18, 500) - 3 * pow(4.0 / 7, 3)) < 1e-9);
+    assert_true(fabs(chance_beside(1, 18, 500) - 3 * pow(4.0 / 7, 3)) < 1e-9);
+    assert_true(fabs(chance_of_row(1, 3, 18, 500) - 3) < 1e-9);
+    /* Too weak, of the same rank, at the same time, part of the warm-up. */
+    assert_true(chance_beside(3, 18, 499) < 1e-3);
+    assert_true(chance_beside(0, 18, 500) < 1e-3);
+    assert_true(chance_beside(0, 5, 500) < 1e-3);
+    assert_true(chance_beside(3, 13, 500) < 1e-3);
+    assert_true(chance_beside(3, 9, 500) < 1e-3);
+    assert_true(fabs(chance_beside(3, 8, 500) - 3 * pow(4.0 / 7, 3)) < 1e-9);
+    assert_true(chance_beside(3, FIRST, 500) < 1e-3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_strong),
         cmocka_unit_test(victims_take_no_turns),
+        cmocka_unit_test(late_steps_in_rows),
         cmocka_unit_test(what_was_let_pass_measures_nothing),
         cmocka_unit_test(a_run),
         cmocka_unit_test(a_weak_step_does_not_end_a_run),

@@ -2,6 +2,8 @@
 
 #include "support/cmocka_all.h"
 
+#include <stdlib.h>
+
 /*
  * How late each of four hosts was in each of five steps, and what a suspicion of rank 0 is worth: half of
  * that is to be its own. No other definition than the one in finding.h.
@@ -24,6 +26,29 @@ static int is_doubted(const int64_t late_ns[RANKS][STEPS], size_t ranks, enum fi
     for (size_t i = 0; i < RANKS * STEPS; i++)
         copy[i] = late_ns[i / STEPS][i % STEPS];
     assert_int_equal(suspects_doubt_unrest(&suspects, &baseline), 0);
+    free(suspects.unrest_ns);
+    return suspect.ambiguous;
+}
+
+/* Six ranks in one step: the first `late` play one role and are late by 100, the others play another. */
+static int is_doubted_in_role(size_t late)
+{
+    int32_t role_of_rank[] = {0, 0, 0, 0, 0, 0}, ranks[] = {0, 1, 2, 3, 4, 5};
+    int64_t late_ns[] = {0, 0, 0, 0, 0, 0};
+    struct role roles[] = {{.ranks = ranks, .rank_count = late},
+                           {.ranks = ranks + late, .rank_count = 6 - late}};
+    struct suspect suspect = {.kind = FINDING_HOST, .total_ns = 100};
+    struct suspects suspects = {.items = &suspect, .count = 1};
+    const struct baseline baseline = {.roles = roles,
+                                      .role_count = 2,
+                                      .rank_count = 6,
+                                      .role_of_rank = role_of_rank,
+                                      .step_count = 1,
+                                      .late_ns = late_ns};
+    for (size_t i = 0; i < late; i++)
+        late_ns[i] = 100;
+    assert_int_equal(suspects_doubt_unrest(&suspects, &baseline), 0);
+    free(suspects.unrest_ns);
     return suspect.ambiguous;
 }
 
@@ -65,12 +90,21 @@ static void alone(void **state)
     assert_false(is_doubted(late_ns, RANKS, FINDING_HOST, 100, 2, 2));
 }
 
+/* Those that train and those that generate pause in turns; of two in a role, both may be at fault. */
+static void all_of_one_role(void **state)
+{
+    assert_true(is_doubted_in_role(3));
+    assert_false(is_doubted_in_role(2));
+    assert_false(is_doubted_in_role(1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_hosts_were_late),
         cmocka_unit_test(over_several_steps),
         cmocka_unit_test(alone),
+        cmocka_unit_test(all_of_one_role),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
