@@ -8,6 +8,9 @@
 
 enum { TRAILING_SYMBOLS = 8, LOOKALIKE_SYMBOLS = 16 };
 
+/* So many rotations that look alike are told apart: as many parts as a cycle mostly has at most. */
+enum { LOOKALIKES = 64 };
+
 static uint64_t at(const uint64_t *symbols, size_t count, size_t i)
 {
     return symbols[count - 1 - i];
@@ -28,19 +31,35 @@ static void longest_repetition(const uint64_t *symbols, size_t count, size_t *bo
     }
 }
 
+/* How many of the first symbols from a rotation on are as those at the sequence's beginning. */
+static size_t likeness(const uint64_t *symbols, size_t count, const struct cycle *cycle, size_t rotation,
+                       size_t most)
+{
+    size_t score = 0;
+    for (size_t i = 0; i < most && i < cycle->period; i++) {
+        size_t there = cycle->first + rotation + i;
+        score += there < count && symbols[there] == symbols[i];
+    }
+    return score;
+}
+
+/* The rotation that looks most like the beginning: by a few symbols, and of those alike (parts) by all. */
 static size_t best_rotation(const uint64_t *symbols, size_t count, const struct cycle *cycle)
 {
-    size_t best = 0, best_score = 0;
+    size_t best = 0, score = 0, whole = 0, tied = 0;
     for (size_t rotation = 0; rotation < cycle->period; rotation++) {
-        size_t score = 0;
-        for (size_t i = 0; i < LOOKALIKE_SYMBOLS && i < cycle->period; i++) {
-            size_t there = cycle->first + rotation + i;
-            score += there < count && symbols[there] == symbols[i];
-        }
-        if (score > best_score) {
-            best_score = score;
+        size_t here = likeness(symbols, count, cycle, rotation, LOOKALIKE_SYMBOLS);
+        if (here < score || !here)
+            continue;
+        tied = here > score ? 1 : tied + 1;
+        if (tied > LOOKALIKES)
+            continue;
+        size_t all = likeness(symbols, count, cycle, rotation, cycle->period);
+        if (here > score || all > whole) {
             best = rotation;
+            whole = all;
         }
+        score = here;
     }
     return best;
 }

@@ -47,6 +47,14 @@ static void an_irregular_first_cycle(void **state)
     check_starts("fxgofbgofbgofbgo", (size_t[]){0, 4, 8, 12}, 4);
 }
 
+/* Three micro-batches that are the same: the cycle begins with the first, not with one that looks like it. */
+static void parts_that_look_alike(void **state)
+{
+#define PART "abcdefghijklmnopq"
+    check_starts("zbcdefghijklmnopq" PART PART "YZ" PART PART PART "YZ" PART PART PART "YZ" PART,
+                 (size_t[]){0, 53, 106, 159}, 4);
+}
+
 /* Whole cycles up to the end: what sets up a job moves nothing. */
 static void after_a_beginning_of_its_own(void **state)
 {
@@ -218,6 +226,7 @@ int main(void)
         cmocka_unit_test(plain_repetition),
         cmocka_unit_test(an_irregular_first_cycle),
         cmocka_unit_test(after_a_beginning_of_its_own),
+        cmocka_unit_test(parts_that_look_alike),
         cmocka_unit_test(a_last_tag),
         cmocka_unit_test(stopped_inside_a_cycle),
         cmocka_unit_test(no_repetition),
