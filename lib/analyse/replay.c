@@ -2,6 +2,7 @@
 
 #include "analyse/moment.h"
 #include "base/array.h"
+#include "base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,90 @@ static void take_transfers(struct replay *replay, const int64_t *ends)
     }
 }
 
+/* How long the transfer of a pair took, by who sends how much to whom. */
+struct pair_time {
+    uint64_t pair;
+    int64_t time_ns;
+};
+
+static int by_pair(const void *a, const void *b)
+{
+    const struct pair_time *left = a, *right = b;
+    if (left->pair != right->pair)
+        return left->pair < right->pair ? -1 : 1;
+    return (left->time_ns > right->time_ns) - (left->time_ns < right->time_ns);
+}
+
+/* The pair of an instance whose members all share their kernels with others; 0: it is none. */
+static uint64_t pair_in_groups(const struct job *job, const struct job_instance *instance)
+{
+    uint64_t pair = hash_mix((uint64_t)instance->communicator, 1);
+    if (instance->function != FUNCTION_SEND || instance->members < 2)
+        return 0;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        if (!job_is_grouped(job, at))
+            return 0;
+        pair =
+            hash_mix(pair, hash_mix((uint64_t)job->operations[at].rank, (uint64_t)job->operations[at].bytes));
+    }
+    return pair | 1;
+}
+
+/* Of each pair the median; returns how many are left. */
+static size_t keep_medians(struct pair_time *times, size_t count)
+{
+    size_t kept = 0;
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && times[end].pair == times[first].pair; end++)
+            ;
+        times[kept++] = times[first + (end - first - 1) / 2];
+    }
+    return kept;
+}
+
+static int64_t usual_of_pair(const struct pair_time *times, size_t count, uint64_t pair)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (times[middle].pair < pair)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return times[low].time_ns;
+}
+
+/*
+ * Where both sides share their kernels with other transfers, either may have waited for one of those: unless
+ * a link is known to have been slow, the transfer took no longer than it usually does.
+ */
+static int bound_groups(struct replay *replay)
+{
+    const struct job *job = replay->job;
+    size_t count = 0;
+    struct pair_time *times = array_new(job->instance_count, sizeof *times);
+    for (size_t i = 0; times && i < job->instance_count; i++) {
+        uint64_t pair = pair_in_groups(job, &job->instances[i]);
+        if (pair)
+            times[count++] = (struct pair_time){pair, replay->transfer_ns[i]};
+    }
+    array_sort(times, count, sizeof *times, by_pair);
+    count = keep_medians(times, count);
+    for (size_t i = 0; count && i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        int is_slow = instance->slow_ns > 0 && instance->culprit >= 0;
+        uint64_t pair = is_slow ? 0 : pair_in_groups(job, instance);
+        int64_t usual_ns = pair ? usual_of_pair(times, count, pair) : INT64_MAX;
+        if (replay->transfer_ns[i] > usual_ns)
+            replay->transfer_ns[i] = usual_ns;
+    }
+    int failed = times == NULL;
+    free(times);
+    return failed;
+}
+
 /* The most operations that a rank has. */
 static size_t longest_rank(const struct job *job)
 {
@@ -194,11 +279,15 @@ static void follow(struct sequel *sequel, int32_t at)
     }
 }
 
-/* A send whose end is known is done when its data is in buffers, whenever the receiver comes. */
-static int leaves_alone(const struct job_operation *operation)
+/*
+ * A send whose end is known is done when its data is in buffers, whenever the receiver comes. What shares its
+ * kernel with a receive ends with that.
+ */
+static int leaves_alone(const struct job *job, int32_t at)
 {
+    const struct job_operation *operation = &job->operations[at];
     return operation->function == FUNCTION_SEND && operation->start_ns != TIME_UNKNOWN &&
-           operation->end_ns != TIME_UNKNOWN;
+           operation->end_ns != TIME_UNKNOWN && !job_is_grouped(job, at);
 }
 
 static int list_leavers(struct replay *replay)
@@ -206,10 +295,10 @@ static int list_leavers(struct replay *replay)
     const struct job *job = replay->job;
     size_t count = 0;
     for (size_t i = 0; i < job->operation_count; i++)
-        count += leaves_alone(&job->operations[i]) != 0;
+        count += leaves_alone(job, (int32_t)i) != 0;
     replay->leavers = array_new(count, sizeof *replay->leavers);
     for (size_t i = 0; replay->leavers && i < job->operation_count; i++)
-        if (leaves_alone(&job->operations[i]))
+        if (leaves_alone(job, (int32_t)i))
             replay->leavers[replay->leaver_count++] = (struct replay_leaver){
                 .stay_ns = replay->ends[i] - job->operations[i].start_ns, .operation = (int32_t)i};
     return replay->leavers ? 0 : -1;
@@ -244,7 +333,7 @@ static void place(struct replay *replay, struct sequel *sequel, int32_t at)
                                  .own = operation->group,
                                  .after = after < 0 ? -1 : sequel->place[after],
                                  .instance = operation->instance,
-                                 .leaver = leaves_alone(operation) ? leaver_of(replay, at) : -1,
+                                 .leaver = leaves_alone(job, at) ? leaver_of(replay, at) : -1,
                                  .is_first = !sequel->arrived[operation->instance]++};
     sequel->place[at] = (int32_t)replay->move_count++;
     sequel->latest[operation->rank] = at;
@@ -256,7 +345,7 @@ static void place(struct replay *replay, struct sequel *sequel, int32_t at)
     replay->completed[replay->completed_count++] = operation->instance;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t member = job->instance_members[instance->first_member + (size_t)i];
-        if (!leaves_alone(&job->operations[member]))
+        if (!leaves_alone(job, member))
             follow(sequel, member);
     }
 }
@@ -322,6 +411,7 @@ static int measure(struct replay *replay)
             find_order(replay, &job->ranks[i], replay->ends, starts, stops, scratch);
         take_own_times(replay, replay->ends);
         take_transfers(replay, replay->ends);
+        failed = bound_groups(replay);
     }
     free(starts);
     free(stops);
