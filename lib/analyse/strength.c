@@ -290,8 +290,8 @@ static double chance_alone(const struct noise *noise, const struct suspect *run)
     return (double)(used ? used : 1) * pow((double)least_ns / (double)run->weakest_ns, power);
 }
 
-/* So many runs show that they come by themselves. */
-enum { ROWS = 3 };
+/* So many runs show that they come by themselves; so many are looked at. */
+enum { ROWS = 3, ROWS_MOST = 256 };
 
 /* The run without its first step. */
 static struct suspect rest_of(const struct strength *strength, const struct suspect *run)
@@ -326,26 +326,56 @@ static double chance_of(const struct strength *strength, struct suspect *run, co
     return noise->all * pow((double)(others + 1) / noise->all, length);
 }
 
+static int by_weakest(const void *a, const void *b)
+{
+    const struct suspect *left = *(const struct suspect *const *)a,
+                         *right = *(const struct suspect *const *)b;
+    if (left->weakest_ns != right->weakest_ns)
+        return left->weakest_ns > right->weakest_ns ? -1 : 1;
+    return left < right ? -1 : left > right;
+}
+
+/* Runs of several steps that are no part of the warm-up, the strongest first. */
+static const struct suspect **list_rows(const struct suspects *suspects, size_t first, size_t *count)
+{
+    const struct suspect **rows = array_new(suspects->count - first, sizeof *rows);
+    *count = 0;
+    for (size_t i = first; rows && i < suspects->count; i++)
+        if (suspects->items[i].last_step > suspects->items[i].first_step && !suspects->items[i].after_warm_up)
+            rows[(*count)++] = &suspects->items[i];
+    array_sort(rows, *count, sizeof *rows, by_weakest);
+    return rows;
+}
+
 /*
  * Late steps may come in rows by themselves, where what makes them late lasts. Where three runs and more of
  * other ranks show it, at other times and half as strong as this one, they tell how often a run begins and
- * goes on: so many as long as this one are expected. 0 where they do not.
+ * goes on: so many as long as this one are expected. 0 where they do not. The strongest are enough.
  */
-static double chance_in_rows(const struct suspects *suspects, size_t first, size_t at)
+static double chance_in_rows(const struct suspect *const *rows, size_t count, const struct suspect *run)
 {
-    const struct suspect *run = &suspects->items[at];
     double begun = 0, steps = 0;
-    for (size_t i = first; i < suspects->count; i++) {
-        const struct suspect *other = &suspects->items[i];
-        int length = other->last_step - other->first_step + 1;
-        int is_apart = other->last_step < run->first_step || other->first_step > run->last_step;
-        if (other->rank == run->rank || !is_apart || other->after_warm_up || length < 2 ||
-            other->weakest_ns < run->weakest_ns / 2)
+    for (size_t i = 0; i < count && i < ROWS_MOST && rows[i]->weakest_ns >= run->weakest_ns / 2; i++) {
+        int is_apart = rows[i]->last_step < run->first_step || rows[i]->first_step > run->last_step;
+        if (rows[i]->rank == run->rank || !is_apart)
             continue;
         begun++;
-        steps += length;
+        steps += rows[i]->last_step - rows[i]->first_step + 1;
     }
     return begun < ROWS ? 0 : begun * pow((steps - begun) / steps, run->counted_steps - 1);
+}
+
+static int doubt_rows(struct suspects *suspects, size_t first)
+{
+    size_t count;
+    const struct suspect **rows = list_rows(suspects, first, &count);
+    for (size_t i = first; rows && i < suspects->count; i++) {
+        struct suspect *run = &suspects->items[i];
+        run->chance = fmax(run->chance, chance_in_rows(rows, count, run));
+    }
+    int failed = rows == NULL;
+    free(rows);
+    return failed;
 }
 
 int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind kind,
@@ -369,8 +399,7 @@ int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind
     int failed = noise_init(&noise, strength, suspects, first, least_ns);
     for (size_t i = first; !failed && i < suspects->count; i++)
         suspects->items[i].chance = chance_of(strength, &suspects->items[i], &noise);
-    for (size_t i = first; !failed && i < suspects->count; i++)
-        suspects->items[i].chance = fmax(suspects->items[i].chance, chance_in_rows(suspects, first, i));
+    failed = failed || doubt_rows(suspects, first);
     free(noise.cells);
     free(noise.taken);
     free(noise.outside);
