@@ -272,8 +272,9 @@ static void sum_lateness(const struct baseline *baseline, const struct role *rol
                     place->apart[rank * steps + step];
 }
 
-static void measure_place(const struct baseline *baseline, struct job *job, int32_t role, int32_t position,
-                          struct place *place, double sigmas, measure value_of)
+/* The values of a place become what is beyond the usual; returns sigma. */
+static int64_t measure_values(const struct baseline *baseline, const struct job *job, int32_t role,
+                              int32_t position, struct place *place, double sigmas, measure value_of)
 {
     size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
     for (size_t rank = 0; rank < ranks; rank++)
@@ -282,10 +283,17 @@ static void measure_place(const struct baseline *baseline, struct job *job, int3
             place->value[rank * steps + (size_t)step] =
                 cell >= 0 ? value_of(baseline, job, &job->operations[cell]) : TIME_UNKNOWN;
         }
-    int64_t sigma =
-        value_of != hidden_lateness
-            ? place_measure_alike(place, ranks, baseline->first_step, baseline->step_count, sigmas, 1, NULL)
-            : place_measure(place, ranks, baseline->first_step, baseline->step_count);
+    return value_of != hidden_lateness
+               ? place_measure_alike(place, ranks, baseline->first_step, baseline->step_count, sigmas, 1,
+                                     NULL)
+               : place_measure(place, ranks, baseline->first_step, baseline->step_count);
+}
+
+static void measure_place(const struct baseline *baseline, struct job *job, int32_t role, int32_t position,
+                          struct place *place, double sigmas, measure value_of)
+{
+    size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
+    int64_t sigma = measure_values(baseline, job, role, position, place, sigmas, value_of);
     if (value_of == host_lateness)
         sum_lateness(baseline, &baseline->roles[role], place);
     for (size_t rank = 0; rank < ranks; rank++)
@@ -299,8 +307,6 @@ static void measure_place(const struct baseline *baseline, struct job *job, int3
                 operation->beyond_ns = excess;
             if (value_of == host_lateness)
                 operation->late_beyond_ns = excess;
-            if (value_of == idle_time && operation->excess_ns > excess)
-                operation->excess_ns = excess > 0 ? excess : 0;
             if (excess <= 0)
                 continue;
             int stands_out = (double)excess > sigmas * (double)sigma;
@@ -310,6 +316,34 @@ static void measure_place(const struct baseline *baseline, struct job *job, int3
             } else if (value_of == own_time && stands_out) {
                 operation->excess_ns = bounded(job, operation, excess);
             }
+        }
+}
+
+/*
+ * Waiting on one stream is own time on another, of all that wait for the same one: where ranks have several
+ * streams, the time in which nothing was under way on any of them tells who was late, if the own time grew,
+ * too. (By itself it grows where what ran beside it is over sooner.) `own` was measured at the same place.
+ */
+static void take_idle_time(const struct baseline *baseline, struct job *job, int32_t role, int32_t position,
+                           const struct place *own, struct place *place, double sigmas)
+{
+    size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
+    int64_t sigma = measure_values(baseline, job, role, position, place, sigmas, idle_time);
+    for (size_t rank = 0; rank < ranks; rank++)
+        for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
+            size_t cell = rank * steps + (size_t)step;
+            int64_t excess = place->value[cell], grown = own->apart[cell];
+            if (excess == TIME_UNKNOWN)
+                continue;
+            struct job_operation *operation =
+                &job->operations[baseline_cell(baseline, role, position, rank, step)];
+            if (operation->excess_ns > excess)
+                operation->excess_ns = excess > 0 ? excess : 0;
+            if (grown == TIME_UNKNOWN || (double)excess <= sigmas * (double)sigma || grown < excess / 2)
+                continue;
+            excess = bounded(job, operation, excess < grown ? excess : grown);
+            if (excess > operation->excess_ns)
+                operation->excess_ns = excess;
         }
 }
 
@@ -324,20 +358,21 @@ static int has_streams(const struct job *job, const struct role *role)
 static int measure_places(const struct baseline *baseline, struct job *job, double sigmas)
 {
     for (size_t i = 0; i < baseline->role_count; i++) {
-        struct place place = {0};
+        struct place place = {0}, own = {0};
+        size_t ranks = baseline->roles[i].rank_count, steps = (size_t)baseline->step_count;
         int several_streams = has_streams(job, &baseline->roles[i]);
-        if (place_init(&place, baseline->roles[i].rank_count, (size_t)baseline->step_count)) {
-            place_release(&place);
-            return -1;
-        }
-        for (int32_t position = 0; position < baseline->roles[i].length; position++) {
-            measure_place(baseline, job, (int32_t)i, position, &place, sigmas, own_time);
+        int failed = place_init(&place, ranks, steps) || place_init(&own, ranks, steps);
+        for (int32_t position = 0; !failed && position < baseline->roles[i].length; position++) {
+            measure_place(baseline, job, (int32_t)i, position, &own, sigmas, own_time);
             if (several_streams)
-                measure_place(baseline, job, (int32_t)i, position, &place, sigmas, idle_time);
+                take_idle_time(baseline, job, (int32_t)i, position, &own, &place, sigmas);
             measure_place(baseline, job, (int32_t)i, position, &place, sigmas, hidden_lateness);
             measure_place(baseline, job, (int32_t)i, position, &place, sigmas, host_lateness);
         }
         place_release(&place);
+        place_release(&own);
+        if (failed)
+            return -1;
     }
     return 0;
 }
