@@ -62,7 +62,7 @@ static void put(struct streams *streams, int rank, int step, int what, int64_t s
     streams->members[instance->first_member + (uint32_t)instance->members++] = number;
 }
 
-/* `late`: rank 1 in those steps, by as much; `shorter`: P is over sooner in them at both. */
+/* `late`: rank 1 in those steps, by as much; `shorter`: P is over sooner in them for it. */
 static void streams_init(struct streams *streams, int64_t late, int64_t shorter)
 {
     struct error error = ERROR_INIT;
@@ -84,7 +84,7 @@ static void streams_init(struct streams *streams, int64_t late, int64_t shorter)
         put(streams, 0, step, Q, 1000, 1050 + by);
         put(streams, 1, step, P, 100, 200 - sooner);
         put(streams, 1, step, Q, 1000 + by, 1050 + by);
-        put(streams, 2, step, P, 100, 200 - sooner + by);
+        put(streams, 2, step, P, 100, 200 + by);
         put(streams, 2, step, Q, 1000 + by, 1050 + by);
     }
     for (int rank = 0; rank < RANKS; rank++)
