@@ -130,7 +130,7 @@ static void take_transfers(struct replay *replay, const int64_t *ends)
     }
 }
 
-/* How long the transfer of a pair took, by who sends how much to whom. */
+/* How long the transfer of a pair took, by who sends about how much to whom. */
 struct pair_time {
     uint64_t pair;
     int64_t time_ns;
@@ -144,6 +144,15 @@ static int by_pair(const void *a, const void *b)
     return (left->time_ns > right->time_ns) - (left->time_ns < right->time_ns);
 }
 
+/* What an exchange sends differs from batch to batch: sizes up to twice as large are one. */
+static uint64_t magnitude_of(int64_t bytes)
+{
+    uint64_t magnitude = 0;
+    for (; bytes > 0; bytes /= 2)
+        magnitude++;
+    return magnitude;
+}
+
 /* The pair of an instance whose members all share their kernels with others; 0: it is none. */
 static uint64_t pair_in_groups(const struct job *job, const struct job_instance *instance)
 {
@@ -154,20 +163,20 @@ static uint64_t pair_in_groups(const struct job *job, const struct job_instance 
         int32_t at = job->instance_members[instance->first_member + (size_t)i];
         if (!job_is_grouped(job, at))
             return 0;
-        pair =
-            hash_mix(pair, hash_mix((uint64_t)job->operations[at].rank, (uint64_t)job->operations[at].bytes));
+        pair = hash_mix(
+            pair, hash_mix((uint64_t)job->operations[at].rank, magnitude_of(job->operations[at].bytes)));
     }
     return pair | 1;
 }
 
-/* Of each pair the median; returns how many are left. */
-static size_t keep_medians(struct pair_time *times, size_t count)
+/* Of each pair the lower quartile: some may wait in most steps. Returns how many are left. */
+static size_t keep_usual(struct pair_time *times, size_t count)
 {
     size_t kept = 0;
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first; end < count && times[end].pair == times[first].pair; end++)
             ;
-        times[kept++] = times[first + (end - first - 1) / 2];
+        times[kept++] = times[first + (end - first - 1) / 4];
     }
     return kept;
 }
@@ -200,7 +209,7 @@ static int bound_groups(struct replay *replay)
             times[count++] = (struct pair_time){pair, replay->transfer_ns[i]};
     }
     array_sort(times, count, sizeof *times, by_pair);
-    count = keep_medians(times, count);
+    count = keep_usual(times, count);
     for (size_t i = 0; count && i < job->instance_count; i++) {
         const struct job_instance *instance = &job->instances[i];
         int is_slow = instance->slow_ns > 0 && instance->culprit >= 0;
@@ -279,15 +288,23 @@ static void follow(struct sequel *sequel, int32_t at)
     }
 }
 
+/* Marks the first operations of the groups in which something is received. */
+static void mark_receiving(const struct job *job, unsigned char *receives)
+{
+    for (size_t i = 0; i < job->operation_count; i++)
+        if (job->operations[i].function == FUNCTION_RECV)
+            receives[job->operations[i].group] = 1;
+}
+
 /*
  * A send whose end is known is done when its data is in buffers, whenever the receiver comes. What shares its
- * kernel with a receive ends with that.
+ * kernel with a receive may have ended with that.
  */
-static int leaves_alone(const struct job *job, int32_t at)
+static int leaves_alone(const struct replay *replay, int32_t at)
 {
-    const struct job_operation *operation = &job->operations[at];
+    const struct job_operation *operation = &replay->job->operations[at];
     return operation->function == FUNCTION_SEND && operation->start_ns != TIME_UNKNOWN &&
-           operation->end_ns != TIME_UNKNOWN && !job_is_grouped(job, at);
+           operation->end_ns != TIME_UNKNOWN && !replay->receives[operation->group];
 }
 
 static int list_leavers(struct replay *replay)
@@ -295,10 +312,10 @@ static int list_leavers(struct replay *replay)
     const struct job *job = replay->job;
     size_t count = 0;
     for (size_t i = 0; i < job->operation_count; i++)
-        count += leaves_alone(job, (int32_t)i) != 0;
+        count += leaves_alone(replay, (int32_t)i) != 0;
     replay->leavers = array_new(count, sizeof *replay->leavers);
     for (size_t i = 0; replay->leavers && i < job->operation_count; i++)
-        if (leaves_alone(job, (int32_t)i))
+        if (leaves_alone(replay, (int32_t)i))
             replay->leavers[replay->leaver_count++] = (struct replay_leaver){
                 .stay_ns = replay->ends[i] - job->operations[i].start_ns, .operation = (int32_t)i};
     return replay->leavers ? 0 : -1;
@@ -333,7 +350,7 @@ static void place(struct replay *replay, struct sequel *sequel, int32_t at)
                                  .own = operation->group,
                                  .after = after < 0 ? -1 : sequel->place[after],
                                  .instance = operation->instance,
-                                 .leaver = leaves_alone(job, at) ? leaver_of(replay, at) : -1,
+                                 .leaver = leaves_alone(replay, at) ? leaver_of(replay, at) : -1,
                                  .is_first = !sequel->arrived[operation->instance]++};
     sequel->place[at] = (int32_t)replay->move_count++;
     sequel->latest[operation->rank] = at;
@@ -345,7 +362,7 @@ static void place(struct replay *replay, struct sequel *sequel, int32_t at)
     replay->completed[replay->completed_count++] = operation->instance;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t member = job->instance_members[instance->first_member + (size_t)i];
-        if (!leaves_alone(job, member))
+        if (!leaves_alone(replay, member))
             follow(sequel, member);
     }
 }
@@ -406,6 +423,7 @@ static int measure(struct replay *replay)
                   *scratch = array_new(longest, sizeof *scratch);
     int failed = !starts || !stops || !scratch;
     if (!failed) {
+        mark_receiving(job, replay->receives);
         fill_ends(job, replay->ends);
         for (size_t i = 0; i < job->rank_count; i++)
             find_order(replay, &job->ranks[i], replay->ends, starts, stops, scratch);
@@ -436,14 +454,18 @@ int replay_init(struct replay *replay, const struct job *job, struct error *erro
                               .tail_ns = array_new(instances, sizeof *replay->tail_ns),
                               .after = array_new(operations, sizeof *replay->after),
                               .ends = array_new(operations, sizeof *replay->ends),
+                              .receives = array_new(operations, sizeof *replay->receives),
                               .completed = array_new(instances, sizeof *replay->completed)};
     int failed = !replay->own_ns || !replay->transfer_ns || !replay->tail_ns || !replay->after ||
-                 !replay->ends || !replay->completed || measure(replay) || list_leavers(replay);
+                 !replay->ends || !replay->receives || !replay->completed || measure(replay) ||
+                 list_leavers(replay);
     free(replay->ends);
     replay->ends = NULL;
     failed = failed || !(replay->moves = array_new(operations, sizeof *replay->moves)) || find_moves(replay);
     free(replay->after);
     replay->after = NULL;
+    free(replay->receives);
+    replay->receives = NULL;
     if (!failed && !make_room(replay))
         return 0;
     replay_release(replay);
@@ -458,6 +480,7 @@ void replay_release(struct replay *replay)
     free(replay->tail_ns);
     free(replay->after);
     free(replay->ends);
+    free(replay->receives);
     free(replay->completed);
     free(replay->latest_ns);
     free(replay->moves);

@@ -34,12 +34,14 @@ struct replay_leaver {
 struct replay {
     const struct job *job; /* borrowed */
     int64_t *own_ns;       /* per operation that is the first of its group */
-    int64_t *transfer_ns;  /* per instance, as recorded */
-    int64_t *change_ns;    /* per instance: by how much longer it is to be */
-    int64_t *tail_ns;      /* per instance: what a slow link took beyond that, for the members that show it */
-    int32_t *after;        /* scratch, per operation: the one it comes after; -1: its rank's begin */
-    int64_t *ends;         /* scratch, per operation */
-    int32_t *completed;    /* instances in the order in which they end */
+    int64_t
+        *transfer_ns;   /* per instance, as recorded; of pairs in groups no more than usual (bound_groups) */
+    int64_t *change_ns; /* per instance: by how much longer it is to be */
+    int64_t *tail_ns;   /* per instance: what a slow link took beyond that, for the members that show it */
+    int32_t *after;     /* scratch, per operation: the one it comes after; -1: its rank's begin */
+    int64_t *ends;      /* scratch, per operation */
+    unsigned char *receives; /* scratch, per operation: whether a group that begins with it receives */
+    int32_t *completed;      /* instances in the order in which they end */
     size_t completed_count;
     int64_t *latest_ns; /* per instance: when its last member started in the last run */
     struct replay_move *moves;

@@ -113,6 +113,56 @@ static void pairs_are_told_apart(void **state)
     ring_init(&ring);
     ring.operations[first_of(2, 2) + 1].bytes = 4096;
     assert_int_equal(played(&ring, 0), 310 + LATE);
+    /* What an exchange sends differs a little. */
+    ring.operations[first_of(2, 2) + 1].bytes = 96;
+    assert_int_equal(played(&ring, 0), 310);
+}
+
+#define TRANSFER(of_rank, of_function, of_instance, in_group, after, begin)                           \
+    {                                                                                                 \
+        .rank = (of_rank), .function = (of_function), .instance = (of_instance), .group = (in_group), \
+        .previous = (after), .start_ns = (begin), .end_ns = (begin) + 10, .own_ns = TIME_UNKNOWN,     \
+        .ends = ENDS_BY_KERNEL                                                                        \
+    }
+
+/*
+ * Rank 0 sends to 2 and 1 in one kernel, and 10 later to 2 again; rank 1 receives 1000 later. Nobody waits
+ * for that: what shares its kernel with sends only is done when its data is in buffers.
+ */
+static void a_group_of_sends(void **state)
+{
+    struct job_operation operations[] = {
+        TRANSFER(0, FUNCTION_SEND, 1, 0, -1, 0), TRANSFER(0, FUNCTION_SEND, 0, 0, -1, 0),
+        TRANSFER(0, FUNCTION_SEND, 2, 2, 1, 20), TRANSFER(1, FUNCTION_RECV, 0, 3, -1, 1000),
+        TRANSFER(2, FUNCTION_RECV, 1, 4, -1, 0), TRANSFER(2, FUNCTION_RECV, 2, 5, 4, 20),
+    };
+    struct job_rank ranks[RANKS] = {
+        {.first = 0, .count = 3}, {.first = 3, .count = 1}, {.first = 4, .count = 2}};
+    struct job_instance instances[3];
+    int32_t members[] = {1, 3, 0, 4, 2, 5};
+    struct job job = {.rank_count = RANKS,
+                      .ranks = ranks,
+                      .operation_count = 6,
+                      .operations = operations,
+                      .instance_count = 3,
+                      .instances = instances,
+                      .instance_members = members,
+                      .step_count = 1};
+    struct replay replay;
+    struct error error = ERROR_INIT;
+    for (uint32_t i = 0; i < 3; i++)
+        instances[i] = (struct job_instance){.transfer_ns = 10,
+                                             .culprit = -1,
+                                             .members = 2,
+                                             .expected = 2,
+                                             .first_member = 2 * i,
+                                             .function = FUNCTION_SEND};
+    assert_int_equal(replay_init(&replay, &job, &error), 0);
+    replay.own_ns[3] += 1000;
+    assert_int_equal(replay_run(&replay), 1010);
+    assert_int_equal(replay.latest_ns[0], 1000);
+    assert_int_equal(replay.latest_ns[2], 20);
+    replay_release(&replay);
 }
 
 int main(void)
@@ -121,6 +171,7 @@ int main(void)
         cmocka_unit_test(nobody_holds_who_waited_for_another),
         cmocka_unit_test(a_slow_link),
         cmocka_unit_test(pairs_are_told_apart),
+        cmocka_unit_test(a_group_of_sends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
