@@ -13,11 +13,15 @@ enum { MARKS_TRIED = 16 };
 /* The body comes so often at least. */
 enum { FEWEST_BODIES = 3 };
 
+/* A step has so many micro-batches at most: what comes once in more of them is a checkpoint. */
+enum { PARTS_MOST = 16 };
+
 /* A small collective of all ranks. */
 struct mark {
     size_t before; /* operations before it that are not small */
     uint64_t kind;
     uint64_t place; /* the same and the call that it comes after */
+    int32_t communicator;
 };
 
 /* Operations that are not small, from `first` to before `end` among those. */
@@ -39,6 +43,7 @@ struct marking {
     uint64_t *digests; /* of spans, and how often they come */
     int64_t *times;
     size_t *starts;
+    int has_found;
 };
 
 static int marking_init(struct marking *marking, const struct recurrence *recurrence, const uint64_t *way)
@@ -83,7 +88,8 @@ static void tell_apart(struct marking *marking)
             marking->marks[marking->mark_count++] =
                 (struct mark){.before = marking->count,
                               .kind = hash_mix(recurrence->kinds[i], 0),
-                              .place = hash_mix(recurrence->kinds[i], last + 1)};
+                              .place = hash_mix(recurrence->kinds[i], last + 1),
+                              .communicator = recurrence->communicators[i]};
         }
     }
 }
@@ -139,18 +145,22 @@ static int is_same(const struct marking *marking, size_t first, size_t than, siz
            marking->sums[than + count] - marking->sums[than];
 }
 
-/* Where the body is in a span that it begins or ends, and not half of; SIZE_MAX where it is not. */
+/*
+ * Where the body is in a span: at its begin, or at its end after something else (which is not the body once
+ * more); SIZE_MAX where it is not.
+ */
 static size_t body_in(const struct marking *marking, struct span body, struct span span)
 {
     size_t length = body.end - body.first, count = span.end - span.first;
-    if (count < length || count >= 2 * length)
+    if (count < length)
         return SIZE_MAX;
     size_t last = span.end - length;
-    if (is_exact(marking, span.first, body.first, length))
+    int is_long = count >= 2 * length;
+    if (!is_long && is_exact(marking, span.first, body.first, length))
         return span.first;
     if (is_same(marking, last, body.first, length))
-        return last;
-    return is_same(marking, span.first, body.first, length) ? span.first : SIZE_MAX;
+        return is_long && is_same(marking, last - length, body.first, length) ? SIZE_MAX : last;
+    return !is_long && is_same(marking, span.first, body.first, length) ? span.first : SIZE_MAX;
 }
 
 /* Whether a span has calls that the body has not, which has them all in `calls`. */
@@ -163,8 +173,8 @@ static int is_foreign(const struct marking *marking, const struct map *calls, st
 }
 
 /*
- * Whether something that the body has not comes as often as steps do: then the body may be a micro-batch, and
- * the gradients are what comes once in a step. -1: out of memory.
+ * Whether something that the body has not comes as often as steps may: then the body may be a micro-batch,
+ * and the gradients are what comes once in a step. -1: out of memory.
  */
 static int is_part(const struct marking *marking, struct span body)
 {
@@ -178,7 +188,30 @@ static int is_part(const struct marking *marking, struct span body)
     for (size_t i = 0; !failed && i < marking->span_count; i++)
         foreign += (size_t)is_foreign(marking, &calls, marking->spans[i]);
     map_release(&calls);
-    return failed ? -1 : foreign >= FEWEST_BODIES;
+    return failed ? -1 : foreign >= FEWEST_BODIES && foreign * PARTS_MOST >= marking->span_count;
+}
+
+/*
+ * Whether the body is more than a micro-batch may be: its collectives are on several communicators, or on
+ * that of the mark, or its first send or receive comes more than once.
+ */
+static int spans_step(const struct marking *marking, struct span body, int32_t communicator)
+{
+    const struct recurrence *recurrence = marking->recurrence;
+    const uint64_t *sends = NULL;
+    int32_t only = -1;
+    for (size_t i = body.first; i < body.end; i++) {
+        size_t at = marking->places[i];
+        int32_t here = recurrence->communicators[at];
+        if (here < 0 && sends && *sends == recurrence->calls[at])
+            return 1;
+        if (here < 0 && !sends)
+            sends = &recurrence->calls[at];
+        if (here >= 0 && (here == communicator || (only >= 0 && here != only)))
+            return 1;
+        only = here >= 0 ? here : only;
+    }
+    return 0;
 }
 
 /*
@@ -232,39 +265,79 @@ static size_t take_starts(struct marking *marking, struct span body)
     return found;
 }
 
-/* Keeps in `starts` the steps by a key where they are more than what is there. */
-static int try_key(struct marking *marking, uint64_t key, size_t *starts, size_t *most)
+/* What is to be tried, and how often it comes. */
+struct key {
+    uint64_t value;
+    int64_t times;
+    size_t first; /* where it comes first */
+    int32_t communicator;
+};
+
+/* The most frequent first. */
+static int by_times(const void *a, const void *b)
+{
+    const struct key *left = a, *right = b;
+    if (left->times != right->times)
+        return left->times > right->times ? -1 : 1;
+    return (left->first > right->first) - (left->first < right->first);
+}
+
+/* Keeps in `starts` the steps by a key where they are more than what is there, or as many and begin sooner.
+ */
+static int try_key(struct marking *marking, const struct key *key, size_t *starts, size_t *most)
 {
     struct span body;
-    cut_spans(marking, key);
+    cut_spans(marking, key->value);
     if (find_body(marking, &body))
         return -1;
-    int part = body.end ? is_part(marking, body) : 1;
+    if (!body.end || !spans_step(marking, body, key->communicator))
+        return 0;
+    int part = is_part(marking, body);
     if (part)
         return part < 0 ? -1 : 0;
     size_t found = take_starts(marking, body);
-    if (found > *most) {
+    int sooner = found == *most && marking->has_found && marking->starts[0] < starts[0];
+    if (found > *most || sooner) {
+        marking->has_found = 1;
         *most = found;
         memcpy(starts, marking->starts, found * sizeof *starts);
     }
     return 0;
 }
 
-/* Tries all kinds of marks, up to a number of them. */
+/* All kinds of marks, by themselves and by what they come after. Returns how many; SIZE_MAX: no memory. */
+static size_t list_keys(const struct marking *marking, struct key *keys)
+{
+    size_t count = 2 * marking->mark_count, kept = 0;
+    uint64_t *values = array_new(count, sizeof *values);
+    int64_t *times = array_new(count, sizeof *times);
+    struct map seen;
+    map_init(&seen);
+    for (size_t i = 0; values && i < count; i++)
+        values[i] = i % 2 ? marking->marks[i / 2].place : marking->marks[i / 2].kind;
+    int failed = !values || !times || map_count(values, count, times);
+    for (size_t i = 0; !failed && i < count; i++) {
+        int is_new = 0;
+        failed = !map_put(&seen, (struct map_key){{values[i]}}, 0, &is_new);
+        if (!failed && is_new && times[i] > FEWEST_BODIES)
+            keys[kept++] = (struct key){values[i], times[i], i, marking->marks[i / 2].communicator};
+    }
+    map_release(&seen);
+    free(values);
+    free(times);
+    array_sort(keys, kept, sizeof *keys, by_times);
+    return failed ? SIZE_MAX : kept;
+}
+
+/* Tries the kinds that come most often. */
 static int try_marks(struct marking *marking, size_t *starts, size_t *most)
 {
-    struct map tried;
-    int failed = 0;
-    map_init(&tried);
-    for (size_t i = 0; !failed && i < marking->mark_count && tried.count < MARKS_TRIED; i++) {
-        uint64_t keys[] = {marking->marks[i].kind, marking->marks[i].place};
-        for (size_t k = 0; !failed && k < 2; k++) {
-            int is_new;
-            failed = !map_put(&tried, (struct map_key){{keys[k]}}, 0, &is_new);
-            failed = failed || (is_new && try_key(marking, keys[k], starts, most));
-        }
-    }
-    map_release(&tried);
+    struct key *keys = array_new(2 * marking->mark_count, sizeof *keys);
+    size_t count = keys ? list_keys(marking, keys) : SIZE_MAX;
+    int failed = count == SIZE_MAX;
+    for (size_t i = 0; !failed && i < count && i < MARKS_TRIED; i++)
+        failed = try_key(marking, &keys[i], starts, most);
+    free(keys);
     return failed ? -1 : 0;
 }
 

@@ -30,8 +30,16 @@ static int pass(struct blocks *blocks, const struct work *work, int32_t rank,
 struct symbols {
     struct recurrence recurrence;
     size_t capacity;
-    int32_t shared_members; /* of a communicator of all ranks; 0: there is none */
+    int32_t world; /* -1: there is no communicator of all ranks */
 };
+
+/* Whether a communicator has as many ranks as that of all, and as many of them are recorded. */
+static int is_like(const struct work *work, int32_t communicator, int32_t world)
+{
+    const struct work_communicator *here = &work->communicators[communicator];
+    return world >= 0 && here->member_count == work->communicators[world].member_count &&
+           here->size == work->communicators[world].size;
+}
 
 static int take_symbol(void *context, const struct work *work, const struct swept *swept)
 {
@@ -49,8 +57,8 @@ static int take_symbol(void *context, const struct work *work, const struct swep
     recurrence->calls[at] = hash_mix(call, (uint64_t)swept->peer);
     recurrence->sizes[at] = hash_mix(call, hash_mix((uint64_t)swept->bytes, (uint64_t)swept->peer));
     recurrence->communicators[at] = function_is_point_to_point(swept->function) ? -1 : communicator;
-    recurrence->is_shared[at] = recurrence->communicators[at] >= 0 &&
-                                work->communicators[communicator].member_count == symbols->shared_members;
+    recurrence->is_shared[at] =
+        recurrence->communicators[at] >= 0 && is_like(work, communicator, symbols->world);
     recurrence->is_small[at] = swept->bytes >= 0 && swept->bytes <= RECURRENCE_SMALL_BYTES;
     return 0;
 }
@@ -92,9 +100,8 @@ int steps_from_period(struct blocks *blocks, const struct work *work, int32_t ra
     struct symbols symbols;
     *count = 0;
     *starts = array_new(operations, sizeof **starts);
-    int32_t world = work->runs[work->ranks[rank].run].world;
     int failed = symbols_init(&symbols, operations) || !*starts;
-    symbols.shared_members = world >= 0 ? work->communicators[world].member_count : 0;
+    symbols.world = work->runs[work->ranks[rank].run].world;
     failed = failed ? error_no_memory(error) : pass(blocks, work, rank, take_symbol, &symbols, error);
     if (!failed && recurrence_find(&symbols.recurrence, *starts, count))
         failed = error_no_memory(error);

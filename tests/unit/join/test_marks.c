@@ -56,11 +56,34 @@ static void not_quite_alike(void **state)
     check(" 11AAm 11AAmAAA 11AAm 11AAm 11AAmA 11AAm");
     check(" 11AAm 11AA1m 11AAm 11AAm 11AAm");
     check(" 11AAm 11AAm 1A1AAAAm 11AAm 11AAm");
-    /* Twice a step's body is no step, */
+    /* An evaluation longer than a step ends the one before; twice a step's body is none, */
+    check(" 11AAm 11AAm111111 11AAm 11AAm 11AAm 11AAm 11AAm 11AAm");
     check(" 11AAm 11AAm11AA11AAm 11AAm 11AAm 11AAm 11AAm 11AAm");
     /* and what is not alike is less than a third of all. */
     check(" 11AAm1m 11AAm1m 11AAm1m 11AAm1m");
     check("11AAmAAmAm11AAmAAmAm11AAmAAmAm11AAm");
+}
+
+/* Sums of activations on one communicator and a norm of all: that may be a micro-batch. */
+static void what_may_be_a_micro_batch(void **state)
+{
+    check("ttttmttttmottttmttttmottttmttttmo");
+    check("rttsmrttsmorttsmrttsmorttsmrttsmo");
+    /* Several in one body are a step, and so is what is summed up elsewhere, too. */
+    check(" rttsrttsm rttsrttsmo rttsrttsm rttsrttsmo rttsrttsm");
+    check(" ttAm ttAmo ttAm ttAmo ttAm");
+}
+
+/* However many others come before, or now and then. */
+static void among_many_others(void **state)
+{
+    check("efghpqvwxyz1efghpqvwxyz 11AAm 11AAmo 11AAmefgh 11AAm 11AAmpqv 11AAmwxyz 11AAm");
+}
+
+/* Of two as frequent the one is taken by which the first step begins sooner. */
+static void the_one_that_begins_sooner(void **state)
+{
+    check(" 1111m1A1A1Am 1111m1A1A1Am 1111m1A1A1Am 1111m1A1A1Am 1111m1A1A1Am");
 }
 
 /* More than half of a step is one, less is not; nor is what came between steps before. */
@@ -80,11 +103,21 @@ static void nothing_else_comes_in_each(void **state)
 {
     check("tu1mtu1mtu1mABtu1mtu1mtu1mABtu1mtu1mtu1mABtu1mtu1mtu1mAB");
     check(" tu1m tu1m tu1mAB tu1m tu1m tu1mAB tu1m tu1m");
+    /* In one of sixteen it is a checkpoint, */
+    check(
+        " ABm ABm ABm ABm ABmt ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm ABmt ABm ABm ABm ABm ABm ABm"
+        " ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm ABmt ABm ABm ABm ABm ABm ABm ABm ABm ABm ABm"
+        " ABm ABm ABm");
+    /* which makes no micro-batch of it. */
+    check("ABmABmABmABmABmtABmABmABmABmABmABmABmABmABmABmABmtABmABmABmABmABmABmABmABmABmABmABmtABmABm");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_may_be_a_micro_batch),
+        cmocka_unit_test(among_many_others),
+        cmocka_unit_test(the_one_that_begins_sooner),
         cmocka_unit_test(a_norm_in_each_step),
         cmocka_unit_test(of_several),
         cmocka_unit_test(in_the_middle_of_a_step),

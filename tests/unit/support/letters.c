@@ -22,8 +22,8 @@ static void add(struct played *played, char what, int64_t now_ns)
     played->communicators[at] = communicator;
     played->functions[at] = played->calls[at] = (uint64_t)(communicator + 1) * 10 + function;
     played->sizes[at] = played->kinds[at] = (uint64_t)what;
-    played->is_small[at] = strchr("lnmo", what) != NULL;
-    played->is_shared[at] = strchr("mo", what) != NULL;
+    played->is_small[at] = strchr("lnmoefghpqvwxyz", what) != NULL;
+    played->is_shared[at] = strchr("moefghpqvwxyz", what) != NULL;
     played->issued_ns[at] = now_ns;
 }
 
