@@ -340,19 +340,22 @@ static const struct suspect **list_rows(const struct suspects *suspects, size_t 
 {
     const struct suspect **rows = array_new(suspects->count - first, sizeof *rows);
     *count = 0;
-    for (size_t i = first; rows && i < suspects->count; i++)
-        if (suspects->items[i].last_step > suspects->items[i].first_step && !suspects->items[i].after_warm_up)
-            rows[(*count)++] = &suspects->items[i];
+    for (size_t i = first; rows && i < suspects->count; i++) {
+        const struct suspect *run = &suspects->items[i];
+        if (run->last_step > run->first_step && !run->after_warm_up)
+            rows[(*count)++] = run;
+    }
     array_sort(rows, *count, sizeof *rows, by_weakest);
     return rows;
 }
 
 /*
- * Late steps may come in rows by themselves, where what makes them late lasts. Where three runs and more of
- * other ranks show it, at other times and half as strong as this one, they tell how often a run begins and
- * goes on: so many as long as this one are expected. 0 where they do not. The strongest are enough.
+ * Late steps may come in rows by themselves, where what makes them late lasts. Where so many runs of other
+ * ranks show it, at other times and half as strong as this one, they tell how often a run begins and goes on:
+ * so many as long as this one are expected. 0 where they do not. The strongest are enough.
  */
-static double chance_in_rows(const struct suspect *const *rows, size_t count, const struct suspect *run)
+static double chance_in_rows(const struct suspect *const *rows, size_t count, const struct suspect *run,
+                             double fewest)
 {
     double begun = 0, steps = 0;
     for (size_t i = 0; i < count && i < ROWS_MOST && rows[i]->weakest_ns >= run->weakest_ns / 2; i++) {
@@ -362,16 +365,20 @@ static double chance_in_rows(const struct suspect *const *rows, size_t count, co
         begun++;
         steps += rows[i]->last_step - rows[i]->first_step + 1;
     }
-    return begun < ROWS ? 0 : begun * pow((steps - begun) / steps, run->counted_steps - 1);
+    return begun < fewest ? 0 : begun * pow((steps - begun) / steps, run->counted_steps - 1);
 }
 
-static int doubt_rows(struct suspects *suspects, size_t first)
+/* Several faults of one kind in one job are each believed: it takes three runs, and one for four ranks. */
+static int doubt_rows(const struct strength *strength, const struct noise *noise, struct suspects *suspects,
+                      size_t first)
 {
     size_t count;
     const struct suspect **rows = list_rows(suspects, first, &count);
+    double fewest = fmax(ROWS, (double)strength->rank_count / 4);
     for (size_t i = first; rows && i < suspects->count; i++) {
         struct suspect *run = &suspects->items[i];
-        run->chance = fmax(run->chance, chance_in_rows(rows, count, run));
+        if (run->weakest_ns < noise->whole_ns)
+            run->chance = fmax(run->chance, chance_in_rows(rows, count, run, fewest));
     }
     int failed = rows == NULL;
     free(rows);
@@ -399,7 +406,7 @@ int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind
     int failed = noise_init(&noise, strength, suspects, first, least_ns);
     for (size_t i = first; !failed && i < suspects->count; i++)
         suspects->items[i].chance = chance_of(strength, &suspects->items[i], &noise);
-    failed = failed || doubt_rows(suspects, first);
+    failed = failed || doubt_rows(strength, &noise, suspects, first);
     free(noise.cells);
     free(noise.taken);
     free(noise.outside);

@@ -502,6 +502,34 @@ static double chance_beside(int rank, int step, int64_t excess_ns)
     return chance_of_row(4, rank, step, excess_ns);
 }
 
+/* Whether two steps of rank 3 are doubted for as many of so many others, of sixteen ranks. */
+static int is_doubted(int others, int64_t excess_ns, int64_t of_others_ns, int64_t whole_ns)
+{
+    struct job job = {.rank_count = 16};
+    struct baseline baseline = {.step_count = STEPS, .first_step = FIRST};
+    struct strength strength;
+    struct suspects suspects = {0};
+    assert_int_equal(strength_init(&strength, &job, &baseline), 0);
+    strength.whole_ns = whole_ns;
+    for (int i = 0; i <= others; i++)
+        put_run(&strength, 3 * i, 3 * i + 3, 2, i == 1 ? excess_ns : of_others_ns);
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, others + 1);
+    int doubted = suspects.items[1].chance > 0.05;
+    free(suspects.items);
+    return doubted;
+}
+
+/* Of sixteen ranks three are not enough, and four are; what lasts for a whole step is no noise. */
+static void faults_of_several(void **state)
+{
+    assert_false(is_doubted(3, 1000, 1000, 0));
+    assert_true(is_doubted(4, 1000, 1000, 0));
+    assert_true(is_doubted(4, 1000, 1000, 1001));
+    assert_false(is_doubted(4, 1000, 1000, 1000));
+    assert_false(is_doubted(4, 1000, 600, 900));
+}
+
 /* Three runs of others, 4 of 7 steps of which go on: 3 (4/7)^3 as long as this one are expected. */
 static void late_steps_in_rows(void **state)
 {
@@ -524,6 +552,7 @@ int main(void)
         cmocka_unit_test(nothing_strong),
         cmocka_unit_test(victims_take_no_turns),
         cmocka_unit_test(late_steps_in_rows),
+        cmocka_unit_test(faults_of_several),
         cmocka_unit_test(what_was_let_pass_measures_nothing),
         cmocka_unit_test(a_run),
         cmocka_unit_test(a_weak_step_does_not_end_a_run),
