@@ -82,7 +82,8 @@ struct suspects {
     struct suspect *items; /* owned */
     size_t count;
     size_t capacity;
-    int64_t *unrest_ns; /* owned; NULL, or [step * ranks + rank]: how late the other hosts were (unrest.c) */
+    int64_t *unrest_ns; /* owned; NULL, or [step * ranks + rank]: how late the middle one of the other hosts
+                           was, or of those of its role if that is more (unrest.c) */
     int64_t *cost_ns;   /* owned; NULL, or of each step what they are all said to have cost (lengths.c) */
 };
 
@@ -90,7 +91,8 @@ struct suspects {
  * Excess by rank and step, the raw material of suspicion. Runs of consecutive steps in which a rank's excess
  * is worth at least half of min_gain become suspects. How likely noise makes such a run is estimated from the
  * steps that stand alone: with N (rank, step) cells and a share p of them standing alone with at least as
- * much, N p^L runs of L steps are expected; a step alone is held against the tail of all others (strength.c).
+ * much, N p^L runs of L steps are expected; a step alone is held against the tail of all others; and where
+ * runs of other ranks are as strong at other times, no fewer than those let expect (strength.c).
  */
 struct sample {
     int64_t excess_ns;
@@ -143,10 +145,10 @@ int may_hide_pair(const struct job *job, const struct job_operation *operation);
 int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job);
 
 /*
- * unrest.c: in a step in which all hosts are later than usual (kernels loaded for a new shape, a checkpoint,
- * a collection of garbage) some are latest, and none of them is to blame; nor is a GPU for most of such
- * steps; nor does lateness say anything where there is no other rank to hold it against. -1 when memory is
- * out.
+ * unrest.c: in a step in which all hosts, or all of one role, are later than usual (kernels loaded for a new
+ * shape, a checkpoint, a collection of garbage) some are latest, and none of them is to blame; nor is a GPU
+ * for most of such steps; nor does lateness say anything where there is no other rank to hold it against.
+ * Fills in suspects->unrest_ns. -1 when memory is out.
  */
 int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *baseline);
 
@@ -170,7 +172,8 @@ int suspects_weigh(struct suspects *suspects, const struct job *job, const struc
 /*
  * lengths.c: whether the suspicion's steps were longer than others by half of what it is said to have cost,
  * or more, beyond what steps differ by anyway; of a late rank, whether they may have been by a quarter of it,
- * or of what it came later by than all others.
+ * or of what it came later by than all others; of a late host, without what most others were late by, and
+ * that it is not less than a tenth of what nothing else accounts for.
  * And by how much they were longer, give or take what steps differ by. -1 when memory is out.
  */
 struct lengthening {

@@ -19,6 +19,9 @@ static const double CHANCE = 0.05;
 /* Steps differ anyway: what shows is beyond so many standard errors of their mean. */
 static const double ERRORS = 2;
 
+/* A host that was late by one in so many of what its steps were longer is beside what made them so. */
+static const double LITTLE = 10;
+
 static int64_t cost_in_step(const struct suspect *suspect)
 {
     return suspect->chance <= CHANCE ? suspect->gain_ns / (suspect->last_step - suspect->first_step + 1) : 0;
@@ -110,6 +113,15 @@ static int64_t measure_inside(const struct suspects *suspects, const struct susp
     return inside_ns;
 }
 
+/* What all others are said to have cost in its steps. */
+static int64_t cost_beside(const struct suspects *suspects, const struct suspect *suspect)
+{
+    int64_t cost_ns = 0;
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+        cost_ns += cost_of_others(suspects, suspect, step);
+    return cost_ns;
+}
+
 static int shows(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
                  const struct baseline *baseline, int64_t *list, struct lengthening *lengthening)
 {
@@ -127,6 +139,9 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     double all = (double)(suspect->last_step - suspect->first_step + 1) / (double)steps;
     lengthening->most_ns = scale(1, ((longer > 0 ? (double)longer : 0) + doubt) * all);
     lengthening->least_ns = is_alone(suspects, suspect) ? scale(1, ((double)longer - doubt) * all) : 0;
+    if (suspect->kind == FINDING_HOST &&
+        (double)(longer - cost_beside(suspects, suspect)) - doubt > LITTLE * (double)worth_ns)
+        return 0;
     if (suspect->kind != FINDING_NETWORK)
         return ((double)longer + doubt) * all >= (double)worth_ns / 4;
     return longer >= suspect->gain_ns / 2 && (double)longer >= doubt;

@@ -281,6 +281,31 @@ static void without_what_all_hosts_were_late_by(void **state)
     free(all.cost_ns);
 }
 
+/*
+ * Two steps longer by 500 each, of which a late host is worth less than a tenth: something else made them
+ * long, unless another suspicion is said to have.
+ */
+static void a_little_of_what_made_steps_longer(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    lengthen(lengths, 600);
+    steps_init(&steps, lengths);
+    struct suspect suspects[] = {
+        {.kind = FINDING_HOST, .first_step = 6, .last_step = 7, .gain_ns = 100},
+        {.kind = FINDING_NETWORK, .rank = 1, .first_step = 6, .last_step = 7, .gain_ns = 200}};
+    assert_true(shows(&steps, suspects, 1));
+    suspects[0].gain_ns = 98;
+    assert_false(shows(&steps, suspects, 1));
+    suspects[0].margin_ns = 100;
+    assert_true(shows(&steps, suspects, 1));
+    suspects[0].margin_ns = 0;
+    assert_true(shows(&steps, suspects, 2));
+    suspects[0].kind = FINDING_COMPUTE;
+    assert_true(shows(&steps, suspects, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +319,7 @@ int main(void)
         cmocka_unit_test(what_uneven_steps_may_hide_of_a_late_rank),
         cmocka_unit_test(the_last_step),
         cmocka_unit_test(without_what_all_hosts_were_late_by),
+        cmocka_unit_test(a_little_of_what_made_steps_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
