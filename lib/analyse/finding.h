@@ -76,6 +76,7 @@ struct suspect {
     int counted_steps; /* that speak for it */
     int after_warm_up; /* it begins with the first step after that, which speaks for nothing */
     int ambiguous;     /* the trace cannot tell this rank's fault from something it did not record */
+    int beside_late_host; /* it may have waited for one that was late as well, and gains little then */
 };
 
 struct suspects {

@@ -282,6 +282,8 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
     if (share_of(suspect, baseline, suspect->gain_ns) < options->min_gain / 10 &&
         (has_gaps(job) || is_in_shadow(suspects, suspect)))
         return CONFIDENCE_LOW;
+    if (suspect->beside_late_host && suspect->gain_ns < suspect->margin_ns / 2)
+        return CONFIDENCE_LOW;
     if ((has_gaps(job) || job->blind_to_pairs || is_mostly(suspect, baseline)) &&
         is_alone_in_role(suspect, baseline))
         return CONFIDENCE_LOW;

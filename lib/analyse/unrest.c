@@ -88,6 +88,28 @@ static int is_unrest(const struct suspect *suspect, const struct baseline *basel
     return shared_ns >= late_ns / 2 && (suspect->kind == FINDING_HOST || unrest * 2 > steps);
 }
 
+/*
+ * Whether the host of another rank was late by half as much in each of its steps: it may have waited for that
+ * one, in what does not tell until when.
+ */
+static int is_beside_late_host(const struct suspect *suspect, const struct baseline *baseline, int32_t rank)
+{
+    int64_t mean_ns = suspect->total_ns / (suspect->last_step - suspect->first_step + 1);
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+        if (lateness_of(baseline, (size_t)rank, step) < mean_ns / 2)
+            return 0;
+    return 1;
+}
+
+static int has_late_host_beside(const struct suspect *suspect, const struct baseline *baseline)
+{
+    for (int32_t rank = 0; (size_t)rank < baseline->rank_count; rank++)
+        if (rank != suspect->rank && baseline->role_of_rank[rank] >= 0 &&
+            is_beside_late_host(suspect, baseline, rank))
+            return 1;
+    return 0;
+}
+
 int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *baseline)
 {
     if (suspects->count && measure_unrest(suspects, baseline))
@@ -96,6 +118,8 @@ int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *base
         struct suspect *suspect = &suspects->items[i];
         if (suspect->kind != FINDING_NETWORK && is_unrest(suspect, baseline, suspects->unrest_ns))
             suspect->ambiguous = 1;
+        suspect->beside_late_host = suspect->kind == FINDING_COMPUTE && !suspect_is_noise(suspect) &&
+                                    has_late_host_beside(suspect, baseline);
     }
     return 0;
 }

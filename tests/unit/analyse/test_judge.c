@@ -388,9 +388,22 @@ static void a_cost_that_does_not_show(void **state)
     assert_int_equal(judged_in_steps_of(1000, 60), CONFIDENCE_LOW);
 }
 
+/* What partners lost by a rank that another host may have made late is no fault where it gains little. */
+static void beside_a_late_host(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_COMPUTE, 2);
+    suspect.margin_ns = 1202;
+    assert_int_not_equal(judged(suspect, 0), CONFIDENCE_LOW);
+    suspect.beside_late_host = 1;
+    assert_int_equal(judged(suspect, 0), CONFIDENCE_LOW);
+    suspect.margin_ns = 1201;
+    assert_int_not_equal(judged(suspect, 0), CONFIDENCE_LOW);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(beside_a_late_host),
         cmocka_unit_test(always),
         cmocka_unit_test(two_in_a_row),
         cmocka_unit_test(one_alone),
