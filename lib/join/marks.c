@@ -216,7 +216,7 @@ static int spans_step(const struct marking *marking, struct span body, int32_t c
 
 /*
  * Operations at the begin of the body that end the step before: those that the first mark does not have
- * before it, where it has more than half of them.
+ * before it, where it has half of them or more.
  */
 static size_t count_ending(const struct marking *marking, struct span body)
 {
