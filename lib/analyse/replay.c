@@ -134,6 +134,7 @@ static void take_transfers(struct replay *replay, const int64_t *ends)
 struct pair_time {
     uint64_t pair;
     int64_t time_ns;
+    size_t instance;
 };
 
 static int by_pair(const void *a, const void *b)
@@ -169,29 +170,16 @@ static uint64_t pair_in_groups(const struct job *job, const struct job_instance 
     return pair | 1;
 }
 
-/* Of each pair the lower quartile: some may wait in most steps. Returns how many are left. */
-static size_t keep_usual(struct pair_time *times, size_t count)
+/* Of one pair, sorted: no more than its lower quartile, as some may wait in most steps. */
+static void bound_pair(struct replay *replay, const struct pair_time *times, size_t count)
 {
-    size_t kept = 0;
-    for (size_t first = 0, end; first < count; first = end) {
-        for (end = first; end < count && times[end].pair == times[first].pair; end++)
-            ;
-        times[kept++] = times[first + (end - first - 1) / 4];
+    int64_t usual_ns = times[(count - 1) / 4].time_ns;
+    for (size_t i = 0; i < count; i++) {
+        const struct job_instance *instance = &replay->job->instances[times[i].instance];
+        int is_slow = instance->slow_ns > 0 && instance->culprit >= 0;
+        if (!is_slow && times[i].time_ns > usual_ns)
+            replay->transfer_ns[times[i].instance] = usual_ns;
     }
-    return kept;
-}
-
-static int64_t usual_of_pair(const struct pair_time *times, size_t count, uint64_t pair)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (times[middle].pair < pair)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return times[low].time_ns;
 }
 
 /*
@@ -206,17 +194,13 @@ static int bound_groups(struct replay *replay)
     for (size_t i = 0; times && i < job->instance_count; i++) {
         uint64_t pair = pair_in_groups(job, &job->instances[i]);
         if (pair)
-            times[count++] = (struct pair_time){pair, replay->transfer_ns[i]};
+            times[count++] = (struct pair_time){pair, replay->transfer_ns[i], i};
     }
     array_sort(times, count, sizeof *times, by_pair);
-    count = keep_usual(times, count);
-    for (size_t i = 0; count && i < job->instance_count; i++) {
-        const struct job_instance *instance = &job->instances[i];
-        int is_slow = instance->slow_ns > 0 && instance->culprit >= 0;
-        uint64_t pair = is_slow ? 0 : pair_in_groups(job, instance);
-        int64_t usual_ns = pair ? usual_of_pair(times, count, pair) : INT64_MAX;
-        if (replay->transfer_ns[i] > usual_ns)
-            replay->transfer_ns[i] = usual_ns;
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && times[end].pair == times[first].pair; end++)
+            ;
+        bound_pair(replay, times + first, end - first);
     }
     int failed = times == NULL;
     free(times);

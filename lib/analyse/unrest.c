@@ -16,52 +16,59 @@ static int64_t lateness_of(const struct baseline *baseline, size_t rank, int32_t
 enum { RANKS_OF_ROLE = 3 };
 
 /*
- * How late the middle one of the other hosts was, for each rank in a step, in `others`; TIME_UNKNOWN where
- * there are no others. `sorted` has room for all ranks.
+ * How late the middle one of the others of a list was, for each of its ranks in a step, in `others` where
+ * that is more than what is there. `sorted` has room for all ranks.
  */
-static void measure_others(const struct baseline *baseline, int32_t step, int64_t *sorted, int64_t *others)
+static void measure_others(const struct baseline *baseline, const int32_t *ranks, size_t count, int32_t step,
+                           int64_t *sorted, int64_t *others)
+{
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = lateness_of(baseline, (size_t)ranks[i], step);
+    sort_integers(sorted, count);
+    for (size_t i = 0; i < count; i++) {
+        int64_t others_ns = median_without(sorted, count, lateness_of(baseline, (size_t)ranks[i], step));
+        if (others_ns > others[ranks[i]])
+            others[ranks[i]] = others_ns;
+    }
+}
+
+/* All that play a role. */
+static size_t list_players(const struct baseline *baseline, int32_t *ranks)
 {
     size_t count = 0;
     for (size_t i = 0; i < baseline->rank_count; i++)
         if (baseline->role_of_rank[i] >= 0)
-            sorted[count++] = lateness_of(baseline, i, step);
-    sort_integers(sorted, count);
-    for (size_t i = 0; i < baseline->rank_count; i++)
-        if (baseline->role_of_rank[i] >= 0)
-            others[i] = median_without(sorted, count, lateness_of(baseline, i, step));
+            ranks[count++] = (int32_t)i;
+    return count;
 }
 
-/* The same of those that play one role, which may pause where others do not: where that is more. */
-static void measure_role(const struct baseline *baseline, const struct role *role, int32_t step,
+/* Of all in a step, and of those that play one role, which may pause where others do not. */
+static void measure_step(const struct baseline *baseline, const int32_t *players, size_t count, int32_t step,
                          int64_t *sorted, int64_t *others)
 {
-    for (size_t i = 0; i < role->rank_count; i++)
-        sorted[i] = lateness_of(baseline, (size_t)role->ranks[i], step);
-    sort_integers(sorted, role->rank_count);
-    for (size_t i = 0; i < role->rank_count; i++) {
-        int32_t rank = role->ranks[i];
-        int64_t others_ns =
-            median_without(sorted, role->rank_count, lateness_of(baseline, (size_t)rank, step));
-        if (others_ns > others[rank])
-            others[rank] = others_ns;
+    measure_others(baseline, players, count, step, sorted, others);
+    for (size_t i = 0; i < baseline->role_count; i++) {
+        const struct role *role = &baseline->roles[i];
+        if (role->rank_count >= RANKS_OF_ROLE)
+            measure_others(baseline, role->ranks, role->rank_count, step, sorted, others);
     }
 }
 
-/* What the hosts have in common, of each rank in each step. */
+/* What the hosts have in common, of each rank in each step; TIME_UNKNOWN where there are no others. */
 static int measure_unrest(struct suspects *suspects, const struct baseline *baseline)
 {
-    size_t ranks = baseline->rank_count;
+    size_t ranks = baseline->rank_count, cells = ranks * (size_t)baseline->step_count;
     int64_t *sorted = array_new(ranks, sizeof *sorted);
-    suspects->unrest_ns = array_new(ranks * (size_t)(baseline->step_count + 1), sizeof *suspects->unrest_ns);
-    int failed = !suspects->unrest_ns || !sorted;
-    for (int32_t step = 0; !failed && step < baseline->step_count; step++) {
-        int64_t *others = suspects->unrest_ns + (size_t)step * ranks;
-        measure_others(baseline, step, sorted, others);
-        for (size_t i = 0; i < baseline->role_count; i++)
-            if (baseline->roles[i].rank_count >= RANKS_OF_ROLE)
-                measure_role(baseline, &baseline->roles[i], step, sorted, others);
-    }
+    int32_t *players = array_new(ranks, sizeof *players);
+    suspects->unrest_ns = array_new(cells, sizeof *suspects->unrest_ns);
+    int failed = !suspects->unrest_ns || !sorted || !players;
+    for (size_t i = 0; !failed && i < cells; i++)
+        suspects->unrest_ns[i] = TIME_UNKNOWN;
+    size_t count = failed ? 0 : list_players(baseline, players);
+    for (int32_t step = 0; !failed && step < baseline->step_count; step++)
+        measure_step(baseline, players, count, step, sorted, suspects->unrest_ns + (size_t)step * ranks);
     free(sorted);
+    free(players);
     return failed ? -1 : 0;
 }
 

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/sort.h"
+#include "join/spread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -233,15 +234,11 @@ static int spans_step(const struct anchoring *anchoring)
 {
     const struct recurrence *recurrence = anchoring->recurrence;
     size_t first = anchoring->model.first - 1, end = anchoring->model.first + anchoring->model.count;
-    int32_t only = -1;
-    for (size_t i = first; i < end; i++) {
-        int32_t here = recurrence->is_small[i] ? -1 : recurrence->communicators[i];
-        if (here >= 0 && only >= 0 && here != only)
-            return 1;
-        only = here >= 0 ? here : only;
-    }
+    int32_t only = spread_of(recurrence, NULL, first, end);
+    if (only < 0)
+        return only == SPREAD_SEVERAL;
     for (size_t i = first; i < end; i++)
-        if (recurrence->is_small[i] && recurrence->communicators[i] == only && only >= 0)
+        if (recurrence->is_small[i] && recurrence->communicators[i] == only)
             return 1;
     return 0;
 }

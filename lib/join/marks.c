@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "join/spread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -198,18 +199,17 @@ static int is_part(const struct marking *marking, struct span body)
 static int spans_step(const struct marking *marking, struct span body, int32_t communicator)
 {
     const struct recurrence *recurrence = marking->recurrence;
-    const uint64_t *sends = NULL;
-    int32_t only = -1;
+    const uint64_t *send = NULL;
+    int32_t only = spread_of(recurrence, marking->places, body.first, body.end);
+    if (only == SPREAD_SEVERAL || (only >= 0 && only == communicator))
+        return 1;
     for (size_t i = body.first; i < body.end; i++) {
         size_t at = marking->places[i];
-        int32_t here = recurrence->communicators[at];
-        if (here < 0 && sends && *sends == recurrence->calls[at])
+        if (recurrence->communicators[at] >= 0)
+            continue;
+        if (send && *send == recurrence->calls[at])
             return 1;
-        if (here < 0 && !sends)
-            sends = &recurrence->calls[at];
-        if (here >= 0 && (here == communicator || (only >= 0 && here != only)))
-            return 1;
-        only = here >= 0 ? here : only;
+        send = send ? send : &recurrence->calls[at];
     }
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "join/anchor.h"
 #include "join/cycle.h"
 #include "join/marks.h"
+#include "join/spread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -180,17 +181,12 @@ static int find_without_rare(const struct recurrence *recurrence, const uint64_t
  */
 static int spans_step(const struct recurrence *recurrence, const struct rest *rest, const struct cycle *cycle)
 {
-    int32_t first = -1, small = -1;
+    size_t end = cycle->first + cycle->period < cycle->end ? cycle->first + cycle->period : cycle->end;
+    int32_t only = spread_of(recurrence, rest->places, cycle->first, end), small = SPREAD_NONE;
     for (size_t i = 0; i < recurrence->count; i++)
         if (recurrence->is_small[i] && recurrence->communicators[i] >= 0)
             small = recurrence->communicators[i];
-    for (size_t i = cycle->first; i < cycle->first + cycle->period && i < cycle->end; i++) {
-        int32_t here = recurrence->communicators[rest->places[i]];
-        if (here >= 0 && (here == small || (first >= 0 && here != first)))
-            return 1;
-        first = here >= 0 ? here : first;
-    }
-    return 0;
+    return only == SPREAD_SEVERAL || (only >= 0 && only == small);
 }
 
 /* Steps of all but what is small, where there are so many of them at least. */
@@ -294,9 +290,11 @@ static int find_alike(const struct recurrence *recurrence, size_t *starts, size_
         return -1;
     if (*found)
         has_marks = find_finer(recurrence, marks_find, starts, found);
-    if (*found && !has_marks)
-        has_marks = find_without_small(recurrence, recurrence->sizes, fewest_beside(*found), starts, found);
-    if (has_marks < 0 || find_partly(recurrence, starts, found))
+    if (has_marks < 0 ||
+        (*found && !has_marks &&
+         find_without_small(recurrence, recurrence->sizes, fewest_beside(*found), starts, found)))
+        return -1;
+    if (find_partly(recurrence, starts, found))
         return -1;
     /* What recurs may be several steps and an evaluation after them. */
     has_anchors = find_finer(recurrence, anchor_find, starts, found);
