@@ -2,6 +2,7 @@
 
 #include "analyse/place.h"
 #include "analyse/positions.h"
+#include "analyse/stages.h"
 #include "analyse/stretch.h"
 #include "base/array.h"
 #include "base/hash.h"
@@ -27,33 +28,50 @@ static int recurs(const struct job *job, const struct job_rank *rank, struct str
     return cells <= CELLS_ALWAYS + CELLS_AN_OPERATION * (uint64_t)rank->count;
 }
 
+/* One more place that came before a position: the majority's is left (Boyer and Moore, 1981). */
+static void vote(int32_t *before, int32_t *votes, int32_t position)
+{
+    if (*votes == 0)
+        *before = position;
+    *votes += *before == position ? 1 : -1;
+}
+
 /*
- * Which position comes before each on its stream; for the first on a stream the last of it, in the step
- * before, which is not less.
+ * Which position mostly comes before each on its stream, in steps like the canonical one; for the first on a
+ * stream the last of it, in the step before, which is not less. -1: only operations without a place do.
  */
 static int note_predecessors(struct baseline *baseline, const struct job *job, size_t rank,
-                             struct stretch canonical)
+                             const struct stretch *stretches, struct stretch canonical)
 {
     int32_t *before = array_new((size_t)canonical.count, sizeof *before);
+    int32_t *votes = array_new((size_t)canonical.count, sizeof *votes);
     baseline->predecessors[rank] = before;
-    if (!before)
-        return -1;
-    for (int32_t i = 0; i < canonical.count; i++) {
-        int32_t previous = job->operations[canonical.first + i].previous;
-        int32_t at = previous >= 0 ? job->operations[job->operations[previous].group].position : -1;
-        before[i] = at;
+    for (int32_t i = 0; before && i < canonical.count; i++)
+        before[i] = -1;
+    for (int32_t step = baseline->first_step; before && votes && step < job->step_count; step++) {
+        const struct stretch *like = &stretches[step];
+        for (int32_t i = 0; like->signature == canonical.signature && i < canonical.count && i < like->count;
+             i++) {
+            int32_t previous = job->operations[like->first + i].previous;
+            int32_t at = previous >= 0 ? job->operations[job->operations[previous].group].position : -1;
+            if (at >= 0)
+                vote(&before[i], &votes[i], at);
+        }
     }
-    return 0;
+    int failed = !before || !votes;
+    free(votes);
+    return failed ? -1 : 0;
 }
 
 static int join_role(struct baseline *baseline, struct job *job, struct map *roles, size_t rank,
-                     struct stretch canonical, size_t *capacity)
+                     int32_t stage, struct stretch canonical, size_t *capacity)
 {
-    uint64_t hash = (uint64_t)canonical.count;
+    uint64_t hash = hash_mix((uint64_t)canonical.count, (uint64_t)stage);
     for (int32_t i = 0; i < canonical.count; i++)
         hash = hash_mix(hash, hash_role(job, &job->operations[canonical.first + i]));
     int added;
-    int64_t *number = map_put(roles, (struct map_key){{hash}}, (int64_t)baseline->role_count, &added);
+    int64_t *number = map_put(roles, (struct map_key){{hash, (uint64_t)canonical.count}},
+                              (int64_t)baseline->role_count, &added);
     if (!number)
         return -1;
     if (added) {
@@ -94,10 +112,11 @@ static void count_whole(struct regularity *regularity, const struct job *job, co
 static int find_roles(struct baseline *baseline, struct job *job)
 {
     struct stretch *stretches = array_new((size_t)job->step_count * 2, sizeof *stretches);
+    int32_t *stage = stages_find(job);
     struct map roles;
     struct regularity regularity = {0};
     size_t capacity = 0;
-    int failed = !stretches;
+    int failed = !stretches || !stage;
     map_init(&roles);
     for (size_t i = 0; !failed && i < job->rank_count; i++) {
         baseline->role_of_rank[i] = -1;
@@ -114,13 +133,15 @@ static int find_roles(struct baseline *baseline, struct job *job)
         if (failed)
             break;
         count_whole(&regularity, job, stretches, baseline->first_step, canonical);
-        failed = note_predecessors(baseline, job, i, canonical) ||
-                 join_role(baseline, job, &roles, i, canonical, &capacity);
+        failed =
+            note_predecessors(baseline, job, i, stretches, canonical) ||
+            join_role(baseline, job, &roles, i, job->blind_to_pairs ? stage[i] : 0, canonical, &capacity);
     }
     if (regularity.all)
         baseline->regular = (double)regularity.whole / (double)regularity.all;
     map_release(&roles);
     free(stretches);
+    free(stage);
     return failed;
 }
 
@@ -163,7 +184,7 @@ static void fill_cells(struct baseline *baseline, const struct job *job)
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
         int32_t role = baseline->role_of_rank[operation->rank];
-        if (role < 0 || operation->position < 0)
+        if (role < 0 || operation->position < 0 || operation->step < 0)
             continue;
         size_t cell = cell_number(&baseline->roles[role], baseline->step_count, operation->position,
                                   (size_t)baseline->rank_in_role[operation->rank], operation->step);

@@ -1,38 +1,12 @@
 #include "analyse/contest.h"
 #include "analyse/finding.h"
+#include "analyse/stages.h"
 
 #include "base/array.h"
-#include "base/disjoint.h"
 
 #include <stdlib.h>
 
 /* What a recorder hides that leaves point-to-point operations out, or algorithms and network steps. */
-
-int job_is_in_stages(const struct job *job)
-{
-    int32_t *parent = array_new(job->rank_count, sizeof *parent);
-    size_t united = 0, groups = 0;
-    if (!parent)
-        return -1;
-    disjoint_init(parent, job->rank_count);
-    for (size_t i = 0; i < job->communicator_count; i++) {
-        const struct job_communicator *communicator = &job->communicators[i];
-        int32_t first = -1;
-        if (communicator->size >= (int64_t)job->rank_count)
-            continue;
-        groups++;
-        for (size_t j = 0; j <= communicator->seat_count; j++) {
-            int32_t rank = j < communicator->seat_count ? communicator->seats[j].rank : communicator->silent;
-            if (rank < 0)
-                continue;
-            if (first < 0)
-                first = rank;
-            united += (size_t)disjoint_unite(parent, first, rank);
-        }
-    }
-    free(parent);
-    return groups && united + 1 < job->rank_count;
-}
 
 /* The least usual own time that the rank has before other operations of the kind in the same step. */
 static int64_t least_of_kind(const struct job *job, const struct job_operation *operation)
@@ -143,6 +117,24 @@ static int64_t others_went_on(const struct job *job, const struct job_operation 
             most_ns = end - mine - doubt;
     }
     return most_ns;
+}
+
+int all_have_left(const struct job *job, const struct job_operation *member, int64_t after_ns)
+{
+    const struct job_instance *instance = &job->instances[member->instance];
+    int64_t mine = job_common_time(job, member, member->end_ns);
+    if (mine == TIME_UNKNOWN || instance->members < instance->expected)
+        return 0;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *other =
+            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        int64_t end = job_common_time(job, other, other->end_ns);
+        int64_t doubt =
+            job->ranks[member->rank].clock_uncertainty_ns + job->ranks[other->rank].clock_uncertainty_ns;
+        if (end == TIME_UNKNOWN || (other != member && end - mine + doubt > after_ns))
+            return 0;
+    }
+    return 1;
 }
 
 /* Whether the operation before may have been a tree, of which the rank was a leaf: it noted its stop early.

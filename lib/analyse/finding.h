@@ -75,6 +75,7 @@ struct suspect {
     double ahead;      /* how many times the greatest single step of others its weakest one is */
     int counted_steps; /* that speak for it */
     int after_warm_up; /* it begins with the first step after that, which speaks for nothing */
+    int hides_pairs;   /* most of it may be receives that the recorder leaves out */
     int ambiguous;     /* the trace cannot tell this rank's fault from something it did not record */
     int beside_late_host; /* it may have waited for one that was late as well, and gains little then */
 };
@@ -130,13 +131,17 @@ int suspect_network(struct suspects *suspects, struct job *job, const struct bas
 void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges);
 
 /*
- * blind.c, for recorders that leave point-to-point operations out. Whether groups of ranks meet in nothing
- * but communicators of all ranks, as the stages of a pipeline do; -1 when memory is out. And whether one may
- * sit in the own time before an operation: it is usually several times what it is before others of the kind,
- * or there are none to compare it with.
+ * blind.c, for recorders that leave point-to-point operations out: whether one may sit in the own time before
+ * an operation: it is usually several times what it is before others of the kind, or there are none to
+ * compare it with.
  */
-int job_is_in_stages(const struct job *job);
 int may_hide_pair(const struct job *job, const struct job_operation *operation);
+
+/*
+ * Whether by the clocks all members of an operation had left it by `after_ns` after this one did, which may
+ * have been the leaf of a tree; 0 where that is not known.
+ */
+int all_have_left(const struct job *job, const struct job_operation *member, int64_t after_ns);
 
 /*
  * Where all ranks meet in all collectives they may exchange what nobody recorded, as the ranks of a mixture

@@ -260,6 +260,18 @@ static int is_in_shadow(const struct suspects *suspects, const struct suspect *s
 }
 
 /*
+ * Whether the length of its steps speaks for what its partners waited for it, where the replay cannot: they
+ * were longer by half of that, or more, for no other reason; or may have been, where waiting is passed on by
+ * what the recorder leaves out.
+ */
+static int is_shown_by_steps(const struct suspect *suspect, const struct lengthening *lengthening,
+                             const struct job *job)
+{
+    int64_t longer_ns = job->blind_to_pairs ? lengthening->most_ns : lengthening->least_ns;
+    return longer_ns > 0 && longer_ns >= suspect->margin_ns / 2;
+}
+
+/*
  * In too many steps for its past to tell it from what ranks and links differ by anyway: in all, or in nearly
  * all where that is a host, which others on its machine may keep busy; in most where that is a network, or
  * where nothing but finished operations is listed.
@@ -280,6 +292,7 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
     double share = slowness->lengthening.shows ? worth(suspect, baseline) : 0;
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
     if (share_of(suspect, baseline, suspect->gain_ns) < options->min_gain / 10 &&
+        !is_shown_by_steps(suspect, &slowness->lengthening, job) &&
         (has_gaps(job) || is_in_shadow(suspects, suspect)))
         return CONFIDENCE_LOW;
     if (suspect->beside_late_host && suspect->gain_ns < suspect->margin_ns / 2)

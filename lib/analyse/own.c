@@ -1,5 +1,6 @@
 #include "analyse/edges.h"
 #include "analyse/finding.h"
+#include "analyse/stages.h"
 
 #include "base/array.h"
 #include "base/scale.h"
@@ -138,22 +139,31 @@ static int is_late_within(const struct job *job, const struct job_operation *ope
            is_late_by_host(job, operation);
 }
 
+/* Whether its host was late after an operation of all ranks ended the step: what it waits for then is over.
+ */
+static int is_late_after_all(const struct job *job, const struct job_operation *operation)
+{
+    if (operation->previous < 0 || !is_late_by_host(job, operation))
+        return 0;
+    const struct job_operation *previous = &job->operations[operation->previous];
+    return job->communicators[previous->communicator].size >= (int64_t)job->rank_count &&
+           function_is_full_exchange(previous->function) &&
+           all_have_left(job, previous, operation->excess_ns / 2);
+}
+
 /*
  * Own time that may hide something else: after a send, whose end its proxy or the host tells only roughly, or
- * a receive of which only the host does; and receives that the recorder leaves out (blind.c).
+ * a receive of which only the host does.
  */
-static int may_hide(const struct job *job, const struct job_operation *operation, int in_stages)
+static int may_hide(const struct job *job, const struct job_operation *operation)
 {
     if (operation->previous < 0)
         return 0;
     const struct job_operation *previous = &job->operations[operation->previous];
     if (is_late_within(job, operation))
         return 0;
-    if (previous->function == FUNCTION_SEND && previous->ends != ENDS_BY_KERNEL)
-        return 1;
-    if (previous->function == FUNCTION_RECV && previous->ends == ENDS_BY_HOST)
-        return 1;
-    return job->blind_to_pairs && in_stages && may_hide_pair(job, operation);
+    return (previous->function == FUNCTION_SEND && previous->ends != ENDS_BY_KERNEL) ||
+           (previous->function == FUNCTION_RECV && previous->ends == ENDS_BY_HOST);
 }
 
 /*
@@ -171,31 +181,60 @@ static int has_open_end(const struct job *job, int32_t previous)
     return 0;
 }
 
+/* Of a suspicion, what may be something else. */
+struct doubt {
+    int64_t known_ns;  /* whose own time is known */
+    int64_t ends_ns;   /* that may be the rough end of a send or a receive */
+    int64_t pairs_ns;  /* that may be a receive which the recorder leaves out (blind.c) */
+    int64_t groups_ns; /* that may be what was called as one with the operation before */
+};
+
+static struct doubt doubt_of(const struct suspect *suspect, const struct job *job, int in_stages)
+{
+    struct doubt doubt = {0};
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (!suspect_has_operation(suspect, operation))
+            continue;
+        int within = is_late_within(job, operation);
+        int is_hosts = within || is_late_after_all(job, operation);
+        if (operation->own_ns != TIME_UNKNOWN)
+            doubt.known_ns += operation->excess_ns;
+        if (may_hide(job, operation))
+            doubt.ends_ns += operation->excess_ns;
+        else if (job->blind_to_pairs && in_stages && !is_hosts && may_hide_pair(job, operation))
+            doubt.pairs_ns += operation->excess_ns;
+        if (has_open_end(job, operation->previous) && !within)
+            doubt.groups_ns += operation->excess_ns;
+    }
+    return doubt;
+}
+
+/* Whether most of a suspicion is doubtful, and the rest would not do by itself (`least_ns` a step). */
+static int is_mostly(const struct suspect *suspect, const struct doubt *doubt, int64_t doubtful_ns,
+                     int64_t least_ns)
+{
+    int32_t steps = suspect->last_step - suspect->first_step + 1;
+    return doubtful_ns * 2 > doubt->known_ns &&
+           (steps < 2 || suspect->total_ns - doubtful_ns < steps * least_ns);
+}
+
 /*
- * A suspicion is ambiguous when most of it may hide something else, unless the rest would do by itself
- * (`least_ns` a step). Where only the end of sends is doubtful, several steps in a row speak for it all the
- * same. The first step after the warm-up alone may still be part of that.
+ * A suspicion is ambiguous when most of it may be something else. Where only the end of sends is doubtful,
+ * several steps in a row speak for it all the same. The first step after the warm-up alone may still be part
+ * of that.
  */
 static void mark_ambiguous(struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                            int in_stages, int64_t least_ns)
 {
-    int64_t hidden = 0, open = 0, known = 0;
-    const struct job_rank *rank = &job->ranks[suspect->rank];
-    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
-        const struct job_operation *operation = &job->operations[i];
-        if (!suspect_has_operation(suspect, operation))
-            continue;
-        if (operation->own_ns != TIME_UNKNOWN)
-            known += operation->excess_ns;
-        if (may_hide(job, operation, in_stages))
-            hidden += operation->excess_ns;
-        if (has_open_end(job, operation->previous) && !is_late_within(job, operation))
-            open += operation->excess_ns;
-    }
-    int32_t steps = suspect->last_step - suspect->first_step + 1;
-    int mostly = hidden * 2 > known && (steps < 2 || suspect->total_ns - hidden < steps * least_ns);
-    suspect->ambiguous = (mostly && (job->blind_to_pairs || steps < 2)) || open * 2 > suspect->total_ns ||
-                         (steps < 2 && suspect->last_step == baseline->first_step);
+    struct doubt doubt = doubt_of(suspect, job, in_stages);
+    int is_alone = suspect->first_step == suspect->last_step;
+    int may_be_other = is_mostly(suspect, &doubt, doubt.ends_ns + doubt.pairs_ns, least_ns);
+    suspect->hides_pairs = is_mostly(suspect, &doubt, doubt.pairs_ns, least_ns);
+    suspect->ambiguous = (may_be_other && (job->blind_to_pairs || is_alone)) ||
+                         doubt.groups_ns * 2 > suspect->total_ns ||
+                         (is_alone && suspect->last_step == baseline->first_step);
 }
 
 int suspect_own(struct suspects *suspects, struct job *job, const struct baseline *baseline,
@@ -323,19 +362,21 @@ static int is_twin(const struct suspect *a, const struct suspect *b)
 /*
  * Three ranks and more that are late by the same in the same steps have a cause in common that the trace does
  * not show. Of them, one alone whose host was late is that cause. Where the recorder leaves sends and
- * receives out, two are enough, whatever their hosts.
+ * receives out, two are enough, whatever their hosts; but not one whose lateness may be such a receive while
+ * this rank's is none: that may have waited for this one.
  */
 static int has_hidden_cause(const struct suspects *suspects, const struct suspect *suspect,
                             const struct job *job)
 {
-    size_t twins = 0, hosts = 0;
+    size_t twins = 0, hosts = 0, peers = 0;
     for (size_t i = 0; i < suspects->count; i++)
         if (is_twin(suspect, &suspects->items[i])) {
             twins++;
             hosts += suspects->items[i].kind == FINDING_HOST;
+            peers += suspect->hides_pairs || !suspects->items[i].hides_pairs;
         }
-    if (job->blind_to_pairs && twins)
-        return 1;
+    if (job->blind_to_pairs)
+        return peers > 0;
     return twins >= 2 && (suspect->kind != FINDING_HOST || hosts);
 }
 

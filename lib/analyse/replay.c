@@ -387,13 +387,12 @@ static int find_moves(struct replay *replay)
 {
     struct sequel sequel;
     int failed = sequel_init(&sequel, replay);
-    while (!failed && sequel.ready >= 0) {
-        int32_t at = sequel.ready;
-        sequel.ready = sequel.sibling[at];
+    int32_t at;
+    /* Who cuts a circle still stands in the list of those that come after another. */
+    while (!failed && (at = sequel.ready >= 0 ? sequel.ready : cut_circle(replay, &sequel)) >= 0) {
+        if (at == sequel.ready)
+            sequel.ready = sequel.sibling[at];
         place(replay, &sequel, at);
-        /* Who cuts a circle still stands in the list of those that come after another. */
-        while (sequel.ready < 0 && (at = cut_circle(replay, &sequel)) >= 0)
-            place(replay, &sequel, at);
     }
     sequel_release(&sequel);
     return failed;
