@@ -1,6 +1,7 @@
 #include "join/runs.h"
 
 #include "base/array.h"
+#include "base/sort.h"
 #include "join/steps.h"
 #include "join/tags.h"
 
@@ -21,6 +22,7 @@ struct ranks {
     const int32_t *items; /* the ranks to be numbered */
     struct series_table *series;
     struct period period;
+    uint64_t begin; /* symbol of the tag that the operations of most ranks begin with; 0: of none */
 };
 
 /* A rank being numbered. */
@@ -77,7 +79,7 @@ static int moments_of_operations(struct numbering *numbering, struct moments *mo
         if (swept.tag < 0 || swept.tag == last)
             continue;
         last = swept.tag;
-        if (moments_add(moments, (uint64_t)last, swept.issued_ns))
+        if (moments_add(moments, (uint64_t)last + 1, swept.issued_ns))
             more = error_no_memory(error);
     }
     sweep_end(&sweep);
@@ -159,9 +161,10 @@ static int find_moments(struct numbering *numbering, struct moments *moments, st
         return -1;
     if (moments_of_marks(moments, numbering->work, numbering->rank))
         return error_no_memory(error);
-    return moments->count || !carries_tags(numbering->work, numbering->rank)
-               ? 0
-               : moments_of_operations(numbering, moments, error);
+    if (moments->count || !carries_tags(numbering->work, numbering->rank))
+        return 0;
+    moments->begin = numbering->ranks->begin;
+    return moments_of_operations(numbering, moments, error);
 }
 
 static int number_by_tags(void *context, struct hand *hand, size_t number, struct error *error)
@@ -304,6 +307,42 @@ static int number_by_period(void *context, struct hand *hand, size_t number, str
     return number_rank(&numbering, teller, error);
 }
 
+/* The tag of the first operation of a rank that has one, as a symbol; 0: none has. */
+static int find_first_tag(struct ranks *ranks, int32_t rank, int64_t *symbol, struct error *error)
+{
+    struct hand *hand = &ranks->hands->items[0];
+    struct numbering numbering = {.work = &hand->work, .blocks = &hand->blocks, .rank = rank};
+    struct sweep sweep;
+    struct swept swept;
+    *symbol = 0;
+    int more = begin(&numbering, &sweep, error) ? -1 : 1;
+    while (more == 1 && !*symbol && (more = sweep_next(&sweep, &swept, error)) == 1)
+        *symbol = (int64_t)swept.tag + 1;
+    sweep_end(&sweep);
+    return more < 0 ? -1 : 0;
+}
+
+/* What most of the ranks begin with whose operations carry tags: a rank may have lost what it began with. */
+static int find_begin(struct ranks *ranks, size_t count, struct error *error)
+{
+    int64_t *symbols = array_new(count, sizeof *symbols);
+    size_t found = 0, most = 0;
+    int failed = symbols ? 0 : error_no_memory(error);
+    for (size_t i = 0; !failed && i < count; i++)
+        if (carries_tags(&ranks->hands->items[0].work, ranks->items[i]))
+            failed = find_first_tag(ranks, ranks->items[i], &symbols[found++], error);
+    sort_integers(symbols, failed ? 0 : found);
+    for (size_t i = 0, same = 0; !failed && i < found; i++) {
+        same = i && symbols[i] == symbols[i - 1] ? same + 1 : 1;
+        if (same > most) {
+            most = same;
+            ranks->begin = (uint64_t)symbols[i];
+        }
+    }
+    free(symbols);
+    return failed;
+}
+
 /* The ranks of a run whose steps are not settled, into `items`. */
 static size_t list_ranks(const struct work *work, int32_t run, int32_t *items)
 {
@@ -321,7 +360,8 @@ static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32
     struct work_run *of = &work->runs[run];
     const int32_t *first = work->ranks_of_run.items + work->ranks_of_run.first[run];
     const int32_t *end = work->ranks_of_run.items + work->ranks_of_run.first[run + 1];
-    if (hands_do(ranks->hands, number_by_tags, ranks, list_ranks(work, run, items), error))
+    size_t count = list_ranks(work, run, items);
+    if (find_begin(ranks, count, error) || hands_do(ranks->hands, number_by_tags, ranks, count, error))
         return -1;
     for (const int32_t *rank = first; rank < end; rank++)
         if (work->ranks[*rank].by_tags)

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "join/cycle.h"
+#include "join/torn.h"
 
 #include <stdlib.h>
 
@@ -79,20 +80,29 @@ static size_t wrapping_starts(const struct moments *moments, size_t *starts)
     return found;
 }
 
+static size_t find_starts(const struct moments *moments, const struct cycle *cycle, size_t *starts)
+{
+    size_t count = 0;
+    if (moments->begin)
+        count = torn_starts(moments->symbols, moments->count, moments->begin, starts);
+    if (count)
+        return count;
+    if (cycle->extent * 5 >= moments->count * 4)
+        return cycle_starts_early(cycle, moments->count, starts);
+    return cycle->extent || moments->count >= 4 ? wrapping_starts(moments, starts) : 0;
+}
+
 int steps_from_tags(const struct moments *moments, int64_t **times, size_t *count)
 {
     *count = 0;
     struct cycle cycle;
-    size_t *starts = array_new(moments->count, sizeof *starts);
-    *times = array_new(moments->count, sizeof **times);
+    size_t *starts = array_new(moments->count + 1, sizeof *starts);
+    *times = array_new(moments->count + 1, sizeof **times);
     if (!starts || !*times || cycle_find(moments->symbols, moments->count, &cycle)) {
         free(starts);
         return -1;
     }
-    if (cycle.extent * 5 >= moments->count * 4)
-        *count = cycle_starts_early(&cycle, moments->count, starts);
-    else if (cycle.extent || moments->count >= 4)
-        *count = wrapping_starts(moments, starts);
+    *count = find_starts(moments, &cycle, starts);
     for (size_t i = 0; i < *count; i++)
         (*times)[i] = moments->at_ns[starts[i]];
     free(starts);

@@ -20,6 +20,7 @@ struct moments {
     size_t count;
     size_t capacity;
     size_t time_capacity;
+    uint64_t begin; /* what most ranks begin with, where only operations tell the tags; 0: not known */
 };
 
 void moments_release(struct moments *moments);

@@ -192,6 +192,25 @@ class Diagnose(Case):
         self.assertEqual((finding["kind"], finding["rank"], finding["first_step"], finding["last_step"]),
                          ("network", 2, 4, 6))
 
+    def lossy_pipeline(self, fault):
+        """Two stages whose sends and receives nobody recorded, and 3 % of the operations lost; the finding, and what was planted."""
+        traces = self.folder / f"traces-{fault[:4]}"
+        self.store.unlink(missing_ok=True)
+        subprocess.run([Path(PROGRAM).parent / "simulate", "--shape", "3d", "--tp", "2", "--dp", "2", "--pp", "2", "--ranks",
+                        "8", "--per-node", "2", "--layers", "2", "--fault", fault, "--drop", "0.03", "--steps", "12",
+                        "--dialect", "inspector", "--seed", "1027129279", "-o", traces], check=True, timeout=60)
+        (planted,) = json.loads((traces / "truth.json").read_text())["faults"]
+        self.run_program("ingest", "-q", *sorted(path for path in traces.iterdir() if path.name != "truth.json"))
+        (finding,) = self.sure()
+        return finding, planted
+
+    def test_late_in_a_stage_where_neither_pairs_nor_all_operations_are_recorded(self):
+        for fault in ("compute:7:6:9:35%:backward", "host:5:4:6:40%:forward", "host:1:5:7:30%:forward"):
+            finding, planted = self.lossy_pipeline(fault)
+            self.assertEqual([finding[key] for key in ("kind", "rank", "tag", "first_step", "last_step")],
+                             [planted[key] for key in ("kind", "rank", "tag", "first_step", "last_step")])
+            self.assertAlmostEqual(finding["lost_us"] / planted["lost_us"], 1, delta=0.25)
+
     def test_which_of_two_called_something_else(self):
         """Tensor parallelism of two; in step 5 rank 2 calls with twice the size that both are used to."""
         traces = self.folder / "traces"

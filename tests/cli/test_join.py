@@ -50,6 +50,19 @@ class Join(Case):
         return [self.run_program(*words).out for words in
                 (["report", "--by", "communicator"], ["stragglers"], ["stalls"], ["clocks"], ["diagnose", "--all"])]
 
+    def test_steps_by_tags_that_were_lost(self):
+        """A recorder lost 3 % of the operations, tags among them; each step has one AllReduce of all ranks."""
+        files, truth = self.simulate("--shape", "3d", "--tp", "2", "--dp", "2", "--pp", "2", "--ranks", "8", "--per-node",
+                                     "2", "--layers", "2", "--drop", "0.028", "--steps", "12", "--dialect", "inspector",
+                                     "--seed", "1027129279")
+        self.assertGreater(truth["lost_operations"], 20)
+        self.run_program("ingest", "-q", *files)
+        steps = self.query("SELECT rank, min(step), max(step), count(DISTINCT step) FROM v_operation GROUP BY rank")
+        self.assertEqual([tuple(row) for row in steps], [(rank, 0, 11, 12) for rank in range(8)])
+        (wrong,) = self.query("SELECT count(*) FROM v_operation WHERE communicator = '0-7' AND step <> sequence - (SELECT "
+                              "min(sequence) FROM v_operation WHERE communicator = '0-7')")
+        self.assertEqual(wrong[0], 0)
+
     def test_answers_do_not_hang_on_the_order_of_reading(self):
         """Two communicators of the same ranks; which is "#2" is settled by their hashes."""
         files, _ = self.simulate("--shape", "3d", "--tp", "1", "--dp", "4", "--pp", "1", "--ranks", "4", "--per-node", "1",

@@ -126,6 +126,26 @@ static void exchanges_by_way_of_a_silent_rank(void **state)
     small_release(&small);
 }
 
+/*
+ * Late by the same in the same steps, where sends and receives are not recorded: one may wait for the other.
+ * Which one, if only one of them can be in a receive.
+ */
+static void a_twin_that_may_wait(void **state)
+{
+    struct small small;
+    small_init(&small);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_HOST, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 1000},
+        {.kind = FINDING_COMPUTE, .rank = 2, .first_step = 1, .last_step = 2, .total_ns = 900}};
+    small.job.blind_to_pairs = 1;
+    assert_true(doubted(&small, suspects, 2));
+    suspects[1].hides_pairs = 1;
+    assert_false(doubted(&small, suspects, 2));
+    suspects[0].hides_pairs = 1;
+    assert_true(doubted(&small, suspects, 2));
+    small_release(&small);
+}
+
 /* A receive may sit in own time that is usually several times what it is before the others of its kind. */
 static void where_a_pair_may_hide(void **state)
 {
@@ -515,6 +535,8 @@ int main(void)
         cmocka_unit_test(links_of_a_late_rank),
         cmocka_unit_test(exchanges_that_nobody_recorded),
         cmocka_unit_test(exchanges_by_way_of_a_silent_rank),
+        cmocka_unit_test(a_twin_that_may_wait),
+        cmocka_unit_test(a_twin_that_may_wait),
         cmocka_unit_test(where_a_pair_may_hide),
         cmocka_unit_test(sends_that_wait_for_receivers),
         cmocka_unit_test(sends_of_which_few_wait_for_receivers),

@@ -316,6 +316,29 @@ static void alone_where_something_is_missing(void **state)
     assert_int_equal(judged_with(suspect, &(struct besides){.lost_events = 1}), CONFIDENCE_MEDIUM);
 }
 
+/*
+ * Late by 20 % of a step, by which the job gains nothing in the replay: something is missing that would show
+ * it. Its two steps do if they were longer by half of that at least; by half at most where the recorder
+ * leaves out by what waiting is passed on. Other steps are all of a length.
+ */
+static enum confidence late_at_no_gain(int64_t longer_ns, int blind_to_pairs)
+{
+    struct suspect suspect = two_steps(FINDING_HOST, 30);
+    suspect.gain_ns = 0;
+    suspect.margin_ns = 400;
+    return judged_with(suspect, &(struct besides){.suspects_steps_ns = 1000 + longer_ns,
+                                                  .blind_to_pairs = blind_to_pairs,
+                                                  .lost_events = 1});
+}
+
+static void what_the_steps_show(void **state)
+{
+    assert_int_equal(late_at_no_gain(100, 0), CONFIDENCE_MEDIUM);
+    assert_int_equal(late_at_no_gain(99, 0), CONFIDENCE_LOW);
+    assert_int_equal(late_at_no_gain(100, 1), CONFIDENCE_MEDIUM);
+    assert_int_equal(late_at_no_gain(99, 1), CONFIDENCE_LOW);
+}
+
 /* Damage, and more than 2 % of the operations, leave room for another explanation. */
 static void where_something_is_missing(void **state)
 {
@@ -420,6 +443,8 @@ int main(void)
         cmocka_unit_test(slow_in_most_steps),
         cmocka_unit_test(alone_in_its_role),
         cmocka_unit_test(alone_where_something_is_missing),
+        cmocka_unit_test(what_the_steps_show),
+        cmocka_unit_test(what_the_steps_show),
         cmocka_unit_test(where_something_is_missing),
         cmocka_unit_test(where_steps_differ),
         cmocka_unit_test(in_the_shadow_of_another),

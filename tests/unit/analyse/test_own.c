@@ -262,6 +262,64 @@ static void the_rest_would_do_by_itself(void **state)
     assert_false(is_doubtful_but_for(299, 0));
 }
 
+/* Ranks 0 and 1 meet, rank 2 is another stage; what they send each other is not recorded. */
+static void in_stages(struct small *small, struct job_communicator *communicators, struct job_seat *seats)
+{
+    small_init(small);
+    seats[0] = (struct job_seat){0, 0};
+    seats[1] = (struct job_seat){1, 1};
+    communicators[0] = small->world;
+    communicators[1] = (struct job_communicator){.size = 2, .seats = seats, .seat_count = 2, .silent = -1};
+    small->job.communicators = communicators;
+    small->job.communicator_count = 2;
+    small->job.blind_to_pairs = 1;
+}
+
+/*
+ * Rank 1 is late by 1000 at the begin of steps 2 and 3, where its own time is usually four times what it is
+ * before the other operation. Its host was late, or not; the one that all had left before then, by the
+ * clocks: they went on for `others_ns` after rank 1.
+ */
+static struct suspect late_at_the_begin(int by_host, int64_t others_ns)
+{
+    struct small small;
+    struct job_communicator communicators[2];
+    struct job_seat seats[2];
+    in_stages(&small, communicators, seats);
+    for (int step = 0; step < STEPS; step++)
+        for (int rank = 0; rank < RANKS; rank++) {
+            struct job_operation *last = at(&small, rank, step, 1);
+            last->own_ns = 1000;
+            last->end_ns = rank == 1 ? 10000 : 10000 + others_ns;
+            at(&small, rank, step, 0)->own_ns = 4000;
+        }
+    for (int i = 0; i < EACH; i++)
+        small.instances[i].expected = RANKS;
+    for (int rank = 0; rank < RANKS; rank++) {
+        small.ranks[rank].clock_method = CLOCK_SHARED;
+        small.ranks[rank].clock_scale = 1;
+    }
+    for (int step = 2; step <= 3; step++) {
+        struct job_operation *late = at(&small, 1, step, 0);
+        late->own_ns = 5000;
+        late->beyond_ns = late->excess_ns = 1000;
+        late->late_beyond_ns = by_host ? 500 : 0;
+    }
+    return suspicion_of(&small);
+}
+
+/* A receive that nobody recorded holds the GPU, not the host; who has left an operation of all waits for
+ * none.
+ */
+static void own_time_that_may_be_a_receive(void **state)
+{
+    assert_true(late_at_the_begin(0, 0).hides_pairs);
+    assert_true(late_at_the_begin(0, 0).ambiguous);
+    assert_false(late_at_the_begin(1, 500).hides_pairs);
+    assert_false(late_at_the_begin(1, 500).ambiguous);
+    assert_true(late_at_the_begin(1, 501).hides_pairs);
+}
+
 static int is_doubtful_in(int first_step, int last_step)
 {
     struct small small;
@@ -292,6 +350,7 @@ int main(void)
         cmocka_unit_test(own_time_after_a_call_with_an_open_end),
         cmocka_unit_test(own_time_after_a_rough_end),
         cmocka_unit_test(the_rest_would_do_by_itself),
+        cmocka_unit_test(own_time_that_may_be_a_receive),
         cmocka_unit_test(the_first_step_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
