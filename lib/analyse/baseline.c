@@ -324,8 +324,10 @@ static void measure_place(const struct baseline *baseline, struct job *job, int3
                 continue;
             struct job_operation *operation =
                 &job->operations[baseline_cell(baseline, role, position, rank, step)];
-            if (value_of == own_time)
+            if (value_of == own_time) {
                 operation->beyond_ns = excess;
+                operation->own_is_known = 1;
+            }
             if (value_of == host_lateness)
                 operation->late_beyond_ns = excess;
             if (excess <= 0)

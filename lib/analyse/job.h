@@ -63,10 +63,11 @@ struct job_operation {
     uint8_t function;
     uint8_t ends; /* end_kind */
     unsigned unfinished : 1;
-    unsigned is_tree : 1;    /* its kernel's stop may come before its end (ends.c) */
-    unsigned incomplete : 1; /* a kernel channel has a start and no stop */
-    unsigned held : 1;       /* and held its stream beyond its end, by the clocks (ends.c) */
-    unsigned inferred : 1;   /* its start is taken to be the end of the one before, or its enqueueing */
+    unsigned is_tree : 1;      /* its kernel's stop may come before its end (ends.c) */
+    unsigned incomplete : 1;   /* a kernel channel has a start and no stop */
+    unsigned held : 1;         /* and held its stream beyond its end, by the clocks (ends.c) */
+    unsigned inferred : 1;     /* its start is taken to be the end of the one before, or its enqueueing */
+    unsigned own_is_known : 1; /* its own time was held against that at its place */
     unsigned hidden_stands_out : 1; /* hidden_ns is beyond the spread of its place by itself */
 };
 

@@ -316,12 +316,17 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
 
 /*
  * What the replay says, as far as the length of the steps allows; and what they are longer at least, where
- * nothing else is known to have made them so.
+ * nothing else is known to have made them so. Where the recorder leaves out by what waiting is passed on,
+ * what partners waited takes the replay's place if that is more.
  */
 static int64_t cost_of(const struct suspect *suspect, const struct lengthening *lengthening,
-                       enum confidence confidence)
+                       const struct job *job, enum confidence confidence)
 {
-    int64_t cost_ns = suspect->gain_ns < lengthening->most_ns ? suspect->gain_ns : lengthening->most_ns;
+    int64_t cost_ns = suspect->gain_ns;
+    if (job->blind_to_pairs && confidence != CONFIDENCE_LOW && suspect->margin_ns > cost_ns)
+        cost_ns = suspect->margin_ns;
+    if (cost_ns > lengthening->most_ns)
+        cost_ns = lengthening->most_ns;
     return confidence == CONFIDENCE_LOW || cost_ns > lengthening->least_ns ? cost_ns : lengthening->least_ns;
 }
 
@@ -508,7 +513,7 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
         finding->first_step = suspect->first_step;
         finding->last_step = suspect->last_step;
         finding->confidence = confidence_of(suspects, suspect, &slowness, job, baseline, options);
-        finding->lost_ns = cost_of(suspect, &slowness.lengthening, finding->confidence);
+        finding->lost_ns = cost_of(suspect, &slowness.lengthening, job, finding->confidence);
         int32_t position = greatest(spread.by_position, spread.positions);
         failed = suspect->kind == FINDING_NETWORK
                      ? say_network(&slowness, finding)

@@ -100,6 +100,47 @@ static void gather(struct job *job, struct strength *strength)
     }
 }
 
+/* The position at which a rank was latest in a step; -1: at none. */
+static int32_t latest_position(const struct job *job, int32_t rank, int32_t step)
+{
+    int64_t most_ns = 0;
+    int32_t position = -1;
+    struct job_range range = job_operations_in(job, rank, step, step);
+    for (size_t i = range.first; i < range.end; i++)
+        if (job->operations[i].excess_ns > most_ns) {
+            most_ns = job->operations[i].excess_ns;
+            position = job->operations[i].position;
+        }
+    return position;
+}
+
+static int is_known_at(const struct job *job, const struct baseline *baseline, int32_t rank, int32_t position,
+                       int32_t step)
+{
+    int32_t role = baseline->role_of_rank[rank];
+    if (position < 0 || role < 0)
+        return 1;
+    int32_t cell = baseline_cell(baseline, role, position, (size_t)baseline->rank_in_role[rank], step);
+    return cell >= 0 && job->operations[cell].own_is_known;
+}
+
+/* Steps between two in which a rank was late, where nothing is known of the place at which it was: lost. */
+static void mark_blank(const struct job *job, const struct baseline *baseline, struct strength *strength,
+                       int64_t least_ns)
+{
+    for (size_t rank = 0; rank < strength->rank_count; rank++)
+        for (int32_t step = strength->first_step + 1; step + 1 < strength->steps; step++) {
+            const int64_t *here = &strength->excess_ns[rank * (size_t)strength->steps + (size_t)step];
+            if (here[-1] < least_ns || here[0] >= least_ns || here[1] < least_ns)
+                continue;
+            int32_t before = latest_position(job, (int32_t)rank, step - 1);
+            int32_t after = latest_position(job, (int32_t)rank, step + 1);
+            strength->blank[here - strength->excess_ns] =
+                !is_known_at(job, baseline, (int32_t)rank, before, step) ||
+                !is_known_at(job, baseline, (int32_t)rank, after, step);
+        }
+}
+
 /* How much later than the last but one it came; the whole excess where that cannot be read. */
 static int64_t margin_of(const struct job *job, const struct job_operation *operation)
 {
@@ -244,15 +285,18 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
     size_t first = suspects->count;
     if (strength_init(&strength, job, baseline))
         return error_no_memory(error);
-    strength.unbounded_ns =
-        array_new(job->rank_count * (size_t)(baseline->step_count + 1), sizeof *strength.unbounded_ns);
-    if (!strength.unbounded_ns) {
+    size_t cells = job->rank_count * (size_t)(baseline->step_count + 1);
+    strength.unbounded_ns = array_new(cells, sizeof *strength.unbounded_ns);
+    strength.blank = array_new(cells, sizeof *strength.blank);
+    if (!strength.unbounded_ns || !strength.blank) {
         strength_release(&strength);
         return error_no_memory(error);
     }
     gather(job, &strength);
     int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
-    int failed = strength_find(&strength, least_ns > 0 ? least_ns : 1, FINDING_COMPUTE, suspects);
+    least_ns = least_ns > 0 ? least_ns : 1;
+    mark_blank(job, baseline, &strength, least_ns);
+    int failed = strength_find(&strength, least_ns, FINDING_COMPUTE, suspects);
     strength_release(&strength);
     int in_stages = failed ? -1 : job_is_in_stages(job);
     if (in_stages < 0)

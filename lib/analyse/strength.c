@@ -20,6 +20,7 @@ void strength_release(struct strength *strength)
 {
     free(strength->excess_ns);
     free(strength->unbounded_ns);
+    free(strength->blank);
     free(strength->samples);
     *strength = (struct strength){0};
 }
@@ -62,7 +63,8 @@ static void trim(const struct strength *strength, struct suspect *run)
 
 /*
  * Whether a weak step belongs to the run that goes on after it: between strong steps when two came before,
- * or when the rank was late in it too, by half as much, though others were later still and nobody waited.
+ * or when nothing is known of it there, or when the rank was late in it too, by half as much, though others
+ * were later still and nobody waited.
  */
 static int is_bridged(const struct strength *strength, size_t rank, int32_t step, int32_t first,
                       int64_t least_ns)
@@ -71,6 +73,8 @@ static int is_bridged(const struct strength *strength, size_t rank, int32_t step
         at(strength, rank, step + 1) < least_ns)
         return 0;
     size_t cell = rank * (size_t)strength->steps + (size_t)step;
+    if (strength->blank && strength->blank[cell])
+        return 1;
     int64_t beside = at(strength, rank, step - 1) < at(strength, rank, step + 1)
                          ? at(strength, rank, step - 1)
                          : at(strength, rank, step + 1);
@@ -308,6 +312,15 @@ static struct suspect rest_of(const struct strength *strength, const struct susp
     return rest;
 }
 
+/* Steps of which nothing is known speak for nothing. */
+static int count_blank(const struct strength *strength, const struct suspect *run)
+{
+    int blank = 0;
+    for (int32_t step = run->first_step; strength->blank && step <= run->last_step; step++)
+        blank += strength->blank[(size_t)run->rank * (size_t)strength->steps + (size_t)step];
+    return blank;
+}
+
 /*
  * Several steps in a row: a run of as many strong ones by chance, were they independent. The first step after
  * the warm-up may still be part of that and speaks for nothing.
@@ -317,7 +330,7 @@ static double chance_of(const struct strength *strength, struct suspect *run, co
     struct suspect rest = *run;
     if (run->after_warm_up && run->last_step > run->first_step)
         rest = rest_of(strength, run);
-    int length = rest.last_step - rest.first_step + 1;
+    int length = rest.last_step - rest.first_step + 1 - count_blank(strength, &rest);
     run->counted_steps = length;
     run->ahead = (double)rest.weakest_ns / (double)greatest_other(noise, &rest);
     if (length == 1)

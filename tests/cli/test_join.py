@@ -57,9 +57,9 @@ class Join(Case):
                                      "--seed", "1027129279")
         self.assertGreater(truth["lost_operations"], 20)
         self.run_program("ingest", "-q", *files)
-        steps = self.query("SELECT rank, min(step), max(step), count(DISTINCT step) FROM v_operation GROUP BY rank")
+        steps = self.rows("SELECT rank, min(step), max(step), count(DISTINCT step) FROM v_operation GROUP BY rank")
         self.assertEqual([tuple(row) for row in steps], [(rank, 0, 11, 12) for rank in range(8)])
-        (wrong,) = self.query("SELECT count(*) FROM v_operation WHERE communicator = '0-7' AND step <> sequence - (SELECT "
+        (wrong,) = self.rows("SELECT count(*) FROM v_operation WHERE communicator = '0-7' AND step <> sequence - (SELECT "
                               "min(sequence) FROM v_operation WHERE communicator = '0-7')")
         self.assertEqual(wrong[0], 0)
 

@@ -320,6 +320,53 @@ static void own_time_that_may_be_a_receive(void **state)
     assert_true(late_at_the_begin(1, 501).hides_pairs);
 }
 
+/*
+ * Rank 1 is late by 1000 before the first operation of steps 1 and 3. Of step 2 its own time there is known,
+ * or not: the operation may have been lost, or the one before it.
+ */
+static int32_t last_step_late(int is_lost, int is_known)
+{
+    struct small small;
+    struct suspects suspects = {0};
+    struct error error = ERROR_INIT;
+    int32_t of_rank[RANKS] = {0}, in_role[RANKS] = {0, 1, 2}, cells[2 * RANKS * STEPS],
+            *cells_of_role = cells;
+    struct role role = {.rank_count = RANKS, .length = 2};
+    const struct baseline baseline = {.first_step = 1,
+                                      .step_count = STEPS,
+                                      .median_step_ns = 10000,
+                                      .role_of_rank = of_rank,
+                                      .rank_in_role = in_role,
+                                      .roles = &role,
+                                      .role_count = 1,
+                                      .cells = &cells_of_role};
+    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
+    small_init(&small);
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 0; step < STEPS; step++)
+            for (int number = 0; number < 2; number++) {
+                at(&small, rank, step, number)->position = number;
+                at(&small, rank, step, number)->own_is_known = 1;
+                cells[(number * RANKS + rank) * STEPS + step] = rank * EACH + 2 * step + number;
+            }
+    at(&small, 1, 1, 0)->excess_ns = at(&small, 1, 3, 0)->excess_ns = 1000;
+    at(&small, 1, 2, 0)->own_is_known = is_known != 0;
+    if (is_lost)
+        cells[1 * STEPS + 2] = -1;
+    assert_int_equal(suspect_own(&suspects, &small.job, &baseline, &options, &error), 0);
+    int32_t last = suspects.items[0].last_step;
+    free(suspects.items);
+    small_release(&small);
+    return last;
+}
+
+static void late_before_and_after_what_is_not_known(void **state)
+{
+    assert_int_equal(last_step_late(0, 1), 1);
+    assert_int_equal(last_step_late(0, 0), 3);
+    assert_int_equal(last_step_late(1, 1), 3);
+}
+
 static int is_doubtful_in(int first_step, int last_step)
 {
     struct small small;
@@ -351,6 +398,7 @@ int main(void)
         cmocka_unit_test(own_time_after_a_rough_end),
         cmocka_unit_test(the_rest_would_do_by_itself),
         cmocka_unit_test(own_time_that_may_be_a_receive),
+        cmocka_unit_test(late_before_and_after_what_is_not_known),
         cmocka_unit_test(the_first_step_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -546,6 +546,27 @@ static void late_steps_in_rows(void **state)
     assert_true(chance_beside(3, FIRST, 500) < 1e-3);
 }
 
+/* Strong in steps 5 and 7, and nothing is known of step 6, which speaks for nothing. */
+static void a_step_of_which_nothing_is_known(void **state)
+{
+    for (int blank = 0; blank <= 1; blank++) {
+        struct strength strength;
+        struct suspects suspects = {0};
+        start(&strength);
+        strength.blank = calloc(RANKS * (STEPS + 1), 1);
+        strength.blank[3 * STEPS + 6] = (unsigned char)blank;
+        put(&strength, 3, 5, 400);
+        put(&strength, 3, 7, 300);
+        find(&strength, &suspects);
+        assert_int_equal(suspects.count, blank ? 1 : 2);
+        assert_int_equal(suspects.items[0].last_step, blank ? 7 : 5);
+        assert_int_equal(suspects.items[0].counted_steps, blank ? 2 : 1);
+        /* N (1/N)^2: two steps, not three. */
+        assert_true(!blank || fabs(suspects.items[0].chance - 1 / CELLS) < 1e-12);
+        free(suspects.items);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -556,6 +577,7 @@ int main(void)
         cmocka_unit_test(what_was_let_pass_measures_nothing),
         cmocka_unit_test(a_run),
         cmocka_unit_test(a_weak_step_does_not_end_a_run),
+        cmocka_unit_test(a_step_of_which_nothing_is_known),
         cmocka_unit_test(two_weak_steps_end_it),
         cmocka_unit_test(weak_ends_are_dropped),
         cmocka_unit_test(chance_comes_from_steps_that_stand_alone),

@@ -72,6 +72,19 @@ static void what_it_cost(void **state)
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1200}).lost_ns, 400);
 }
 
+/* Partners waited 600, the replay gains 100: it does not know how waiting is passed on. The steps do. */
+static void what_it_cost_where_pairs_are_not_recorded(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_HOST, 100);
+    suspect.margin_ns = 600;
+    assert_int_equal(told(suspect, &(struct besides){.blind_to_pairs = 1}).lost_ns, 600);
+    assert_int_equal(told(suspect, &(struct besides){0}).lost_ns, 100);
+    assert_int_equal(told(suspect, &(struct besides){.blind_to_pairs = 1, .suspects_steps_ns = 1200}).lost_ns,
+                     400);
+    suspect.ambiguous = 1;
+    assert_int_equal(told(suspect, &(struct besides){.blind_to_pairs = 1}).lost_ns, 100);
+}
+
 /* What it receives is slow where more than half of the waiting is of edges that it receives by. */
 static void whether_it_receives(void **state)
 {
@@ -96,9 +109,9 @@ static void slow_for_some_members(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_worth_saying),  cmocka_unit_test(what_noise_does),
-        cmocka_unit_test(what_it_cost),          cmocka_unit_test(whether_it_receives),
-        cmocka_unit_test(slow_for_some_members),
+        cmocka_unit_test(what_is_worth_saying), cmocka_unit_test(what_noise_does),
+        cmocka_unit_test(what_it_cost),         cmocka_unit_test(what_it_cost_where_pairs_are_not_recorded),
+        cmocka_unit_test(whether_it_receives),  cmocka_unit_test(slow_for_some_members),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
