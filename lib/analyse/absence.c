@@ -21,6 +21,9 @@ struct absence {
     unsigned char *absent;  /* per rank: is missing from one */
     int32_t *waits_in;      /* per rank: the first pending instance it is missing from; -1 */
     int32_t *next;          /* per operation: the next on its stream; -1 */
+    int32_t *came;          /* per rank: the pending instance looked at that it is a member of, plus 1 */
+    int32_t *place;         /* per rank: of waits_in, its place in the step */
+    int32_t last_step;      /* of all operations */
     struct map last;        /* (rank, communicator, function) -> greatest sequence number */
 };
 
@@ -61,14 +64,6 @@ static int next_began(const struct absence *absence, int32_t at)
 static int got_past(const struct absence *absence, int32_t at)
 {
     return absence->job->finished_only || ended(&absence->job->operations[at]) || next_began(absence, at);
-}
-
-static int is_member(const struct job *job, const struct job_instance *instance, int32_t rank)
-{
-    for (int32_t i = 0; i < instance->members; i++)
-        if (job->operations[job->instance_members[instance->first_member + (size_t)i]].rank == rank)
-            return 1;
-    return 0;
 }
 
 /*
@@ -112,44 +107,45 @@ static int32_t place_of(const struct job *job, const struct job_instance *instan
     return least;
 }
 
-/* Of two pending operations a rank is missing from, the one that came first in its step. */
-static int comes_before(const struct job *job, int32_t a, int32_t b)
-{
-    const struct job_instance *left = &job->instances[a], *right = &job->instances[b];
-    if (left->step != right->step)
-        return left->step < right->step;
-    return place_of(job, left) < place_of(job, right);
-}
-
-static void note_absent(struct absence *absence, int32_t number, int32_t rank)
+/* Of the pending operations that a rank is missing from, the one that came first in its step is kept. */
+static void note_absent(struct absence *absence, int32_t number, int32_t place, int32_t rank)
 {
     const struct job_instance *instance = &absence->job->instances[number];
-    if (rank < 0 || is_member(absence->job, instance, rank) || went_past(absence, instance, rank))
+    if (rank < 0 || absence->came[rank] == number + 1 || went_past(absence, instance, rank))
         return;
     absence->absent[rank] = 1;
-    if (absence->waits_in[rank] < 0 || comes_before(absence->job, number, absence->waits_in[rank]))
-        absence->waits_in[rank] = number;
+    int32_t step =
+        absence->waits_in[rank] < 0 ? INT32_MAX : absence->job->instances[absence->waits_in[rank]].step;
+    if (absence->waits_in[rank] >= 0 &&
+        (instance->step > step || (instance->step == step && place >= absence->place[rank])))
+        return;
+    absence->waits_in[rank] = number;
+    absence->place[rank] = place;
 }
 
 static void note_pending(struct absence *absence, int32_t number)
 {
     const struct job *job = absence->job;
     const struct job_instance *instance = &job->instances[number];
+    int32_t place = place_of(job, instance);
     absence->pending[number] = 1;
-    for (int32_t i = 0; i < instance->members; i++)
-        absence->waiting[job->operations[job->instance_members[instance->first_member + (size_t)i]].rank] = 1;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t rank = job->operations[job->instance_members[instance->first_member + (size_t)i]].rank;
+        absence->waiting[rank] = 1;
+        absence->came[rank] = number + 1;
+    }
     if (instance->function == FUNCTION_SEND) {
-        note_absent(absence, number, instance->sender);
-        note_absent(absence, number, instance->receiver);
+        note_absent(absence, number, place, instance->sender);
+        note_absent(absence, number, place, instance->receiver);
         return;
     }
     const struct job_communicator *communicator = &job->communicators[instance->communicator];
     for (size_t i = 0; i < communicator->seat_count; i++)
-        note_absent(absence, number, communicator->seats[i].rank);
+        note_absent(absence, number, place, communicator->seats[i].rank);
     for (size_t i = 0; communicator->is_whole && i < job->rank_count; i++)
         if (job_rank_in(job, instance->communicator, job->ranks[i].global_rank) == (int32_t)i)
-            note_absent(absence, number, (int32_t)i);
-    note_absent(absence, number, communicator->silent);
+            note_absent(absence, number, place, (int32_t)i);
+    note_absent(absence, number, place, communicator->silent);
 }
 
 static size_t silent_ranks(const struct job *job)
@@ -195,6 +191,29 @@ static int say_last(const struct job *job, int32_t rank, struct finding *finding
     return tag ? buffer_printf(&finding->evidence, ", phase %s", tag) : 0;
 }
 
+/* Ranks that recorded something and are merely absent. */
+static size_t count_absent(const struct absence *absence)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < absence->job->rank_count; i++)
+        count += absence->absent[i] && !absence->waiting[i] && absence->job->ranks[i].count;
+    return count;
+}
+
+/* So many steps others may be ahead of what never ends: hosts enqueue before GPUs get there. */
+enum { STEPS_AHEAD = 2 };
+
+/*
+ * Whether the files may have been cut, each somewhere, rather than the job have stopped: most end midway; or
+ * without their end, while several ranks are absent at once, or others had gone on for steps.
+ */
+static int is_torn(const struct absence *absence, const struct job_instance *instance)
+{
+    if (absence->job->most_cut != CUT_AT_END)
+        return absence->job->most_cut == CUT_MIDWAY;
+    return count_absent(absence) > 1 || absence->last_step > (int64_t)instance->step + STEPS_AHEAD;
+}
+
 static int add_finding(const struct absence *absence, int32_t rank, struct findings *findings)
 {
     const struct job *job = absence->job;
@@ -207,8 +226,8 @@ static int add_finding(const struct absence *absence, int32_t rank, struct findi
     finding->rank = rank;
     finding->tag = instance->tag;
     finding->first_step = finding->last_step = instance->step;
-    finding->confidence =
-        silent && (silent_ranks(job) > 1 || is_piece(absence)) ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
+    int is_unsure = silent ? silent_ranks(job) > 1 || is_piece(absence) : is_torn(absence, instance);
+    finding->confidence = is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
     return say_waiting(absence, absence->waits_in[rank], finding) || say_last(job, rank, finding);
 }
 
@@ -287,38 +306,38 @@ static int find_mismatches(const struct absence *absence, struct findings *findi
     return 0;
 }
 
-/* The size that most members of a collective called it with; *votes of them. */
-static int64_t common_bytes(const struct job *job, const struct job_instance *instance, int32_t *votes)
-{
-    int64_t bytes = COUNT_UNKNOWN;
-    *votes = 0;
-    for (int32_t i = 0; i < instance->members; i++) {
-        int64_t here = job->operations[job->instance_members[instance->first_member + (size_t)i]].bytes;
-        if (*votes == 0)
-            bytes = here;
-        *votes += here == bytes ? 1 : -1;
-    }
-    *votes = 0;
-    for (int32_t i = 0; i < instance->members; i++)
-        *votes += job->operations[job->instance_members[instance->first_member + (size_t)i]].bytes == bytes;
-    return bytes;
-}
-
-static int is_of_one_size(const struct job *job, const struct job_instance *instance)
-{
-    int32_t votes;
-    common_bytes(job, instance, &votes);
-    return votes == instance->members;
-}
-
 /* Who called a collective with which size, and whether that was what they are used to. */
 struct sizes {
     const struct job_instance *instance;
-    int64_t common_bytes;
-    int32_t votes; /* members that called it with that */
-    int kept;      /* somebody called what is usual; only known where there is no majority */
+    int64_t common_bytes; /* what most called it with */
+    int32_t votes;        /* members that did */
+    int32_t known;        /* members whose size is known */
+    int kept;             /* somebody called what is usual; only known where there is no majority */
     int broken;
 };
+
+static int64_t bytes_of(const struct job *job, const struct job_instance *instance, int32_t member)
+{
+    return job->operations[job->instance_members[instance->first_member + (size_t)member]].bytes;
+}
+
+static struct sizes sizes_of(const struct job *job, const struct job_instance *instance)
+{
+    struct sizes sizes = {.instance = instance, .common_bytes = COUNT_UNKNOWN};
+    int32_t votes = 0;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int64_t here = bytes_of(job, instance, i);
+        if (here < 0)
+            continue;
+        if (votes == 0)
+            sizes.common_bytes = here;
+        votes += here == sizes.common_bytes ? 1 : -1;
+        sizes.known++;
+    }
+    for (int32_t i = 0; i < instance->members; i++)
+        sizes.votes += sizes.known && bytes_of(job, instance, i) == sizes.common_bytes;
+    return sizes;
+}
 
 /* Those members whose size is another one than `bytes`, and what that is; the common one where it differs. */
 static int32_t count_others(const struct job *job, const struct sizes *sizes, int64_t bytes, int64_t *theirs)
@@ -327,10 +346,10 @@ static int32_t count_others(const struct job *job, const struct sizes *sizes, in
     int32_t count = 0;
     *theirs = bytes == sizes->common_bytes ? COUNT_UNKNOWN : sizes->common_bytes;
     for (int32_t i = 0; i < instance->members; i++) {
-        int64_t here = job->operations[job->instance_members[instance->first_member + (size_t)i]].bytes;
+        int64_t here = bytes_of(job, instance, i);
         if (*theirs == COUNT_UNKNOWN && here != bytes)
             *theirs = here;
-        count += here != bytes && here == *theirs;
+        count += here >= 0 && here != bytes && here == *theirs;
     }
     return count;
 }
@@ -363,13 +382,12 @@ static int add_size_mismatch(const struct absence *absence, const struct sizes *
 
 static int has_majority(const struct sizes *sizes)
 {
-    return sizes->votes * 2 > sizes->instance->members;
+    return sizes->votes * 2 > sizes->known;
 }
 
-static void measure_sizes(const struct job *job, struct sizes *sizes)
+static void find_habits(const struct job *job, struct sizes *sizes)
 {
     const struct job_instance *instance = sizes->instance;
-    sizes->common_bytes = common_bytes(job, instance, &sizes->votes);
     for (int32_t i = 0; !has_majority(sizes) && i < instance->members; i++) {
         enum habit habit = habit_at(job, job->instance_members[instance->first_member + (size_t)i]);
         sizes->kept |= habit == HABIT_KEPT;
@@ -377,9 +395,12 @@ static void measure_sizes(const struct job *job, struct sizes *sizes)
     }
 }
 
-/* As confidence_in; -1 also for those who called it with the size of the majority. */
+/* As confidence_in; -1 also for those who called it with the size of the majority, or one that is not known.
+ */
 static int confidence_in_size(const struct job *job, const struct sizes *sizes, int32_t at)
 {
+    if (job->operations[at].bytes < 0)
+        return -1;
     if (has_majority(sizes))
         return job->operations[at].bytes == sizes->common_bytes ? -1 : CONFIDENCE_HIGH;
     if (!sizes->kept || !sizes->broken)
@@ -396,11 +417,13 @@ static int find_size_mismatches(const struct absence *absence, struct findings *
     int failed = !seen;
     for (size_t i = 0; !failed && i < job->instance_count; i++) {
         const struct job_instance *instance = &job->instances[i];
-        struct sizes sizes = {.instance = instance};
         if (instance->function == FUNCTION_SEND || seen[instance->communicator] ||
-            !job->communicators[instance->communicator].hashed || is_of_one_size(job, instance))
+            !job->communicators[instance->communicator].hashed)
             continue;
-        measure_sizes(job, &sizes);
+        struct sizes sizes = sizes_of(job, instance);
+        if (sizes.votes == sizes.known)
+            continue;
+        find_habits(job, &sizes);
         seen[instance->communicator] = 1;
         for (int32_t j = 0; !failed && j < instance->members; j++) {
             int32_t at = job->instance_members[instance->first_member + (size_t)j];
@@ -434,12 +457,18 @@ int find_absence(const struct job *job, const struct diagnose_options *options, 
     absence.absent = array_new(job->rank_count, 1);
     absence.waits_in = array_new(job->rank_count, sizeof *absence.waits_in);
     absence.next = array_new(job->operation_count, sizeof *absence.next);
+    absence.came = array_new(job->rank_count, sizeof *absence.came);
+    absence.place = array_new(job->rank_count, sizeof *absence.place);
     int failed = !absence.pending || !absence.waiting || !absence.absent || !absence.waits_in ||
-                 !absence.next || job_each_series(job, note_series, &absence);
+                 !absence.next || !absence.came || !absence.place ||
+                 job_each_series(job, note_series, &absence);
     if (!failed)
         note_next(&absence);
     for (size_t i = 0; !failed && i < job->rank_count; i++)
         absence.waits_in[i] = -1;
+    for (size_t i = 0; i < job->operation_count; i++)
+        if (job->operations[i].step > absence.last_step)
+            absence.last_step = job->operations[i].step;
     for (size_t i = 0; !failed && i < job->instance_count; i++)
         if (is_pending(&absence, &job->instances[i]))
             note_pending(&absence, (int32_t)i);
@@ -450,5 +479,7 @@ int find_absence(const struct job *job, const struct diagnose_options *options, 
     free(absence.absent);
     free(absence.waits_in);
     free(absence.next);
+    free(absence.came);
+    free(absence.place);
     return failed ? error_no_memory(error) : 0;
 }

@@ -211,6 +211,7 @@ struct job {
     int64_t lost_events;
     int64_t missing_sequence; /* operations absent between others of their sequence */
     int finished_only;        /* its recorders only list what finished */
+    uint8_t most_cut;         /* enum cut: how most traces stop */
     int blind_to_pairs;       /* its recorder leaves point-to-point operations out */
     int64_t timed_operations; /* with a start on the device */
 };

@@ -139,7 +139,7 @@ static double worth(const struct suspect *suspect, const struct baseline *baseli
 static int has_gaps(const struct job *job)
 {
     return job->damaged_lines || job->lost_events ||
-           job->missing_sequence * 50 > (int64_t)job->operation_count;
+           job->missing_sequence > (int64_t)(job->operation_count / 50);
 }
 
 /* Whether there is no other rank of its role: with records missing, that may be what makes the role. */

@@ -320,6 +320,8 @@ static void weigh_cuts(struct job *job)
         size_t count = 0;
         for (size_t i = 0; i < job->rank_count; i++)
             count += job->ranks[i].cut >= cut;
+        if (count > 0 && count * 2 >= job->rank_count)
+            job->most_cut = cut;
         for (size_t i = 0; count * 2 >= job->rank_count && i < job->rank_count; i++)
             if (job->ranks[i].cut == cut)
                 job->ranks[i].cut = CUT_NOT;

@@ -509,9 +509,9 @@ void suspects_doubt(struct suspects *suspects, const struct job *job, const stru
 {
     for (size_t i = 0; i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
-        const struct job_rank *rank = &job->ranks[suspect->rank];
+        struct job_range range = suspect_operations(suspect, job);
         int64_t waited_ns = 0;
-        for (size_t j = rank->first; suspect->kind != FINDING_NETWORK && j < rank->first + rank->count; j++)
+        for (size_t j = range.first; suspect->kind != FINDING_NETWORK && j < range.end; j++)
             if (suspect_has_operation(suspect, &job->operations[j]) &&
                 (may_have_waited(suspects, suspect, job, &job->operations[j]) ||
                  may_have_been_held(suspects, suspect, job, edges, &job->operations[j])))

@@ -1,6 +1,7 @@
 #include "analyse/load.h"
 
 #include "base/array.h"
+#include "base/map.h"
 
 #include <stdlib.h>
 
@@ -253,28 +254,47 @@ static void chain_operation(struct job *job, struct stream_end *end, int32_t at)
     operation->previous = end->before;
 }
 
+/* The streams of a rank, as they come. */
+struct streams {
+    struct stream_end *ends; /* owned */
+    size_t count;
+    size_t capacity;
+    struct map numbers; /* stream -> its index in ends */
+};
+
+/* NULL when memory is out. */
+static struct stream_end *end_of(struct streams *streams, uint64_t stream)
+{
+    int added;
+    int64_t *number = map_put(&streams->numbers, (struct map_key){{stream}}, (int64_t)streams->count, &added);
+    if (!number)
+        return NULL;
+    if (!added)
+        return &streams->ends[*number];
+    if (array_reserve((void **)&streams->ends, &streams->capacity, streams->count + 1, sizeof *streams->ends))
+        return NULL;
+    streams->ends[streams->count] = (struct stream_end){stream, -1, -1, -1};
+    return &streams->ends[streams->count++];
+}
+
 static int chain_rank(struct job *job, struct job_rank *rank)
 {
-    struct stream_end *ends = NULL;
-    size_t count = 0, capacity = 0;
-    int by_communicator = communicators_overlap(job, rank);
-    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+    struct streams streams = {0};
+    struct stream_end *end = NULL;
+    int by_communicator = communicators_overlap(job, rank), failed = 0;
+    map_init(&streams.numbers);
+    for (size_t i = rank->first; !failed && i < rank->first + rank->count; i++) {
         uint64_t stream = stream_of(job, i, by_communicator);
-        size_t at = 0;
-        while (at < count && ends[at].stream != stream)
-            at++;
-        if (at == count) {
-            if (array_reserve((void **)&ends, &capacity, count + 1, sizeof *ends)) {
-                free(ends);
-                return -1;
-            }
-            ends[count++] = (struct stream_end){stream, -1, -1, -1};
-        }
-        chain_operation(job, &ends[at], (int32_t)i);
+        if (!end || end->stream != stream)
+            end = end_of(&streams, stream);
+        failed = !end;
+        if (!failed)
+            chain_operation(job, end, (int32_t)i);
     }
-    rank->has_streams = count > 1;
-    free(ends);
-    return 0;
+    rank->has_streams = streams.count > 1;
+    map_release(&streams.numbers);
+    free(streams.ends);
+    return failed ? -1 : 0;
 }
 
 int job_is_grouped(const struct job *job, int32_t operation)
@@ -381,9 +401,11 @@ int job_build_timelines(struct job *job, struct error *error)
     if (job_align_clocks(job, error) || job_mend_ends(job, &mended, error))
         return -1;
     for (size_t i = 0; mended && i < job->operation_count; i++) {
-        if (job->operations[i].previous >= 0)
-            job->operations[i].previous = last_of_group(job, job->operations[i].previous);
-        measure_own(job, &job->operations[i]);
+        struct job_operation *operation = &job->operations[i], *head = &job->operations[operation->group];
+        if (operation == head && operation->previous >= 0)
+            operation->previous = last_of_group(job, operation->previous);
+        operation->previous = head->previous;
+        measure_own(job, operation);
     }
     forget_records(job);
     for (size_t i = 0; i < job->instance_count; i++)

@@ -10,8 +10,8 @@
 /*
  * Four ranks and what each called: r an AllReduce, g an AllGather, b a Broadcast of all; R an AllReduce of
  * ranks 1 and 2, P one of 0 and 3; s a send to the next rank, v a receive from the one before. An asterisk:
- * with twice the size. An exclamation mark: it began and never ended. A point before it: its record was lost.
- * A bar ends a step. A rank that called nothing left no trace.
+ * with twice the size. A question mark: with one that is not known. An exclamation mark: it began and never
+ * ended. A point before it: its record was lost. A bar ends a step. A rank that called nothing left no trace.
  */
 enum { RANKS = 4, COMMUNICATORS = 3, MOST = 64 };
 
@@ -59,8 +59,9 @@ static void play_one(struct played *played, int32_t rank, int32_t step, int32_t 
     static const uint8_t functions[] = {FUNCTION_ALL_REDUCE, FUNCTION_ALL_GATHER, FUNCTION_BROADCAST,
                                         FUNCTION_ALL_REDUCE, FUNCTION_ALL_REDUCE, FUNCTION_SEND,
                                         FUNCTION_RECV};
-    size_t at = played->job.operation_count++, twice = text[1] == '*', first = played->ranks[rank].first;
-    int stuck = text[1 + twice] == '!';
+    size_t at = played->job.operation_count++, twice = text[1] == '*', unknown = text[1] == '?';
+    size_t first = played->ranks[rank].first;
+    int stuck = text[1 + twice + unknown] == '!';
     assert_true(at < MOST && strchr(letters, *text));
     struct job_operation *operation = &played->operations[at];
     *operation = (struct job_operation){.rank = rank,
@@ -68,7 +69,7 @@ static void play_one(struct played *played, int32_t rank, int32_t step, int32_t 
                                                         : *text == 'P' ? 2
                                                                        : 0,
                                         .function = functions[strchr(letters, *text) - letters],
-                                        .bytes = 1024 << twice,
+                                        .bytes = unknown ? COUNT_UNKNOWN : 1024 << twice,
                                         .step = step,
                                         .position = position,
                                         .tag = -1,
@@ -93,7 +94,7 @@ static void play_rank(struct played *played, int32_t rank, const char *calls)
         } else if (*calls == '.') {
             played->numbers[rank][(unsigned char)*++calls]++;
             position++;
-        } else if (!strchr("*!", *calls)) {
+        } else if (!strchr("*?!", *calls)) {
             play_one(played, rank, step, position++, calls);
         }
     }
@@ -223,6 +224,29 @@ static void whose_trace_is_cut(void **state)
     check_found(&played, "ended_early 1 high 1 <023 ");
 }
 
+/* How sure it is that ranks never came where most traces stop like that. */
+static void check_cut(const char *two, enum cut most, int32_t last_step, const char *expected)
+{
+    struct played played;
+    play(&played, (const char *const[]){"r|r!", "r", two, "r|r!"});
+    played.job.most_cut = (uint8_t)most;
+    played.operations[0].step = last_step;
+    check_found(&played, expected);
+}
+
+/*
+ * Files that are cut, each somewhere, look like ranks that never came: midway; or several of them; or where
+ * others had gone on for three steps. A job that was killed while it hung leaves no ends either.
+ */
+static void where_most_traces_are_cut(void **state)
+{
+    check_cut("r|r!", CUT_NOT, 9, "missing 1 high 1 <023 ");
+    check_cut("r|r!", CUT_AT_END, 3, "missing 1 high 1 <023 ");
+    check_cut("r|r!", CUT_AT_END, 4, "missing 1 low 1 <023 ");
+    check_cut("r|r!", CUT_MIDWAY, 1, "missing 1 low 1 <023 ");
+    check_cut("r", CUT_AT_END, 1, "missing 1 low 1 <03 missing 2 low 1 <03 ");
+}
+
 /* Some wait in one operation and some in another: the smaller side; of equal ones who is not used to it. */
 static void who_called_something_else(void **state)
 {
@@ -245,6 +269,15 @@ static void who_called_with_another_size(void **state)
           "mismatch 0 low 2 < mismatch 1 low 2 < mismatch 2 low 2 < mismatch 3 low 2 < ");
     /* It went well; what comes after the first is no news. */
     check("r|r|r", "r|r*|r*", "r|r|r", "r|r|r", "mismatch 1 low 1 < ");
+}
+
+/* A size that cannot be read is no other size, and has no say in which one is. */
+static void sizes_that_are_not_known(void **state)
+{
+    check("r|r!", "r|r?!", "r|r!", "r|r!", "");
+    check("r|r?!", "r|r?!", "r|r?!", "r|r?!", "");
+    check("r|r!", "r|r?!", "r|r?!", "r|r*!", "mismatch 0 low 1 < mismatch 3 low 1 < ");
+    check("r|r!", "r|r?!", "r|r!", "r|r*!", "mismatch 3 high 1 < ");
 }
 
 /* Without its hash, a communicator may be two. */
@@ -285,8 +318,10 @@ int main(void)
         cmocka_unit_test(an_end_beside_others_that_never_came),
         cmocka_unit_test(who_left_no_trace),
         cmocka_unit_test(whose_trace_is_cut),
+        cmocka_unit_test(where_most_traces_are_cut),
         cmocka_unit_test(who_called_something_else),
         cmocka_unit_test(who_called_with_another_size),
+        cmocka_unit_test(sizes_that_are_not_known),
         cmocka_unit_test(sizes_of_what_may_be_two),
         cmocka_unit_test(where_only_finished_operations_are_listed),
         cmocka_unit_test(a_send_or_receive_alone),

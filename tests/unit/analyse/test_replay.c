@@ -213,6 +213,43 @@ static void a_circle_is_cut(void **state)
 }
 
 /*
+ * Both ranks started what they called second first, so that nothing has nothing before it. It is cut where
+ * some operation has to come first all the same, and all of them are played.
+ */
+static void a_circle_with_nothing_before_it_is_cut(void **state)
+{
+    struct job_rank ranks[2] = {{.first = 0, .count = 3}, {.first = 3, .count = 3}};
+    struct job_operation operations[6];
+    int32_t members[6] = {0, 3, 1, 4, 2, 5};
+    struct job_instance instances[3];
+    struct job job = {.rank_count = 2,
+                      .ranks = ranks,
+                      .operation_count = 6,
+                      .operations = operations,
+                      .instance_count = 3,
+                      .instances = instances,
+                      .instance_members = members};
+    static const int64_t starts[3] = {20, 0, 40};
+    for (int32_t i = 0; i < 6; i++)
+        operations[i] = (struct job_operation){.rank = i / 3,
+                                               .instance = i % 3,
+                                               .group = i,
+                                               .previous = i % 3 ? i - 1 : -1,
+                                               .function = FUNCTION_ALL_REDUCE,
+                                               .own_ns = TIME_UNKNOWN,
+                                               .start_ns = starts[i % 3],
+                                               .end_ns = starts[i % 3] + 10};
+    for (uint32_t i = 0; i < 3; i++)
+        instances[i] =
+            (struct job_instance){.transfer_ns = 10, .members = 2, .expected = 2, .first_member = 2 * i};
+    struct replay replay;
+    struct error error = ERROR_INIT;
+    assert_int_equal(replay_init(&replay, &job, &error), 0);
+    assert_int_equal(replay.move_count, 6);
+    replay_release(&replay);
+}
+
+/*
  * Rank 0 sends for 100 and does not wait for rank 1, which receives meanwhile; 10 later both AllReduce
  * for 10. With 80 less on the network the send takes 20, the receive is over at 20 and the AllReduce at 40.
  */
@@ -353,6 +390,7 @@ int main(void)
         cmocka_unit_test(played_as_it_was),
         cmocka_unit_test(without_the_fault),
         cmocka_unit_test(a_circle_is_cut),
+        cmocka_unit_test(a_circle_with_nothing_before_it_is_cut),
         cmocka_unit_test(a_send_that_leaves_alone_saves_too),
         cmocka_unit_test(blame_is_passed_on),
         cmocka_unit_test(slow_transfers_are_the_networks),
