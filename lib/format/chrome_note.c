@@ -3,12 +3,11 @@
 
 #include <string.h>
 
-/* More pending operations than this are not kept apart. */
+/* So many operations may be pending at once. */
 enum { PENDING_MOST = 1 << 16 };
 
 /* An operation that was pending when the line was written. */
 struct chrome_pending {
-    int is_pending;
     uint64_t offset;
     uint64_t communicator_hash;
     int64_t rank;
@@ -145,9 +144,11 @@ static int read_drops(struct chrome_reader *reader, const struct json *json, con
     return 0;
 }
 
-static struct map_key pending_key(uint64_t hash, int64_t rank, const struct operation *operation)
+static struct map_key pending_key(const struct chrome_pending *pending)
 {
-    return (struct map_key){{hash, (uint64_t)rank, (uint64_t)operation->enqueue.begin_ns,
+    const struct operation *operation = &pending->operation;
+    return (struct map_key){{pending->communicator_hash, (uint64_t)pending->rank,
+                             (uint64_t)operation->enqueue.begin_ns,
                              (uint64_t)operation->function << 32 ^ (uint64_t)operation->sequence}};
 }
 
@@ -184,6 +185,23 @@ static void describe_pending(const struct json *json, const struct chrome_line *
         operation->root = COUNT_UNKNOWN;
 }
 
+/* Keeps what is not kept yet. */
+static int keep_pending(struct chrome_reader *reader, const struct chrome_pending *pending,
+                        struct error *error)
+{
+    struct map_key key = pending_key(pending);
+    if (map_get(&reader->pending, key))
+        return 0;
+    if (reader->waiting_count == PENDING_MOST)
+        return chrome_note(reader, "too many pending operations", 1, pending->offset, NULL, 0, error);
+    if (array_reserve((void **)&reader->waiting, &reader->waiting_capacity, reader->waiting_count + 1,
+                      sizeof *reader->waiting) ||
+        !map_put(&reader->pending, key, (int64_t)reader->waiting_count, NULL))
+        return error_no_memory(error);
+    reader->waiting[reader->waiting_count++] = *pending;
+    return 0;
+}
+
 /*
  * The same operation is told again while it stays pending, and comes whole when it ends: kept aside until
  * then or until the file ends. Calls that are pending are counted only.
@@ -193,43 +211,45 @@ static int read_pending(struct chrome_reader *reader, const struct json *json, c
 {
     const char *category = text_of(line, "cat");
     int is_pair = strcmp(category, "P2P") == 0;
-    struct chrome_pending pending = {.is_pending = 1, .offset = offset, .pid = reader->pid};
-    int is_new;
-    if ((!is_pair && strcmp(category, "COLL") != 0) || reader->waiting_count >= PENDING_MOST)
+    struct chrome_pending pending = {.offset = offset, .pid = reader->pid};
+    if (!is_pair && strcmp(category, "COLL") != 0)
         return chrome_note(reader, "pending call", 0, offset, NULL, 0, error);
     describe_pending(json, line, &pending.operation);
     pending.operation.kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
     pending.communicator_hash = exact(json, line, "CommHash");
     pending.rank = integer(json, line, "Rank", COUNT_UNKNOWN);
-    if (array_reserve((void **)&reader->waiting, &reader->waiting_capacity, reader->waiting_count + 1,
-                      sizeof *reader->waiting))
-        return error_no_memory(error);
-    if (!map_put(&reader->pending, pending_key(pending.communicator_hash, pending.rank, &pending.operation),
-                 (int64_t)reader->waiting_count, &is_new))
-        return error_no_memory(error);
-    if (is_new)
-        reader->waiting[reader->waiting_count++] = pending;
-    return 0;
+    return keep_pending(reader, &pending, error);
 }
 
+/* The last one takes the place of the one that has come whole. */
 void chrome_pending_done(struct chrome_reader *reader, const struct event *event)
 {
-    const int64_t *index;
-    if (reader->waiting_count == 0)
+    const struct chrome_pending done = {.communicator_hash = event->origin.communicator_hash,
+                                        .rank = event->origin.rank,
+                                        .operation = event->operation};
+    const int64_t *index = map_get(&reader->pending, pending_key(&done));
+    if (!index)
         return;
-    index = map_get(&reader->pending,
-                    pending_key(event->origin.communicator_hash, event->origin.rank, &event->operation));
-    if (index)
-        reader->waiting[*index].is_pending = 0;
+    struct chrome_pending *freed = &reader->waiting[*index];
+    const struct chrome_pending *last = &reader->waiting[--reader->waiting_count];
+    *map_get(&reader->pending, pending_key(last)) = *index;
+    *freed = *last;
+    map_remove(&reader->pending, pending_key(&done));
 }
 
+static int by_offset(const void *a, const void *b)
+{
+    const struct chrome_pending *left = a, *right = b;
+    return (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+/* In the order in which they were told. */
 int chrome_pending_flush(struct chrome_reader *reader, struct error *error)
 {
+    array_sort(reader->waiting, reader->waiting_count, sizeof *reader->waiting, by_offset);
     for (size_t i = 0; i < reader->waiting_count; i++) {
         const struct chrome_pending *pending = &reader->waiting[i];
         struct event event = {.kind = EVENT_OPERATION, .origin = chrome_origin(reader, pending->offset)};
-        if (!pending->is_pending)
-            continue;
         event.origin.pid = pending->pid;
         event.origin.communicator_hash = pending->communicator_hash;
         event.origin.rank = pending->rank;
