@@ -202,6 +202,26 @@ static void gzip_members_are_one_stream(void **state)
     input_close(input);
 }
 
+/* As many zeros as are read at once, one more, and none at all hide nothing. */
+static void zeros_between_members(void **state)
+{
+    static const size_t zeros[] = {0, 1, 512, (64 << 10) - sizeof member_one, 64 << 10, 200001};
+    static unsigned char bytes[300000];
+    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++) {
+        size_t second = sizeof member_one + zeros[i];
+        memset(bytes, 0, sizeof bytes);
+        memcpy(bytes, member_one, sizeof member_one);
+        memcpy(bytes + second, member_two, sizeof member_two);
+        struct input *input = open_bytes(bytes, second + sizeof member_two, NULL);
+        assert_line(input, "hello", 0, 1);
+        assert_line(input, "world", 6, 1);
+        assert_line(input, "again", 12, 1);
+        assert_end(input);
+        assert_int_equal(input_bytes_read(input), second + sizeof member_two);
+        input_close(input);
+    }
+}
+
 static void assert_fails(struct input *input, const char *with)
 {
     struct input_line line;
@@ -239,6 +259,13 @@ static void damaged_gzip(void **state)
     memcpy(trailing, member_one, sizeof member_one);
     memcpy(trailing + sizeof member_one, "text", 4);
     input = open_bytes(trailing, sizeof trailing, NULL);
+    assert_fails(input, "damaged");
+    input_close(input);
+    /* Nor is it behind zeros. */
+    unsigned char behind[sizeof member_one + 10] = {0};
+    memcpy(behind, member_one, sizeof member_one);
+    memcpy(behind + sizeof member_one + 6, "text", 4);
+    input = open_bytes(behind, sizeof behind, NULL);
     assert_fails(input, "damaged");
     input_close(input);
 }
@@ -291,6 +318,7 @@ int main(void)
         cmocka_unit_test(nothing_ahead_inside_a_line),
         cmocka_unit_test(long_lines_come_in_pieces),
         cmocka_unit_test(gzip_members_are_one_stream),
+        cmocka_unit_test(zeros_between_members),
         cmocka_unit_test(cut_gzip),
         cmocka_unit_test(damaged_gzip),
         cmocka_unit_test(unpacking_has_limits),
