@@ -87,6 +87,49 @@ static void lines_and_their_offsets(void **state)
     input_close(input);
 }
 
+/* It is passed over at the beginning only, and only whole. */
+static void byte_order_marks(void **state)
+{
+    const char *bytes;
+    size_t length;
+    uint64_t offset;
+    struct input *input = open_bytes("\xef\xbb\xbfone\n\xef\xbb\xbftwo", 13, NULL);
+    assert_line(input, "one", 3, 1);
+    assert_line(input, "\xef\xbb\xbftwo", 7, 0);
+    assert_end(input);
+    input_close(input);
+    input = open_bytes("\xef\xbb\xbfone\n", 7, NULL);
+    assert_int_equal(input_peek(input, &bytes, 100, NULL), 4);
+    assert_memory_equal(bytes, "one\n", 4);
+    input_ahead(input, &length, &offset);
+    assert_int_equal(length, 4);
+    assert_int_equal(offset, 3);
+    assert_line(input, "one", 3, 1);
+    assert_end(input);
+    input_close(input);
+    input = open_bytes("\xef\xbb", 2, NULL);
+    assert_line(input, "\xef\xbb", 0, 0);
+    input_close(input);
+    input = open_bytes("\xef\xbb\xbf", 3, NULL);
+    assert_end(input);
+    input_close(input);
+}
+
+/* What is read in parts has it in the first. */
+static void parts_and_byte_order_marks(void **state)
+{
+    struct error error = ERROR_INIT;
+    write_bytes("\xef\xbb\xbfone\n\xef\xbb\xbftwo", 13);
+    struct input *input = input_open_part(path, NULL, 0, 7, &error);
+    assert_line(input, "one", 3, 1);
+    assert_end(input);
+    input_close(input);
+    input = input_open_part(path, NULL, 7, 13, &error);
+    assert_line(input, "\xef\xbb\xbftwo", 7, 0);
+    assert_end(input);
+    input_close(input);
+}
+
 static void bytes_of_nothing(void **state)
 {
     struct input *input = open_bytes("", 0, NULL);
@@ -312,6 +355,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_and_their_offsets),
+        cmocka_unit_test(byte_order_marks),
+        cmocka_unit_test(parts_and_byte_order_marks),
         cmocka_unit_test(bytes_of_nothing),
         cmocka_unit_test(zeros_inside_a_line),
         cmocka_unit_test(lines_taken_ahead),
