@@ -176,6 +176,19 @@ static void pending_operations(void **state)
     recording_release(&recording);
 }
 
+/* What the bundled plugin says beside events is read later than its line, and counts likewise. */
+static void values_that_cannot_be_read(void **state)
+{
+    struct recording recording;
+    read_lines(&recording, NOTE("Communicator", "M", "4.0",
+                                "\"CommHash\": \"7\", \"Rank\": 1, \"nRanks\": 1.5, \"CommName\": 5")
+                               NOTE("Drops", "M", "20.0", "\"ring\": \"many\"") "{}]\n");
+    assert_int_equal(recording_count(&recording, EVENT_COMMUNICATOR), 2);
+    assert_int_equal(recording_notes(&recording, "value that cannot be read"), 2);
+    assert_int_equal(recording_damage(&recording), 2);
+    recording_release(&recording);
+}
+
 static void put_pending(struct buffer *text, int number)
 {
     assert_int_equal(buffer_printf(text,
@@ -267,6 +280,7 @@ int main(void)
         cmocka_unit_test(kernels_by_the_clock_of_the_gpu),
         cmocka_unit_test(losses_are_what_came_on_top),
         cmocka_unit_test(pending_operations),
+        cmocka_unit_test(values_that_cannot_be_read),
         cmocka_unit_test(pending_operations_make_room),
         cmocka_unit_test(too_many_pending_operations),
         cmocka_unit_test(a_killed_process),
