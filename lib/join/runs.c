@@ -90,7 +90,7 @@ static struct tag_state *tag_states(const struct work *work, int32_t rank)
     size_t first = work->by_rank.first[rank], count = work->by_rank.first[rank + 1] - first;
     struct tag_state *states = array_new(count, sizeof *states);
     for (size_t i = 0; states && i < count; i++)
-        states[i] = tag_state_at_start();
+        states[i] = tag_state_at_start(work, work->by_rank.items[first + i]);
     return states;
 }
 
@@ -102,7 +102,7 @@ static void settle(struct numbering *numbering, struct tag_state *states, struct
     struct joined_row *joined = swept->joined;
     joined->tag = swept->tag;
     if (joined->tag < 0)
-        joined->tag = tag_at(work, swept->member, &states[swept->source], swept->issued_ns);
+        joined->tag = tag_at(&states[swept->source], swept->issued_ns);
     joined->step = step_next(teller, work, swept);
     joined->number = series_number(numbering->series, swept);
     if (joined->step >= *step_count)
