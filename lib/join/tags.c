@@ -9,7 +9,9 @@ static void apply(struct tag_state *state, const struct work_mark *mark)
 {
     int32_t depth = mark->depth < 0 ? 0 : mark->depth >= TAG_DEPTH ? TAG_DEPTH - 1 : mark->depth;
     if (mark->is_end) {
-        state->top = depth - 1;
+        /* Where the beginning of its range was lost it ends nothing. */
+        if (depth <= state->top)
+            state->top = depth - 1;
         return;
     }
     for (int32_t i = state->top + 1; i < depth; i++)

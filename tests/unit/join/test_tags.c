@@ -27,7 +27,7 @@ static void make_marks(struct work_mark *marks, size_t count, int32_t members)
         marks[i] = (struct work_mark){.at_ns = at_ns,
                                       .order = i,
                                       .member = (int32_t)(random_number() % (uint64_t)(members + 1)) - 1,
-                                      .depth = is_end ? 0 : (int32_t)(random_number() % 4),
+                                      .depth = (int32_t)(random_number() % 4),
                                       .text = is_end ? -1 : (int32_t)i,
                                       .is_end = is_end};
     }
@@ -40,10 +40,14 @@ static int32_t defined_tag(const struct work_mark *marks, size_t count, int32_t 
     for (size_t i = 0; i < count && marks[i].at_ns <= at_ns; i++) {
         if (marks[i].member >= 0 && marks[i].member != member)
             continue;
+        if (marks[i].is_end) {
+            top = marks[i].depth > top ? top : marks[i].depth - 1;
+            continue;
+        }
         for (int32_t depth = top + 1; depth < marks[i].depth; depth++)
             set[depth] = -1;
-        set[marks[i].depth] = marks[i].text;
-        top = marks[i].is_end ? marks[i].depth - 1 : marks[i].depth;
+        top = marks[i].depth;
+        set[top] = marks[i].text;
     }
     return top < 0 ? -1 : set[top];
 }
