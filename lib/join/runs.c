@@ -255,14 +255,17 @@ static int has_steps(const struct period *period)
  */
 static int32_t next_alike(const struct work *work, int32_t world, int32_t after)
 {
+    const struct work_communicator *like = &work->communicators[world];
+    const struct grouping *of = &work->communicators_of_run;
     int32_t next = -1;
-    for (size_t i = 0; i < work->communicator_count; i++) {
-        const struct work_communicator *here = &work->communicators[i], *like = &work->communicators[world];
+    for (size_t at = of->first[like->run]; at < of->first[like->run + 1]; at++) {
+        int32_t i = of->items[at];
+        const struct work_communicator *here = &work->communicators[i];
         uint64_t hash = (uint64_t)here->hash;
-        if (here->run == like->run && here->member_count == like->member_count &&
+        if (here->member_count == like->member_count &&
             (after < 0 || hash > (uint64_t)work->communicators[after].hash) &&
             (next < 0 || hash < (uint64_t)work->communicators[next].hash))
-            next = (int32_t)i;
+            next = i;
     }
     return next;
 }
