@@ -195,6 +195,11 @@ static int64_t duration_of(const struct operation *recorded)
     return recorded->duration_ns != COUNT_UNKNOWN ? recorded->duration_ns : TIME_UNKNOWN;
 }
 
+int32_t loader_step(const struct loader *loader, int64_t step)
+{
+    return step >= 0 && step < loader->job->step_count ? (int32_t)step : -1;
+}
+
 static int take_operation(struct loader *loader, const struct stored_operation *stored, struct error *error)
 {
     struct job *job = loader->job;
@@ -213,7 +218,7 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         .rank = (int32_t)(member >> 32),
         .communicator = (int32_t)(member & 0xffffffff),
         .instance = (int32_t)instance,
-        .step = (int32_t)stored->step,
+        .step = loader_step(loader, stored->step),
         .kind = (uint8_t)recorded->kind,
         .function = (uint8_t)recorded->function,
         .is_tree = recorded->algorithm == ALGORITHM_TREE && recorded->function == FUNCTION_ALL_REDUCE,

@@ -39,6 +39,9 @@ int64_t loader_communicator(const struct loader *loader, int64_t id);
 /* The number of a tag; -1 for NULL. */
 int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct error *error);
 
+/* A step as the store has it; -1 where it is none of the run's. */
+int32_t loader_step(const struct loader *loader, int64_t step);
+
 typedef int (*row_reader)(struct loader *loader, struct statement *statement, struct error *error);
 
 /* Calls `read` for each row; parameter 1 of `sql` is the run. */

@@ -9,9 +9,10 @@ static const int columns[] = {INSTANCE_ORDINAL, INSTANCE_KIND,     INSTANCE_FUNC
                               INSTANCE_SENDER,  INSTANCE_RECEIVER, INSTANCE_MEMBERS,  INSTANCE_EXPECTED,
                               INSTANCE_TAG,     INSTANCE_STEP};
 
-static struct job_instance make_instance(const struct job *job, int32_t communicator,
+static struct job_instance make_instance(const struct loader *loader, int32_t communicator,
                                          const struct block_scan *scan, size_t row)
 {
+    const struct job *job = loader->job;
     const struct block_reader *rows = &scan->rows;
     int64_t sender = block_value(rows, INSTANCE_SENDER, row, -1);
     int64_t receiver = block_value(rows, INSTANCE_RECEIVER, row, -1);
@@ -22,7 +23,7 @@ static struct job_instance make_instance(const struct job *job, int32_t communic
                                  .communicator = communicator,
                                  .sender = job_rank_in(job, communicator, sender),
                                  .receiver = job_rank_in(job, communicator, receiver),
-                                 .step = (int32_t)block_value(rows, INSTANCE_STEP, row, -1),
+                                 .step = loader_step(loader, block_value(rows, INSTANCE_STEP, row, -1)),
                                  .tag = -1,
                                  .members = (int32_t)block_value(rows, INSTANCE_MEMBERS, row, 0),
                                  .expected = (int32_t)block_value(rows, INSTANCE_EXPECTED, row, 0),
@@ -47,7 +48,7 @@ static int take_block(struct loader *loader, struct block_scan *scan, struct err
     for (size_t row = 0; row < rows->count; row++) {
         loader->instance_ids[job->instance_count] = scan->block_id + rows->values[INSTANCE_ORDINAL][row];
         struct job_instance *instance = &job->instances[job->instance_count++];
-        *instance = make_instance(job, (int32_t)communicator, scan, row);
+        *instance = make_instance(loader, (int32_t)communicator, scan, row);
         if (loader_tag(loader, block_text(rows, INSTANCE_TAG, row), &instance->tag, error))
             return -1;
     }

@@ -75,6 +75,24 @@ int64_t *map_put(struct map *map, struct map_key key, int64_t value, int *added)
     return &slot->value;
 }
 
+/* Whoever was put further on because the slot was taken moves up: nobody is looked for past an empty slot. */
+void map_remove(struct map *map, struct map_key key)
+{
+    size_t last = map->capacity - 1;
+    struct map_slot *gap = map->capacity ? find(map, key) : NULL;
+    if (!gap || !gap->used)
+        return;
+    for (size_t at = (size_t)(gap - map->slots + 1) & last; map->slots[at].used; at = (at + 1) & last) {
+        size_t wanted = position(map, map->slots[at].key), hole = (size_t)(gap - map->slots);
+        if (((at - wanted) & last) < ((at - hole) & last))
+            continue;
+        *gap = map->slots[at];
+        gap = &map->slots[at];
+    }
+    gap->used = 0;
+    map->count--;
+}
+
 int map_count(const uint64_t *values, size_t count, int64_t *times)
 {
     struct map all;

@@ -19,6 +19,14 @@ struct chrome_file {
     struct json json;
 };
 
+/* What is lost of a line that was read; NULL: nothing. */
+static const char *misreading(const struct json *json)
+{
+    if (json->has_nan || !json_numbers_fit(json))
+        return "number that does not fit";
+    return json->misread ? "value that cannot be read" : NULL;
+}
+
 static int read_event(void *context, const char *text, size_t length, uint64_t offset, struct error *error)
 {
     struct chrome_file *file = context;
@@ -31,11 +39,10 @@ static int read_event(void *context, const char *text, size_t length, uint64_t o
         return error_no_memory(error);
     if (status == CHROME_UNREADABLE)
         return 0;
-    if (!is_exact && line.category != CHROME_OTHER &&
-        (file->json.has_nan || !json_numbers_fit(&file->json)) &&
-        chrome_note(&file->reader, "number that does not fit", 1, offset, text, length, error))
+    if (chrome_reader_line(&file->reader, &line, &file->json, text, length, offset, error))
         return -1;
-    return chrome_reader_line(&file->reader, &line, &file->json, text, length, offset, error) ? -1 : 1;
+    const char *reason = is_exact || line.category == CHROME_OTHER ? NULL : misreading(&file->json);
+    return reason && chrome_note(&file->reader, reason, 1, offset, text, length, error) ? -1 : 1;
 }
 
 /* The next line, or the two of a wait. Returns where the last of them ends; NULL when it is not known. */

@@ -1,6 +1,6 @@
 #include "format/chrome_line.h"
 
-#include "input/number.h"
+#include "format/member.h"
 
 #include <string.h>
 
@@ -68,106 +68,80 @@ static int find_word(const struct word *words, const char *text)
     return words->number;
 }
 
-/* What a member says, or the given stand-in. */
-static int64_t integer(const struct json *json, const struct json_node *object, const char *key,
-                       int64_t otherwise)
+static enum datatype read_datatype(struct json *json, const struct json_node *arguments, const char *key,
+                                   unsigned *hints)
 {
-    json_int64(json, json_member(object, key), &otherwise);
-    return otherwise;
-}
-
-static uint64_t exact(const struct json *json, const struct json_node *object, const char *key)
-{
-    uint64_t value = 0;
-    json_uint64(json, json_member(object, key), &value);
-    return value;
-}
-
-static int64_t moment(const struct json *json, const struct json_node *object, const char *key)
-{
-    int64_t ns = 0;
-    json_microseconds_ns(json, json_member(object, key), &ns);
-    return ns > 0 ? ns : TIME_UNKNOWN;
-}
-
-static enum datatype read_datatype(const struct json *json, const struct json_node *arguments,
-                                   const char *key, unsigned *hints)
-{
-    const struct json_node *node = json_member(arguments, key);
-    const char *text = json_text(node);
+    const char *text = json_text(json_member(arguments, key));
     int64_t number;
     if (text)
         return datatype_from_text(text, strlen(text));
-    if (json_int64(json, node, &number))
+    number = member_integer(json, arguments, key, COUNT_UNKNOWN);
+    if (number == COUNT_UNKNOWN)
         return DATATYPE_UNKNOWN;
     *hints |= CHROME_HINT_NUMERIC_DATATYPE;
     return datatype_from_nccl(number);
 }
 
 /* "(nil)" is no number and 0 as well. */
-static uint64_t read_stream(const struct json_node *arguments)
+static uint64_t read_stream(struct json *json, const struct json_node *arguments)
 {
     const char *text = json_text(json_member(arguments, "Stream"));
-    uint64_t stream = 0;
-    if (text)
-        number_hexadecimal(text, strlen(text), &stream);
-    return stream;
+    return text && strcmp(text, "(nil)") == 0 ? 0 : member_hexadecimal(json, arguments, "Stream");
 }
 
-static void read_operation(const struct json *json, const struct json_node *arguments,
-                           struct chrome_line *line)
+static void read_operation(struct json *json, const struct json_node *arguments, struct chrome_line *line)
 {
     struct chrome_operation *operation = &line->operation;
-    const char *algorithm = json_text(json_member(arguments, "Algorithm"));
-    const char *protocol = json_text(json_member(arguments, "Protocol"));
-    int64_t most = integer(json, arguments, "nMaxChannels", COUNT_UNKNOWN);
-    operation->sequence = integer(json, arguments, "SeqNum", COUNT_UNKNOWN);
-    operation->communicator_hash = exact(json, arguments, "CommHash");
-    operation->rank = integer(json, arguments, "Rank", COUNT_UNKNOWN);
-    operation->peer = integer(json, arguments, "Peer", COUNT_UNKNOWN);
-    operation->count = integer(json, arguments, "Count", COUNT_UNKNOWN);
-    operation->channel_count = integer(json, arguments, "nChannels", most);
+    const char *algorithm = member_text(json, arguments, "Algorithm");
+    const char *protocol = member_text(json, arguments, "Protocol");
+    int64_t most = member_integer(json, arguments, "nMaxChannels", COUNT_UNKNOWN);
+    operation->sequence = member_integer(json, arguments, "SeqNum", COUNT_UNKNOWN);
+    operation->communicator_hash = member_unsigned(json, arguments, "CommHash");
+    operation->rank = member_integer(json, arguments, "Rank", COUNT_UNKNOWN);
+    operation->peer = member_integer(json, arguments, "Peer", COUNT_UNKNOWN);
+    operation->count = member_integer(json, arguments, "Count", COUNT_UNKNOWN);
+    operation->channel_count = member_integer(json, arguments, "nChannels", most);
     operation->datatype = read_datatype(json, arguments, "Datatype", &line->hints);
     operation->algorithm = algorithm_from_text(algorithm ? algorithm : "", algorithm ? strlen(algorithm) : 0);
     operation->protocol = protocol_from_text(protocol ? protocol : "", protocol ? strlen(protocol) : 0);
-    operation->root = integer(json, arguments, "Root", COUNT_UNKNOWN);
-    operation->enqueue_end_ns = moment(json, arguments, "EnqueueEnd");
-    operation->unfinished = integer(json, arguments, "Unfinished", 0) != 0;
+    operation->root = member_integer(json, arguments, "Root", COUNT_UNKNOWN);
+    operation->enqueue_end_ns = member_moment(json, arguments, "EnqueueEnd");
+    operation->unfinished = member_integer(json, arguments, "Unfinished", 0) != 0;
     if (!json_member(arguments, "nChannels"))
         line->hints |= CHROME_HINT_NO_CHANNELS;
 }
 
-static void read_api(const struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_api(struct json *json, const struct json_node *arguments, struct chrome_line *line)
 {
     unsigned ignored = 0;
     line->api = (struct chrome_api){
-        .count = integer(json, arguments, "count", COUNT_UNKNOWN),
+        .count = member_integer(json, arguments, "count", COUNT_UNKNOWN),
         .datatype = read_datatype(json, arguments, "datatype", &ignored),
-        .root = integer(json, arguments, "root", COUNT_UNKNOWN),
-        .graph_captured = integer(json, arguments, "GraphCaptured", 0),
-        .stream = read_stream(arguments),
+        .root = member_integer(json, arguments, "root", COUNT_UNKNOWN),
+        .graph_captured = member_integer(json, arguments, "GraphCaptured", 0),
+        .stream = read_stream(json, arguments),
     };
 }
 
-static void read_state(const struct json *json, const struct json_node *arguments, const char *key,
+static void read_state(struct json *json, const struct json_node *arguments, const char *key,
                        struct chrome_proxy *proxy, enum proxy_state state)
 {
-    const struct json_node *node = json_member(arguments, key);
+    const struct json_node *node = member_object(json, arguments, key);
     if (!node)
         return;
     proxy->has_states = 1;
-    proxy->state[state].steps = integer(json, node, "step", 0);
-    proxy->state[state].at_ns = moment(json, node, "ts");
+    proxy->state[state].steps = member_integer(json, node, "step", 0);
+    proxy->state[state].at_ns = member_moment(json, node, "ts");
 }
 
-static void read_proxy(const struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_proxy(struct json *json, const struct json_node *arguments, struct chrome_line *line)
 {
     struct chrome_proxy *proxy = &line->proxy;
-    proxy->channel = integer(json, arguments, "Channel", COUNT_UNKNOWN);
-    proxy->peer = integer(json, arguments, "Peer", COUNT_UNKNOWN);
-    proxy->step_count = integer(json, arguments, "Steps", COUNT_UNKNOWN);
-    proxy->chunk_bytes = integer(json, arguments, "ChunkSize", COUNT_UNKNOWN);
-    proxy->transferred_bytes = integer(json, arguments, "transSize", COUNT_UNKNOWN);
+    proxy->channel = member_integer(json, arguments, "Channel", COUNT_UNKNOWN);
+    proxy->peer = member_integer(json, arguments, "Peer", COUNT_UNKNOWN);
+    proxy->step_count = member_integer(json, arguments, "Steps", COUNT_UNKNOWN);
+    proxy->chunk_bytes = member_integer(json, arguments, "ChunkSize", COUNT_UNKNOWN);
+    proxy->transferred_bytes = member_integer(json, arguments, "transSize", COUNT_UNKNOWN);
     proxy->has_states = 0;
     for (int i = 0; i < PROXY_STATES; i++) {
         proxy->state[i].steps = 0;
@@ -181,38 +155,35 @@ static void read_proxy(const struct json *json, const struct json_node *argument
 }
 
 /* Durations print as "%f" on the host's clock and as whole microseconds on the GPU's. */
-static void read_copy(const struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_copy(struct json *json, const struct json_node *arguments, struct chrome_line *line)
 {
     unsigned ignored = 0;
-    const char *timing = json_text(json_member(arguments, "timing"));
-    const struct json_node *on_gpu = json_member(arguments, "duration_gpu_us");
-    const struct json_node *duration = on_gpu ? on_gpu : json_member(arguments, "duration_cpu_us");
-    int64_t ns = COUNT_UNKNOWN;
-    json_microseconds_ns(json, duration, &ns);
+    const char *timing = member_text(json, arguments, "timing");
+    const char *key = json_member(arguments, "duration_gpu_us") ? "duration_gpu_us" : "duration_cpu_us";
+    int64_t ns = member_nanoseconds(json, arguments, key, COUNT_UNKNOWN);
     line->copy = (struct chrome_copy){
-        .count = integer(json, arguments, "count", COUNT_UNKNOWN),
+        .count = member_integer(json, arguments, "count", COUNT_UNKNOWN),
         .datatype = read_datatype(json, arguments, "datatype", &ignored),
         .duration_ns = ns < 0 ? COUNT_UNKNOWN : ns,
-        .sequence = integer(json, arguments, "SeqNum", COUNT_UNKNOWN),
-        .communicator_hash = exact(json, arguments, "CommHash"),
-        .rank = integer(json, arguments, "Rank", COUNT_UNKNOWN),
+        .sequence = member_integer(json, arguments, "SeqNum", COUNT_UNKNOWN),
+        .communicator_hash = member_unsigned(json, arguments, "CommHash"),
+        .rank = member_integer(json, arguments, "Rank", COUNT_UNKNOWN),
         .is_enqueue = timing && strcmp(timing, "enqueue") == 0,
     };
 }
 
-static void read_tag(const struct json *json, const struct json_node *arguments, struct chrome_line *line)
+static void read_tag(struct json *json, const struct json_node *arguments, struct chrome_line *line)
 {
-    const char *text = json_text(json_member(arguments, "tag"));
+    const char *text = member_text(json, arguments, "tag");
     line->tag.text = text ? text : "";
     line->tag.length = strlen(line->tag.text);
-    line->tag.rank = integer(json, arguments, "rank", COUNT_UNKNOWN);
-    line->tag.depth = integer(json, arguments, "depth", 0);
-    line->tag.communicator_hash = exact(json, arguments, "CommHash");
+    line->tag.rank = member_integer(json, arguments, "rank", COUNT_UNKNOWN);
+    line->tag.depth = member_integer(json, arguments, "depth", 0);
+    line->tag.communicator_hash = member_unsigned(json, arguments, "CommHash");
     line->tag.has_source = json_member(arguments, "source") != NULL;
 }
 
-static void read_arguments(const struct json *json, const struct json_node *arguments,
-                           struct chrome_line *line)
+static void read_arguments(struct json *json, const struct json_node *arguments, struct chrome_line *line)
 {
     switch (line->category) {
     case CHROME_COLL:
@@ -228,14 +199,14 @@ static void read_arguments(const struct json *json, const struct json_node *argu
         read_proxy(json, arguments, line);
         break;
     case CHROME_NET:
-        line->step = integer(json, arguments, "Step", COUNT_UNKNOWN);
+        line->step = member_integer(json, arguments, "Step", COUNT_UNKNOWN);
         break;
     case CHROME_GPU:
-        line->kernel.channel = integer(json, arguments, "Channel", COUNT_UNKNOWN);
-        line->kernel.gpu_begin = exact(json, arguments, "StartGpuClk");
-        line->kernel.gpu_end = exact(json, arguments, "StopGpuClk");
-        line->kernel.begin_ns = moment(json, arguments, "StartHost");
-        line->kernel.end_ns = moment(json, arguments, "StopHost");
+        line->kernel.channel = member_integer(json, arguments, "Channel", COUNT_UNKNOWN);
+        line->kernel.gpu_begin = member_unsigned(json, arguments, "StartGpuClk");
+        line->kernel.gpu_end = member_unsigned(json, arguments, "StopGpuClk");
+        line->kernel.begin_ns = member_moment(json, arguments, "StartHost");
+        line->kernel.end_ns = member_moment(json, arguments, "StopHost");
         break;
     case CHROME_CE_COLL:
         read_copy(json, arguments, line);
@@ -265,19 +236,19 @@ static void read_name(const char *name, struct chrome_line *line)
         line->function = function_from_text(name, strlen(name));
 }
 
-static void read_event(const struct json *json, const struct json_node *event, struct chrome_line *line)
+static void read_event(struct json *json, const struct json_node *event, struct chrome_line *line)
 {
-    const char *phase = json_text(json_member(event, "ph"));
-    line->category = (enum chrome_category)find_word(categories, json_text(json_member(event, "cat")));
+    const char *phase = member_text(json, event, "ph");
+    line->category = (enum chrome_category)find_word(categories, member_text(json, event, "cat"));
     line->phase = '\0';
     if (phase && phase[0] != '\0' && phase[1] == '\0')
         line->phase = phase[0];
-    line->id = integer(json, event, "id", COUNT_UNKNOWN);
-    line->pid = integer(json, event, "pid", COUNT_UNKNOWN);
-    line->time_ns = moment(json, event, "ts");
-    read_name(json_text(json_member(event, "name")), line);
+    line->id = member_integer(json, event, "id", COUNT_UNKNOWN);
+    line->pid = member_integer(json, event, "pid", COUNT_UNKNOWN);
+    line->time_ns = member_moment(json, event, "ts");
+    read_name(member_text(json, event, "name"), line);
     if (line->phase == 'b' || line->phase == 'i' || line->phase == 'M')
-        read_arguments(json, json_member(event, "args"), line);
+        read_arguments(json, member_object(json, event, "args"), line);
 }
 
 /*
@@ -362,6 +333,7 @@ enum chrome_status chrome_decode(struct json *json, const char *text, size_t len
     if (tag && line->category == CHROME_USER_TAG) {
         line->tag.text = tag;
         line->tag.length = tag_length;
+        json->misread |= memchr(tag, '\0', tag_length) != NULL;
     }
     return CHROME_LINE;
 }

@@ -1,14 +1,14 @@
 #include "base/array.h"
 #include "format/chrome_reader.h"
+#include "format/member.h"
 
 #include <string.h>
 
-/* More pending operations than this are not kept apart. */
+/* So many operations may be pending at once. */
 enum { PENDING_MOST = 1 << 16 };
 
 /* An operation that was pending when the line was written. */
 struct chrome_pending {
-    int is_pending;
     uint64_t offset;
     uint64_t communicator_hash;
     int64_t rank;
@@ -44,23 +44,9 @@ int chrome_tag_line(struct chrome_reader *reader, const struct chrome_line *line
     return chrome_emit(reader, &event, error);
 }
 
-static int64_t integer(const struct json *json, const struct chrome_line *line, const char *key,
-                       int64_t otherwise)
+static const char *text_of(struct json *json, const struct chrome_line *line, const char *key)
 {
-    json_int64(json, json_member(line->arguments, key), &otherwise);
-    return otherwise;
-}
-
-static uint64_t exact(const struct json *json, const struct chrome_line *line, const char *key)
-{
-    uint64_t value = 0;
-    json_uint64(json, json_member(line->arguments, key), &value);
-    return value;
-}
-
-static const char *text_of(const struct chrome_line *line, const char *key)
-{
-    const char *text = json_text(json_member(line->arguments, key));
+    const char *text = member_text(json, line->arguments, key);
     return text ? text : "";
 }
 
@@ -78,25 +64,26 @@ static int emit_anchor(struct chrome_reader *reader, int64_t local_ns, int64_t m
 }
 
 /* The first line of ours: who writes, and the moment that times count from. */
-static int read_process(struct chrome_reader *reader, const struct json *json, const struct chrome_line *line,
+static int read_process(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                         uint64_t offset, struct error *error)
 {
-    const char *host = text_of(line, "host");
-    const char *boot = text_of(line, "boot_id");
+    const char *host = text_of(json, line, "host");
+    const char *boot = text_of(json, line, "boot_id");
     if (set_text(&reader->host, host, strlen(host), error) ||
         set_text(&reader->boot_id, boot, strlen(boot), error))
         return -1;
-    reader->started_ns = integer(json, line, "start_realtime_ns", 0);
-    return emit_anchor(reader, 0, integer(json, line, "start_monotonic_ns", TIME_UNKNOWN),
-                       integer(json, line, "start_realtime_ns", TIME_UNKNOWN), offset, error);
+    reader->started_ns = member_integer(json, line->arguments, "start_realtime_ns", 0);
+    return emit_anchor(reader, 0, member_integer(json, line->arguments, "start_monotonic_ns", TIME_UNKNOWN),
+                       member_integer(json, line->arguments, "start_realtime_ns", TIME_UNKNOWN), offset,
+                       error);
 }
 
-static int read_anchor(struct chrome_reader *reader, const struct json *json, const struct chrome_line *line,
+static int read_anchor(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                        uint64_t offset, struct error *error)
 {
     int64_t local_ns = line->time_ns == TIME_UNKNOWN ? 0 : line->time_ns;
-    return emit_anchor(reader, local_ns, integer(json, line, "monotonic_ns", TIME_UNKNOWN),
-                       integer(json, line, "realtime_ns", TIME_UNKNOWN), offset, error);
+    return emit_anchor(reader, local_ns, member_integer(json, line->arguments, "monotonic_ns", TIME_UNKNOWN),
+                       member_integer(json, line->arguments, "realtime_ns", TIME_UNKNOWN), offset, error);
 }
 
 /* NCCL does not tell it before version 4 of its interface: -1. */
@@ -105,21 +92,21 @@ static int64_t known(int64_t count)
     return count > 0 ? count : 0;
 }
 
-static int read_communicator(struct chrome_reader *reader, const struct json *json,
-                             const struct chrome_line *line, uint64_t offset, struct error *error)
+static int read_communicator(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
+                             uint64_t offset, struct error *error)
 {
     struct event event = {.kind = EVENT_COMMUNICATOR, .origin = chrome_origin(reader, offset)};
-    const char *name = text_of(line, "CommName");
-    event.origin.communicator_hash = exact(json, line, "CommHash");
-    event.origin.rank = integer(json, line, "Rank", COUNT_UNKNOWN);
+    const char *name = text_of(json, line, "CommName");
+    event.origin.communicator_hash = member_unsigned(json, line->arguments, "CommHash");
+    event.origin.rank = member_integer(json, line->arguments, "Rank", COUNT_UNKNOWN);
     event.origin.communicator_name = name[0] ? name : NULL;
-    event.origin.communicator_size = known(integer(json, line, "nRanks", 0));
-    event.origin.node_count = known(integer(json, line, "nNodes", 0));
+    event.origin.communicator_size = known(member_integer(json, line->arguments, "nRanks", 0));
+    event.origin.node_count = known(member_integer(json, line->arguments, "nNodes", 0));
     return chrome_emit(reader, &event, error);
 }
 
 /* The line gives totals since the start; what came on top since the line before is the loss. */
-static int read_drops(struct chrome_reader *reader, const struct json *json, const struct chrome_line *line,
+static int read_drops(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                       uint64_t offset, struct error *error)
 {
     static const char *const keys[CHROME_DROP_KINDS] = {"ring", "lost",    "evicted",
@@ -134,7 +121,7 @@ static int read_drops(struct chrome_reader *reader, const struct json *json, con
     };
     for (int i = 0; i < CHROME_DROP_KINDS; i++) {
         struct event event = {.kind = EVENT_LOSS, .origin = chrome_origin(reader, offset)};
-        int64_t total = integer(json, line, keys[i], 0);
+        int64_t total = member_integer(json, line->arguments, keys[i], 0);
         event.loss = (struct loss){.events = total - reader->drops[i], .what = meanings[i]};
         if (total <= reader->drops[i])
             continue;
@@ -145,36 +132,34 @@ static int read_drops(struct chrome_reader *reader, const struct json *json, con
     return 0;
 }
 
-static struct map_key pending_key(uint64_t hash, int64_t rank, const struct operation *operation)
+static struct map_key pending_key(const struct chrome_pending *pending)
 {
-    return (struct map_key){{hash, (uint64_t)rank, (uint64_t)operation->enqueue.begin_ns,
+    const struct operation *operation = &pending->operation;
+    return (struct map_key){{pending->communicator_hash, (uint64_t)pending->rank,
+                             (uint64_t)operation->enqueue.begin_ns,
                              (uint64_t)operation->function << 32 ^ (uint64_t)operation->sequence}};
 }
 
-static void describe_pending(const struct json *json, const struct chrome_line *line,
-                             struct operation *operation)
+static void describe_pending(struct json *json, const struct chrome_line *line, struct operation *operation)
 {
-    const char *name = text_of(line, "name");
-    const char *datatype = text_of(line, "Datatype");
-    const char *algorithm = text_of(line, "Algorithm");
-    const char *protocol = text_of(line, "Protocol");
-    int64_t begin_ns = 0;
-    int64_t end_ns = 0;
-    json_microseconds_ns(json, json_member(line->arguments, "begin"), &begin_ns);
-    json_microseconds_ns(json, json_member(line->arguments, "EnqueueEnd"), &end_ns);
+    const char *name = text_of(json, line, "name");
+    const char *datatype = text_of(json, line, "Datatype");
+    const char *algorithm = text_of(json, line, "Algorithm");
+    const char *protocol = text_of(json, line, "Protocol");
     *operation = (struct operation){
         .function = function_from_text(name, strlen(name)),
-        .sequence = integer(json, line, "SeqNum", COUNT_UNKNOWN),
-        .count = integer(json, line, "Count", COUNT_UNKNOWN),
+        .sequence = member_integer(json, line->arguments, "SeqNum", COUNT_UNKNOWN),
+        .count = member_integer(json, line->arguments, "Count", COUNT_UNKNOWN),
         .datatype = datatype_from_text(datatype, strlen(datatype)),
         .bytes = COUNT_UNKNOWN,
-        .root = integer(json, line, "Root", COUNT_UNKNOWN),
-        .peer = integer(json, line, "Peer", COUNT_UNKNOWN),
+        .root = member_integer(json, line->arguments, "Root", COUNT_UNKNOWN),
+        .peer = member_integer(json, line->arguments, "Peer", COUNT_UNKNOWN),
         .algorithm = algorithm_from_text(algorithm, strlen(algorithm)),
         .protocol = protocol_from_text(protocol, strlen(protocol)),
-        .channel_count = integer(json, line, "nChannels", COUNT_UNKNOWN),
+        .channel_count = member_integer(json, line->arguments, "nChannels", COUNT_UNKNOWN),
         .api = {TIME_UNKNOWN, TIME_UNKNOWN},
-        .enqueue = {begin_ns > 0 ? begin_ns : TIME_UNKNOWN, end_ns > 0 ? end_ns : TIME_UNKNOWN},
+        .enqueue = {member_moment(json, line->arguments, "begin"),
+                    member_moment(json, line->arguments, "EnqueueEnd")},
         .device = {TIME_UNKNOWN, TIME_UNKNOWN},
         .duration_ns = COUNT_UNKNOWN,
         .unfinished = 1,
@@ -184,52 +169,71 @@ static void describe_pending(const struct json *json, const struct chrome_line *
         operation->root = COUNT_UNKNOWN;
 }
 
+/* Keeps what is not kept yet. */
+static int keep_pending(struct chrome_reader *reader, const struct chrome_pending *pending,
+                        struct error *error)
+{
+    struct map_key key = pending_key(pending);
+    if (map_get(&reader->pending, key))
+        return 0;
+    if (reader->waiting_count == PENDING_MOST)
+        return chrome_note(reader, "too many pending operations", 1, pending->offset, NULL, 0, error);
+    if (array_reserve((void **)&reader->waiting, &reader->waiting_capacity, reader->waiting_count + 1,
+                      sizeof *reader->waiting) ||
+        !map_put(&reader->pending, key, (int64_t)reader->waiting_count, NULL))
+        return error_no_memory(error);
+    reader->waiting[reader->waiting_count++] = *pending;
+    return 0;
+}
+
 /*
  * The same operation is told again while it stays pending, and comes whole when it ends: kept aside until
  * then or until the file ends. Calls that are pending are counted only.
  */
-static int read_pending(struct chrome_reader *reader, const struct json *json, const struct chrome_line *line,
+static int read_pending(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                         uint64_t offset, struct error *error)
 {
-    const char *category = text_of(line, "cat");
+    const char *category = text_of(json, line, "cat");
     int is_pair = strcmp(category, "P2P") == 0;
-    struct chrome_pending pending = {.is_pending = 1, .offset = offset, .pid = reader->pid};
-    int is_new;
-    if ((!is_pair && strcmp(category, "COLL") != 0) || reader->waiting_count >= PENDING_MOST)
+    struct chrome_pending pending = {.offset = offset, .pid = reader->pid};
+    if (!is_pair && strcmp(category, "COLL") != 0)
         return chrome_note(reader, "pending call", 0, offset, NULL, 0, error);
     describe_pending(json, line, &pending.operation);
     pending.operation.kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
-    pending.communicator_hash = exact(json, line, "CommHash");
-    pending.rank = integer(json, line, "Rank", COUNT_UNKNOWN);
-    if (array_reserve((void **)&reader->waiting, &reader->waiting_capacity, reader->waiting_count + 1,
-                      sizeof *reader->waiting))
-        return error_no_memory(error);
-    if (!map_put(&reader->pending, pending_key(pending.communicator_hash, pending.rank, &pending.operation),
-                 (int64_t)reader->waiting_count, &is_new))
-        return error_no_memory(error);
-    if (is_new)
-        reader->waiting[reader->waiting_count++] = pending;
-    return 0;
+    pending.communicator_hash = member_unsigned(json, line->arguments, "CommHash");
+    pending.rank = member_integer(json, line->arguments, "Rank", COUNT_UNKNOWN);
+    return keep_pending(reader, &pending, error);
 }
 
+/* The last one takes the place of the one that has come whole. */
 void chrome_pending_done(struct chrome_reader *reader, const struct event *event)
 {
-    const int64_t *index;
-    if (reader->waiting_count == 0)
+    const struct chrome_pending done = {.communicator_hash = event->origin.communicator_hash,
+                                        .rank = event->origin.rank,
+                                        .operation = event->operation};
+    const int64_t *index = map_get(&reader->pending, pending_key(&done));
+    if (!index)
         return;
-    index = map_get(&reader->pending,
-                    pending_key(event->origin.communicator_hash, event->origin.rank, &event->operation));
-    if (index)
-        reader->waiting[*index].is_pending = 0;
+    struct chrome_pending *freed = &reader->waiting[*index];
+    const struct chrome_pending *last = &reader->waiting[--reader->waiting_count];
+    *map_get(&reader->pending, pending_key(last)) = *index;
+    *freed = *last;
+    map_remove(&reader->pending, pending_key(&done));
 }
 
+static int by_offset(const void *a, const void *b)
+{
+    const struct chrome_pending *left = a, *right = b;
+    return (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+/* In the order in which they were told. */
 int chrome_pending_flush(struct chrome_reader *reader, struct error *error)
 {
+    array_sort(reader->waiting, reader->waiting_count, sizeof *reader->waiting, by_offset);
     for (size_t i = 0; i < reader->waiting_count; i++) {
         const struct chrome_pending *pending = &reader->waiting[i];
         struct event event = {.kind = EVENT_OPERATION, .origin = chrome_origin(reader, pending->offset)};
-        if (!pending->is_pending)
-            continue;
         event.origin.pid = pending->pid;
         event.origin.communicator_hash = pending->communicator_hash;
         event.origin.rank = pending->rank;
@@ -241,7 +245,7 @@ int chrome_pending_flush(struct chrome_reader *reader, struct error *error)
     return 0;
 }
 
-int chrome_bundled_line(struct chrome_reader *reader, const struct json *json, const struct chrome_line *line,
+int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                         uint64_t offset, struct error *error)
 {
     reader->is_bundled = 1;

@@ -227,7 +227,7 @@ void chrome_reader_release(struct chrome_reader *reader)
     free(reader->waiting);
 }
 
-int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *line, const struct json *json,
+int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *line, struct json *json,
                        const char *text, size_t length, uint64_t offset, struct error *error)
 {
     reader->hints |= line->hints;

@@ -120,7 +120,7 @@ int chrome_reader_init(struct chrome_reader *reader, const struct format_sink *s
 void chrome_reader_release(struct chrome_reader *reader);
 
 /* One line; `text` is what it was read from, `json` what chrome_decode() used (NULL when it did not). */
-int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *line, const struct json *json,
+int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *line, struct json *json,
                        const char *text, size_t length, uint64_t offset, struct error *error);
 
 /* The two lines of a network step's wait: `line` begins it. */
@@ -169,7 +169,7 @@ void chrome_wait_end(struct chrome_reader *reader, enum chrome_name name, int64_
 /* chrome_note.c */
 int chrome_tag_line(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
                     struct error *error);
-int chrome_bundled_line(struct chrome_reader *reader, const struct json *json, const struct chrome_line *line,
+int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                         uint64_t offset, struct error *error);
 void chrome_pending_done(struct chrome_reader *reader, const struct event *event);
 int chrome_pending_flush(struct chrome_reader *reader, struct error *error);

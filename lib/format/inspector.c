@@ -188,6 +188,15 @@ static int note(const struct inspector_file *file, const char *reason, int damag
     return file->sink->note(file->sink->context, reason, damage, offset, text, length, error) ? -1 : 1;
 }
 
+/* What is lost of a record that was read; NULL: nothing. */
+static const char *misreading(const struct json *json)
+{
+    /* inf is what bandwidth comes to where no time passed: nothing is lost by it. */
+    if (!json_numbers_fit(json))
+        return "number that does not fit";
+    return json->misread ? "value that cannot be read" : NULL;
+}
+
 static int read_record(void *context, const char *text, size_t length, uint64_t offset, struct error *error)
 {
     struct inspector_file *file = context;
@@ -205,9 +214,8 @@ static int read_record(void *context, const char *text, size_t length, uint64_t 
         return note(file, "duplicate record", 0, offset, NULL, 0, error);
     if (keep(file, (struct scan_text){text, length}, error))
         return -1;
-    /* inf is what bandwidth comes to where no time passed: nothing is lost by it. */
-    if (!is_exact && !json_numbers_fit(&file->json) &&
-        note(file, "number that does not fit", 1, offset, text, length, error) < 0)
+    const char *reason = is_exact ? NULL : misreading(&file->json);
+    if (reason && note(file, reason, 1, offset, text, length, error) < 0)
         return -1;
     return emit(file, offset, error) ? -1 : 1;
 }

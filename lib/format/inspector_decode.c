@@ -1,45 +1,27 @@
 #include "format/inspector_line.h"
 
-#include "input/number.h"
+#include "format/member.h"
 
 #include <string.h>
 
-static int64_t integer(const struct json *json, const struct json_node *object, const char *key,
-                       int64_t otherwise)
+static struct scan_text text_of(struct json *json, const struct json_node *object, const char *key)
 {
-    json_int64(json, json_member(object, key), &otherwise);
-    return otherwise;
-}
-
-static struct scan_text text_of(const struct json_node *object, const char *key)
-{
-    const char *text = json_text(json_member(object, key));
+    const char *text = member_text(json, object, key);
     return (struct scan_text){text, text ? strlen(text) : 0};
 }
 
-/* Whole microseconds since the epoch; 0 is unknown. */
-static int64_t moment(const struct json *json, const struct json_node *object, const char *key)
+static void read_header(struct json *json, const struct json_node *root, struct inspector_line *line)
 {
-    int64_t ns = 0;
-    json_microseconds_ns(json, json_member(object, key), &ns);
-    return ns > 0 ? ns : TIME_UNKNOWN;
-}
-
-static void read_header(const struct json *json, const struct json_node *root, struct inspector_line *line)
-{
-    const struct json_node *header = json_member(root, "header");
-    const struct json_node *metadata = json_member(root, "metadata");
-    struct scan_text id = text_of(header, "id");
-    line->communicator_hash = 0;
-    if (id.text)
-        number_hexadecimal(id.text, id.length, &line->communicator_hash);
-    line->communicator_name = text_of(header, "comm_name");
-    line->rank = integer(json, header, "rank", COUNT_UNKNOWN);
-    line->communicator_size = integer(json, header, "n_ranks", 0);
-    line->node_count = integer(json, header, "nnodes", 0);
-    line->revision = text_of(metadata, "git_rev");
-    line->host = text_of(metadata, "hostname");
-    line->pid = integer(json, metadata, "pid", COUNT_UNKNOWN);
+    const struct json_node *header = member_object(json, root, "header");
+    const struct json_node *metadata = member_object(json, root, "metadata");
+    line->communicator_hash = member_hexadecimal(json, header, "id");
+    line->communicator_name = text_of(json, header, "comm_name");
+    line->rank = member_integer(json, header, "rank", COUNT_UNKNOWN);
+    line->communicator_size = member_integer(json, header, "n_ranks", 0);
+    line->node_count = member_integer(json, header, "nnodes", 0);
+    line->revision = text_of(json, metadata, "git_rev");
+    line->host = text_of(json, metadata, "hostname");
+    line->pid = member_integer(json, metadata, "pid", COUNT_UNKNOWN);
 }
 
 enum inspector_timing inspector_timing_from_text(const char *text, size_t length)
@@ -56,17 +38,19 @@ enum inspector_timing inspector_timing_from_text(const char *text, size_t length
     return TIMING_UNKNOWN;
 }
 
-static void read_channels(const struct json *json, const struct json_node *events,
-                          struct inspector_line *line)
+/* A channel that has no number, or one too many, is lost. */
+static void read_channels(struct json *json, const struct json_node *events, struct inspector_line *line)
 {
-    const struct json_node *event = json_first(json_kind(events) == JSON_ARRAY ? events : NULL);
-    for (; event && line->channel_count < INSPECTOR_CHANNELS; event = json_next(event)) {
-        int64_t channel = integer(json, event, "channel_id", -1);
-        if (channel < 0 || channel > INT32_MAX)
+    for (const struct json_node *event = json_first(events); event; event = json_next(event)) {
+        int64_t channel = member_integer(json, event, "channel_id", -1);
+        if (channel < 0 || channel > INT32_MAX || line->channel_count == INSPECTOR_CHANNELS) {
+            json->misread = 1;
             continue;
+        }
         line->channels[line->channel_count++] = (struct kernel_channel){
             .channel = (int32_t)channel,
-            .host = {moment(json, event, "kernel_start_ts"), moment(json, event, "kernel_stop_ts")},
+            .host = {member_moment(json, event, "kernel_start_ts"),
+                     member_moment(json, event, "kernel_stop_ts")},
         };
     }
 }
@@ -83,25 +67,34 @@ static const struct keys all_keys[] = {
      "p2p_start_ts", "p2p_stop_ts"},
 };
 
-static void read_record(const struct json *json, const struct json_node *record, const struct keys *keys,
+static void read_record(struct json *json, const struct json_node *record, const struct keys *keys,
                         struct inspector_line *line)
 {
-    const struct json_node *times = json_member(record, "event_trace_ts");
-    struct scan_text function = text_of(record, keys->function);
-    struct scan_text timing = text_of(record, keys->timing);
-    int64_t duration_ns = 0;
+    const struct json_node *times = member_object(json, record, "event_trace_ts");
+    struct scan_text function = text_of(json, record, keys->function);
+    struct scan_text timing = text_of(json, record, keys->timing);
+    int64_t duration_ns = member_nanoseconds(json, record, keys->duration, 0);
     line->function = function_from_text(function.text ? function.text : "", function.length);
-    line->sequence = integer(json, record, keys->sequence, COUNT_UNKNOWN);
-    line->peer = integer(json, record, keys->peer, COUNT_UNKNOWN);
-    line->bytes = integer(json, record, keys->bytes, COUNT_UNKNOWN);
-    json_microseconds_ns(json, json_member(record, keys->duration), &duration_ns);
+    line->sequence = member_integer(json, record, keys->sequence, COUNT_UNKNOWN);
+    line->peer = member_integer(json, record, keys->peer, COUNT_UNKNOWN);
+    line->bytes = member_integer(json, record, keys->bytes, COUNT_UNKNOWN);
     line->duration_ns = duration_ns > 0 ? duration_ns : COUNT_UNKNOWN;
     line->timing = timing.text ? inspector_timing_from_text(timing.text, timing.length) : TIMING_UNKNOWN;
-    line->tag = text_of(record, "user_tag");
-    line->enqueue.begin_ns = moment(json, times, keys->start);
-    line->enqueue.end_ns = moment(json, times, keys->stop);
+    line->tag = text_of(json, record, "user_tag");
+    line->enqueue.begin_ns = member_moment(json, times, keys->start);
+    line->enqueue.end_ns = member_moment(json, times, keys->stop);
     line->channel_count = 0;
-    read_channels(json, json_member(times, "kernel_events"), line);
+    read_channels(json, member_array(json, times, "kernel_events"), line);
+}
+
+/* The one of the two that is there; a line has no room for both. */
+static const struct json_node *find_record(struct json *json, int *which)
+{
+    const struct json_node *found = member_object(json, json_root(json), all_keys[0].record);
+    const struct json_node *other = member_object(json, json_root(json), all_keys[1].record);
+    *which = !found;
+    json->misread |= found && other;
+    return found ? found : other;
 }
 
 enum inspector_status inspector_decode(struct json *json, const char *text, size_t length,
@@ -114,14 +107,10 @@ enum inspector_status inspector_decode(struct json *json, const char *text, size
         return INSPECTOR_NO_MEMORY;
     if (status != JSON_OK || json_kind(json_root(json)) != JSON_OBJECT)
         return INSPECTOR_UNREADABLE;
-    for (int i = 0; i < 2; i++) {
-        const struct json_node *record = json_member(json_root(json), all_keys[i].record);
-        if (!record)
-            continue;
-        line->is_point_to_point = i;
-        read_header(json, json_root(json), line);
-        read_record(json, record, &all_keys[i], line);
-        return INSPECTOR_LINE;
-    }
-    return INSPECTOR_STRANGE;
+    const struct json_node *record = find_record(json, &line->is_point_to_point);
+    if (!record)
+        return INSPECTOR_STRANGE;
+    read_header(json, json_root(json), line);
+    read_record(json, record, &all_keys[line->is_point_to_point], line);
+    return INSPECTOR_LINE;
 }

@@ -19,8 +19,9 @@ struct input {
     size_t searched; /* [at, searched) holds no newline */
     uint64_t offset;
     int at_end;
-    int goes_on; /* the last piece handed out did not end its line */
-    int failed;  /* reading failed; what was read before still comes out */
+    int has_begun; /* a byte order mark would be behind us */
+    int goes_on;   /* the last piece handed out did not end its line */
+    int failed;    /* reading failed; what was read before still comes out */
     struct error failure;
 };
 
@@ -58,6 +59,7 @@ struct input *input_open_part(const char *path, const struct input_limits *limit
     if (!input)
         return NULL;
     input->offset = begin;
+    input->has_begun = begin > 0;
     input->source = source_open_part(path, limits, begin, end, error);
     if (input->source)
         return input;
@@ -126,10 +128,23 @@ static int finish(const struct input *input, struct error *error)
     return -1;
 }
 
+/* Some editors begin a text with U+FEFF in UTF-8: it says nothing of what follows. */
+static void begin(struct input *input)
+{
+    static const char mark[] = {'\xef', '\xbb', '\xbf'};
+    while (input->end < sizeof mark && !input->at_end)
+        fill(input);
+    input->has_begun = 1;
+    if (input->end >= sizeof mark && memcmp(input->window, mark, sizeof mark) == 0)
+        input_skip(input, sizeof mark);
+}
+
 int64_t input_peek(struct input *input, const char **bytes, size_t length, struct error *error)
 {
     if (length > INPUT_LINE_BYTES)
         length = INPUT_LINE_BYTES;
+    if (!input->has_begun)
+        begin(input);
     while (input->end - input->at < length && !input->at_end)
         fill(input);
     if (input->end - input->at < length)
@@ -183,6 +198,8 @@ static int take_piece(struct input *input, struct input_line *line)
 
 int input_line(struct input *input, struct input_line *line, struct error *error)
 {
+    if (!input->has_begun)
+        begin(input);
     for (;;) {
         size_t held = input->end - input->at;
         size_t limit = held < INPUT_LINE_BYTES ? held : INPUT_LINE_BYTES;

@@ -9,7 +9,8 @@
 
 /*
  * A file or standard input as a stream of unpacked bytes. gzip is recognised by content, whatever the name;
- * several members one after another are one stream. Memory is bounded: a window of a few hundred KiB.
+ * several members one after another are one stream. A byte order mark of UTF-8 at the beginning is passed
+ * over, and counts in offsets. Memory is bounded: a window of a few hundred KiB.
  */
 struct input;
 

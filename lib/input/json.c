@@ -56,6 +56,20 @@ static size_t string_length(const char *text, size_t length)
     return at < length ? at + 1 : length;
 }
 
+/* Whether a string, or what is left of one, has a NUL in it, as it is or as an escape. */
+static int has_nul(const char *text, size_t length)
+{
+    const char *end = text + length;
+    if (memchr(text, '\0', length))
+        return 1;
+    while (end - text > 6 && (text = memchr(text, '\\', (size_t)(end - text - 6)))) {
+        if (memcmp(text, "\\u0000", 6) == 0)
+            return 1;
+        text += 2;
+    }
+    return 0;
+}
+
 static int is_word_byte(char byte)
 {
     return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
@@ -109,6 +123,7 @@ static enum json_status rename_numbers(struct json *json, const char *text, size
             status = rename_word(json, text + at, part);
         } else {
             part = text[at] == '"' ? string_length(text + at, length - at) : 1;
+            json->misread |= has_nul(text + at, part);
             status = buffer_append(&json->renamed, text + at, part) ? JSON_NO_MEMORY : JSON_OK;
         }
         at += part;
@@ -130,6 +145,7 @@ enum json_status json_parse(struct json *json, const char *text, size_t length)
     cJSON_Delete(json->root);
     json->root = NULL;
     json->has_nan = 0;
+    json->misread = 0;
     enum json_status status = rename_numbers(json, text, length);
     if (status != JSON_OK || json->renamed.length == 0)
         return status == JSON_OK ? JSON_INVALID : status;

@@ -11,8 +11,8 @@
  * and clocks do not survive; so it gets to see the ordinal of each number instead of the number, and the
  * accessors below read the text under that ordinal.
  *
- * Keys are matched with case. Of keys that come twice in an object the first counts. Strings end at the first
- * NUL that an escape brings in. Values nested deeper than 1000 are refused.
+ * Keys are matched with case. Of keys that come twice in an object the first counts. Strings end at their
+ * first NUL, and `misread` is set then. Values nested deeper than 1000 are refused.
  */
 struct json_node; /* borrowed: lives until the next parse into the same struct json */
 
@@ -23,6 +23,8 @@ struct json {
     struct json_number *numbers;
     size_t number_count;
     size_t number_capacity;
+    int misread; /* something in it could not be taken as it stands: a string with a NUL inside, and whatever
+                    else its user finds */
     int has_nan; /* json_parse_lenient() met nan or inf, as C prints a double that is no number */
 };
 

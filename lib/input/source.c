@@ -231,15 +231,24 @@ static int skip_rest(struct source *source, struct error *error)
     return 0;
 }
 
+/* Tapes and some writers pad with zeros: up to the first byte that is none. */
+static int skip_zeros(struct source *source, struct error *error)
+{
+    while (source->raw_at < source->raw_end && source->raw[source->raw_at] == 0) {
+        source->raw_at++;
+        if (fill_raw(source, 1, error))
+            return -1;
+    }
+    return 0;
+}
+
 /* Between members: 1 when another begins, 0 at the end of the packed data, -1. */
 static int next_member(struct source *source, struct error *error)
 {
-    if (fill_raw(source, 1, error))
+    if (fill_raw(source, 1, error) || (source->any_member && skip_zeros(source, error)))
         return -1;
     if (source->raw_at == source->raw_end)
         return 0;
-    if (source->any_member && source->raw[source->raw_at] == 0)
-        return skip_rest(source, error); /* tapes and some writers pad with zeros */
     if (source->any_member && inflateReset(&source->stream) != Z_OK)
         return damaged(source, "cannot be continued", error);
     source->in_member = 1;

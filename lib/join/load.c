@@ -171,8 +171,9 @@ static int read_mark(struct work *work, struct statement *statement, struct erro
 {
     if (array_reserve((void **)&work->marks, &work->mark_capacity, work->mark_count + 1, sizeof *work->marks))
         return error_no_memory(error);
-    struct work_mark *mark = &work->marks[work->mark_count++];
+    struct work_mark *mark = &work->marks[work->mark_count];
     *mark = (struct work_mark){
+        .order = work->mark_count++,
         .member = statement_is_null(statement, 0)
                       ? -1
                       : find_id(work->members, work->member_count, sizeof *work->members,
@@ -200,6 +201,14 @@ int work_load(struct work *work, struct store *store, struct error *error)
     return 0;
 }
 
+static int by_member(const void *a, const void *b)
+{
+    const struct work_mark *left = a, *right = b;
+    if (left->member != right->member)
+        return left->member < right->member ? -1 : 1;
+    return (left->order > right->order) - (left->order < right->order);
+}
+
 int work_load_marks(struct work *work, struct store *store, int32_t process, struct error *error)
 {
     if (process >= 0 && work->marked_process == process + 1)
@@ -215,7 +224,29 @@ int work_load_marks(struct work *work, struct store *store, int32_t process, str
         if (read_mark(work, statement, error))
             row = -1;
     statement_free(statement);
+    array_sort(work->marks, work->mark_count, sizeof *work->marks, by_member);
     return row;
+}
+
+/* The first mark of the member or of one behind it. */
+static size_t first_mark(const struct work *work, int32_t member)
+{
+    size_t low = 0, high = work->mark_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (work->marks[middle].member < member)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t work_marks_of(const struct work *work, int32_t member, const struct work_mark **marks)
+{
+    size_t first = first_mark(work, member);
+    *marks = work->mark_count ? work->marks + first : NULL;
+    return first_mark(work, member + 1) - first;
 }
 
 void work_release(struct work *work)

@@ -92,7 +92,7 @@ static struct tag_state *tag_states(const struct work *work, int32_t rank)
     size_t first = work->by_rank.first[rank], count = work->by_rank.first[rank + 1] - first;
     struct tag_state *states = array_new(count, sizeof *states);
     for (size_t i = 0; states && i < count; i++)
-        states[i] = tag_state_at_start();
+        states[i] = tag_state_at_start(work, work->by_rank.items[first + i]);
     return states;
 }
 
@@ -104,7 +104,7 @@ static void settle(struct numbering *numbering, struct tag_state *states, struct
     struct joined_row *joined = swept->joined;
     joined->tag = swept->tag;
     if (joined->tag < 0)
-        joined->tag = tag_at(work, swept->member, &states[swept->source], swept->issued_ns);
+        joined->tag = tag_at(&states[swept->source], swept->issued_ns);
     joined->step = step_next(teller, work, swept);
     joined->number = series_number(numbering->series, swept);
     if (joined->step >= *step_count)
@@ -258,14 +258,17 @@ static int has_steps(const struct period *period)
  */
 static int32_t next_alike(const struct work *work, int32_t world, int32_t after)
 {
+    const struct work_communicator *like = &work->communicators[world];
+    const struct grouping *of = &work->communicators_of_run;
     int32_t next = -1;
-    for (size_t i = 0; i < work->communicator_count; i++) {
-        const struct work_communicator *here = &work->communicators[i], *like = &work->communicators[world];
+    for (size_t at = of->first[like->run]; at < of->first[like->run + 1]; at++) {
+        int32_t i = of->items[at];
+        const struct work_communicator *here = &work->communicators[i];
         uint64_t hash = (uint64_t)here->hash;
-        if (here->run == like->run && here->member_count == like->member_count &&
+        if (here->member_count == like->member_count &&
             (after < 0 || hash > (uint64_t)work->communicators[after].hash) &&
             (next < 0 || hash < (uint64_t)work->communicators[next].hash))
-            next = (int32_t)i;
+            next = i;
     }
     return next;
 }

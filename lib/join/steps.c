@@ -25,36 +25,29 @@ int moments_add(struct moments *moments, uint64_t symbol, int64_t at_ns)
     return 0;
 }
 
-/* The member of the rank on which most tags were set; -1 where they were set for the whole process, or
- * nowhere. */
-static int32_t most_marked(const struct work *work, int32_t rank, size_t *count)
+/* The tags of the member of the rank on which most were set, or of the whole process. Returns how many. */
+static size_t most_marks(const struct work *work, int32_t rank, const struct work_mark **marks)
 {
-    int32_t best = -1;
-    *count = 0;
-    for (size_t i = 0; i < work->mark_count; i++)
-        *count += work->marks[i].member < 0;
+    size_t most = work_marks_of(work, -1, marks);
     for (size_t at = work->by_rank.first[rank]; at < work->by_rank.first[rank + 1]; at++) {
-        size_t marks = 0;
-        for (size_t i = 0; i < work->mark_count; i++)
-            marks += work->marks[i].member == work->by_rank.items[at];
-        if (marks > *count) {
-            *count = marks;
-            best = work->by_rank.items[at];
+        const struct work_mark *own;
+        size_t count = work_marks_of(work, work->by_rank.items[at], &own);
+        if (count > most) {
+            most = count;
+            *marks = own;
         }
     }
-    return best;
+    return most;
 }
 
 /* The end of a range is a moment like its beginning. */
 int moments_of_marks(struct moments *moments, const struct work *work, int32_t rank)
 {
-    size_t count;
-    int32_t member = most_marked(work, rank, &count);
-    for (size_t i = 0; count && i < work->mark_count; i++) {
-        const struct work_mark *mark = &work->marks[i];
-        if (mark->member == member && moments_add(moments, (uint64_t)mark->text + 1, mark->at_ns))
+    const struct work_mark *marks;
+    size_t count = most_marks(work, rank, &marks);
+    for (size_t i = 0; i < count; i++)
+        if (moments_add(moments, (uint64_t)marks[i].text + 1, marks[i].at_ns))
             return -1;
-    }
     return 0;
 }
 

@@ -9,7 +9,9 @@ static void apply(struct tag_state *state, const struct work_mark *mark)
 {
     int32_t depth = mark->depth < 0 ? 0 : mark->depth >= TAG_DEPTH ? TAG_DEPTH - 1 : mark->depth;
     if (mark->is_end) {
-        state->top = depth - 1;
+        /* Where the beginning of its range was lost it ends nothing. */
+        if (depth <= state->top)
+            state->top = depth - 1;
         return;
     }
     for (int32_t i = state->top + 1; i < depth; i++)
@@ -18,19 +20,30 @@ static void apply(struct tag_state *state, const struct work_mark *mark)
     state->top = depth;
 }
 
-struct tag_state tag_state_at_start(void)
+struct tag_state tag_state_at_start(const struct work *work, int32_t member)
 {
-    return (struct tag_state){.top = -1};
+    struct tag_state state = {.top = -1};
+    state.own.left = work_marks_of(work, member, &state.own.next);
+    state.common.left = work_marks_of(work, -1, &state.common.next);
+    return state;
 }
 
-int32_t tag_at(const struct work *work, int32_t member, struct tag_state *state, int64_t at_ns)
+/* The next mark up to a time, whosever it is; NULL: there is none. */
+static const struct work_mark *next_mark(struct tag_state *state, int64_t at_ns)
 {
-    for (; state->next < work->mark_count; state->next++) {
-        const struct work_mark *mark = &work->marks[state->next];
-        if (mark->at_ns > at_ns)
-            break;
-        if (mark->member < 0 || mark->member == member)
-            apply(state, mark);
-    }
+    struct tag_marks *own = &state->own, *common = &state->common;
+    int is_own = own->left > 0 && (common->left == 0 || own->next->order < common->next->order);
+    struct tag_marks *from = is_own ? own : common;
+    if (from->left == 0 || from->next->at_ns > at_ns)
+        return NULL;
+    from->left--;
+    return from->next++;
+}
+
+int32_t tag_at(struct tag_state *state, int64_t at_ns)
+{
+    const struct work_mark *mark;
+    while ((mark = next_mark(state, at_ns)))
+        apply(state, mark);
     return state->top < 0 ? -1 : state->stack[state->top];
 }

@@ -5,17 +5,24 @@
 
 enum { TAG_DEPTH = 64 };
 
+/* Marks that are still to come. */
+struct tag_marks {
+    const struct work_mark *next;
+    size_t left;
+};
+
 /* The tags that are set on one member, as time goes on. Its process's marks are in memory (work_load_marks).
  */
 struct tag_state {
-    size_t next; /* mark to look at */
-    int32_t top; /* -1: none */
+    struct tag_marks own;
+    struct tag_marks common; /* of the whole process */
+    int32_t top;             /* -1: none */
     int32_t stack[TAG_DEPTH];
 };
 
-struct tag_state tag_state_at_start(void);
+struct tag_state tag_state_at_start(const struct work *work, int32_t member);
 
 /* The tag that is set at that time, not before that of the last call; -1 none. */
-int32_t tag_at(const struct work *work, int32_t member, struct tag_state *state, int64_t at_ns);
+int32_t tag_at(struct tag_state *state, int64_t at_ns);
 
 #endif

@@ -48,6 +48,7 @@ struct work_member {
 
 struct work_mark {
     int64_t at_ns;
+    size_t order;   /* among all of the process, in order of time */
     int32_t member; /* -1: all of the process */
     int32_t depth;
     int32_t text; /* interned; -1 for an end */
@@ -99,7 +100,7 @@ struct work {
     struct work_mark *marks;
     size_t mark_count;
     size_t mark_capacity;
-    int32_t marked_process; /* whose these are, in order of time: 1 + its number; 0 nobody's */
+    int32_t marked_process; /* whose these are, by member and order: 1 + its number; 0 nobody's */
     struct work_rank *ranks;
     size_t rank_count;
     size_t rank_capacity;
@@ -125,6 +126,9 @@ int work_find_changes(struct work *work, struct store *store, struct error *erro
 
 /* load.c: the marks of one process, which take the place of the last one's; -1: none. */
 int work_load_marks(struct work *work, struct store *store, int32_t process, struct error *error);
+
+/* load.c: those of one member, -1 all of the process, in order of time. Returns how many. */
+size_t work_marks_of(const struct work *work, int32_t member, const struct work_mark **marks);
 
 /* groups.c: members by process; ranks by run; these anew and all the others, once all ranks are there. */
 int work_group_processes(struct work *work, struct error *error);

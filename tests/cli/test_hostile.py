@@ -103,6 +103,18 @@ class Hostile(Case):
         self.assertEqual(self.rows("SELECT reason, damage, count FROM v_ledger"), [("number that does not fit", 1, 1)])
         self.assertEqual(self.info()["collectives"], 3)
 
+    def test_hashes_that_cannot_be_read(self):
+        """Two communicators become one that has no hash, and the ledger tells."""
+        path = sorted((TOP / "fixtures/inspector-2.30").glob("*.log"))[0]
+        lines = [line for line in path.read_text().splitlines() if '"coll_perf"' in line][:3]
+        lines[1] = re.sub('"id": ?"[^"]*"', '"id":"0x1234567890abcdef0"', lines[1])
+        lines[2] = re.sub('"id": ?"[^"]*"', '"id":"communicator 2"', lines[2])
+        self.write("a.log", "\n".join(lines) + "\n")
+        self.assertIn("value that cannot be read", self.run_program("ingest", "a.log", status=1).err)
+        self.assertEqual(self.rows("SELECT reason, damage, count, first_offset FROM v_ledger"),
+                         [("value that cannot be read", 1, 2, len(lines[0]) + 1)])
+        self.assertEqual(self.info()["collectives"], 3)
+
     def test_ranks_beyond_counting(self):
         """What a trace claims of ranks is kept, costs no memory, and spoils neither its own job nor another's."""
         claims = [(2**20, 0), (2**31 - 2, 0), (2**31 - 1, 0), (2**63 - 1, 0), (-(2**63), 0), (1, 1000), (1, 5000), (1, 2**20), (1, 2**31 - 1),

@@ -7,7 +7,7 @@ import threading
 import time
 import unittest
 
-from tests.cli.support import PROGRAM, Case, trace
+from tests.cli.support import PROGRAM, TOP, Case, trace
 
 
 class BrokenStores(Case):
@@ -75,6 +75,17 @@ class BrokenStores(Case):
         self.assertIn("malformed", result.err)
 
     @unittest.skipIf(os.geteuid() == 0 and not os.path.exists("/usr/bin/setpriv"), "root may write everywhere")
+    def test_fewer_steps_than_operations_have(self):
+        """What a run says of its steps is no measure for memory: operations beyond it are of none."""
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
+        self.assertGreater(self.rows("SELECT max(step) FROM v_operation")[0][0], 2)
+        for count in (2, 1, 0, -1):
+            with sqlite3.connect(self.store) as store:
+                store.execute("UPDATE run SET step_count = ?", (count,))
+            for words in (["diagnose", "--all"], ["report", "--by", "rank,step"], ["stragglers"], ["stalls"], ["clocks"]):
+                with self.subTest(count=count, words=words):
+                    self.run_program(*words, status=None)
+
     def test_read_only(self):
         self.write("a.json", trace())
         self.write("b.json", trace(rank=1))

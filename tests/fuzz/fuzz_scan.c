@@ -29,6 +29,7 @@ static void compare_chrome(const char *text, size_t length)
     if (chrome_decode(&json, text, length, &patient) != CHROME_LINE)
         require_same("cJSON refuses", text, length);
     require_same(difference_of_chrome_lines(&quick, &patient), text, length);
+    require_same(json.misread ? "a value that cannot be read" : NULL, text, length);
 }
 
 static void read_patiently(const char *text, size_t length, struct chrome_line *line)
@@ -68,6 +69,7 @@ static void compare_inspector(const char *text, size_t length)
     if (inspector_decode(&json, text, length, &patient) != INSPECTOR_LINE)
         require_same("cJSON refuses", text, length);
     require_same(difference_of_inspector_lines(&quick, &patient), text, length);
+    require_same(json.misread ? "a value that cannot be read" : NULL, text, length);
 }
 
 /* Lines in memory of their exact size: reading past the end shows. */

@@ -6,6 +6,7 @@
 #include "base/map.h"
 
 #include "support/cmocka_all.h"
+#include "support/random.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -169,6 +170,34 @@ static void maps(void **state)
     map_release(&map);
 }
 
+/* Few keys that come and go, many of them in each other's place: what is there is what an array says. */
+static void maps_forget(void **state)
+{
+    enum { KEYS = 300, TURNS = 200000 };
+    int64_t wanted[KEYS] = {0};
+    struct map map;
+    map_init(&map);
+    map_remove(&map, (struct map_key){{1}});
+    for (int64_t turn = 1; turn <= TURNS; turn++) {
+        size_t key = random_number() % KEYS;
+        const int64_t *got = map_get(&map, (struct map_key){{key}});
+        assert_int_equal(got ? *got : 0, wanted[key]);
+        if (random_number() % 2) {
+            map_remove(&map, (struct map_key){{key}});
+            wanted[key] = 0;
+        } else if (!wanted[key]) {
+            assert_non_null(map_put(&map, (struct map_key){{key}}, turn, NULL));
+            wanted[key] = turn;
+        }
+    }
+    size_t left = 0;
+    for (size_t key = 0; key < KEYS; key++)
+        left += wanted[key] != 0;
+    assert_int_equal(map.count, left);
+    assert_true(map.capacity <= 1024);
+    map_release(&map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +209,7 @@ int main(void)
         cmocka_unit_test(zeros_at_the_end_count),
         cmocka_unit_test(interned_texts),
         cmocka_unit_test(maps),
+        cmocka_unit_test(maps_forget),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -282,6 +282,79 @@ static void pending_operations_are_unfinished(void **state)
 #define PROXY_ARGUMENTS \
     ", \"args\": {\"Channel\": 0, \"Peer\": 1, \"Steps\": 8, \"ChunkSize\": 4, \"transSize\": 32}"
 
+#define COLLECTIVE                                                                                           \
+    "\"SeqNum\": 1, \"CommHash\": 5, \"Rank\": 0, \"Count\": 1, \"Datatype\": \"ncclInt8\", \"Algorithm\": " \
+    "\"RING\", \"Protocol\": \"LL\", \"nChannels\": 1"
+#define CALL \
+    "\"count\": 1, \"datatype\": \"ncclInt8\", \"root\": 0, \"GraphCaptured\": 0, \"Stream\": \"(nil)\""
+
+/* Reads an operation in its call, where `before` is `after`. */
+static void read_changed(struct recording *recording, const char *before, const char *after)
+{
+    static const char trace[] =
+        "[\n" EVENT("AllReduce", "COLL_API", "b", "0", "9.0", ", \"args\": {" CALL "}")
+            EVENT("AllReduce", "COLL", "b", "1", "10.0", ", \"args\": {" COLLECTIVE "}")
+                EVENT("AllReduce", "COLL", "e", "1", "20.0", "")
+                    EVENT("AllReduce", "COLL_API", "e", "0", "21.0", "") "{}]\n";
+    char text[sizeof trace + 400];
+    const char *at = strstr(trace, before);
+    assert_non_null(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - trace), trace, after, at + strlen(before));
+    recording_of_bytes(recording, "dump_5_0.json", text, strlen(text));
+}
+
+/* What is there and cannot be read is told; what is null or says "none" was never known. */
+static void values_that_cannot_be_read(void **state)
+{
+    static const struct {
+        const char *before, *after;
+        size_t damage;
+    } changes[] = {
+        {"\"SeqNum\": 1", "\"SeqNum\": 1.5", 1},
+        {"\"SeqNum\": 1", "\"SeqNum\": \"7\"", 1},
+        {"\"CommHash\": 5", "\"CommHash\": -5", 1},
+        {"\"CommHash\": 5", "\"CommHash\": \"5\"", 1},
+        {"\"Rank\": 0", "\"Rank\": false", 1},
+        {"\"Count\": 1", "\"Count\": 9223372036854775808", 1},
+        {"\"ncclInt8\", \"Algorithm\"", "[], \"Algorithm\"", 1},
+        {"\"RING\"", "3", 1},
+        {"\"id\": 1", "\"id\": 1, \"more\": \"a\\u0000b\"", 1},
+        {"{" COLLECTIVE "}", "[]", 1},
+        {"\"ts\": 10.0", "\"ts\": 9000000000000000000", 1},
+        {"\"(nil)\"", "\"stream\"", 1},
+        {"\"(nil)\"", "4096", 1},
+        {"\"(nil)\"", "\"0x1000\"", 0},
+        {"\"(nil)\"", "(nil)", 0},
+        {"\"SeqNum\": 1", "\"SeqNum\": null", 0},
+        {"\"RING\"", "null", 0},
+        {"\"ncclInt8\", \"Algorithm\"", "0, \"Algorithm\"", 0},
+        {"\"ts\": 10.0", "\"ts\": -10.0", 0},
+        {"\"ts\": 10.0", "\"ts\": 0", 0},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct recording recording;
+        read_changed(&recording, changes[i].before, changes[i].after);
+        if (recording_count(&recording, EVENT_OPERATION) != 1 || recording.note_count != changes[i].damage ||
+            recording_notes(&recording, "value that cannot be read") != changes[i].damage)
+            fail_msg("with %s", changes[i].after);
+        recording_release(&recording);
+    }
+}
+
+/* A tag that is printed as it is, too, ends at its first NUL. */
+static void a_tag_with_a_nul(void **state)
+{
+    static const char trace[] =
+        "[\n{\"name\": \"UserTag\", \"cat\": \"USER_TAG\", \"ph\": \"i\", \"s\": \"g\", \"pid\": 1, \"tid\": "
+        "1, "
+        "\"ts\": 1.0, \"args\": {\"tag\": \"a\0b\", \"rank\": 0}},\n{}]\n";
+    struct recording recording;
+    recording_of_bytes(&recording, "dump_5_0.json", trace, sizeof trace - 1);
+    assert_int_equal(recording_count(&recording, EVENT_TAG), 1);
+    assert_int_equal(recording_notes(&recording, "value that cannot be read"), 1);
+    recording_release(&recording);
+}
+
 /* An end is that of the begin with the same id only. */
 static void begin_and_end_share_an_id(void **state)
 {
@@ -388,6 +461,8 @@ int main(void)
         cmocka_unit_test(copy_engine_operations),
         cmocka_unit_test(damage_is_told_and_passed_over),
         cmocka_unit_test(pending_operations_are_unfinished),
+        cmocka_unit_test(values_that_cannot_be_read),
+        cmocka_unit_test(a_tag_with_a_nul),
         cmocka_unit_test(begin_and_end_share_an_id),
         cmocka_unit_test(detached_proxy_operations),
         cmocka_unit_test(kernel_times_after_a_send_to_itself_are_not_believed),

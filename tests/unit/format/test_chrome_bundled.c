@@ -1,3 +1,4 @@
+#include "base/buffer.h"
 #include "support/cmocka_all.h"
 #include "support/events.h"
 
@@ -175,6 +176,93 @@ static void pending_operations(void **state)
     recording_release(&recording);
 }
 
+/* What the bundled plugin says beside events is read later than its line, and counts likewise. */
+static void values_that_cannot_be_read(void **state)
+{
+    struct recording recording;
+    read_lines(&recording, NOTE("Communicator", "M", "4.0",
+                                "\"CommHash\": \"7\", \"Rank\": 1, \"nRanks\": 1.5, \"CommName\": 5")
+                               NOTE("Drops", "M", "20.0", "\"ring\": \"many\"") "{}]\n");
+    assert_int_equal(recording_count(&recording, EVENT_COMMUNICATOR), 2);
+    assert_int_equal(recording_notes(&recording, "value that cannot be read"), 2);
+    assert_int_equal(recording_damage(&recording), 2);
+    recording_release(&recording);
+}
+
+static void put_pending(struct buffer *text, int number)
+{
+    assert_int_equal(buffer_printf(text,
+                                   NOTE("PendingOperation", "i", "%d.0",
+                                        "\"name\": \"AllGather\", \"cat\": \"COLL\", \"begin\": %d.0, "
+                                        "\"CommHash\": 5, \"SeqNum\": %d, \"Rank\": 1"),
+                                   number + 2000000, number + 1, number),
+                     0);
+}
+
+static void put_whole(struct buffer *text, int number)
+{
+    static const char line[] =
+        "{\"name\": \"AllGather\", \"cat\": \"COLL\", \"ph\": \"%c\", \"id\": 0, \"pid\": 7, \"tid\": 1, "
+        "\"ts\": %d.0%s";
+    assert_int_equal(buffer_printf(text, line, 'b', number + 1, ", \"args\": {"), 0);
+    assert_int_equal(buffer_printf(text, "\"SeqNum\": %d, \"CommHash\": 5, \"Rank\": 1}},\n", number), 0);
+    assert_int_equal(buffer_printf(text, line, 'e', number + 3000000, "},\n"), 0);
+}
+
+static void read_buffer(struct recording *recording, struct buffer *text)
+{
+    assert_int_equal(buffer_append_text(text, "{}]\n"), 0);
+    recording_of_bytes(recording, "ncclprof-n-7.json", text->data, text->length);
+    assert_int_equal(recording->status, 0);
+    buffer_release(text);
+}
+
+/* However many were pending before and have ended, who is pending at the end is told, in order. */
+static void pending_operations_make_room(void **state)
+{
+    enum { ENDED = (1 << 16) + 1, PENDING = 3 };
+    struct buffer text = BUFFER_INIT;
+    struct recording recording;
+    assert_int_equal(buffer_append_text(&text, head), 0);
+    for (int i = 0; i < 10; i++)
+        put_pending(&text, i);
+    for (int i = 0; i < ENDED; i++) {
+        if (i >= 10)
+            put_pending(&text, i);
+        put_whole(&text, i);
+    }
+    for (int i = 0; i < PENDING; i++)
+        put_pending(&text, ENDED + i);
+    put_whole(&text, ENDED);
+    read_buffer(&recording, &text);
+    assert_int_equal(recording.note_count, 0);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), ENDED + PENDING);
+    for (size_t i = 0; i < ENDED + PENDING; i++) {
+        const struct operation *operation = &recording.events[recording.event_count - i - 1].operation;
+        assert_int_equal(operation->unfinished, i < PENDING - 1);
+        assert_int_equal(operation->ordinal, ENDED + PENDING - 1 - i);
+        assert_int_equal(operation->sequence, ENDED + PENDING - 1 - i);
+    }
+    recording_release(&recording);
+}
+
+/* More at once than are kept: that is damage, but for those that are kept and told again. */
+static void too_many_pending_operations(void **state)
+{
+    enum { MOST = 1 << 16 };
+    struct buffer text = BUFFER_INIT;
+    struct recording recording;
+    assert_int_equal(buffer_append_text(&text, head), 0);
+    for (int i = 0; i <= MOST; i++)
+        put_pending(&text, i);
+    put_pending(&text, 4);
+    read_buffer(&recording, &text);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), MOST);
+    assert_int_equal(recording_notes(&recording, "too many pending operations"), 1);
+    assert_int_equal(recording_damage(&recording), 1);
+    recording_release(&recording);
+}
+
 static void a_killed_process(void **state)
 {
     struct recording recording;
@@ -192,6 +280,9 @@ int main(void)
         cmocka_unit_test(kernels_by_the_clock_of_the_gpu),
         cmocka_unit_test(losses_are_what_came_on_top),
         cmocka_unit_test(pending_operations),
+        cmocka_unit_test(values_that_cannot_be_read),
+        cmocka_unit_test(pending_operations_make_room),
+        cmocka_unit_test(too_many_pending_operations),
         cmocka_unit_test(a_killed_process),
     };
     return cmocka_run_group_tests_name("chrome, bundled plugin", tests, NULL, NULL);

@@ -28,6 +28,8 @@ static int scan_and_compare(struct readers *readers, const char *text, size_t le
         const char *difference = "cJSON refuses the line";
         if (chrome_decode(&readers->json, copy, length, &patient) == CHROME_LINE)
             difference = difference_of_chrome_lines(&quick, &patient);
+        if (!difference && readers->json.misread)
+            difference = "a value that cannot be read";
         if (difference)
             fail_msg("%s: %.*s", difference, (int)length, copy);
     }

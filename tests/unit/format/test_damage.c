@@ -242,6 +242,31 @@ static void both_ways_lose_the_same(void **state)
     free(bytes);
 }
 
+/* With a byte order mark all is the same, three bytes further on: also that the array does not end. */
+static void a_byte_order_mark(void **state)
+{
+    for (int i = 0; i < TRACES; i++) {
+        struct recording plain, marked;
+        struct buffer text = BUFFER_INIT;
+        size_t length;
+        char *bytes = bytes_of_file(traces[i], &length);
+        recording_of_bytes(&plain, name_of(traces[i]), bytes, length / 2);
+        assert_int_equal(buffer_append(&text, "\xef\xbb\xbf", 3), 0);
+        assert_int_equal(buffer_append(&text, bytes, length / 2), 0);
+        recording_of_bytes(&marked, name_of(traces[i]), text.data, text.length);
+        assert_true(recording_damage(&plain) > 0);
+        for (size_t at = 0; at < marked.event_count; at++)
+            marked.events[at].origin.offset -= 3;
+        for (size_t at = 0; at < marked.note_count; at++)
+            marked.notes[at].offset -= 3;
+        assert_same_events(&plain, &marked);
+        recording_release(&plain);
+        recording_release(&marked);
+        buffer_release(&text);
+        free(bytes);
+    }
+}
+
 /* Megabytes on one line, cut in pieces on the way: nothing is lost where pieces meet. */
 static void a_very_long_line(void **state)
 {
@@ -278,6 +303,7 @@ int main(void)
         cmocka_unit_test(many_wrong_bytes),
         cmocka_unit_test(other_layouts_say_the_same),
         cmocka_unit_test(both_ways_lose_the_same),
+        cmocka_unit_test(a_byte_order_mark),
         cmocka_unit_test(a_very_long_line),
     };
     return cmocka_run_group_tests_name("damage", tests, NULL, NULL);

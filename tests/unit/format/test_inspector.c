@@ -1,6 +1,7 @@
 #include "support/cmocka_all.h"
 #include "support/events.h"
 
+#include "base/buffer.h"
 #include "format/inspector.h"
 
 #include <stdio.h>
@@ -177,6 +178,125 @@ static void damage_and_nan(void **state)
     recording_release(&recording);
 }
 
+#define HEADER                                                                                             \
+    "{\"header\": {\"id\": \"0x12\", \"comm_name\": \"dp\", \"rank\": 1, \"n_ranks\": 2, \"nnodes\": 1}, " \
+    "\"metadata\": {\"git_rev\": \"v2.30.7\", \"hostname\": \"h\", \"pid\": 7}"
+#define COLLECTIVE                                                                            \
+    ", \"coll_perf\": {\"coll\": \"AllReduce\", \"coll_sn\": 3, \"coll_msg_size_bytes\": 8, " \
+    "\"coll_exec_time_us\": 9, \"coll_timing_source\": \"kernel_gpu\", \"event_trace_ts\": "  \
+    "{\"coll_start_ts\": 1, \"coll_stop_ts\": 2, \"kernel_events\": [{\"channel_id\": 0, "    \
+    "\"kernel_start_ts\": 3, \"kernel_stop_ts\": 4}]}}"
+
+/* Reads a line in which `before` is `after`. */
+static void read_changed(struct recording *recording, const char *before, const char *after)
+{
+    static const char line[] = HEADER COLLECTIVE "}";
+    char text[sizeof line + 400];
+    const char *at = strstr(line, before);
+    assert_non_null(at);
+    snprintf(text, sizeof text, "%.*s%s%s\n", (int)(at - line), line, after, at + strlen(before));
+    recording_of_bytes(recording, "h-pid7.log", text, strlen(text));
+}
+
+/* What is there and cannot be read is told, once a record, which counts all the same. */
+static void values_that_cannot_be_read(void **state)
+{
+    static const char *const changes[][2] = {
+        {"\"0x12\"", "\"0x1234567890abcdef0\""},
+        {"\"0x12\"", "\"zz\""},
+        {"\"0x12\"", "\"\""},
+        {"\"0x12\"", "18"},
+        {"\"dp\"", "\"d\\u0000p\""},
+        {"\"dp\"", "[\"dp\"]"},
+        {"\"rank\": 1", "\"rank\": true"},
+        {"{\"git_rev\": \"v2.30.7\", \"hostname\": \"h\", \"pid\": 7}", "\"none\""},
+        {"\"AllReduce\"", "5"},
+        {"\"coll_sn\": 3", "\"coll_sn\": 1.5"},
+        {"\"coll_sn\": 3", "\"coll_sn\": \"7\""},
+        {"\"coll_msg_size_bytes\": 8", "\"coll_msg_size_bytes\": 9223372036854775808"},
+        {"\"coll_exec_time_us\": 9", "\"coll_exec_time_us\": 9000000000000000000"},
+        {"\"coll_exec_time_us\": 9", "\"coll_exec_time_us\": \"nine\""},
+        {"\"coll_start_ts\": 1", "\"coll_start_ts\": {}"},
+        {"{\"coll_start_ts\": 1", "[], \"was\": {\"coll_start_ts\": 1"},
+        {"[{\"channel_id\": 0", "[null, {\"channel_id\": 0"},
+        {"\"channel_id\": 0", "\"channel_id\": -1"},
+        {"\"channel_id\": 0, ", ""},
+        {"[{\"channel_id\"", "{}, \"were\": [{\"channel_id\""},
+        {"\"coll_perf\"", "\"p2p_perf\": {\"p2p\": \"Send\"}, \"coll_perf\""},
+        {"\"coll_perf\"", "\"p2p_perf\": 5, \"coll_perf\""},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct recording recording;
+        read_changed(&recording, changes[i][0], changes[i][1]);
+        if (recording.event_count != 1 || recording_notes(&recording, "value that cannot be read") != 1)
+            fail_msg("with %s", changes[i][1]);
+        assert_int_equal(recording_damage(&recording), 1);
+        recording_release(&recording);
+    }
+}
+
+/* What is not there, or null, or not a number of a time, was never known; nor does it matter elsewhere. */
+static void values_that_are_not_there(void **state)
+{
+    static const char *const changes[][2] = {
+        {"\"0x12\"", "\"0x0012\""},
+        {"\"0x12\"", "null"},
+        {"\"coll_sn\": 3, ", ""},
+        {"\"coll_sn\": 3", "\"coll_sn\": null"},
+        {"\"coll_exec_time_us\": 9", "\"coll_exec_time_us\": \"nan\""},
+        {"[{\"channel_id\"", "null, \"were\": [{\"channel_id\""},
+        {"\"coll_sn\": 3", "\"coll_sn\": 3, \"coll_algobw_gbs\": \"\\\\u0000\""},
+        {"\"coll_perf\"", "\"p2p_perf\": null, \"coll_perf\""},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct recording recording;
+        read_changed(&recording, changes[i][0], changes[i][1]);
+        if (recording.event_count != 1 || recording.note_count != 0)
+            fail_msg("with %s", changes[i][1]);
+        recording_release(&recording);
+    }
+}
+
+/* An operation that nothing is said of is none. */
+static void records_that_are_none(void **state)
+{
+    static const char *const records[] = {"null", "5", "[]", "\"\""};
+    for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
+        struct recording recording;
+        char text[512];
+        snprintf(text, sizeof text, HEADER ", \"coll_perf\": %s}\n", records[i]);
+        recording_of_bytes(&recording, "h-pid7.log", text, strlen(text));
+        assert_int_equal(recording.event_count, 0);
+        assert_int_equal(recording_notes(&recording, "unknown record"), 1);
+        recording_release(&recording);
+    }
+}
+
+/* More channels than there is room for: those that are kept are the first. */
+static void more_channels_than_any(void **state)
+{
+    struct buffer text = BUFFER_INIT;
+    struct recording recording;
+    for (int record = 0; record < 2; record++) {
+        assert_int_equal(buffer_printf(&text,
+                                       HEADER ", \"coll_perf\": {\"coll\": \"AllReduce\", \"coll_sn\": %d, "
+                                              "\"event_trace_ts\": {\"kernel_events\": [{\"channel_id\": 0}",
+                                       record),
+                         0);
+        for (int channel = 1; channel < 256 + record; channel++)
+            assert_int_equal(buffer_printf(&text, ", {\"channel_id\": %d}", channel), 0);
+        assert_int_equal(buffer_append_text(&text, "]}}}\n"), 0);
+    }
+    recording_of_bytes(&recording, "h-pid7.log", text.data, text.length);
+    assert_int_equal(event(&recording, 0)->operation.kernel_channel_count, 256);
+    assert_int_equal(event(&recording, 1)->operation.kernel_channel_count, 256);
+    assert_int_equal(event(&recording, 1)->operation.channels[255].channel, 255);
+    assert_int_equal(recording_notes(&recording, "value that cannot be read"), 1);
+    assert_int_equal(recording.notes[0].offset, event(&recording, 1)->origin.offset);
+    recording_release(&recording);
+    buffer_release(&text);
+}
+
 /* Only between two whole records of lines of their own that differ, wherever the bytes begin. */
 static void where_files_are_cut(void **state)
 {
@@ -226,6 +346,10 @@ int main(void)
         cmocka_unit_test(a_line_repeats_one_read_in_another_way),
         cmocka_unit_test(lines_repeat_across_windows),
         cmocka_unit_test(damage_and_nan),
+        cmocka_unit_test(values_that_cannot_be_read),
+        cmocka_unit_test(values_that_are_not_there),
+        cmocka_unit_test(records_that_are_none),
+        cmocka_unit_test(more_channels_than_any),
         cmocka_unit_test(where_files_are_cut),
     };
     return cmocka_run_group_tests_name("inspector", tests, NULL, NULL);

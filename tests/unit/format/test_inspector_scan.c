@@ -28,6 +28,8 @@ static int scan_and_compare(struct readers *readers, const char *text, size_t le
         const char *difference = "cJSON refuses the line";
         if (inspector_decode(&readers->json, copy, length, &readers->patient) == INSPECTOR_LINE)
             difference = difference_of_inspector_lines(&readers->quick, &readers->patient);
+        if (!difference && readers->json.misread)
+            difference = "a value that cannot be read";
         if (difference)
             fail_msg("%s: %.*s", difference, (int)length, copy);
     }

@@ -87,6 +87,49 @@ static void lines_and_their_offsets(void **state)
     input_close(input);
 }
 
+/* It is passed over at the beginning only, and only whole. */
+static void byte_order_marks(void **state)
+{
+    const char *bytes;
+    size_t length;
+    uint64_t offset;
+    struct input *input = open_bytes("\xef\xbb\xbfone\n\xef\xbb\xbftwo", 13, NULL);
+    assert_line(input, "one", 3, 1);
+    assert_line(input, "\xef\xbb\xbftwo", 7, 0);
+    assert_end(input);
+    input_close(input);
+    input = open_bytes("\xef\xbb\xbfone\n", 7, NULL);
+    assert_int_equal(input_peek(input, &bytes, 100, NULL), 4);
+    assert_memory_equal(bytes, "one\n", 4);
+    input_ahead(input, &length, &offset);
+    assert_int_equal(length, 4);
+    assert_int_equal(offset, 3);
+    assert_line(input, "one", 3, 1);
+    assert_end(input);
+    input_close(input);
+    input = open_bytes("\xef\xbb", 2, NULL);
+    assert_line(input, "\xef\xbb", 0, 0);
+    input_close(input);
+    input = open_bytes("\xef\xbb\xbf", 3, NULL);
+    assert_end(input);
+    input_close(input);
+}
+
+/* What is read in parts has it in the first. */
+static void parts_and_byte_order_marks(void **state)
+{
+    struct error error = ERROR_INIT;
+    write_bytes("\xef\xbb\xbfone\n\xef\xbb\xbftwo", 13);
+    struct input *input = input_open_part(path, NULL, 0, 7, &error);
+    assert_line(input, "one", 3, 1);
+    assert_end(input);
+    input_close(input);
+    input = input_open_part(path, NULL, 7, 13, &error);
+    assert_line(input, "\xef\xbb\xbftwo", 7, 0);
+    assert_end(input);
+    input_close(input);
+}
+
 static void bytes_of_nothing(void **state)
 {
     struct input *input = open_bytes("", 0, NULL);
@@ -202,6 +245,26 @@ static void gzip_members_are_one_stream(void **state)
     input_close(input);
 }
 
+/* As many zeros as are read at once, one more, and none at all hide nothing. */
+static void zeros_between_members(void **state)
+{
+    static const size_t zeros[] = {0, 1, 512, (64 << 10) - sizeof member_one, 64 << 10, 200001};
+    static unsigned char bytes[300000];
+    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++) {
+        size_t second = sizeof member_one + zeros[i];
+        memset(bytes, 0, sizeof bytes);
+        memcpy(bytes, member_one, sizeof member_one);
+        memcpy(bytes + second, member_two, sizeof member_two);
+        struct input *input = open_bytes(bytes, second + sizeof member_two, NULL);
+        assert_line(input, "hello", 0, 1);
+        assert_line(input, "world", 6, 1);
+        assert_line(input, "again", 12, 1);
+        assert_end(input);
+        assert_int_equal(input_bytes_read(input), second + sizeof member_two);
+        input_close(input);
+    }
+}
+
 static void assert_fails(struct input *input, const char *with)
 {
     struct input_line line;
@@ -239,6 +302,13 @@ static void damaged_gzip(void **state)
     memcpy(trailing, member_one, sizeof member_one);
     memcpy(trailing + sizeof member_one, "text", 4);
     input = open_bytes(trailing, sizeof trailing, NULL);
+    assert_fails(input, "damaged");
+    input_close(input);
+    /* Nor is it behind zeros. */
+    unsigned char behind[sizeof member_one + 10] = {0};
+    memcpy(behind, member_one, sizeof member_one);
+    memcpy(behind + sizeof member_one + 6, "text", 4);
+    input = open_bytes(behind, sizeof behind, NULL);
     assert_fails(input, "damaged");
     input_close(input);
 }
@@ -285,12 +355,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_and_their_offsets),
+        cmocka_unit_test(byte_order_marks),
+        cmocka_unit_test(parts_and_byte_order_marks),
         cmocka_unit_test(bytes_of_nothing),
         cmocka_unit_test(zeros_inside_a_line),
         cmocka_unit_test(lines_taken_ahead),
         cmocka_unit_test(nothing_ahead_inside_a_line),
         cmocka_unit_test(long_lines_come_in_pieces),
         cmocka_unit_test(gzip_members_are_one_stream),
+        cmocka_unit_test(zeros_between_members),
         cmocka_unit_test(cut_gzip),
         cmocka_unit_test(damaged_gzip),
         cmocka_unit_test(unpacking_has_limits),

@@ -177,6 +177,27 @@ static void numbers_that_do_not_fit_are_known(void **state)
     assert_false(fit("[-Inf]", JSON_INVALID));
 }
 
+/* A string with a NUL inside ends there: that something is lost is known. */
+static void strings_end_at_a_nul(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t length;
+        int misread;
+    } cases[] = {{"{\"a\": \"x\\u0000y\"}", 16, 1},   {"{\"a\": \"\\u0000\"}", 14, 1},
+                 {"{\"a\": \"x\0y\"}", 11, 1},        {"{\"a\": \"x\\\\u0000\"}", 16, 0},
+                 {"{\"a\": \"\\\\\\u0000\"}", 16, 1}, {"{\"a\": \"\\u0001\\u00\"}", 18, 0},
+                 {"{\"a\": \"u0000\"}", 13, 0}};
+    struct json json;
+    json_init(&json);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_parse(&json, cases[i].text, cases[i].length);
+        if (json.misread != cases[i].misread)
+            fail_msg("%s", cases[i].text);
+    }
+    json_release(&json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +209,7 @@ int main(void)
         cmocka_unit_test(words_without_quotes),
         cmocka_unit_test(arrays_are_walked),
         cmocka_unit_test(numbers_that_do_not_fit_are_known),
+        cmocka_unit_test(strings_end_at_a_nul),
     };
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }
