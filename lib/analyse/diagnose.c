@@ -1,6 +1,7 @@
 #include "analyse/analyses.h"
 #include "analyse/finding.h"
 #include "analyse/options.h"
+#include "analyse/runs.h"
 #include "analyse/text.h"
 
 #include "base/escape.h"
@@ -10,7 +11,7 @@
 
 /* What is wrong with the jobs of a store, whose fault it is, since when, and what it costs. */
 
-enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_EXIT_CODE, OPTION_ALL };
+enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_EXIT_CODE, OPTION_ALL, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
@@ -21,6 +22,7 @@ static const struct analysis_option options[] = {
     {"sigmas", 0, "N", "how far beyond the spread of its place an own or transfer time must stand out", "6"},
     {"exit-code", 0, NULL, "exit with 3 when there is a finding of medium or high confidence", NULL},
     {"all", 'a', NULL, "show findings of low confidence too (JSON always has them)", NULL},
+    RUN_OPTION,
 };
 
 static const struct column columns[] = {
@@ -39,6 +41,10 @@ static const struct column columns[] = {
     {.name = "confidence", .type = CELL_TEXT, .description = "high, medium or low"},
     {.name = "text", .type = CELL_TEXT, .description = "the finding as a sentence"},
     {.name = "evidence", .type = CELL_TEXT, .description = "figures that can be checked"},
+    {.name = "peers",
+     .type = CELL_TEXT,
+     .description = "names of the ranks at the other ends of slow links, or that wait"},
+    {.name = "run", .type = CELL_INTEGER, .description = "job"},
 };
 
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
@@ -91,6 +97,26 @@ static int say_where(const struct finding *finding, const struct job *job, struc
     return failed;
 }
 
+static int name_peers(const struct finding *finding, const struct job *job, struct buffer *names)
+{
+    for (size_t i = 0; i < finding->peer_count; i++)
+        if ((i && buffer_append_byte(names, ',')) ||
+            buffer_append_text(names, job->ranks[finding->peers[i]].name))
+            return -1;
+    return 0;
+}
+
+static int set_peers(const struct finding *finding, const struct job *job, struct table *table,
+                     struct error *error)
+{
+    struct buffer names = BUFFER_INIT;
+    int failed = name_peers(finding, job, &names)
+                     ? error_no_memory(error)
+                     : table_set_text(table, 10, names.data ? names.data : "", error);
+    buffer_release(&names);
+    return failed;
+}
+
 static int add_row(const struct finding *finding, const struct job *job, const char *text,
                    struct table *table, struct error *error)
 {
@@ -104,12 +130,14 @@ static int add_row(const struct finding *finding, const struct job *job, const c
         table_set_integer(table, 5, finding->last_step);
     }
     table_set_real(table, 6, (double)finding->lost_ns / 1e3);
+    table_set_integer(table, 11, job->run_id);
     const char *tag = job_tag(job, finding->tag);
     return table_set_text(table, 0, finding_kind_name(finding->kind), error) ||
            table_set_text(table, 2, rank->name, error) || (tag && table_set_text(table, 3, tag, error)) ||
            table_set_text(table, 7, confidence_name(finding->confidence), error) ||
            table_set_text(table, 8, text, error) ||
-           table_set_text(table, 9, finding->evidence.data ? finding->evidence.data : "", error);
+           table_set_text(table, 9, finding->evidence.data ? finding->evidence.data : "", error) ||
+           set_peers(finding, job, table, error);
 }
 
 static int add_json(const struct finding *finding, const struct job *job, const char *text,
@@ -144,9 +172,11 @@ static int add_json(const struct finding *finding, const struct job *job, const 
            text_json_integer(json, "run", job->run_id) || buffer_append_byte(json, '}');
 }
 
-static int add_paragraph(const struct finding *finding, const char *text, struct buffer *out)
+/* `run_id` 0: there is no other. */
+static int add_paragraph(const struct finding *finding, int64_t run_id, const char *text, struct buffer *out)
 {
-    int failed = buffer_printf(out, "%s (%s confidence): ", finding_kind_name(finding->kind),
+    int failed = (run_id && buffer_printf(out, "run %lld: ", (long long)run_id)) ||
+                 buffer_printf(out, "%s (%s confidence): ", finding_kind_name(finding->kind),
                                confidence_name(finding->confidence)) ||
                  escape_terminal(out, text, strlen(text)) || buffer_append_text(out, ".\n");
     if (!failed && finding->evidence.length)
@@ -161,7 +191,8 @@ struct diagnosis {
     struct analysis_result *result;
     struct diagnose_options options;
     int show_low;
-    int found; /* of medium or high confidence */
+    int names_runs; /* there are several */
+    int found;      /* of medium or high confidence */
     int shown;
     int hidden;             /* low, not shown */
     struct buffer coverage; /* JSON objects */
@@ -181,7 +212,8 @@ static int report(struct diagnosis *diagnosis, const struct job *job, struct fin
         int failed = say_what(finding, job, &text) || say_where(finding, job, &text) ||
                      add_row(finding, job, text.data, &diagnosis->result->table, error) ||
                      add_json(finding, job, text.data, &diagnosis->result->json) ||
-                     (shown && add_paragraph(finding, text.data, &diagnosis->result->text));
+                     (shown && add_paragraph(finding, diagnosis->names_runs ? job->run_id : 0, text.data,
+                                             &diagnosis->result->text));
         buffer_release(&text);
         if (failed)
             return error_no_memory(error);
@@ -374,21 +406,21 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     }
     diagnosis.options.min_gain = percent / 100;
     diagnosis.show_low = request->values[OPTION_ALL] != NULL;
-    int64_t *runs;
-    size_t count;
+    struct runs runs;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
         job_count_pieces(request->store, &diagnosis.options.pieces, error) ||
-        job_list(request->store, &runs, &count, error))
+        runs_choose(&runs, request, OPTION_RUN, usage, error))
         return -1;
+    diagnosis.names_runs = runs.count > 1;
     int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"findings\":[")
                      ? error_no_memory(error)
                      : 0;
-    for (size_t i = 0; !failed && i < count; i++)
-        failed = diagnose_run(&diagnosis, runs[i], error);
+    for (size_t i = 0; !failed && i < runs.count; i++)
+        failed = diagnose_run(&diagnosis, runs.ids[i], error);
     if (!failed && close_result(&diagnosis))
         failed = error_no_memory(error);
     buffer_release(&diagnosis.coverage);
-    free(runs);
+    runs_release(&runs);
     result->alarm = request->values[OPTION_EXIT_CODE] && diagnosis.found;
     return failed;
 }
