@@ -1,4 +1,5 @@
 #include "analyse/analyses.h"
+#include "analyse/caution.h"
 #include "analyse/finding.h"
 #include "analyse/options.h"
 #include "analyse/runs.h"
@@ -360,6 +361,7 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
         return -1;
     int failed = findings_find(&findings, &job, &baseline, &diagnosis->options, error);
     failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, error) ||
+             caution_absent_ranks(&job, &diagnosis->result->table, error) ||
              note_unexplained(diagnosis, &job, &baseline, &findings, error);
     if (!failed && note_coverage(diagnosis, &job))
         failed = error_no_memory(error);

@@ -1,4 +1,5 @@
 #include "analyse/analyses.h"
+#include "analyse/caution.h"
 #include "analyse/delay.h"
 #include "analyse/finding.h"
 #include "analyse/options.h"
@@ -159,7 +160,7 @@ static int explain(struct job *job, const struct diagnose_options *diagnose, str
         return -1;
     int failed = findings_find(&findings, job, &baseline, diagnose, error);
     struct delay *delays = failed ? NULL : delays_measure(job, error);
-    failed = !delays || show(job, &findings, delays, table, error);
+    failed = !delays || show(job, &findings, delays, table, error) || caution_absent_ranks(job, table, error);
     free(delays);
     baseline_release(&baseline);
     findings_release(&findings);
@@ -176,7 +177,8 @@ static int show_unexplained(const struct job *job, const struct delay *delays, s
                table, error,
                "run %lld: no operation says when it ran: durations tell who came last, and nothing "
                "tells why",
-               (long long)job->run_id);
+               (long long)job->run_id) ||
+           caution_absent_ranks(job, table, error);
 }
 
 static int show_run(struct store *store, int64_t run_id, const struct diagnose_options *diagnose,

@@ -1,7 +1,10 @@
-"""Several jobs in one store: which one is meant, and how to choose it."""
+"""Several jobs in one store: which one is meant, and how to choose it. Jobs of which part is not there."""
 
+import collections
 import csv
+import gzip
 import io
+import re
 
 from tests.cli.support import TOP, Case
 
@@ -53,3 +56,52 @@ class Jobs(Case):
                          [(str(finding["run"]), ",".join(map(str, finding["peers"]))) for finding in findings])
         self.assertEqual({row["run"] for row in rows}, {"1", "2"})
         self.assertTrue(any(row["peers"] for row in rows))
+
+
+class Incomplete(Case):
+    """Ranks that left no trace are said, guilty or not."""
+
+    def warnings(self, command, fixture, leave_out=()):
+        traces = [path for path in sorted((TOP / "fixtures" / fixture).glob("*.gz"))
+                  if not set(leave_out) & set(self.pids(path))]
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", *traces)
+        return self.json(command)["warnings"]
+
+    def pids(self, path):
+        return re.findall(rb'"pid": (\d+)', gzip.decompress(path.read_bytes())[:4096])
+
+    def pids_of_world(self, fixture):
+        """By rank: the communicator with most files is the one of all."""
+        files = collections.defaultdict(dict)
+        for path in (TOP / "fixtures" / fixture).glob("*.gz"):
+            _, communicator, rank = path.name.split(".")[0].split("_")
+            files[communicator][int(rank)] = self.pids(path)[0]
+        return max(files.values(), key=len)
+
+    def test_a_rank_that_left_no_trace(self):
+        for command in ("diagnose", "stragglers"):
+            said = self.warnings(command, "tp2dp2pp2-kill")
+            # Of 13 communicators: the world, and rank 2's with its tensor, data and pipeline partner.
+            self.assertIn("run 1: only 7 of 8 ranks left a trace (none of rank 2): 4 communicators are incomplete", said)
+
+    def test_healthy_but_for_a_file(self):
+        """Nothing stands out in what is there, and the guilty one may be who is not."""
+        pids = self.pids_of_world("tp2dp2pp2-clean")
+        said = self.warnings("diagnose", "tp2dp2pp2-clean", [pids[7]])
+        self.assertRegex(" ".join(said), r"only 7 of 8 ranks left a trace \(none of rank 7\)")
+        said = self.warnings("diagnose", "tp2dp2pp2-clean", [pids[rank] for rank in (1, 2, 4, 5, 7)])
+        self.assertRegex(" ".join(said), r"only 3 of 8 ranks left a trace \(none of ranks 1, 2, 4, 5 and 1 more\)")
+
+    def test_communicators_alone(self):
+        """Three processes that no communicator joins: two of the eight of one (TRUTH), and a pair."""
+        self.run_program("ingest", TOP / "fixtures/dialect-2.30.7")
+        self.assertIn("run 1: 1 communicator has ranks that left no trace", self.json("diagnose")["warnings"])
+
+    def test_whole_jobs_and_single_ranks_are_not_warned_of(self):
+        for fixture in ("tp2dp2pp2-clean", "tp2dp2pp2-hang", "fsdp-clean", "copy-engine", "v1-states-partial"):
+            for command in ("diagnose", "stragglers"):
+                self.store.unlink(missing_ok=True)
+                self.run_program("ingest", TOP / "fixtures" / fixture, status=None)
+                said = " ".join(self.json(command)["warnings"])
+                self.assertNotRegex(said, "left a trace|left no trace", (fixture, command))

@@ -1,0 +1,15 @@
+#ifndef NCCLPROF_ANALYSE_CAUTION_H
+#define NCCLPROF_ANALYSE_CAUTION_H
+
+#include "analyse/job.h"
+#include "model/table.h"
+
+/* What a judgement of a run lacks, as warnings in the same words by every analysis. */
+
+/*
+ * Ranks of the job that left no trace, and communicators that are incomplete. Says nothing of a trace of one
+ * rank: who records only that knows it. Wants what job_load or waits_measure fill in.
+ */
+int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
+
+#endif
