@@ -2,6 +2,7 @@
 
 #include "analyse/analyses.h"
 #include "analyse/options.h"
+#include "analyse/runs.h"
 #include "schemas.h"
 #include "store/store.h"
 
@@ -22,7 +23,7 @@ static const struct analysis_option options[] = {
      "group by these, in this order: tag, function, communicator, size, algorithm, protocol, rank, step, run",
      "function,size"},
     {"by-tag", 0, NULL, "the same as --by tag,function", NULL},
-    {"run", 0, "N", "only this run of a store that holds several", NULL},
+    RUN_OPTION,
 };
 
 static const char *const key_names[KEY_COUNT] = {"tag",      "function", "communicator", "size", "algorithm",
@@ -190,14 +191,10 @@ static int read_number(struct store *store, const char *sql, int64_t *number, st
 }
 
 /* Runs of different jobs never share a row. */
-static int separate_runs(struct grouping *report, const struct analysis_request *request, struct error *error)
+static void separate_runs(struct grouping *report, const struct runs *runs)
 {
-    int64_t runs;
-    if (read_number(request->store, schema_analysis_report_runs, &runs, error))
-        return -1;
-    if (runs > 1 && !grouping_is_by(report, KEY_RUN) && !request->values[OPTION_RUN])
+    if (runs->count > 1 && !grouping_is_by(report, KEY_RUN))
         report->by[report->by_count++] = KEY_RUN;
-    return 0;
 }
 
 static int show(struct grouping *report, const struct analysis_request *request, struct table *table,
@@ -221,19 +218,24 @@ static int show(struct grouping *report, const struct analysis_request *request,
     return 0;
 }
 
+static int group_and_show(struct grouping *report, const struct analysis_request *request,
+                          const struct runs *runs, struct table *table, struct error *error)
+{
+    separate_runs(report, runs);
+    return grouping_read(report, request->store, runs->only, error) || show(report, request, table, error);
+}
+
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
                struct error *error)
 {
     struct grouping report;
     const char *by = request->values[OPTION_BY_TAG] ? "tag,function" : request->values[OPTION_BY];
-    int64_t run = 0;
+    struct runs runs = {0};
     grouping_init(&report);
-    *usage = parse_keys(&report, by, error) ||
-             (request->values[OPTION_RUN] &&
-              option_integer(request->values[OPTION_RUN], "run", 1, INT64_MAX, &run, error));
-    int failed = *usage || separate_runs(&report, request, error) ||
-                 grouping_read(&report, request->store, run, error) ||
-                 show(&report, request, &result->table, error);
+    *usage = parse_keys(&report, by, error);
+    int failed = *usage || runs_choose(&runs, request, OPTION_RUN, usage, error) ||
+                 group_and_show(&report, request, &runs, &result->table, error);
+    runs_release(&runs);
     grouping_release(&report);
     return failed ? -1 : 0;
 }

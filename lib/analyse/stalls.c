@@ -2,6 +2,7 @@
 
 #include "analyse/analyses.h"
 #include "analyse/options.h"
+#include "analyse/runs.h"
 #include "base/array.h"
 #include "base/buffer.h"
 
@@ -33,7 +34,7 @@ static const struct analysis_option options[] = {
     {"factor", 0, "N", "how many times its usual wait is slow", "2"},
     {"min-stall", 0, "PERCENT", "what a stall must last in each of its steps, as a share of a median step",
      "3"},
-    {"run", 0, "N", "only this run of a store that holds several", NULL},
+    RUN_OPTION,
 };
 
 enum {
@@ -107,7 +108,6 @@ enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
 struct settings {
     struct stalls_options judge;
-    int64_t run;
     int value; /* a column that the matrix shows */
 };
 
@@ -135,8 +135,7 @@ static int read_settings(const struct analysis_request *request, struct settings
         read_value(values[OPTION_VALUE], &settings->value, error))
         return -1;
     settings->judge.min_stall /= 100;
-    return values[OPTION_RUN] ? option_integer(values[OPTION_RUN], "run", 1, INT64_MAX, &settings->run, error)
-                              : 0;
+    return 0;
 }
 
 /* 2: the network stalled. 1: it waited for a GPU. 0: nothing to say. */
@@ -358,11 +357,12 @@ static int warn(const struct stalls *stalls, struct table *table, struct error *
 }
 
 static int analyse(struct stalls *stalls, const struct analysis_request *request,
-                   const struct settings *settings, struct table *table, struct error *error)
+                   const struct settings *settings, const struct runs *runs, struct table *table,
+                   struct error *error)
 {
     stalls->by_channel = request->values[OPTION_BY_CHANNEL] != NULL;
     stalls->by_communicator = !request->values[OPTION_MATRIX];
-    if (stalls_load_names(stalls, request->store, settings->run, error))
+    if (stalls_load_names(stalls, request->store, runs->only, error))
         return -1;
     if (request->values[OPTION_STATES])
         return stalls_list_states(stalls, request->store, table, error);
@@ -381,10 +381,14 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         *usage = 1;
         return -1;
     }
+    struct runs runs;
+    if (runs_choose(&runs, request, OPTION_RUN, usage, error))
+        return -1;
     struct stalls stalls;
     stalls_init(&stalls);
-    int failed = analyse(&stalls, request, &settings, &result->table, error);
+    int failed = analyse(&stalls, request, &settings, &runs, &result->table, error);
     stalls_release(&stalls);
+    runs_release(&runs);
     return failed ? -1 : 0;
 }
 

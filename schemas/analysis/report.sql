@@ -9,6 +9,3 @@ SELECT member_id, name, global_rank
 
 -- statement: unhashed
 SELECT count(*) FROM communicator WHERE hash = 0;
-
--- statement: runs
-SELECT count(*) FROM run;

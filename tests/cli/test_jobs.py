@@ -9,7 +9,7 @@ import re
 from tests.cli.support import TOP, Case
 
 JOBS = ("tp2dp2pp2-slow-rank", "tp2dp2pp2-slow-sender")
-OF_JOBS = ("stragglers", "clocks", "diagnose")
+OF_JOBS = ("stragglers", "clocks", "diagnose", "report", "stalls")
 
 
 class Jobs(Case):
@@ -46,8 +46,18 @@ class Jobs(Case):
             for number, name in enumerate(JOBS, 1):
                 with self.subTest(command=command, name=name):
                     self.assertEqual(self.run_program(command, "--run", number).out, alone[name][command])
-            self.run_program(command, "--run", "0", status=2)
-            self.assertIn("no run 3; the store holds runs 1 to 2", self.run_program(command, "--run", "3", status=1).err)
+
+    def test_a_run_that_is_not_there(self):
+        """No wrong usage: it is the store that lacks it."""
+        for count, holds in enumerate(("run 1", "runs 1 to 2"), 1):
+            self.ingest(JOBS[count - 1])
+            for command in OF_JOBS:
+                with self.subTest(command=command, holds=holds):
+                    result = self.run_program(command, "--run", "7", status=1)
+                    self.assertEqual((result.out, result.err),
+                                     ("", f"ncclprof: there is no run 7; the store holds {holds}\n"))
+                    self.run_program(command, "--run", "0", status=2)
+        self.run_program("stalls", "--states", "--run", "3", status=1)
 
     def test_findings_as_csv_say_run_and_peers(self):
         self.ingest(*JOBS)
