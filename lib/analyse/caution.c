@@ -65,3 +65,10 @@ int caution_absent_ranks(const struct job *job, struct table *table, struct erro
     buffer_release(&text);
     return failed;
 }
+
+int caution_no_operations(const struct runs *runs, struct table *table, struct error *error)
+{
+    return runs->count ? 0
+                       : table_add_warning(table, error,
+                                           "the store holds no operations: nothing was judged or measured");
+}

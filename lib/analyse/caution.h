@@ -2,6 +2,7 @@
 #define NCCLPROF_ANALYSE_CAUTION_H
 
 #include "analyse/job.h"
+#include "analyse/runs.h"
 #include "model/table.h"
 
 /* What a judgement of a run lacks, as warnings in the same words by every analysis. */
@@ -11,5 +12,8 @@
  * rank: who records only that knows it. Wants what job_load or waits_measure fill in.
  */
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
+
+/* That the store holds no runs, hence no operations. */
+int caution_no_operations(const struct runs *runs, struct table *table, struct error *error);
 
 #endif

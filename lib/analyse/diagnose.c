@@ -193,7 +193,8 @@ struct diagnosis {
     struct diagnose_options options;
     int show_low;
     int names_runs; /* there are several */
-    int found;      /* of medium or high confidence */
+    size_t operations;
+    int found; /* of medium or high confidence */
     int shown;
     int hidden;             /* low, not shown */
     struct buffer coverage; /* JSON objects */
@@ -325,6 +326,8 @@ static int warn(struct diagnosis *diagnosis, const struct job *job, struct error
 {
     struct table *table = &diagnosis->result->table;
     long long run = (long long)job->run_id;
+    if (!job->operation_count)
+        return table_add_warning(table, error, "run %lld: it holds no operations: nothing was judged", run);
     if (!job->timed_operations)
         return table_add_warning(
             table, error,
@@ -365,6 +368,7 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
              note_unexplained(diagnosis, &job, &baseline, &findings, error);
     if (!failed && note_coverage(diagnosis, &job))
         failed = error_no_memory(error);
+    diagnosis->operations += job.operation_count;
     baseline_release(&baseline);
     findings_release(&findings);
     job_release(&job);
@@ -385,7 +389,7 @@ static int close_result(struct diagnosis *diagnosis)
                  escape_json(json, table->warnings[i], strlen(table->warnings[i])) ||
                  buffer_append_byte(json, '"');
     failed = failed || buffer_append_text(json, "]}\n");
-    if (!failed && !diagnosis->shown)
+    if (!failed && !diagnosis->shown && diagnosis->operations)
         failed = buffer_append_text(text, "nothing stands out\n");
     if (!failed && diagnosis->hidden)
         failed = buffer_printf(text, "%d of low confidence not shown (--all)\n", diagnosis->hidden);
@@ -416,7 +420,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     diagnosis.names_runs = runs.count > 1;
     int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"findings\":[")
                      ? error_no_memory(error)
-                     : 0;
+                     : caution_no_operations(&runs, &result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++)
         failed = diagnose_run(&diagnosis, runs.ids[i], error);
     if (!failed && close_result(&diagnosis))
@@ -424,6 +428,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     buffer_release(&diagnosis.coverage);
     runs_release(&runs);
     result->alarm = request->values[OPTION_EXIT_CODE] && diagnosis.found;
+    result->unjudged = !diagnosis.operations;
     return failed;
 }
 

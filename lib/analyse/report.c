@@ -1,6 +1,7 @@
 #include "analyse/report.h"
 
 #include "analyse/analyses.h"
+#include "analyse/caution.h"
 #include "analyse/options.h"
 #include "analyse/runs.h"
 #include "schemas.h"
@@ -222,7 +223,8 @@ static int group_and_show(struct grouping *report, const struct analysis_request
                           const struct runs *runs, struct table *table, struct error *error)
 {
     separate_runs(report, runs);
-    return grouping_read(report, request->store, runs->only, error) || show(report, request, table, error);
+    return grouping_read(report, request->store, runs->only, error) || show(report, request, table, error) ||
+           caution_no_operations(runs, table, error);
 }
 
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,

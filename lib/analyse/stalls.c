@@ -1,6 +1,7 @@
 #include "analyse/stalls.h"
 
 #include "analyse/analyses.h"
+#include "analyse/caution.h"
 #include "analyse/options.h"
 #include "analyse/runs.h"
 #include "base/array.h"
@@ -362,7 +363,8 @@ static int analyse(struct stalls *stalls, const struct analysis_request *request
 {
     stalls->by_channel = request->values[OPTION_BY_CHANNEL] != NULL;
     stalls->by_communicator = !request->values[OPTION_MATRIX];
-    if (stalls_load_names(stalls, request->store, runs->only, error))
+    if (caution_no_operations(runs, table, error) ||
+        stalls_load_names(stalls, request->store, runs->only, error))
         return -1;
     if (request->values[OPTION_STATES])
         return stalls_list_states(stalls, request->store, table, error);

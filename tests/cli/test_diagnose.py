@@ -19,7 +19,7 @@ PLANTED = {
 }
 HEALTHY = ("tp2dp2pp2-clean", "fsdp-clean", "dialect-2.23.4", "dialect-2.24.3", "dialect-2.25.1", "dialect-2.26.2",
            "dialect-2.27.3", "dialect-2.28.3", "dialect-2.29.7", "dialect-2.30.7", "inspector-2.28", "inspector-2.30",
-           "inspector-pr2045", "inspector-pr2045-verbose", "tags-unescaped")
+           "inspector-pr2045", "inspector-pr2045-verbose")
 
 
 def lower_median(values):
@@ -252,7 +252,30 @@ class Diagnose(Case):
                 result = self.run_program("diagnose", *words, status=2)
                 self.assertEqual((result.out, result.err.count("\n")), ("", 1))
 
-    def test_an_empty_store(self):
+    def check_unjudged(self, warning):
+        """A store in which there is nothing to judge looks like no healthy job, to people and to scripts."""
+        answer = self.json("diagnose", status=1)
+        self.assertEqual((answer["findings"], answer["warnings"]), ([], [warning]))
+        for words in ([], ["--all"], ["--exit-code"]):
+            result = self.run_program("diagnose", *words, status=1)
+            self.assertEqual((result.out, result.err), (f"note: {warning}\n", "ncclprof: nothing was judged\n"))
+        self.assertIn(warning, self.run_program("diagnose", "--format", "csv", status=1).err)
+
+    def test_nothing_ingested(self):
+        self.write("empty.txt", "")
+        self.run_program("ingest", "empty.txt", status=None)
+        warning = "the store holds no operations: nothing was judged or measured"
+        self.check_unjudged(warning)
+        for words in (["report"], ["stragglers"], ["stalls"], ["stalls", "--matrix"], ["stalls", "--states"], ["clocks"]):
+            self.assertEqual(self.json(*words)["warnings"], [warning], words)
+
+    def test_nothing_but_tags(self):
         self.ingest_fixture("tags-unescaped")
-        answer = self.json("diagnose")
-        self.assertEqual(answer["findings"], [])
+        self.check_unjudged("run 1: it holds no operations: nothing was judged")
+        # With another run beside it, the store is judged.
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-clean")
+        self.assertIn("nothing stands out", self.run_program("diagnose").out)
+        operations = {row["run"]: row["operations"] for row in self.json("diagnose")["coverage"]}
+        self.assertEqual(sorted(count > 0 for count in operations.values()), [False, True])
+        for run, count in operations.items():
+            self.run_program("diagnose", "--run", run, status=0 if count else 1)
