@@ -72,3 +72,23 @@ int caution_no_operations(const struct runs *runs, struct table *table, struct e
                        : table_add_warning(table, error,
                                            "the store holds no operations: nothing was judged or measured");
 }
+
+int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct error *error)
+{
+    const char *subject = count == 1 ? "communicator has" : "communicators have",
+               *whose = count == 1 ? "its" : "their";
+    struct buffer text = BUFFER_INIT;
+    if (!count)
+        return 0;
+    int failed =
+        (run_id && buffer_printf(&text, "run %lld: ", (long long)run_id)) ||
+                buffer_printf(
+                    &text,
+                    "%lld %s no hash (NCCL up to 2.26 behind a newer one): %s operations cannot be joined "
+                    "across ranks",
+                    (long long)count, subject, whose)
+            ? error_no_memory(error)
+            : table_add_warning(table, error, "%s", text.data);
+    buffer_release(&text);
+    return failed;
+}

@@ -322,28 +322,43 @@ static int note_unexplained(struct diagnosis *diagnosis, const struct job *job,
     return failed;
 }
 
-static int warn(struct diagnosis *diagnosis, const struct job *job, struct error *error)
+static int warn_of_times(const struct job *job, struct table *table, struct error *error)
 {
-    struct table *table = &diagnosis->result->table;
     long long run = (long long)job->run_id;
-    if (!job->operation_count)
-        return table_add_warning(table, error, "run %lld: it holds no operations: nothing was judged", run);
-    if (!job->timed_operations)
-        return table_add_warning(
+    if (!job->timed_operations &&
+        table_add_warning(
             table, error,
-            "run %lld: no operation says when it ran: only durations can be compared, and late "
-            "ranks and slow links cannot be told apart",
-            run);
-    if (job->step_count < 3 &&
-        table_add_warning(table, error,
-                          "run %lld: fewer than three steps could be told apart: nothing to compare with",
-                          run))
+            job->has_durations
+                ? "run %lld: no operation says when it ran: only durations can be compared, and late "
+                  "ranks and slow links cannot be told apart"
+                : "run %lld: no operation says when it ran or how long it took: late ranks and slow "
+                  "links cannot be told",
+            run))
         return -1;
+    if (job->step_count < 3)
+        return table_add_warning(
+            table, error, "run %lld: fewer than three steps could be told apart: nothing to compare with",
+            run);
+    return 0;
+}
+
+static int warn_of_ranks(const struct job *job, struct table *table, struct error *error)
+{
+    int64_t unhashed = 0;
+    for (size_t i = 0; i < job->communicator_count; i++)
+        unhashed += !job->communicators[i].hashed;
     if (!job->has_global_ranks &&
         table_add_warning(
             table, error,
-            "run %lld: no communicator holds all processes: ranks are named by host and process", run))
+            "run %lld: no communicator holds all processes: ranks are named by host and process",
+            (long long)job->run_id))
         return -1;
+    return caution_unhashed(job->run_id, unhashed, table, error) || caution_absent_ranks(job, table, error);
+}
+
+static int warn_of_gaps(const struct job *job, struct table *table, struct error *error)
+{
+    long long run = (long long)job->run_id;
     if (job->missing_sequence &&
         table_add_warning(table, error, "run %lld: %lld operations are missing from their sequences", run,
                           (long long)job->missing_sequence))
@@ -355,6 +370,16 @@ static int warn(struct diagnosis *diagnosis, const struct job *job, struct error
     return 0;
 }
 
+static int warn(struct diagnosis *diagnosis, const struct job *job, struct error *error)
+{
+    struct table *table = &diagnosis->result->table;
+    if (!job->operation_count)
+        return table_add_warning(table, error, "run %lld: it holds no operations: nothing was judged",
+                                 (long long)job->run_id);
+    return warn_of_times(job, table, error) || warn_of_ranks(job, table, error) ||
+           warn_of_gaps(job, table, error);
+}
+
 static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct error *error)
 {
     struct job job;
@@ -364,7 +389,6 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
         return -1;
     int failed = findings_find(&findings, &job, &baseline, &diagnosis->options, error);
     failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, error) ||
-             caution_absent_ranks(&job, &diagnosis->result->table, error) ||
              note_unexplained(diagnosis, &job, &baseline, &findings, error);
     if (!failed && note_coverage(diagnosis, &job))
         failed = error_no_memory(error);

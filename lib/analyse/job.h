@@ -212,6 +212,7 @@ struct job {
     int finished_only;        /* its recorders only list what finished */
     int blind_to_pairs;       /* its recorder leaves point-to-point operations out */
     int64_t timed_operations; /* with a start on the device */
+    int has_durations;        /* it says of some operation how long that was on the device */
 };
 
 /* Host clock minus device timeline at an operation. */

@@ -181,14 +181,14 @@ static int add_key_columns(const struct grouping *report, struct table *table, s
     return 0;
 }
 
-static int read_number(struct store *store, const char *sql, int64_t *number, struct error *error)
+static int warn_of_unhashed(struct store *store, int64_t run_id, struct table *table, struct error *error)
 {
-    struct statement *statement = store_prepare(store, sql, error);
-    int row = statement ? statement_step(statement, error) : -1;
-    if (row == 1)
-        *number = statement_integer(statement, 0);
+    struct statement *statement = store_prepare(store, schema_analysis_report_unhashed, error);
+    int bound = statement && (!run_id || !statement_bind_integer(statement, 1, run_id, error));
+    int row = bound ? statement_step(statement, error) : -1;
+    int failed = row != 1 || caution_unhashed(0, statement_integer(statement, 0), table, error);
     statement_free(statement);
-    return row == 1 ? 0 : -1;
+    return failed ? -1 : 0;
 }
 
 /* Runs of different jobs never share a row. */
@@ -198,24 +198,14 @@ static void separate_runs(struct grouping *report, const struct runs *runs)
         report->by[report->by_count++] = KEY_RUN;
 }
 
-static int show(struct grouping *report, const struct analysis_request *request, struct table *table,
-                struct error *error)
+static int show(struct grouping *report, struct table *table, struct error *error)
 {
-    int64_t unhashed;
-    if (add_key_columns(report, table, error) ||
-        table_add_columns(table, value_columns, VALUE_COUNT, error) ||
-        read_number(request->store, schema_analysis_report_unhashed, &unhashed, error))
+    if (add_key_columns(report, table, error) || table_add_columns(table, value_columns, VALUE_COUNT, error))
         return -1;
     grouping_sort(report);
     for (size_t i = 0; i < report->count; i++)
         if (show_group(report, &report->groups[i], table, error))
             return -1;
-    if (unhashed)
-        return table_add_warning(
-            table, error,
-            "%lld communicators have no hash (NCCL up to 2.26 behind a newer one): their "
-            "operations cannot be joined across ranks",
-            (long long)unhashed);
     return 0;
 }
 
@@ -223,7 +213,8 @@ static int group_and_show(struct grouping *report, const struct analysis_request
                           const struct runs *runs, struct table *table, struct error *error)
 {
     separate_runs(report, runs);
-    return grouping_read(report, request->store, runs->only, error) || show(report, request, table, error) ||
+    return grouping_read(report, request->store, runs->only, error) || show(report, table, error) ||
+           warn_of_unhashed(request->store, runs->only, table, error) ||
            caution_no_operations(runs, table, error);
 }
 

@@ -211,6 +211,17 @@ class Diagnose(Case):
         self.ingest_fixture("dialect-2.29.7")
         self.assertRegex(" ".join(self.json("diagnose")["warnings"]), "fewer than three steps")
 
+    def test_all_that_cannot_be_told_is_said(self):
+        """Nothing is joined and nothing is timed: the first of the reasons does not stand for the others."""
+        for name in ("dialect-2.23.4", "dialect-2.26.2"):
+            self.ingest_fixture(name)
+            said = " ".join(self.json("diagnose")["warnings"])
+            self.assertIn("no operation says when it ran or how long it took", said)
+            self.assertNotIn("only durations", said)
+            self.assertIn("run 1: 2 communicators have no hash (NCCL up to 2.26 behind a newer one): their operations "
+                          "cannot be joined across ranks", said)
+            self.assertIn("no communicator holds all processes", said)
+
     def test_a_long_step_that_nobody_can_be_blamed_for(self):
         """Two ranks, one communicator, four operations of 1 ms every 2 ms; in step 6 one takes 101 ms on both."""
         for rank in range(2):

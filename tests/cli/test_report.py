@@ -152,6 +152,9 @@ class Report(Case):
         answer = self.json("report")
         self.assertIn("no hash", answer["warnings"][0])
         self.assertEqual([row["instances"] for row in answer["rows"]], [4])
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-clean")
+        self.assertIn("2 communicators have no hash", self.json("report", "--run", "1")["warnings"][0])
+        self.assertEqual(self.json("report", "--run", "2")["warnings"], [])
 
     def test_wrong_usage(self):
         self.run_program("ingest", TOP / "fixtures/copy-engine")
