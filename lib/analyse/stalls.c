@@ -255,30 +255,53 @@ static int by_sender(const void *a, const void *b)
     return (left->receiver > right->receiver) - (left->receiver < right->receiver);
 }
 
-/* A column for every rank that is a receiver; *column_of tells which, 0 for none. */
+static int by_rank(const void *a, const void *b)
+{
+    const struct stalls_seat *left = *(struct stalls_seat *const *)a,
+                             *right = *(struct stalls_seat *const *)b;
+    if (left->global_rank != right->global_rank)
+        return (uint64_t)left->global_rank < (uint64_t)right->global_rank ? -1
+                                                                          : 1; /* those without one last */
+    return strcmp(left->name, right->name);
+}
+
+/* Of every edge, those of one rank side by side, whatever their runs. */
+static void list_receivers(const struct stalls *stalls, const struct stalls_seat **list)
+{
+    for (size_t i = 0; i < stalls->edge_count; i++)
+        list[i] = &stalls->seats[stalls->edges[i].receiver];
+    if (stalls->edge_count)
+        qsort(list, stalls->edge_count, sizeof *list, by_rank);
+}
+
+static int add_receiver(const struct stalls_seat *seat, const struct column *figure, struct table *table,
+                        struct error *error)
+{
+    struct buffer name = BUFFER_INIT;
+    struct column column = *figure;
+    column.hidden = 0;
+    column.name = buffer_append_text(&name, "to_") || buffer_append_text(&name, seat->name)
+                      ? NULL
+                      : table_keep_text(table, name.data);
+    buffer_release(&name);
+    return column.name ? table_add_column(table, column, error) : error_no_memory(error);
+}
+
+/* A column for every rank that is a receiver, which runs share: each row has its own. */
 static int add_receivers(const struct stalls *stalls, const struct column *figure, size_t *column_of,
                          struct table *table, struct error *error)
 {
-    size_t count = 2;
-    for (size_t i = 0; i < stalls->edge_count; i++)
-        column_of[stalls->edges[i].receiver] = 1;
-    for (size_t i = 0; i < stalls->seat_count; i++) {
-        struct buffer name = BUFFER_INIT;
-        if (!column_of[i])
-            continue;
-        column_of[i] = count++;
-        struct column column = *figure;
-        column.hidden = 0;
-        column.name = buffer_append_text(&name, "to_") || buffer_append_text(&name, stalls->seats[i].name)
-                          ? NULL
-                          : table_keep_text(table, name.data);
-        buffer_release(&name);
-        if (!column.name)
-            return error_no_memory(error);
-        if (table_add_column(table, column, error))
-            return -1;
+    const struct stalls_seat **list = array_new(stalls->edge_count + 1, sizeof *list);
+    int failed = list ? 0 : error_no_memory(error);
+    if (!failed)
+        list_receivers(stalls, list);
+    for (size_t i = 0; !failed && i < stalls->edge_count; i++) {
+        if (!i || by_rank(&list[i - 1], &list[i]))
+            failed = add_receiver(list[i], figure, table, error);
+        column_of[list[i] - stalls->seats] = table->column_count - 1;
     }
-    return 0;
+    free(list);
+    return failed;
 }
 
 static int fill_matrix(struct stalls *stalls, int figure, const size_t *column_of, struct table *table,

@@ -59,6 +59,26 @@ class Jobs(Case):
                     self.run_program(command, "--run", "0", status=2)
         self.run_program("stalls", "--states", "--run", "3", status=1)
 
+    def test_the_matrix_of_two_jobs(self):
+        """One column a receiver: two of a name are one key, of which a reader of JSON sees the last."""
+        jobs, alone = ("tp2dp2pp2-clean", "tp2dp2pp2-slow-sender"), {}
+        for number, name in enumerate(jobs, 1):
+            self.ingest(name)
+            alone[number] = self.json("stalls", "--matrix")
+            self.store.unlink()
+        self.ingest(*jobs)
+        both = self.json("stalls", "--matrix")
+        names = [column["name"] for column in both["columns"]]
+        self.assertEqual(len(names), len(set(names)), names)
+        self.assertEqual(names[:2], ["sender", "run"])
+        self.assertEqual(names[2:], sorted(names[2:]))
+        for number, single in alone.items():
+            self.assertTrue(single["rows"])
+            rows = [row for row in both["rows"] if row["run"] == number]
+            self.assertEqual([{key: value for key, value in row.items() if value is not None} for row in rows],
+                             [{key: value for key, value in {**row, "run": number}.items() if value is not None}
+                              for row in single["rows"]])
+
     def test_findings_as_csv_say_run_and_peers(self):
         self.ingest(*JOBS)
         findings, rows = self.json("diagnose")["findings"], self.csv("diagnose")
