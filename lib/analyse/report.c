@@ -99,8 +99,12 @@ static int add_key(struct grouping *report, const char *name, size_t length, str
                      (int)length, name);
 }
 
-static int parse_keys(struct grouping *report, const char *text, struct error *error)
+static int parse_keys(struct grouping *report, const struct analysis_request *request, struct error *error)
 {
+    int by_tag = request->values[OPTION_BY_TAG] != NULL;
+    if (by_tag && option_is_given(request, options, OPTION_BY))
+        return error_set(error, "only one of --by, --by-tag");
+    const char *text = by_tag ? "tag,function" : request->values[OPTION_BY];
     while (*text) {
         size_t length = strcspn(text, ",");
         if (add_key(report, text, length, error))
@@ -222,10 +226,9 @@ static int run(const struct analysis_request *request, struct analysis_result *r
                struct error *error)
 {
     struct grouping report;
-    const char *by = request->values[OPTION_BY_TAG] ? "tag,function" : request->values[OPTION_BY];
     struct runs runs = {0};
     grouping_init(&report);
-    *usage = parse_keys(&report, by, error);
+    *usage = parse_keys(&report, request, error);
     int failed = *usage || runs_choose(&runs, request, OPTION_RUN, usage, error) ||
                  group_and_show(&report, request, &runs, &result->table, error);
     runs_release(&runs);

@@ -130,6 +130,8 @@ static int read_settings(const struct analysis_request *request, struct settings
     *settings = (struct settings){0};
     if (values[OPTION_MATRIX] && (values[OPTION_BY_CHANNEL] || values[OPTION_STATES]))
         return error_set(error, "--matrix goes with neither --by-channel nor --states");
+    if (!values[OPTION_MATRIX] && option_is_given(request, options, OPTION_VALUE))
+        return error_set(error, "--value is for --matrix only");
     if (option_real(values[OPTION_SIGMAS], "sigmas", 0, 1000, &settings->judge.sigmas, error) ||
         option_real(values[OPTION_FACTOR], "factor", 1, 1000, &settings->judge.factor, error) ||
         option_real(values[OPTION_MIN_STALL], "min-stall", 0, 100, &settings->judge.min_stall, error) ||

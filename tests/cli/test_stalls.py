@@ -229,8 +229,9 @@ class Stalls(Case):
 
     def test_usage(self):
         self.judge(Job())
-        for words in (["--value", "colour"], ["--sigmas", "many"], ["--factor", "0.5"], ["--matrix", "--states"],
-                      ["--matrix", "--by-channel"], ["--run", "0"]):
+        for words in (["--matrix", "--value", "colour"], ["--sigmas", "many"], ["--factor", "0.5"], ["--matrix", "--states"],
+                      ["--matrix", "--by-channel"], ["--run", "0"], ["--value", "verdict"],
+                      ["--states", "--value", "send_wait_us_p50"]):
             self.run_program("stalls", *words, status=2)
 
 
