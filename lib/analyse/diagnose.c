@@ -22,7 +22,7 @@ static const struct analysis_option options[] = {
      "3"},
     {"sigmas", 0, "N", "how far beyond the spread of its place an own or transfer time must stand out", "6"},
     {"exit-code", 0, NULL, "exit with 3 when there is a finding of medium or high confidence", NULL},
-    {"all", 'a', NULL, "show findings of low confidence too (JSON always has them)", NULL},
+    {"all", 'a', NULL, "show findings of low confidence too (JSON and CSV always have them)", NULL},
     RUN_OPTION,
 };
 

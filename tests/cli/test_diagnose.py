@@ -1,6 +1,8 @@
 """diagnose: the fixtures' truth, figures recomputed, exit statuses."""
 
+import csv
 import gzip
+import io
 import json
 import re
 import statistics
@@ -134,6 +136,9 @@ class Diagnose(Case):
         self.assertEqual(full.count("low confidence):"), len(low))
         if low:
             self.assertIn(f"{len(low)} of low confidence not shown", brief)
+        rows = csv.DictReader(io.StringIO(self.run_program("diagnose", "--format", "csv").out))
+        self.assertEqual(sum(row["confidence"] == "low" for row in rows), len(low))
+        self.assertIn("JSON and CSV always have them", " ".join(self.run_program("diagnose", "-h").out.split()))
 
     def test_coverage(self):
         for name, ranks, expected in (("tp2dp2pp2-clean", 8, 8), ("tp2dp2pp2-kill", 7, 8)):
