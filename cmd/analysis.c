@@ -34,6 +34,10 @@ int command_run_analysis(struct context *context, const struct arguments *argume
         status = show(context, arguments, &result);
     else if (usage)
         status = EXIT_USAGE;
+    if (status == EXIT_DONE && result.unjudged) {
+        error_set(&context->error, "nothing was judged");
+        status = EXIT_NOT_DONE;
+    }
     if (status == EXIT_DONE && result.alarm)
         status = EXIT_FINDINGS;
     table_release(&result.table);

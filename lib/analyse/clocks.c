@@ -1,5 +1,7 @@
 #include "analyse/analyses.h"
+#include "analyse/caution.h"
 #include "analyse/job.h"
+#include "analyse/runs.h"
 
 #include "align/align.h"
 #include "base/array.h"
@@ -215,6 +217,10 @@ int64_t job_common_time(const struct job *job, const struct job_operation *opera
     return host + rank->clock_offset_ns;
 }
 
+enum { OPTION_RUN };
+
+static const struct analysis_option options[] = {RUN_OPTION};
+
 static const struct column columns[] = {
     {.name = "process", .type = CELL_TEXT, .description = "name of the rank"},
     {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
@@ -239,6 +245,8 @@ static const struct column columns[] = {
     {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
 };
 
+enum { COLUMN_COUNT = sizeof columns / sizeof *columns, AT_RUN = COLUMN_COUNT - 1 };
+
 static int add_rank(const struct job *job, const struct job_rank *rank, int64_t reference_ns,
                     struct table *table, struct error *error)
 {
@@ -252,7 +260,7 @@ static int add_rank(const struct job *job, const struct job_rank *rank, int64_t 
         table_set_real(table, 3, (double)rank->clock_uncertainty_ns / 1e3);
         table_set_real(table, 4, rank->clock_scale);
     }
-    table_set_integer(table, 6, job->run_id);
+    table_set_integer(table, AT_RUN, job->run_id);
     return table_set_text(table, 0, rank->name, error) ||
            table_set_text(table, 5, methods[rank->clock_method], error);
 }
@@ -281,22 +289,21 @@ static int add_run(const struct job *job, struct table *table, struct error *err
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
                struct error *error)
 {
-    int64_t *runs;
-    size_t count;
-    (void)usage;
-    if (table_add_columns(&result->table, columns, sizeof columns / sizeof *columns, error) ||
-        job_list(request->store, &runs, &count, error))
+    struct runs runs;
+    if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
+        runs_choose(&runs, request, OPTION_RUN, usage, error))
         return -1;
-    int failed = 0;
-    for (size_t i = 0; !failed && i < count; i++) {
+    result->table.columns[AT_RUN].hidden = runs.count < 2;
+    int failed = caution_no_operations(&runs, &result->table, error);
+    for (size_t i = 0; !failed && i < runs.count; i++) {
         struct job job;
-        failed = job_load(&job, request->store, runs[i], error);
+        failed = job_load(&job, request->store, runs.ids[i], error);
         if (failed)
             break;
         failed = add_run(&job, &result->table, error);
         job_release(&job);
     }
-    free(runs);
+    runs_release(&runs);
     return failed ? -1 : 0;
 }
 
@@ -307,5 +314,7 @@ const struct analysis analysis_clocks = {
         "From difference constraints: nobody leaves a collective before the last one has come. The true "
         "offset is inside the stated uncertainty. Lateness never comes from clocks: they only order "
         "events of different ranks.",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
     .run = run,
 };

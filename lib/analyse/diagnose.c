@@ -1,6 +1,8 @@
 #include "analyse/analyses.h"
+#include "analyse/caution.h"
 #include "analyse/finding.h"
 #include "analyse/options.h"
+#include "analyse/runs.h"
 #include "analyse/text.h"
 
 #include "base/escape.h"
@@ -10,7 +12,7 @@
 
 /* What is wrong with the jobs of a store, whose fault it is, since when, and what it costs. */
 
-enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_EXIT_CODE, OPTION_ALL };
+enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_EXIT_CODE, OPTION_ALL, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
@@ -20,7 +22,8 @@ static const struct analysis_option options[] = {
      "3"},
     {"sigmas", 0, "N", "how far beyond the spread of its place an own or transfer time must stand out", "6"},
     {"exit-code", 0, NULL, "exit with 3 when there is a finding of medium or high confidence", NULL},
-    {"all", 'a', NULL, "show findings of low confidence too (JSON always has them)", NULL},
+    {"all", 'a', NULL, "show findings of low confidence too (JSON and CSV always have them)", NULL},
+    RUN_OPTION,
 };
 
 static const struct column columns[] = {
@@ -39,6 +42,10 @@ static const struct column columns[] = {
     {.name = "confidence", .type = CELL_TEXT, .description = "high, medium or low"},
     {.name = "text", .type = CELL_TEXT, .description = "the finding as a sentence"},
     {.name = "evidence", .type = CELL_TEXT, .description = "figures that can be checked"},
+    {.name = "peers",
+     .type = CELL_TEXT,
+     .description = "names of the ranks at the other ends of slow links, or that wait"},
+    {.name = "run", .type = CELL_INTEGER, .description = "job"},
 };
 
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
@@ -91,6 +98,26 @@ static int say_where(const struct finding *finding, const struct job *job, struc
     return failed;
 }
 
+static int name_peers(const struct finding *finding, const struct job *job, struct buffer *names)
+{
+    for (size_t i = 0; i < finding->peer_count; i++)
+        if ((i && buffer_append_byte(names, ',')) ||
+            buffer_append_text(names, job->ranks[finding->peers[i]].name))
+            return -1;
+    return 0;
+}
+
+static int set_peers(const struct finding *finding, const struct job *job, struct table *table,
+                     struct error *error)
+{
+    struct buffer names = BUFFER_INIT;
+    int failed = name_peers(finding, job, &names)
+                     ? error_no_memory(error)
+                     : table_set_text(table, 10, names.data ? names.data : "", error);
+    buffer_release(&names);
+    return failed;
+}
+
 static int add_row(const struct finding *finding, const struct job *job, const char *text,
                    struct table *table, struct error *error)
 {
@@ -104,12 +131,14 @@ static int add_row(const struct finding *finding, const struct job *job, const c
         table_set_integer(table, 5, finding->last_step);
     }
     table_set_real(table, 6, (double)finding->lost_ns / 1e3);
+    table_set_integer(table, 11, job->run_id);
     const char *tag = job_tag(job, finding->tag);
     return table_set_text(table, 0, finding_kind_name(finding->kind), error) ||
            table_set_text(table, 2, rank->name, error) || (tag && table_set_text(table, 3, tag, error)) ||
            table_set_text(table, 7, confidence_name(finding->confidence), error) ||
            table_set_text(table, 8, text, error) ||
-           table_set_text(table, 9, finding->evidence.data ? finding->evidence.data : "", error);
+           table_set_text(table, 9, finding->evidence.data ? finding->evidence.data : "", error) ||
+           set_peers(finding, job, table, error);
 }
 
 static int add_json(const struct finding *finding, const struct job *job, const char *text,
@@ -144,9 +173,11 @@ static int add_json(const struct finding *finding, const struct job *job, const 
            text_json_integer(json, "run", job->run_id) || buffer_append_byte(json, '}');
 }
 
-static int add_paragraph(const struct finding *finding, const char *text, struct buffer *out)
+/* `run_id` 0: there is no other. */
+static int add_paragraph(const struct finding *finding, int64_t run_id, const char *text, struct buffer *out)
 {
-    int failed = buffer_printf(out, "%s (%s confidence): ", finding_kind_name(finding->kind),
+    int failed = (run_id && buffer_printf(out, "run %lld: ", (long long)run_id)) ||
+                 buffer_printf(out, "%s (%s confidence): ", finding_kind_name(finding->kind),
                                confidence_name(finding->confidence)) ||
                  escape_terminal(out, text, strlen(text)) || buffer_append_text(out, ".\n");
     if (!failed && finding->evidence.length)
@@ -161,6 +192,8 @@ struct diagnosis {
     struct analysis_result *result;
     struct diagnose_options options;
     int show_low;
+    int names_runs; /* there are several */
+    size_t operations;
     int found; /* of medium or high confidence */
     int shown;
     int hidden;             /* low, not shown */
@@ -181,7 +214,8 @@ static int report(struct diagnosis *diagnosis, const struct job *job, struct fin
         int failed = say_what(finding, job, &text) || say_where(finding, job, &text) ||
                      add_row(finding, job, text.data, &diagnosis->result->table, error) ||
                      add_json(finding, job, text.data, &diagnosis->result->json) ||
-                     (shown && add_paragraph(finding, text.data, &diagnosis->result->text));
+                     (shown && add_paragraph(finding, diagnosis->names_runs ? job->run_id : 0, text.data,
+                                             &diagnosis->result->text));
         buffer_release(&text);
         if (failed)
             return error_no_memory(error);
@@ -288,26 +322,43 @@ static int note_unexplained(struct diagnosis *diagnosis, const struct job *job,
     return failed;
 }
 
-static int warn(struct diagnosis *diagnosis, const struct job *job, struct error *error)
+static int warn_of_times(const struct job *job, struct table *table, struct error *error)
 {
-    struct table *table = &diagnosis->result->table;
     long long run = (long long)job->run_id;
-    if (!job->timed_operations)
-        return table_add_warning(
+    if (!job->timed_operations &&
+        table_add_warning(
             table, error,
-            "run %lld: no operation says when it ran: only durations can be compared, and late "
-            "ranks and slow links cannot be told apart",
-            run);
-    if (job->step_count < 3 &&
-        table_add_warning(table, error,
-                          "run %lld: fewer than three steps could be told apart: nothing to compare with",
-                          run))
+            job->has_durations
+                ? "run %lld: no operation says when it ran: only durations can be compared, and late "
+                  "ranks and slow links cannot be told apart"
+                : "run %lld: no operation says when it ran or how long it took: late ranks and slow "
+                  "links cannot be told",
+            run))
         return -1;
+    if (job->step_count < 3)
+        return table_add_warning(
+            table, error, "run %lld: fewer than three steps could be told apart: nothing to compare with",
+            run);
+    return 0;
+}
+
+static int warn_of_ranks(const struct job *job, struct table *table, struct error *error)
+{
+    int64_t unhashed = 0;
+    for (size_t i = 0; i < job->communicator_count; i++)
+        unhashed += !job->communicators[i].hashed;
     if (!job->has_global_ranks &&
         table_add_warning(
             table, error,
-            "run %lld: no communicator holds all processes: ranks are named by host and process", run))
+            "run %lld: no communicator holds all processes: ranks are named by host and process",
+            (long long)job->run_id))
         return -1;
+    return caution_unhashed(job->run_id, unhashed, table, error) || caution_absent_ranks(job, table, error);
+}
+
+static int warn_of_gaps(const struct job *job, struct table *table, struct error *error)
+{
+    long long run = (long long)job->run_id;
     if (job->missing_sequence &&
         table_add_warning(table, error, "run %lld: %lld operations are missing from their sequences", run,
                           (long long)job->missing_sequence))
@@ -317,6 +368,16 @@ static int warn(struct diagnosis *diagnosis, const struct job *job, struct error
                                  "run %lld: %lld damaged lines, %lld events lost by the recorder", run,
                                  (long long)job->damaged_lines, (long long)job->lost_events);
     return 0;
+}
+
+static int warn(struct diagnosis *diagnosis, const struct job *job, struct error *error)
+{
+    struct table *table = &diagnosis->result->table;
+    if (!job->operation_count)
+        return table_add_warning(table, error, "run %lld: it holds no operations: nothing was judged",
+                                 (long long)job->run_id);
+    return warn_of_times(job, table, error) || warn_of_ranks(job, table, error) ||
+           warn_of_gaps(job, table, error);
 }
 
 static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct error *error)
@@ -331,6 +392,7 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
              note_unexplained(diagnosis, &job, &baseline, &findings, error);
     if (!failed && note_coverage(diagnosis, &job))
         failed = error_no_memory(error);
+    diagnosis->operations += job.operation_count;
     baseline_release(&baseline);
     findings_release(&findings);
     job_release(&job);
@@ -351,7 +413,7 @@ static int close_result(struct diagnosis *diagnosis)
                  escape_json(json, table->warnings[i], strlen(table->warnings[i])) ||
                  buffer_append_byte(json, '"');
     failed = failed || buffer_append_text(json, "]}\n");
-    if (!failed && !diagnosis->shown)
+    if (!failed && !diagnosis->shown && diagnosis->operations)
         failed = buffer_append_text(text, "nothing stands out\n");
     if (!failed && diagnosis->hidden)
         failed = buffer_printf(text, "%d of low confidence not shown (--all)\n", diagnosis->hidden);
@@ -374,22 +436,23 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     }
     diagnosis.options.min_gain = percent / 100;
     diagnosis.show_low = request->values[OPTION_ALL] != NULL;
-    int64_t *runs;
-    size_t count;
+    struct runs runs;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
         job_count_pieces(request->store, &diagnosis.options.pieces, error) ||
-        job_list(request->store, &runs, &count, error))
+        runs_choose(&runs, request, OPTION_RUN, usage, error))
         return -1;
+    diagnosis.names_runs = runs.count > 1;
     int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"findings\":[")
                      ? error_no_memory(error)
-                     : 0;
-    for (size_t i = 0; !failed && i < count; i++)
-        failed = diagnose_run(&diagnosis, runs[i], error);
+                     : caution_no_operations(&runs, &result->table, error);
+    for (size_t i = 0; !failed && i < runs.count; i++)
+        failed = diagnose_run(&diagnosis, runs.ids[i], error);
     if (!failed && close_result(&diagnosis))
         failed = error_no_memory(error);
     buffer_release(&diagnosis.coverage);
-    free(runs);
+    runs_release(&runs);
     result->alarm = request->values[OPTION_EXIT_CODE] && diagnosis.found;
+    result->unjudged = !diagnosis.operations;
     return failed;
 }
 

@@ -214,6 +214,7 @@ struct job {
     uint8_t most_cut;         /* enum cut: how most traces stop */
     int blind_to_pairs;       /* its recorder leaves point-to-point operations out */
     int64_t timed_operations; /* with a start on the device */
+    int has_durations;        /* it says of some operation how long that was on the device */
 };
 
 /* Host clock minus device timeline at an operation. */

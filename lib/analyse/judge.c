@@ -174,24 +174,52 @@ struct slowness {
     struct lengthening lengthening; /* also of a suspicion of another kind */
 };
 
-/* Of an instance's edges, those of the suspect that waited longer than usual by a quarter. */
-static int add_edges(const struct suspect *suspect, const struct edges *edges, int32_t instance,
-                     struct slowness *slowness, struct finding *finding)
+/* Whether the suspect is an end of an edge that waited longer than usual by a quarter. */
+static int is_slow_edge(const struct suspect *suspect, const struct edge *edge)
+{
+    return (edge->sender == suspect->rank || edge->receiver == suspect->rank) &&
+           edge->extra_ns * 4 >= edge->wait_ns;
+}
+
+static void add_edges(const struct suspect *suspect, const struct edges *edges, int32_t instance,
+                      struct slowness *slowness)
 {
     for (size_t i = edges->first[instance]; i < edges->first[instance + 1]; i++) {
         const struct edge *edge = &edges->items[i];
-        int sends = edge->sender == suspect->rank;
-        if ((!sends && edge->receiver != suspect->rank) || edge->extra_ns * 4 < edge->wait_ns)
+        if (!is_slow_edge(suspect, edge))
             continue;
-        slowness->sent_ns += sends ? edge->extra_ns : 0;
+        slowness->sent_ns += edge->sender == suspect->rank ? edge->extra_ns : 0;
         slowness->extra_ns += edge->extra_ns;
         slowness->wait_ns += edge->wait_ns;
         slowness->steps += edge->steps;
         if (edge->wait_max_ns > slowness->longest_ns)
             slowness->longest_ns = edge->wait_max_ns;
-        if (finding_add_peer(finding, sends ? edge->receiver : edge->sender))
+    }
+}
+
+static int name_peers(const struct suspect *suspect, const struct edges *edges, int32_t instance,
+                      struct finding *finding)
+{
+    for (size_t i = edges->first[instance]; i < edges->first[instance + 1]; i++) {
+        const struct edge *edge = &edges->items[i];
+        int32_t end = finding->receives ? edge->receiver : edge->sender;
+        int32_t other = finding->receives ? edge->sender : edge->receiver;
+        if (end == suspect->rank && is_slow_edge(suspect, edge) && finding_add_peer(finding, other))
             return -1;
     }
+    return 0;
+}
+
+/* The finding speaks of one direction: only the slow edges of that one count. */
+static int find_peers(const struct suspect *suspect, const struct job *job, const struct edges *edges,
+                      const struct slowness *slowness, struct finding *finding)
+{
+    struct job_range instances = suspect_instances(suspect, job);
+    finding->receives = slowness->steps && slowness->sent_ns * 2 < slowness->extra_ns;
+    for (size_t i = instances.first; i < instances.end; i++)
+        if (suspect_has_instance(suspect, &job->instances[job->by_step[i]]) &&
+            name_peers(suspect, edges, job->by_step[i], finding))
+            return -1;
     return 0;
 }
 
@@ -206,15 +234,15 @@ static int measure_slowness(const struct suspect *suspect, const struct job *job
         const struct job_instance *instance = &job->instances[at];
         if (!suspect_has_instance(suspect, instance))
             continue;
-        if (edges && add_edges(suspect, edges, at, slowness, finding))
-            return -1;
+        if (edges)
+            add_edges(suspect, edges, at, slowness);
         if (instance->transfer_ns == TIME_UNKNOWN)
             continue;
         slowness->operations++;
         slowness->transfer_ns += instance->transfer_ns + (instance->slow_for_some ? instance->slow_ns : 0);
         slowness->slow_ns += instance->slow_ns;
     }
-    return 0;
+    return edges ? find_peers(suspect, job, edges, slowness, finding) : 0;
 }
 
 /*
@@ -466,7 +494,6 @@ static int say_edges(const struct slowness *slowness, struct finding *finding)
 {
     if (!slowness->steps)
         return 0;
-    finding->receives = slowness->sent_ns * 2 < slowness->extra_ns;
     return buffer_printf(
         &finding->evidence,
         "%s network steps waited %.0f us each (SendWait), usually %.0f us, at most %.0f us; ",

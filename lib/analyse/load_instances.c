@@ -7,7 +7,7 @@
 
 static const int columns[] = {INSTANCE_ORDINAL, INSTANCE_KIND,     INSTANCE_FUNCTION, INSTANCE_SEQUENCE,
                               INSTANCE_SENDER,  INSTANCE_RECEIVER, INSTANCE_MEMBERS,  INSTANCE_EXPECTED,
-                              INSTANCE_TAG,     INSTANCE_STEP};
+                              INSTANCE_TAG,     INSTANCE_STEP,     INSTANCE_TRANSFER};
 
 static struct job_instance make_instance(const struct loader *loader, int32_t communicator,
                                          const struct block_scan *scan, size_t row)
@@ -49,6 +49,7 @@ static int take_block(struct loader *loader, struct block_scan *scan, struct err
         loader->instance_ids[job->instance_count] = scan->block_id + rows->values[INSTANCE_ORDINAL][row];
         struct job_instance *instance = &job->instances[job->instance_count++];
         *instance = make_instance(loader, (int32_t)communicator, scan, row);
+        job->has_durations |= !rows->absent[INSTANCE_TRANSFER][row];
         if (loader_tag(loader, block_text(rows, INSTANCE_TAG, row), &instance->tag, error))
             return -1;
     }

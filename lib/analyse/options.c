@@ -3,6 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+int option_is_given(const struct analysis_request *request, const struct analysis_option *options,
+                    size_t option)
+{
+    return request->values[option] != options[option].fallback;
+}
+
 int option_real(const char *text, const char *name, double least, double greatest, double *value,
                 struct error *error)
 {

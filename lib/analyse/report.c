@@ -1,7 +1,9 @@
 #include "analyse/report.h"
 
 #include "analyse/analyses.h"
+#include "analyse/caution.h"
 #include "analyse/options.h"
+#include "analyse/runs.h"
 #include "schemas.h"
 #include "store/store.h"
 
@@ -22,7 +24,7 @@ static const struct analysis_option options[] = {
      "group by these, in this order: tag, function, communicator, size, algorithm, protocol, rank, step, run",
      "function,size"},
     {"by-tag", 0, NULL, "the same as --by tag,function", NULL},
-    {"run", 0, "N", "only this run of a store that holds several", NULL},
+    RUN_OPTION,
 };
 
 static const char *const key_names[KEY_COUNT] = {"tag",      "function", "communicator", "size", "algorithm",
@@ -97,8 +99,12 @@ static int add_key(struct grouping *report, const char *name, size_t length, str
                      (int)length, name);
 }
 
-static int parse_keys(struct grouping *report, const char *text, struct error *error)
+static int parse_keys(struct grouping *report, const struct analysis_request *request, struct error *error)
 {
+    int by_tag = request->values[OPTION_BY_TAG] != NULL;
+    if (by_tag && option_is_given(request, options, OPTION_BY))
+        return error_set(error, "only one of --by, --by-tag");
+    const char *text = by_tag ? "tag,function" : request->values[OPTION_BY];
     while (*text) {
         size_t length = strcspn(text, ",");
         if (add_key(report, text, length, error))
@@ -179,61 +185,53 @@ static int add_key_columns(const struct grouping *report, struct table *table, s
     return 0;
 }
 
-static int read_number(struct store *store, const char *sql, int64_t *number, struct error *error)
+static int warn_of_unhashed(struct store *store, int64_t run_id, struct table *table, struct error *error)
 {
-    struct statement *statement = store_prepare(store, sql, error);
-    int row = statement ? statement_step(statement, error) : -1;
-    if (row == 1)
-        *number = statement_integer(statement, 0);
+    struct statement *statement = store_prepare(store, schema_analysis_report_unhashed, error);
+    int bound = statement && (!run_id || !statement_bind_integer(statement, 1, run_id, error));
+    int row = bound ? statement_step(statement, error) : -1;
+    int failed = row != 1 || caution_unhashed(0, statement_integer(statement, 0), table, error);
     statement_free(statement);
-    return row == 1 ? 0 : -1;
+    return failed ? -1 : 0;
 }
 
 /* Runs of different jobs never share a row. */
-static int separate_runs(struct grouping *report, const struct analysis_request *request, struct error *error)
+static void separate_runs(struct grouping *report, const struct runs *runs)
 {
-    int64_t runs;
-    if (read_number(request->store, schema_analysis_report_runs, &runs, error))
-        return -1;
-    if (runs > 1 && !grouping_is_by(report, KEY_RUN) && !request->values[OPTION_RUN])
+    if (runs->count > 1 && !grouping_is_by(report, KEY_RUN))
         report->by[report->by_count++] = KEY_RUN;
-    return 0;
 }
 
-static int show(struct grouping *report, const struct analysis_request *request, struct table *table,
-                struct error *error)
+static int show(struct grouping *report, struct table *table, struct error *error)
 {
-    int64_t unhashed;
-    if (add_key_columns(report, table, error) ||
-        table_add_columns(table, value_columns, VALUE_COUNT, error) ||
-        read_number(request->store, schema_analysis_report_unhashed, &unhashed, error))
+    if (add_key_columns(report, table, error) || table_add_columns(table, value_columns, VALUE_COUNT, error))
         return -1;
     grouping_sort(report);
     for (size_t i = 0; i < report->count; i++)
         if (show_group(report, &report->groups[i], table, error))
             return -1;
-    if (unhashed)
-        return table_add_warning(
-            table, error,
-            "%lld communicators have no hash (NCCL up to 2.26 behind a newer one): their "
-            "operations cannot be joined across ranks",
-            (long long)unhashed);
     return 0;
+}
+
+static int group_and_show(struct grouping *report, const struct analysis_request *request,
+                          const struct runs *runs, struct table *table, struct error *error)
+{
+    separate_runs(report, runs);
+    return grouping_read(report, request->store, runs->only, error) || show(report, table, error) ||
+           warn_of_unhashed(request->store, runs->only, table, error) ||
+           caution_no_operations(runs, table, error);
 }
 
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
                struct error *error)
 {
     struct grouping report;
-    const char *by = request->values[OPTION_BY_TAG] ? "tag,function" : request->values[OPTION_BY];
-    int64_t run = 0;
+    struct runs runs = {0};
     grouping_init(&report);
-    *usage = parse_keys(&report, by, error) ||
-             (request->values[OPTION_RUN] &&
-              option_integer(request->values[OPTION_RUN], "run", 1, INT64_MAX, &run, error));
-    int failed = *usage || separate_runs(&report, request, error) ||
-                 grouping_read(&report, request->store, run, error) ||
-                 show(&report, request, &result->table, error);
+    *usage = parse_keys(&report, request, error);
+    int failed = *usage || runs_choose(&runs, request, OPTION_RUN, usage, error) ||
+                 group_and_show(&report, request, &runs, &result->table, error);
+    runs_release(&runs);
     grouping_release(&report);
     return failed ? -1 : 0;
 }

@@ -1,7 +1,9 @@
 #include "analyse/stalls.h"
 
 #include "analyse/analyses.h"
+#include "analyse/caution.h"
 #include "analyse/options.h"
+#include "analyse/runs.h"
 #include "base/array.h"
 #include "base/buffer.h"
 
@@ -33,7 +35,7 @@ static const struct analysis_option options[] = {
     {"factor", 0, "N", "how many times its usual wait is slow", "2"},
     {"min-stall", 0, "PERCENT", "what a stall must last in each of its steps, as a share of a median step",
      "3"},
-    {"run", 0, "N", "only this run of a store that holds several", NULL},
+    RUN_OPTION,
 };
 
 enum {
@@ -107,7 +109,6 @@ enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
 struct settings {
     struct stalls_options judge;
-    int64_t run;
     int value; /* a column that the matrix shows */
 };
 
@@ -129,14 +130,15 @@ static int read_settings(const struct analysis_request *request, struct settings
     *settings = (struct settings){0};
     if (values[OPTION_MATRIX] && (values[OPTION_BY_CHANNEL] || values[OPTION_STATES]))
         return error_set(error, "--matrix goes with neither --by-channel nor --states");
+    if (!values[OPTION_MATRIX] && option_is_given(request, options, OPTION_VALUE))
+        return error_set(error, "--value is for --matrix only");
     if (option_real(values[OPTION_SIGMAS], "sigmas", 0, 1000, &settings->judge.sigmas, error) ||
         option_real(values[OPTION_FACTOR], "factor", 1, 1000, &settings->judge.factor, error) ||
         option_real(values[OPTION_MIN_STALL], "min-stall", 0, 100, &settings->judge.min_stall, error) ||
         read_value(values[OPTION_VALUE], &settings->value, error))
         return -1;
     settings->judge.min_stall /= 100;
-    return values[OPTION_RUN] ? option_integer(values[OPTION_RUN], "run", 1, INT64_MAX, &settings->run, error)
-                              : 0;
+    return 0;
 }
 
 /* 2: the network stalled. 1: it waited for a GPU. 0: nothing to say. */
@@ -255,30 +257,53 @@ static int by_sender(const void *a, const void *b)
     return (left->receiver > right->receiver) - (left->receiver < right->receiver);
 }
 
-/* A column for every rank that is a receiver; *column_of tells which, 0 for none. */
+static int by_rank(const void *a, const void *b)
+{
+    const struct stalls_seat *left = *(struct stalls_seat *const *)a,
+                             *right = *(struct stalls_seat *const *)b;
+    if (left->global_rank != right->global_rank)
+        return (uint64_t)left->global_rank < (uint64_t)right->global_rank ? -1
+                                                                          : 1; /* those without one last */
+    return strcmp(left->name, right->name);
+}
+
+/* Of every edge, those of one rank side by side, whatever their runs. */
+static void list_receivers(const struct stalls *stalls, const struct stalls_seat **list)
+{
+    for (size_t i = 0; i < stalls->edge_count; i++)
+        list[i] = &stalls->seats[stalls->edges[i].receiver];
+    if (stalls->edge_count)
+        qsort(list, stalls->edge_count, sizeof *list, by_rank);
+}
+
+static int add_receiver(const struct stalls_seat *seat, const struct column *figure, struct table *table,
+                        struct error *error)
+{
+    struct buffer name = BUFFER_INIT;
+    struct column column = *figure;
+    column.hidden = 0;
+    column.name = buffer_append_text(&name, "to_") || buffer_append_text(&name, seat->name)
+                      ? NULL
+                      : table_keep_text(table, name.data);
+    buffer_release(&name);
+    return column.name ? table_add_column(table, column, error) : error_no_memory(error);
+}
+
+/* A column for every rank that is a receiver, which runs share: each row has its own. */
 static int add_receivers(const struct stalls *stalls, const struct column *figure, size_t *column_of,
                          struct table *table, struct error *error)
 {
-    size_t count = 2;
-    for (size_t i = 0; i < stalls->edge_count; i++)
-        column_of[stalls->edges[i].receiver] = 1;
-    for (size_t i = 0; i < stalls->seat_count; i++) {
-        struct buffer name = BUFFER_INIT;
-        if (!column_of[i])
-            continue;
-        column_of[i] = count++;
-        struct column column = *figure;
-        column.hidden = 0;
-        column.name = buffer_append_text(&name, "to_") || buffer_append_text(&name, stalls->seats[i].name)
-                          ? NULL
-                          : table_keep_text(table, name.data);
-        buffer_release(&name);
-        if (!column.name)
-            return error_no_memory(error);
-        if (table_add_column(table, column, error))
-            return -1;
+    const struct stalls_seat **list = array_new(stalls->edge_count + 1, sizeof *list);
+    int failed = list ? 0 : error_no_memory(error);
+    if (!failed)
+        list_receivers(stalls, list);
+    for (size_t i = 0; !failed && i < stalls->edge_count; i++) {
+        if (!i || by_rank(&list[i - 1], &list[i]))
+            failed = add_receiver(list[i], figure, table, error);
+        column_of[list[i] - stalls->seats] = table->column_count - 1;
     }
-    return 0;
+    free(list);
+    return failed;
 }
 
 static int fill_matrix(struct stalls *stalls, int figure, const size_t *column_of, struct table *table,
@@ -358,11 +383,13 @@ static int warn(const struct stalls *stalls, struct table *table, struct error *
 }
 
 static int analyse(struct stalls *stalls, const struct analysis_request *request,
-                   const struct settings *settings, struct table *table, struct error *error)
+                   const struct settings *settings, const struct runs *runs, struct table *table,
+                   struct error *error)
 {
     stalls->by_channel = request->values[OPTION_BY_CHANNEL] != NULL;
     stalls->by_communicator = !request->values[OPTION_MATRIX];
-    if (stalls_load_names(stalls, request->store, settings->run, error))
+    if (caution_no_operations(runs, table, error) ||
+        stalls_load_names(stalls, request->store, runs->only, error))
         return -1;
     if (request->values[OPTION_STATES])
         return stalls_list_states(stalls, request->store, table, error);
@@ -381,10 +408,14 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         *usage = 1;
         return -1;
     }
+    struct runs runs;
+    if (runs_choose(&runs, request, OPTION_RUN, usage, error))
+        return -1;
     struct stalls stalls;
     stalls_init(&stalls);
-    int failed = analyse(&stalls, request, &settings, &result->table, error);
+    int failed = analyse(&stalls, request, &settings, &runs, &result->table, error);
     stalls_release(&stalls);
+    runs_release(&runs);
     return failed ? -1 : 0;
 }
 

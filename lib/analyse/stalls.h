@@ -33,11 +33,15 @@ struct stalls_run {
     int32_t first_step;     /* 1: step 0 is warm-up */
     int64_t median_step_ns; /* 0: not known */
     int64_t network_steps;
+    int64_t silent_count; /* ranks that recorded nothing */
+    int32_t silent;       /* the seat of one; -1 */
 };
 
 struct stalls_communicator {
     int64_t id;
     int64_t size;
+    int64_t hash; /* 0: none */
+    int64_t member_count;
     char *label; /* owned */
     int32_t run;
 };

@@ -94,7 +94,8 @@ static int read_run(struct stalls *stalls, struct statement *statement)
                             .step_count = steps,
                             .first_step = steps > 1,
                             .expected_ranks = statement_integer(statement, 2),
-                            .has_global_ranks = statement_integer(statement, 3) != 0};
+                            .has_global_ranks = statement_integer(statement, 3) != 0,
+                            .silent = -1};
     return 0;
 }
 
@@ -119,6 +120,10 @@ static int read_rank(struct stalls *stalls, struct statement *statement)
     int32_t seat = add_seat(stalls, run, number, strdup(name ? name : ""));
     if (seat < 0 || put(&stalls->seat_of_rank, (uint64_t)statement_integer(statement, 0), 0, seat))
         return -1;
+    if (run >= 0 && statement_integer(statement, 4)) {
+        stalls->runs[run].silent_count++;
+        stalls->runs[run].silent = seat;
+    }
     return number >= 0 ? put(&stalls->seat_of_number, (uint64_t)run, (uint64_t)number, seat) : 0;
 }
 
@@ -135,6 +140,7 @@ static int read_communicator(struct stalls *stalls, struct statement *statement)
         (struct stalls_communicator){.id = statement_integer(statement, 0),
                                      .run = run_of(stalls, statement_integer(statement, 1)),
                                      .size = statement_integer(statement, 2),
+                                     .hash = statement_integer(statement, 4),
                                      .label = copy};
     return put(&stalls->communicator_of, (uint64_t)statement_integer(statement, 0), 0,
                (int64_t)stalls->communicator_count++);
@@ -146,6 +152,7 @@ static int read_member(struct stalls *stalls, struct statement *statement)
     int64_t seat = find(&stalls->seat_of_rank, (uint64_t)statement_integer(statement, 3), 0);
     if (communicator < 0 || seat < 0)
         return 0;
+    stalls->communicators[communicator].member_count++;
     return put(&stalls->member, (uint64_t)statement_integer(statement, 0), 0, seat << 32 | communicator) ||
            put(&stalls->seat_of_member, (uint64_t)communicator, (uint64_t)statement_integer(statement, 2),
                seat);
@@ -176,24 +183,43 @@ int stalls_load_names(struct stalls *stalls, struct store *store, int64_t run_id
                : 0;
 }
 
+/*
+ * Who recorded nothing is no member; in the communicator of all its number is its global rank, and elsewhere
+ * the only free place can only be that of the only silent rank.
+ */
+static int64_t silent_seat(const struct stalls *stalls, const struct stalls_communicator *of, int64_t rank)
+{
+    if (of->run < 0 || rank < 0 || rank >= of->size)
+        return -1;
+    const struct stalls_run *run = &stalls->runs[of->run];
+    int64_t seat = run->has_global_ranks && run->expected_ranks == of->size
+                       ? find(&stalls->seat_of_number, (uint64_t)of->run, (uint64_t)rank)
+                       : -1;
+    return seat < 0 && run->silent_count == 1 && of->member_count + 1 == of->size ? run->silent : seat;
+}
+
+/* A rank that nothing else is known of. */
+static int32_t make_seat(struct stalls *stalls, const struct stalls_communicator *of, int64_t rank)
+{
+    struct buffer name = BUFFER_INIT;
+    if (buffer_printf(&name, "rank %lld of communicator ", (long long)rank) ||
+        (of->hash ? buffer_printf(&name, "0x%llx", (unsigned long long)of->hash)
+                  : buffer_append_text(&name, of->label))) {
+        buffer_release(&name);
+        return -1;
+    }
+    return add_seat(stalls, of->run, -1, buffer_detach(&name));
+}
+
 int32_t stalls_seat(struct stalls *stalls, int32_t communicator, int64_t rank)
 {
     const struct stalls_communicator *of = &stalls->communicators[communicator];
     int64_t seat = find(&stalls->seat_of_member, (uint64_t)communicator, (uint64_t)rank);
     if (seat >= 0)
         return (int32_t)seat;
-    /* Who recorded nothing is no member; in the communicator of all its number is its global rank. */
-    if (of->run >= 0 && stalls->runs[of->run].has_global_ranks &&
-        stalls->runs[of->run].expected_ranks == of->size)
-        seat = find(&stalls->seat_of_number, (uint64_t)of->run, (uint64_t)rank);
-    if (seat < 0) {
-        struct buffer name = BUFFER_INIT;
-        if (buffer_printf(&name, "rank %lld of ", (long long)rank) || buffer_append_text(&name, of->label)) {
-            buffer_release(&name);
-            return -1;
-        }
-        seat = add_seat(stalls, of->run, -1, buffer_detach(&name));
-    }
+    seat = silent_seat(stalls, of, rank);
+    if (seat < 0)
+        seat = make_seat(stalls, of, rank);
     if (seat >= 0 && put(&stalls->seat_of_member, (uint64_t)communicator, (uint64_t)rank, seat))
         return -1;
     return (int32_t)seat;

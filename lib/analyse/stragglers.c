@@ -1,19 +1,22 @@
 #include "analyse/analyses.h"
+#include "analyse/caution.h"
 #include "analyse/delay.h"
 #include "analyse/finding.h"
 #include "analyse/options.h"
+#include "analyse/runs.h"
 #include "analyse/waits.h"
 
 #include <stdlib.h>
 
 /* Who made others wait, and whether that was its own doing. A verdict only where it stands out. */
 
-enum { OPTION_MIN_GAIN, OPTION_SIGMAS };
+enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
      "what a verdict must be worth, as a share of a median step, in each of its steps", "3"},
     {"sigmas", 0, "N", "how far beyond the spread of its place an own time must stand out", "6"},
+    RUN_OPTION,
 };
 
 static const struct column columns[] = {
@@ -52,7 +55,7 @@ static const struct column columns[] = {
     {.name = "run", .type = CELL_INTEGER, .description = "job", .hidden = 1},
 };
 
-enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
+enum { COLUMN_COUNT = sizeof columns / sizeof *columns, AT_RUN = COLUMN_COUNT - 1 };
 
 struct straggler {
     int32_t rank;
@@ -104,7 +107,7 @@ static int add_row(const struct job *job, const struct straggler *straggler, str
     table_set_real(table, 7, (double)delay->caused_ns / 1e3);
     table_set_integer(table, 8, delay->times_last);
     table_set_integer(table, 9, delay->instances);
-    table_set_integer(table, 15, job->run_id);
+    table_set_integer(table, AT_RUN, job->run_id);
     if (table_set_text(table, 1, rank->name, error) ||
         (delay->inherited_from >= 0 &&
          table_set_text(table, 6, job->ranks[delay->inherited_from].name, error)))
@@ -157,7 +160,7 @@ static int explain(struct job *job, const struct diagnose_options *diagnose, str
         return -1;
     int failed = findings_find(&findings, job, &baseline, diagnose, error);
     struct delay *delays = failed ? NULL : delays_measure(job, error);
-    failed = !delays || show(job, &findings, delays, table, error);
+    failed = !delays || show(job, &findings, delays, table, error) || caution_absent_ranks(job, table, error);
     free(delays);
     baseline_release(&baseline);
     findings_release(&findings);
@@ -174,7 +177,8 @@ static int show_unexplained(const struct job *job, const struct delay *delays, s
                table, error,
                "run %lld: no operation says when it ran: durations tell who came last, and nothing "
                "tells why",
-               (long long)job->run_id);
+               (long long)job->run_id) ||
+           caution_absent_ranks(job, table, error);
 }
 
 static int show_run(struct store *store, int64_t run_id, const struct diagnose_options *diagnose,
@@ -197,9 +201,8 @@ static int run(const struct analysis_request *request, struct analysis_result *r
                struct error *error)
 {
     struct diagnose_options diagnose = {0};
+    struct runs runs;
     double percent;
-    int64_t *runs;
-    size_t count;
     if (option_real(request->values[OPTION_MIN_GAIN], "min-gain", 0, 100, &percent, error) ||
         option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnose.sigmas, error)) {
         *usage = 1;
@@ -207,12 +210,13 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     }
     diagnose.min_gain = percent / 100;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
-        job_list(request->store, &runs, &count, error))
+        runs_choose(&runs, request, OPTION_RUN, usage, error))
         return -1;
-    int failed = 0;
-    for (size_t i = 0; !failed && i < count; i++)
-        failed = show_run(request->store, runs[i], &diagnose, &result->table, error);
-    free(runs);
+    result->table.columns[AT_RUN].hidden = runs.count < 2;
+    int failed = caution_no_operations(&runs, &result->table, error);
+    for (size_t i = 0; !failed && i < runs.count; i++)
+        failed = show_run(request->store, runs.ids[i], &diagnose, &result->table, error);
+    runs_release(&runs);
     return failed ? -1 : 0;
 }
 

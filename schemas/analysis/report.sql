@@ -8,7 +8,5 @@ SELECT member_id, name, global_rank
   FROM member_join JOIN job_rank USING (job_rank_id) WHERE ?1 IS NULL OR run_id = ?1;
 
 -- statement: unhashed
-SELECT count(*) FROM communicator WHERE hash = 0;
-
--- statement: runs
-SELECT count(*) FROM run;
+SELECT count(*) FROM communicator JOIN communicator_join USING (communicator_id)
+ WHERE hash = 0 AND (?1 IS NULL OR run_id = ?1);

@@ -1,6 +1,8 @@
 """diagnose: the fixtures' truth, figures recomputed, exit statuses."""
 
+import csv
 import gzip
+import io
 import json
 import re
 import statistics
@@ -19,7 +21,7 @@ PLANTED = {
 }
 HEALTHY = ("tp2dp2pp2-clean", "fsdp-clean", "dialect-2.23.4", "dialect-2.24.3", "dialect-2.25.1", "dialect-2.26.2",
            "dialect-2.27.3", "dialect-2.28.3", "dialect-2.29.7", "dialect-2.30.7", "inspector-2.28", "inspector-2.30",
-           "inspector-pr2045", "inspector-pr2045-verbose", "tags-unescaped")
+           "inspector-pr2045", "inspector-pr2045-verbose")
 
 
 def lower_median(values):
@@ -134,6 +136,9 @@ class Diagnose(Case):
         self.assertEqual(full.count("low confidence):"), len(low))
         if low:
             self.assertIn(f"{len(low)} of low confidence not shown", brief)
+        rows = csv.DictReader(io.StringIO(self.run_program("diagnose", "--format", "csv").out))
+        self.assertEqual(sum(row["confidence"] == "low" for row in rows), len(low))
+        self.assertIn("JSON and CSV always have them", " ".join(self.run_program("diagnose", "-h").out.split()))
 
     def test_coverage(self):
         for name, ranks, expected in (("tp2dp2pp2-clean", 8, 8), ("tp2dp2pp2-kill", 7, 8)):
@@ -230,6 +235,17 @@ class Diagnose(Case):
         self.ingest_fixture("dialect-2.29.7")
         self.assertRegex(" ".join(self.json("diagnose")["warnings"]), "fewer than three steps")
 
+    def test_all_that_cannot_be_told_is_said(self):
+        """Nothing is joined and nothing is timed: the first of the reasons does not stand for the others."""
+        for name in ("dialect-2.23.4", "dialect-2.26.2"):
+            self.ingest_fixture(name)
+            said = " ".join(self.json("diagnose")["warnings"])
+            self.assertIn("no operation says when it ran or how long it took", said)
+            self.assertNotIn("only durations", said)
+            self.assertIn("run 1: 2 communicators have no hash (NCCL up to 2.26 behind a newer one): their operations "
+                          "cannot be joined across ranks", said)
+            self.assertIn("no communicator holds all processes", said)
+
     def test_a_long_step_that_nobody_can_be_blamed_for(self):
         """Two ranks, one communicator, four operations of 1 ms every 2 ms; in step 6 one takes 101 ms on both."""
         for rank in range(2):
@@ -271,7 +287,30 @@ class Diagnose(Case):
                 result = self.run_program("diagnose", *words, status=2)
                 self.assertEqual((result.out, result.err.count("\n")), ("", 1))
 
-    def test_an_empty_store(self):
+    def check_unjudged(self, warning):
+        """A store in which there is nothing to judge looks like no healthy job, to people and to scripts."""
+        answer = self.json("diagnose", status=1)
+        self.assertEqual((answer["findings"], answer["warnings"]), ([], [warning]))
+        for words in ([], ["--all"], ["--exit-code"]):
+            result = self.run_program("diagnose", *words, status=1)
+            self.assertEqual((result.out, result.err), (f"note: {warning}\n", "ncclprof: nothing was judged\n"))
+        self.assertIn(warning, self.run_program("diagnose", "--format", "csv", status=1).err)
+
+    def test_nothing_ingested(self):
+        self.write("empty.txt", "")
+        self.run_program("ingest", "empty.txt", status=None)
+        warning = "the store holds no operations: nothing was judged or measured"
+        self.check_unjudged(warning)
+        for words in (["report"], ["stragglers"], ["stalls"], ["stalls", "--matrix"], ["stalls", "--states"], ["clocks"]):
+            self.assertEqual(self.json(*words)["warnings"], [warning], words)
+
+    def test_nothing_but_tags(self):
         self.ingest_fixture("tags-unescaped")
-        answer = self.json("diagnose")
-        self.assertEqual(answer["findings"], [])
+        self.check_unjudged("run 1: it holds no operations: nothing was judged")
+        # With another run beside it, the store is judged.
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-clean")
+        self.assertIn("nothing stands out", self.run_program("diagnose").out)
+        operations = {row["run"]: row["operations"] for row in self.json("diagnose")["coverage"]}
+        self.assertEqual(sorted(count > 0 for count in operations.values()), [False, True])
+        for run, count in operations.items():
+            self.run_program("diagnose", "--run", run, status=0 if count else 1)

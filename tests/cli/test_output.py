@@ -83,6 +83,8 @@ class Output(Case):
                 for name, text in row.items():
                     if isinstance(said[name], float):
                         self.assertAlmostEqual(float(text), said[name], places=3, msg=name)
+                    elif isinstance(said[name], list):
+                        self.assertEqual(text, ",".join(map(str, said[name])), name)
                     else:
                         self.assertEqual(text, "" if said[name] is None else str(said[name]), name)
 

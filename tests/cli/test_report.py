@@ -146,16 +146,19 @@ class Report(Case):
                           (2, "AllGather"), (2, "ReduceScatter")})
         only = self.json("report", "--by", "function", "--run", "2")["rows"]
         self.assertEqual([{**row, "run": 2} for row in only], [row for row in rows if row["run"] == 2])
-        self.assertEqual(self.json("report", "--run", "3")["rows"], [])
 
     def test_hashless_communicators_are_said(self):
         self.run_program("ingest", TOP / "fixtures/dialect-2.23.4")
         answer = self.json("report")
         self.assertIn("no hash", answer["warnings"][0])
         self.assertEqual([row["instances"] for row in answer["rows"]], [4])
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-clean")
+        self.assertIn("2 communicators have no hash", self.json("report", "--run", "1")["warnings"][0])
+        self.assertEqual(self.json("report", "--run", "2")["warnings"], [])
 
     def test_wrong_usage(self):
         self.run_program("ingest", TOP / "fixtures/copy-engine")
-        for words in (["--by", "colour"], ["--by", ""], ["--by", "tag,tag"], ["--by"], ["--run", "0"], ["--run", "x"]):
+        for words in (["--by", "colour"], ["--by", ""], ["--by", "tag,tag"], ["--by"], ["--run", "0"], ["--run", "x"],
+                      ["--by", "rank", "--by-tag"], ["--by-tag", "--by=function,size"]):
             with self.subTest(words=words):
                 self.assertEqual(self.run_program("report", *words, status=2).out, "")

@@ -12,6 +12,7 @@ TRAINING_STEPS = 12
 NETWORK_STEPS = 8
 USUAL_US = 100.0
 HASH = 12481426919102447117
+PAIR = 0x450F000000000000  # and one more
 LENGTH_US = 20000.0  # of a training step
 
 
@@ -204,10 +205,33 @@ class Stalls(Case):
         verdicts = self.json("stalls", "--matrix", "--value", "verdict")["rows"]
         self.assertEqual(verdicts[1]["to_2"], "slow link")
 
+    def pairs(self, *recorded):
+        """The four ranks, each with its neighbour in a pair of its own, of which only some left a trace."""
+        for rank in recorded:
+            pid, at = 1000 + rank, 1000.0 + LENGTH_US * TRAINING_STEPS
+            text, end = proxy(900, pid, "Send", 1 - rank % 2, at + 10, [(10.0, 1.0, USUAL_US)] * NETWORK_STEPS)
+            lines = event("AllReduce", "COLL", "b", 900, pid, at + 1, SeqNum=0, CommHash=PAIR + rank // 2, Rank=rank % 2,
+                          Count=2097152, Datatype="ncclBfloat16", Algorithm="RING", Protocol="SIMPLE", nChannels=1)
+            lines += text + event("AllReduce", "COLL", "e", 900, pid, end)
+            self.write(f"traces/{rank}.json", Job().rank(rank).replace("{}]\n", lines + "{}]\n"))
+        self.run_program("ingest", "traces")
+        hashes = dict(self.rows("SELECT communicator, communicator_hash FROM v_communicator"))
+        rows = [row for row in self.json("stalls")["rows"] if int(hashes[row["communicator"]]) % 2**64 != HASH]
+        return {(row["sender_name"], row["receiver_name"], row["receiver"]) for row in rows}
+
+    def test_a_rank_without_a_trace_is_deduced(self):
+        """The free place of rank 2's pair is rank 3's, of whom nothing is recorded."""
+        self.assertEqual(self.pairs(0, 1, 2), {("0", "1", 1), ("1", "0", 0), ("2", "3", 3)})
+
+    def test_one_of_two_without_a_trace_has_its_place_for_a_name(self):
+        self.assertEqual(self.pairs(0, 2), {("0", f"rank 1 of communicator {PAIR:#x}", None),
+                                            ("2", f"rank 1 of communicator {PAIR + 1:#x}", None)})
+
     def test_usage(self):
         self.judge(Job())
-        for words in (["--value", "colour"], ["--sigmas", "many"], ["--factor", "0.5"], ["--matrix", "--states"],
-                      ["--matrix", "--by-channel"], ["--run", "0"]):
+        for words in (["--matrix", "--value", "colour"], ["--sigmas", "many"], ["--factor", "0.5"], ["--matrix", "--states"],
+                      ["--matrix", "--by-channel"], ["--run", "0"], ["--value", "verdict"],
+                      ["--states", "--value", "send_wait_us_p50"]):
             self.run_program("stalls", *words, status=2)
 
 

@@ -95,6 +95,27 @@ static void whether_it_receives(void **state)
     assert_true(told(suspect, &(struct besides){.slow = &much, .received = 2}).receives);
 }
 
+/* Of the only peer there is. */
+static int32_t peer_told(const struct besides *besides)
+{
+    struct findings findings = {0};
+    judge_suspect(two_steps(FINDING_NETWORK, 3000), besides, &findings);
+    assert_int_equal(findings.count, 1);
+    assert_int_equal(findings.items[0].peer_count, 1);
+    int32_t peer = findings.items[0].peers[0];
+    findings_release(&findings);
+    return peer;
+}
+
+/* The other ends of what the sentence speaks of, though edges of the other direction were slow as well. */
+static void whose_other_ends(void **state)
+{
+    const struct slow much = {5, 2};
+    assert_int_equal(peer_told(&(struct besides){.slow = &much}), 2);
+    assert_int_equal(peer_told(&(struct besides){.slow = &much, .received = 1}), 2);
+    assert_int_equal(peer_told(&(struct besides){.slow = &much, .received = 2}), 3);
+}
+
 /* What a link took longer for some members counts with the shortest duration: twice as long is believed. */
 static void slow_for_some_members(void **state)
 {
@@ -112,6 +133,7 @@ int main(void)
         cmocka_unit_test(what_is_worth_saying), cmocka_unit_test(what_noise_does),
         cmocka_unit_test(what_it_cost),         cmocka_unit_test(what_it_cost_where_pairs_are_not_recorded),
         cmocka_unit_test(whether_it_receives),  cmocka_unit_test(slow_for_some_members),
+        cmocka_unit_test(whose_other_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

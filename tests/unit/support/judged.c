@@ -27,7 +27,7 @@ static void make_slow(const struct suspect *suspect, const struct besides *besid
                                                         .slow_for_some = (uint8_t)besides->for_some,
                                                         .slow_ns = transfer_ns - 100};
         transfers->edges[i] = (struct edge){.instance = i,
-                                            .sender = received ? 2 : suspect->rank,
+                                            .sender = received ? 3 : suspect->rank,
                                             .receiver = received ? suspect->rank : 2,
                                             .steps = 1,
                                             .wait_ns = wait_ns,

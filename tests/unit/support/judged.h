@@ -18,7 +18,8 @@ struct slow {
 /* What is known besides. */
 struct besides {
     const struct slow *slow;
-    int received; /* in the first so many of its steps the edge is one that it receives by */
+    int received; /* in the first so many of its steps it receives from rank 3 by its edge; else it sends to 2
+                   */
     int for_some; /* what its transfers took longer is not in the shortest duration */
     const struct suspect *other;
     int64_t suspects_steps_ns; /* how long its steps lasted, all others 1000; 0: no length is known */

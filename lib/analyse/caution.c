@@ -1,0 +1,94 @@
+#include "analyse/caution.h"
+
+#include "base/buffer.h"
+
+enum { MOST_NAMED = 4 };
+
+/* Of many ranks that are absent, a few. Places of a large job may have no names at all. */
+static int name_absent(const struct job *job, int64_t absent, struct buffer *text)
+{
+    int64_t named = 0;
+    for (size_t i = 0; i < job->rank_count && named < MOST_NAMED; i++) {
+        if (job->ranks[i].count)
+            continue;
+        if (buffer_append_text(text, named        ? ", "
+                                     : absent > 1 ? " (none of ranks "
+                                                  : " (none of rank ") ||
+            buffer_append_text(text, job->ranks[i].name))
+            return -1;
+        named++;
+    }
+    if (named && named < absent && buffer_printf(text, " and %lld more", (long long)(absent - named)))
+        return -1;
+    return named ? buffer_append_byte(text, ')') : 0;
+}
+
+static size_t count_incomplete(const struct job *job)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < job->communicator_count; i++) {
+        const struct job_communicator *communicator = &job->communicators[i];
+        count += communicator->hashed && (int64_t)communicator->seat_count < communicator->size;
+    }
+    return count;
+}
+
+/* Nothing where there is nothing to say. */
+static int say_absent(const struct job *job, int64_t recorded, struct buffer *text)
+{
+    size_t incomplete = count_incomplete(job);
+    if (recorded >= job->expected_ranks)
+        return incomplete ? buffer_printf(text, "%zu communicator%s ranks that left no trace", incomplete,
+                                          incomplete == 1 ? " has" : "s have")
+                          : 0;
+    if (buffer_printf(text, "only %lld of %lld ranks left a trace", (long long)recorded,
+                      (long long)job->expected_ranks) ||
+        name_absent(job, job->expected_ranks - recorded, text))
+        return -1;
+    return incomplete ? buffer_printf(text, ": %zu communicator%s incomplete", incomplete,
+                                      incomplete == 1 ? " is" : "s are")
+                      : 0;
+}
+
+int caution_absent_ranks(const struct job *job, struct table *table, struct error *error)
+{
+    struct buffer text = BUFFER_INIT;
+    int64_t recorded = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        recorded += job->ranks[i].count > 0;
+    if (recorded < 2)
+        return 0;
+    int failed = say_absent(job, recorded, &text) ? error_no_memory(error)
+                 : !text.length
+                     ? 0
+                     : table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, text.data);
+    buffer_release(&text);
+    return failed;
+}
+
+int caution_no_operations(const struct runs *runs, struct table *table, struct error *error)
+{
+    return runs->count ? 0
+                       : table_add_warning(table, error,
+                                           "the store holds no operations: nothing was judged or measured");
+}
+
+int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct error *error)
+{
+    const char *subject = count == 1 ? "communicator has" : "communicators have",
+               *whose = count == 1 ? "its" : "their";
+    struct buffer text = BUFFER_INIT;
+    if (!count)
+        return 0;
+    int failed =
+        (run_id && buffer_printf(&text, "run %lld: ", (long long)run_id)) ||
+                buffer_printf(
+                    &text,
+                    "%lld %s no hash (NCCL up to 2.26 behind a newer one): %s operations cannot be joined "
+                    "across ranks",
+                    (long long)count, subject, whose)
+            ? error_no_memory(error)
+            : table_add_warning(table, error, "%s", text.data);
+    buffer_release(&text);
+    return failed;
+}

@@ -1,0 +1,22 @@
+#ifndef NCCLPROF_ANALYSE_CAUTION_H
+#define NCCLPROF_ANALYSE_CAUTION_H
+
+#include "analyse/job.h"
+#include "analyse/runs.h"
+#include "model/table.h"
+
+/* What a judgement of a run lacks, as warnings in the same words by every analysis. */
+
+/*
+ * Ranks of the job that left no trace, and communicators that are incomplete. Says nothing of a trace of one
+ * rank: who records only that knows it. Wants what job_load or waits_measure fill in.
+ */
+int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
+
+/* That `count` communicators have no hash, if they do. `run_id` 0: of the whole store. */
+int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct error *error);
+
+/* That the store holds no runs, hence no operations. */
+int caution_no_operations(const struct runs *runs, struct table *table, struct error *error);
+
+#endif

@@ -1,0 +1,137 @@
+"""Several jobs in one store: which one is meant, and how to choose it. Jobs of which part is not there."""
+
+import collections
+import csv
+import gzip
+import io
+import re
+
+from tests.cli.support import TOP, Case
+
+JOBS = ("tp2dp2pp2-slow-rank", "tp2dp2pp2-slow-sender")
+OF_JOBS = ("stragglers", "clocks", "diagnose", "report", "stalls")
+
+
+class Jobs(Case):
+    def ingest(self, *names):
+        for name in names:
+            self.run_program("ingest", TOP / "fixtures" / name)
+
+    def csv(self, *words):
+        return list(csv.DictReader(io.StringIO(self.run_program(*words, "--format", "csv").out)))
+
+    def test_tables_name_the_run_where_there_are_several(self):
+        self.ingest(JOBS[0])
+        for command in ("stragglers", "clocks"):
+            self.assertNotIn("run", self.run_program(command).out.splitlines()[0].split())
+        self.assertNotIn("run 1: ", self.run_program("diagnose", "--all").out)
+        self.ingest(JOBS[1])
+        for command in ("stragglers", "clocks"):
+            head, _, *rows = self.run_program(command).out.splitlines()
+            self.assertEqual(head.split()[-1], "run")
+            self.assertEqual({row.split()[-1] for row in rows if row}, {"1", "2"})
+        findings = [line for line in self.run_program("diagnose", "--all").out.splitlines() if "confidence): " in line]
+        self.assertRegex(findings[0], r"^run 1: compute \(high confidence\): the GPU of rank 1 ")
+        self.assertTrue(all(line.startswith(("run 1: ", "run 2: ")) for line in findings), findings)
+
+    def test_one_run_of_several(self):
+        """What is said of a job alone is what is said of it among others, but for its number."""
+        alone = {}
+        for name in JOBS:
+            self.ingest(name)
+            alone[name] = {command: self.run_program(command).out for command in OF_JOBS}
+            self.store.unlink()
+        self.ingest(*JOBS)
+        for command in OF_JOBS:
+            for number, name in enumerate(JOBS, 1):
+                with self.subTest(command=command, name=name):
+                    self.assertEqual(self.run_program(command, "--run", number).out, alone[name][command])
+
+    def test_a_run_that_is_not_there(self):
+        """No wrong usage: it is the store that lacks it."""
+        for count, holds in enumerate(("run 1", "runs 1 to 2"), 1):
+            self.ingest(JOBS[count - 1])
+            for command in OF_JOBS:
+                with self.subTest(command=command, holds=holds):
+                    result = self.run_program(command, "--run", "7", status=1)
+                    self.assertEqual((result.out, result.err),
+                                     ("", f"ncclprof: there is no run 7; the store holds {holds}\n"))
+                    self.run_program(command, "--run", "0", status=2)
+        self.run_program("stalls", "--states", "--run", "3", status=1)
+
+    def test_the_matrix_of_two_jobs(self):
+        """One column a receiver: two of a name are one key, of which a reader of JSON sees the last."""
+        jobs, alone = ("tp2dp2pp2-clean", "tp2dp2pp2-slow-sender"), {}
+        for number, name in enumerate(jobs, 1):
+            self.ingest(name)
+            alone[number] = self.json("stalls", "--matrix")
+            self.store.unlink()
+        self.ingest(*jobs)
+        both = self.json("stalls", "--matrix")
+        names = [column["name"] for column in both["columns"]]
+        self.assertEqual(len(names), len(set(names)), names)
+        self.assertEqual(names[:2], ["sender", "run"])
+        self.assertEqual(names[2:], sorted(names[2:]))
+        for number, single in alone.items():
+            self.assertTrue(single["rows"])
+            rows = [row for row in both["rows"] if row["run"] == number]
+            self.assertEqual([{key: value for key, value in row.items() if value is not None} for row in rows],
+                             [{key: value for key, value in {**row, "run": number}.items() if value is not None}
+                              for row in single["rows"]])
+
+    def test_findings_as_csv_say_run_and_peers(self):
+        self.ingest(*JOBS)
+        findings, rows = self.json("diagnose")["findings"], self.csv("diagnose")
+        self.assertEqual([(row["run"], row["peers"]) for row in rows],
+                         [(str(finding["run"]), ",".join(map(str, finding["peers"]))) for finding in findings])
+        self.assertEqual({row["run"] for row in rows}, {"1", "2"})
+        self.assertTrue(any(row["peers"] for row in rows))
+
+
+class Incomplete(Case):
+    """Ranks that left no trace are said, guilty or not."""
+
+    def warnings(self, command, fixture, leave_out=()):
+        traces = [path for path in sorted((TOP / "fixtures" / fixture).glob("*.gz"))
+                  if not set(leave_out) & set(self.pids(path))]
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", *traces)
+        return self.json(command)["warnings"]
+
+    def pids(self, path):
+        return re.findall(rb'"pid": (\d+)', gzip.decompress(path.read_bytes())[:4096])
+
+    def pids_of_world(self, fixture):
+        """By rank: the communicator with most files is the one of all."""
+        files = collections.defaultdict(dict)
+        for path in (TOP / "fixtures" / fixture).glob("*.gz"):
+            _, communicator, rank = path.name.split(".")[0].split("_")
+            files[communicator][int(rank)] = self.pids(path)[0]
+        return max(files.values(), key=len)
+
+    def test_a_rank_that_left_no_trace(self):
+        for command in ("diagnose", "stragglers"):
+            said = self.warnings(command, "tp2dp2pp2-kill")
+            # Of 13 communicators: the world, and rank 2's with its tensor, data and pipeline partner.
+            self.assertIn("run 1: only 7 of 8 ranks left a trace (none of rank 2): 4 communicators are incomplete", said)
+
+    def test_healthy_but_for_a_file(self):
+        """Nothing stands out in what is there, and the guilty one may be who is not."""
+        pids = self.pids_of_world("tp2dp2pp2-clean")
+        said = self.warnings("diagnose", "tp2dp2pp2-clean", [pids[7]])
+        self.assertRegex(" ".join(said), r"only 7 of 8 ranks left a trace \(none of rank 7\)")
+        said = self.warnings("diagnose", "tp2dp2pp2-clean", [pids[rank] for rank in (1, 2, 4, 5, 7)])
+        self.assertRegex(" ".join(said), r"only 3 of 8 ranks left a trace \(none of ranks 1, 2, 4, 5 and 1 more\)")
+
+    def test_communicators_alone(self):
+        """Three processes that no communicator joins: two of the eight of one (TRUTH), and a pair."""
+        self.run_program("ingest", TOP / "fixtures/dialect-2.30.7")
+        self.assertIn("run 1: 1 communicator has ranks that left no trace", self.json("diagnose")["warnings"])
+
+    def test_whole_jobs_and_single_ranks_are_not_warned_of(self):
+        for fixture in ("tp2dp2pp2-clean", "tp2dp2pp2-hang", "fsdp-clean", "copy-engine", "v1-states-partial"):
+            for command in ("diagnose", "stragglers"):
+                self.store.unlink(missing_ok=True)
+                self.run_program("ingest", TOP / "fixtures" / fixture, status=None)
+                said = " ".join(self.json(command)["warnings"])
+                self.assertNotRegex(said, "left a trace|left no trace", (fixture, command))
