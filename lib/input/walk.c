@@ -151,6 +151,13 @@ static int add_below(struct walk *walk, const char *path, int depth, struct erro
     return S_ISDIR(status.st_mode) ? add_directory(walk, path, depth, error) : add_regular(walk, path, error);
 }
 
+/* What a shell puts in place of <(...) leads to a pipe that has no name: another one will bear the same path. */
+static char *name_of_pipe(const char *path)
+{
+    char *absolute = realpath(path, NULL);
+    return absolute || errno == ENOMEM ? absolute : strdup("-");
+}
+
 int walk_add(struct walk *walk, const char *path, struct error *error)
 {
     struct stat status;
@@ -159,7 +166,7 @@ int walk_add(struct walk *walk, const char *path, struct error *error)
     if (stat(path, &status))
         return error_set_errno(error, errno, "%s: cannot be found", path);
     if (S_ISFIFO(status.st_mode))
-        return add_file(walk, path, realpath(path, NULL), error);
+        return add_file(walk, path, name_of_pipe(path), error);
     if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
         return error_set(error, "%s: is neither a file nor a directory", path);
     return add_below(walk, path, 0, error);

@@ -14,7 +14,7 @@
  */
 struct walk_file {
     char *path;     /* as reached from the path given; "-" for standard input */
-    char *realpath; /* absolute, links resolved; "-" for standard input */
+    char *realpath; /* absolute, links resolved; "-" for standard input and other pipes without a name */
 };
 
 struct walk {

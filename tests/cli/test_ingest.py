@@ -5,8 +5,9 @@ import os
 import re
 import shutil
 import sqlite3
+import subprocess
 
-from tests.cli.support import TOP, Case, all_reduce, trace
+from tests.cli.support import PROGRAM, TOP, Case, all_reduce, trace
 
 
 class Ingest(Case):
@@ -121,6 +122,22 @@ class Ingest(Case):
         self.assertEqual(self.ingest("-", stdin=trace(rank=1))["-"]["status"], "ingested")
         self.assertEqual(self.info()["collectives"], 10)
         self.assertEqual(self.info()["processes"], 2)
+
+    def test_a_pipe_without_a_name(self):
+        """What a shell puts in place of <(...): the same path leads to another pipe each time."""
+        self.write("a.json", trace())
+        self.write("c.json", trace(rank=2))
+        for rank in (1, 3):
+            files = self.ingest("a.json", "/dev/stdin", "c.json", stdin=trace(rank=rank))
+            self.assertEqual(files["stdin"]["status"], "ingested")
+            self.assertEqual(files["stdin"]["path"], "/dev/stdin")
+        self.assertEqual(self.info()["collectives"], 20)
+        self.assertEqual(self.rows("SELECT count(*) FROM file WHERE path = '-'"), [(2,)])
+        command = f"exec {PROGRAM} -q ingest <(cat a.json) <(cat c.json)"
+        subprocess.run(["bash", "-c", command], cwd=self.folder, check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "NCCLPROF_STORE": str(self.folder / "other.db")})
+        with sqlite3.connect(self.folder / "other.db") as store:
+            self.assertEqual(store.execute("SELECT sum(events) FROM file").fetchall(), [(10,)])
 
     def test_gzip_whatever_the_name(self):
         self.write("a.json", gzip.compress(trace(rank=0).encode()))
