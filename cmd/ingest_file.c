@@ -294,7 +294,7 @@ enum message_kind ingest_file(const struct ingest *ingest, struct pipeline *pipe
                               struct batch **batch, struct file_result *result, struct file_facts *facts,
                               struct error *error)
 {
-    *result = (struct file_result){.path = file->path, .status = FILE_FAILED};
+    *result = (struct file_result){.path = file->path, .start = file->start, .status = FILE_FAILED};
     /* Not even opened: closing it would drop the locks that SQLite holds on it. */
     if (ingest_is_store(ingest, file->realpath)) {
         error_set(error, "it is the store itself");

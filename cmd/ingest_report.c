@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
 #include "cmd/print.h"
+#include "input/walk.h"
 #include "render/render.h"
 
 #include <inttypes.h>
@@ -45,9 +46,9 @@ int report_add(struct report *report, struct file_result *result, struct error *
     return 0;
 }
 
-int report_add_failed(struct report *report, const char *path, struct error *why)
+int report_add_failed(struct report *report, const char *path, size_t start, struct error *why)
 {
-    struct file_result result = {.path = path, .status = FILE_FAILED};
+    struct file_result result = {.path = path, .start = start, .status = FILE_FAILED};
     result.reason = strdup(why->depth ? why->cause[0] : "it cannot be read");
     if (!result.reason)
         return error_no_memory(why);
@@ -69,6 +70,45 @@ void report_tell(const struct file_result *result)
         print_line("%s", reason);
     else
         print_line("%s: %s", result->path, reason);
+}
+
+/* A file that was recognised explains most; of the others the largest is the likeliest to be what was meant.
+ */
+static int says_more(const struct file_result *one, const struct file_result *other)
+{
+    int recognised = strstr(one->reason, "looks like") != NULL;
+    int other_recognised = strstr(other->reason, "looks like") != NULL;
+    return recognised != other_recognised ? recognised : one->bytes > other->bytes;
+}
+
+static int tell_if_empty(const struct report *report, size_t start, const char *path)
+{
+    size_t strangers = 0;
+    const struct file_result *example = NULL;
+    for (size_t i = 0; i < report->count; i++) {
+        const struct file_result *result = &report->results[i];
+        if (result->start != start)
+            continue;
+        if (result->status != FILE_NOT_A_TRACE)
+            return 0;
+        strangers++;
+        if (result->reason && (!example || says_more(result, example)))
+            example = result;
+    }
+    if (example)
+        print_line("%s: no trace among its files (%zu); %s", path, strangers, example->reason);
+    else
+        print_line("%s: no files to be read in it", path);
+    return 1;
+}
+
+size_t report_tell_empty(const struct report *report, const struct walk *walk, char *const *paths)
+{
+    size_t told = 0;
+    for (size_t i = 0; i < walk->start_count; i++)
+        if (walk->starts[i].is_directory && !walk->starts[i].has_known)
+            told += (size_t)tell_if_empty(report, i, paths[i]);
+    return told;
 }
 
 static struct totals add_up(const struct report *report)

@@ -162,6 +162,23 @@ class Ingest(Case):
         self.assertEqual(answer["totals"]["not_traces"], 4)
         self.assertEqual(answer["totals"]["failed"], 0)
 
+    def test_a_directory_without_a_trace_is_an_error(self):
+        """Nothing went in, so nothing may look as if it had; why, is said of one of its files."""
+        (self.folder / "empty").mkdir()
+        self.write("prom/notes.txt", "hello\n" * 99)
+        self.write("prom/node.prom", 'nccl_bus_bandwidth_gbs{rank="0"} 12.5\n')
+        self.write("traces/a.json", trace())
+        self.write("traces/sub/b.json", trace(rank=1))
+        result = self.run_program("ingest", "empty", "prom", "traces", status=1)
+        self.assertEqual(result.err, "ncclprof: empty: no files to be read in it\nncclprof: prom: no trace among its files (2); "
+                         "prom/node.prom: looks like Inspector's Prometheus text, which holds only averages: "
+                         "not an NCCL profiler dump\n")
+        self.assertEqual(self.info()["collectives"], 10)
+        self.run_program("ingest", "prom", status=1)
+        # All is there already, or came by another way.
+        self.assertEqual(self.run_program("ingest", "traces").err, "")
+        self.assertEqual(self.run_program("ingest", "traces/sub", "traces", "traces/sub", "traces").err, "")
+
     def test_strangers_named_are_errors_and_the_rest_goes_in(self):
         self.write("notes.txt", "hello\n")
         self.write("empty.json", "")
