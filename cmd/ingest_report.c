@@ -61,10 +61,17 @@ int report_add_failed(struct report *report, const char *path, size_t start, str
     return 0;
 }
 
+/* Of a file that is unchanged: part of it could not be read, now as before. */
+static int has_trouble(const struct file_result *result)
+{
+    return result->status == FILE_FAILED || result->status == FILE_PARTIAL ||
+           (result->status == FILE_UNCHANGED && result->reason);
+}
+
 void report_tell(const struct file_result *result)
 {
     const char *reason = result->reason ? result->reason : status_names[result->status];
-    if (result->status != FILE_FAILED && result->status != FILE_PARTIAL)
+    if (!has_trouble(result))
         return;
     if (strncmp(reason, result->path, strlen(result->path)) == 0)
         print_line("%s", reason);
@@ -128,8 +135,10 @@ static struct totals add_up(const struct report *report)
 
 int report_has_trouble(const struct report *report)
 {
-    struct totals totals = add_up(report);
-    return totals.files[FILE_FAILED] || totals.files[FILE_PARTIAL];
+    for (size_t i = 0; i < report->count; i++)
+        if (has_trouble(&report->results[i]))
+            return 1;
+    return 0;
 }
 
 static const struct column columns[] = {
@@ -139,7 +148,10 @@ static const struct column columns[] = {
     {.name = "events", .type = CELL_INTEGER, .description = "records understood"},
     {.name = "skipped", .type = CELL_INTEGER, .description = "lines that became no event"},
     {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "size of the file"},
-    {.name = "reason", .type = CELL_TEXT, .description = "why it failed or is partial", .hidden = 1},
+    {.name = "reason",
+     .type = CELL_TEXT,
+     .description = "why it failed, or what of it could not be read",
+     .hidden = 1},
 };
 
 static int add_row(struct table *table, const struct file_result *result, struct error *error)
@@ -162,8 +174,8 @@ static int fill(struct table *table, const struct report *report, int for_people
         return -1;
     for (size_t i = 0; i < report->count; i++) {
         const struct file_result *result = &report->results[i];
-        int trouble = result->status == FILE_FAILED || result->status == FILE_PARTIAL;
-        if (result->status == FILE_NOT_A_TRACE || (for_people && report->count > FILES_LISTED && !trouble))
+        int is_listed = !for_people || report->count <= FILES_LISTED || has_trouble(result);
+        if (result->status == FILE_NOT_A_TRACE || !is_listed)
             continue;
         if (add_row(table, result, error))
             return -1;

@@ -26,10 +26,10 @@ int report_add(struct report *report, struct file_result *result, struct error *
  * once. */
 int report_add_failed(struct report *report, const char *path, size_t start, struct error *why);
 
-/* A line on standard error for a file that failed or is partial. */
+/* A line on standard error for a file that failed or of which part could not be read. */
 void report_tell(const struct file_result *result);
 
-/* Whether some file failed or is partial. */
+/* Whether some file failed or could not be read whole, now or when it came into the store. */
 int report_has_trouble(const struct report *report);
 
 /* A line on standard error for each directory asked for in which nothing is a trace. How many there are. */

@@ -31,7 +31,14 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 -- statement: add_ledger
 INSERT INTO ledger (file_id, reason, damage, count, first_offset, example) VALUES (?, ?, ?, ?, ?, ?)
 -- statement: known_files
-SELECT bytes, digest, dialect, events, skipped FROM file ORDER BY bytes
+-- With what of them could not be read: how many pieces, and reason and place of the first (SQLite takes the reason from
+-- the row that holds the minimum).
+SELECT bytes, digest, dialect, events, skipped, pieces, reason, first_offset
+FROM file
+LEFT JOIN (
+    SELECT file_id, sum(count) AS pieces, reason, min(first_offset) AS first_offset FROM ledger WHERE damage GROUP BY file_id
+) USING (file_id)
+ORDER BY bytes
 -- statement: file_by_digest
 SELECT file_id FROM file WHERE digest = ?
 -- statement: file_by_path

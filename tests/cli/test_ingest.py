@@ -202,6 +202,21 @@ class Ingest(Case):
         offset = int(result.err.split("at byte ")[1])
         self.assertLessEqual(abs(offset - whole.rindex("\n", 0, at)), 2)
 
+    def test_a_damaged_file_is_told_each_time(self):
+        """What the store lacks of it is lacking the second time, too."""
+        self.write("a.json", trace(count=4) + "{broken,\n" + trace(count=2, rank=1)[2:-5] + "{worse,\n{\"cut")
+        self.write("b.json", trace(rank=2))
+        first = self.run_program("ingest", "a.json", "b.json", status=1)
+        self.assertRegex(first.err, r"^ncclprof: a\.json: [2-9] pieces of it could not be read, the first \(.*\) at byte \d+\n$")
+        again = self.run_program("ingest", "a.json", "b.json", status=1)
+        self.assertEqual(again.err, first.err)
+        self.assertIn("2 unchanged", again.out)
+        piped = self.run_program("ingest", "-", stdin=(self.folder / "a.json").read_bytes(), status=1)
+        self.assertEqual(piped.err, first.err.replace("a.json", "-"))
+        file = self.ingest("a.json", status=1)["a.json"]
+        self.assertEqual((file["status"], file["reason"] in first.err), ("unchanged", True))
+        self.run_program("ingest", "b.json")
+
     def test_a_bad_line_in_the_middle_costs_that_line(self):
         text = "[\n" + all_reduce(0, 0, 7, 5, 1000.0) + "{broken,\n" + all_reduce(1, 0, 7, 5, 2000.0) + "{}]\n"
         self.write("a.json", text)
