@@ -148,7 +148,8 @@ static const struct option_table table = {
     .description =
         "Paths are files, directories (searched through) or - for standard input, in any mix of "
         "formats, gzip or not; what a file is shows from its content. A file goes in whole, and "
-        "once: the same content again is unchanged, new content under the same path takes the place "
+        "once: the same content again, gzip or not, is unchanged, new content under the same path takes the "
+        "place "
         "of the old.",
     .options = options,
     .count = OPTIONS,

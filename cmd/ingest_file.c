@@ -204,10 +204,14 @@ static int digest_again(struct reading *reading, char text[33])
 
 static int take_digest(struct reading *reading, struct file_facts *facts, struct error *error)
 {
-    if (is_whole(reading->part))
+    if (is_whole(reading->part)) {
         input_digest(reading->input, facts->digest);
-    else if (reading->part->begin == 0 && digest_again(reading, facts->digest))
-        return error_set(error, "%s: cannot be read once more", reading->path);
+        input_unpacked_digest(reading->input, facts->unpacked_digest);
+    } else if (reading->part->begin == 0) {
+        if (digest_again(reading, facts->digest))
+            return error_set(error, "%s: cannot be read once more", reading->path);
+        memcpy(facts->unpacked_digest, facts->digest, sizeof facts->unpacked_digest);
+    }
     return 0;
 }
 

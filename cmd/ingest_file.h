@@ -29,6 +29,7 @@ struct file_result {
 /* What the thread that read a file hands to the one that writes it. */
 struct file_facts {
     char digest[33];
+    char unpacked_digest[33]; /* "" when not all of it could be unpacked */
     uint64_t unpacked_bytes;
     struct ledger *ledger; /* owned */
 };

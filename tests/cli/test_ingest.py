@@ -148,6 +148,61 @@ class Ingest(Case):
         self.assertEqual(self.ingest("-", stdin=gzip.compress(trace(rank=3).encode()))["-"]["status"], "ingested")
         self.assertEqual(self.info()["collectives"], 20)
 
+    def test_a_packed_trace_is_the_same_trace(self):
+        """Packing what is in the store, or unpacking it, brings nothing new, whatever still lies beside it."""
+        for rank in range(3):
+            self.write(f"traces/{rank}.json", trace(rank=rank, tags=[("forward", 10.0)]))
+        self.ingest("traces")
+        counts = self.info()
+        for path in sorted((self.folder / "traces").iterdir()):
+            self.write(f"traces/{path.name}.gz", gzip.compress(path.read_bytes()))
+        keys = ("collectives", "collective_instances", "tags", "files")
+        for step in ("both", "packed", "packed", "unpacked", "--force"):
+            if step == "packed":
+                for path in (self.folder / "traces").glob("*.json"):
+                    path.unlink()
+            elif step == "unpacked":
+                for path in sorted((self.folder / "traces").glob("*.gz")):
+                    self.write(f"traces/{path.stem}", gzip.decompress(path.read_bytes()))
+            answer = self.json("ingest", *([step] if step == "--force" else []), "traces")
+            wanted = "ingested" if step == "--force" else "unchanged"
+            self.assertEqual({file["status"] for file in answer["files"]}, {wanted}, step)
+            self.assertEqual({key: self.info()[key] for key in keys}, {key: counts[key] for key in keys}, step)
+        self.assertEqual(self.info()["collectives"], 15)
+        self.check_integrity()
+
+    def test_packed_and_plain_at_once(self):
+        for rank in range(8):
+            self.write(f"traces/{rank}.json", trace(rank=rank))
+            self.write(f"traces/{rank}.json.gz", gzip.compress(trace(rank=rank).encode()))
+        self.assertEqual(sorted(file["status"] for file in self.ingest("traces").values()), 8 * ["ingested"] + 8 * ["unchanged"])
+        self.assertEqual(self.info()["collectives"], 40)
+
+    def test_packed_away_and_written_anew(self):
+        """The old content lies packed beside the new one, of the same name: both are there."""
+        for rank in range(2):
+            self.write(f"traces/{rank}.json", trace(rank=rank))
+        self.ingest("traces")
+        for rank in range(2):
+            self.write(f"traces/{rank}.json" if rank else "traces/0.gz", trace(rank=rank + 8, count=7))
+            self.write(f"traces/{rank}.json.gz" if rank else "traces/0.json", gzip.compress(trace(rank=rank).encode()))
+        self.ingest("traces")
+        self.assertEqual(self.info()["collectives"], 24)
+
+    def test_a_store_that_holds_a_trace_twice(self):
+        """Made by an earlier version; reading the file again mends it."""
+        self.write("a.json", trace())
+        self.write("a.json.gz", gzip.compress(trace(rank=1).encode()))
+        self.ingest("a.json", "a.json.gz")
+        with sqlite3.connect(self.store) as store:
+            store.execute("UPDATE file SET unpacked_digest = (SELECT digest FROM file WHERE path LIKE '%.json') "
+                          "WHERE path LIKE '%.gz'")
+        store.close()
+        self.ingest("a.json", "a.json.gz")
+        self.assertEqual(self.info()["collectives"], 10)
+        self.ingest("--force", "a.json")
+        self.assertEqual(self.info()["collectives"], 5)
+
     def test_directories_pass_strangers_by(self):
         self.write("traces/a.json", trace())
         self.write("traces/deep/er/b.json", trace(rank=1))
