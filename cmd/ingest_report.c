@@ -246,13 +246,13 @@ static int append_json(struct buffer *json, const struct report *report)
 static int show_json(struct context *context, const struct report *report)
 {
     struct buffer json = BUFFER_INIT;
-    int failed = append_json(&json, report);
-    if (!failed)
+    int outcome = append_json(&json, report) ? error_no_memory(&context->error) : 0;
+    if (outcome == 0) {
         fwrite(json.data, 1, json.length, stdout);
+        outcome = render_check(stdout, &context->error);
+    }
     buffer_release(&json);
-    if (failed)
-        error_no_memory(&context->error);
-    return failed ? EXIT_NOT_DONE : EXIT_DONE;
+    return outcome ? EXIT_NOT_DONE : EXIT_DONE;
 }
 
 int report_show(struct context *context, const struct arguments *arguments, const struct report *report)

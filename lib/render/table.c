@@ -285,10 +285,11 @@ static int flow(struct people *people, struct error *error)
     }
     for (size_t at = 0; count && at + count <= people->text_count; at += count)
         put_line(people, people->texts + at);
+    int outcome = render_check(people->target.stream, error);
     for (size_t i = 0; i < people->text_count; i++)
         free(people->texts[i]);
     people->text_count = 0;
-    return ferror(people->target.stream) ? error_set(error, "cannot write the output") : 0;
+    return outcome;
 }
 
 static int people_row(void *state, const struct cell *cells, struct error *error)
@@ -338,8 +339,8 @@ static int people_end(void *state, struct error *error)
         fputs("(no rows)\n", people->target.stream);
     if (outcome == 0)
         outcome = put_warnings(people, error);
-    if (outcome == 0 && ferror(people->target.stream))
-        outcome = error_set(error, "cannot write the output");
+    if (outcome == 0)
+        outcome = render_check(people->target.stream, error);
     people_abandon(people);
     return outcome;
 }

@@ -95,12 +95,17 @@ class Usage(Case):
     def test_a_full_disk_is_not_success(self):
         self.write("a.json", trace())
         self.run_program("ingest", "a.json")
-        for words in (["info"], ["--help"], ["query", "SELECT 1"], ["info", "--format", "json"]):
+        for rank in range(1, 40):
+            self.write(f"traces/{rank}.json", trace(rank=rank))
+        long = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) SELECT i FROM n"
+        for words in (["info"], ["--help"], ["query", "SELECT 1"], ["info", "--format", "json"], ["query", long],
+                      ["query", "--format", "json", long], ["query", "--format", "csv", long], ["completion", "bash"],
+                      ["ingest", "--format", "json", self.folder / "traces"]):
             with self.subTest(words=words), open("/dev/full", "w") as full:
                 result = subprocess.run([PROGRAM, "--store", self.store, *words], stdout=full, stderr=subprocess.PIPE,
                                         text=True)
                 self.assertEqual(result.returncode, 1)
-                self.assertIn("cannot write", result.stderr)
+                self.assertEqual(result.stderr, "ncclprof: cannot write the output: No space left on device\n")
 
     def test_a_closed_pipe_is_quiet(self):
         self.write("a.json", trace())
