@@ -86,8 +86,7 @@ void help_all(FILE *stream)
         stream);
     struct command command;
     for (size_t i = 0; registry_command(i, &command); i++)
-        if (!command.hidden)
-            fprintf(stream, "  %-12s  %s\n", command.name, command.summary);
+        fprintf(stream, "  %-12s  %s\n", command.name, command.summary);
     fputs("\noptions:\n", stream);
     for (size_t i = 0; i < COMMON_FORMAT; i++)
         put_option(stream, &common_options[i]);

@@ -1,6 +1,8 @@
 """Help, wrong usage, exit statuses, where output goes."""
 
+import contextlib
 import os
+import pty
 import subprocess
 
 from tests.cli.support import PROGRAM, Case, trace
@@ -123,6 +125,27 @@ class Usage(Case):
         self.write("a.json", trace())
         self.assertNotIn("\033", self.run_program("ingest", "a.json").out)
         self.assertNotIn("\033", self.run_program("info", "--files").out)
+
+    def test_completion_of_files(self):
+        """Names with spaces are one word each, quoted: in a shell on a terminal, as it is used."""
+        self.write("my traces/a trace.json", trace())
+        self.write("init", 'eval "$("$PROGRAM" completion bash)"; PS1="$ "; bind "set enable-bracketed-paste off"\n')
+        terminal, other = pty.openpty()
+        shell = subprocess.Popen(["bash", "--noprofile", "--rcfile", "init", "-i"], cwd=self.folder, stdin=other, stdout=other,
+                                 stderr=other, start_new_session=True,
+                                 env={"PATH": os.environ["PATH"], "PROGRAM": PROGRAM, "TERM": "dumb", "HOME": str(self.folder)})
+        os.close(other)
+        os.write(terminal, b"ncclprof() { printf '<%s>' \"$@\"; }\n")
+        os.write(terminal, b"ncclprof ingest my\ta\t\n")
+        os.write(terminal, b"ncclprof --store my\ta\t info\nexit\n")
+        shown = b""
+        with contextlib.suppress(OSError):
+            while more := os.read(terminal, 4096):
+                shown += more
+        shell.wait(timeout=30)
+        os.close(terminal)
+        self.assertIn(b"\n<ingest><my traces/a trace.json>", shown)
+        self.assertIn(b"\n<--store><my traces/a trace.json><info>", shown)
 
     def test_completion_is_a_script(self):
         script = self.run_program("completion", "bash").out + (
