@@ -79,12 +79,17 @@ void report_tell(const struct file_result *result)
         print_line("%s: %s", result->path, reason);
 }
 
+static int is_recognised(const char *reason)
+{
+    return strstr(reason, "looks like") || strstr(reason, "is compressed with");
+}
+
 /* A file that was recognised explains most; of the others the largest is the likeliest to be what was meant.
  */
 static int says_more(const struct file_result *one, const struct file_result *other)
 {
-    int recognised = strstr(one->reason, "looks like") != NULL;
-    int other_recognised = strstr(other->reason, "looks like") != NULL;
+    int recognised = is_recognised(one->reason);
+    int other_recognised = is_recognised(other->reason);
     return recognised != other_recognised ? recognised : one->bytes > other->bytes;
 }
 

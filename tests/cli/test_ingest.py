@@ -1,6 +1,7 @@
 """What goes in, how often, and what is said about it."""
 
 import gzip
+import lzma
 import os
 import re
 import shutil
@@ -202,6 +203,16 @@ class Ingest(Case):
         self.assertEqual(self.info()["collectives"], 10)
         self.ingest("--force", "a.json")
         self.assertEqual(self.info()["collectives"], 5)
+
+    def test_other_packers_are_named(self):
+        """What cannot be unpacked here can come through a pipe; the message says how."""
+        for name, magic in (("xz", b"\xfd7zXZ\0"), ("zstd", b"\x28\xb5\x2f\xfd"), ("bzip2", b"BZh9"), ("lz4", b"\x04\x22\x4d\x18")):
+            self.write(f"{name}/a.json.{name}", magic + bytes(range(256)) * 4)
+            told = f"{name}/a.json.{name}: is compressed with {name}: {name} -dc {name}/a.json.{name} | ncclprof ingest -\n"
+            self.assertEqual(self.run_program("ingest", f"{name}/a.json.{name}", status=1).err, "ncclprof: " + told)
+            self.assertIn(told, self.run_program("ingest", name, status=1).err)
+        self.write("a.json.xz", lzma.compress(trace().encode()))
+        self.assertIn("compressed with xz", self.run_program("ingest", "a.json.xz", status=1).err)
 
     def test_directories_pass_strangers_by(self):
         self.write("traces/a.json", trace())
