@@ -71,6 +71,20 @@ class Usage(Case):
                 self.assertEqual(result.err.count("\n"), 1, result.err)
                 self.assertIn("see 'ncclprof ", result.err)
 
+    def test_what_is_wrong_before_the_command(self):
+        for words, says in (
+            (["--store"], "--store takes the name of a file"),
+            (["--store", "", "info"], "--store takes the name of a file"),
+            (["--store=", "info"], "--store takes the name of a file"),
+            (["--format", "json", "info"], "--format goes after the command's name"),
+            (["--format=json", "info"], "--format goes after the command's name"),
+            (["--by-tag", "report"], "--by-tag goes after the command's name"),
+            (["--formats", "info"], "there is no option --formats before a command"),
+            (["-f", "info"], "there is no option -f before a command"),
+        ):
+            with self.subTest(words=words):
+                self.assertEqual(self.run_program(*words, status=2).err, f"ncclprof: {says}; see 'ncclprof --help'\n")
+
     def test_missing_store_is_one(self):
         result = self.run_program("info", status=1)
         self.assertIn("no such file", result.err)
