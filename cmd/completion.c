@@ -21,6 +21,13 @@ static void put_words(const struct command *command)
             printf(" --%s", common_options[i].name);
 }
 
+static void put_commands(void)
+{
+    struct command command;
+    for (size_t i = 0; registry_command(i, &command); i++)
+        printf(" %s", command.name);
+}
+
 static int run(struct context *context, const struct arguments *arguments)
 {
     if (strcmp(arguments->operands[0], shells[0]) != 0) {
@@ -45,9 +52,10 @@ static int run(struct context *context, const struct arguments *arguments)
         "    local words=\n"
         "    case $name in\n",
         stdout);
-    fputs("    '') words='--store --quiet --help --version", stdout);
-    for (size_t i = 0; registry_command(i, &command); i++)
-        printf(" %s", command.name);
+    fputs("    '') words='--store --quiet --help --version help", stdout);
+    put_commands();
+    fputs("' ;;\n    help) words='", stdout);
+    put_commands();
     fputs("' ;;\n", stdout);
     for (size_t i = 0; registry_command(i, &command); i++) {
         printf("    %s) words='", command.name);

@@ -92,7 +92,7 @@ void help_all(FILE *stream)
         put_option(stream, &common_options[i]);
     fputs(
         "      --version             show the version\n\n"
-        "'ncclprof COMMAND -h' tells more of a command, so does 'man ncclprof'.\n"
+        "'ncclprof help COMMAND' tells more of a command, so does 'man ncclprof'.\n"
         "First steps:  ncclprof ingest TRACES... && ncclprof diagnose\n",
         stream);
 }

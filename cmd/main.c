@@ -145,6 +145,26 @@ static int run_command(struct context *context, const struct command *command, i
     return status;
 }
 
+static int refuse_command(const char *name)
+{
+    print_line("there is no command '%s'; see 'ncclprof --help'", name);
+    return EXIT_USAGE;
+}
+
+/* `ncclprof help [COMMAND]`, which people try before --help. */
+static int help_on(const char *name)
+{
+    struct command command;
+    if (!name || *name == '-') {
+        help_all(stdout);
+        return EXIT_DONE;
+    }
+    if (!registry_find(name, &command))
+        return refuse_command(name);
+    help_command(&command, stdout);
+    return EXIT_DONE;
+}
+
 /* What was printed counts only when it arrived: a full disk must not look like success. */
 static int close_output(int status)
 {
@@ -167,9 +187,10 @@ int main(int argc, char **argv)
     if (at < 0) {
         print_error(&context.error);
         status = EXIT_NOT_DONE;
+    } else if (at > 0 && strcmp(argv[at], "help") == 0) {
+        status = help_on(argv[at + 1]);
     } else if (at > 0 && !registry_find(argv[at], &command)) {
-        print_line("there is no command '%s'; see 'ncclprof --help'", argv[at]);
-        status = EXIT_USAGE;
+        status = refuse_command(argv[at]);
     } else if (at > 0) {
         status = run_command(&context, &command, argc - at - 1, argv + at + 1);
     }

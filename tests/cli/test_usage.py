@@ -16,6 +16,12 @@ class Usage(Case):
         for line in result.out.splitlines():
             self.assertLessEqual(len(line), 80, line)
 
+    def test_help_is_a_word_too(self):
+        self.assertEqual(self.run_program("help").out, self.run_program("--help").out)
+        self.assertEqual(self.run_program("help", "ingest").out, self.run_program("ingest", "--help").out)
+        self.assertEqual(self.run_program("--store", "x", "help", "diagnose").out, self.run_program("diagnose", "-h").out)
+        self.assertIn("there is no command 'nonsense'", self.run_program("help", "nonsense", status=2).err)
+
     def test_every_command_explains_itself(self):
         listing = self.run_program("--help").out.split("commands:")[1].split("options:")[0]
         names = [line.split()[0] for line in listing.strip().splitlines()]
