@@ -51,7 +51,6 @@ struct command {
     const char *name;
     const char *summary; /* one line for help */
     int needs;           /* command_needs */
-    int hidden;          /* left out of help */
     const struct option_table *options;
     const struct analysis *analysis; /* the one that this command runs, if any */
     /* Returns an exit_status. The arguments are parsed and live until it returns. */

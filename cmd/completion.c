@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-/* `eval "$(ncclprof completion bash)"`: a completion function made from the option tables. */
+/*
+ * `eval "$(ncclprof completion bash)"`: a completion function made from the option tables. Names of files are
+ * left to readline, which knows how to quote them.
+ */
 
 static const char *const shells[] = {"bash", NULL};
 
@@ -18,6 +21,13 @@ static void put_words(const struct command *command)
             printf(" --%s", common_options[i].name);
 }
 
+static void put_commands(void)
+{
+    struct command command;
+    for (size_t i = 0; registry_command(i, &command); i++)
+        printf(" %s", command.name);
+}
+
 static int run(struct context *context, const struct arguments *arguments)
 {
     if (strcmp(arguments->operands[0], shells[0]) != 0) {
@@ -27,6 +37,7 @@ static int run(struct context *context, const struct arguments *arguments)
     struct command command;
     fputs(
         "_ncclprof()\n{\n"
+        "    COMPREPLY=()\n"
         "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} name= i\n"
         "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
         "        case ${COMP_WORDS[i]} in --store) ((i++)) ;; -*) ;; *) name=${COMP_WORDS[i]}; break ;; "
@@ -35,15 +46,16 @@ static int run(struct context *context, const struct arguments *arguments)
         "    case $name:$before in\n"
         "    record:--format) COMPREPLY=($(compgen -W 'chrome inspector both' -- \"$word\")); return ;;\n"
         "    *:--format) COMPREPLY=($(compgen -W 'table json csv' -- \"$word\")); return ;;\n"
-        "    *:--store | record:--plugin) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
-        "    record:--output | record:-o) COMPREPLY=($(compgen -d -- \"$word\")); return ;;\n"
+        "    *:--store | record:--plugin) compopt -o default; return ;;\n"
+        "    record:--output | record:-o) compopt -o dirnames; return ;;\n"
         "    esac\n"
         "    local words=\n"
         "    case $name in\n",
         stdout);
-    fputs("    '') words='--store --quiet --help --version", stdout);
-    for (size_t i = 0; registry_command(i, &command); i++)
-        printf(" %s", command.name);
+    fputs("    '') words='--store --quiet --help --version help", stdout);
+    put_commands();
+    fputs("' ;;\n    help) words='", stdout);
+    put_commands();
     fputs("' ;;\n", stdout);
     for (size_t i = 0; registry_command(i, &command); i++) {
         printf("    %s) words='", command.name);
@@ -53,17 +65,18 @@ static int run(struct context *context, const struct arguments *arguments)
     fputs(
         "    esac\n"
         "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-        "    if [ \"$name\" = ingest ] && [ -z \"$COMPREPLY\" ]; then COMPREPLY=($(compgen -f -- "
-        "\"$word\")); fi\n"
+        "    if [ \"$name\" = ingest ] && [ -z \"$COMPREPLY\" ]; then compopt -o default; fi\n"
         "}\n"
-        "complete -o filenames -F _ncclprof ncclprof\n",
+        "complete -F _ncclprof ncclprof\n",
         stdout);
     return EXIT_DONE;
 }
 
 static const struct option_table table = {
     .operands = "bash",
-    .description = "Put this in ~/.bashrc: eval \"$(ncclprof completion bash)\"",
+    .description =
+        "Put this in ~/.bashrc: eval \"$(ncclprof completion bash)\". 'make install' puts it where bash "
+        "finds it.",
     .operands_least = 1,
     .operands_most = 1,
 };
@@ -71,7 +84,6 @@ static const struct option_table table = {
 const struct command command_completion = {
     .name = "completion",
     .summary = "write a completion script for the shell",
-    .hidden = 1,
     .options = &table,
     .run = run,
 };

@@ -86,14 +86,13 @@ void help_all(FILE *stream)
         stream);
     struct command command;
     for (size_t i = 0; registry_command(i, &command); i++)
-        if (!command.hidden)
-            fprintf(stream, "  %-12s  %s\n", command.name, command.summary);
+        fprintf(stream, "  %-12s  %s\n", command.name, command.summary);
     fputs("\noptions:\n", stream);
     for (size_t i = 0; i < COMMON_FORMAT; i++)
         put_option(stream, &common_options[i]);
     fputs(
         "      --version             show the version\n\n"
-        "'ncclprof COMMAND -h' tells more of a command, so does 'man ncclprof'.\n"
+        "'ncclprof help COMMAND' tells more of a command, so does 'man ncclprof'.\n"
         "First steps:  ncclprof ingest TRACES... && ncclprof diagnose\n",
         stream);
 }

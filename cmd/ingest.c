@@ -50,7 +50,7 @@ static int find_files(const struct arguments *arguments, struct walk *walk, stru
         const char *path = arguments->operands[i];
         if (walk_add(walk, path, error) == 0)
             continue;
-        if (error->is_no_memory || report_add_failed(report, path, error))
+        if (error->is_no_memory || report_add_failed(report, path, i, error))
             return -1;
     }
     return 0;
@@ -104,6 +104,16 @@ static int ingest_into_store(struct context *context, const struct arguments *ar
     return outcome ? EXIT_NOT_DONE : EXIT_DONE;
 }
 
+/* What the walk passed by. */
+static void tell_walk(const struct context *context, const struct walk *walk)
+{
+    if (!context->quiet)
+        for (size_t i = 0; i < walk->note_count; i++)
+            print_line("%s", walk->notes[i]);
+    for (size_t i = 0; i < walk->loss_count; i++)
+        print_line("%s", walk->losses[i]);
+}
+
 static int run(struct context *context, const struct arguments *arguments)
 {
     struct walk walk;
@@ -119,15 +129,14 @@ static int run(struct context *context, const struct arguments *arguments)
             "%zu files of Inspector lines left out: the Chrome traces beside them tell of the same "
             "operations",
             twins);
-    if (!context->quiet)
-        for (size_t i = 0; i < walk.note_count; i++)
-            print_line("%s", walk.notes[i]);
-    for (size_t i = 0; i < walk.loss_count; i++)
-        print_line("%s", walk.losses[i]);
+    tell_walk(context, &walk);
+    int is_lacking = walk.loss_count || report_has_trouble(&report);
+    if (status == EXIT_DONE && report_tell_empty(&report, &walk, arguments->operands))
+        is_lacking = 1;
     int shown = report_show(context, arguments, &report);
     if (status == EXIT_DONE)
         status = shown;
-    if (status == EXIT_DONE && (report_has_trouble(&report) || walk.loss_count))
+    if (status == EXIT_DONE && is_lacking)
         status = EXIT_NOT_DONE;
     report_release(&report);
     walk_release(&walk);
@@ -139,7 +148,8 @@ static const struct option_table table = {
     .description =
         "Paths are files, directories (searched through) or - for standard input, in any mix of "
         "formats, gzip or not; what a file is shows from its content. A file goes in whole, and "
-        "once: the same content again is unchanged, new content under the same path takes the place "
+        "once: the same content again, gzip or not, is unchanged, new content under the same path takes the "
+        "place "
         "of the old.",
     .options = options,
     .count = OPTIONS,

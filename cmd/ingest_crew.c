@@ -117,6 +117,8 @@ static int finish_file(struct crew *crew, size_t first, struct error *error)
     struct slot *slot = &crew->slots[first];
     const struct writer_facts facts = {.dialect = slot->result.dialect,
                                        .digest = slot->facts.digest,
+                                       .unpacked_digest =
+                                           *slot->facts.unpacked_digest ? slot->facts.unpacked_digest : NULL,
                                        .bytes = slot->result.bytes,
                                        .unpacked_bytes = slot->facts.unpacked_bytes,
                                        .events = slot->result.events,

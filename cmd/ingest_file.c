@@ -134,8 +134,26 @@ const struct known_file *ingest_known(const struct ingest *ingest, const char *p
     return taken < 0 ? NULL : known_find(ingest->known, size_bytes, text);
 }
 
-/* Whether the store has this content already; *result tells of it then. */
-static int is_known(struct reading *reading, const char *path, struct file_result *result)
+static int tell_lost(struct file_result *result, int64_t pieces, const char *reason, uint64_t offset,
+                     struct error *error)
+{
+    if (asprintf(&result->reason, "%lld piece%s of it could not be read, the first (%s) at byte %llu",
+                 (long long)pieces, pieces == 1 ? "" : "s", reason, (unsigned long long)offset) < 0) {
+        result->reason = NULL;
+        return error_no_memory(error);
+    }
+    return 0;
+}
+
+int ingest_tell_damage(const struct ledger *ledger, struct file_result *result, struct error *error)
+{
+    const struct ledger_entry *first = ledger_first_damage(ledger);
+    return first ? tell_lost(result, ledger_damage(ledger), first->reason, first->first_offset, error) : 0;
+}
+
+/* 1 when the store has this content already, with what it says of it in *result; -1 when memory is out. */
+static int is_known(struct reading *reading, const char *path, struct file_result *result,
+                    struct error *error)
 {
     const struct known_file *known = reading->part->known;
     if (!known)
@@ -146,21 +164,10 @@ static int is_known(struct reading *reading, const char *path, struct file_resul
     result->events = known->events;
     result->skipped = known->skipped;
     memcpy(result->dialect, known->dialect, sizeof result->dialect);
+    if (known->first_reason &&
+        tell_lost(result, known->lost_pieces, known->first_reason, known->first_offset, error))
+        return -1;
     return 1;
-}
-
-int ingest_tell_damage(const struct ledger *ledger, struct file_result *result, struct error *error)
-{
-    const struct ledger_entry *first = ledger_first_damage(ledger);
-    if (!first)
-        return 0;
-    long long count = (long long)ledger_damage(ledger);
-    if (asprintf(&result->reason, "%lld piece%s of it could not be read, the first (%s) at byte %llu", count,
-                 count == 1 ? "" : "s", first->reason, (unsigned long long)first->first_offset) < 0) {
-        result->reason = NULL;
-        return error_no_memory(error);
-    }
-    return 0;
 }
 
 static int is_whole(const struct part *part)
@@ -197,10 +204,14 @@ static int digest_again(struct reading *reading, char text[33])
 
 static int take_digest(struct reading *reading, struct file_facts *facts, struct error *error)
 {
-    if (is_whole(reading->part))
+    if (is_whole(reading->part)) {
         input_digest(reading->input, facts->digest);
-    else if (reading->part->begin == 0 && digest_again(reading, facts->digest))
-        return error_set(error, "%s: cannot be read once more", reading->path);
+        input_unpacked_digest(reading->input, facts->unpacked_digest);
+    } else if (reading->part->begin == 0) {
+        if (digest_again(reading, facts->digest))
+            return error_set(error, "%s: cannot be read once more", reading->path);
+        memcpy(facts->unpacked_digest, facts->digest, sizeof facts->unpacked_digest);
+    }
     return 0;
 }
 
@@ -272,8 +283,9 @@ static enum message_kind read_input(struct reading *reading, const struct walk_f
     if (!is_whole(reading->part))
         return read_events(reading, reading->part->format, result, facts, error);
     result->bytes = input_size(reading->input);
-    if (is_known(reading, file->realpath, result))
-        return MESSAGE_PASSED;
+    int known = is_known(reading, file->realpath, result, error);
+    if (known)
+        return known < 0 ? MESSAGE_ABANDON : MESSAGE_PASSED;
     if (input_peek(reading->input, &bytes, 1, error) < 0)
         return stopped(reading) ? MESSAGE_ABANDON : file_failed(result, FILE_FAILED, error);
     const struct format *format = format_detect(reading->input, error);
@@ -294,7 +306,7 @@ enum message_kind ingest_file(const struct ingest *ingest, struct pipeline *pipe
                               struct batch **batch, struct file_result *result, struct file_facts *facts,
                               struct error *error)
 {
-    *result = (struct file_result){.path = file->path, .status = FILE_FAILED};
+    *result = (struct file_result){.path = file->path, .start = file->start, .status = FILE_FAILED};
     /* Not even opened: closing it would drop the locks that SQLite holds on it. */
     if (ingest_is_store(ingest, file->realpath)) {
         error_set(error, "it is the store itself");

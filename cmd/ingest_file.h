@@ -17,17 +17,19 @@ enum file_status { FILE_INGESTED, FILE_UNCHANGED, FILE_PARTIAL, FILE_FAILED, FIL
 /* What became of one file. */
 struct file_result {
     const char *path; /* borrowed from the walk */
+    size_t start;     /* which of the paths given led to it */
     char dialect[64];
     enum file_status status;
     int64_t events;
     int64_t skipped;
     uint64_t bytes;
-    char *reason; /* owned: why it failed, or what of it could not be read; NULL */
+    char *reason; /* owned: why it failed or is no trace, or what of it could not be read; NULL */
 };
 
 /* What the thread that read a file hands to the one that writes it. */
 struct file_facts {
     char digest[33];
+    char unpacked_digest[33]; /* "" when not all of it could be unpacked */
     uint64_t unpacked_bytes;
     struct ledger *ledger; /* owned */
 };

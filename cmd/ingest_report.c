@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
 #include "cmd/print.h"
+#include "input/walk.h"
 #include "render/render.h"
 
 #include <inttypes.h>
@@ -45,9 +46,9 @@ int report_add(struct report *report, struct file_result *result, struct error *
     return 0;
 }
 
-int report_add_failed(struct report *report, const char *path, struct error *why)
+int report_add_failed(struct report *report, const char *path, size_t start, struct error *why)
 {
-    struct file_result result = {.path = path, .status = FILE_FAILED};
+    struct file_result result = {.path = path, .start = start, .status = FILE_FAILED};
     result.reason = strdup(why->depth ? why->cause[0] : "it cannot be read");
     if (!result.reason)
         return error_no_memory(why);
@@ -60,15 +61,66 @@ int report_add_failed(struct report *report, const char *path, struct error *why
     return 0;
 }
 
+/* Of a file that is unchanged: part of it could not be read, now as before. */
+static int has_trouble(const struct file_result *result)
+{
+    return result->status == FILE_FAILED || result->status == FILE_PARTIAL ||
+           (result->status == FILE_UNCHANGED && result->reason);
+}
+
 void report_tell(const struct file_result *result)
 {
     const char *reason = result->reason ? result->reason : status_names[result->status];
-    if (result->status != FILE_FAILED && result->status != FILE_PARTIAL)
+    if (!has_trouble(result))
         return;
     if (strncmp(reason, result->path, strlen(result->path)) == 0)
         print_line("%s", reason);
     else
         print_line("%s: %s", result->path, reason);
+}
+
+static int is_recognised(const char *reason)
+{
+    return strstr(reason, "looks like") || strstr(reason, "is compressed with");
+}
+
+/* A file that was recognised explains most; of the others the largest is the likeliest to be what was meant.
+ */
+static int says_more(const struct file_result *one, const struct file_result *other)
+{
+    int recognised = is_recognised(one->reason);
+    int other_recognised = is_recognised(other->reason);
+    return recognised != other_recognised ? recognised : one->bytes > other->bytes;
+}
+
+static int tell_if_empty(const struct report *report, size_t start, const char *path)
+{
+    size_t strangers = 0;
+    const struct file_result *example = NULL;
+    for (size_t i = 0; i < report->count; i++) {
+        const struct file_result *result = &report->results[i];
+        if (result->start != start)
+            continue;
+        if (result->status != FILE_NOT_A_TRACE)
+            return 0;
+        strangers++;
+        if (result->reason && (!example || says_more(result, example)))
+            example = result;
+    }
+    if (example)
+        print_line("%s: no trace among its files (%zu); %s", path, strangers, example->reason);
+    else
+        print_line("%s: no files to be read in it", path);
+    return 1;
+}
+
+size_t report_tell_empty(const struct report *report, const struct walk *walk, char *const *paths)
+{
+    size_t told = 0;
+    for (size_t i = 0; i < walk->start_count; i++)
+        if (walk->starts[i].is_directory && !walk->starts[i].has_known)
+            told += (size_t)tell_if_empty(report, i, paths[i]);
+    return told;
 }
 
 static struct totals add_up(const struct report *report)
@@ -88,8 +140,10 @@ static struct totals add_up(const struct report *report)
 
 int report_has_trouble(const struct report *report)
 {
-    struct totals totals = add_up(report);
-    return totals.files[FILE_FAILED] || totals.files[FILE_PARTIAL];
+    for (size_t i = 0; i < report->count; i++)
+        if (has_trouble(&report->results[i]))
+            return 1;
+    return 0;
 }
 
 static const struct column columns[] = {
@@ -99,7 +153,10 @@ static const struct column columns[] = {
     {.name = "events", .type = CELL_INTEGER, .description = "records understood"},
     {.name = "skipped", .type = CELL_INTEGER, .description = "lines that became no event"},
     {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "size of the file"},
-    {.name = "reason", .type = CELL_TEXT, .description = "why it failed or is partial", .hidden = 1},
+    {.name = "reason",
+     .type = CELL_TEXT,
+     .description = "why it failed, or what of it could not be read",
+     .hidden = 1},
 };
 
 static int add_row(struct table *table, const struct file_result *result, struct error *error)
@@ -122,8 +179,8 @@ static int fill(struct table *table, const struct report *report, int for_people
         return -1;
     for (size_t i = 0; i < report->count; i++) {
         const struct file_result *result = &report->results[i];
-        int trouble = result->status == FILE_FAILED || result->status == FILE_PARTIAL;
-        if (result->status == FILE_NOT_A_TRACE || (for_people && report->count > FILES_LISTED && !trouble))
+        int is_listed = !for_people || report->count <= FILES_LISTED || has_trouble(result);
+        if (result->status == FILE_NOT_A_TRACE || !is_listed)
             continue;
         if (add_row(table, result, error))
             return -1;
@@ -194,13 +251,13 @@ static int append_json(struct buffer *json, const struct report *report)
 static int show_json(struct context *context, const struct report *report)
 {
     struct buffer json = BUFFER_INIT;
-    int failed = append_json(&json, report);
-    if (!failed)
+    int outcome = append_json(&json, report) ? error_no_memory(&context->error) : 0;
+    if (outcome == 0) {
         fwrite(json.data, 1, json.length, stdout);
+        outcome = render_check(stdout, &context->error);
+    }
     buffer_release(&json);
-    if (failed)
-        error_no_memory(&context->error);
-    return failed ? EXIT_NOT_DONE : EXIT_DONE;
+    return outcome ? EXIT_NOT_DONE : EXIT_DONE;
 }
 
 int report_show(struct context *context, const struct arguments *arguments, const struct report *report)

@@ -7,6 +7,7 @@
 
 struct arguments;
 struct context;
+struct walk;
 
 /* What became of all files. */
 struct report {
@@ -21,14 +22,18 @@ void report_release(struct report *report);
 /* Takes a result over, with what it owns. */
 int report_add(struct report *report, struct file_result *result, struct error *error);
 
-/* A path that was asked for and cannot be read, for the reason in `why`, which is cleared. Told at once. */
-int report_add_failed(struct report *report, const char *path, struct error *why);
+/* Path number `start` was asked for and cannot be read, for the reason in `why`, which is cleared. Told at
+ * once. */
+int report_add_failed(struct report *report, const char *path, size_t start, struct error *why);
 
-/* A line on standard error for a file that failed or is partial. */
+/* A line on standard error for a file that failed or of which part could not be read. */
 void report_tell(const struct file_result *result);
 
-/* Whether some file failed or is partial. */
+/* Whether some file failed or could not be read whole, now or when it came into the store. */
 int report_has_trouble(const struct report *report);
+
+/* A line on standard error for each directory asked for in which nothing is a trace. How many there are. */
+size_t report_tell_empty(const struct report *report, const struct walk *walk, char *const *paths);
 
 /* Writes the result to standard output. Returns an exit_status. */
 int report_show(struct context *context, const struct arguments *arguments, const struct report *report);

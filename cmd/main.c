@@ -22,6 +22,37 @@ static void find_terminal(struct context *context)
     context->colour = terminal && strcmp(terminal, "dumb") != 0 && !(no_colour && *no_colour);
 }
 
+/* Whether some command has it, so that it only stands in the wrong place. */
+static int is_of_a_command(const char *word)
+{
+    struct command command;
+    size_t length = strcspn(word, "=");
+    if (strncmp(word, "--", 2) != 0)
+        return 0;
+    for (size_t i = 0; registry_command(i, &command); i++) {
+        const struct option_table *table = command.options;
+        for (size_t k = 0; k < table->count; k++)
+            if (strlen(table->options[k].name) == length - 2 &&
+                strncmp(table->options[k].name, word + 2, length - 2) == 0)
+                return 1;
+    }
+    return length == strlen("--format") && strncmp(word, "--format", length) == 0;
+}
+
+/* Returns 0, for parse_global. */
+static int refuse(const char *word, int *status)
+{
+    if (strcmp(word, "--store") == 0 || strncmp(word, "--store=", strlen("--store=")) == 0)
+        print_line("--store takes the name of a file; see 'ncclprof --help'");
+    else if (is_of_a_command(word))
+        print_line("%.*s goes after the command's name; see 'ncclprof --help'", (int)strcspn(word, "="),
+                   word);
+    else
+        print_line("there is no option %s before a command; see 'ncclprof --help'", word);
+    *status = EXIT_USAGE;
+    return 0;
+}
+
 /* The options before the command's name. Returns where the name stands, 0 when the program is done. */
 static int parse_global(struct context *context, int argc, char **argv, int *status)
 {
@@ -43,9 +74,7 @@ static int parse_global(struct context *context, int argc, char **argv, int *sta
             help_all(stdout);
             return 0;
         } else {
-            print_line("'%s' is no option here, or lacks its value; see 'ncclprof --help'", word);
-            *status = EXIT_USAGE;
-            return 0;
+            return refuse(word, status);
         }
     }
     print_line("no command given; see 'ncclprof --help'");
@@ -116,6 +145,26 @@ static int run_command(struct context *context, const struct command *command, i
     return status;
 }
 
+static int refuse_command(const char *name)
+{
+    print_line("there is no command '%s'; see 'ncclprof --help'", name);
+    return EXIT_USAGE;
+}
+
+/* `ncclprof help [COMMAND]`, which people try before --help. */
+static int help_on(const char *name)
+{
+    struct command command;
+    if (!name || *name == '-') {
+        help_all(stdout);
+        return EXIT_DONE;
+    }
+    if (!registry_find(name, &command))
+        return refuse_command(name);
+    help_command(&command, stdout);
+    return EXIT_DONE;
+}
+
 /* What was printed counts only when it arrived: a full disk must not look like success. */
 static int close_output(int status)
 {
@@ -138,9 +187,10 @@ int main(int argc, char **argv)
     if (at < 0) {
         print_error(&context.error);
         status = EXIT_NOT_DONE;
+    } else if (at > 0 && strcmp(argv[at], "help") == 0) {
+        status = help_on(argv[at + 1]);
     } else if (at > 0 && !registry_find(argv[at], &command)) {
-        print_line("there is no command '%s'; see 'ncclprof --help'", argv[at]);
-        status = EXIT_USAGE;
+        status = refuse_command(argv[at]);
     } else if (at > 0) {
         status = run_command(&context, &command, argc - at - 1, argv + at + 1);
     }

@@ -1,5 +1,6 @@
 #include "format/chrome.h"
 #include "format/inspector.h"
+#include "format/sniff.h"
 #include "input/input.h"
 
 #include <string.h>
@@ -56,7 +57,11 @@ const struct format *format_detect(struct input *input, struct error *error)
             best = *format;
         }
     }
-    if (!best)
+    const char *packer = best ? NULL : sniff_packer(bytes, (size_t)length);
+    if (packer)
+        error_set(error, "%s: is compressed with %s: %s -dc %s | ncclprof ingest -", input_path(input),
+                  packer, packer, input_path(input));
+    else if (!best)
         error_set(error, "%s: %s: not an NCCL profiler dump", input_path(input),
                   describe(bytes, (size_t)length));
     return best;

@@ -7,6 +7,22 @@ int sniff_is_space(char byte)
     return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
 }
 
+const char *sniff_packer(const char *bytes, size_t length)
+{
+    static const struct {
+        const char *program;
+        size_t length;
+        const char *magic;
+    } packers[] = {{"xz", 6, "\xfd\x37\x7aXZ\0"},
+                   {"zstd", 4, "\x28\xb5\x2f\xfd"},
+                   {"bzip2", 3, "BZh"},
+                   {"lz4", 4, "\x04\x22\x4d\x18"}};
+    for (size_t i = 0; i < sizeof packers / sizeof *packers; i++)
+        if (length >= packers[i].length && memcmp(bytes, packers[i].magic, packers[i].length) == 0)
+            return packers[i].program;
+    return NULL;
+}
+
 static const char *skip_space(const char *at, const char *end)
 {
     while (at < end && sniff_is_space(*at))

@@ -18,4 +18,8 @@ const char *sniff_find(const char *text, size_t length, const char *from, const 
 
 int sniff_is_space(char byte);
 
+/* The program that packed what begins with these bytes and unpacks it with -dc; NULL when none is known. Not
+ * gzip. */
+const char *sniff_packer(const char *bytes, size_t length);
+
 #endif

@@ -19,9 +19,11 @@ struct input {
     size_t searched; /* [at, searched) holds no newline */
     uint64_t offset;
     int at_end;
-    int has_begun; /* a byte order mark would be behind us */
-    int goes_on;   /* the last piece handed out did not end its line */
-    int failed;    /* reading failed; what was read before still comes out */
+    int has_begun;          /* a byte order mark would be behind us */
+    int is_packed;          /* told by the first read */
+    struct digest unpacked; /* only if it is packed */
+    int goes_on;            /* the last piece handed out did not end its line */
+    int failed;             /* reading failed; what was read before still comes out */
     struct error failure;
 };
 
@@ -34,6 +36,7 @@ static struct input *make_input(const char *path, struct error *error)
         return NULL;
     }
     input->capacity = WINDOW_BYTES;
+    digest_init(&input->unpacked);
     input->path = strdup(path);
     input->window = malloc(WINDOW_BYTES + SPARE_BYTES);
     if (input->path && input->window)
@@ -101,6 +104,15 @@ static int make_room(struct input *input, struct error *error)
     return 0;
 }
 
+/* Bytes that are not packed come out as they were read, neither more nor fewer. */
+static void take_digest(struct input *input, const char *bytes, size_t length)
+{
+    if (source_bytes_unpacked(input->source) == length)
+        input->is_packed = source_bytes_read(input->source) != length;
+    if (input->is_packed)
+        digest_update(&input->unpacked, bytes, length);
+}
+
 /* Reads more behind what the window holds. Sets at_end at the end, and where reading fails. */
 static void fill(struct input *input)
 {
@@ -112,10 +124,12 @@ static void fill(struct input *input)
                           &input->failure);
     if (got < 0)
         input->failed = 1;
-    if (got <= 0)
+    if (got <= 0) {
         input->at_end = 1;
-    else
-        input->end += (size_t)got;
+        return;
+    }
+    take_digest(input, input->window + input->end, (size_t)got);
+    input->end += (size_t)got;
 }
 
 /* At the end of what could be read: 0, or -1 with the reason why it was not everything. */
@@ -255,4 +269,15 @@ uint64_t input_size(const struct input *input)
 void input_digest(const struct input *input, char text[33])
 {
     source_digest(input->source, text);
+}
+
+int input_unpacked_digest(const struct input *input, char text[33])
+{
+    if (input->failed || !input->at_end)
+        return -1;
+    if (input->is_packed)
+        digest_hex(&input->unpacked, text);
+    else
+        source_digest(input->source, text);
+    return 0;
 }

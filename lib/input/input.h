@@ -81,4 +81,10 @@ uint64_t input_size(const struct input *input);
  */
 void input_digest(const struct input *input, char text[33]);
 
+/*
+ * Digest of the unpacked bytes, that of the raw ones where the file is not packed: call after the last line.
+ * -1 when they did not all come out.
+ */
+int input_unpacked_digest(const struct input *input, char text[33]);
+
 #endif

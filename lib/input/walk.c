@@ -28,6 +28,7 @@ void walk_release(struct walk *walk)
     for (size_t i = 0; i < walk->loss_count; i++)
         free(walk->losses[i]);
     free(walk->files);
+    free(walk->starts);
     free(walk->notes);
     free(walk->losses);
     map_release(&walk->seen);
@@ -67,8 +68,11 @@ static int meet(struct walk *walk, const struct stat *status, struct error *erro
 {
     struct map_key key = {{(uint64_t)status->st_dev, (uint64_t)status->st_ino}};
     int is_new = 0;
-    if (!map_put(&walk->seen, key, 1, &is_new))
+    const int64_t *start = map_put(&walk->seen, key, (int64_t)walk->start_count - 1, &is_new);
+    if (!start)
         return error_no_memory(error);
+    if (*start != (int64_t)walk->start_count - 1)
+        walk->starts[walk->start_count - 1].has_known = 1;
     return is_new;
 }
 
@@ -82,7 +86,7 @@ static int add_file(struct walk *walk, const char *path, char *absolute, struct 
         free(absolute);
         return error_no_memory(error);
     }
-    walk->files[walk->count++] = (struct walk_file){copy, absolute};
+    walk->files[walk->count++] = (struct walk_file){copy, absolute, walk->start_count - 1};
     /* cppcheck-suppress memleak ; the file keeps it */
     return 0;
 }
@@ -151,16 +155,36 @@ static int add_below(struct walk *walk, const char *path, int depth, struct erro
     return S_ISDIR(status.st_mode) ? add_directory(walk, path, depth, error) : add_regular(walk, path, error);
 }
 
+/* What a shell puts in place of <(...) leads to a pipe that has no name: another one will bear the same path.
+ */
+static char *name_of_pipe(const char *path)
+{
+    char *absolute = realpath(path, NULL);
+    return absolute || errno == ENOMEM ? absolute : strdup("-");
+}
+
+static int add_start(struct walk *walk, struct error *error)
+{
+    if (array_reserve((void **)&walk->starts, &walk->start_capacity, walk->start_count + 1,
+                      sizeof *walk->starts))
+        return error_no_memory(error);
+    walk->starts[walk->start_count++] = (struct walk_start){.is_directory = 0};
+    return 0;
+}
+
 int walk_add(struct walk *walk, const char *path, struct error *error)
 {
     struct stat status;
+    if (add_start(walk, error))
+        return -1;
     if (strcmp(path, "-") == 0)
         return add_file(walk, path, strdup("-"), error);
     if (stat(path, &status))
         return error_set_errno(error, errno, "%s: cannot be found", path);
     if (S_ISFIFO(status.st_mode))
-        return add_file(walk, path, realpath(path, NULL), error);
+        return add_file(walk, path, name_of_pipe(path), error);
     if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
         return error_set(error, "%s: is neither a file nor a directory", path);
+    walk->starts[walk->start_count - 1].is_directory = S_ISDIR(status.st_mode);
     return add_below(walk, path, 0, error);
 }

@@ -14,20 +14,30 @@
  */
 struct walk_file {
     char *path;     /* as reached from the path given; "-" for standard input */
-    char *realpath; /* absolute, links resolved; "-" for standard input */
+    char *realpath; /* absolute, links resolved; "-" for standard input and other pipes without a name */
+    size_t start;   /* which of the paths given led to it */
+};
+
+/* One of the paths given. */
+struct walk_start {
+    int is_directory;
+    int has_known; /* something in it had been reached from an earlier one */
 };
 
 struct walk {
     struct walk_file *files; /* owned; in the order of the paths given, sorted by name inside a directory */
     size_t count;
     size_t capacity;
+    struct walk_start *starts; /* owned: one for each walk_add(), failed ones too */
+    size_t start_count;
+    size_t start_capacity;
     char **notes; /* owned: one sentence for each thing left out */
     size_t note_count;
     size_t note_capacity;
     char **losses; /* owned: one sentence for each place that could not be searched */
     size_t loss_count;
     size_t loss_capacity;
-    struct map seen; /* device and inode of every file and directory so far */
+    struct map seen; /* device and inode of every file and directory so far: which start led to it */
 };
 
 void walk_init(struct walk *walk);

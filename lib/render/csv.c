@@ -54,8 +54,9 @@ static int write_line(struct csv *csv, struct error *error)
     if (buffer_append_byte(&csv->line, '\n'))
         return error_no_memory(error);
     fwrite(csv->line.data, 1, csv->line.length, csv->stream);
+    int outcome = render_check(csv->stream, error);
     buffer_clear(&csv->line);
-    return ferror(csv->stream) ? error_set(error, "cannot write the output") : 0;
+    return outcome;
 }
 
 static void csv_abandon(void *state)

@@ -45,8 +45,9 @@ static int append_cell(struct buffer *line, const struct cell *cell)
 static int write_out(struct json *json, struct error *error)
 {
     fwrite(json->line.data, 1, json->line.length, json->stream);
+    int outcome = render_check(json->stream, error);
     buffer_clear(&json->line);
-    return ferror(json->stream) ? error_set(error, "cannot write the output") : 0;
+    return outcome;
 }
 
 static int append_column(struct buffer *line, const struct column *column)

@@ -1,5 +1,6 @@
 #include "render/formats.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,12 @@ int render_table(const struct renderer *renderer, const struct table *table,
         }
     }
     return renderer->end(state, error);
+}
+
+int render_check(FILE *stream, struct error *error)
+{
+    int number = errno;
+    return ferror(stream) ? error_set_errno(error, number, "cannot write the output") : 0;
 }
 
 void render_real(double value, char text[REAL_TEXT_BYTES])

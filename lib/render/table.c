@@ -17,6 +17,7 @@ struct column_layout {
     size_t width;
     int shown;
     int right; /* aligned: only numbers seen */
+    int has_paths;
     char *name;
     const char *unit;
 };
@@ -61,6 +62,16 @@ static char *head_name(const struct column *column)
     return name;
 }
 
+/* A query may ask for them by any name; these are those of the store. */
+static int is_of_paths(const struct column *column)
+{
+    static const char *const names[] = {"path", "first_file", "file_set"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(column->name, names[i]) == 0)
+            return 1;
+    return 0;
+}
+
 static void people_abandon(void *state)
 {
     struct people *people = state;
@@ -88,6 +99,7 @@ static void *people_begin(const struct table *head, const struct render_target *
         *layout = (struct column_layout){.shown = !head->columns[i].hidden,
                                          .right = head->columns[i].type != CELL_TEXT &&
                                                   head->columns[i].type != CELL_JSON,
+                                         .has_paths = is_of_paths(&head->columns[i]),
                                          .unit = head->columns[i].unit,
                                          .name = head_name(&head->columns[i])};
         if (!layout->name) {
@@ -168,14 +180,24 @@ static void put_padding(FILE *stream, size_t count)
     fprintf(stream, "%*s", (int)count, "");
 }
 
+/* Files of a directory differ at the end of their paths. */
+static void put_shortened(FILE *stream, const char *text, size_t width, const struct column_layout *layout)
+{
+    if (layout->has_paths) {
+        fprintf(stream, "~%s", text + bytes_of(text, width - (layout->width - 1)));
+        return;
+    }
+    fwrite(text, 1, bytes_of(text, layout->width - 1), stream);
+    fputs("~", stream);
+}
+
 static void put_cell(const struct people *people, size_t column, const char *text, int last)
 {
     const struct column_layout *layout = &people->columns[column];
     FILE *stream = people->target.stream;
     size_t width = escape_width(text);
     if (width > layout->width && people->target.width && !layout->right) {
-        fwrite(text, 1, bytes_of(text, layout->width - 1), stream);
-        fputs("~", stream);
+        put_shortened(stream, text, width, layout);
         width = layout->width;
     } else {
         if (layout->right && width < layout->width)
@@ -263,10 +285,11 @@ static int flow(struct people *people, struct error *error)
     }
     for (size_t at = 0; count && at + count <= people->text_count; at += count)
         put_line(people, people->texts + at);
+    int outcome = render_check(people->target.stream, error);
     for (size_t i = 0; i < people->text_count; i++)
         free(people->texts[i]);
     people->text_count = 0;
-    return ferror(people->target.stream) ? error_set(error, "cannot write the output") : 0;
+    return outcome;
 }
 
 static int people_row(void *state, const struct cell *cells, struct error *error)
@@ -316,8 +339,8 @@ static int people_end(void *state, struct error *error)
         fputs("(no rows)\n", people->target.stream);
     if (outcome == 0)
         outcome = put_warnings(people, error);
-    if (outcome == 0 && ferror(people->target.stream))
-        outcome = error_set(error, "cannot write the output");
+    if (outcome == 0)
+        outcome = render_check(people->target.stream, error);
     people_abandon(people);
     return outcome;
 }

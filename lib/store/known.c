@@ -15,8 +15,13 @@ static int add(struct known *known, struct statement *list, struct error *error)
     struct known_file *file = &known->files[known->count++];
     *file = (struct known_file){.bytes = (uint64_t)statement_integer(list, 0),
                                 .events = statement_integer(list, 3),
-                                .skipped = statement_integer(list, 4)};
+                                .skipped = statement_integer(list, 4),
+                                .lost_pieces = statement_integer(list, 5),
+                                .first_offset = (uint64_t)statement_integer(list, 7)};
     const char *digest = statement_text(list, 1), *dialect = statement_text(list, 2);
+    const char *reason = statement_text(list, 6);
+    if (reason && !(file->first_reason = strdup(reason)))
+        return error_no_memory(error);
     snprintf(file->digest, sizeof file->digest, "%s", digest ? digest : "");
     snprintf(file->dialect, sizeof file->dialect, "%s", dialect ? dialect : "");
     return 0;
@@ -42,6 +47,8 @@ int known_read(struct known *known, struct store *store, struct error *error)
 
 void known_release(struct known *known)
 {
+    for (size_t i = 0; i < known->count; i++)
+        free(known->files[i].first_reason);
     free(known->files);
     *known = (struct known){.files = NULL};
 }

@@ -18,6 +18,9 @@ struct known_file {
     char dialect[64];
     int64_t events;
     int64_t skipped;
+    int64_t lost_pieces;   /* of it could not be read */
+    uint64_t first_offset; /* of these */
+    char *first_reason;    /* owned; NULL when there are none */
 };
 
 struct known {

@@ -18,8 +18,9 @@ enum sentence {
     NEXT_FILE,
     ADD_FILE,
     ADD_LEDGER,
-    FILE_BY_DIGEST,
+    FILE_BY_CONTENT,
     FILE_BY_PATH,
+    MOVE_FILE,
     NOTE_ARRIVAL,
     NOTE_DEPARTURE,
     REMOVE_FIRST,
@@ -39,8 +40,9 @@ static const char *const sentences[SENTENCES] = {
     [NEXT_FILE] = schema_ingest_write_next_file,
     [ADD_FILE] = schema_ingest_write_add_file,
     [ADD_LEDGER] = schema_ingest_write_add_ledger,
-    [FILE_BY_DIGEST] = schema_ingest_write_file_by_digest,
+    [FILE_BY_CONTENT] = schema_ingest_write_file_by_content,
     [FILE_BY_PATH] = schema_ingest_write_file_by_path,
+    [MOVE_FILE] = schema_ingest_write_move_file,
     [NOTE_ARRIVAL] = schema_ingest_write_note_arrival,
     [NOTE_DEPARTURE] = schema_ingest_write_note_departure,
     [REMOVE_OPERATIONS] = schema_ingest_write_remove_file,
@@ -180,24 +182,46 @@ static int remove_file(struct writer *writer, int64_t file_id, struct error *err
     return 0;
 }
 
-/* The id that a statement with one text parameter finds in its first column; 0: none, -1: error. */
-static int64_t find_file(struct writer *writer, enum sentence sentence, const char *text, struct error *error)
+/* The id that a bound statement finds in its first column; 0: none, -1: error. */
+static int64_t find_file(struct statement *find, struct error *error)
 {
-    struct statement *find = writer->statements[sentence];
-    if (statement_bind_text(find, 1, text, error))
-        return -1;
     int found = statement_step(find, error);
     int64_t id = found == 1 ? statement_integer(find, 0) : found;
     statement_reset(find);
     return id;
 }
 
-static int remove_found(struct writer *writer, enum sentence sentence, const char *text, struct error *error)
+static int64_t find_content(struct writer *writer, const struct writer_facts *facts, struct error *error)
 {
-    int64_t id = find_file(writer, sentence, text, error);
-    if (id <= 0)
-        return (int)id;
+    struct statement *find = writer->statements[FILE_BY_CONTENT];
+    return statement_bind_text(find, 1, facts->digest, error) ||
+                   statement_bind_text(find, 2, facts->unpacked_digest, error)
+               ? -1
+               : find_file(find, error);
+}
+
+static int64_t find_path(struct writer *writer, const char *path, struct error *error)
+{
+    struct statement *find = writer->statements[FILE_BY_PATH];
+    return statement_bind_text(find, 1, path, error) ? -1 : find_file(find, error);
+}
+
+static int depart(struct writer *writer, int64_t id, struct error *error)
+{
     return run_for(writer, NOTE_DEPARTURE, id, error) || remove_file(writer, id, error) ? -1 : 0;
+}
+
+/* An earlier version may have taken a trace in packed and unpacked. */
+static int remove_others(struct writer *writer, const char *path, const struct writer_facts *facts,
+                         struct error *error)
+{
+    int64_t id;
+    while ((id = find_content(writer, facts, error)) > 0)
+        if (depart(writer, id, error))
+            return -1;
+    if (id == 0 && (id = find_path(writer, path, error)) > 0)
+        return depart(writer, id, error);
+    return (int)id;
 }
 
 static int add_ledger(struct writer *writer, int64_t file_id, const struct ledger *ledger,
@@ -231,7 +255,8 @@ static int add_file(struct writer *writer, const struct writer_file *file, const
         statement_bind_integer(add, 6, (int64_t)facts->bytes, error) ||
         statement_bind_integer(add, 7, (int64_t)facts->unpacked_bytes, error) ||
         statement_bind_text(add, 8, status, error) || statement_bind_integer(add, 9, facts->events, error) ||
-        statement_bind_integer(add, 10, ledger_total(facts->ledger), error) || statement_step(add, error) < 0)
+        statement_bind_integer(add, 10, ledger_total(facts->ledger), error) ||
+        statement_bind_text(add, 11, facts->unpacked_digest, error) || statement_step(add, error) < 0)
         return -1;
     return add_ledger(writer, file->target.file_id, facts->ledger, error);
 }
@@ -239,21 +264,34 @@ static int add_file(struct writer *writer, const struct writer_file *file, const
 static int keep_file(struct writer *writer, const struct writer_file *file, const struct writer_facts *facts,
                      enum writer_outcome outcome, struct error *error)
 {
-    if (remove_found(writer, FILE_BY_DIGEST, facts->digest, error) ||
-        remove_found(writer, FILE_BY_PATH, file->path, error) ||
-        add_file(writer, file, facts, outcome, error) ||
+    if (remove_others(writer, file->path, facts, error) || add_file(writer, file, facts, outcome, error) ||
         run_for(writer, NOTE_ARRIVAL, file->target.file_id, error))
         return -1;
     writer->has_changed = 1;
     return 0;
 }
 
+static int move_file(struct writer *writer, int64_t id, const struct writer_file *file,
+                     const struct writer_facts *facts, struct error *error)
+{
+    struct statement *move = writer->statements[MOVE_FILE];
+    return statement_bind_integer(move, 1, id, error) || statement_bind_text(move, 2, file->path, error) ||
+                   statement_bind_text(move, 3, file->file_set, error) ||
+                   statement_bind_text(move, 4, facts->digest, error) ||
+                   statement_bind_integer(move, 5, (int64_t)facts->bytes, error) ||
+                   statement_step(move, error) < 0
+               ? -1
+               : 0;
+}
+
 int writer_finish(struct writer *writer, struct writer_file *file, const struct writer_facts *facts,
                   enum writer_outcome *outcome, struct error *error)
 {
-    int64_t known = facts->force ? 0 : find_file(writer, FILE_BY_DIGEST, facts->digest, error);
+    int64_t known = facts->force ? 0 : find_content(writer, facts, error);
     if (known > 0) {
         *outcome = WRITER_UNCHANGED;
+        if (move_file(writer, known, file, facts, error))
+            return fail(writer);
         return writer_abandon(writer, file, error);
     }
     *outcome = ledger_damage(facts->ledger) ? WRITER_PARTIAL : WRITER_INGESTED;

@@ -50,6 +50,7 @@ int writer_put(struct writer *writer, struct writer_file *file, const struct bat
 struct writer_facts {
     const char *dialect;
     const char *digest;
+    const char *unpacked_digest; /* of the bytes that come out of gzip; NULL: not known */
     uint64_t bytes;
     uint64_t unpacked_bytes;
     int64_t events;
@@ -61,7 +62,7 @@ enum writer_outcome { WRITER_INGESTED, WRITER_PARTIAL, WRITER_UNCHANGED };
 
 /*
  * The file is complete: it takes the place of what came from the same path before. WRITER_UNCHANGED: the same
- * content is already there, so nothing of it is kept.
+ * content, packed or not, is already there, so nothing of it is kept.
  */
 int writer_finish(struct writer *writer, struct writer_file *file, const struct writer_facts *facts,
                   enum writer_outcome *outcome, struct error *error);

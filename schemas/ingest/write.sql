@@ -26,14 +26,30 @@ UPDATE file_member SET greatest_peer = max(coalesce(greatest_peer, ?3), ?3) WHER
 -- statement: next_file
 SELECT coalesce(max(file_id), 0) + 1 FROM file
 -- statement: add_file
-INSERT INTO file (file_id, path, file_set, dialect, digest, bytes, unpacked_bytes, status, events, skipped)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO file (file_id, path, file_set, dialect, digest, bytes, unpacked_bytes, status, events, skipped, unpacked_digest)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 -- statement: add_ledger
 INSERT INTO ledger (file_id, reason, damage, count, first_offset, example) VALUES (?, ?, ?, ?, ?, ?)
 -- statement: known_files
-SELECT bytes, digest, dialect, events, skipped FROM file ORDER BY bytes
--- statement: file_by_digest
-SELECT file_id FROM file WHERE digest = ?
+-- Of packed ones a second row, as what they are unpacked. With what could not be read: how many pieces, and reason and
+-- place of the first (SQLite takes the reason from the row that holds the minimum).
+WITH lost AS (
+    SELECT file_id, sum(count) AS pieces, reason, min(first_offset) AS first_offset FROM ledger WHERE damage GROUP BY file_id
+)
+SELECT bytes, digest, dialect, events, skipped, pieces, reason, first_offset FROM file LEFT JOIN lost USING (file_id)
+UNION ALL
+SELECT unpacked_bytes, unpacked_digest, dialect, events, skipped, pieces, reason, first_offset
+FROM file LEFT JOIN lost USING (file_id)
+WHERE unpacked_digest <> digest
+ORDER BY 1
+-- statement: file_by_content
+SELECT file_id FROM file WHERE digest = ?1 OR unpacked_digest = ?2 ORDER BY digest <> ?1 LIMIT 1
+-- statement: move_file
+-- The same content lies in another file of the directory: whatever comes to the old path takes nothing of it away, and
+-- the new one is known by its digest from now on. Not where a file of that path is in the store already.
+UPDATE file SET path = ?2, digest = ?4, bytes = ?5
+WHERE file_id = ?1 AND file_set = ?3 AND (path, digest) <> (?2, ?4)
+  AND NOT EXISTS (SELECT 1 FROM file other WHERE other.path = ?2 AND other.file_id <> ?1 AND ?2 <> '-')
 -- statement: file_by_path
 SELECT file_id FROM file WHERE path = ?1 AND path <> '-' LIMIT 1
 

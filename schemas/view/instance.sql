@@ -1,5 +1,7 @@
 -- One row an operation of the whole communicator: a collective over its ranks, or a send with its receive.
 -- GB = 1e9 bytes; bus bandwidth as in nccl-tests' doc/PERFORMANCE.md, n the communicator's size.
+-- sender and receiver are ranks in the communicator; sender_rank and receiver_rank the same as global ranks, as in
+-- v_operation.
 CREATE VIEW v_instance AS
 SELECT i.instance_id,
        i.run_id,
@@ -9,7 +11,17 @@ SELECT i.instance_id,
        f.name AS function,
        i.sequence,
        i.sender,
+       (SELECT CASE WHEN min(x.global_rank) = max(x.global_rank) THEN min(x.global_rank) END
+        FROM member n
+        JOIN member_join nj ON nj.member_id = n.member_id
+        JOIN job_rank x ON x.job_rank_id = nj.job_rank_id
+        WHERE n.communicator_id = i.communicator_id AND n.rank = i.sender) AS sender_rank,
        i.receiver,
+       (SELECT CASE WHEN min(x.global_rank) = max(x.global_rank) THEN min(x.global_rank) END
+        FROM member n
+        JOIN member_join nj ON nj.member_id = n.member_id
+        JOIN job_rank x ON x.job_rank_id = nj.job_rank_id
+        WHERE n.communicator_id = i.communicator_id AND n.rank = i.receiver) AS receiver_rank,
        i.tag,
        i.step,
        i.size_bytes,

@@ -1,6 +1,8 @@
 -- Views for people: names instead of numbers, microseconds instead of nanoseconds, hashes as they are printed.
 
 -- One row an operation of one rank. rank is the global rank; NULL where no communicator joins all processes.
+-- root and peer are ranks in the communicator; root_rank and peer_rank the same as global ranks, NULL where that rank left
+-- no trace, or where several processes say they are it.
 CREATE VIEW v_operation AS
 SELECT o.operation_id,
        j.instance_id,
@@ -20,7 +22,17 @@ SELECT o.operation_id,
        d.name AS datatype,
        o.bytes,
        o.root,
+       (SELECT CASE WHEN min(x.global_rank) = max(x.global_rank) THEN min(x.global_rank) END
+        FROM member n
+        JOIN member_join nj ON nj.member_id = n.member_id
+        JOIN job_rank x ON x.job_rank_id = nj.job_rank_id
+        WHERE n.communicator_id = m.communicator_id AND n.rank = o.root) AS root_rank,
        o.peer,
+       (SELECT CASE WHEN min(x.global_rank) = max(x.global_rank) THEN min(x.global_rank) END
+        FROM member n
+        JOIN member_join nj ON nj.member_id = n.member_id
+        JOIN job_rank x ON x.job_rank_id = nj.job_rank_id
+        WHERE n.communicator_id = m.communicator_id AND n.rank = o.peer) AS peer_rank,
        a.name AS algorithm,
        p.name AS protocol,
        o.channel_count AS channels,

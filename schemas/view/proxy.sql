@@ -1,5 +1,6 @@
 -- One row a proxy operation: what the network thread of one rank did for one channel of one operation. Its
--- single steps are in virtual table proxy_step (ncclprof query).
+-- single steps are in virtual table proxy_step (ncclprof query). peer is a rank in the communicator, peer_rank the same as
+-- a global rank, as in v_operation.
 CREATE VIEW v_proxy_operation AS
 SELECT p.proxy_operation_id,
        p.operation_id,
@@ -12,6 +13,11 @@ SELECT p.proxy_operation_id,
        CASE p.direction WHEN 0 THEN 'send' ELSE 'recv' END AS direction,
        p.channel,
        p.peer,
+       (SELECT CASE WHEN min(x.global_rank) = max(x.global_rank) THEN min(x.global_rank) END
+        FROM member n
+        JOIN member_join nj ON nj.member_id = n.member_id
+        JOIN job_rank x ON x.job_rank_id = nj.job_rank_id
+        WHERE n.communicator_id = m.communicator_id AND n.rank = p.peer) AS peer_rank,
        f.name AS function,
        coalesce(j.tag, o.tag) AS tag,
        j.step AS training_step,

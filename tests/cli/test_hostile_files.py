@@ -41,7 +41,7 @@ class HostileFiles(Case):
         self.assertIn("neither a file nor a directory", self.measured("ingest", "a.json", status=1, seconds=10).err)
         (self.folder / "traces").mkdir()
         os.symlink("/dev/zero", self.folder / "traces/a.json")
-        self.assertIn("left out", self.measured("ingest", "traces", status=0, seconds=10).err)
+        self.assertIn("left out", self.measured("ingest", "traces", status=1, seconds=10).err)
 
     def test_endless_standard_input(self):
         """/dev/zero on standard input is read, as any pipe: it can be stopped."""

@@ -1,12 +1,14 @@
 """What goes in, how often, and what is said about it."""
 
 import gzip
+import lzma
 import os
 import re
 import shutil
 import sqlite3
+import subprocess
 
-from tests.cli.support import TOP, Case, all_reduce, trace
+from tests.cli.support import PROGRAM, TOP, Case, all_reduce, trace
 
 
 class Ingest(Case):
@@ -122,6 +124,22 @@ class Ingest(Case):
         self.assertEqual(self.info()["collectives"], 10)
         self.assertEqual(self.info()["processes"], 2)
 
+    def test_a_pipe_without_a_name(self):
+        """What a shell puts in place of <(...): the same path leads to another pipe each time."""
+        self.write("a.json", trace())
+        self.write("c.json", trace(rank=2))
+        for rank in (1, 3):
+            files = self.ingest("a.json", "/dev/stdin", "c.json", stdin=trace(rank=rank))
+            self.assertEqual(files["stdin"]["status"], "ingested")
+            self.assertEqual(files["stdin"]["path"], "/dev/stdin")
+        self.assertEqual(self.info()["collectives"], 20)
+        self.assertEqual(self.rows("SELECT count(*) FROM file WHERE path = '-'"), [(2,)])
+        command = f"exec {PROGRAM} -q ingest <(cat a.json) <(cat c.json)"
+        subprocess.run(["bash", "-c", command], cwd=self.folder, check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "NCCLPROF_STORE": str(self.folder / "other.db")})
+        with sqlite3.connect(self.folder / "other.db") as store:
+            self.assertEqual(store.execute("SELECT sum(events) FROM file").fetchall(), [(10,)])
+
     def test_gzip_whatever_the_name(self):
         self.write("a.json", gzip.compress(trace(rank=0).encode()))
         self.write("b.gz", trace(rank=1))
@@ -130,6 +148,71 @@ class Ingest(Case):
         self.assertEqual({file["status"] for file in self.ingest("a.json", "b.gz", "c.bin").values()}, {"ingested"})
         self.assertEqual(self.ingest("-", stdin=gzip.compress(trace(rank=3).encode()))["-"]["status"], "ingested")
         self.assertEqual(self.info()["collectives"], 20)
+
+    def test_a_packed_trace_is_the_same_trace(self):
+        """Packing what is in the store, or unpacking it, brings nothing new, whatever still lies beside it."""
+        for rank in range(3):
+            self.write(f"traces/{rank}.json", trace(rank=rank, tags=[("forward", 10.0)]))
+        self.ingest("traces")
+        counts = self.info()
+        for path in sorted((self.folder / "traces").iterdir()):
+            self.write(f"traces/{path.name}.gz", gzip.compress(path.read_bytes()))
+        keys = ("collectives", "collective_instances", "tags", "files")
+        for step in ("both", "packed", "packed", "unpacked", "--force"):
+            if step == "packed":
+                for path in (self.folder / "traces").glob("*.json"):
+                    path.unlink()
+            elif step == "unpacked":
+                for path in sorted((self.folder / "traces").glob("*.gz")):
+                    self.write(f"traces/{path.stem}", gzip.decompress(path.read_bytes()))
+            answer = self.json("ingest", *([step] if step == "--force" else []), "traces")
+            wanted = "ingested" if step == "--force" else "unchanged"
+            self.assertEqual({file["status"] for file in answer["files"]}, {wanted}, step)
+            self.assertEqual({key: self.info()[key] for key in keys}, {key: counts[key] for key in keys}, step)
+        self.assertEqual(self.info()["collectives"], 15)
+        self.check_integrity()
+
+    def test_packed_and_plain_at_once(self):
+        for rank in range(8):
+            self.write(f"traces/{rank}.json", trace(rank=rank))
+            self.write(f"traces/{rank}.json.gz", gzip.compress(trace(rank=rank).encode()))
+        self.assertEqual(sorted(file["status"] for file in self.ingest("traces").values()), 8 * ["ingested"] + 8 * ["unchanged"])
+        self.assertEqual(self.info()["collectives"], 40)
+
+    def test_packed_away_and_written_anew(self):
+        """The old content lies packed beside the new one, of the same name: both are there."""
+        for rank in range(2):
+            self.write(f"traces/{rank}.json", trace(rank=rank))
+        self.ingest("traces")
+        for rank in range(2):
+            self.write(f"traces/{rank}.json" if rank else "traces/0.gz", trace(rank=rank + 8, count=7))
+            self.write(f"traces/{rank}.json.gz" if rank else "traces/0.json", gzip.compress(trace(rank=rank).encode()))
+        self.ingest("traces")
+        self.assertEqual(self.info()["collectives"], 24)
+
+    def test_a_store_that_holds_a_trace_twice(self):
+        """Made by an earlier version; reading the file again mends it."""
+        self.write("a.json", trace())
+        self.write("a.json.gz", gzip.compress(trace(rank=1).encode()))
+        self.ingest("a.json", "a.json.gz")
+        with sqlite3.connect(self.store) as store:
+            store.execute("UPDATE file SET unpacked_digest = (SELECT digest FROM file WHERE path LIKE '%.json') "
+                          "WHERE path LIKE '%.gz'")
+        store.close()
+        self.ingest("a.json", "a.json.gz")
+        self.assertEqual(self.info()["collectives"], 10)
+        self.ingest("--force", "a.json")
+        self.assertEqual(self.info()["collectives"], 5)
+
+    def test_other_packers_are_named(self):
+        """What cannot be unpacked here can come through a pipe; the message says how."""
+        for name, magic in (("xz", b"\xfd7zXZ\0"), ("zstd", b"\x28\xb5\x2f\xfd"), ("bzip2", b"BZh9"), ("lz4", b"\x04\x22\x4d\x18")):
+            self.write(f"{name}/a.json.{name}", magic + bytes(range(256)) * 4)
+            told = f"{name}/a.json.{name}: is compressed with {name}: {name} -dc {name}/a.json.{name} | ncclprof ingest -\n"
+            self.assertEqual(self.run_program("ingest", f"{name}/a.json.{name}", status=1).err, "ncclprof: " + told)
+            self.assertIn(told, self.run_program("ingest", name, status=1).err)
+        self.write("a.json.xz", lzma.compress(trace().encode()))
+        self.assertIn("compressed with xz", self.run_program("ingest", "a.json.xz", status=1).err)
 
     def test_directories_pass_strangers_by(self):
         self.write("traces/a.json", trace())
@@ -144,6 +227,23 @@ class Ingest(Case):
         self.assertEqual(answer["totals"]["ingested"], 2)
         self.assertEqual(answer["totals"]["not_traces"], 4)
         self.assertEqual(answer["totals"]["failed"], 0)
+
+    def test_a_directory_without_a_trace_is_an_error(self):
+        """Nothing went in, so nothing may look as if it had; why, is said of one of its files."""
+        (self.folder / "empty").mkdir()
+        self.write("prom/notes.txt", "hello\n" * 99)
+        self.write("prom/node.prom", 'nccl_bus_bandwidth_gbs{rank="0"} 12.5\n')
+        self.write("traces/a.json", trace())
+        self.write("traces/sub/b.json", trace(rank=1))
+        result = self.run_program("ingest", "empty", "prom", "traces", status=1)
+        self.assertEqual(result.err, "ncclprof: empty: no files to be read in it\nncclprof: prom: no trace among its files (2); "
+                         "prom/node.prom: looks like Inspector's Prometheus text, which holds only averages: "
+                         "not an NCCL profiler dump\n")
+        self.assertEqual(self.info()["collectives"], 10)
+        self.run_program("ingest", "prom", status=1)
+        # All is there already, or came by another way.
+        self.assertEqual(self.run_program("ingest", "traces").err, "")
+        self.assertEqual(self.run_program("ingest", "traces/sub", "traces", "traces/sub", "traces").err, "")
 
     def test_strangers_named_are_errors_and_the_rest_goes_in(self):
         self.write("notes.txt", "hello\n")
@@ -167,6 +267,21 @@ class Ingest(Case):
         self.assertEqual(self.info()["partial_files"], 1)
         offset = int(result.err.split("at byte ")[1])
         self.assertLessEqual(abs(offset - whole.rindex("\n", 0, at)), 2)
+
+    def test_a_damaged_file_is_told_each_time(self):
+        """What the store lacks of it is lacking the second time, too."""
+        self.write("a.json", trace(count=4) + "{broken,\n" + trace(count=2, rank=1)[2:-5] + "{worse,\n{\"cut")
+        self.write("b.json", trace(rank=2))
+        first = self.run_program("ingest", "a.json", "b.json", status=1)
+        self.assertRegex(first.err, r"^ncclprof: a\.json: [2-9] pieces of it could not be read, the first \(.*\) at byte \d+\n$")
+        again = self.run_program("ingest", "a.json", "b.json", status=1)
+        self.assertEqual(again.err, first.err)
+        self.assertIn("2 unchanged", again.out)
+        piped = self.run_program("ingest", "-", stdin=(self.folder / "a.json").read_bytes(), status=1)
+        self.assertEqual(piped.err, first.err.replace("a.json", "-"))
+        file = self.ingest("a.json", status=1)["a.json"]
+        self.assertEqual((file["status"], file["reason"] in first.err), ("unchanged", True))
+        self.run_program("ingest", "b.json")
 
     def test_a_bad_line_in_the_middle_costs_that_line(self):
         text = "[\n" + all_reduce(0, 0, 7, 5, 1000.0) + "{broken,\n" + all_reduce(1, 0, 7, 5, 2000.0) + "{}]\n"

@@ -1,10 +1,12 @@
 """`query`: what it answers, and what it refuses."""
 
+import gzip
+import re
 import signal
 import subprocess
 import time
 
-from tests.cli.support import PROGRAM, Case, trace
+from tests.cli.support import PROGRAM, TOP, Case, trace
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
@@ -80,3 +82,55 @@ class Query(Case):
         sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) SELECT i FROM n"
         self.assertEqual(len(self.run_program("query", "--format", "csv", sql).out.splitlines()), 200001)
         self.assertEqual(len(self.run_program("query", sql).out.splitlines()), 200001)
+
+
+TRACES = TOP / "fixtures/tp2dp2pp2-clean"
+
+
+class GlobalRanks(Case):
+    """What the views say of the other end, by what the trace says: a process has one rank in the communicator of all."""
+
+    def setUp(self):
+        super().setUp()
+        self.run_program("ingest", TRACES)
+        members = self.rows("SELECT communicator_id, rank, pid FROM member JOIN process USING (process_id)")
+        sizes = [sum(member[0] == communicator for member in members) for communicator, _, _ in members]
+        world = {pid: rank for (communicator, rank, pid), size in zip(members, sizes) if size == 8}
+        self.assertEqual(sorted(world.values()), list(range(8)))
+        self.ranks = {(communicator, rank): world[pid] for communicator, rank, pid in members}
+
+    def check(self, view, *names):
+        for local, found in names:
+            rows = self.rows(f"SELECT DISTINCT communicator_id, {local}, {found} FROM {view} WHERE {local} >= 0")
+            self.assertTrue(rows, local)
+            for communicator, rank, global_rank in rows:
+                self.assertEqual(global_rank, self.ranks.get((communicator, rank)), (view, local, communicator, rank))
+            self.assertTrue(any(rank != global_rank for _, rank, global_rank in rows), f"{view}.{local}")
+
+    def test_of_the_other_end(self):
+        self.check("v_proxy_operation", ("peer", "peer_rank"))
+        self.check("v_operation", ("peer", "peer_rank"))
+        self.check("v_instance", ("sender", "sender_rank"), ("receiver", "receiver_rank"))
+
+    def test_of_the_root(self):
+        """Three ranks; 1 and 2 share a communicator, in which 2 has number 1."""
+        self.store.unlink()
+        for rank in range(3):
+            self.write(f"traces/world{rank}.json", trace(rank=rank, communicator=90))
+            if rank:
+                text = trace(rank=rank - 1, pid=1000 + rank, communicator=91).replace("AllReduce", "Broadcast")
+                self.write(f"traces/pair{rank}.json", text.replace('"root": 0', '"root": 1'))
+        self.ingest("traces")
+        self.assertEqual(self.rows("SELECT DISTINCT function, root, root_rank FROM v_operation ORDER BY 1"),
+                         [("AllReduce", None, None), ("Broadcast", 1, 2)])
+
+    def test_of_who_left_no_trace(self):
+        """Rank 7 is known from its peers only: no number is better than a wrong one."""
+        self.store.unlink()
+        texts = {path: gzip.decompress(path.read_bytes()) for path in TRACES.glob("dump_*")}
+        world_7 = next(text for path, text in texts.items() if path.name.endswith("_7.json.gz"))
+        pid = re.search(rb'"pid": *\d+', world_7).group()
+        self.ingest(*sorted(path for path, text in texts.items() if pid not in text))
+        self.assertEqual(self.rows("SELECT count(*) FROM v_proxy_operation WHERE peer_rank = 7 OR rank = 7"), [(0,)])
+        self.assertGreater(self.rows("SELECT count(*) FROM v_proxy_operation WHERE peer_rank IS NULL")[0][0], 0)
+        self.assertGreater(self.rows("SELECT count(*) FROM v_proxy_operation WHERE peer_rank = 6")[0][0], 0)

@@ -1,16 +1,19 @@
-"""README shows what the program says. `make golden` writes it anew.
+"""README and the manual show what the program says. `make golden` writes both anew.
 
 A block of README that follows `<!-- ran on: FOLDER -->` holds commands and their outputs on fixtures/FOLDER; ingest
-stands there without its output.
+stands there without its output. So does a block of a page that follows `.\\" ran on: FOLDER`, of one command, whose lines
+are broken.
 """
 
 import os
 import re
 import shlex
+import textwrap
 
 from tests.cli.support import TOP, Case
 
 README = TOP / "README.md"
+IN_PAGE = re.compile(r'(\.\\" ran on: (\S+)\n\.Bd -literal\n\$ (ncclprof [^\n]*)\n)(.*?)(?=\.Ed\n)', re.S)
 BLOCK = re.compile(r"<!-- ran on: (\S+) -->\n```\n(.*?)```\n", re.S)
 
 
@@ -38,6 +41,28 @@ class Readme(Case):
         if os.environ.get("NCCLPROF_GOLDEN") == "write":
             README.write_text(real)
         self.assertEqual(README.read_text(), real)
+
+    def in_page(self, match):
+        """The block as it ought to be, unless only its lines are broken elsewhere."""
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", "-q", TOP / "fixtures" / match.group(2))
+        output = self.output(match.group(3))
+        if output.split() == match.group(4).split():
+            return match.group()
+        lines = [textwrap.fill(line, 72, subsequent_indent=" " * (len(line) - len(line.lstrip())), break_on_hyphens=False)
+                 for line in output.splitlines()]
+        return match.group(1) + "\n".join(lines) + "\n"
+
+    def test_outputs_in_the_manual_are_real(self):
+        found = 0
+        for page in sorted((TOP / "man").glob("*.[1-9]")):
+            said = page.read_text()
+            found += len(IN_PAGE.findall(said))
+            real = IN_PAGE.sub(self.in_page, said)
+            if os.environ.get("NCCLPROF_GOLDEN") == "write":
+                page.write_text(real)
+            self.assertEqual(page.read_text(), real, page.name)
+        self.assertGreaterEqual(found, 1)
 
     def test_commands_are_all_there(self):
         listing = self.run_program("--help").out.split("commands:")[1].split("options:")[0]

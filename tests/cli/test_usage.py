@@ -1,6 +1,8 @@
 """Help, wrong usage, exit statuses, where output goes."""
 
+import contextlib
 import os
+import pty
 import subprocess
 
 from tests.cli.support import PROGRAM, Case, trace
@@ -13,6 +15,12 @@ class Usage(Case):
         self.assertEqual(result.err, "")
         for line in result.out.splitlines():
             self.assertLessEqual(len(line), 80, line)
+
+    def test_help_is_a_word_too(self):
+        self.assertEqual(self.run_program("help").out, self.run_program("--help").out)
+        self.assertEqual(self.run_program("help", "ingest").out, self.run_program("ingest", "--help").out)
+        self.assertEqual(self.run_program("--store", "x", "help", "diagnose").out, self.run_program("diagnose", "-h").out)
+        self.assertIn("there is no command 'nonsense'", self.run_program("help", "nonsense", status=2).err)
 
     def test_every_command_explains_itself(self):
         listing = self.run_program("--help").out.split("commands:")[1].split("options:")[0]
@@ -69,6 +77,20 @@ class Usage(Case):
                 self.assertEqual(result.err.count("\n"), 1, result.err)
                 self.assertIn("see 'ncclprof ", result.err)
 
+    def test_what_is_wrong_before_the_command(self):
+        for words, says in (
+            (["--store"], "--store takes the name of a file"),
+            (["--store", "", "info"], "--store takes the name of a file"),
+            (["--store=", "info"], "--store takes the name of a file"),
+            (["--format", "json", "info"], "--format goes after the command's name"),
+            (["--format=json", "info"], "--format goes after the command's name"),
+            (["--by-tag", "report"], "--by-tag goes after the command's name"),
+            (["--formats", "info"], "there is no option --formats before a command"),
+            (["-f", "info"], "there is no option -f before a command"),
+        ):
+            with self.subTest(words=words):
+                self.assertEqual(self.run_program(*words, status=2).err, f"ncclprof: {says}; see 'ncclprof --help'\n")
+
     def test_missing_store_is_one(self):
         result = self.run_program("info", status=1)
         self.assertIn("no such file", result.err)
@@ -95,12 +117,17 @@ class Usage(Case):
     def test_a_full_disk_is_not_success(self):
         self.write("a.json", trace())
         self.run_program("ingest", "a.json")
-        for words in (["info"], ["--help"], ["query", "SELECT 1"], ["info", "--format", "json"]):
+        for rank in range(1, 40):
+            self.write(f"traces/{rank}.json", trace(rank=rank))
+        long = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) SELECT i FROM n"
+        for words in (["info"], ["--help"], ["query", "SELECT 1"], ["info", "--format", "json"], ["query", long],
+                      ["query", "--format", "json", long], ["query", "--format", "csv", long], ["completion", "bash"],
+                      ["ingest", "--format", "json", self.folder / "traces"]):
             with self.subTest(words=words), open("/dev/full", "w") as full:
                 result = subprocess.run([PROGRAM, "--store", self.store, *words], stdout=full, stderr=subprocess.PIPE,
                                         text=True)
                 self.assertEqual(result.returncode, 1)
-                self.assertIn("cannot write", result.stderr)
+                self.assertEqual(result.stderr, "ncclprof: cannot write the output: No space left on device\n")
 
     def test_a_closed_pipe_is_quiet(self):
         self.write("a.json", trace())
@@ -118,6 +145,27 @@ class Usage(Case):
         self.write("a.json", trace())
         self.assertNotIn("\033", self.run_program("ingest", "a.json").out)
         self.assertNotIn("\033", self.run_program("info", "--files").out)
+
+    def test_completion_of_files(self):
+        """Names with spaces are one word each, quoted: in a shell on a terminal, as it is used."""
+        self.write("my traces/a trace.json", trace())
+        self.write("init", 'eval "$("$PROGRAM" completion bash)"; PS1="$ "; bind "set enable-bracketed-paste off"\n')
+        terminal, other = pty.openpty()
+        shell = subprocess.Popen(["bash", "--noprofile", "--rcfile", "init", "-i"], cwd=self.folder, stdin=other, stdout=other,
+                                 stderr=other, start_new_session=True,
+                                 env={"PATH": os.environ["PATH"], "PROGRAM": PROGRAM, "TERM": "dumb", "HOME": str(self.folder)})
+        os.close(other)
+        os.write(terminal, b"ncclprof() { printf '<%s>' \"$@\"; }\n")
+        os.write(terminal, b"ncclprof ingest my\ta\t\n")
+        os.write(terminal, b"ncclprof --store my\ta\t info\nexit\n")
+        shown = b""
+        with contextlib.suppress(OSError):
+            while more := os.read(terminal, 4096):
+                shown += more
+        shell.wait(timeout=30)
+        os.close(terminal)
+        self.assertIn(b"\n<ingest><my traces/a trace.json>", shown)
+        self.assertIn(b"\n<--store><my traces/a trace.json><info>", shown)
 
     def test_completion_is_a_script(self):
         script = self.run_program("completion", "bash").out + (

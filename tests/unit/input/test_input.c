@@ -340,6 +340,36 @@ static void digest_of_the_whole_file(void **state)
     input_close(input);
 }
 
+static void digest_of_what_is_unpacked(void **state)
+{
+    char packed[33], plain[33], raw[33];
+    unsigned char both[sizeof member_one + sizeof member_two];
+    memcpy(both, member_one, sizeof member_one);
+    memcpy(both + sizeof member_one, member_two, sizeof member_two);
+    struct input *input = open_bytes(both, sizeof both, NULL);
+    assert_line(input, "hello", 0, 1);
+    assert_int_equal(input_unpacked_digest(input, packed), -1);
+    assert_line(input, "world", 6, 1);
+    assert_line(input, "again", 12, 1);
+    assert_end(input);
+    assert_int_equal(input_unpacked_digest(input, packed), 0);
+    input_close(input);
+    input = open_bytes("hello\nworld\nagain\n", 18, NULL);
+    assert_line(input, "hello", 0, 1);
+    assert_line(input, "world", 6, 1);
+    assert_line(input, "again", 12, 1);
+    assert_end(input);
+    assert_int_equal(input_unpacked_digest(input, plain), 0);
+    input_digest(input, raw);
+    input_close(input);
+    assert_string_equal(packed, plain);
+    assert_string_equal(raw, plain);
+    input = open_bytes(member_one, sizeof member_one - 1, NULL);
+    assert_fails(input, "ends in the middle");
+    assert_int_equal(input_unpacked_digest(input, packed), -1);
+    input_close(input);
+}
+
 static void what_is_no_file_is_refused(void **state)
 {
     struct error error = ERROR_INIT;
@@ -368,6 +398,7 @@ int main(void)
         cmocka_unit_test(damaged_gzip),
         cmocka_unit_test(unpacking_has_limits),
         cmocka_unit_test(digest_of_the_whole_file),
+        cmocka_unit_test(digest_of_what_is_unpacked),
         cmocka_unit_test(what_is_no_file_is_refused),
     };
     return cmocka_run_group_tests_name("input", tests, make_path, remove_path);

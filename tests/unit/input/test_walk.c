@@ -94,6 +94,13 @@ static void paths_by_name(void **state)
     assert_int_equal(walk_add(&walk, "nothing", &error), -1);
     assert_non_null(strstr(error.cause[0], "nothing: cannot be found"));
     assert_int_equal(walk_add(&walk, "/dev/null", &error), -1);
+    assert_int_equal(walk.start_count, 7);
+    assert_int_equal(walk.files[3].start, 3);
+    assert_int_equal(walk.files[4].start, 4);
+    assert_false(walk.starts[0].is_directory);
+    assert_true(walk.starts[4].is_directory);
+    assert_true(walk.starts[4].has_known);
+    assert_false(walk.starts[3].has_known);
     walk_release(&walk);
 }
 

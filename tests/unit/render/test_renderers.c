@@ -112,6 +112,34 @@ static void test_table_fits_the_terminal(void **state)
     table_release(&table);
 }
 
+/* What tells files of one directory apart stands at the end; the cut falls between characters. */
+static void test_paths_are_cut_at_the_front(void **state)
+{
+    static const struct column of_files[] = {{.name = "path", .type = CELL_TEXT},
+                                             {.name = "dialect", .type = CELL_TEXT}};
+    struct table table;
+    table_init(&table, "info");
+    assert_int_equal(table_add_columns(&table, of_files, 2, NULL), 0);
+    assert_int_equal(table_add_row(&table, NULL), 0);
+    assert_int_equal(table_set_text(&table, 0, "/data/job/dump_18230085317_0.json", NULL), 0);
+    assert_int_equal(table_set_text(&table, 1, "chrome-v5", NULL), 0);
+    assert_int_equal(table_add_row(&table, NULL), 0);
+    assert_int_equal(table_set_text(&table, 0,
+                                    "/data/job/dump_1823\xc3\xbc"
+                                    "85317_1.json",
+                                    NULL),
+                     0);
+    assert_int_equal(table_set_text(&table, 1, "chrome-v5", NULL), 0);
+    char *text = render(&table, "table", 29);
+    assert_string_equal(text,
+                        "path                dialect\n"
+                        "~8230085317_0.json  chrome-v5\n"
+                        "~1823\xc3\xbc"
+                        "85317_1.json  chrome-v5\n");
+    free(text);
+    table_release(&table);
+}
+
 static void test_empty_table_says_so(void **state)
 {
     struct table table;
@@ -157,6 +185,7 @@ static void test_a_full_disk_is_told(void **state)
         const struct render_target target = {.stream = full};
         assert_int_equal(render_table(renderer_registry[i], &table, &target, &error), -1);
         assert_int_equal(error.depth, 1);
+        assert_string_equal(error.cause[0], "cannot write the output: No space left on device");
         fclose(full);
     }
     table_release(&table);
@@ -170,10 +199,11 @@ static void test_unknown_renderer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_is_the_contract),   cmocka_unit_test(test_csv_quotes),
-        cmocka_unit_test(test_table_aligns_and_hides), cmocka_unit_test(test_table_fits_the_terminal),
-        cmocka_unit_test(test_empty_table_says_so),    cmocka_unit_test(test_long_tables_flow),
-        cmocka_unit_test(test_a_full_disk_is_told),    cmocka_unit_test(test_unknown_renderer),
+        cmocka_unit_test(test_json_is_the_contract),       cmocka_unit_test(test_csv_quotes),
+        cmocka_unit_test(test_table_aligns_and_hides),     cmocka_unit_test(test_table_fits_the_terminal),
+        cmocka_unit_test(test_paths_are_cut_at_the_front), cmocka_unit_test(test_empty_table_says_so),
+        cmocka_unit_test(test_long_tables_flow),           cmocka_unit_test(test_a_full_disk_is_told),
+        cmocka_unit_test(test_unknown_renderer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,18 +70,22 @@ static void test_blobs_are_not_sorted(void **state)
     store_close(store);
 }
 
-/* A store of version 2, as it was before these indexes were. */
+/* A store of version 2, as it was before these indexes, and a file's second digest, were. */
 static void make_version_2(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
-    assert_int_equal(store_execute(store,
-                                   "DROP INDEX job_rank_run; DROP INDEX member_join_rank;"
-                                   "DROP INDEX communicator_join_run; DROP INDEX file_member_member;"
-                                   "DROP INDEX clock_anchor_process; DROP INDEX loss_process;"
-                                   "INSERT INTO run VALUES (1, 2, 2, 0, 'none', 1);"
-                                   "PRAGMA user_version = 2",
-                                   NULL),
-                     0);
+    assert_int_equal(
+        store_execute(store,
+                      "DROP INDEX job_rank_run; DROP INDEX member_join_rank;"
+                      "DROP INDEX communicator_join_run; DROP INDEX file_member_member;"
+                      "DROP INDEX clock_anchor_process; DROP INDEX loss_process;"
+                      "DROP INDEX file_unpacked_digest; ALTER TABLE file DROP COLUMN unpacked_digest;"
+                      "INSERT INTO file VALUES (1, '/a', '/', 'x', 'plain', 9, 9, 'ingested', 1, 0),"
+                      " (2, '/b', '/', 'x', 'packed', 4, 9, 'ingested', 1, 0);"
+                      "INSERT INTO run VALUES (1, 2, 2, 0, 'none', 1);"
+                      "PRAGMA user_version = 2",
+                      NULL),
+        0);
     store_close(store);
 }
 
@@ -89,8 +93,10 @@ static void test_older_store_is_brought_up_to_date(void **state)
 {
     make_version_2(state);
     struct store *store = store_file_open(state, STORE_READ);
-    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 3);
+    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 4);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM run"), 1);
+    assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest = 'plain'"), 1);
+    assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest IS NULL"), 2);
     for (size_t i = 0; i < sizeof asked_of_each_run / sizeof *asked_of_each_run; i++)
         check_plan(store, asked_of_each_run[i], "SCAN");
     store_close(store);
