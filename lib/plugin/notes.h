@@ -24,7 +24,7 @@ struct notes_drops {
     uint64_t lost;    /* events that found no room in the writer's memory */
     uint64_t evicted; /* operations written unfinished to make room */
     uint64_t late;    /* stops and states that came after their operation was written */
-    uint64_t orphans; /* events whose parent was unknown */
+    uint64_t orphans; /* events whose parent was unknown, but for tasks */
     uint64_t unknown; /* events and states of no known kind */
 };
 

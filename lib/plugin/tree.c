@@ -195,15 +195,25 @@ static void link_child(struct tree *tree, uint32_t parent, uint32_t number)
     above->last_child = number;
 }
 
+/* Each replay of a CUDA graph names the call that was captured, which was over long before. */
+static bool is_replay(uint8_t type, const struct node *call)
+{
+    bool calls = call->type == TYPE_COLL_API || call->type == TYPE_P2P_API;
+    return (type == TYPE_COLL || type == TYPE_P2P) && calls && call->call.graph_captured;
+}
+
 static uint32_t find_parent(struct tree *tree, const struct record *record)
 {
     bool foreign = record->type == TYPE_PROXY_OP && record->proxy_op.pid != tree->process;
     if (foreign || record->parent == 0)
         return 0;
     uint32_t parent = node_find(&tree->pool, record->parent);
+    if (parent && is_replay(record->type, tree_node(tree, parent)))
+        return 0;
     if (parent && (parents_allowed(record->type) >> tree_node(tree, parent)->type & 1))
         return parent;
-    if (parents_allowed(record->type))
+    /* A task is whole without its call, whose tree may have been written before it was launched. */
+    if (parents_allowed(record->type) && record->type != TYPE_COLL && record->type != TYPE_P2P)
         tree->counts.orphans++;
     return 0;
 }

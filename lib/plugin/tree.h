@@ -29,7 +29,7 @@ struct communicator_state {
 
 struct tree_counts {
     uint64_t late;    /* stops and states of events that were written already, or never known */
-    uint64_t orphans; /* events whose parent was not known */
+    uint64_t orphans; /* events whose parent was not known, but for tasks: those stand alone */
     uint64_t evicted; /* operations written unfinished to make room */
     uint64_t lost;    /* events for which there was no room at all */
 };

@@ -1,0 +1,63 @@
+/* Which events belong together. */
+#include <unistd.h>
+
+#include "probe.h"
+
+/* A call that is over; its handle. */
+static void *play_call(void *context, bool captured)
+{
+    void *group = probe_start(context, (struct api_descriptor_v7){.type = API_GROUP_API});
+    void *call = probe_start(context, (struct api_descriptor_v7){.type = API_COLL_API,
+                                                                 .parent = group,
+                                                                 .coll_api = {.function = "AllReduce",
+                                                                              .count = 1024,
+                                                                              .datatype = "ncclFloat32",
+                                                                              .graph_captured = captured}});
+    fake_stop(&probe_plugin, call);
+    fake_stop(&probe_plugin, group);
+    return call;
+}
+
+/* One capture and its replays, a millisecond apart, each with the handle of the call that was captured. */
+void probe_replays(void)
+{
+    void *context = probe_init(1);
+    void *call = play_call(context, true);
+    for (int i = 0; i < probe_number; i++) {
+        void *task = probe_task(context, call, (uint64_t)i);
+        fake_stop(&probe_plugin, task);
+        void *kernel = probe_kernel(context, task);
+        usleep(1000);
+        probe_stop_kernel(kernel);
+    }
+    usleep(500000);
+    _exit(0);
+}
+
+/* Tasks that are launched when their calls are long over. */
+void probe_late_tasks(void)
+{
+    void *context = probe_init(1);
+    for (int i = 0; i < probe_number; i++) {
+        void *call = play_call(context, false);
+        usleep(100000);
+        probe_play_task(context, call, (uint64_t)i);
+    }
+    fake_finalize(&probe_plugin, context);
+}
+
+/* In a group that is open for two seconds, a task of its last half second; it then takes two more. */
+void probe_young_task(void)
+{
+    void *context = probe_init(1);
+    void *group = probe_start(context, (struct api_descriptor_v7){.type = API_GROUP});
+    probe_play_task(context, group, 0);
+    usleep(500000);
+    void *task = probe_task(context, group, 1);
+    fake_stop(&probe_plugin, task);
+    void *kernel = probe_kernel(context, task);
+    usleep(2000000);
+    probe_stop_kernel(kernel);
+    fake_stop(&probe_plugin, group);
+    fake_finalize(&probe_plugin, context);
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Tests of the profiler plugin through single calls. usage: test_probe.py FAKECORE PLUGIN
+
+The program `probe`, beside the fake core, plays one scenario a run.
+"""
+
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from played import FAKECORE, PLUGIN, PluginTest  # noqa: E402
+from trace import Trace  # noqa: E402
+
+PROBE = os.path.join(os.path.dirname(FAKECORE), "probe")
+
+
+class ProbeTest(PluginTest):
+    def probe(self, *words, expect=0, timeout=60, **settings):
+        """A run of the probe to its end; what it said on standard error."""
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("NCCL")}
+        environment.update({"NCCLPROF_DIR": self.directory, **settings})
+        done = subprocess.run([PROBE, os.path.abspath(PLUGIN), *map(str, words)], env=environment,
+                              capture_output=True, text=True, timeout=timeout)
+        self.assertEqual(done.returncode, expect, done.stderr[-3000:])
+        return done.stderr
+
+    def trace(self, **options):
+        name, = (name for name in os.listdir(self.directory) if name.endswith(".json"))
+        return Trace(os.path.join(self.directory, name), **options)
+
+
+class Trees(ProbeTest):
+    def test_replays_of_a_graph_stand_alone(self):
+        """They are written while the job runs, and none is taken for an operation that hangs."""
+        self.probe("replays", 1500)
+        trace = self.trace(whole=False)
+        self.assertEqual(trace.parents()[("COLL", None)], 1500)
+        self.assertEqual(trace.count(cat="COLL_API", ph="b"), 1)
+        self.assertEqual(trace.unfinished(), 0)
+        self.assertEqual(trace.notes("PendingOperation"), [])
+        self.assertEqual(trace.notes("Drops"), [])
+
+    def test_task_that_comes_late_is_no_loss(self):
+        self.probe("late-tasks", 5)
+        trace = self.trace()
+        self.assertEqual(trace.count(cat="COLL", ph="b"), 5)
+        self.assertEqual(set(trace.notes("Drops")[-1]["args"].values()), {0})
+
+
+
+if __name__ == "__main__":
+    unittest.main()
