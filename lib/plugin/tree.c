@@ -109,8 +109,7 @@ static void add_root(struct tree *tree, uint32_t number)
     else
         tree->first_root = number;
     tree->last_root = number;
-    node->report_ns = node->start_ns + FIRST_REPORT_NS;
-    node->report_step_ns = FIRST_REPORT_NS;
+    node->reports_ns = UINT64_MAX;
 }
 
 static void remove_root(struct tree *tree, uint32_t number)
@@ -260,6 +259,10 @@ static void take_start(struct tree *tree, const struct record *record)
     struct node *root = tree_node(tree, root_of(tree, number));
     root->open++;
     root->touched_ns = record->time_ns;
+    node->report_ns = node->start_ns + FIRST_REPORT_NS;
+    node->report_step_ns = FIRST_REPORT_NS;
+    if (node->report_ns < root->reports_ns)
+        root->reports_ns = node->report_ns;
     if (node_is_task(node))
         expect_kernels(tree, root, node);
     if (node->type == TYPE_KERNEL_CH)

@@ -49,6 +49,14 @@ class Trees(ProbeTest):
         self.assertEqual(set(trace.notes("Drops")[-1]["args"].values()), {0})
 
 
+    def test_pending_by_its_own_age(self):
+        """An operation in a group is reported a second after its own begin, not after the group's."""
+        self.probe("young-task")
+        notes = [e for e in self.trace().notes("PendingOperation") if e["args"]["cat"] == "COLL"]
+        self.assertEqual({e["args"]["SeqNum"] for e in notes}, {1})
+        self.assertGreaterEqual(notes[0]["ts"] - notes[0]["args"]["begin"], 1e6)
+        self.assertLess(notes[0]["ts"] - notes[0]["args"]["begin"], 1.9e6)
+
 
 if __name__ == "__main__":
     unittest.main()
