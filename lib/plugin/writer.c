@@ -384,14 +384,25 @@ static int start_thread(struct writer *writer)
     return result == 0 ? 0 : -1;
 }
 
+static int init_lock(struct writer *writer)
+{
+    pthread_mutexattr_t attributes;
+    if (pthread_mutexattr_init(&attributes) != 0)
+        return -1;
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
+    int failed = pthread_mutex_init(&writer->lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    return failed ? -1 : 0;
+}
+
 static int init_synchronisation(struct writer *writer)
 {
     pthread_condattr_t attributes;
-    if (pthread_condattr_init(&attributes) != 0)
+    if (init_lock(writer) != 0 || pthread_condattr_init(&attributes) != 0)
         return -1;
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    int failed = pthread_mutex_init(&writer->lock, NULL) || pthread_cond_init(&writer->asked, &attributes) ||
-                 pthread_cond_init(&writer->answered, &attributes);
+    int failed =
+        pthread_cond_init(&writer->asked, &attributes) || pthread_cond_init(&writer->answered, &attributes);
     pthread_condattr_destroy(&attributes);
     return failed ? -1 : 0;
 }
@@ -499,30 +510,37 @@ void writer_resume(struct writer *writer)
     pthread_mutex_unlock(&writer->lock);
 }
 
-void writer_flush(struct writer *writer, bool at_rest, unsigned timeout_ms)
+uint64_t writer_ask(struct writer *writer, bool at_rest)
+{
+    pthread_mutex_lock(&writer->lock);
+    writer->at_rest = at_rest;
+    uint64_t asked = ++writer->flushes_asked;
+    pthread_cond_signal(&writer->asked);
+    pthread_mutex_unlock(&writer->lock);
+    return asked;
+}
+
+void writer_await(struct writer *writer, uint64_t asked, unsigned timeout_ms)
 {
     struct timespec until = monotonic_in((uint64_t)timeout_ms * MILLISECOND_NS);
     pthread_mutex_lock(&writer->lock);
-    writer->at_rest = at_rest;
-    uint64_t mine = ++writer->flushes_asked;
-    pthread_cond_signal(&writer->asked);
-    while (writer->flushes_done < mine)
+    while (writer->flushes_done < asked)
         if (pthread_cond_timedwait(&writer->answered, &writer->lock, &until) != 0)
             break;
     pthread_mutex_unlock(&writer->lock);
 }
 
-void writer_stop(struct writer *writer, unsigned timeout_ms)
+void writer_stop(struct writer *writer, const struct timespec *until)
 {
-    pthread_mutex_lock(&writer->lock);
+    /* A thread that calls exit() from a signal's handler may hold the lock: so much the better. */
+    int result = pthread_mutex_timedlock(&writer->lock, until);
+    if (result != 0 && result != EDEADLK)
+        return;
     writer->stopping = true;
     pthread_cond_signal(&writer->asked);
     pthread_mutex_unlock(&writer->lock);
-    uint64_t at_ns = clock_read_ns(CLOCK_REALTIME) + (uint64_t)timeout_ms * MILLISECOND_NS;
-    struct timespec until = {.tv_sec = (time_t)(at_ns / 1000000000u), .tv_nsec = (long)(at_ns % 1000000000u)};
-    /* Past the timeout (a file system that hangs) the process ends without it. */
-    if (pthread_timedjoin_np(writer->thread, NULL, &until) == 0)
-        writer_free(writer);
+    /* Past the time (a file system that hangs) the process ends without it. */
+    (void)pthread_timedjoin_np(writer->thread, NULL, until);
 }
 
 void writer_abandon(struct writer *writer)

@@ -21,6 +21,9 @@ static const struct scenario {
     {"replays", 6, probe_replays},
     {"late-tasks", 6, probe_late_tasks},
     {"young-task", 4, probe_young_task},
+    {"exit-in-handler", 6, probe_exit_in_handler},
+    {"exit-during-init", 6, probe_exit_during_init},
+    {"fork-during-init", 6, probe_fork_during_init},
 };
 
 uint64_t probe_now_ns(void)

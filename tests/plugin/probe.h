@@ -27,4 +27,9 @@ void probe_replays(void);
 void probe_late_tasks(void);
 void probe_young_task(void);
 
+/* probe_ends.c */
+void probe_exit_in_handler(void);
+void probe_exit_during_init(void);
+void probe_fork_during_init(void);
+
 #endif

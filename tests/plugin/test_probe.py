@@ -58,5 +58,18 @@ class Trees(ProbeTest):
         self.assertLess(notes[0]["ts"] - notes[0]["args"]["begin"], 1.9e6)
 
 
+class Ends(ProbeTest):
+    """A process ends whatever the plugin is doing."""
+
+    def test_exit_by_a_handler_that_interrupts_finalize(self):
+        self.assertEqual(self.probe("exit-in-handler", 40, timeout=300), "0 hung\n")
+
+    def test_exit_while_an_init_hangs(self):
+        self.assertEqual(self.probe("exit-during-init"), "0 hung\n")
+
+    def test_fork_while_an_init_hangs(self):
+        self.assertEqual(self.probe("fork-during-init"), "0 hung\n")
+
+
 if __name__ == "__main__":
     unittest.main()
