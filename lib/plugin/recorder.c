@@ -22,6 +22,8 @@ enum phase { PHASE_FRESH, PHASE_RECORDING, PHASE_FAILED, PHASE_ENDED };
 
 _Atomic bool recorder_on;
 
+static _Atomic pid_t recording_process; /* 0: none yet */
+
 /* Guards what follows. Whoever holds it may wait for a file system, so neither fork nor exit may rely on it.
  */
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
@@ -66,6 +68,7 @@ static void child_after_fork(void)
     writer = NULL;
     if (phase != PHASE_ENDED)
         phase = PHASE_FRESH;
+    atomic_store_explicit(&recording_process, 0, memory_order_relaxed);
     live_count = 0;
     some_untold = false;
     memset(live, 0, sizeof(live));
@@ -99,6 +102,7 @@ static int nccl_version(api_logger *logger)
 static void begin(uint32_t supported, const struct communicator *communicator, api_logger *logger)
 {
     char failure[4500];
+    atomic_store_explicit(&recording_process, getpid(), memory_order_relaxed);
     config_read(&config);
     config.mask &= supported;
     ring_configure(config.buffer_slots, config.threads);
@@ -190,6 +194,10 @@ void recorder_finalize(void *context)
 
 __attribute__((destructor)) static void process_ends(void)
 {
+    /* A child of clone() or _Fork(), which call no handlers, has the parent's state but no writer thread. */
+    pid_t process = atomic_load_explicit(&recording_process, memory_order_relaxed);
+    if (process && process != getpid())
+        return;
     struct timespec locked_until = realtime_in(LOCK_WAIT_MS);
     struct timespec until = realtime_in(EXIT_WAIT_MS);
     /* A signal's handler may have called exit() in the middle of init or finalize: the lock is ours then. */

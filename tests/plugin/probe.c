@@ -24,6 +24,7 @@ static const struct scenario {
     {"exit-in-handler", 6, probe_exit_in_handler},
     {"exit-during-init", 6, probe_exit_during_init},
     {"fork-during-init", 6, probe_fork_during_init},
+    {"bare-fork", 6, probe_bare_fork},
 };
 
 uint64_t probe_now_ns(void)

@@ -31,5 +31,6 @@ void probe_young_task(void);
 void probe_exit_in_handler(void);
 void probe_exit_during_init(void);
 void probe_fork_during_init(void);
+void probe_bare_fork(void);
 
 #endif

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -105,4 +106,16 @@ void probe_fork_during_init(void)
         _exit(0);
     }
     fprintf(stderr, "%d hung\n", !ends(child));
+}
+
+/* A child that the C library does not know of. */
+void probe_bare_fork(void)
+{
+    void *context = probe_init(1);
+    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0)
+        exit(0);
+    fprintf(stderr, "%d hung\n", !ends(child));
+    probe_play_task(context, NULL, 1);
+    fake_finalize(&probe_plugin, context);
 }

@@ -70,6 +70,11 @@ class Ends(ProbeTest):
     def test_fork_while_an_init_hangs(self):
         self.assertEqual(self.probe("fork-during-init"), "0 hung\n")
 
+    @unittest.skipIf("san-thread" in PLUGIN, "ThreadSanitizer itself does not know of the child")
+    def test_child_that_no_handler_was_called_for(self):
+        self.assertEqual(self.probe("bare-fork"), "0 hung\n")
+        self.assertEqual(len(self.trace().notes("End")), 1)
+
 
 if __name__ == "__main__":
     unittest.main()
