@@ -150,20 +150,22 @@ static bool is_complete(const struct node *root)
     return root->open == 0 && root->kernels_awaited == 0;
 }
 
-/* Room for one more node: first whatever is complete, else the oldest operation as it stands. */
+/*
+ * Room for more nodes: first whatever is complete, else the oldest operations as they stand. Each call looks
+ * at every tree, so it makes room for many at once.
+ */
 static void make_room(struct tree *tree)
 {
-    uint32_t before = tree->pool.in_use;
     for (uint32_t root = tree->first_root; root;) {
         uint32_t next = tree_node(tree, root)->next_root;
         if (is_complete(tree_node(tree, root)))
             hand_over(tree, root, true);
         root = next;
     }
-    if (tree->pool.in_use < before || !tree->first_root)
-        return;
-    tree->counts.evicted++;
-    hand_over(tree, tree->first_root, false);
+    while (tree->first_root && tree->pool.in_use > tree->pool.capacity - tree->pool.capacity / 16) {
+        tree->counts.evicted++;
+        hand_over(tree, tree->first_root, false);
+    }
 }
 
 /* How many kernel channels must stop before a task is over. */
