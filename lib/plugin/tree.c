@@ -12,13 +12,14 @@
 #define LINGER_NS 500000000u
 #define FIRST_REPORT_NS 1000000000u
 
-int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process)
+int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process, unsigned api)
 {
     *tree = (struct tree){.mask = mask, .process = process, .communicator_room = 64};
     tree->communicators = calloc(tree->communicator_room, sizeof(*tree->communicators));
     if (tree->communicators && names_init(&tree->names, 4096) == 0 &&
         node_pool_init(&tree->pool, pending_events) == 0) {
-        tree->communicators[0].known = (struct communicator){.rank = -1, .ranks = -1, .nodes = -1};
+        tree->communicators[0].known =
+            (struct communicator){.rank = -1, .ranks = -1, .nodes = -1, .api = api};
         tree->communicator_count = 1;
         return 0;
     }
@@ -203,10 +204,15 @@ static bool is_replay(uint8_t type, const struct node *call)
     return (type == TYPE_COLL || type == TYPE_P2P) && calls && call->call.graph_captured;
 }
 
+/* A proxy operation for another process (PXN): its parent and its context are numbers of that process. */
+static bool is_foreign(const struct tree *tree, const struct record *record)
+{
+    return record->type == TYPE_PROXY_OP && record->proxy_op.pid != tree->process;
+}
+
 static uint32_t find_parent(struct tree *tree, const struct record *record)
 {
-    bool foreign = record->type == TYPE_PROXY_OP && record->proxy_op.pid != tree->process;
-    if (foreign || record->parent == 0)
+    if (is_foreign(tree, record) || record->parent == 0)
         return 0;
     uint32_t parent = node_find(&tree->pool, record->parent);
     if (parent && is_replay(record->type, tree_node(tree, parent)))
@@ -243,8 +249,8 @@ static void take_start(struct tree *tree, const struct record *record)
     struct node *node = tree_node(tree, number);
     node->type = record->type;
     node->start_ns = record->time_ns;
-    node->context = record->context;
-    node->api = (uint8_t)tree_communicator(tree, record->context)->known.api;
+    node->context = is_foreign(tree, record) ? 0 : record->context;
+    node->api = (uint8_t)tree_communicator(tree, node->context)->known.api;
     tree_fill(tree, node, record);
     if (parent) {
         link_child(tree, parent, number);

@@ -51,8 +51,8 @@ struct tree {
     void *owner;
 };
 
-/* 0, or -1 when memory is short. */
-int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process);
+/* api: of events without a communicator of ours. 0, or -1 when memory is short. */
+int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process, unsigned api);
 void tree_release(struct tree *tree);
 
 /* Takes over communicators that are new in the registry; returns how many are known then, [0] included. */

@@ -473,7 +473,7 @@ struct writer *writer_start(const struct config *config, const struct writer_ori
     memset(writer, 0, sizeof(*writer));
     writer->chrome_sink.file = writer->inspector_sink.file = -1;
     writer->config = *config;
-    if (tree_init(&writer->tree, config->pending_events, config->mask, getpid()) != 0 ||
+    if (tree_init(&writer->tree, config->pending_events, config->mask, getpid(), origin->api) != 0 ||
         open_files(writer, origin->rank, failure, failure_bytes) != 0) {
         writer_free(writer);
         return NULL;

@@ -21,6 +21,7 @@ static const struct scenario {
     {"replays", 6, probe_replays},
     {"late-tasks", 6, probe_late_tasks},
     {"young-task", 4, probe_young_task},
+    {"foreign-context", 6, probe_foreign_context},
     {"exit-in-handler", 6, probe_exit_in_handler},
     {"exit-during-init", 6, probe_exit_during_init},
     {"fork-during-init", 6, probe_fork_during_init},

@@ -26,6 +26,7 @@ void probe_play_task(void *context, void *parent, uint64_t sequence);
 void probe_replays(void);
 void probe_late_tasks(void);
 void probe_young_task(void);
+void probe_foreign_context(void);
 
 /* probe_ends.c */
 void probe_exit_in_handler(void);

@@ -61,3 +61,34 @@ void probe_young_task(void)
     fake_stop(&probe_plugin, group);
     fake_finalize(&probe_plugin, context);
 }
+
+static void play_foreign_operation(void *context)
+{
+    void *operation = probe_start(
+        context,
+        (struct api_descriptor_v7){
+            .type = API_PROXY_OP,
+            .rank = 1,
+            .proxy_op = {.pid = getpid() + 1, .peer = 1, .steps = 1, .chunk_bytes = 1, .is_send = 1}});
+    fake_state(&probe_plugin, operation, API_PROXY_OP_IN_PROGRESS, 0, 0);
+    usleep(60000);
+    void *step =
+        probe_start(context, (struct api_descriptor_v7){.type = API_PROXY_STEP, .parent = operation});
+    fake_state(&probe_plugin, step, API_STEP_SEND_WAIT, 4096, 0);
+    usleep(1000);
+    fake_stop(&probe_plugin, step);
+    fake_stop(&probe_plugin, operation);
+}
+
+/* With PXN the context is another process's: here of a communicator that has ended, or one that there is not.
+ */
+void probe_foreign_context(void)
+{
+    void *context = probe_init(1);
+    void *ended = probe_init(2);
+    fake_finalize(&probe_plugin, ended);
+    usleep(100000);
+    play_foreign_operation(ended);
+    play_foreign_operation((void *)(uintptr_t)4711);
+    fake_finalize(&probe_plugin, context);
+}

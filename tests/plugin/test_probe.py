@@ -57,6 +57,17 @@ class Trees(ProbeTest):
         self.assertGreaterEqual(notes[0]["ts"] - notes[0]["args"]["begin"], 1e6)
         self.assertLess(notes[0]["ts"] - notes[0]["args"]["begin"], 1.9e6)
 
+    def test_operation_for_another_process(self):
+        """Its context is a number of that process, whatever it means in ours."""
+        self.probe("foreign-context")
+        trace = self.trace()
+        operations = [e for e in trace.events if "OriginPid" in e.get("args", {}) and e["name"] == "ScheduleSend"]
+        self.assertEqual(len(operations), 2)
+        self.assertEqual(trace.count(cat="NET", ph="b", name="SendWait"), 2)
+        ends = [e["ts"] for e in trace.events if e["ph"] == "e"]
+        self.assertNotIn(0.0, ends)
+        self.assertEqual(set(trace.notes("Drops")[-1]["args"].values()), {0})
+
 
 class Ends(ProbeTest):
     """A process ends whatever the plugin is doing."""

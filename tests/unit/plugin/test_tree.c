@@ -42,7 +42,7 @@ static void count_done(void *owner, uint32_t root, bool finished)
 
 static void begin(struct tree *tree, struct done *done)
 {
-    assert_int_equal(tree_init(tree, CAPACITY, UINT32_MAX, 77), 0);
+    assert_int_equal(tree_init(tree, CAPACITY, UINT32_MAX, 77, 6), 0);
     tree->done = count_done;
     tree->owner = done;
 }
