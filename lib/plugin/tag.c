@@ -70,13 +70,17 @@ static bool is_description(const char *text, size_t length)
     return length > 0 && text[0] == '{';
 }
 
+static size_t kept_of(const char *text, size_t length)
+{
+    return cut(text, length, is_description(text, length) ? RECORD_TEXT_MAX : config_tags()->bytes);
+}
+
 static void emit(enum tag_source source, unsigned depth, const char *text, size_t length, bool truncated)
 {
-    bool description = is_description(text, length);
-    size_t kept = cut(text, length, description ? RECORD_TEXT_MAX : config_tags()->bytes);
+    size_t kept = kept_of(text, length);
     truncated |= kept < length;
     if (!atomic_load_explicit(&recorder_on, memory_order_acquire)) {
-        if (!description)
+        if (!is_description(text, length))
             remember_early(source, depth, text, kept, truncated);
         return;
     }
@@ -148,6 +152,13 @@ void tag_mark(const char *text, size_t length)
 {
     if (is_description(text, length) || passes_prefix(text, length))
         emit(TAG_SOURCE_NVTX, ranges.depth, text, length, false);
+}
+
+void tag_of_nccl(const void *context, int rank, const char *text)
+{
+    size_t length = text ? strnlen(text, RECORD_TEXT_MAX + 1) : 0;
+    size_t kept = kept_of(text, length);
+    recorder_tag(context, rank, TAG_SOURCE_NCCL, 0, text ? text : "", kept, kept < length);
 }
 
 PLUGIN_EXPORT void ncclprof_tag(const char *tag)

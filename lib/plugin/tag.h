@@ -12,6 +12,9 @@ void tag_push(const void *domain, const char *text, size_t length);
 void tag_pop(const void *domain);
 void tag_mark(const char *text, size_t length);
 
+/* ncclNotifyTag's, for one communicator; null ends the tag. */
+void tag_of_nccl(const void *context, int rank, const char *text);
+
 /* The tag set before the first communicator, written when recording begins. */
 void tag_replay(void);
 void tag_after_fork(void);

@@ -22,6 +22,7 @@ static const struct scenario {
     {"late-tasks", 6, probe_late_tasks},
     {"young-task", 4, probe_young_task},
     {"foreign-context", 6, probe_foreign_context},
+    {"nccl-tags", 7, probe_nccl_tags},
     {"exit-in-handler", 6, probe_exit_in_handler},
     {"exit-during-init", 6, probe_exit_during_init},
     {"fork-during-init", 6, probe_fork_during_init},

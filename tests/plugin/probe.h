@@ -27,6 +27,7 @@ void probe_replays(void);
 void probe_late_tasks(void);
 void probe_young_task(void);
 void probe_foreign_context(void);
+void probe_nccl_tags(void);
 
 /* probe_ends.c */
 void probe_exit_in_handler(void);

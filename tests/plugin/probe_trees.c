@@ -1,4 +1,5 @@
-/* Which events belong together. */
+/* Which events belong together, and to which tag. */
+#include <string.h>
 #include <unistd.h>
 
 #include "probe.h"
@@ -90,5 +91,26 @@ void probe_foreign_context(void)
     usleep(100000);
     play_foreign_operation(ended);
     play_foreign_operation((void *)(uintptr_t)4711);
+    fake_finalize(&probe_plugin, context);
+}
+
+static void play_tag(void *context, const char *text)
+{
+    probe_start(context, (struct api_descriptor_v7){.type = API_USER_TAG, .user_tag = {.tag = text}});
+}
+
+/* A short one, one of 600 letters with a letter of two bytes at 3, a description of 400 bytes, none. */
+void probe_nccl_tags(void)
+{
+    void *context = probe_init(1);
+    char text[601];
+    memset(text, 'a', 600);
+    text[600] = '\0';
+    text[3] = '\xc3', text[4] = '\xa4';
+    play_tag(context, "one");
+    play_tag(context, text);
+    text[0] = '{', text[399] = '}', text[400] = '\0';
+    play_tag(context, text);
+    play_tag(context, NULL);
     fake_finalize(&probe_plugin, context);
 }

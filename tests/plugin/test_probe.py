@@ -68,6 +68,17 @@ class Trees(ProbeTest):
         self.assertNotIn(0.0, ends)
         self.assertEqual(set(trace.notes("Drops")[-1]["args"].values()), {0})
 
+    def test_tags_of_nccl_are_cut_as_others_are(self):
+        """In the middle of no letter, and they say so."""
+        for settings, text in (({"NCCLPROF_TAG_BYTES": "4"}, "aaa"), ({}, "aaa\u00e4" + 250 * "a")):
+            with self.subTest(settings):
+                self.probe("nccl-tags", NCCLPROF_FILE="cut", **settings)
+                trace = self.trace()
+                os.unlink(trace.path)
+                tags = [(e["args"]["tag"], e["args"].get("truncated")) for e in trace.events if e["cat"] == "USER_TAG"]
+                self.assertEqual(tags, [("one", None), (text, 1), ("", None)])
+                self.assertEqual([len(e["args"]["text"].encode()) for e in trace.notes("CallDescription")], [400])
+
 
 class Ends(ProbeTest):
     """A process ends whatever the plugin is doing."""
