@@ -426,6 +426,30 @@ static int open_files(struct writer *writer, int rank, char *failure, size_t fai
     return -1;
 }
 
+/*
+ * Not on the writer's: whatever happens to the process next leaves a file that has its beginning. This thread
+ * takes signals, though, and the one for a file at its limit of bytes would kill the job.
+ */
+static void flush_on_thread_of_job(struct writer *writer)
+{
+    const struct timespec at_once = {0};
+    sigset_t limit;
+    sigset_t before;
+    sigset_t pending;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    sigemptyset(&pending);
+    sigpending(&pending);
+    if (pthread_sigmask(SIG_BLOCK, &limit, &before) != 0)
+        return;
+    flush_sinks(writer, "");
+    /* Not one of the job's own. */
+    if (!sigismember(&pending, SIGXFSZ))
+        while (sigtimedwait(&limit, NULL, &at_once) < 0 && errno == EINTR)
+            continue;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 static void write_beginning(struct writer *writer, const struct writer_origin *origin)
 {
     struct notes_anchor anchor = notes_anchor_now();
@@ -451,7 +475,7 @@ static void write_beginning(struct writer *writer, const struct writer_origin *o
         notes_process_name(&writer->chrome, &writer->process, rank);
     }
     write_anchor(writer);
-    flush_sinks(writer, "");
+    flush_on_thread_of_job(writer);
 }
 
 static void writer_free(struct writer *writer)
