@@ -105,6 +105,7 @@ static void begin(uint32_t supported, const struct communicator *communicator, a
     atomic_store_explicit(&recording_process, getpid(), memory_order_relaxed);
     config_read(&config);
     config.mask &= supported;
+    log_limit(config.log_limit);
     ring_configure(config.buffer_slots, config.threads);
     if (!fork_handlers_set)
         fork_handlers_set = pthread_atfork(before_fork, parent_after_fork, child_after_fork) == 0;

@@ -23,6 +23,7 @@ static const struct scenario {
     {"young-task", 4, probe_young_task},
     {"foreign-context", 6, probe_foreign_context},
     {"nccl-tags", 7, probe_nccl_tags},
+    {"changed-environment", 3, probe_changed_environment},
     {"exit-in-handler", 6, probe_exit_in_handler},
     {"exit-during-init", 6, probe_exit_during_init},
     {"fork-during-init", 6, probe_fork_during_init},

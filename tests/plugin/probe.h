@@ -29,6 +29,9 @@ void probe_young_task(void);
 void probe_foreign_context(void);
 void probe_nccl_tags(void);
 
+/* probe_settings.c */
+void probe_changed_environment(void);
+
 /* probe_ends.c */
 void probe_exit_in_handler(void);
 void probe_exit_during_init(void);

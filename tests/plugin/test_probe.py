@@ -80,6 +80,14 @@ class Trees(ProbeTest):
                 self.assertEqual([len(e["args"]["text"].encode()) for e in trace.notes("CallDescription")], [400])
 
 
+class Settings(ProbeTest):
+    def test_environment_is_read_once(self):
+        """The writer's thread must not look at it: the job may change it meanwhile."""
+        said = self.probe("changed-environment", NCCL_DEBUG="WARN", NCCLPROF_MAX_THREADS="1")
+        self.assertEqual(said.count("dropped and counted"), 1)
+        self.assertNotIn("recording to", said)
+
+
 class Ends(ProbeTest):
     """A process ends whatever the plugin is doing."""
 
