@@ -120,8 +120,7 @@ static void begin(uint32_t supported, const struct communicator *communicator, a
     }
     phase = PHASE_RECORDING;
     log_line(API_LOG_INFO, "recording to %s (event mask %u)", writer_path(writer), config.mask);
-    atomic_store_explicit(&recorder_on, true, memory_order_release);
-    tag_replay();
+    tag_begin();
 }
 
 static uint32_t add_locked(const struct communicator *communicator)
@@ -297,7 +296,7 @@ void recorder_unknown(void)
 void recorder_tag(const void *context, int rank, enum tag_source source, unsigned depth, const char *text,
                   size_t length, bool truncated)
 {
-    struct ring *ring = recording_ring();
+    struct ring *ring = ring_mine();
     if (!ring)
         return;
     _Alignas(struct record) unsigned char bytes[RECORD_SLOTS_MAX * RECORD_SLOT_BYTES];

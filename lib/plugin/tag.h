@@ -15,8 +15,8 @@ void tag_mark(const char *text, size_t length);
 /* ncclNotifyTag's, for one communicator; null ends the tag. */
 void tag_of_nccl(const void *context, int rank, const char *text);
 
-/* The tag set before the first communicator, written when recording begins. */
-void tag_replay(void);
+/* Turns recorder_on on, behind the tag set before the first communicator. */
+void tag_begin(void);
 void tag_after_fork(void);
 
 #endif
