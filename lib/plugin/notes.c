@@ -130,6 +130,7 @@ void notes_drops(struct chrome *chrome, const struct notes_drops *drops, uint64_
     put_unsigned(text, ", \"late\": ", drops->late);
     put_unsigned(text, ", \"orphans\": ", drops->orphans);
     put_unsigned(text, ", \"unknown\": ", drops->unknown);
+    put_unsigned(text, ", \"communicators\": ", drops->communicators);
     chrome_note_end(text);
 }
 

@@ -232,13 +232,17 @@ static void write_drops(struct writer *writer, uint64_t now_ns, bool always)
                                 .evicted = counts->evicted,
                                 .late = counts->late,
                                 .orphans = counts->orphans,
-                                .unknown = ring_unknown()};
+                                .unknown = ring_unknown(),
+                                .communicators = communicator_refused()};
     if (!always && memcmp(&drops, &writer->drops, sizeof(drops)) == 0)
         return;
     if (drops.ring && !writer->drops.ring)
         log_line(API_LOG_WARN,
                  "events come faster than they can be written; some are dropped and counted in %s "
                  "(NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)",
+                 writer_path(writer));
+    if (drops.communicators && !writer->drops.communicators)
+        log_line(API_LOG_WARN, "too many communicators; operations of further ones are without theirs in %s",
                  writer_path(writer));
     writer->drops = drops;
     if (writer->config.chrome)

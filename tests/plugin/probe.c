@@ -24,6 +24,7 @@ static const struct scenario {
     {"foreign-context", 6, probe_foreign_context},
     {"nccl-tags", 7, probe_nccl_tags},
     {"changed-environment", 3, probe_changed_environment},
+    {"many-communicators", 6, probe_many_communicators},
     {"exit-in-handler", 6, probe_exit_in_handler},
     {"exit-during-init", 6, probe_exit_during_init},
     {"fork-during-init", 6, probe_fork_during_init},

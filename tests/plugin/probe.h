@@ -28,6 +28,7 @@ void probe_late_tasks(void);
 void probe_young_task(void);
 void probe_foreign_context(void);
 void probe_nccl_tags(void);
+void probe_many_communicators(void);
 
 /* probe_settings.c */
 void probe_changed_environment(void);

@@ -114,3 +114,18 @@ void probe_nccl_tags(void)
     play_tag(context, NULL);
     fake_finalize(&probe_plugin, context);
 }
+
+/* One that lives on, so that none of the others is waited for; each of those plays a task at most. */
+void probe_many_communicators(void)
+{
+    void *lasting = probe_init(1);
+    for (int i = 1; i < probe_number; i++) {
+        void *context = probe_init((uint64_t)i + 1);
+        if (i > probe_number - 10)
+            probe_play_task(context, NULL, 0);
+        fake_finalize(&probe_plugin, context);
+        if (i % 1000 == 0)
+            usleep(10000);
+    }
+    fake_finalize(&probe_plugin, lasting);
+}

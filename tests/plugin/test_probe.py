@@ -79,6 +79,14 @@ class Trees(ProbeTest):
                 self.assertEqual(tags, [("one", None), (text, 1), ("", None)])
                 self.assertEqual([len(e["args"]["text"].encode()) for e in trace.notes("CallDescription")], [400])
 
+    def test_communicators_beyond_the_last_number_are_counted(self):
+        said = self.probe("many-communicators", 65540, NCCL_DEBUG="WARN")
+        self.assertEqual(said.count("too many communicators"), 1)
+        trace = self.trace()
+        self.assertEqual(trace.notes("Drops")[-1]["args"]["communicators"], 5)
+        hashes = [e["args"]["CommHash"] for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b"]
+        self.assertEqual(sorted(hashes), [0] * 5 + list(range(65532, 65536)))
+
 
 class Settings(ProbeTest):
     def test_environment_is_read_once(self):
