@@ -99,18 +99,22 @@ class Settings(ProbeTest):
 class Ends(ProbeTest):
     """A process ends whatever the plugin is doing."""
 
+    def check_none_hangs(self, *words, **options):
+        # A sanitizer may have said something of a process that ends with a thread that hangs.
+        self.assertEqual(self.probe(*words, **options).splitlines()[-1], "0 hung")
+
     def test_exit_by_a_handler_that_interrupts_finalize(self):
-        self.assertEqual(self.probe("exit-in-handler", 40, timeout=300), "0 hung\n")
+        self.check_none_hangs("exit-in-handler", 40, timeout=300)
 
     def test_exit_while_an_init_hangs(self):
-        self.assertEqual(self.probe("exit-during-init"), "0 hung\n")
+        self.check_none_hangs("exit-during-init")
 
     def test_fork_while_an_init_hangs(self):
-        self.assertEqual(self.probe("fork-during-init"), "0 hung\n")
+        self.check_none_hangs("fork-during-init")
 
     @unittest.skipIf("san-thread" in PLUGIN, "ThreadSanitizer itself does not know of the child")
     def test_child_that_no_handler_was_called_for(self):
-        self.assertEqual(self.probe("bare-fork"), "0 hung\n")
+        self.check_none_hangs("bare-fork")
         self.assertEqual(len(self.trace().notes("End")), 1)
 
 
