@@ -109,8 +109,8 @@ static int read_communicator(struct chrome_reader *reader, struct json *json, co
 static int read_drops(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                       uint64_t offset, struct error *error)
 {
-    static const char *const keys[CHROME_DROP_KINDS] = {"ring", "lost",    "evicted",
-                                                        "late", "orphans", "unknown"};
+    static const char *const keys[CHROME_DROP_KINDS] = {"ring",    "lost",    "evicted",      "late",
+                                                        "orphans", "unknown", "communicators"};
     static const char *const meanings[CHROME_DROP_KINDS] = {
         "events that found no room in their thread's ring",
         "events that found no room in the writer's memory",
@@ -118,6 +118,7 @@ static int read_drops(struct chrome_reader *reader, struct json *json, const str
         "ends that came after their operation was written",
         "events whose parent was unknown",
         "events of an unknown kind",
+        "communicators beyond those that the plugin can number: their operations are nobody's",
     };
     for (int i = 0; i < CHROME_DROP_KINDS; i++) {
         struct event event = {.kind = EVENT_LOSS, .origin = chrome_origin(reader, offset)};

@@ -81,7 +81,7 @@ struct chrome_call {
 };
 
 /* Totals that the bundled plugin's Drops lines gave last. */
-enum { CHROME_DROP_KINDS = 6 };
+enum { CHROME_DROP_KINDS = 7 };
 
 struct chrome_reader {
     const struct format_sink *sink;

@@ -5,15 +5,16 @@
 
 static struct communicator *known[COMMUNICATORS_MAX];
 static _Atomic uint32_t count;
+static _Atomic uint64_t refused;
 
 uint32_t communicator_add(const struct communicator *communicator)
 {
     uint32_t number = atomic_load_explicit(&count, memory_order_relaxed) + 1;
-    if (number >= COMMUNICATORS_MAX)
+    struct communicator *copy = number < COMMUNICATORS_MAX ? malloc(sizeof(*copy)) : NULL;
+    if (!copy) {
+        atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);
         return 0;
-    struct communicator *copy = malloc(sizeof(*copy));
-    if (!copy)
-        return 0;
+    }
     *copy = *communicator;
     known[number] = copy;
     atomic_store_explicit(&count, number, memory_order_release);
@@ -23,6 +24,11 @@ uint32_t communicator_add(const struct communicator *communicator)
 uint32_t communicator_count(void)
 {
     return atomic_load_explicit(&count, memory_order_acquire);
+}
+
+uint64_t communicator_refused(void)
+{
+    return atomic_load_explicit(&refused, memory_order_relaxed);
 }
 
 const struct communicator *communicator_at(uint32_t number)
@@ -37,4 +43,5 @@ void communicator_forget_all(void)
         known[i] = NULL;
     }
     atomic_store_explicit(&count, 0, memory_order_relaxed);
+    atomic_store_explicit(&refused, 0, memory_order_relaxed);
 }

@@ -24,6 +24,8 @@ uint32_t communicator_add(const struct communicator *communicator);
 /* Any thread. Numbers 1 to count are readable; they stay for good. */
 uint32_t communicator_count(void);
 const struct communicator *communicator_at(uint32_t number);
+/* How many found no number: their events have none either. */
+uint64_t communicator_refused(void);
 
 /* In a child after fork: they were the parent's. */
 void communicator_forget_all(void);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "plugin/api.h"
 #include "plugin/record.h"
@@ -40,6 +41,13 @@ static bool flag(const char *text)
     return text && strcmp(text, "0") != 0 && strcmp(text, "no") != 0 && strcmp(text, "off") != 0;
 }
 
+static int log_level(const char *text)
+{
+    if (text && (strcasecmp(text, "INFO") == 0 || strcasecmp(text, "TRACE") == 0))
+        return API_LOG_INFO;
+    return text && strcasecmp(text, "WARN") == 0 ? API_LOG_WARN : 0;
+}
+
 static void read_path(struct config *config)
 {
     const char *directory = setting("NCCLPROF_DIR", NULL);
@@ -73,6 +81,7 @@ void config_read(struct config *config)
         (uint32_t)number(setting("NCCLPROF_PENDING_EVENTS", NULL), 1u << 18, 1024, 1u << 26);
     config->threads = (unsigned)number(setting("NCCLPROF_MAX_THREADS", NULL), 256, 1, 4096);
     config->flush_ns = number(setting("NCCLPROF_FLUSH_MS", NULL), 200, 10, 500) * 1000000u;
+    config->log_limit = log_level(setting("NCCL_DEBUG", NULL));
 }
 
 static struct config_tags tags;

@@ -15,6 +15,7 @@ struct config {
     uint32_t pending_events; /* NCCLPROF_PENDING_EVENTS */
     unsigned threads;        /* NCCLPROF_MAX_THREADS */
     uint64_t flush_ns;       /* NCCLPROF_FLUSH_MS */
+    int log_limit;           /* highest enum api_log_level that NCCL_DEBUG asks for; 0: none */
 };
 
 void config_read(struct config *config);

@@ -1,8 +1,7 @@
 #include "plugin/entry.h"
 
-#include <string.h>
-
 #include "plugin/recorder.h"
+#include "plugin/tag.h"
 
 void entry_init_unnamed(void **context, int *mask, unsigned version, uint32_t known)
 {
@@ -260,13 +259,6 @@ static bool fill_v5(struct record *record, const struct api_descriptor_v7 *event
     }
 }
 
-static void take_tag(const void *context, const struct api_descriptor_v7 *event)
-{
-    char text[256];
-    record_text(text, sizeof(text), event->user_tag.tag);
-    recorder_tag(context, event->rank, TAG_SOURCE_NCCL, 0, text, strnlen(text, sizeof(text)), false);
-}
-
 int entry_start_v5(void *context, void **handle, const struct api_descriptor_v7 *event, uint32_t known)
 {
     struct record record;
@@ -279,7 +271,7 @@ int entry_start_v5(void *context, void **handle, const struct api_descriptor_v7 
     if (!(event->type & known) || (event->type & (event->type - 1)))
         recorder_unknown();
     else if (event->type == API_USER_TAG)
-        take_tag(context, event);
+        tag_of_nccl(context, event->rank, event->user_tag.tag);
     else if (fill_v5(&record, event))
         recorder_start(context, handle, event->parent, &record);
     else

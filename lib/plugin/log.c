@@ -3,23 +3,18 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <strings.h>
 
 static _Atomic(api_logger *) current;
+static _Atomic int limit;
 
 void log_set(api_logger *logger)
 {
     atomic_store_explicit(&current, logger, memory_order_release);
 }
 
-static bool wanted(enum api_log_level level)
+void log_limit(int most)
 {
-    const char *debug = getenv("NCCL_DEBUG");
-    if (!debug)
-        return false;
-    bool information = strcasecmp(debug, "INFO") == 0 || strcasecmp(debug, "TRACE") == 0;
-    return information || (level == API_LOG_WARN && strcasecmp(debug, "WARN") == 0);
+    atomic_store_explicit(&limit, most, memory_order_relaxed);
 }
 
 void log_line(enum api_log_level level, const char *format, ...)
@@ -34,6 +29,6 @@ void log_line(enum api_log_level level, const char *format, ...)
     api_logger *logger = atomic_load_explicit(&current, memory_order_acquire);
     if (logger)
         logger((int)level, API_LOG_INIT, "ncclprof", 0, "ncclprof: %s", line);
-    else if (wanted(level))
+    else if ((int)level <= atomic_load_explicit(&limit, memory_order_relaxed))
         fprintf(stderr, "ncclprof: %s\n", line);
 }

@@ -7,7 +7,9 @@
 /* Null while no communicator lives: NCCL may be unloaded then. */
 void log_set(api_logger *logger);
 
-/* Without a logger (versions 1 to 3): standard error, and only if NCCL_DEBUG asks for that level. */
+/* The highest level that goes to standard error where there is no logger (versions 1 to 3); 0: none does. */
+void log_limit(int most);
+
 void log_line(enum api_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -75,8 +75,9 @@ struct node {
     uint32_t kernels_awaited; /* roots: tasks below whose kernel channels have not all stopped */
     uint64_t touched_ns;      /* roots: last event in this tree */
     uint64_t settle_ns;       /* roots: when to think again about kernels that do not come */
-    uint64_t report_ns;       /* roots: when a report of a pending operation is due */
-    uint64_t report_step_ns;  /* roots: and how long until the next */
+    uint64_t report_ns;       /* when a report that it is pending is due */
+    uint64_t report_step_ns;  /* and how long until the next */
+    uint64_t reports_ns;      /* roots: when the first of all below may be due */
     uint8_t type;             /* enum record_type */
     uint8_t api;
     uint8_t channel;

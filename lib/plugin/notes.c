@@ -130,6 +130,7 @@ void notes_drops(struct chrome *chrome, const struct notes_drops *drops, uint64_
     put_unsigned(text, ", \"late\": ", drops->late);
     put_unsigned(text, ", \"orphans\": ", drops->orphans);
     put_unsigned(text, ", \"unknown\": ", drops->unknown);
+    put_unsigned(text, ", \"communicators\": ", drops->communicators);
     chrome_note_end(text);
 }
 
@@ -200,31 +201,44 @@ static void put_pending(struct chrome *chrome, const struct node *node, uint64_t
     chrome_note_end(text);
 }
 
-/* Operations that have not ended; true if there was one. */
-static bool report_tasks(struct chrome *chrome, uint32_t number, uint64_t now_ns)
+/* A line if it is time; then when the next one will be, if that is before `next_ns`. */
+static void report(struct chrome *chrome, struct node *node, uint64_t now_ns, uint64_t *next_ns)
 {
-    const struct node *node = tree_node(chrome->tree, number);
+    if (node->report_ns <= now_ns) {
+        put_pending(chrome, node, now_ns);
+        node->report_ns = now_ns + node->report_step_ns;
+        if (node->report_step_ns < REPORT_STEP_MOST_NS)
+            node->report_step_ns *= 2;
+    }
+    if (node->report_ns < *next_ns)
+        *next_ns = node->report_ns;
+}
+
+/* Operations that have not ended; true if there is one. */
+static bool report_tasks(struct chrome *chrome, uint32_t number, uint64_t now_ns, uint64_t *next_ns)
+{
+    struct node *node = tree_node(chrome->tree, number);
     if (node_is_task(node)) {
         if (tree_task_finished(chrome->tree, number))
             return false;
-        put_pending(chrome, node, now_ns);
+        report(chrome, node, now_ns, next_ns);
         return true;
     }
     bool any = false;
     for (uint32_t child = node->first_child; child; child = tree_node(chrome->tree, child)->next_sibling)
-        any |= report_tasks(chrome, child, now_ns);
+        any |= report_tasks(chrome, child, now_ns, next_ns);
     return any;
 }
 
 /* Calls that have not returned although no operation below is pending: hung while connecting, say. */
-static void report_calls(struct chrome *chrome, uint32_t number, uint64_t now_ns)
+static void report_calls(struct chrome *chrome, uint32_t number, uint64_t now_ns, uint64_t *next_ns)
 {
-    const struct node *node = tree_node(chrome->tree, number);
+    struct node *node = tree_node(chrome->tree, number);
     uint32_t calls = API_GROUP | API_GROUP_API | API_COLL_API | API_P2P_API | API_CE_COLL;
     if (node->stop_ns == 0 && (calls >> node->type & 1))
-        put_pending(chrome, node, now_ns);
+        report(chrome, node, now_ns, next_ns);
     for (uint32_t child = node->first_child; child; child = tree_node(chrome->tree, child)->next_sibling)
-        report_calls(chrome, child, now_ns);
+        report_calls(chrome, child, now_ns, next_ns);
 }
 
 void notes_pending(struct chrome *chrome, uint64_t now_ns)
@@ -233,12 +247,10 @@ void notes_pending(struct chrome *chrome, uint64_t now_ns)
     for (uint32_t root = chrome->tree->first_root; root; root = following) {
         struct node *node = tree_node(chrome->tree, root);
         following = node->next_root;
-        if (node->report_ns > now_ns)
+        if (node->reports_ns > now_ns)
             continue;
-        if (!report_tasks(chrome, root, now_ns))
-            report_calls(chrome, root, now_ns);
-        node->report_ns = now_ns + node->report_step_ns;
-        if (node->report_step_ns < REPORT_STEP_MOST_NS)
-            node->report_step_ns *= 2;
+        node->reports_ns = UINT64_MAX;
+        if (!report_tasks(chrome, root, now_ns, &node->reports_ns))
+            report_calls(chrome, root, now_ns, &node->reports_ns);
     }
 }

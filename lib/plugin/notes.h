@@ -20,12 +20,13 @@ struct notes_process {
 
 /* What was lost so far, each a count since the start. */
 struct notes_drops {
-    uint64_t ring;    /* records that found no room in their thread's ring */
-    uint64_t lost;    /* events that found no room in the writer's memory */
-    uint64_t evicted; /* operations written unfinished to make room */
-    uint64_t late;    /* stops and states that came after their operation was written */
-    uint64_t orphans; /* events whose parent was unknown */
-    uint64_t unknown; /* events and states of no known kind */
+    uint64_t ring;          /* records that found no room in their thread's ring */
+    uint64_t lost;          /* events that found no room in the writer's memory */
+    uint64_t evicted;       /* operations written unfinished to make room */
+    uint64_t late;          /* stops and states that came after their operation was written */
+    uint64_t orphans;       /* events whose parent was unknown, but for tasks */
+    uint64_t unknown;       /* events and states of no known kind */
+    uint64_t communicators; /* that found no number: their events have none */
 };
 
 /* CLOCK_MONOTONIC and CLOCK_REALTIME at one moment, to within uncertainty_ns. */

@@ -1,6 +1,7 @@
 #include "plugin/recorder.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,13 +14,19 @@
 #include "plugin/writer.h"
 
 #define FINALIZE_WAIT_MS 2000u
+/* For an init that waits for a file system; who ends the process meanwhile has recorded nothing. */
+#define LOCK_WAIT_MS 2000u
 #define EXIT_WAIT_MS 10000u
 
 enum phase { PHASE_FRESH, PHASE_RECORDING, PHASE_FAILED, PHASE_ENDED };
 
 _Atomic bool recorder_on;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static _Atomic pid_t recording_process; /* 0: none yet */
+
+/* Guards what follows. Whoever holds it may wait for a file system, so neither fork nor exit may rely on it.
+ */
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static enum phase phase;
 static struct config config;
 static struct writer *writer;
@@ -28,21 +35,30 @@ static bool live[COMMUNICATORS_MAX];
 static unsigned live_count;
 static bool some_untold; /* communicators that found no number, or their end no room in a ring */
 static bool fork_handlers_set;
+static _Thread_local bool locked_for_fork;
+
+static struct timespec realtime_in(unsigned ms)
+{
+    uint64_t at_ns = clock_read_ns(CLOCK_REALTIME) + (uint64_t)ms * 1000000u;
+    return (struct timespec){.tv_sec = (time_t)(at_ns / 1000000000u), .tv_nsec = (long)(at_ns % 1000000000u)};
+}
 
 static void before_fork(void)
 {
-    pthread_mutex_lock(&lock);
+    struct timespec until = realtime_in(LOCK_WAIT_MS);
+    locked_for_fork = pthread_mutex_timedlock(&lock, &until) == 0;
 }
 
 static void parent_after_fork(void)
 {
-    pthread_mutex_unlock(&lock);
+    if (locked_for_fork)
+        pthread_mutex_unlock(&lock);
 }
 
 /* The writer thread stayed in the parent, and so must its files: the child begins anew if NCCL does. */
 static void child_after_fork(void)
 {
-    pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_t fresh = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
     lock = fresh;
     atomic_store_explicit(&recorder_on, false, memory_order_relaxed);
     if (writer) {
@@ -52,6 +68,7 @@ static void child_after_fork(void)
     writer = NULL;
     if (phase != PHASE_ENDED)
         phase = PHASE_FRESH;
+    atomic_store_explicit(&recording_process, 0, memory_order_relaxed);
     live_count = 0;
     some_untold = false;
     memset(live, 0, sizeof(live));
@@ -85,8 +102,10 @@ static int nccl_version(api_logger *logger)
 static void begin(uint32_t supported, const struct communicator *communicator, api_logger *logger)
 {
     char failure[4500];
+    atomic_store_explicit(&recording_process, getpid(), memory_order_relaxed);
     config_read(&config);
     config.mask &= supported;
+    log_limit(config.log_limit);
     ring_configure(config.buffer_slots, config.threads);
     if (!fork_handlers_set)
         fork_handlers_set = pthread_atfork(before_fork, parent_after_fork, child_after_fork) == 0;
@@ -101,8 +120,7 @@ static void begin(uint32_t supported, const struct communicator *communicator, a
     }
     phase = PHASE_RECORDING;
     log_line(API_LOG_INFO, "recording to %s (event mask %u)", writer_path(writer), config.mask);
-    atomic_store_explicit(&recorder_on, true, memory_order_release);
-    tag_replay();
+    tag_begin();
 }
 
 static uint32_t add_locked(const struct communicator *communicator)
@@ -145,30 +163,51 @@ static bool push_context_end(uint32_t number)
     return ring && ring_push(ring, &record, record.slots, RING_STOP);
 }
 
+/* Locked. The last one's end is to be on disk when finalize returns: the writer to wait for, or null. */
+static struct writer *end_context(uintptr_t number, uint64_t *asked)
+{
+    if (number == 0 || number >= COMMUNICATORS_MAX || !live[number] || phase != PHASE_RECORDING)
+        return NULL;
+    live[number] = false;
+    some_untold |= !push_context_end((uint32_t)number);
+    if (--live_count > 0)
+        return NULL;
+    *asked = writer_ask(writer, !some_untold);
+    return writer;
+}
+
 void recorder_finalize(void *context)
 {
-    uintptr_t number = (uintptr_t)context;
+    uint64_t asked = 0;
     pthread_mutex_lock(&lock);
-    if (number > 0 && number < COMMUNICATORS_MAX && live[number] && phase == PHASE_RECORDING) {
-        live[number] = false;
-        some_untold |= !push_context_end((uint32_t)number);
-        if (--live_count == 0) {
-            /* After the last one NCCL may be unloaded, and its logger with it. */
-            writer_flush(writer, !some_untold, FINALIZE_WAIT_MS);
-            log_set(NULL);
-        }
-    }
+    struct writer *awaited = end_context((uintptr_t)context, &asked);
+    pthread_mutex_unlock(&lock);
+    if (!awaited)
+        return;
+    writer_await(awaited, asked, FINALIZE_WAIT_MS);
+    pthread_mutex_lock(&lock);
+    /* NCCL may now be unloaded, and its logger with it. */
+    if (live_count == 0)
+        log_set(NULL);
     pthread_mutex_unlock(&lock);
 }
 
 __attribute__((destructor)) static void process_ends(void)
 {
-    pthread_mutex_lock(&lock);
+    /* A child of clone() or _Fork(), which call no handlers, has the parent's state but no writer thread. */
+    pid_t process = atomic_load_explicit(&recording_process, memory_order_relaxed);
+    if (process && process != getpid())
+        return;
+    struct timespec locked_until = realtime_in(LOCK_WAIT_MS);
+    struct timespec until = realtime_in(EXIT_WAIT_MS);
+    /* A signal's handler may have called exit() in the middle of init or finalize: the lock is ours then. */
+    int result = pthread_mutex_timedlock(&lock, &locked_until);
     atomic_store_explicit(&recorder_on, false, memory_order_relaxed);
     log_set(NULL);
+    if (result != 0 && result != EDEADLK)
+        return;
     if (phase == PHASE_RECORDING)
-        writer_stop(writer, EXIT_WAIT_MS);
-    writer = NULL;
+        writer_stop(writer, &until);
     phase = PHASE_ENDED;
     pthread_mutex_unlock(&lock);
 }
@@ -257,7 +296,7 @@ void recorder_unknown(void)
 void recorder_tag(const void *context, int rank, enum tag_source source, unsigned depth, const char *text,
                   size_t length, bool truncated)
 {
-    struct ring *ring = recording_ring();
+    struct ring *ring = ring_mine();
     if (!ring)
         return;
     _Alignas(struct record) unsigned char bytes[RECORD_SLOTS_MAX * RECORD_SLOT_BYTES];

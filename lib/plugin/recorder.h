@@ -34,7 +34,9 @@ void recorder_state(const void *handle, int state, uint64_t value, int steps);
 /* An event of a type that nobody here knows. */
 void recorder_unknown(void);
 
-/* text need not be terminated; at most RECORD_TEXT_MAX bytes of it are kept. context null: the whole process.
+/*
+ * The caller knows that recording is on, or about to be. text need not be terminated; at most RECORD_TEXT_MAX
+ * bytes of it are kept. context null: the whole process.
  */
 void recorder_tag(const void *context, int rank, enum tag_source source, unsigned depth, const char *text,
                   size_t length, bool truncated);

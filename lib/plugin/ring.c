@@ -17,6 +17,9 @@ static uint64_t slots_wanted = 1u << 16;
 static unsigned rings_wanted = 256;
 static uint64_t handles_given;
 static _Thread_local struct ring *mine;
+/* Rises when a ring becomes free: until then a thread that got none need not ask again. */
+static _Atomic uint64_t generation = 1;
+static _Thread_local uint64_t refused_in;
 
 void ring_configure(uint64_t slots_per_ring, unsigned rings_max)
 {
@@ -71,6 +74,11 @@ static struct ring *registry_take_locked(void)
 
 static struct ring *ring_acquire(void)
 {
+    uint64_t asked_in = atomic_load_explicit(&generation, memory_order_acquire);
+    if (asked_in == refused_in) {
+        atomic_fetch_add_explicit(&refused_threads_events, 1, memory_order_relaxed);
+        return NULL;
+    }
     pthread_mutex_lock(&registry_lock);
     if (!exit_key_made)
         exit_key_made = pthread_key_create(&exit_key, thread_exits) == 0;
@@ -79,6 +87,7 @@ static struct ring *ring_acquire(void)
         ring->next_handle = ++handles_given << HANDLE_RING_SHIFT | 1;
     pthread_mutex_unlock(&registry_lock);
     if (!ring) {
+        refused_in = asked_in;
         atomic_fetch_add_explicit(&refused_threads_events, 1, memory_order_relaxed);
         return NULL;
     }
@@ -155,7 +164,8 @@ unsigned ring_copy(const struct ring *ring, uint64_t at, void *record)
 void ring_recycle(struct ring *ring)
 {
     int expected = RING_RETIRED;
-    atomic_compare_exchange_strong(&ring->owner, &expected, RING_FREE);
+    if (atomic_compare_exchange_strong(&ring->owner, &expected, RING_FREE))
+        atomic_fetch_add_explicit(&generation, 1, memory_order_release);
 }
 
 uint64_t ring_dropped(void)
@@ -179,6 +189,7 @@ void ring_forget_all(void)
     pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     registry_lock = fresh;
     mine = NULL;
+    refused_in = 0;
     if (exit_key_made)
         (void)pthread_setspecific(exit_key, NULL);
     atomic_store_explicit(&registered, 0, memory_order_relaxed);

@@ -51,17 +51,22 @@ static bool passes_prefix(const char *text, size_t length)
     return length >= wanted && memcmp(text, prefix, wanted) == 0;
 }
 
-static void remember_early(enum tag_source source, unsigned depth, const char *text, size_t length,
+/* False when recording began meanwhile: the tag that was remembered is recorded by then. */
+static bool remember_early(enum tag_source source, unsigned depth, const char *text, size_t length,
                            bool truncated)
 {
     pthread_mutex_lock(&early_lock);
-    early.length = (unsigned short)cut(text, length, RANGE_BYTES);
-    early.truncated = truncated || early.length < length;
-    memcpy(early.text, text, early.length);
-    early_source = source;
-    early_depth = depth;
-    early_set = true;
+    bool early_enough = !atomic_load_explicit(&recorder_on, memory_order_relaxed);
+    if (early_enough) {
+        early.length = (unsigned short)cut(text, length, RANGE_BYTES);
+        early.truncated = truncated || early.length < length;
+        memcpy(early.text, text, early.length);
+        early_source = source;
+        early_depth = depth;
+        early_set = true;
+    }
     pthread_mutex_unlock(&early_lock);
+    return early_enough;
 }
 
 /* A JSON object that describes a call: passed through, not a tag. */
@@ -70,25 +75,28 @@ static bool is_description(const char *text, size_t length)
     return length > 0 && text[0] == '{';
 }
 
+static size_t kept_of(const char *text, size_t length)
+{
+    return cut(text, length, is_description(text, length) ? RECORD_TEXT_MAX : config_tags()->bytes);
+}
+
 static void emit(enum tag_source source, unsigned depth, const char *text, size_t length, bool truncated)
 {
-    bool description = is_description(text, length);
-    size_t kept = cut(text, length, description ? RECORD_TEXT_MAX : config_tags()->bytes);
+    size_t kept = kept_of(text, length);
     truncated |= kept < length;
-    if (!atomic_load_explicit(&recorder_on, memory_order_acquire)) {
-        if (!description)
-            remember_early(source, depth, text, kept, truncated);
+    bool recording = atomic_load_explicit(&recorder_on, memory_order_acquire);
+    if (!recording && (is_description(text, length) || remember_early(source, depth, text, kept, truncated)))
         return;
-    }
     recorder_tag(NULL, -1, source, depth, text, kept, truncated);
 }
 
-void tag_replay(void)
+void tag_begin(void)
 {
     pthread_mutex_lock(&early_lock);
     if (early_set)
         recorder_tag(NULL, -1, early_source, early_depth, early.text, early.length, early.truncated);
     early_set = false;
+    atomic_store_explicit(&recorder_on, true, memory_order_release);
     pthread_mutex_unlock(&early_lock);
 }
 
@@ -148,6 +156,15 @@ void tag_mark(const char *text, size_t length)
 {
     if (is_description(text, length) || passes_prefix(text, length))
         emit(TAG_SOURCE_NVTX, ranges.depth, text, length, false);
+}
+
+void tag_of_nccl(const void *context, int rank, const char *text)
+{
+    if (!atomic_load_explicit(&recorder_on, memory_order_acquire))
+        return;
+    size_t length = text ? strnlen(text, RECORD_TEXT_MAX + 1) : 0;
+    size_t kept = kept_of(text, length);
+    recorder_tag(context, rank, TAG_SOURCE_NCCL, 0, text ? text : "", kept, kept < length);
 }
 
 PLUGIN_EXPORT void ncclprof_tag(const char *tag)

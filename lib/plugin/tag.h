@@ -12,8 +12,11 @@ void tag_push(const void *domain, const char *text, size_t length);
 void tag_pop(const void *domain);
 void tag_mark(const char *text, size_t length);
 
-/* The tag set before the first communicator, written when recording begins. */
-void tag_replay(void);
+/* ncclNotifyTag's, for one communicator; null ends the tag. */
+void tag_of_nccl(const void *context, int rank, const char *text);
+
+/* Turns recorder_on on, behind the tag set before the first communicator. */
+void tag_begin(void);
 void tag_after_fork(void);
 
 #endif

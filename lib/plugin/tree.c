@@ -12,13 +12,14 @@
 #define LINGER_NS 500000000u
 #define FIRST_REPORT_NS 1000000000u
 
-int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process)
+int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process, unsigned api)
 {
     *tree = (struct tree){.mask = mask, .process = process, .communicator_room = 64};
     tree->communicators = calloc(tree->communicator_room, sizeof(*tree->communicators));
     if (tree->communicators && names_init(&tree->names, 4096) == 0 &&
         node_pool_init(&tree->pool, pending_events) == 0) {
-        tree->communicators[0].known = (struct communicator){.rank = -1, .ranks = -1, .nodes = -1};
+        tree->communicators[0].known =
+            (struct communicator){.rank = -1, .ranks = -1, .nodes = -1, .api = api};
         tree->communicator_count = 1;
         return 0;
     }
@@ -109,8 +110,7 @@ static void add_root(struct tree *tree, uint32_t number)
     else
         tree->first_root = number;
     tree->last_root = number;
-    node->report_ns = node->start_ns + FIRST_REPORT_NS;
-    node->report_step_ns = FIRST_REPORT_NS;
+    node->reports_ns = UINT64_MAX;
 }
 
 static void remove_root(struct tree *tree, uint32_t number)
@@ -151,20 +151,22 @@ static bool is_complete(const struct node *root)
     return root->open == 0 && root->kernels_awaited == 0;
 }
 
-/* Room for one more node: first whatever is complete, else the oldest operation as it stands. */
+/*
+ * Room for more nodes: first whatever is complete, else the oldest operations as they stand. Each call looks
+ * at every tree, so it makes room for many at once.
+ */
 static void make_room(struct tree *tree)
 {
-    uint32_t before = tree->pool.in_use;
     for (uint32_t root = tree->first_root; root;) {
         uint32_t next = tree_node(tree, root)->next_root;
         if (is_complete(tree_node(tree, root)))
             hand_over(tree, root, true);
         root = next;
     }
-    if (tree->pool.in_use < before || !tree->first_root)
-        return;
-    tree->counts.evicted++;
-    hand_over(tree, tree->first_root, false);
+    while (tree->first_root && tree->pool.in_use > tree->pool.capacity - tree->pool.capacity / 16) {
+        tree->counts.evicted++;
+        hand_over(tree, tree->first_root, false);
+    }
 }
 
 /* How many kernel channels must stop before a task is over. */
@@ -195,15 +197,30 @@ static void link_child(struct tree *tree, uint32_t parent, uint32_t number)
     above->last_child = number;
 }
 
+/* Each replay of a CUDA graph names the call that was captured, which was over long before. */
+static bool is_replay(uint8_t type, const struct node *call)
+{
+    bool calls = call->type == TYPE_COLL_API || call->type == TYPE_P2P_API;
+    return (type == TYPE_COLL || type == TYPE_P2P) && calls && call->call.graph_captured;
+}
+
+/* A proxy operation for another process (PXN): its parent and its context are numbers of that process. */
+static bool is_foreign(const struct tree *tree, const struct record *record)
+{
+    return record->type == TYPE_PROXY_OP && record->proxy_op.pid != tree->process;
+}
+
 static uint32_t find_parent(struct tree *tree, const struct record *record)
 {
-    bool foreign = record->type == TYPE_PROXY_OP && record->proxy_op.pid != tree->process;
-    if (foreign || record->parent == 0)
+    if (is_foreign(tree, record) || record->parent == 0)
         return 0;
     uint32_t parent = node_find(&tree->pool, record->parent);
+    if (parent && is_replay(record->type, tree_node(tree, parent)))
+        return 0;
     if (parent && (parents_allowed(record->type) >> tree_node(tree, parent)->type & 1))
         return parent;
-    if (parents_allowed(record->type))
+    /* A task is whole without its call, whose tree may have been written before it was launched. */
+    if (parents_allowed(record->type) && record->type != TYPE_COLL && record->type != TYPE_P2P)
         tree->counts.orphans++;
     return 0;
 }
@@ -232,8 +249,8 @@ static void take_start(struct tree *tree, const struct record *record)
     struct node *node = tree_node(tree, number);
     node->type = record->type;
     node->start_ns = record->time_ns;
-    node->context = record->context;
-    node->api = (uint8_t)tree_communicator(tree, record->context)->known.api;
+    node->context = is_foreign(tree, record) ? 0 : record->context;
+    node->api = (uint8_t)tree_communicator(tree, node->context)->known.api;
     tree_fill(tree, node, record);
     if (parent) {
         link_child(tree, parent, number);
@@ -250,6 +267,10 @@ static void take_start(struct tree *tree, const struct record *record)
     struct node *root = tree_node(tree, root_of(tree, number));
     root->open++;
     root->touched_ns = record->time_ns;
+    node->report_ns = node->start_ns + FIRST_REPORT_NS;
+    node->report_step_ns = FIRST_REPORT_NS;
+    if (node->report_ns < root->reports_ns)
+        root->reports_ns = node->report_ns;
     if (node_is_task(node))
         expect_kernels(tree, root, node);
     if (node->type == TYPE_KERNEL_CH)

@@ -29,7 +29,7 @@ struct communicator_state {
 
 struct tree_counts {
     uint64_t late;    /* stops and states of events that were written already, or never known */
-    uint64_t orphans; /* events whose parent was not known */
+    uint64_t orphans; /* events whose parent was not known, but for tasks: those stand alone */
     uint64_t evicted; /* operations written unfinished to make room */
     uint64_t lost;    /* events for which there was no room at all */
 };
@@ -51,8 +51,8 @@ struct tree {
     void *owner;
 };
 
-/* 0, or -1 when memory is short. */
-int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process);
+/* api: of events without a communicator of ours. 0, or -1 when memory is short. */
+int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process, unsigned api);
 void tree_release(struct tree *tree);
 
 /* Takes over communicators that are new in the registry; returns how many are known then, [0] included. */

@@ -232,13 +232,17 @@ static void write_drops(struct writer *writer, uint64_t now_ns, bool always)
                                 .evicted = counts->evicted,
                                 .late = counts->late,
                                 .orphans = counts->orphans,
-                                .unknown = ring_unknown()};
+                                .unknown = ring_unknown(),
+                                .communicators = communicator_refused()};
     if (!always && memcmp(&drops, &writer->drops, sizeof(drops)) == 0)
         return;
     if (drops.ring && !writer->drops.ring)
         log_line(API_LOG_WARN,
                  "events come faster than they can be written; some are dropped and counted in %s "
                  "(NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)",
+                 writer_path(writer));
+    if (drops.communicators && !writer->drops.communicators)
+        log_line(API_LOG_WARN, "too many communicators; operations of further ones are without theirs in %s",
                  writer_path(writer));
     writer->drops = drops;
     if (writer->config.chrome)
@@ -384,14 +388,25 @@ static int start_thread(struct writer *writer)
     return result == 0 ? 0 : -1;
 }
 
+static int init_lock(struct writer *writer)
+{
+    pthread_mutexattr_t attributes;
+    if (pthread_mutexattr_init(&attributes) != 0)
+        return -1;
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
+    int failed = pthread_mutex_init(&writer->lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    return failed ? -1 : 0;
+}
+
 static int init_synchronisation(struct writer *writer)
 {
     pthread_condattr_t attributes;
-    if (pthread_condattr_init(&attributes) != 0)
+    if (init_lock(writer) != 0 || pthread_condattr_init(&attributes) != 0)
         return -1;
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    int failed = pthread_mutex_init(&writer->lock, NULL) || pthread_cond_init(&writer->asked, &attributes) ||
-                 pthread_cond_init(&writer->answered, &attributes);
+    int failed =
+        pthread_cond_init(&writer->asked, &attributes) || pthread_cond_init(&writer->answered, &attributes);
     pthread_condattr_destroy(&attributes);
     return failed ? -1 : 0;
 }
@@ -413,6 +428,30 @@ static int open_files(struct writer *writer, int rank, char *failure, size_t fai
     snprintf(failure, failure_bytes, "cannot create %s: %s", sink->path,
              strerror_r(errno, reason, sizeof(reason)));
     return -1;
+}
+
+/*
+ * Not on the writer's: whatever happens to the process next leaves a file that has its beginning. This thread
+ * takes signals, though, and the one for a file at its limit of bytes would kill the job.
+ */
+static void flush_on_thread_of_job(struct writer *writer)
+{
+    const struct timespec at_once = {0};
+    sigset_t limit;
+    sigset_t before;
+    sigset_t pending;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    sigemptyset(&pending);
+    sigpending(&pending);
+    if (pthread_sigmask(SIG_BLOCK, &limit, &before) != 0)
+        return;
+    flush_sinks(writer, "");
+    /* Not one of the job's own. */
+    if (!sigismember(&pending, SIGXFSZ))
+        while (sigtimedwait(&limit, NULL, &at_once) < 0 && errno == EINTR)
+            continue;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void write_beginning(struct writer *writer, const struct writer_origin *origin)
@@ -440,7 +479,7 @@ static void write_beginning(struct writer *writer, const struct writer_origin *o
         notes_process_name(&writer->chrome, &writer->process, rank);
     }
     write_anchor(writer);
-    flush_sinks(writer, "");
+    flush_on_thread_of_job(writer);
 }
 
 static void writer_free(struct writer *writer)
@@ -462,7 +501,7 @@ struct writer *writer_start(const struct config *config, const struct writer_ori
     memset(writer, 0, sizeof(*writer));
     writer->chrome_sink.file = writer->inspector_sink.file = -1;
     writer->config = *config;
-    if (tree_init(&writer->tree, config->pending_events, config->mask, getpid()) != 0 ||
+    if (tree_init(&writer->tree, config->pending_events, config->mask, getpid(), origin->api) != 0 ||
         open_files(writer, origin->rank, failure, failure_bytes) != 0) {
         writer_free(writer);
         return NULL;
@@ -499,30 +538,37 @@ void writer_resume(struct writer *writer)
     pthread_mutex_unlock(&writer->lock);
 }
 
-void writer_flush(struct writer *writer, bool at_rest, unsigned timeout_ms)
+uint64_t writer_ask(struct writer *writer, bool at_rest)
+{
+    pthread_mutex_lock(&writer->lock);
+    writer->at_rest = at_rest;
+    uint64_t asked = ++writer->flushes_asked;
+    pthread_cond_signal(&writer->asked);
+    pthread_mutex_unlock(&writer->lock);
+    return asked;
+}
+
+void writer_await(struct writer *writer, uint64_t asked, unsigned timeout_ms)
 {
     struct timespec until = monotonic_in((uint64_t)timeout_ms * MILLISECOND_NS);
     pthread_mutex_lock(&writer->lock);
-    writer->at_rest = at_rest;
-    uint64_t mine = ++writer->flushes_asked;
-    pthread_cond_signal(&writer->asked);
-    while (writer->flushes_done < mine)
+    while (writer->flushes_done < asked)
         if (pthread_cond_timedwait(&writer->answered, &writer->lock, &until) != 0)
             break;
     pthread_mutex_unlock(&writer->lock);
 }
 
-void writer_stop(struct writer *writer, unsigned timeout_ms)
+void writer_stop(struct writer *writer, const struct timespec *until)
 {
-    pthread_mutex_lock(&writer->lock);
+    /* A thread that calls exit() from a signal's handler may hold the lock: so much the better. */
+    int result = pthread_mutex_timedlock(&writer->lock, until);
+    if (result != 0 && result != EDEADLK)
+        return;
     writer->stopping = true;
     pthread_cond_signal(&writer->asked);
     pthread_mutex_unlock(&writer->lock);
-    uint64_t at_ns = clock_read_ns(CLOCK_REALTIME) + (uint64_t)timeout_ms * MILLISECOND_NS;
-    struct timespec until = {.tv_sec = (time_t)(at_ns / 1000000000u), .tv_nsec = (long)(at_ns % 1000000000u)};
-    /* Past the timeout (a file system that hangs) the process ends without it. */
-    if (pthread_timedjoin_np(writer->thread, NULL, &until) == 0)
-        writer_free(writer);
+    /* Past the time (a file system that hangs) the process ends without it. */
+    (void)pthread_timedjoin_np(writer->thread, NULL, until);
 }
 
 void writer_abandon(struct writer *writer)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "plugin/config.h"
 
@@ -25,16 +26,21 @@ struct writer *writer_start(const struct config *config, const struct writer_ori
 const char *writer_path(const struct writer *writer);
 
 /*
- * Waits until all that was recorded before is with the kernel, or for timeout_ms. at_rest: no communicator is
- * live; until writer_resume the files on disk are whole, as the process may end without writer_stop.
+ * Asks that all that was recorded before go to the kernel; writer_await waits for that, at most timeout_ms.
+ * at_rest: no communicator is live; until writer_resume the files on disk are whole, as the process may end
+ * without writer_stop.
  */
-void writer_flush(struct writer *writer, bool at_rest, unsigned timeout_ms);
+uint64_t writer_ask(struct writer *writer, bool at_rest);
+void writer_await(struct writer *writer, uint64_t asked, unsigned timeout_ms);
 
 /* There is a communicator: from now on a file without its end says that the process was killed. */
 void writer_resume(struct writer *writer);
 
-/* Writes everything out, unfinished operations too, ends the files and the thread. */
-void writer_stop(struct writer *writer, unsigned timeout_ms);
+/*
+ * Writes everything out, unfinished operations too, ends the files and the thread; by the time `until` of
+ * CLOCK_REALTIME it returns. Memory stays: another thread may still be in writer_await.
+ */
+void writer_stop(struct writer *writer, const struct timespec *until);
 
 /* In a child after fork: closes the parent's files, forgets the rest. */
 void writer_abandon(struct writer *writer);

@@ -12,10 +12,21 @@ $(OUT)/fake/%.o: %.c
 
 -include $(FAKECORE_OBJECTS:.o=.d)
 
+# What only single calls show.
+PROBE_SOURCES := $(wildcard tests/plugin/probe*.c)
+PROBE_OBJECTS := $(PROBE_SOURCES:%.c=$(OUT)/fake/%.o)
+$(PROBE_OBJECTS): NCCLPROF_CPPFLAGS += -Itests/gen
+
+$(OUT)/probe: $(PROBE_OBJECTS) $(OUT)/fake/tests/gen/fakecore_api.o
+	$(CC) $(NCCLPROF_LDFLAGS) $(LDFLAGS) -o $@ $^ -ldl -lpthread
+
+-include $(PROBE_OBJECTS:.o=.d)
+
 .PHONY: test-plugin
-test-plugin: $(OUT)/fakecore $(PLUGIN)
+test-plugin: $(OUT)/fakecore $(OUT)/probe $(PLUGIN)
 	python3 tests/plugin/test_plugin.py $(OUT)/fakecore $(PLUGIN)
 	python3 tests/plugin/test_ends.py $(OUT)/fakecore $(PLUGIN)
+	python3 tests/plugin/test_probe.py $(OUT)/fakecore $(PLUGIN)
 
 # Fifty deaths instead of a few.
 .PHONY: check-plugin-kills

@@ -244,6 +244,12 @@ class Losses(PluginTest):
         Trace(path, whole=False)
         self.assertEqual(played.log.count("cannot write to"), 1)
 
+    def test_no_room_at_all(self):
+        """Not even the first lines may be written: the signal for that is none of the job's."""
+        played = self.play("--ranks", 2, "--rank", 1, "--file-bytes", 10)
+        self.assertGreater(played.counts[0]["coll"], 0)
+        self.assertEqual(played.log.count("cannot write to"), 1)
+
     def test_unwritable_directory(self):
         with open(os.path.join(self.directory, "file"), "w"):
             pass

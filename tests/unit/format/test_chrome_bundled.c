@@ -122,13 +122,15 @@ static void kernels_by_the_clock_of_the_gpu(void **state)
 static void losses_are_what_came_on_top(void **state)
 {
     struct recording recording;
-    read_lines(&recording, NOTE("Drops", "M", "20.0", "\"ring\": 5, \"lost\": 0, \"evicted\": 0, \"late\": 0")
-                               NOTE("Drops", "M", "30.0",
-                                    "\"ring\": 7, \"lost\": 0, \"evicted\": 0, \"late\": 1") "{}]\n");
-    assert_int_equal(recording_count(&recording, EVENT_LOSS), 3);
+    read_lines(&recording,
+               NOTE("Drops", "M", "20.0", "\"ring\": 5, \"lost\": 0, \"evicted\": 0, \"late\": 0") NOTE(
+                   "Drops", "M", "30.0",
+                   "\"ring\": 7, \"lost\": 0, \"evicted\": 0, \"late\": 1, \"communicators\": 4") "{}]\n");
+    assert_int_equal(recording_count(&recording, EVENT_LOSS), 4);
     assert_int_equal(recording_event(&recording, EVENT_LOSS, 0)->loss.events, 5);
     assert_int_equal(recording_event(&recording, EVENT_LOSS, 1)->loss.events, 2);
     assert_int_equal(recording_event(&recording, EVENT_LOSS, 2)->loss.events, 1);
+    assert_int_equal(recording_event(&recording, EVENT_LOSS, 3)->loss.events, 4);
     recording_release(&recording);
 }
 

@@ -1,0 +1,104 @@
+/*
+ * What NCCL and a job do to the plugin that no training job of the fake core does, one scenario a run.
+ * usage: probe PLUGIN SCENARIO [NUMBER]
+ */
+#include "probe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct fake_plugin probe_plugin;
+int probe_number;
+
+static const struct scenario {
+    const char *name;
+    int api;
+    void (*play)(void);
+} scenarios[] = {
+    {"replays", 6, probe_replays},
+    {"late-tasks", 6, probe_late_tasks},
+    {"young-task", 4, probe_young_task},
+    {"foreign-context", 6, probe_foreign_context},
+    {"nccl-tags", 7, probe_nccl_tags},
+    {"changed-environment", 3, probe_changed_environment},
+    {"many-communicators", 6, probe_many_communicators},
+    {"exit-in-handler", 6, probe_exit_in_handler},
+    {"exit-during-init", 6, probe_exit_during_init},
+    {"fork-during-init", 6, probe_fork_during_init},
+    {"bare-fork", 6, probe_bare_fork},
+};
+
+uint64_t probe_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void *probe_init(uint64_t hash)
+{
+    void *context = NULL;
+    int mask = 0;
+    fake_init(&probe_plugin, &context, &mask, hash, "probe", 1, 2, 0, NULL);
+    return context;
+}
+
+void *probe_start(void *context, struct api_descriptor_v7 event)
+{
+    void *handle = NULL;
+    fake_start(&probe_plugin, context, &handle, &event, 1, "probe");
+    return handle;
+}
+
+void *probe_task(void *context, void *parent, uint64_t sequence)
+{
+    return probe_start(context, (struct api_descriptor_v7){.type = API_COLL,
+                                                           .parent = parent,
+                                                           .coll = {.parent_group = parent,
+                                                                    .sequence = sequence,
+                                                                    .function = "AllReduce",
+                                                                    .count = 1024,
+                                                                    .datatype = "ncclFloat32",
+                                                                    .channels = 1,
+                                                                    .algorithm = "RING",
+                                                                    .protocol = "LL"}});
+}
+
+void *probe_kernel(void *context, void *task)
+{
+    return probe_start(context, (struct api_descriptor_v7){.type = API_KERNEL_CH,
+                                                           .parent = task,
+                                                           .kernel_ch = {.gpu_clock = probe_now_ns()}});
+}
+
+void probe_stop_kernel(void *kernel)
+{
+    fake_state(&probe_plugin, kernel, API_KERNEL_CH_STOP, probe_now_ns(), 0);
+    fake_stop(&probe_plugin, kernel);
+}
+
+void probe_play_task(void *context, void *parent, uint64_t sequence)
+{
+    void *task = probe_task(context, parent, sequence);
+    fake_stop(&probe_plugin, task);
+    probe_stop_kernel(probe_kernel(context, task));
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 2 ? argv[2] : "";
+    probe_number = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 0;
+    for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+        if (strcmp(scenarios[i].name, name) != 0)
+            continue;
+        if (fake_plugin_load(&probe_plugin, argv[1], scenarios[i].api) != 0)
+            return 2;
+        scenarios[i].play();
+        return 0;
+    }
+    fputs("usage: probe PLUGIN SCENARIO [NUMBER]\n", stderr);
+    return 2;
+}

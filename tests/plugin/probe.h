@@ -1,0 +1,42 @@
+/* What the probe's scenarios share. */
+#ifndef PROBE_H
+#define PROBE_H
+
+#include <stdint.h>
+
+#include "fakecore_api.h"
+
+extern struct fake_plugin probe_plugin;
+extern int probe_number; /* last word of the command line, or 0 */
+
+uint64_t probe_now_ns(void);
+
+/* A communicator of two ranks; its context. */
+void *probe_init(uint64_t hash);
+void *probe_start(void *context, struct api_descriptor_v7 event);
+
+/* An AllReduce of one channel below a call, a group or nothing. */
+void *probe_task(void *context, void *parent, uint64_t sequence);
+void *probe_kernel(void *context, void *task);
+void probe_stop_kernel(void *kernel);
+/* From its start to its kernel's end. */
+void probe_play_task(void *context, void *parent, uint64_t sequence);
+
+/* probe_trees.c */
+void probe_replays(void);
+void probe_late_tasks(void);
+void probe_young_task(void);
+void probe_foreign_context(void);
+void probe_nccl_tags(void);
+void probe_many_communicators(void);
+
+/* probe_settings.c */
+void probe_changed_environment(void);
+
+/* probe_ends.c */
+void probe_exit_in_handler(void);
+void probe_exit_during_init(void);
+void probe_fork_during_init(void);
+void probe_bare_fork(void);
+
+#endif

@@ -1,0 +1,121 @@
+/* How processes end, and when. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "probe.h"
+
+#define HANG_NS 5000000000u
+
+/* True when the child ends by itself before it is said to hang. */
+static bool ends(pid_t child)
+{
+    uint64_t latest_ns = probe_now_ns() + HANG_NS;
+    while (waitpid(child, NULL, WNOHANG) == 0) {
+        if (probe_now_ns() > latest_ns) {
+            kill(child, SIGKILL);
+            waitpid(child, NULL, 0);
+            return false;
+        }
+        usleep(200);
+    }
+    return true;
+}
+
+static void leave(int number)
+{
+    (void)number;
+    exit(0);
+}
+
+/* Finalize is interrupted by a signal after some microseconds, by that of a launcher that ends the job, say.
+ */
+static void finalize_interrupted(long after_us)
+{
+    void *context = probe_init(1);
+    for (uint64_t i = 0; i < 50; i++)
+        probe_play_task(context, NULL, i);
+    struct sigaction action = {.sa_handler = leave};
+    sigaction(SIGALRM, &action, NULL);
+    struct itimerval timer = {.it_value = {.tv_usec = after_us}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+    fake_finalize(&probe_plugin, context);
+    pause();
+}
+
+void probe_exit_in_handler(void)
+{
+    int hung = 0;
+    for (int i = 0; i < probe_number; i++) {
+        pid_t child = fork();
+        if (child == 0)
+            finalize_interrupted(1 + i * 37 % 600);
+        hung += !ends(child);
+    }
+    fprintf(stderr, "%d hung\n", hung);
+}
+
+/* Stands for a file system that does not answer. */
+static void logger_that_hangs(int level, unsigned long subsystem, const char *file, int line,
+                              const char *format, ...)
+{
+    (void)level, (void)subsystem, (void)file, (void)line, (void)format;
+    pause();
+}
+
+static void *init_that_hangs(void *unused)
+{
+    void *context = unused;
+    int mask = 0;
+    fake_init(&probe_plugin, &context, &mask, 1, "probe", 1, 2, 0, logger_that_hangs);
+    return NULL;
+}
+
+static void hang_in_init(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, init_that_hangs, NULL) != 0)
+        _exit(2);
+    usleep(300000);
+}
+
+void probe_exit_during_init(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        hang_in_init();
+        exit(0);
+    }
+    fprintf(stderr, "%d hung\n", !ends(child));
+}
+
+void probe_fork_during_init(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        hang_in_init();
+        pid_t grandchild = fork();
+        if (grandchild == 0)
+            exit(0);
+        waitpid(grandchild, NULL, 0);
+        _exit(0);
+    }
+    fprintf(stderr, "%d hung\n", !ends(child));
+}
+
+/* A child that the C library does not know of. */
+void probe_bare_fork(void)
+{
+    void *context = probe_init(1);
+    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0)
+        exit(0);
+    fprintf(stderr, "%d hung\n", !ends(child));
+    probe_play_task(context, NULL, 1);
+    fake_finalize(&probe_plugin, context);
+}

@@ -1,0 +1,131 @@
+/* Which events belong together, and to which tag. */
+#include <string.h>
+#include <unistd.h>
+
+#include "probe.h"
+
+/* A call that is over; its handle. */
+static void *play_call(void *context, bool captured)
+{
+    void *group = probe_start(context, (struct api_descriptor_v7){.type = API_GROUP_API});
+    void *call = probe_start(context, (struct api_descriptor_v7){.type = API_COLL_API,
+                                                                 .parent = group,
+                                                                 .coll_api = {.function = "AllReduce",
+                                                                              .count = 1024,
+                                                                              .datatype = "ncclFloat32",
+                                                                              .graph_captured = captured}});
+    fake_stop(&probe_plugin, call);
+    fake_stop(&probe_plugin, group);
+    return call;
+}
+
+/* One capture and its replays, a millisecond apart, each with the handle of the call that was captured. */
+void probe_replays(void)
+{
+    void *context = probe_init(1);
+    void *call = play_call(context, true);
+    for (int i = 0; i < probe_number; i++) {
+        void *task = probe_task(context, call, (uint64_t)i);
+        fake_stop(&probe_plugin, task);
+        void *kernel = probe_kernel(context, task);
+        usleep(1000);
+        probe_stop_kernel(kernel);
+    }
+    usleep(500000);
+    _exit(0);
+}
+
+/* Tasks that are launched when their calls are long over. */
+void probe_late_tasks(void)
+{
+    void *context = probe_init(1);
+    for (int i = 0; i < probe_number; i++) {
+        void *call = play_call(context, false);
+        usleep(100000);
+        probe_play_task(context, call, (uint64_t)i);
+    }
+    fake_finalize(&probe_plugin, context);
+}
+
+/* In a group that is open for two seconds, a task of its last half second; it then takes two more. */
+void probe_young_task(void)
+{
+    void *context = probe_init(1);
+    void *group = probe_start(context, (struct api_descriptor_v7){.type = API_GROUP});
+    probe_play_task(context, group, 0);
+    usleep(500000);
+    void *task = probe_task(context, group, 1);
+    fake_stop(&probe_plugin, task);
+    void *kernel = probe_kernel(context, task);
+    usleep(2000000);
+    probe_stop_kernel(kernel);
+    fake_stop(&probe_plugin, group);
+    fake_finalize(&probe_plugin, context);
+}
+
+static void play_foreign_operation(void *context)
+{
+    void *operation = probe_start(
+        context,
+        (struct api_descriptor_v7){
+            .type = API_PROXY_OP,
+            .rank = 1,
+            .proxy_op = {.pid = getpid() + 1, .peer = 1, .steps = 1, .chunk_bytes = 1, .is_send = 1}});
+    fake_state(&probe_plugin, operation, API_PROXY_OP_IN_PROGRESS, 0, 0);
+    usleep(60000);
+    void *step =
+        probe_start(context, (struct api_descriptor_v7){.type = API_PROXY_STEP, .parent = operation});
+    fake_state(&probe_plugin, step, API_STEP_SEND_WAIT, 4096, 0);
+    usleep(1000);
+    fake_stop(&probe_plugin, step);
+    fake_stop(&probe_plugin, operation);
+}
+
+/* With PXN the context is another process's: here of a communicator that has ended, or one that there is not.
+ */
+void probe_foreign_context(void)
+{
+    void *context = probe_init(1);
+    void *ended = probe_init(2);
+    fake_finalize(&probe_plugin, ended);
+    usleep(100000);
+    play_foreign_operation(ended);
+    play_foreign_operation((void *)(uintptr_t)4711);
+    fake_finalize(&probe_plugin, context);
+}
+
+static void play_tag(void *context, const char *text)
+{
+    probe_start(context, (struct api_descriptor_v7){.type = API_USER_TAG, .user_tag = {.tag = text}});
+}
+
+/* A short one, one of 600 letters with a letter of two bytes at 3, a description of 400 bytes, none. */
+void probe_nccl_tags(void)
+{
+    void *context = probe_init(1);
+    char text[601];
+    memset(text, 'a', 600);
+    text[600] = '\0';
+    text[3] = '\xc3', text[4] = '\xa4';
+    play_tag(context, "one");
+    play_tag(context, text);
+    text[0] = '{', text[399] = '}', text[400] = '\0';
+    play_tag(context, text);
+    play_tag(context, NULL);
+    fake_finalize(&probe_plugin, context);
+}
+
+/* One that lives on, so that none of the others is waited for; each of those plays a task at most. */
+void probe_many_communicators(void)
+{
+    void *lasting = probe_init(1);
+    for (int i = 1; i < probe_number; i++) {
+        void *context = probe_init((uint64_t)i + 1);
+        if (i > probe_number - 10)
+            probe_play_task(context, NULL, 0);
+        fake_finalize(&probe_plugin, context);
+        if (i % 1000 == 0)
+            usleep(10000);
+    }
+    fake_finalize(&probe_plugin, lasting);
+}

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Tests of the profiler plugin through single calls. usage: test_probe.py FAKECORE PLUGIN
+
+The program `probe`, beside the fake core, plays one scenario a run.
+"""
+
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from played import FAKECORE, PLUGIN, PluginTest  # noqa: E402
+from trace import Trace  # noqa: E402
+
+PROBE = os.path.join(os.path.dirname(FAKECORE), "probe")
+
+
+class ProbeTest(PluginTest):
+    def probe(self, *words, expect=0, timeout=60, **settings):
+        """A run of the probe to its end; what it said on standard error."""
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("NCCL")}
+        environment.update({"NCCLPROF_DIR": self.directory, **settings})
+        done = subprocess.run([PROBE, os.path.abspath(PLUGIN), *map(str, words)], env=environment,
+                              capture_output=True, text=True, timeout=timeout)
+        self.assertEqual(done.returncode, expect, done.stderr[-3000:])
+        return done.stderr
+
+    def trace(self, **options):
+        name, = (name for name in os.listdir(self.directory) if name.endswith(".json"))
+        return Trace(os.path.join(self.directory, name), **options)
+
+
+class Trees(ProbeTest):
+    def test_replays_of_a_graph_stand_alone(self):
+        """They are written while the job runs, and none is taken for an operation that hangs."""
+        self.probe("replays", 1500)
+        trace = self.trace(whole=False)
+        self.assertEqual(trace.parents()[("COLL", None)], 1500)
+        self.assertEqual(trace.count(cat="COLL_API", ph="b"), 1)
+        self.assertEqual(trace.unfinished(), 0)
+        self.assertEqual(trace.notes("PendingOperation"), [])
+        self.assertEqual(trace.notes("Drops"), [])
+
+    def test_task_that_comes_late_is_no_loss(self):
+        self.probe("late-tasks", 5)
+        trace = self.trace()
+        self.assertEqual(trace.count(cat="COLL", ph="b"), 5)
+        self.assertEqual(set(trace.notes("Drops")[-1]["args"].values()), {0})
+
+
+    def test_pending_by_its_own_age(self):
+        """An operation in a group is reported a second after its own begin, not after the group's."""
+        self.probe("young-task")
+        notes = [e for e in self.trace().notes("PendingOperation") if e["args"]["cat"] == "COLL"]
+        self.assertEqual({e["args"]["SeqNum"] for e in notes}, {1})
+        self.assertGreaterEqual(notes[0]["ts"] - notes[0]["args"]["begin"], 1e6)
+        self.assertLess(notes[0]["ts"] - notes[0]["args"]["begin"], 1.9e6)
+
+    def test_operation_for_another_process(self):
+        """Its context is a number of that process, whatever it means in ours."""
+        self.probe("foreign-context")
+        trace = self.trace()
+        operations = [e for e in trace.events if "OriginPid" in e.get("args", {}) and e["name"] == "ScheduleSend"]
+        self.assertEqual(len(operations), 2)
+        self.assertEqual(trace.count(cat="NET", ph="b", name="SendWait"), 2)
+        ends = [e["ts"] for e in trace.events if e["ph"] == "e"]
+        self.assertNotIn(0.0, ends)
+        self.assertEqual(set(trace.notes("Drops")[-1]["args"].values()), {0})
+
+    def test_tags_of_nccl_are_cut_as_others_are(self):
+        """In the middle of no letter, and they say so."""
+        for settings, text in (({"NCCLPROF_TAG_BYTES": "4"}, "aaa"), ({}, "aaa\u00e4" + 250 * "a")):
+            with self.subTest(settings):
+                self.probe("nccl-tags", NCCLPROF_FILE="cut", **settings)
+                trace = self.trace()
+                os.unlink(trace.path)
+                tags = [(e["args"]["tag"], e["args"].get("truncated")) for e in trace.events if e["cat"] == "USER_TAG"]
+                self.assertEqual(tags, [("one", None), (text, 1), ("", None)])
+                self.assertEqual([len(e["args"]["text"].encode()) for e in trace.notes("CallDescription")], [400])
+
+    def test_communicators_beyond_the_last_number_are_counted(self):
+        said = self.probe("many-communicators", 65540, NCCL_DEBUG="WARN")
+        self.assertEqual(said.count("too many communicators"), 1)
+        trace = self.trace()
+        self.assertEqual(trace.notes("Drops")[-1]["args"]["communicators"], 5)
+        hashes = [e["args"]["CommHash"] for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b"]
+        self.assertEqual(sorted(hashes), [0] * 5 + list(range(65532, 65536)))
+
+
+class Settings(ProbeTest):
+    def test_environment_is_read_once(self):
+        """The writer's thread must not look at it: the job may change it meanwhile."""
+        said = self.probe("changed-environment", NCCL_DEBUG="WARN", NCCLPROF_MAX_THREADS="1")
+        self.assertEqual(said.count("dropped and counted"), 1)
+        self.assertNotIn("recording to", said)
+
+
+class Ends(ProbeTest):
+    """A process ends whatever the plugin is doing."""
+
+    def check_none_hangs(self, *words, **options):
+        # A sanitizer may have said something of a process that ends with a thread that hangs.
+        self.assertEqual(self.probe(*words, **options).splitlines()[-1], "0 hung")
+
+    def test_exit_by_a_handler_that_interrupts_finalize(self):
+        self.check_none_hangs("exit-in-handler", 40, timeout=300)
+
+    def test_exit_while_an_init_hangs(self):
+        self.check_none_hangs("exit-during-init")
+
+    def test_fork_while_an_init_hangs(self):
+        self.check_none_hangs("fork-during-init")
+
+    @unittest.skipIf("san-thread" in PLUGIN, "ThreadSanitizer itself does not know of the child")
+    def test_child_that_no_handler_was_called_for(self):
+        self.check_none_hangs("bare-fork")
+        self.assertEqual(len(self.trace().notes("End")), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,77 @@
+/* Tags that are set while the first communicator is made. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* The plugin is a library of its own: the tool's does not hold it. */
+#include "plugin/tag.c"
+
+_Atomic bool recorder_on;
+static char recorded[64];
+static bool recorded_while_on;
+
+void recorder_tag(const void *context, int rank, enum tag_source source, unsigned depth, const char *text,
+                  size_t length, bool truncated)
+{
+    (void)context, (void)rank, (void)source, (void)depth, (void)truncated;
+    recorded_while_on = recorder_on;
+    snprintf(recorded, sizeof(recorded), "%.*s", (int)length, text);
+}
+
+const struct config_tags *config_tags(void)
+{
+    static const struct config_tags tags = {.bytes = 255};
+    return &tags;
+}
+
+/* Whatever another thread sets once recording is on comes behind it. */
+static void early_tag_comes_first(void **state)
+{
+    (void)state;
+    ncclprof_tag("early");
+    assert_string_equal(recorded, "");
+    tag_begin();
+    assert_string_equal(recorded, "early");
+    assert_false(recorded_while_on);
+    assert_true(recorder_on);
+    ncclprof_tag("next");
+    assert_string_equal(recorded, "next");
+}
+
+static void *set_tag(void *text)
+{
+    ncclprof_tag(text);
+    return NULL;
+}
+
+static void tag_set_while_recording_begins_is_not_lost(void **state)
+{
+    (void)state;
+    char text[] = "meanwhile";
+    pthread_t thread;
+    recorder_on = false;
+    recorded[0] = '\0';
+    pthread_mutex_lock(&early_lock);
+    assert_int_equal(pthread_create(&thread, NULL, set_tag, text), 0);
+    /* It has seen that recording is off, and waits. */
+    usleep(200000);
+    recorder_on = true;
+    pthread_mutex_unlock(&early_lock);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_string_equal(recorded, "meanwhile");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(early_tag_comes_first),
+        cmocka_unit_test(tag_set_while_recording_begins_is_not_lost),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
