@@ -312,7 +312,7 @@ const struct analysis analysis_clocks = {
     .summary = "clock offsets and their uncertainty per process",
     .description =
         "From difference constraints: nobody leaves a collective before the last one has come. The true "
-        "offset is inside the stated uncertainty. Lateness never comes from clocks: they only order "
+        "offset is inside the stated uncertainty. Lateness comes from durations; clocks order "
         "events of different ranks.",
     .options = options,
     .option_count = sizeof options / sizeof *options,

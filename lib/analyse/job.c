@@ -162,9 +162,8 @@ static int load_communicators(struct job *job, struct error *error)
         struct job_communicator *communicator = &job->communicators[job->communicator_count++];
         *communicator = (struct job_communicator){.id = statement_integer(statement, 0),
                                                   .size = statement_integer(statement, 1),
-                                                  .size_known = statement_integer(statement, 2) != 0,
-                                                  .hashed = statement_integer(statement, 3) != 0,
-                                                  .label = copy(statement, 4),
+                                                  .hashed = statement_integer(statement, 2) != 0,
+                                                  .label = copy(statement, 3),
                                                   .silent = -1};
         if (!communicator->label)
             row = error_no_memory(error);

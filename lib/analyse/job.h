@@ -142,7 +142,6 @@ struct job_seat {
 struct job_communicator {
     int64_t id;
     int64_t size;
-    int size_known;
     int hashed;
     char *label;            /* owned */
     struct job_seat *seats; /* owned: the job rank of each rank that recorded something, by number */
@@ -157,13 +156,8 @@ struct job_traffic {
     int32_t sender; /* job ranks */
     int32_t receiver;
     int32_t operation;
-    int32_t channel;
     int32_t steps;
-    uint8_t by_receiver; /* recorded on the receiving side */
-    int64_t begin_ns;    /* progress, on the recording rank's device timeline */
-    int64_t end_ns;
-    int64_t gpu_wait_ns;
-    int64_t peer_wait_ns;
+    uint8_t by_receiver;     /* recorded on the receiving side */
     int64_t network_wait_ns; /* SendWait or RecvWait */
     int64_t network_wait_max_ns;
     int64_t

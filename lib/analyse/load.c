@@ -249,18 +249,13 @@ static int read_operations(struct loader *loader, struct error *error)
     return more;
 }
 
-/* Counted anew: how many the store says there are is not for memory to rely on. */
+/* Counted anew: what the store says of it may be damaged. */
 static int list_members(struct job *job)
 {
+    size_t first = 0;
     job->instance_members = array_new(job->operation_count, sizeof *job->instance_members);
     if (!job->instance_members)
         return -1;
-    for (size_t i = 0; i < job->instance_count; i++)
-        job->instances[i].members = 0;
-    for (size_t i = 0; i < job->operation_count; i++)
-        job->instances[job->operations[i].instance].members++;
-    /* Counted anew: what the store says of it may be damaged. */
-    size_t first = 0;
     for (size_t i = 0; i < job->instance_count; i++)
         job->instances[i].members = 0;
     for (size_t i = 0; i < job->operation_count; i++)

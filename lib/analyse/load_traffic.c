@@ -47,18 +47,13 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, i
                          (long long)statement_integer(statement, 0));
     int more;
     while ((more = unpack_next_step(&unpack, &step)) == 1) {
-        int64_t wait[WAIT_KINDS];
-        for (int i = 0; i < WAIT_KINDS; i++)
-            wait[i] = step.wait[i].begin_ns == TIME_UNKNOWN || step.wait[i].end_ns == TIME_UNKNOWN
-                          ? 0
-                          : step.wait[i].end_ns - step.wait[i].begin_ns;
+        int64_t begin = step.wait[WAIT_NETWORK].begin_ns, end = step.wait[WAIT_NETWORK].end_ns;
+        int64_t wait_ns = begin == TIME_UNKNOWN || end == TIME_UNKNOWN ? 0 : end - begin;
         traffic->steps++;
-        traffic->gpu_wait_ns += wait[WAIT_GPU];
-        traffic->peer_wait_ns += wait[WAIT_PEER];
-        traffic->network_wait_ns += wait[WAIT_NETWORK];
+        traffic->network_wait_ns += wait_ns;
         cover(traffic, &step, &covered_ns);
-        if (wait[WAIT_NETWORK] > traffic->network_wait_max_ns)
-            traffic->network_wait_max_ns = wait[WAIT_NETWORK];
+        if (wait_ns > traffic->network_wait_max_ns)
+            traffic->network_wait_max_ns = wait_ns;
         int64_t ready = step.wait[WAIT_GPU].end_ns;
         if (ready > *gpu_done_ns)
             *gpu_done_ns = ready;
@@ -105,15 +100,12 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
     *traffic = (struct job_traffic){.sender = receives ? peer : operation->rank,
                                     .receiver = receives ? operation->rank : peer,
                                     .operation = (int32_t)read,
-                                    .channel = (int32_t)statement_integer(statement, 2),
-                                    .by_receiver = (uint8_t)receives,
-                                    .begin_ns = integer_or(statement, 5, TIME_UNKNOWN),
-                                    .end_ns = integer_or(statement, 6, TIME_UNKNOWN)};
+                                    .by_receiver = (uint8_t)receives};
     int64_t gpu_done_ns;
     if (sum_steps(statement, traffic, &gpu_done_ns, error))
         return -1;
     /* A proxy operation that never ended does not say when its kernel did. */
-    if (traffic->end_ns == TIME_UNKNOWN)
+    if (statement_is_null(statement, 6))
         return 0;
     lend_end(operation, gpu_done_ns);
     /* What its kernel received last, it took until then. */

@@ -26,7 +26,7 @@ struct replay_leaver {
  * that had ended last when it started, on whatever stream (streams wait for each other), every instance ends
  * for all its members its transfer time after the last of them started. Playing it with less own time here,
  * or a shorter transfer there, estimates what the job would gain, waiting passed on across communicators
- * included. No clocks are compared.
+ * included. No clocks are compared but for ends that kernels note too soon (ends.c).
  *
  * Where an operation's end is unknown, the time from its start to the next start on its stream stands in for
  * its duration.

@@ -106,16 +106,6 @@ static int map_rank(struct job *job, struct job_rank *rank)
     return 0;
 }
 
-static void map_traffic(struct job *job)
-{
-    for (size_t i = 0; i < job->traffic_count; i++) {
-        struct job_traffic *traffic = &job->traffic[i];
-        int64_t delay = job_delay(job, &job->operations[traffic->operation]);
-        map_time(&traffic->begin_ns, delay);
-        map_time(&traffic->end_ns, delay);
-    }
-}
-
 struct stream_end {
     uint64_t stream;
     int32_t newest; /* of the group under way, the one that was issued last */
@@ -389,8 +379,6 @@ int job_build_timelines(struct job *job, struct error *error)
     int failed = 0;
     for (size_t i = 0; !failed && i < job->rank_count; i++)
         failed = map_rank(job, &job->ranks[i]) || chain_rank(job, &job->ranks[i]);
-    if (!failed)
-        map_traffic(job);
     if (failed)
         return error_no_memory(error);
     for (size_t i = 0; i < job->operation_count; i++) {
