@@ -312,13 +312,13 @@ static struct suspect rest_of(const struct strength *strength, const struct susp
     return rest;
 }
 
-/* Steps of which nothing is known speak for nothing. */
-static int count_blank(const struct strength *strength, const struct suspect *run)
+/* Steps that speak for a run: what is less than its weakest was let pass, or nothing is known of it. */
+static int count_speaking(const struct strength *strength, const struct suspect *run)
 {
-    int blank = 0;
-    for (int32_t step = run->first_step; strength->blank && step <= run->last_step; step++)
-        blank += strength->blank[(size_t)run->rank * (size_t)strength->steps + (size_t)step];
-    return blank;
+    int count = 0;
+    for (int32_t step = run->first_step; step <= run->last_step; step++)
+        count += at(strength, (size_t)run->rank, step) >= run->weakest_ns;
+    return count;
 }
 
 /*
@@ -330,7 +330,7 @@ static double chance_of(const struct strength *strength, struct suspect *run, co
     struct suspect rest = *run;
     if (run->after_warm_up && run->last_step > run->first_step)
         rest = rest_of(strength, run);
-    int length = rest.last_step - rest.first_step + 1 - count_blank(strength, &rest);
+    int length = count_speaking(strength, &rest);
     run->counted_steps = length;
     run->ahead = (double)rest.weakest_ns / (double)greatest_other(noise, &rest);
     if (length == 1)
