@@ -112,10 +112,14 @@ class Ends(ProbeTest):
     def test_fork_while_an_init_hangs(self):
         self.check_none_hangs("fork-during-init")
 
-    @unittest.skipIf("san-thread" in PLUGIN, "ThreadSanitizer itself does not know of the child")
     def test_child_that_no_handler_was_called_for(self):
         self.check_none_hangs("bare-fork")
         self.assertEqual(len(self.trace().notes("End")), 1)
+
+
+# ThreadSanitizer itself does not know of such a child and waits for ever.
+if "san-thread" in PLUGIN:
+    del Ends.test_child_that_no_handler_was_called_for
 
 
 if __name__ == "__main__":
