@@ -112,6 +112,8 @@ void probe_fork_during_init(void)
 void probe_bare_fork(void)
 {
     void *context = probe_init(1);
+    /* The writer is to be asleep: what it holds of the C library's would stay held in the child. */
+    usleep(300000);
     pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     if (child == 0)
         exit(0);
