@@ -101,20 +101,30 @@ static int has_greater_unexplained(const struct suspect *suspect, const int64_t 
     return found * 2 > steps;
 }
 
-/* How long after this member, by the clocks, the last one of its operation ended; less what they may be off.
+/*
+ * How long after this member another one ended, by the clocks: at least, less what they may be off (`sign`
+ * -1), or at most (1). TIME_UNKNOWN where they do not tell.
  */
+static int64_t ended_after(const struct job *job, const struct job_operation *member,
+                           const struct job_operation *other, int sign)
+{
+    int64_t mine = job_common_time(job, member, member->end_ns);
+    int64_t end = job_common_time(job, other, other->end_ns);
+    int64_t doubt =
+        job->ranks[member->rank].clock_uncertainty_ns + job->ranks[other->rank].clock_uncertainty_ns;
+    return mine == TIME_UNKNOWN || end == TIME_UNKNOWN ? TIME_UNKNOWN : end - mine + sign * doubt;
+}
+
+/* How long after this member the last one of its operation ended, at least. */
 static int64_t others_went_on(const struct job *job, const struct job_operation *member)
 {
     const struct job_instance *instance = &job->instances[member->instance];
-    int64_t mine = job_common_time(job, member, member->end_ns), most_ns = 0;
-    for (int32_t i = 0; mine != TIME_UNKNOWN && i < instance->members; i++) {
-        const struct job_operation *other =
-            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
-        int64_t end = job_common_time(job, other, other->end_ns);
-        int64_t doubt =
-            job->ranks[member->rank].clock_uncertainty_ns + job->ranks[other->rank].clock_uncertainty_ns;
-        if (end != TIME_UNKNOWN && end - mine - doubt > most_ns)
-            most_ns = end - mine - doubt;
+    int64_t most_ns = 0;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int64_t after_ns = ended_after(
+            job, member, &job->operations[job->instance_members[instance->first_member + (size_t)i]], -1);
+        if (after_ns != TIME_UNKNOWN && after_ns > most_ns)
+            most_ns = after_ns;
     }
     return most_ns;
 }
@@ -122,16 +132,13 @@ static int64_t others_went_on(const struct job *job, const struct job_operation 
 int all_have_left(const struct job *job, const struct job_operation *member, int64_t after_ns)
 {
     const struct job_instance *instance = &job->instances[member->instance];
-    int64_t mine = job_common_time(job, member, member->end_ns);
-    if (mine == TIME_UNKNOWN || instance->members < instance->expected)
+    if (instance->members < instance->expected)
         return 0;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *other =
             &job->operations[job->instance_members[instance->first_member + (size_t)i]];
-        int64_t end = job_common_time(job, other, other->end_ns);
-        int64_t doubt =
-            job->ranks[member->rank].clock_uncertainty_ns + job->ranks[other->rank].clock_uncertainty_ns;
-        if (end == TIME_UNKNOWN || (other != member && end - mine + doubt > after_ns))
+        int64_t most_ns = ended_after(job, member, other, 1);
+        if (most_ns == TIME_UNKNOWN || (other != member && most_ns > after_ns))
             return 0;
     }
     return 1;
