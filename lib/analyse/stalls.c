@@ -272,8 +272,7 @@ static void list_receivers(const struct stalls *stalls, const struct stalls_seat
 {
     for (size_t i = 0; i < stalls->edge_count; i++)
         list[i] = &stalls->seats[stalls->edges[i].receiver];
-    if (stalls->edge_count)
-        qsort(list, stalls->edge_count, sizeof *list, by_rank);
+    array_sort(list, stalls->edge_count, sizeof *list, by_rank);
 }
 
 static int add_receiver(const struct stalls_seat *seat, const struct column *figure, struct table *table,
