@@ -105,6 +105,7 @@ struct sample {
 struct strength {
     int64_t *excess_ns;     /* owned; [rank * steps + step] */
     int64_t *unbounded_ns;  /* owned; NULL, or excess before it was bounded by what others waited */
+    int64_t *hidden_ns;     /* owned; NULL, or what of it may be receives that the recorder leaves out */
     unsigned char *blank;   /* owned; NULL, or whether nothing is known where the steps beside it were late */
     struct sample *samples; /* owned; NULL, or what is usual in single steps where the cells do not say it */
     size_t sample_count;

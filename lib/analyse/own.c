@@ -100,6 +100,41 @@ static void gather(struct job *job, struct strength *strength)
     }
 }
 
+/* Whether its host was late within the step: that hides nothing. It waits for its GPU at the end of one. */
+static int is_late_within(const struct job *job, const struct job_operation *operation)
+{
+    return operation->previous >= 0 && job->operations[operation->previous].step == operation->step &&
+           is_late_by_host(job, operation);
+}
+
+/* Whether its host was late after an operation of all ranks ended the step: what it waits for then is over.
+ */
+static int is_late_after_all(const struct job *job, const struct job_operation *operation)
+{
+    if (operation->previous < 0 || !is_late_by_host(job, operation))
+        return 0;
+    const struct job_operation *previous = &job->operations[operation->previous];
+    return job->communicators[previous->communicator].size >= (int64_t)job->rank_count &&
+           function_is_full_exchange(previous->function) &&
+           all_have_left(job, previous, operation->excess_ns / 2);
+}
+
+/* Whether what a rank was late by there may be a receive that the recorder leaves out (blind.c). */
+static int is_hidden_pair(const struct job *job, const struct job_operation *operation, int in_stages)
+{
+    return job->blind_to_pairs && in_stages && !is_late_within(job, operation) &&
+           !is_late_after_all(job, operation) && may_hide_pair(job, operation);
+}
+
+static void gather_hidden(const struct job *job, struct strength *strength, int in_stages)
+{
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->step >= 0 && operation->excess_ns > 0 && is_hidden_pair(job, operation, in_stages))
+            strength->hidden_ns[cell_of(strength, operation) - strength->excess_ns] += operation->excess_ns;
+    }
+}
+
 /* The position at which a rank was latest in a step; -1: at none. */
 static int32_t latest_position(const struct job *job, int32_t rank, int32_t step)
 {
@@ -173,25 +208,6 @@ static int64_t total_margin(const struct suspect *suspect, const struct job *job
     return total;
 }
 
-/* Whether its host was late within the step: that hides nothing. It waits for its GPU at the end of one. */
-static int is_late_within(const struct job *job, const struct job_operation *operation)
-{
-    return operation->previous >= 0 && job->operations[operation->previous].step == operation->step &&
-           is_late_by_host(job, operation);
-}
-
-/* Whether its host was late after an operation of all ranks ended the step: what it waits for then is over.
- */
-static int is_late_after_all(const struct job *job, const struct job_operation *operation)
-{
-    if (operation->previous < 0 || !is_late_by_host(job, operation))
-        return 0;
-    const struct job_operation *previous = &job->operations[operation->previous];
-    return job->communicators[previous->communicator].size >= (int64_t)job->rank_count &&
-           function_is_full_exchange(previous->function) &&
-           all_have_left(job, previous, operation->excess_ns / 2);
-}
-
 /*
  * Own time that may hide something else: after a send, whose end its proxy or the host tells only roughly, or
  * a receive of which only the host does.
@@ -239,12 +255,11 @@ static struct doubt doubt_of(const struct suspect *suspect, const struct job *jo
         if (!suspect_has_operation(suspect, operation))
             continue;
         int within = is_late_within(job, operation);
-        int is_hosts = within || is_late_after_all(job, operation);
         if (operation->own_ns != TIME_UNKNOWN)
             doubt.known_ns += operation->excess_ns;
         if (may_hide(job, operation))
             doubt.ends_ns += operation->excess_ns;
-        else if (job->blind_to_pairs && in_stages && !is_hosts && may_hide_pair(job, operation))
+        else if (is_hidden_pair(job, operation, in_stages))
             doubt.pairs_ns += operation->excess_ns;
         if (has_open_end(job, operation->previous) && !within)
             doubt.groups_ns += operation->excess_ns;
@@ -287,19 +302,21 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
         return error_no_memory(error);
     size_t cells = job->rank_count * (size_t)(baseline->step_count + 1);
     strength.unbounded_ns = array_new(cells, sizeof *strength.unbounded_ns);
+    strength.hidden_ns = array_new(cells, sizeof *strength.hidden_ns);
     strength.blank = array_new(cells, sizeof *strength.blank);
-    if (!strength.unbounded_ns || !strength.blank) {
+    int in_stages = job_is_in_stages(job);
+    if (!strength.unbounded_ns || !strength.hidden_ns || !strength.blank || in_stages < 0) {
         strength_release(&strength);
         return error_no_memory(error);
     }
     gather(job, &strength);
+    gather_hidden(job, &strength, in_stages);
     int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
     least_ns = least_ns > 0 ? least_ns : 1;
     mark_blank(job, baseline, &strength, least_ns);
     int failed = strength_find(&strength, least_ns, FINDING_COMPUTE, suspects);
     strength_release(&strength);
-    int in_stages = failed ? -1 : job_is_in_stages(job);
-    if (in_stages < 0)
+    if (failed)
         return error_no_memory(error);
     for (size_t i = first; i < suspects->count; i++) {
         suspects->items[i].margin_ns = total_margin(&suspects->items[i], job);

@@ -20,6 +20,7 @@ void strength_release(struct strength *strength)
 {
     free(strength->excess_ns);
     free(strength->unbounded_ns);
+    free(strength->hidden_ns);
     free(strength->blank);
     free(strength->samples);
     *strength = (struct strength){0};
@@ -100,7 +101,11 @@ static int by_excess(const void *a, const void *b)
     return (left->excess_ns > right->excess_ns) - (left->excess_ns < right->excess_ns);
 }
 
-/* What noise does: the cells, or the samples given, that are not in a run of several steps. Sorted. */
+/*
+ * What noise does: the cells, or the samples given, that are not in a run of several steps. Sorted. Of cells
+ * without what may be waiting in unrecorded receives: that is as long as the lateness of whoever sends, and
+ * no measure of how late ranks are by themselves.
+ */
 struct noise {
     struct sample *cells; /* owned */
     const struct sample *single;
@@ -177,10 +182,11 @@ static int noise_init(struct noise *noise, struct strength *strength, const stru
                             .all = (double)strength->rank_count * (strength->steps - strength->first_step),
                             .least_ns = least_ns};
     /* The first step after the warm-up may still be part of that: no example of what is usual. */
-    for (size_t i = 0; in_run && noise->cells && i < all; i++)
-        if (strength->excess_ns[i] > 0 && !in_run[i] && (int32_t)(i % steps) > strength->first_step)
-            noise->cells[cells++] =
-                (struct sample){strength->excess_ns[i], (int32_t)(i / steps), (int32_t)(i % steps)};
+    for (size_t i = 0; in_run && noise->cells && i < all; i++) {
+        int64_t shown_ns = strength->excess_ns[i] - (strength->hidden_ns ? strength->hidden_ns[i] : 0);
+        if (shown_ns > 0 && !in_run[i] && (int32_t)(i % steps) > strength->first_step)
+            noise->cells[cells++] = (struct sample){shown_ns, (int32_t)(i / steps), (int32_t)(i % steps)};
+    }
     for (size_t i = 0; in_run && i < strength->sample_count; i++) {
         const struct sample *sample = &strength->samples[i];
         if (sample->rank < 0 || !in_run[(size_t)sample->rank * steps + (size_t)sample->step])
