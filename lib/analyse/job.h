@@ -131,6 +131,7 @@ struct job_rank {
     int64_t clock_origin_ns;
     double clock_scale;
     enum cut cut;
+    int lacks_file; /* it is in fewer communicators than most ranks are, and others have places left */
 };
 
 struct job_seat {

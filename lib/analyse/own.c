@@ -522,6 +522,23 @@ static int was_in_groups(const struct suspect *suspect, const struct job *job)
     return grouped_ns * 2 > all_ns;
 }
 
+/*
+ * Whether own time may be operations of which the file was lost: what is long at that place in every step may
+ * hold them. A host that is late within a step does not wait for them.
+ */
+static int may_have_lost(const struct suspect *suspect, const struct job *job)
+{
+    int64_t hidden_ns = 0;
+    if (suspect->kind == FINDING_NETWORK || !job->ranks[suspect->rank].lacks_file)
+        return 0;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
+        if (suspect_has_operation(suspect, &job->operations[i]) &&
+            !is_late_within(job, &job->operations[i]) && may_hide_pair(job, &job->operations[i]))
+            hidden_ns += job->operations[i].excess_ns;
+    return hidden_ns * 2 > suspect->total_ns;
+}
+
 void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges)
 {
     for (size_t i = 0; i < suspects->count; i++) {
@@ -536,7 +553,7 @@ void suspects_doubt(struct suspects *suspects, const struct job *job, const stru
         if (waited_ns * 2 > suspect->total_ns ||
             (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job)) ||
             sends_late(suspects, suspect) || waits_for_receivers(suspects, suspect, job, edges) ||
-            was_in_groups(suspect, job))
+            was_in_groups(suspect, job) || may_have_lost(suspect, job))
             suspect->ambiguous = 1;
     }
 }

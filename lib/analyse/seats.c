@@ -1,6 +1,8 @@
 #include "analyse/load.h"
 #include "base/array.h"
 
+#include <stdlib.h>
+
 /* Ranks of a communicator. Numbers and sizes are claims of a trace: nothing here is made as large as they. */
 
 int job_seat(struct job_communicator *communicator, int64_t number, int32_t rank)
@@ -80,4 +82,66 @@ int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number)
     if (rank < 0 && of->is_whole)
         rank = numbered(job, number);
     return rank >= 0 ? rank : of->silent;
+}
+
+/* What a rank is in: all of its communicators, and those of them that have places left. */
+struct memberships {
+    int32_t all;
+    int32_t open;
+};
+
+static int32_t count_memberships(const struct job *job, struct memberships *ranks)
+{
+    int32_t open = 0;
+    for (size_t i = 0; i < job->communicator_count; i++) {
+        const struct job_communicator *communicator = &job->communicators[i];
+        int is_open = communicator->silent < 0 && (int64_t)communicator->seat_count < communicator->size;
+        if (!communicator->hashed)
+            continue;
+        open += is_open;
+        for (size_t j = 0; j < communicator->seat_count; j++) {
+            ranks[communicator->seats[j].rank].all++;
+            ranks[communicator->seats[j].rank].open += is_open;
+        }
+    }
+    return open;
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct memberships *left = a, *right = b;
+    return (left->all > right->all) - (left->all < right->all);
+}
+
+/* What most ranks that recorded anything are in; 0 with none. */
+static int32_t usual_count(const struct memberships *sorted, size_t count)
+{
+    size_t most = 0, alike = 0;
+    int32_t usual = 0;
+    for (size_t i = 0; i < count; i++) {
+        alike = i && sorted[i].all == sorted[i - 1].all ? alike + 1 : 1;
+        if (sorted[i].all > 0 && alike > most) {
+            most = alike;
+            usual = sorted[i].all;
+        }
+    }
+    return usual;
+}
+
+int job_find_lost_files(struct job *job)
+{
+    struct memberships *ranks = array_new(job->rank_count, sizeof *ranks);
+    struct memberships *sorted = array_new(job->rank_count, sizeof *sorted);
+    int failed = !ranks || !sorted;
+    int32_t open = failed ? 0 : count_memberships(job, ranks);
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        sorted[i] = ranks[i];
+    array_sort(sorted, failed ? 0 : job->rank_count, sizeof *sorted, by_count);
+    int32_t usual = failed ? 0 : usual_count(sorted, job->rank_count);
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        job->ranks[i].lacks_file =
+            job->ranks[i].process_id >= 0 && ranks[i].all < usual && ranks[i].open < open;
+    free(ranks);
+    free(sorted);
+    return failed;
 }

@@ -256,11 +256,16 @@ static void take_global_ranks(struct work *work)
     }
 }
 
-/* The communicator of all ranks of its run; NULL where there is none, or its own hash is not known. */
-static struct work_communicator *world_around(struct work *work, const struct work_communicator *communicator)
+/*
+ * The communicator of all ranks of its run; NULL where there is none, its own hash is not known, or files
+ * that were lost explain all places left in the run's.
+ */
+static struct work_communicator *world_around(struct work *work, const int64_t *lost,
+                                              const struct work_communicator *communicator)
 {
     int32_t world = communicator->run < 0 ? -1 : work->runs[communicator->run].world;
-    return world < 0 || communicator->hash == 0 ? NULL : &work->communicators[world];
+    return world < 0 || communicator->hash == 0 || lost[communicator->run] ? NULL
+                                                                           : &work->communicators[world];
 }
 
 /*
@@ -269,22 +274,21 @@ static struct work_communicator *world_around(struct work *work, const struct wo
  * nothing for a communicator of one rank. Communicators divide a world evenly: one with a place left tells of
  * more such ranks where the world is no multiple of it.
  */
-static void make_room(struct work *work)
+static void make_room(struct work *work, const int64_t *lost)
 {
     for (size_t i = 0; i < work->communicator_count; i++) {
         struct work_communicator *communicator = &work->communicators[i];
-        struct work_communicator *world = world_around(work, communicator);
-        if (!world)
-            continue;
-        if (communicator->size < 2 && communicator->declared_size <= 0)
+        struct work_communicator *world = world_around(work, lost, communicator);
+        if (communicator->size < 2 && communicator->declared_size <= 0 && communicator->hash != 0 &&
+            communicator->run >= 0 && work->runs[communicator->run].world >= 0)
             communicator->size = 2;
-        if (communicator->member_count < communicator->size && world->declared_size <= 0 &&
+        if (world && communicator->member_count < communicator->size && world->declared_size <= 0 &&
             world->member_count == world->size)
             world->size++;
     }
     for (size_t i = 0; i < work->communicator_count; i++) {
         const struct work_communicator *communicator = &work->communicators[i];
-        struct work_communicator *world = world_around(work, communicator);
+        struct work_communicator *world = world_around(work, lost, communicator);
         if (!world || communicator->member_count >= communicator->size ||
             communicator->size > MOST_SILENT_RANKS)
             continue;
@@ -299,7 +303,7 @@ static void make_room(struct work *work)
  * Ranks of a communicator have ascending global ranks, as far as anybody has seen: those of the places above
  * its last member's are greater than that one's. This tells of more silent ranks than the gaps of the world.
  */
-static int make_room_above(struct work *work, struct error *error)
+static int make_room_above(struct work *work, const int64_t *lost, struct error *error)
 {
     int32_t *last = array_new(work->communicator_count, sizeof *last);
     if (!last)
@@ -313,7 +317,7 @@ static int make_room_above(struct work *work, struct error *error)
     }
     for (size_t i = 0; i < work->communicator_count; i++) {
         const struct work_communicator *communicator = &work->communicators[i];
-        struct work_communicator *world = world_around(work, communicator);
+        struct work_communicator *world = world_around(work, lost, communicator);
         if (last[i] < 0 || !world || world->declared_size > 0 || world->member_count == world->size)
             continue;
         int64_t above = communicator->size - 1 - work->members[last[i]].rank;
@@ -522,8 +526,12 @@ int work_find_ranks(struct work *work, struct error *error)
     if (failed || choose_worlds(work, error))
         return -1;
     take_global_ranks(work);
-    make_room(work);
-    if (make_room_above(work, error) || work_group_ranks(work, error))
+    int64_t *lost = work_count_lost_files(work);
+    if (lost)
+        make_room(work, lost);
+    failed = lost ? make_room_above(work, lost, error) : error_no_memory(error);
+    free(lost);
+    if (failed || work_group_ranks(work, error))
         return -1;
     for (size_t i = 0; i < work->run_count; i++) {
         struct work_run *run = &work->runs[i];

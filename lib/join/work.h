@@ -133,6 +133,13 @@ size_t work_marks_of(const struct work *work, int32_t member, const struct work_
 /* groups.c: members by process; ranks by run; these anew and all the others, once all ranks are there. */
 int work_group_processes(struct work *work, struct error *error);
 int work_group_ranks(struct work *work, struct error *error);
+
+/*
+ * Of each run, the places left in its communicators where all of them may be of ranks that recorded something
+ * else: as many communicators are missing at ranks that are in fewer than most. 0 where that does not explain
+ * them, or none is left. Owned by the caller; NULL: out of memory (lost.c).
+ */
+int64_t *work_count_lost_files(const struct work *work);
 int work_group_members(struct work *work, struct error *error);
 
 /*

@@ -123,6 +123,21 @@ class Incomplete(Case):
         said = self.warnings("diagnose", "tp2dp2pp2-clean", [pids[rank] for rank in (1, 2, 4, 5, 7)])
         self.assertRegex(" ".join(said), r"only 3 of 8 ranks left a trace \(none of ranks 1, 2, 4, 5 and 1 more\)")
 
+    def test_a_file_that_was_lost(self):
+        """The example plugin writes one for each communicator and rank. Whoever lost one has gaps that look like lateness."""
+        for fixture, planted in (("tp2dp2pp2-slow-sender", (1, "network")), ("tp2dp2pp2-slow-rank", (1, "compute"))):
+            traces = sorted((TOP / "fixtures" / fixture).glob("*.gz"))
+            self.assertEqual(len(traces), 32)
+            for lost in traces:
+                with self.subTest(fixture=fixture, lost=lost.name):
+                    self.store.unlink(missing_ok=True)
+                    self.run_program("ingest", "-q", *(path for path in traces if path != lost))
+                    sure = {(finding["rank"], finding["kind"]) for finding in self.json("diagnose")["findings"]
+                            if finding["confidence"] != "low"}
+                    self.assertLessEqual(sure, {planted})
+                    ranks = self.run_program("query", "--format", "csv", "SELECT count(*) FROM v_rank").out.split()
+                    self.assertEqual(ranks[-1], "8")
+
     def test_communicators_alone(self):
         """Three processes that no communicator joins: two of the eight of one (TRUTH), and a pair."""
         self.run_program("ingest", TOP / "fixtures/dialect-2.30.7")
