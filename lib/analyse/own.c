@@ -448,8 +448,10 @@ static int has_hidden_cause(const struct suspects *suspects, const struct suspec
 static int sends_late(const struct suspects *suspects, const struct suspect *suspect)
 {
     int32_t late = 0;
-    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
-        late += greater_suspect(suspects, suspect, suspect->rank, step) != NULL;
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
+        const struct suspect *greater = greater_suspect(suspects, suspect, suspect->rank, step);
+        late += greater && !greater->hides_pairs;
+    }
     return suspect->kind == FINDING_NETWORK && late * 2 > suspect->last_step - suspect->first_step + 1;
 }
 

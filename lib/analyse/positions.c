@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/map.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +14,18 @@ enum { LONGEST = 4 };
 
 enum told_by { TOLD_BY_SIZE, TOLD_BY_CALL, TOLD_BY_NUMBER };
 
-/* How often a function of a communicator comes in the canonical sequence, and its first number there. */
+/* How often a function of a communicator comes in a step, and its first number in the canonical sequence. */
 struct uses {
     int64_t base;
     int64_t count;
+    int64_t lowest; /* numbers of it in the step at hand; none where count_here is 0 */
+    int64_t highest;
+    int64_t count_here;
+    double steps; /* sums over steps: of how many it is in, their numbers, what is in the middle of its own */
+    double step;
+    double step_squared;
+    double middle;
+    double step_middle;
 };
 
 /* The canonical sequence. Owned: all but job. What is told alike shares a key, numbered from 0. */
@@ -85,6 +94,56 @@ static int count_uses(struct sequence *sequence)
     return 0;
 }
 
+static void hear_numbers(struct sequence *sequence, struct stretch stretch)
+{
+    for (int32_t i = 0; i < stretch.count; i++) {
+        const struct job_operation *operation = &sequence->job->operations[stretch.first + i];
+        const int64_t *at = map_get(&sequence->functions, function_key(operation));
+        struct uses *uses = at ? &sequence->uses[*at] : NULL;
+        if (!uses)
+            continue;
+        int64_t number = job_sequence(sequence->job, operation) - uses->base;
+        if (!uses->count_here++)
+            uses->lowest = uses->highest = number;
+        uses->lowest = number < uses->lowest ? number : uses->lowest;
+        uses->highest = number > uses->highest ? number : uses->highest;
+    }
+}
+
+static void add_step(struct uses *uses, int32_t step)
+{
+    double middle = ((double)uses->lowest + (double)uses->highest) / 2;
+    if (!uses->count_here)
+        return;
+    uses->steps++;
+    uses->step += step;
+    uses->step_squared += (double)step * step;
+    uses->middle += middle;
+    uses->step_middle += step * middle;
+    uses->count_here = 0;
+}
+
+/*
+ * Where no step is whole the canonical one does not say how often a function comes: the numbers do, by how
+ * much they grow from step to step (least squares), where that is a whole number but for an eighth.
+ */
+static void measure_growth(struct sequence *sequence, const struct stretch *stretches)
+{
+    for (int32_t step = 0; step < sequence->job->step_count; step++) {
+        hear_numbers(sequence, stretches[step]);
+        for (size_t i = 0; i < sequence->functions.count; i++)
+            add_step(&sequence->uses[i], step);
+    }
+    for (size_t i = 0; i < sequence->functions.count; i++) {
+        struct uses *uses = &sequence->uses[i];
+        double spread = uses->steps * uses->step_squared - uses->step * uses->step;
+        double growth =
+            spread > 0 ? (uses->steps * uses->step_middle - uses->step * uses->middle) / spread : 0;
+        if (growth > (double)uses->count && growth < INT32_MAX && fabs(growth - nearbyint(growth)) < 0.125)
+            uses->count = (int64_t)nearbyint(growth);
+    }
+}
+
 /* From the last position to the first, so that those of a key are found in order. */
 static int chain_positions(struct sequence *sequence)
 {
@@ -115,8 +174,8 @@ static void sequence_release(struct sequence *sequence)
     free(sequence->heard);
 }
 
-static int sequence_init(struct sequence *sequence, const struct job *job, struct stretch canonical,
-                         enum told_by by)
+static int sequence_init(struct sequence *sequence, const struct job *job, const struct stretch *stretches,
+                         struct stretch canonical, enum told_by by)
 {
     size_t count = (size_t)canonical.count;
     *sequence = (struct sequence){.job = job,
@@ -133,7 +192,11 @@ static int sequence_init(struct sequence *sequence, const struct job *job, struc
     if (!sequence->uses || !sequence->key_at || !sequence->first || !sequence->next || !sequence->cursor ||
         !sequence->heard)
         return -1;
-    return count_uses(sequence) || chain_positions(sequence);
+    if (count_uses(sequence))
+        return -1;
+    if (by == TOLD_BY_NUMBER && canonical.has_gap)
+        measure_growth(sequence, stretches);
+    return chain_positions(sequence);
 }
 
 static void hear(struct sequence *sequence, struct stretch stretch)
@@ -231,8 +294,8 @@ int positions_match(struct job *job, const struct stretch *stretches, struct str
     struct sequence sequence, by_call = {0};
     int lossy = job->missing_sequence != 0;
     int32_t *positions = array_new((size_t)canonical.count * LONGEST * 2, sizeof *positions);
-    int failed = sequence_init(&sequence, job, canonical, lossy ? TOLD_BY_NUMBER : TOLD_BY_SIZE) ||
-                 (!lossy && sequence_init(&by_call, job, canonical, TOLD_BY_CALL)) || !positions;
+    int failed = sequence_init(&sequence, job, stretches, canonical, lossy ? TOLD_BY_NUMBER : TOLD_BY_SIZE) ||
+                 (!lossy && sequence_init(&by_call, job, stretches, canonical, TOLD_BY_CALL)) || !positions;
     for (int32_t step = 0; !failed && step < job->step_count; step++)
         if (!is_canonical(stretches[step], canonical) &&
             stretches[step].count <= LONGEST * (int64_t)canonical.count)
