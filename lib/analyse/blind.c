@@ -163,6 +163,27 @@ static int is_mostly_leaf(const struct suspect *suspect, const struct job *job)
     return held_ns * 2 > suspect->total_ns;
 }
 
+/*
+ * Whether nobody waited for it (a twentieth at most), and it was late after operations with a root: that ends
+ * them before the others do, and is idle then.
+ */
+static int may_have_ended_first(const struct suspect *suspect, const struct job *job)
+{
+    int64_t after_ns = 0;
+    if (suspect->margin_ns * 20 >= suspect->total_ns)
+        return 0;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (!suspect_has_operation(suspect, operation) || operation->previous < 0)
+            continue;
+        enum function before = job->operations[operation->previous].function;
+        if (!function_is_full_exchange(before) && !function_is_point_to_point(before))
+            after_ns += operation->excess_ns;
+    }
+    return after_ns * 2 > suspect->total_ns;
+}
+
 int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job)
 {
     if (!job->finished_only)
@@ -171,7 +192,8 @@ int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job)
     for (size_t i = 0; unexplained && i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
         if (suspect->kind != FINDING_NETWORK &&
-            (has_greater_unexplained(suspect, unexplained) || is_mostly_leaf(suspect, job)))
+            (has_greater_unexplained(suspect, unexplained) || is_mostly_leaf(suspect, job) ||
+             may_have_ended_first(suspect, job)))
             suspect->ambiguous = 1;
     }
     int failed = unexplained ? 0 : -1;

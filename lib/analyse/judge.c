@@ -343,14 +343,33 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
 }
 
 /*
+ * What the same rank was late by in the same steps where that may be unrecorded sends that its slow network
+ * held: the network's, too.
+ */
+static int64_t held_back(const struct suspects *suspects, const struct suspect *suspect)
+{
+    int64_t held_ns = 0;
+    for (size_t i = 0; i < suspects->count; i++) {
+        const struct suspect *other = &suspects->items[i];
+        if (suspect->kind == FINDING_NETWORK && other->hides_pairs && other->rank == suspect->rank &&
+            other->first_step >= suspect->first_step && other->last_step <= suspect->last_step)
+            held_ns += other->gain_ns;
+    }
+    return held_ns;
+}
+
+/*
  * What the replay says, as far as the length of the steps allows; and what they are longer at least, where
  * nothing else is known to have made them so. Where the recorder leaves out by what waiting is passed on,
  * what partners waited takes the replay's place if that is more.
  */
-static int64_t cost_of(const struct suspect *suspect, const struct lengthening *lengthening,
-                       const struct job *job, enum confidence confidence)
+static int64_t cost_of(const struct suspects *suspects, const struct suspect *suspect,
+                       const struct lengthening *lengthening, const struct job *job,
+                       enum confidence confidence)
 {
     int64_t cost_ns = suspect->gain_ns;
+    if (confidence != CONFIDENCE_LOW)
+        cost_ns += held_back(suspects, suspect);
     if (job->blind_to_pairs && confidence != CONFIDENCE_LOW && suspect->margin_ns > cost_ns)
         cost_ns = suspect->margin_ns;
     if (cost_ns > lengthening->most_ns)
@@ -540,7 +559,7 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
         finding->first_step = suspect->first_step;
         finding->last_step = suspect->last_step;
         finding->confidence = confidence_of(suspects, suspect, &slowness, job, baseline, options);
-        finding->lost_ns = cost_of(suspect, &slowness.lengthening, job, finding->confidence);
+        finding->lost_ns = cost_of(suspects, suspect, &slowness.lengthening, job, finding->confidence);
         int32_t position = greatest(spread.by_position, spread.positions);
         failed = suspect->kind == FINDING_NETWORK
                      ? say_network(&slowness, finding)

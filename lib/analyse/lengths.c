@@ -24,6 +24,8 @@ static const double LITTLE = 10;
 
 static int64_t cost_in_step(const struct suspect *suspect)
 {
+    if (suspect->hides_pairs)
+        return 0;
     return suspect->chance <= CHANCE ? suspect->gain_ns / (suspect->last_step - suspect->first_step + 1) : 0;
 }
 
