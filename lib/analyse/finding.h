@@ -161,6 +161,12 @@ int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job);
 int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *baseline);
 
 /*
+ * Where the recorder leaves sends out, a rank with a slow network is late after them, too: the two are one,
+ * and no noise where either is none (blind.c).
+ */
+void suspects_join_hidden_sends(struct suspects *suspects);
+
+/*
  * Where only finished operations are listed, without network steps and algorithms: lateness in steps most of
  * which hold an operation that was slow by twice as much for no known reason may be its consequence; and own
  * time after an AllReduce may be part of it, where others were in it for longer (the leaf of a tree). -1 when
