@@ -124,6 +124,26 @@ static int64_t cost_beside(const struct suspects *suspects, const struct suspect
     return cost_ns;
 }
 
+/* One of its steps that was longer by so many times the middle one of them was so for something else, too. */
+static const double OUTSTANDING = 3;
+
+/* By how much its steps were longer for something else. `list` has room for all steps. */
+static int64_t longer_for_others(const struct suspect *suspect, const struct baseline *baseline,
+                                 int64_t usual_ns, int64_t *list)
+{
+    size_t count = 0;
+    int64_t over_ns = 0;
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+        if (baseline->step_ns[step] != TIME_UNKNOWN)
+            list[count++] = baseline->step_ns[step] - usual_ns;
+    if (count < 3)
+        return 0;
+    int64_t most_ns = scale(median_of(list, count), OUTSTANDING);
+    for (size_t i = 0; most_ns > 0 && i < count; i++)
+        over_ns += list[i] > most_ns ? list[i] - most_ns : 0;
+    return over_ns;
+}
+
 static int shows(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
                  const struct baseline *baseline, int64_t *list, struct lengthening *lengthening)
 {
@@ -140,7 +160,8 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     /* Its steps whose length is not known, the last of all, count as those that are. */
     double all = (double)(suspect->last_step - suspect->first_step + 1) / (double)steps;
     lengthening->most_ns = scale(1, ((longer > 0 ? (double)longer : 0) + doubt) * all);
-    lengthening->least_ns = is_alone(suspects, suspect) ? scale(1, ((double)longer - doubt) * all) : 0;
+    int64_t own_ns = longer - longer_for_others(suspect, baseline, usual, list);
+    lengthening->least_ns = is_alone(suspects, suspect) ? scale(1, ((double)own_ns - doubt) * all) : 0;
     if (suspect->kind == FINDING_HOST &&
         (double)(longer - cost_beside(suspects, suspect)) - doubt > LITTLE * (double)worth_ns)
         return 0;
