@@ -125,7 +125,7 @@ static void add_step(struct uses *uses, int32_t step)
 
 /*
  * Where no step is whole the canonical one does not say how often a function comes: the numbers do, by how
- * much they grow from step to step (least squares), where that is a whole number but for an eighth.
+ * much they grow from step to step (least squares), where that is a whole number but for a quarter.
  */
 static void measure_growth(struct sequence *sequence, const struct stretch *stretches)
 {
@@ -139,7 +139,7 @@ static void measure_growth(struct sequence *sequence, const struct stretch *stre
         double spread = uses->steps * uses->step_squared - uses->step * uses->step;
         double growth =
             spread > 0 ? (uses->steps * uses->step_middle - uses->step * uses->middle) / spread : 0;
-        if (growth > (double)uses->count && growth < INT32_MAX && fabs(growth - nearbyint(growth)) < 0.125)
+        if (growth > (double)uses->count && growth < INT32_MAX && fabs(growth - nearbyint(growth)) < 0.25)
             uses->count = (int64_t)nearbyint(growth);
     }
 }
@@ -269,8 +269,11 @@ static void match_step(struct job *job, struct sequence *sequence, struct sequen
     take(job, stretch, positions);
 }
 
+/* Two that lost as many need not have lost the same. */
 static int is_canonical(struct stretch stretch, struct stretch canonical)
 {
+    if (canonical.has_gap)
+        return stretch.first == canonical.first;
     return stretch.signature == canonical.signature && stretch.count == canonical.count;
 }
 

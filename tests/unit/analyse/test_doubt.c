@@ -65,6 +65,10 @@ static void links_of_a_late_rank(void **state)
         {.kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 3, .total_ns = 300},
         {.kind = FINDING_HOST, .rank = 0, .first_step = 2, .last_step = 3, .total_ns = 400}};
     assert_true(doubted(&small, suspects, 2));
+    /* What it was late by may be those very sends, where nobody recorded them. */
+    suspects[1].hides_pairs = 1;
+    assert_false(doubted(&small, suspects, 2));
+    suspects[1].hides_pairs = 0;
     suspects[1].rank = 1;
     assert_false(doubted(&small, suspects, 2));
     suspects[1].rank = 0;

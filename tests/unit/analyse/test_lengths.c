@@ -113,6 +113,24 @@ static void what_it_cost(void **state)
     assert_int_equal(measured(&steps, suspects, 2).most_ns, 100);
 }
 
+/* Three steps of which one was longer by far more: three times the middle one's is its own at most. */
+static void one_step_that_stands_out(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    lengthen(lengths, 110);
+    for (int rank = 0; rank < RANKS; rank++)
+        lengths[rank][8] = 400;
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_COMPUTE, .first_step = 6, .last_step = 8, .gain_ns = 30};
+    assert_int_equal(measured(&steps, &suspect, 1).least_ns, 10 + 10 + 30);
+    assert_int_equal(measured(&steps, &suspect, 1).most_ns, 10 + 10 + 300);
+    /* Of two there is no middle one. */
+    suspect.first_step = 7;
+    assert_int_equal(measured(&steps, &suspect, 1).least_ns, 10 + 300);
+}
+
 /* One rank counts a pause to step 6, the other to step 7: in neither is the median longer, together they are.
  */
 static void a_pause_between_two_steps(void **state)
@@ -311,6 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half_of_what_it_cost),
         cmocka_unit_test(what_it_cost),
+        cmocka_unit_test(one_step_that_stands_out),
         cmocka_unit_test(a_pause_between_two_steps),
         cmocka_unit_test(without_what_others_cost),
         cmocka_unit_test(where_all_but_one_are_anothers),

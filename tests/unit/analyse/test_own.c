@@ -1,23 +1,29 @@
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Ranks that came late by themselves, and how much of that is sure to be theirs. */
 
-/* The only one there is; releases the job. */
-static struct suspect suspicion_of(struct small *small)
+/* Of `count` that there are the first; releases the job. */
+static struct suspect first_suspicion_of(struct small *small, size_t count)
 {
     struct suspects suspects = {0};
     struct error error = ERROR_INIT;
     const struct baseline baseline = {.first_step = 1, .step_count = STEPS, .median_step_ns = 10000};
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     assert_int_equal(suspect_own(&suspects, &small->job, &baseline, &options, &error), 0);
-    assert_int_equal(suspects.count, 1);
+    assert_int_equal(suspects.count, count);
     struct suspect suspect = suspects.items[0];
     free(suspects.items);
     small_release(small);
     return suspect;
+}
+
+static struct suspect suspicion_of(struct small *small)
+{
+    return first_suspicion_of(small, 1);
 }
 
 /*
@@ -321,6 +327,40 @@ static void own_time_that_may_be_a_receive(void **state)
 }
 
 /*
+ * Rank 1 is late by 1000 before the second operation of steps 2 and 3, rank 2 by 5000 before the first of
+ * step 3, where a receive may sit: how likely noise makes the first.
+ */
+static double chance_beside_a_receive(int blind)
+{
+    struct small small;
+    struct job_communicator communicators[2];
+    struct job_seat seats[2];
+    in_stages(&small, communicators, seats);
+    small.job.blind_to_pairs = blind;
+    for (int step = 0; step < STEPS; step++)
+        for (int rank = 0; rank < RANKS; rank++) {
+            at(&small, rank, step, 0)->own_ns = 4000;
+            at(&small, rank, step, 1)->own_ns = 1000;
+        }
+    for (int step = 2; step <= 3; step++) {
+        struct job_operation *late = at(&small, 1, step, 1);
+        late->own_ns = 2000;
+        late->beyond_ns = late->excess_ns = 1000;
+    }
+    struct job_operation *waits = at(&small, 2, 3, 0);
+    waits->own_ns = 9000;
+    waits->beyond_ns = waits->excess_ns = 5000;
+    return first_suspicion_of(&small, 2).chance;
+}
+
+static void receives_are_no_example_of_lateness(void **state)
+{
+    /* Of the nine cells one stands alone that is as strong, or none. */
+    assert_true(fabs(chance_beside_a_receive(0) - 9 * (2. / 9) * (2. / 9)) < 1e-12);
+    assert_true(fabs(chance_beside_a_receive(1) - 9 * (1. / 9) * (1. / 9)) < 1e-12);
+}
+
+/*
  * Rank 1 is late by 1000 before the first operation of steps 1 and 3. Of step 2 its own time there is known,
  * or not: the operation may have been lost, or the one before it.
  */
@@ -398,6 +438,7 @@ int main(void)
         cmocka_unit_test(own_time_after_a_rough_end),
         cmocka_unit_test(the_rest_would_do_by_itself),
         cmocka_unit_test(own_time_that_may_be_a_receive),
+        cmocka_unit_test(receives_are_no_example_of_lateness),
         cmocka_unit_test(late_before_and_after_what_is_not_known),
         cmocka_unit_test(the_first_step_alone),
     };

@@ -36,6 +36,7 @@ static void check(const char *const steps[STEPS], int32_t canonical, const char 
             int gather = *at >= '0' && *at <= '9';
             lost |= *at == '.';
             numbers[0] += *at == '.';
+            stretches[step].has_gap += *at == '.';
             if (*at == '.')
                 continue;
             instances[count] = (struct job_instance){.sequence = numbers[gather]++};
@@ -106,6 +107,15 @@ static void lost_ones(void **state)
           (const char *const[]){"012", "02", "12", "01"});
 }
 
+/* Where no step is whole, the numbers tell how many there are in one: of five, any may have been lost. */
+static void lost_ones_in_all_steps(void **state)
+{
+    check((const char *const[]){"A.AAA", "AA.AA", "AAA.A", "AAAA."}, 0,
+          (const char *const[]){"0123", "0-23", "0-13", "0-12"});
+    check((const char *const[]){".AAAA", "A.AAA", "AAA.A", "A.AAA"}, 2,
+          (const char *const[]){"12-3", "02-3", "0123", "02-3"});
+}
+
 /* Those of a step before the canonical one count back from its own. */
 static void lost_ones_before(void **state)
 {
@@ -138,7 +148,7 @@ int main(void)
         cmocka_unit_test(one_more_now_and_then), cmocka_unit_test(one_like_another),
         cmocka_unit_test(other_sizes),           cmocka_unit_test(lost_ones),
         cmocka_unit_test(lost_ones_before),      cmocka_unit_test(other_peers),
-        cmocka_unit_test(far_too_long),
+        cmocka_unit_test(far_too_long),          cmocka_unit_test(lost_ones_in_all_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,99 @@
+#include "support/cmocka_all.h"
+#include "support/small_job.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What a recorder hides. */
+
+/* Rank 0's network, what it was late by itself, and rank 2 that may have received from it: its chance then.
+ */
+static double joined_chance(struct suspect network, struct suspect held, struct suspect receiver)
+{
+    struct suspect items[3] = {network, held, receiver};
+    struct suspects suspects = {.items = items, .count = 3};
+    suspects_join_hidden_sends(&suspects);
+    assert_true(items[1].chance == held.chance && items[2].chance == receiver.chance);
+    assert_true((items[0].ahead == network.ahead) == (items[0].chance == network.chance));
+    return items[0].chance;
+}
+
+static void sends_that_a_slow_network_held(void **state)
+{
+    const struct suspect network = {.kind = FINDING_NETWORK,
+                                    .rank = 0,
+                                    .first_step = 4,
+                                    .last_step = 6,
+                                    .counted_steps = 3,
+                                    .chance = 0.1,
+                                    .ahead = 0.5};
+    const struct suspect held = {.kind = FINDING_COMPUTE,
+                                 .rank = 0,
+                                 .first_step = 3,
+                                 .last_step = 5,
+                                 .hides_pairs = 1,
+                                 .chance = 0.01,
+                                 .ahead = 9};
+    struct suspect receiver = held, other = held, few = network;
+    receiver.rank = 2;
+    receiver.first_step = receiver.last_step = 5;
+    assert_true(joined_chance(network, held, receiver) == 0.01);
+    /* Nobody who received. */
+    other.hides_pairs = 0;
+    other.rank = 2;
+    assert_true(joined_chance(network, held, other) == 0.1);
+    receiver.first_step = receiver.last_step = 7;
+    assert_true(joined_chance(network, held, receiver) == 0.1);
+    receiver.first_step = receiver.last_step = 5;
+    /* Late by what is no send, or in other steps. */
+    other.rank = 0;
+    assert_true(joined_chance(network, other, receiver) == 0.1);
+    other.hides_pairs = 1;
+    other.first_step = 1;
+    other.last_step = 4;
+    assert_true(joined_chance(network, other, receiver) == 0.1);
+    /* Two steps. */
+    few.counted_steps = 2;
+    assert_true(joined_chance(few, held, receiver) == 0.1);
+}
+
+/* Rank 1 is late by 1000 after operations of the function, and the others waited so long for it. */
+static int is_doubted_after(uint8_t function, int64_t waited_ns)
+{
+    struct small small;
+    small_init(&small);
+    small.job.finished_only = 1;
+    for (int step = 1; step <= 2; step++) {
+        at(&small, 1, step, 0)->function = function;
+        at(&small, 1, step, 1)->excess_ns = 500;
+    }
+    struct suspect suspect = {.kind = FINDING_COMPUTE,
+                              .rank = 1,
+                              .first_step = 1,
+                              .last_step = 2,
+                              .total_ns = 1000,
+                              .margin_ns = waited_ns};
+    struct suspects suspects = {.items = &suspect, .count = 1};
+    assert_int_equal(suspects_doubt_unrecorded(&suspects, &small.job), 0);
+    small_release(&small);
+    return suspect.ambiguous;
+}
+
+/* The root of a broadcast is done before the others are, and then idle. */
+static void who_ended_first(void **state)
+{
+    assert_true(is_doubted_after(FUNCTION_BROADCAST, 49));
+    assert_true(is_doubted_after(FUNCTION_REDUCE, 0));
+    assert_false(is_doubted_after(FUNCTION_BROADCAST, 50));
+    assert_false(is_doubted_after(FUNCTION_ALL_GATHER, 0));
+    assert_false(is_doubted_after(FUNCTION_RECV, 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sends_that_a_slow_network_held),
+        cmocka_unit_test(who_ended_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
