@@ -111,6 +111,9 @@ static void what_it_cost(void **state)
     assert_int_equal(measured(&steps, suspects, 1).most_ns, 100);
     assert_int_equal(measured(&steps, suspects, 2).least_ns, 0);
     assert_int_equal(measured(&steps, suspects, 2).most_ns, 100);
+    /* What may be waiting in a receive cost nothing by itself. */
+    suspects[1].hides_pairs = 1;
+    assert_int_equal(measured(&steps, suspects, 2).least_ns, 100);
 }
 
 /* Three steps of which one was longer by far more: three times the middle one's is its own at most. */

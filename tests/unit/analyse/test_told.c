@@ -85,6 +85,35 @@ static void what_it_cost_where_pairs_are_not_recorded(void **state)
     assert_int_equal(told(suspect, &(struct besides){.blind_to_pairs = 1}).lost_ns, 100);
 }
 
+/* What a network of 1500 cost, told beside another suspicion of 250. */
+static int64_t cost_beside(struct suspect other)
+{
+    struct findings findings = {0};
+    judge_suspect(two_steps(FINDING_NETWORK, 1500), &(struct besides){.other = &other}, &findings);
+    assert_int_equal(findings.count, 2);
+    int64_t lost_ns = findings.items[0].lost_ns;
+    assert_true(findings.items[0].confidence != CONFIDENCE_LOW);
+    findings_release(&findings);
+    return lost_ns;
+}
+
+/* Unrecorded sends of the same rank that it held are its, too. */
+static void what_a_network_cost_beside_its_hidden_sends(void **state)
+{
+    struct suspect held = two_steps(FINDING_COMPUTE, 250);
+    held.rank = 1;
+    held.ambiguous = held.hides_pairs = 1;
+    assert_int_equal(cost_beside(held), 1750);
+    held.first_step = 3;
+    assert_int_equal(cost_beside(held), 1500);
+    held.first_step = 4;
+    held.rank = 2;
+    assert_int_equal(cost_beside(held), 1500);
+    held.rank = 1;
+    held.hides_pairs = 0;
+    assert_int_equal(cost_beside(held), 1500);
+}
+
 /* What it receives is slow where more than half of the waiting is of edges that it receives by. */
 static void whether_it_receives(void **state)
 {
@@ -130,9 +159,13 @@ static void slow_for_some_members(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_worth_saying), cmocka_unit_test(what_noise_does),
-        cmocka_unit_test(what_it_cost),         cmocka_unit_test(what_it_cost_where_pairs_are_not_recorded),
-        cmocka_unit_test(whether_it_receives),  cmocka_unit_test(slow_for_some_members),
+        cmocka_unit_test(what_is_worth_saying),
+        cmocka_unit_test(what_noise_does),
+        cmocka_unit_test(what_it_cost),
+        cmocka_unit_test(what_it_cost_where_pairs_are_not_recorded),
+        cmocka_unit_test(what_a_network_cost_beside_its_hidden_sends),
+        cmocka_unit_test(whether_it_receives),
+        cmocka_unit_test(slow_for_some_members),
         cmocka_unit_test(whose_other_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
