@@ -22,6 +22,7 @@ static const double ERRORS = 2;
 /* A host that was late by one in so many of what its steps were longer is beside what made them so. */
 static const double LITTLE = 10;
 
+/* What may be waiting in a receive cost nothing by itself. */
 static int64_t cost_in_step(const struct suspect *suspect)
 {
     if (suspect->hides_pairs)
