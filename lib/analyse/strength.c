@@ -83,10 +83,11 @@ static int is_bridged(const struct strength *strength, size_t rank, int32_t step
 }
 
 /* The run of strong steps that begins at `step`; one weak step between strong ones need not end it. */
-static struct suspect run_from(const struct strength *strength, size_t rank, int32_t step, int64_t least_ns)
+static struct suspect run_from(const struct strength *strength, size_t rank, int32_t step, int32_t end,
+                               int64_t least_ns)
 {
     struct suspect run = {.rank = (int32_t)rank, .first_step = step, .last_step = step};
-    for (int32_t i = step; i < strength->steps; i++) {
+    for (int32_t i = step; i < end; i++) {
         if (at(strength, rank, i) >= least_ns)
             run.last_step = i;
         else if (!is_bridged(strength, rank, i, step, least_ns))
@@ -404,23 +405,39 @@ static int doubt_rows(const struct strength *strength, const struct noise *noise
     return failed;
 }
 
+/*
+ * The runs of a rank in the steps from `step` to before `end`. What trim drops of one are the ends of several
+ * steps looked at by themselves: a fault beside a greater one, or beside its victim.
+ */
+static int find_runs(const struct strength *strength, size_t rank, int32_t step, int32_t end,
+                     int64_t least_ns, enum finding_kind kind, struct suspects *suspects)
+{
+    for (; step < end; step++) {
+        if (at(strength, rank, step) < least_ns)
+            continue;
+        struct suspect run = run_from(strength, rank, step, end, least_ns);
+        int32_t last = run.last_step;
+        run.kind = kind;
+        trim(strength, &run);
+        run.after_warm_up = run.first_step == strength->first_step;
+        if ((run.first_step > step + 1 &&
+             find_runs(strength, rank, step, run.first_step, least_ns, kind, suspects)) ||
+            add_suspect(suspects, run) ||
+            (last > run.last_step + 1 &&
+             find_runs(strength, rank, run.last_step + 1, last + 1, least_ns, kind, suspects)))
+            return -1;
+        step = last;
+    }
+    return 0;
+}
+
 int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind kind,
                   struct suspects *suspects)
 {
     size_t first = suspects->count;
     for (size_t rank = 0; rank < strength->rank_count; rank++)
-        for (int32_t step = strength->first_step; step < strength->steps; step++) {
-            if (at(strength, rank, step) < least_ns)
-                continue;
-            struct suspect run = run_from(strength, rank, step, least_ns);
-            int32_t last = run.last_step;
-            run.kind = kind;
-            trim(strength, &run);
-            run.after_warm_up = run.first_step == strength->first_step;
-            if (add_suspect(suspects, run))
-                return -1;
-            step = last;
-        }
+        if (find_runs(strength, rank, strength->first_step, strength->steps, least_ns, kind, suspects))
+            return -1;
     struct noise noise;
     int failed = noise_init(&noise, strength, suspects, first, least_ns);
     for (size_t i = first; !failed && i < suspects->count; i++)

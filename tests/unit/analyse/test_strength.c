@@ -92,25 +92,6 @@ static void two_weak_steps_end_it(void **state)
     free(suspects.items);
 }
 
-/* An end with less than a quarter of the strongest step is another matter, and so does not weaken the run. */
-static void weak_ends_are_dropped(void **state)
-{
-    struct strength strength;
-    struct suspects suspects = {0};
-    start(&strength);
-    put(&strength, 3, 5, 110);
-    put(&strength, 3, 6, 1000);
-    put(&strength, 3, 7, 900);
-    put(&strength, 3, 8, 249);
-    find(&strength, &suspects);
-    assert_int_equal(suspects.count, 1);
-    assert_int_equal(suspects.items[0].first_step, 6);
-    assert_int_equal(suspects.items[0].last_step, 7);
-    assert_int_equal(suspects.items[0].weakest_ns, 900);
-    assert_int_equal(suspects.items[0].total_ns, 1900);
-    free(suspects.items);
-}
-
 /* Four steps stand alone elsewhere, three of them at least as strong as the run's weakest: N (4/N)^2. */
 static void chance_comes_from_steps_that_stand_alone(void **state)
 {
@@ -579,7 +560,6 @@ int main(void)
         cmocka_unit_test(a_weak_step_does_not_end_a_run),
         cmocka_unit_test(a_step_of_which_nothing_is_known),
         cmocka_unit_test(two_weak_steps_end_it),
-        cmocka_unit_test(weak_ends_are_dropped),
         cmocka_unit_test(chance_comes_from_steps_that_stand_alone),
         cmocka_unit_test(one_step_alone),
         cmocka_unit_test(one_step_beyond_a_tail),

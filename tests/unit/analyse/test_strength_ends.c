@@ -1,0 +1,100 @@
+#include "analyse/finding.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+
+/* Where a run of strong steps ends. */
+
+enum { RANKS = 4, STEPS = 21, FIRST = 1, LEAST = 100 };
+
+static void start(struct strength *strength)
+{
+    struct job job = {.rank_count = RANKS};
+    struct baseline baseline = {.step_count = STEPS, .first_step = FIRST};
+    assert_int_equal(strength_init(strength, &job, &baseline), 0);
+}
+
+static void put(struct strength *strength, int rank, int step, int64_t excess_ns)
+{
+    strength->excess_ns[rank * STEPS + step] = excess_ns;
+}
+
+static void find(struct strength *strength, struct suspects *suspects)
+{
+    assert_int_equal(strength_find(strength, LEAST, FINDING_COMPUTE, suspects), 0);
+    strength_release(strength);
+}
+
+/* An end with less than a quarter of the strongest step is another matter, and so does not weaken the run. */
+static void weak_ends_are_dropped(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    put(&strength, 3, 5, 110);
+    put(&strength, 3, 6, 1000);
+    put(&strength, 3, 7, 900);
+    put(&strength, 3, 8, 249);
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, 1);
+    assert_int_equal(suspects.items[0].first_step, 6);
+    assert_int_equal(suspects.items[0].last_step, 7);
+    assert_int_equal(suspects.items[0].weakest_ns, 900);
+    assert_int_equal(suspects.items[0].total_ns, 1900);
+    free(suspects.items);
+}
+
+static void is_run(const struct suspect *run, int32_t first_step, int32_t last_step, int64_t total_ns)
+{
+    assert_int_equal(run->rank, 3);
+    assert_int_equal(run->first_step, first_step);
+    assert_int_equal(run->last_step, last_step);
+    assert_int_equal(run->total_ns, total_ns);
+}
+
+/* An end of several steps is a run by itself: a fault that lasted beside a moment that was far worse. */
+static void several_weak_ends_are_a_run(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    put(&strength, 3, 5, 200);
+    put(&strength, 3, 6, 210);
+    put(&strength, 3, 7, 5000);
+    for (int step = 8; step <= 10; step++)
+        put(&strength, 3, step, 300);
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, 3);
+    is_run(&suspects.items[0], 5, 6, 410);
+    is_run(&suspects.items[1], 7, 7, 5000);
+    is_run(&suspects.items[2], 8, 10, 900);
+    free(suspects.items);
+}
+
+/* Also over a step between them that is worth nothing. */
+static void an_end_behind_a_weak_step(void **state)
+{
+    struct strength strength;
+    struct suspects suspects = {0};
+    start(&strength);
+    put(&strength, 3, 5, 5000);
+    put(&strength, 3, 6, 4000);
+    put(&strength, 3, 8, 300);
+    put(&strength, 3, 9, 300);
+    find(&strength, &suspects);
+    assert_int_equal(suspects.count, 2);
+    is_run(&suspects.items[0], 5, 6, 9000);
+    is_run(&suspects.items[1], 8, 9, 600);
+    free(suspects.items);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weak_ends_are_dropped),
+        cmocka_unit_test(several_weak_ends_are_a_run),
+        cmocka_unit_test(an_end_behind_a_weak_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
