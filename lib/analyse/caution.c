@@ -66,6 +66,18 @@ int caution_absent_ranks(const struct job *job, struct table *table, struct erro
     return failed;
 }
 
+int caution_parts(const struct job *job, struct table *table, struct error *error)
+{
+    size_t parts = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        parts += job->ranks[i].is_part != 0;
+    return parts ? table_add_warning(table, error,
+                                     "run %lld: ranks of one process cannot be told apart: whose GPU or host "
+                                     "is late cannot be said of those",
+                                     (long long)job->run_id)
+                 : 0;
+}
+
 int caution_no_operations(const struct runs *runs, struct table *table, struct error *error)
 {
     return runs->count ? 0

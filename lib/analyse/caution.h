@@ -13,6 +13,9 @@
  */
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
 
+/* That a process has ranks which are not told apart. Wants what job_load_operations fills in. */
+int caution_parts(const struct job *job, struct table *table, struct error *error);
+
 /* That `count` communicators have no hash, if they do. `run_id` 0: of the whole store. */
 int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct error *error);
 

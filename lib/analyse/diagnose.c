@@ -353,7 +353,8 @@ static int warn_of_ranks(const struct job *job, struct table *table, struct erro
             "run %lld: no communicator holds all processes: ranks are named by host and process",
             (long long)job->run_id))
         return -1;
-    return caution_unhashed(job->run_id, unhashed, table, error) || caution_absent_ranks(job, table, error);
+    return caution_unhashed(job->run_id, unhashed, table, error) || caution_absent_ranks(job, table, error) ||
+           caution_parts(job, table, error);
 }
 
 static int warn_of_gaps(const struct job *job, struct table *table, struct error *error)

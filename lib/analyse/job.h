@@ -132,6 +132,7 @@ struct job_rank {
     double clock_scale;
     enum cut cut;
     int lacks_file; /* it is in fewer communicators than most ranks are, and others have places left */
+    int is_part;    /* its process has more ranks than any communicator has of it: some are not told apart */
 };
 
 struct job_seat {

@@ -356,7 +356,7 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
         loader_read(loader, schema_analysis_job_has_traffic, read_has_traffic, error))
         return -1;
     job_seat_silent_ranks(job);
-    return job_find_lost_files(job) ? error_no_memory(error) : 0;
+    return job_find_lost_files(job) || job_find_parts(job) ? error_no_memory(error) : 0;
 }
 
 void loader_release(struct loader *loader)

@@ -64,6 +64,9 @@ void job_seat_silent_ranks(struct job *job);
 /* After that: marks the ranks whose file of some communicator may have been lost. Not 0: out of memory. */
 int job_find_lost_files(struct job *job);
 
+/* Likewise: marks the ranks of processes whose ranks are not all told apart. Not 0: out of memory. */
+int job_find_parts(struct job *job);
+
 /*
  * layout.c: puts operations, read in order of their ids, by rank in order of issue. *places, unless NULL,
  * tells where each went and is the caller's to free. -1 when memory is out.

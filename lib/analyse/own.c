@@ -526,11 +526,14 @@ static int was_in_groups(const struct suspect *suspect, const struct job *job)
 
 /*
  * Whether own time may be operations of which the file was lost: what is long at that place in every step may
- * hold them. A host that is late within a step does not wait for them.
+ * hold them. A host that is late within a step does not wait for them. What else a rank did that is not told
+ * apart from others is not known at all.
  */
 static int may_have_lost(const struct suspect *suspect, const struct job *job)
 {
     int64_t hidden_ns = 0;
+    if (suspect->kind != FINDING_NETWORK && job->ranks[suspect->rank].is_part)
+        return 1;
     if (suspect->kind == FINDING_NETWORK || !job->ranks[suspect->rank].lacks_file)
         return 0;
     struct job_range range = suspect_operations(suspect, job);

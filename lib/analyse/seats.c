@@ -1,5 +1,6 @@
 #include "analyse/load.h"
 #include "base/array.h"
+#include "base/map.h"
 
 #include <stdlib.h>
 
@@ -143,5 +144,58 @@ int job_find_lost_files(struct job *job)
             job->ranks[i].process_id >= 0 && ranks[i].all < usual && ranks[i].open < open;
     free(ranks);
     free(sorted);
+    return failed;
+}
+
+/* The ranks of a process: all, those in the communicator last looked at, and the most in any. */
+struct crew {
+    size_t ranks;
+    size_t here;
+    size_t most;
+    size_t communicator;
+};
+
+/* Of each rank the number of its process; the processes' ranks are counted in `crews`. -1: out of memory. */
+static int number_processes(const struct job *job, int64_t *process, struct crew *crews)
+{
+    struct map numbers;
+    int failed = 0;
+    map_init(&numbers);
+    for (size_t i = 0; !failed && i < job->rank_count; i++) {
+        int64_t *number = map_put(&numbers, (struct map_key){{(uint64_t)job->ranks[i].process_id}},
+                                  (int64_t)numbers.count, NULL);
+        failed = !number;
+        process[i] = failed ? 0 : *number;
+        crews[process[i]].ranks++;
+    }
+    map_release(&numbers);
+    return failed ? -1 : 0;
+}
+
+static void count_crews(const struct job *job, const int64_t *process, struct crew *crews)
+{
+    for (size_t i = 0; i < job->communicator_count; i++)
+        for (size_t j = 0; j < job->communicators[i].seat_count; j++) {
+            struct crew *crew = &crews[process[job->communicators[i].seats[j].rank]];
+            if (crew->communicator != i + 1)
+                crew->here = 0;
+            crew->communicator = i + 1;
+            if (++crew->here > crew->most)
+                crew->most = crew->here;
+        }
+}
+
+int job_find_parts(struct job *job)
+{
+    int64_t *process = array_new(job->rank_count, sizeof *process);
+    struct crew *crews = array_new(job->rank_count + 1, sizeof *crews);
+    int failed = !process || !crews || number_processes(job, process, crews);
+    if (!failed)
+        count_crews(job, process, crews);
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        job->ranks[i].is_part =
+            job->ranks[i].process_id >= 0 && crews[process[i]].ranks > crews[process[i]].most;
+    free(process);
+    free(crews);
     return failed;
 }

@@ -138,6 +138,23 @@ class Incomplete(Case):
                     ranks = self.run_program("query", "--format", "csv", "SELECT count(*) FROM v_rank").out.split()
                     self.assertEqual(ranks[-1], "8")
 
+    def test_ranks_of_one_process(self):
+        """By their GPUs' clocks; where those are not recorded, nobody knows which members of communicators are one rank."""
+        for clocks in (True, False):
+            self.store.unlink(missing_ok=True)
+            for path in (TOP / "fixtures/tp2dp2pp2-slow-rank").glob("*.gz"):
+                text = re.sub(rb'"pid": \d+', b'"pid": 1', gzip.decompress(path.read_bytes()))
+                if not clocks:
+                    text = re.sub(rb'(St[a-z]*GpuClk": )\d+', rb"\g<1>0", text)
+                self.write(path.name[:-3], text)
+            self.run_program("ingest", self.folder)
+            for command in ("diagnose", "stragglers"):
+                said = " ".join(self.json(command)["warnings"])
+                (self.assertNotIn if clocks else self.assertIn)("ranks of one process cannot be told apart", said)
+            sure = [(finding["rank"], finding["kind"]) for finding in self.json("diagnose")["findings"]
+                    if finding["confidence"] != "low"]
+            self.assertEqual(sure, [(1, "compute")] if clocks else [])
+
     def test_communicators_alone(self):
         """Three processes that no communicator joins: two of the eight of one (TRUTH), and a pair."""
         self.run_program("ingest", TOP / "fixtures/dialect-2.30.7")

@@ -80,6 +80,25 @@ static void links_of_a_late_rank(void **state)
     small_release(&small);
 }
 
+/* What else a rank did that is not told apart from others of its process is not known; of its links, it is.
+ */
+static void a_rank_that_is_not_told_apart(void **state)
+{
+    struct small small;
+    small_init(&small);
+    struct suspect suspect = {
+        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 600};
+    at(&small, 1, 1, 1)->excess_ns = at(&small, 1, 2, 1)->excess_ns = 300;
+    assert_false(doubted(&small, &suspect, 1));
+    small.ranks[1].is_part = 1;
+    assert_true(doubted(&small, &suspect, 1));
+    suspect.kind = FINDING_HOST;
+    assert_true(doubted(&small, &suspect, 1));
+    suspect.kind = FINDING_NETWORK;
+    assert_false(doubted(&small, &suspect, 1));
+    small_release(&small);
+}
+
 static int may_exchange(struct small *small, struct suspect *suspect)
 {
     struct suspects all = {.items = suspect, .count = 1};
@@ -537,6 +556,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_time_behind_a_slow_link),
         cmocka_unit_test(links_of_a_late_rank),
+        cmocka_unit_test(a_rank_that_is_not_told_apart),
         cmocka_unit_test(exchanges_that_nobody_recorded),
         cmocka_unit_test(exchanges_by_way_of_a_silent_rank),
         cmocka_unit_test(a_twin_that_may_wait),
