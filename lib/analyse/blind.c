@@ -206,8 +206,8 @@ static int is_mostly_leaf(const struct suspect *suspect, const struct job *job)
 }
 
 /*
- * Whether nobody waited for it (a twentieth at most), and it was late after operations with a root: that ends
- * them before the others do, and is idle then.
+ * Whether nobody waited for it (a twentieth at most) where that can be read, and it was late after operations
+ * with a root: that ends them before the others do, and is idle then.
  */
 static int may_have_ended_first(const struct suspect *suspect, const struct job *job)
 {
@@ -220,7 +220,8 @@ static int may_have_ended_first(const struct suspect *suspect, const struct job 
         if (!suspect_has_operation(suspect, operation) || operation->previous < 0)
             continue;
         enum function before = job->operations[operation->previous].function;
-        if (!function_is_full_exchange(before) && !function_is_point_to_point(before))
+        if (function_is_full_exchange(operation->function) && !function_is_full_exchange(before) &&
+            !function_is_point_to_point(before))
             after_ns += operation->excess_ns;
     }
     return after_ns * 2 > suspect->total_ns;

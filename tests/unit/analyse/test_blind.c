@@ -57,8 +57,11 @@ static void sends_that_a_slow_network_held(void **state)
     assert_true(joined_chance(few, held, receiver) == 0.1);
 }
 
-/* Rank 1 is late by 1000 after operations of the function, and the others waited so long for it. */
-static int is_doubted_after(uint8_t function, int64_t waited_ns)
+/*
+ * Rank 1 is late by 1000 after operations of one function and before those of another, and the others waited
+ * so long for it.
+ */
+static int is_doubted_between(uint8_t function, uint8_t next, int64_t waited_ns)
 {
     struct small small;
     small_init(&small);
@@ -66,6 +69,7 @@ static int is_doubted_after(uint8_t function, int64_t waited_ns)
     for (int step = 1; step <= 2; step++) {
         at(&small, 1, step, 0)->function = function;
         at(&small, 1, step, 1)->excess_ns = 500;
+        at(&small, 1, step, 1)->function = next;
     }
     struct suspect suspect = {.kind = FINDING_COMPUTE,
                               .rank = 1,
@@ -79,6 +83,11 @@ static int is_doubted_after(uint8_t function, int64_t waited_ns)
     return suspect.ambiguous;
 }
 
+static int is_doubted_after(uint8_t function, int64_t waited_ns)
+{
+    return is_doubted_between(function, FUNCTION_ALL_REDUCE, waited_ns);
+}
+
 /* The root of a broadcast is done before the others are, and then idle. */
 static void who_ended_first(void **state)
 {
@@ -87,6 +96,8 @@ static void who_ended_first(void **state)
     assert_false(is_doubted_after(FUNCTION_BROADCAST, 50));
     assert_false(is_doubted_after(FUNCTION_ALL_GATHER, 0));
     assert_false(is_doubted_after(FUNCTION_RECV, 0));
+    /* Who waited in another broadcast its durations do not say. */
+    assert_false(is_doubted_between(FUNCTION_BROADCAST, FUNCTION_BROADCAST, 0));
 }
 
 int main(void)
