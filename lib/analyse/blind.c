@@ -79,8 +79,7 @@ int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job)
     return failed;
 }
 
-/* Whether so many steps are in both that it is more than half of the lesser one. */
-static int are_together(const struct suspect *a, const struct suspect *b)
+int suspects_are_together(const struct suspect *a, const struct suspect *b)
 {
     int32_t first = a->first_step > b->first_step ? a->first_step : b->first_step;
     int32_t last = a->last_step < b->last_step ? a->last_step : b->last_step;
@@ -88,13 +87,13 @@ static int are_together(const struct suspect *a, const struct suspect *b)
     return (last - first + 1) * 2 > (mine < others ? mine : others);
 }
 
-/* Whether another rank was late in the same steps by what may be receives: those of the slow sends. */
-static int has_receiver(const struct suspects *suspects, const struct suspect *network)
+/* Whether a rank of another stage was late in the same steps by what may be receives: of the slow sends. */
+static int has_receiver(const struct suspects *suspects, const struct suspect *network, const int32_t *stage)
 {
     for (size_t i = 0; i < suspects->count; i++) {
         const struct suspect *other = &suspects->items[i];
-        if (other->kind != FINDING_NETWORK && other->hides_pairs && other->rank != network->rank &&
-            are_together(network, other))
+        if (other->kind != FINDING_NETWORK && other->hides_pairs &&
+            stage[other->rank] != stage[network->rank] && suspects_are_together(network, other))
             return 1;
     }
     return 0;
@@ -103,22 +102,30 @@ static int has_receiver(const struct suspects *suspects, const struct suspect *n
 /* One step or two may be a moment that has passed, and what is slow then is told by who was late. */
 enum { STEPS_TOLD = 3 };
 
-void suspects_join_hidden_sends(struct suspects *suspects)
+static void join_hidden_sends(const struct suspects *suspects, struct suspect *network)
 {
     for (size_t i = 0; i < suspects->count; i++) {
-        struct suspect *network = &suspects->items[i];
-        if (network->kind != FINDING_NETWORK || network->counted_steps < STEPS_TOLD ||
-            !has_receiver(suspects, network))
+        const struct suspect *held = &suspects->items[i];
+        if (held->kind == FINDING_NETWORK || !held->hides_pairs || held->rank != network->rank ||
+            !suspects_are_together(network, held))
             continue;
-        for (size_t j = 0; j < suspects->count; j++) {
-            const struct suspect *held = &suspects->items[j];
-            if (held->kind == FINDING_NETWORK || !held->hides_pairs || held->rank != network->rank ||
-                !are_together(network, held))
-                continue;
-            network->chance = held->chance < network->chance ? held->chance : network->chance;
-            network->ahead = held->ahead > network->ahead ? held->ahead : network->ahead;
-        }
+        network->chance = held->chance < network->chance ? held->chance : network->chance;
+        network->ahead = held->ahead > network->ahead ? held->ahead : network->ahead;
     }
+}
+
+int suspects_join_hidden_sends(struct suspects *suspects, const struct job *job)
+{
+    int32_t *stage = job->blind_to_pairs ? stages_find(job) : NULL;
+    for (size_t i = 0; stage && i < suspects->count; i++) {
+        struct suspect *network = &suspects->items[i];
+        if (network->kind == FINDING_NETWORK && network->counted_steps >= STEPS_TOLD &&
+            has_receiver(suspects, network, stage))
+            join_hidden_sends(suspects, network);
+    }
+    int failed = job->blind_to_pairs && !stage;
+    free(stage);
+    return failed ? -1 : 0;
 }
 
 /* Per step, the greatest excess of an operation of it that nobody is to blame for. */

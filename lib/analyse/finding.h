@@ -160,17 +160,21 @@ int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job);
  */
 int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *baseline);
 
+/* Whether so many steps are in both that it is more than half of the lesser one. */
+int suspects_are_together(const struct suspect *a, const struct suspect *b);
+
 /*
- * Where the recorder leaves sends out, a rank with a slow network is late after them, too: the two are one,
- * and no noise where either is none (blind.c).
+ * Where the recorder leaves sends out, a rank with a slow network is late after them, too, and who receives,
+ * in another stage, is late: where all that shows for several steps it is one thing, and no noise where
+ * either is none (blind.c). -1 when memory is out.
  */
-void suspects_join_hidden_sends(struct suspects *suspects);
+int suspects_join_hidden_sends(struct suspects *suspects, const struct job *job);
 
 /*
  * Where only finished operations are listed, without network steps and algorithms: lateness in steps most of
  * which hold an operation that was slow by twice as much for no known reason may be its consequence; and own
- * time after an AllReduce may be part of it, where others were in it for longer (the leaf of a tree). -1 when
- * memory is out.
+ * time after an AllReduce may be part of it, where others were in it for longer (the leaf of a tree); so may
+ * what comes after operations that have a root, where nobody waited for it. -1 when memory is out.
  */
 int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job);
 

@@ -131,8 +131,8 @@ struct job_rank {
     int64_t clock_origin_ns;
     double clock_scale;
     enum cut cut;
-    int lacks_file; /* it is in fewer communicators than most ranks are, and others have places left */
-    int is_part;    /* its process has more ranks than any communicator has of it: some are not told apart */
+    int may_lack_file; /* it is in fewer communicators than most ranks, and others have a place for it */
+    int is_part; /* its process has more ranks than any communicator has of it: some are not told apart */
 };
 
 struct job_seat {

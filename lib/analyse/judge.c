@@ -349,10 +349,9 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
 static int64_t held_back(const struct suspects *suspects, const struct suspect *suspect)
 {
     int64_t held_ns = 0;
-    for (size_t i = 0; i < suspects->count; i++) {
+    for (size_t i = 0; suspect->kind == FINDING_NETWORK && i < suspects->count; i++) {
         const struct suspect *other = &suspects->items[i];
-        if (suspect->kind == FINDING_NETWORK && other->hides_pairs && other->rank == suspect->rank &&
-            other->first_step >= suspect->first_step && other->last_step <= suspect->last_step)
+        if (other->hides_pairs && other->rank == suspect->rank && suspects_are_together(suspect, other))
             held_ns += other->gain_ns;
     }
     return held_ns;

@@ -22,7 +22,8 @@ static const double ERRORS = 2;
 /* A host that was late by one in so many of what its steps were longer is beside what made them so. */
 static const double LITTLE = 10;
 
-/* What may be waiting in a receive cost nothing by itself. */
+/* What may be waiting in a receive cost nothing by itself, and is no other suspicion that had a part in it.
+ */
 static int64_t cost_in_step(const struct suspect *suspect)
 {
     if (suspect->hides_pairs)
@@ -139,8 +140,8 @@ static int64_t longer_for_others(const struct suspect *suspect, const struct bas
             list[count++] = baseline->step_ns[step] - usual_ns;
     if (count < 3)
         return 0;
-    int64_t most_ns = scale(median_of(list, count), OUTSTANDING);
-    for (size_t i = 0; most_ns > 0 && i < count; i++)
+    int64_t middle_ns = median_of(list, count), most_ns = middle_ns > 0 ? scale(middle_ns, OUTSTANDING) : 0;
+    for (size_t i = 0; i < count; i++)
         over_ns += list[i] > most_ns ? list[i] - most_ns : 0;
     return over_ns;
 }

@@ -534,7 +534,7 @@ static int may_have_lost(const struct suspect *suspect, const struct job *job)
     int64_t hidden_ns = 0;
     if (suspect->kind != FINDING_NETWORK && job->ranks[suspect->rank].is_part)
         return 1;
-    if (suspect->kind == FINDING_NETWORK || !job->ranks[suspect->rank].lacks_file)
+    if (suspect->kind == FINDING_NETWORK || !job->ranks[suspect->rank].may_lack_file)
         return 0;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)

@@ -25,6 +25,7 @@ struct uses {
     double step;
     double step_squared;
     double middle;
+    double middle_squared;
     double step_middle;
 };
 
@@ -33,6 +34,7 @@ struct sequence {
     const struct job *job;
     struct stretch canonical;
     enum told_by by;
+    int is_settled;       /* no step is whole, but numbers say how often each function comes in one */
     struct map functions; /* (communicator, function) -> index into uses */
     struct uses *uses;
     struct map keys;
@@ -119,29 +121,55 @@ static void add_step(struct uses *uses, int32_t step)
     uses->step += step;
     uses->step_squared += (double)step * step;
     uses->middle += middle;
+    uses->middle_squared += middle * middle;
     uses->step_middle += step * middle;
     uses->count_here = 0;
 }
 
+/* As many operations of the function are between the same of two steps, but for a quarter of one. */
+static const double WHOLE = 0.25;
+
 /*
- * Where no step is whole the canonical one does not say how often a function comes: the numbers do, by how
- * much they grow from step to step (least squares), where that is a whole number but for a quarter.
+ * By how much the numbers grow from step to step: least squares, where the middles of steps are no further
+ * off than the quarter of a step. 0: no such number.
  */
-static void measure_growth(struct sequence *sequence, const struct stretch *stretches)
+static int64_t growth_of(const struct uses *uses)
 {
+    double spread = uses->steps * uses->step_squared - uses->step * uses->step;
+    if (spread <= 0)
+        return 0;
+    double together = uses->steps * uses->step_middle - uses->step * uses->middle;
+    double growth = together / spread, near = nearbyint(growth);
+    double rest = uses->steps * uses->middle_squared - uses->middle * uses->middle - growth * together;
+    int is_even = rest <= uses->steps * uses->steps * (growth / 4) * (growth / 4);
+    return growth < INT32_MAX && near >= (double)uses->count && fabs(growth - near) < WHOLE && is_even
+               ? (int64_t)near
+               : 0;
+}
+
+/*
+ * Where no step is whole the canonical one does not say how often a function comes: the growth of its numbers
+ * does. Whether that is so of all of them.
+ */
+static int measure_growth(struct sequence *sequence, const struct stretch *stretches)
+{
+    int settled = 1;
     for (int32_t step = 0; step < sequence->job->step_count; step++) {
         hear_numbers(sequence, stretches[step]);
-        for (size_t i = 0; i < sequence->functions.count; i++)
-            add_step(&sequence->uses[i], step);
+        for (int32_t i = 0; i < stretches[step].count; i++) {
+            const int64_t *at = map_get(&sequence->functions,
+                                        function_key(&sequence->job->operations[stretches[step].first + i]));
+            if (at)
+                add_step(&sequence->uses[*at], step);
+        }
     }
     for (size_t i = 0; i < sequence->functions.count; i++) {
-        struct uses *uses = &sequence->uses[i];
-        double spread = uses->steps * uses->step_squared - uses->step * uses->step;
-        double growth =
-            spread > 0 ? (uses->steps * uses->step_middle - uses->step * uses->middle) / spread : 0;
-        if (growth > (double)uses->count && growth < INT32_MAX && fabs(growth - nearbyint(growth)) < 0.25)
-            uses->count = (int64_t)nearbyint(growth);
+        int64_t growth = growth_of(&sequence->uses[i]);
+        settled &= growth > 0;
+        if (growth > 0)
+            sequence->uses[i].count = growth;
     }
+    return settled;
 }
 
 /* From the last position to the first, so that those of a key are found in order. */
@@ -195,7 +223,7 @@ static int sequence_init(struct sequence *sequence, const struct job *job, const
     if (count_uses(sequence))
         return -1;
     if (by == TOLD_BY_NUMBER && canonical.has_gap)
-        measure_growth(sequence, stretches);
+        sequence->is_settled = measure_growth(sequence, stretches);
     return chain_positions(sequence);
 }
 
@@ -269,22 +297,24 @@ static void match_step(struct job *job, struct sequence *sequence, struct sequen
     take(job, stretch, positions);
 }
 
-/* Two that lost as many need not have lost the same. */
-static int is_canonical(struct stretch stretch, struct stretch canonical)
+/* Two that lost as many need not have lost the same: where numbers tell that, they do. */
+static int is_canonical(struct stretch stretch, const struct sequence *sequence)
 {
-    if (canonical.has_gap)
-        return stretch.first == canonical.first;
-    return stretch.signature == canonical.signature && stretch.count == canonical.count;
+    const struct stretch *canonical = &sequence->canonical;
+    if (sequence->is_settled)
+        return stretch.first == canonical->first;
+    return stretch.signature == canonical->signature && stretch.count == canonical->count;
 }
 
 /* Steps that are as the canonical one; returns how many others there are. */
-static int32_t take_canonical(struct job *job, const struct stretch *stretches, struct stretch canonical)
+static int32_t take_canonical(struct job *job, const struct stretch *stretches,
+                              const struct sequence *sequence)
 {
     int32_t others = 0;
     for (int32_t step = 0; step < job->step_count; step++) {
-        int is_one = is_canonical(stretches[step], canonical);
+        int is_one = is_canonical(stretches[step], sequence);
         others += !is_one;
-        for (int32_t i = 0; is_one && i < canonical.count; i++)
+        for (int32_t i = 0; is_one && i < sequence->canonical.count; i++)
             job->operations[stretches[step].first + i].position = i;
     }
     return others;
@@ -292,15 +322,17 @@ static int32_t take_canonical(struct job *job, const struct stretch *stretches, 
 
 int positions_match(struct job *job, const struct stretch *stretches, struct stretch canonical)
 {
-    if (!take_canonical(job, stretches, canonical))
+    struct sequence sequence = {.canonical = canonical}, by_call = {0};
+    if (!canonical.has_gap && !take_canonical(job, stretches, &sequence))
         return 0;
-    struct sequence sequence, by_call = {0};
     int lossy = job->missing_sequence != 0;
     int32_t *positions = array_new((size_t)canonical.count * LONGEST * 2, sizeof *positions);
     int failed = sequence_init(&sequence, job, stretches, canonical, lossy ? TOLD_BY_NUMBER : TOLD_BY_SIZE) ||
                  (!lossy && sequence_init(&by_call, job, stretches, canonical, TOLD_BY_CALL)) || !positions;
+    if (!failed)
+        take_canonical(job, stretches, &sequence);
     for (int32_t step = 0; !failed && step < job->step_count; step++)
-        if (!is_canonical(stretches[step], canonical) &&
+        if (!is_canonical(stretches[step], &sequence) &&
             stretches[step].count <= LONGEST * (int64_t)canonical.count)
             match_step(job, &sequence, lossy ? NULL : &by_call, stretches[step], positions);
     sequence_release(&sequence);

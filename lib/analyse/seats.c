@@ -85,27 +85,55 @@ int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number)
     return rank >= 0 ? rank : of->silent;
 }
 
-/* What a rank is in: all of its communicators, and those of them that have places left. */
+/* What a rank is in: all of its communicators, and those with places left below a last member that it is not.
+ */
 struct memberships {
     int32_t all;
-    int32_t open;
+    int32_t below;
 };
 
-static int32_t count_memberships(const struct job *job, struct memberships *ranks)
+/* Communicators with places left that no silent rank takes. Global ranks ascend with the numbers in one. */
+struct openings {
+    int64_t above;  /* the least global rank of a last member with places above it; INT64_MAX: none */
+    int64_t *below; /* owned: of those with places below their last member, its global rank. Sorted. */
+    size_t count;
+};
+
+static void add_opening(const struct job *job, const struct job_communicator *communicator,
+                        struct openings *openings, struct memberships *ranks)
 {
-    int32_t open = 0;
+    const struct job_seat *last = &communicator->seats[communicator->seat_count - 1];
+    int64_t greatest = job->ranks[last->rank].global_rank;
+    if (last->number + 1 < communicator->size && greatest < openings->above)
+        openings->above = greatest;
+    if (last->number + 1 == (int64_t)communicator->seat_count)
+        return;
+    openings->below[openings->count++] = greatest;
+    for (size_t i = 0; i + 1 < communicator->seat_count; i++)
+        ranks[communicator->seats[i].rank].below++;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static void count_memberships(const struct job *job, struct openings *openings, struct memberships *ranks)
+{
+    int64_t silent = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        silent += job->ranks[i].process_id < 0;
     for (size_t i = 0; i < job->communicator_count; i++) {
         const struct job_communicator *communicator = &job->communicators[i];
-        int is_open = communicator->silent < 0 && (int64_t)communicator->seat_count < communicator->size;
-        if (!communicator->hashed)
+        if (!communicator->hashed || !communicator->seat_count)
             continue;
-        open += is_open;
-        for (size_t j = 0; j < communicator->seat_count; j++) {
+        for (size_t j = 0; j < communicator->seat_count; j++)
             ranks[communicator->seats[j].rank].all++;
-            ranks[communicator->seats[j].rank].open += is_open;
-        }
+        if (communicator->size - (int64_t)communicator->seat_count > silent)
+            add_opening(job, communicator, openings, ranks);
     }
-    return open;
+    array_sort(openings->below, openings->count, sizeof *openings->below, by_value);
 }
 
 static int by_count(const void *a, const void *b)
@@ -114,7 +142,7 @@ static int by_count(const void *a, const void *b)
     return (left->all > right->all) - (left->all < right->all);
 }
 
-/* What most ranks that recorded anything are in; 0 with none. */
+/* What most ranks that recorded anything are in, of two counts that are as common the lesser; 0 with none. */
 static int32_t usual_count(const struct memberships *sorted, size_t count)
 {
     size_t most = 0, alike = 0;
@@ -129,21 +157,42 @@ static int32_t usual_count(const struct memberships *sorted, size_t count)
     return usual;
 }
 
+/* Whether there is a place for the rank in a communicator that it is not in; one without a number fits any.
+ */
+static int fits(const struct openings *openings, int64_t global_rank, int32_t is_below)
+{
+    size_t low = 0, high = openings->count;
+    if (global_rank < 0 || global_rank > openings->above)
+        return openings->count || openings->above != INT64_MAX;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (openings->below[middle] > global_rank)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return openings->count - low > (size_t)is_below;
+}
+
 int job_find_lost_files(struct job *job)
 {
     struct memberships *ranks = array_new(job->rank_count, sizeof *ranks);
     struct memberships *sorted = array_new(job->rank_count, sizeof *sorted);
-    int failed = !ranks || !sorted;
-    int32_t open = failed ? 0 : count_memberships(job, ranks);
+    struct openings openings = {.above = INT64_MAX,
+                                .below = array_new(job->communicator_count, sizeof *openings.below)};
+    int failed = !ranks || !sorted || !openings.below;
+    if (!failed)
+        count_memberships(job, &openings, ranks);
     for (size_t i = 0; !failed && i < job->rank_count; i++)
         sorted[i] = ranks[i];
     array_sort(sorted, failed ? 0 : job->rank_count, sizeof *sorted, by_count);
     int32_t usual = failed ? 0 : usual_count(sorted, job->rank_count);
     for (size_t i = 0; !failed && i < job->rank_count; i++)
-        job->ranks[i].lacks_file =
-            job->ranks[i].process_id >= 0 && ranks[i].all < usual && ranks[i].open < open;
+        job->ranks[i].may_lack_file = job->ranks[i].process_id >= 0 && ranks[i].all < usual &&
+                                      fits(&openings, job->ranks[i].global_rank, ranks[i].below);
     free(ranks);
     free(sorted);
+    free(openings.below);
     return failed;
 }
 

@@ -13,6 +13,7 @@
 struct membership {
     int32_t run;
     int32_t communicators;
+    int64_t global_rank; /* -1 */
 };
 
 static int by_run(const void *a, const void *b)
@@ -28,7 +29,7 @@ static struct membership *count_memberships(const struct work *work)
 {
     struct membership *ranks = array_new(work->rank_count, sizeof *ranks);
     for (size_t i = 0; ranks && i < work->rank_count; i++)
-        ranks[i].run = work->ranks[i].run;
+        ranks[i] = (struct membership){.run = work->ranks[i].run, .global_rank = work->ranks[i].global_rank};
     for (size_t i = 0; ranks && i < work->member_count; i++) {
         const struct work_member *member = &work->members[i];
         if (member->job_rank >= 0 && work->communicators[member->communicator].hash != 0)
@@ -54,42 +55,90 @@ static int32_t usual_count(const struct membership *ranks, size_t count)
     return usual;
 }
 
-/* Places left in communicators of each run. Those of one rank have two: NCCL runs nothing for one alone. */
-static void count_places(const struct work *work, int64_t *places)
+/* What the communicators of a run, its world aside, have left. */
+struct gaps {
+    int64_t places;
+    int64_t
+        last; /* of those with places above their last member, the greatest global rank of one; -1: none */
+};
+
+/* Global ranks ascend with the numbers in a communicator: of each, its last member's. NULL: out of memory. */
+static int64_t *find_last_members(const struct work *work)
 {
+    int64_t *last = array_new(work->communicator_count, sizeof *last);
+    int64_t *number = array_new(work->communicator_count, sizeof *number);
+    for (size_t i = 0; last && number && i < work->member_count; i++) {
+        const struct work_member *member = &work->members[i];
+        if (member->job_rank < 0 || member->rank < number[member->communicator])
+            continue;
+        number[member->communicator] = member->rank;
+        last[member->communicator] = work->ranks[member->job_rank].global_rank;
+    }
+    for (size_t i = 0; last && number && i < work->communicator_count; i++)
+        if (number[i] >= work->communicators[i].size - 1)
+            last[i] = -1;
+    if (!number) {
+        free(last);
+        last = NULL;
+    }
+    free(number);
+    return last;
+}
+
+/* More places than ranks recorded anything are nobody's: claims of a trace are not added up beyond that. */
+static void find_gaps(const struct work *work, const int64_t *last, struct gaps *gaps)
+{
+    for (size_t i = 0; i < work->run_count; i++)
+        gaps[i].last = -1;
     for (size_t i = 0; i < work->communicator_count; i++) {
         const struct work_communicator *communicator = &work->communicators[i];
-        int64_t size = communicator->size < 2 ? 2 : communicator->size;
         if (communicator->run < 0 || communicator->hash == 0)
             continue;
-        int64_t left = size - communicator->member_count;
-        places[communicator->run] += left > 0 ? left : 0;
+        struct gaps *here = &gaps[communicator->run];
+        int is_lone = communicator->size < 2 && communicator->declared_size <= 0;
+        int64_t left = (is_lone ? 2 : communicator->size) - communicator->member_count;
+        int64_t most = (int64_t)work->rank_count + 1;
+        if (left <= 0 || work->runs[communicator->run].world == (int32_t)i)
+            continue;
+        here->places += left < most ? left : most;
+        if (last[i] > here->last)
+            here->last = last[i];
     }
 }
 
-int64_t *work_count_lost_files(const struct work *work)
+/* Whether the ranks of a run that are in fewer communicators than most can take its places. */
+static int can_take(const struct membership *ranks, size_t count, const struct gaps *gaps)
 {
-    int64_t *lost = array_new(work->run_count, sizeof *lost);
-    int64_t *places = array_new(work->run_count, sizeof *places);
+    int32_t usual = usual_count(ranks, count);
+    int64_t missing = 0, greatest = -1;
+    for (size_t i = 0; i < count && ranks[i].communicators < usual; i++) {
+        missing += usual - ranks[i].communicators;
+        int64_t rank = ranks[i].global_rank < 0 ? INT64_MAX : ranks[i].global_rank;
+        greatest = rank > greatest ? rank : greatest;
+    }
+    return gaps->places > 0 && missing >= gaps->places && (gaps->last < 0 || greatest > gaps->last);
+}
+
+unsigned char *work_find_lost_files(const struct work *work)
+{
+    unsigned char *lost = array_new(work->run_count, 1);
+    struct gaps *gaps = array_new(work->run_count, sizeof *gaps);
     struct membership *ranks = count_memberships(work);
-    if (lost && places && ranks)
-        count_places(work, places);
-    for (size_t first = 0, end; lost && places && ranks && first < work->rank_count; first = end) {
+    int64_t *last = find_last_members(work);
+    int failed = !lost || !gaps || !ranks || !last;
+    if (!failed)
+        find_gaps(work, last, gaps);
+    for (size_t first = 0, end; !failed && first < work->rank_count; first = end) {
         int32_t run = ranks[first].run;
         for (end = first; end < work->rank_count && ranks[end].run == run; end++)
             ;
-        int32_t usual = usual_count(ranks + first, end - first);
-        int64_t missing = 0;
-        for (size_t i = first; i < end; i++)
-            missing += ranks[i].communicators < usual ? usual - ranks[i].communicators : 0;
         if (run >= 0)
-            lost[run] = missing >= places[run] ? places[run] : 0;
+            lost[run] = can_take(ranks + first, end - first, &gaps[run]) != 0;
     }
-    if (!places || !ranks) {
-        free(lost);
-        lost = NULL;
-    }
-    free(places);
+    free(gaps);
     free(ranks);
-    return lost;
+    free(last);
+    if (failed)
+        free(lost);
+    return failed ? NULL : lost;
 }

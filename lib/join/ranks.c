@@ -260,7 +260,7 @@ static void take_global_ranks(struct work *work)
  * The communicator of all ranks of its run; NULL where there is none, its own hash is not known, or files
  * that were lost explain all places left in the run's.
  */
-static struct work_communicator *world_around(struct work *work, const int64_t *lost,
+static struct work_communicator *world_around(struct work *work, const unsigned char *lost,
                                               const struct work_communicator *communicator)
 {
     int32_t world = communicator->run < 0 ? -1 : work->runs[communicator->run].world;
@@ -274,7 +274,7 @@ static struct work_communicator *world_around(struct work *work, const int64_t *
  * nothing for a communicator of one rank. Communicators divide a world evenly: one with a place left tells of
  * more such ranks where the world is no multiple of it.
  */
-static void make_room(struct work *work, const int64_t *lost)
+static void make_room(struct work *work, const unsigned char *lost)
 {
     for (size_t i = 0; i < work->communicator_count; i++) {
         struct work_communicator *communicator = &work->communicators[i];
@@ -303,7 +303,7 @@ static void make_room(struct work *work, const int64_t *lost)
  * Ranks of a communicator have ascending global ranks, as far as anybody has seen: those of the places above
  * its last member's are greater than that one's. This tells of more silent ranks than the gaps of the world.
  */
-static int make_room_above(struct work *work, const int64_t *lost, struct error *error)
+static int make_room_above(struct work *work, const unsigned char *lost, struct error *error)
 {
     int32_t *last = array_new(work->communicator_count, sizeof *last);
     if (!last)
@@ -526,7 +526,7 @@ int work_find_ranks(struct work *work, struct error *error)
     if (failed || choose_worlds(work, error))
         return -1;
     take_global_ranks(work);
-    int64_t *lost = work_count_lost_files(work);
+    unsigned char *lost = work_find_lost_files(work);
     if (lost)
         make_room(work, lost);
     failed = lost ? make_room_above(work, lost, error) : error_no_memory(error);

@@ -135,11 +135,11 @@ int work_group_processes(struct work *work, struct error *error);
 int work_group_ranks(struct work *work, struct error *error);
 
 /*
- * Of each run, the places left in its communicators where all of them may be of ranks that recorded something
- * else: as many communicators are missing at ranks that are in fewer than most. 0 where that does not explain
- * them, or none is left. Owned by the caller; NULL: out of memory (lost.c).
+ * Of each run, whether files that were lost explain the places left in its communicators, the world aside:
+ * ranks that are in fewer than most could take all of them, by number and by their order. Owned by the
+ * caller; NULL: out of memory (lost.c).
  */
-int64_t *work_count_lost_files(const struct work *work);
+unsigned char *work_find_lost_files(const struct work *work);
 int work_group_members(struct work *work, struct error *error);
 
 /*

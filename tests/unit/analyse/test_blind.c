@@ -12,7 +12,17 @@ static double joined_chance(struct suspect network, struct suspect held, struct 
 {
     struct suspect items[3] = {network, held, receiver};
     struct suspects suspects = {.items = items, .count = 3};
-    suspects_join_hidden_sends(&suspects);
+    struct job_seat seats[2] = {{0, 0}, {1, 1}};
+    struct job_communicator communicators[2];
+    struct small small;
+    small_init(&small);
+    communicators[0] = small.world;
+    communicators[1] = (struct job_communicator){.size = 2, .seats = seats, .seat_count = 2, .silent = -1};
+    small.job.communicators = communicators;
+    small.job.communicator_count = 2;
+    small.job.blind_to_pairs = 1;
+    assert_int_equal(suspects_join_hidden_sends(&suspects, &small.job), 0);
+    small_release(&small);
     assert_true(items[1].chance == held.chance && items[2].chance == receiver.chance);
     assert_true((items[0].ahead == network.ahead) == (items[0].chance == network.chance));
     return items[0].chance;
@@ -45,6 +55,9 @@ static void sends_that_a_slow_network_held(void **state)
     receiver.first_step = receiver.last_step = 7;
     assert_true(joined_chance(network, held, receiver) == 0.1);
     receiver.first_step = receiver.last_step = 5;
+    receiver.rank = 1;
+    assert_true(joined_chance(network, held, receiver) == 0.1);
+    receiver.rank = 2;
     /* Late by what is no send, or in other steps. */
     other.rank = 0;
     assert_true(joined_chance(network, other, receiver) == 0.1);

@@ -129,6 +129,10 @@ static void one_step_that_stands_out(void **state)
     struct suspect suspect = {.kind = FINDING_COMPUTE, .first_step = 6, .last_step = 8, .gain_ns = 30};
     assert_int_equal(measured(&steps, &suspect, 1).least_ns, 10 + 10 + 30);
     assert_int_equal(measured(&steps, &suspect, 1).most_ns, 10 + 10 + 300);
+    /* Where the middle one is not longer at all, nothing of it is. */
+    for (int rank = 0; rank < RANKS; rank++)
+        steps.step_ns[6] = steps.step_ns[7] = 100;
+    assert_int_equal(measured(&steps, &suspect, 1).least_ns, 10 + 10 + 300 - 300);
     /* Of two there is no middle one. */
     suspect.first_step = 7;
     assert_int_equal(measured(&steps, &suspect, 1).least_ns, 10 + 300);

@@ -116,6 +116,13 @@ static void lost_ones_in_all_steps(void **state)
           (const char *const[]){"12-3", "02-3", "0123", "02-3"});
 }
 
+/* One more in every second step, which is always lost: what others have in common says more than numbers. */
+static void lost_ones_that_are_no_part_of_a_step(void **state)
+{
+    check((const char *const[]){"AAA.", "AAA", "AAA.", "AAA"}, 0,
+          (const char *const[]){"012", "012", "012", "012"});
+}
+
 /* Those of a step before the canonical one count back from its own. */
 static void lost_ones_before(void **state)
 {
@@ -145,10 +152,15 @@ static void far_too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_more_now_and_then), cmocka_unit_test(one_like_another),
-        cmocka_unit_test(other_sizes),           cmocka_unit_test(lost_ones),
-        cmocka_unit_test(lost_ones_before),      cmocka_unit_test(other_peers),
-        cmocka_unit_test(far_too_long),          cmocka_unit_test(lost_ones_in_all_steps),
+        cmocka_unit_test(one_more_now_and_then),
+        cmocka_unit_test(one_like_another),
+        cmocka_unit_test(other_sizes),
+        cmocka_unit_test(lost_ones),
+        cmocka_unit_test(lost_ones_before),
+        cmocka_unit_test(other_peers),
+        cmocka_unit_test(far_too_long),
+        cmocka_unit_test(lost_ones_in_all_steps),
+        cmocka_unit_test(lost_ones_that_are_no_part_of_a_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

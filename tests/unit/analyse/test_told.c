@@ -104,9 +104,11 @@ static void what_a_network_cost_beside_its_hidden_sends(void **state)
     held.rank = 1;
     held.ambiguous = held.hides_pairs = 1;
     assert_int_equal(cost_beside(held), 1750);
-    held.first_step = 3;
+    held.first_step = 5;
+    held.last_step = 8;
     assert_int_equal(cost_beside(held), 1500);
     held.first_step = 4;
+    held.last_step = 5;
     held.rank = 2;
     assert_int_equal(cost_beside(held), 1500);
     held.rank = 1;
