@@ -131,7 +131,9 @@ const struct known_file *ingest_known(const struct ingest *ingest, const char *p
     int64_t taken = digest_bytes(file, UINT64_MAX, &digest, stop, context);
     close(file);
     digest_hex(&digest, text);
-    return taken < 0 ? NULL : known_find(ingest->known, size_bytes, text);
+    const struct known_file *known = taken < 0 ? NULL : known_find(ingest->known, size_bytes, text);
+    /* Under another name it may be there no longer: what else comes takes its place. The writer knows. */
+    return known && strcmp(known->path, path) == 0 ? known : NULL;
 }
 
 static int tell_lost(struct file_result *result, int64_t pieces, const char *reason, uint64_t offset,

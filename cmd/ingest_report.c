@@ -73,7 +73,8 @@ void report_tell(const struct file_result *result)
     const char *reason = result->reason ? result->reason : status_names[result->status];
     if (!has_trouble(result))
         return;
-    if (strncmp(reason, result->path, strlen(result->path)) == 0)
+    size_t length = strlen(result->path);
+    if (strncmp(reason, result->path, length) == 0 && reason[length] == ':')
         print_line("%s", reason);
     else
         print_line("%s: %s", result->path, reason);

@@ -1,5 +1,6 @@
 #include "cmd/ingest_twins.h"
 
+#include "format/format.h"
 #include "input/input.h"
 #include "input/walk.h"
 
@@ -31,6 +32,16 @@ static int is_file(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
 }
 
+/* Whether something is recognised in it, which a Chrome trace that was cut at once has not. */
+static int is_trace(const char *path, struct error *error)
+{
+    const struct input_limits limits = {.unpacked_bytes = 0};
+    struct input *input = is_file(path) ? input_open(path, &limits, error) : NULL;
+    int found = input && format_detect(input, error) != NULL;
+    input_close(input);
+    return !found && error->is_no_memory ? -1 : found;
+}
+
 static int has_chrome_trace(const char *path, size_t stem, struct error *error)
 {
     static const char *const ends[] = {".json", ".json.gz"};
@@ -41,7 +52,7 @@ static int has_chrome_trace(const char *path, size_t stem, struct error *error)
     memcpy(twin, path, stem);
     for (size_t i = 0; i < sizeof ends / sizeof *ends && !found; i++) {
         memcpy(twin + stem, ends[i], strlen(ends[i]) + 1);
-        found = is_file(twin);
+        found = is_trace(twin, error);
     }
     free(twin);
     return found;
@@ -85,6 +96,7 @@ int twins_leave_out(struct walk *walk, size_t *left_out, struct error *error)
             walk->files[kept++] = walk->files[i];
             continue;
         }
+        walk->starts[walk->files[i].start].has_known = 1;
         free(walk->files[i].path);
         free(walk->files[i].realpath);
     }

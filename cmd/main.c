@@ -85,11 +85,9 @@ static int parse_global(struct context *context, int argc, char **argv, int *sta
 /* Makes the derived tables match the files when they do not; returns 1 when it did. */
 static int join_if_needed(struct context *context)
 {
-    int64_t joined;
-    if (store_fact(context->store, "joined", 0, &joined, &context->error))
-        return -1;
-    if (joined)
-        return 0;
+    int current = join_is_current(context->store, &context->error);
+    if (current)
+        return current < 0 ? -1 : 0;
     struct store *store = store_open(context->store_path, STORE_WRITE, &context->error);
     int outcome = store ? join_store(store, 1, &context->error) : -1;
     store_close(store);

@@ -80,19 +80,43 @@ static int make(struct work *work, struct store *store, size_t threads, struct e
     return work_save(work, store, error);
 }
 
+/* Counted up whenever other tables would come of the same files: what an earlier ncclprof joined is stale. */
+enum { RULES = 1 };
+
+static int read_state(struct store *store, int64_t *joined, int64_t *rules, struct error *error)
+{
+    return store_fact(store, "joined", 0, joined, error) || store_fact(store, "join_rules", 0, rules, error)
+               ? -1
+               : 0;
+}
+
+int join_is_current(struct store *store, struct error *error)
+{
+    int64_t joined, rules;
+    return read_state(store, &joined, &rules, error) ? -1 : joined && rules == RULES;
+}
+
+static int join_all(struct work *work, struct store *store, size_t threads, struct error *error)
+{
+    int64_t joined, rules;
+    if (read_state(store, &joined, &rules, error) ||
+        (rules != RULES && store_execute(store, schema_join_save_all_changed, error)) ||
+        make(work, store, threads, error))
+        return -1;
+    return store_set_fact(store, "joined", 1, error) || store_set_fact(store, "join_rules", RULES, error) ? -1
+                                                                                                          : 0;
+}
+
 int join_store(struct store *store, size_t threads, struct error *error)
 {
-    int64_t joined;
-    if (store_fact(store, "joined", 0, &joined, error))
-        return -1;
-    if (joined)
-        return 0;
+    int current = join_is_current(store, error);
+    if (current)
+        return current < 0 ? -1 : 0;
     if (store_begin(store, error))
         return -1;
     struct work work = {0};
     intern_init(&work.texts);
-    int failed = make(&work, store, threads, error) || store_set_fact(store, "joined", 1, error) ||
-                 store_commit(store, error);
+    int failed = join_all(&work, store, threads, error) || store_commit(store, error);
     work_release(&work);
     if (!failed)
         return 0;

@@ -22,6 +22,9 @@ static int add(struct known *known, struct statement *list, struct error *error)
     const char *reason = statement_text(list, 6);
     if (reason && !(file->first_reason = strdup(reason)))
         return error_no_memory(error);
+    const char *path = statement_text(list, 8);
+    if (!(file->path = strdup(path ? path : "")))
+        return error_no_memory(error);
     snprintf(file->digest, sizeof file->digest, "%s", digest ? digest : "");
     snprintf(file->dialect, sizeof file->dialect, "%s", dialect ? dialect : "");
     return 0;
@@ -47,8 +50,10 @@ int known_read(struct known *known, struct store *store, struct error *error)
 
 void known_release(struct known *known)
 {
-    for (size_t i = 0; i < known->count; i++)
+    for (size_t i = 0; i < known->count; i++) {
         free(known->files[i].first_reason);
+        free(known->files[i].path);
+    }
     free(known->files);
     *known = (struct known){.files = NULL};
 }

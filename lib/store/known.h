@@ -20,6 +20,7 @@ struct known_file {
     int64_t skipped;
     int64_t lost_pieces;   /* of it could not be read */
     uint64_t first_offset; /* of these */
+    char *path;            /* owned */
     char *first_reason;    /* owned; NULL when there are none */
 };
 

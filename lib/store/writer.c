@@ -1,5 +1,6 @@
 #include "store/writer.h"
 
+#include "base/map.h"
 #include "schemas.h"
 #include "store/ledger.h"
 
@@ -69,6 +70,7 @@ struct writer {
     int64_t next_order; /* past the files so far */
     uint64_t transaction_bytes;
     struct timespec begun;
+    struct map met; /* files whose content some path of this ingest still holds */
 };
 
 struct writer *writer_new(struct store *store, struct error *error)
@@ -79,6 +81,7 @@ struct writer *writer_new(struct store *store, struct error *error)
         return NULL;
     }
     writer->store = store;
+    map_init(&writer->met);
     int failed = inserter_init(&writer->inserter, store, error);
     for (int i = 0; i < SENTENCES && !failed; i++)
         failed = !(writer->statements[i] = store_prepare(store, sentences[i], error));
@@ -97,6 +100,7 @@ void writer_free(struct writer *writer)
     for (int i = 0; i < SENTENCES; i++)
         statement_free(writer->statements[i]);
     store_rollback(writer->store);
+    map_release(&writer->met);
     free(writer);
 }
 
@@ -220,7 +224,7 @@ static int remove_others(struct writer *writer, const char *path, const struct w
         if (depart(writer, id, error))
             return -1;
     if (id == 0 && (id = find_path(writer, path, error)) > 0)
-        return depart(writer, id, error);
+        return map_get(&writer->met, (struct map_key){{(uint64_t)id}}) ? 0 : depart(writer, id, error);
     return (int)id;
 }
 
@@ -290,6 +294,10 @@ int writer_finish(struct writer *writer, struct writer_file *file, const struct 
     int64_t known = facts->force ? 0 : find_content(writer, facts, error);
     if (known > 0) {
         *outcome = WRITER_UNCHANGED;
+        if (!map_put(&writer->met, (struct map_key){{(uint64_t)known}}, 1, NULL)) {
+            error_no_memory(error);
+            return fail(writer);
+        }
         if (move_file(writer, known, file, facts, error))
             return fail(writer);
         return writer_abandon(writer, file, error);

@@ -36,9 +36,9 @@ INSERT INTO ledger (file_id, reason, damage, count, first_offset, example) VALUE
 WITH lost AS (
     SELECT file_id, sum(count) AS pieces, reason, min(first_offset) AS first_offset FROM ledger WHERE damage GROUP BY file_id
 )
-SELECT bytes, digest, dialect, events, skipped, pieces, reason, first_offset FROM file LEFT JOIN lost USING (file_id)
+SELECT bytes, digest, dialect, events, skipped, pieces, reason, first_offset, path FROM file LEFT JOIN lost USING (file_id)
 UNION ALL
-SELECT unpacked_bytes, unpacked_digest, dialect, events, skipped, pieces, reason, first_offset
+SELECT unpacked_bytes, unpacked_digest, dialect, events, skipped, pieces, reason, first_offset, path
 FROM file LEFT JOIN lost USING (file_id)
 WHERE unpacked_digest <> digest
 ORDER BY 1

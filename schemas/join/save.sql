@@ -7,6 +7,10 @@ DELETE FROM job_rank;
 DELETE FROM run;
 DELETE FROM changed_process;
 
+-- All jobs are joined anew: other rules made what there is.
+-- statement: all_changed
+INSERT OR IGNORE INTO changed_process (process_id) SELECT process_id FROM process;
+
 -- statement: run
 INSERT INTO run (run_id, rank_count, expected_ranks, step_count, step_source, global_ranks)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6);

@@ -179,7 +179,8 @@ CREATE TABLE changed_process (
     process_id INTEGER PRIMARY KEY
 );
 
--- Facts of the store itself: 'joined' is 1 while the derived tables match the files.
+-- Facts of the store itself: 'joined' is 1 while the derived tables match the files, 'join_rules' the number of the
+-- rules by which they were made.
 CREATE TABLE fact (
     name TEXT PRIMARY KEY,
     value INTEGER NOT NULL

@@ -5,8 +5,10 @@ import csv
 import gzip
 import io
 import re
+import subprocess
+from pathlib import Path
 
-from tests.cli.support import TOP, Case
+from tests.cli.support import PROGRAM, TOP, Case
 
 JOBS = ("tp2dp2pp2-slow-rank", "tp2dp2pp2-slow-sender")
 OF_JOBS = ("stragglers", "clocks", "diagnose", "report", "stalls")
@@ -137,6 +139,35 @@ class Incomplete(Case):
                     self.assertLessEqual(sure, {planted})
                     ranks = self.run_program("query", "--format", "csv", "SELECT count(*) FROM v_rank").out.split()
                     self.assertEqual(ranks[-1], "8")
+
+    def test_a_silent_rank_where_others_are_in_fewer_communicators(self):
+        """A stage without data parallelism has lost no files: who left none is a rank of its own, and ended early."""
+        traces = self.folder / "traces"
+        subprocess.run([Path(PROGRAM).parent / "simulate", "--shape", "3d", "--tp", "2", "--dp", "2", "--pp", "4", "--per-node",
+                        "16", "--steps", "14", "--microbatches", "4", "--dialect", "chrome-v6", "--seed", "3", "--fault",
+                        "hang:15:8:8:0", "-o", traces], check=True, timeout=60)
+        (traces / "truth.json").unlink()
+        files = sorted(traces.iterdir())
+        world = max({path.name.rsplit("_", 1)[0] for path in files},
+                    key=lambda name: sum(path.name.startswith(name) for path in files))
+        pids = {}
+        for path in files:
+            if path.name.startswith(world):
+                pids[self.pid_of(path)] = int(path.stem.rsplit("_", 1)[1])
+        kept = []
+        for path in files:
+            rank, text = pids[self.pid_of(path)], path.read_text()
+            is_data_parallel = '"ReduceScatter"' in text or '"AllGather"' in text
+            if rank != 15 and not (rank < 4 and is_data_parallel):
+                kept.append(path)
+        self.assertEqual(len(files) - len(kept), 4 + 4)
+        self.run_program("ingest", "-q", *kept)
+        sure = [(finding["rank"], finding["kind"]) for finding in self.json("diagnose")["findings"]
+                if finding["confidence"] == "high"]
+        self.assertEqual(sure, [(15, "ended_early")])
+
+    def pid_of(self, path):
+        return path.read_text().split('"pid": ', 1)[1].split(",", 1)[0]
 
     def test_ranks_of_one_process(self):
         """By their GPUs' clocks; where those are not recorded, nobody knows which members of communicators are one rank."""

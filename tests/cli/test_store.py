@@ -106,6 +106,16 @@ class BrokenStores(Case):
         self.assertEqual(writing.returncode, 1)
         self.assertIn("it cannot be written to: Permission denied", writing.stderr)
 
+    def test_what_an_earlier_version_joined(self):
+        """Other rules made the tables: they are made anew, without being asked for."""
+        self.run_program("ingest", "-q", TOP / "fixtures/tp2dp2pp2-slow-rank")
+        said = self.run_program("diagnose").out
+        for stale in ("DELETE FROM fact WHERE name = 'join_rules'", "UPDATE fact SET value = 0 WHERE name = 'join_rules'"):
+            with sqlite3.connect(self.store) as store:
+                store.execute(stale)
+                store.execute("UPDATE run SET step_count = 0, step_source = 'none'")
+            self.assertEqual(self.run_program("diagnose").out, said)
+
     def test_triggers_of_strangers_stay_still(self):
         self.write("a.json", trace())
         self.write("b.json", trace(rank=1))
