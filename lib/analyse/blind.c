@@ -8,6 +8,9 @@
 
 /* What a recorder hides that leaves point-to-point operations out, or algorithms and network steps. */
 
+/* So many operations of a step are looked at, whatever a trace claims. */
+enum { MOST_LOOKED_AT = 4096 };
+
 /* The least usual own time that the rank has before other operations of the kind in the same step. */
 static int64_t least_of_kind(const struct job *job, const struct job_operation *operation)
 {
@@ -15,7 +18,7 @@ static int64_t least_of_kind(const struct job *job, const struct job_operation *
     if (operation->step < 0)
         return least;
     struct job_range range = job_operations_in(job, operation->rank, operation->step, operation->step);
-    for (size_t i = range.first; i < range.end; i++) {
+    for (size_t i = range.first; i < range.end && i - range.first < MOST_LOOKED_AT; i++) {
         const struct job_operation *other = &job->operations[i];
         if (other != operation && other->step == operation->step &&
             other->communicator == operation->communicator && other->function == operation->function &&
