@@ -77,10 +77,21 @@ static int add(const struct job *job, const struct baseline *baseline, int32_t r
         here.position, here.step, name ? name : "more");
 }
 
+/* Whether a finding says already why the job stopped. What was slow before that does not. */
+static int is_explained(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        enum finding_kind kind = findings->items[i].kind;
+        if (kind != FINDING_COMPUTE && kind != FINDING_HOST && kind != FINDING_NETWORK)
+            return 1;
+    }
+    return 0;
+}
+
 int find_laggards(const struct job *job, const struct baseline *baseline, struct findings *findings,
                   struct error *error)
 {
-    if (!job->finished_only || job->missing_sequence || findings->count)
+    if (!job->finished_only || job->missing_sequence || is_explained(findings))
         return 0;
     for (size_t i = 0; i < baseline->role_count; i++) {
         const struct role *role = &baseline->roles[i];

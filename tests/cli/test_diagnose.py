@@ -216,6 +216,19 @@ class Diagnose(Case):
                              [planted[key] for key in ("kind", "rank", "tag", "first_step", "last_step")])
             self.assertAlmostEqual(finding["lost_us"] / planted["lost_us"], 1, delta=0.25)
 
+    def test_who_never_came_after_another_was_slow(self):
+        """Of finished operations alone: what was slow five steps before does not say why the job stands still."""
+        traces = self.folder / "traces"
+        subprocess.run([Path(PROGRAM).parent / "simulate", "--shape", "3d", "--tp", "2", "--dp", "2", "--pp", "2", "--ranks",
+                        "8", "--per-node", "2", "--layers", "2", "--steps", "16", "--dialect", "inspector-2.30", "--fault",
+                        "hang:1:9:9:0:grad_sync", "--fault", "compute:4:4:5:9%:forward", "--seed", "1", "-o", traces],
+                       check=True, timeout=60)
+        self.run_program("ingest", "-q", *sorted(path for path in traces.iterdir() if path.name != "truth.json"))
+        self.assertEqual([(finding["rank"], finding["kind"]) for finding in self.sure()], [(4, "compute")])
+        # Rank 1 and the one that it reduces its gradients with.
+        absent = [line for line in self.run_program("diagnose").out.splitlines() if line.startswith("missing (low")]
+        self.assertEqual([line.split("rank ")[1].split()[0] for line in absent], ["1", "3"])
+
     def test_which_of_two_called_something_else(self):
         """Tensor parallelism of two; in step 5 rank 2 calls with twice the size that both are used to."""
         traces = self.folder / "traces"
