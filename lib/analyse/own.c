@@ -410,14 +410,14 @@ static int may_have_been_held(const struct suspects *suspects, const struct susp
            greater_suspect(suspects, suspect, instance->culprit, previous->step);
 }
 
-/* Whether another rank was late in the same steps by about as much. */
+/* Whether another rank was late in the same steps, most of them, by about as much. */
 static int is_twin(const struct suspect *a, const struct suspect *b)
 {
     int64_t mine = a->total_ns / (a->last_step - a->first_step + 1);
     int64_t other = b->total_ns / (b->last_step - b->first_step + 1);
     int64_t apart = mine > other ? mine - other : other - mine;
-    return b->kind != FINDING_NETWORK && b->rank != a->rank && a->first_step <= b->last_step &&
-           b->first_step <= a->last_step && apart * 5 <= (mine > other ? mine : other);
+    return b->kind != FINDING_NETWORK && b->rank != a->rank && suspects_are_together(a, b) &&
+           apart * 5 <= (mine > other ? mine : other);
 }
 
 /*

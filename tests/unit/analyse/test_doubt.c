@@ -162,6 +162,12 @@ static void a_twin_that_may_wait(void **state)
         {.kind = FINDING_COMPUTE, .rank = 2, .first_step = 1, .last_step = 2, .total_ns = 900}};
     small.job.blind_to_pairs = 1;
     assert_true(doubted(&small, suspects, 2));
+    /* One after the other, with a step in common: two of a kind. */
+    suspects[1].first_step = 2;
+    suspects[1].last_step = 3;
+    assert_false(doubted(&small, suspects, 2));
+    suspects[1].first_step = 1;
+    suspects[1].last_step = 2;
     suspects[1].hides_pairs = 1;
     assert_false(doubted(&small, suspects, 2));
     suspects[0].hides_pairs = 1;
