@@ -424,17 +424,18 @@ static int is_twin(const struct suspect *a, const struct suspect *b)
  * Three ranks and more that are late by the same in the same steps have a cause in common that the trace does
  * not show. Of them, one alone whose host was late is that cause. Where the recorder leaves sends and
  * receives out, two are enough, whatever their hosts; but not one whose lateness may be such a receive while
- * this rank's is none: that may have waited for this one.
+ * this rank's is none: that may have waited for this one. Nor, in stages, where it is known what may be a
+ * receive, one whose lateness is none either.
  */
 static int has_hidden_cause(const struct suspects *suspects, const struct suspect *suspect,
-                            const struct job *job)
+                            const struct job *job, int in_stages)
 {
     size_t twins = 0, hosts = 0, peers = 0;
     for (size_t i = 0; i < suspects->count; i++)
         if (is_twin(suspect, &suspects->items[i])) {
             twins++;
             hosts += suspects->items[i].kind == FINDING_HOST;
-            peers += suspect->hides_pairs || !suspects->items[i].hides_pairs;
+            peers += suspect->hides_pairs || (!suspects->items[i].hides_pairs && !in_stages);
         }
     if (job->blind_to_pairs)
         return peers > 0;
@@ -544,8 +545,11 @@ static int may_have_lost(const struct suspect *suspect, const struct job *job)
     return hidden_ns * 2 > suspect->total_ns;
 }
 
-void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges)
+int suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges)
 {
+    int in_stages = job->blind_to_pairs ? job_is_in_stages(job) : 0;
+    if (in_stages < 0)
+        return -1;
     for (size_t i = 0; i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
         struct job_range range = suspect_operations(suspect, job);
@@ -556,9 +560,10 @@ void suspects_doubt(struct suspects *suspects, const struct job *job, const stru
                  may_have_been_held(suspects, suspect, job, edges, &job->operations[j])))
                 waited_ns += job->operations[j].excess_ns;
         if (waited_ns * 2 > suspect->total_ns ||
-            (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job)) ||
+            (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job, in_stages)) ||
             sends_late(suspects, suspect) || waits_for_receivers(suspects, suspect, job, edges) ||
             was_in_groups(suspect, job) || may_have_lost(suspect, job))
             suspect->ambiguous = 1;
     }
+    return 0;
 }

@@ -113,11 +113,69 @@ static void who_ended_first(void **state)
     assert_false(is_doubted_between(FUNCTION_BROADCAST, FUNCTION_BROADCAST, 0));
 }
 
+static int doubted(struct small *small, struct suspect *suspects, size_t count)
+{
+    struct suspects all = {.items = suspects, .count = count};
+    assert_int_equal(suspects_doubt(&all, &small->job, &small->edges), 0);
+    int ambiguous = suspects[0].ambiguous;
+    suspects[0].ambiguous = 0;
+    return ambiguous;
+}
+
+/*
+ * Late by the same in the same steps, where sends and receives are not recorded: one may wait for the other.
+ * Which one, if only one of them can be in a receive.
+ */
+static void a_twin_that_may_wait(void **state)
+{
+    struct small small;
+    small_init(&small);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_HOST, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 1000},
+        {.kind = FINDING_COMPUTE, .rank = 2, .first_step = 1, .last_step = 2, .total_ns = 900}};
+    small.job.blind_to_pairs = 1;
+    assert_true(doubted(&small, suspects, 2));
+    /* One after the other, with a step in common: two of a kind. */
+    suspects[1].first_step = 2;
+    suspects[1].last_step = 3;
+    assert_false(doubted(&small, suspects, 2));
+    suspects[1].first_step = 1;
+    suspects[1].last_step = 2;
+    suspects[1].hides_pairs = 1;
+    assert_false(doubted(&small, suspects, 2));
+    suspects[0].hides_pairs = 1;
+    assert_true(doubted(&small, suspects, 2));
+    small_release(&small);
+}
+
+/* Ranks 0 and 1 are a stage, rank 2 another: there it is known which lateness may be a receive. */
+static void twins_of_which_none_may_wait(void **state)
+{
+    struct small small;
+    struct job_seat seats[2] = {{0, 0}, {1, 1}};
+    struct job_communicator communicators[2];
+    small_init(&small);
+    communicators[0] = small.world;
+    communicators[1] = (struct job_communicator){.size = 2, .seats = seats, .seat_count = 2, .silent = -1};
+    small.job.communicators = communicators;
+    small.job.communicator_count = 2;
+    small.job.blind_to_pairs = 1;
+    struct suspect suspects[2] = {
+        {.kind = FINDING_HOST, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 1000},
+        {.kind = FINDING_COMPUTE, .rank = 2, .first_step = 1, .last_step = 2, .total_ns = 900}};
+    assert_false(doubted(&small, suspects, 2));
+    suspects[0].hides_pairs = 1;
+    assert_true(doubted(&small, suspects, 2));
+    small_release(&small);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sends_that_a_slow_network_held),
         cmocka_unit_test(who_ended_first),
+        cmocka_unit_test(a_twin_that_may_wait),
+        cmocka_unit_test(twins_of_which_none_may_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
