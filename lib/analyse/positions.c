@@ -329,7 +329,7 @@ int positions_match(struct job *job, const struct stretch *stretches, struct str
     int32_t *positions = array_new((size_t)canonical.count * LONGEST * 2, sizeof *positions);
     int failed = sequence_init(&sequence, job, stretches, canonical, lossy ? TOLD_BY_NUMBER : TOLD_BY_SIZE) ||
                  (!lossy && sequence_init(&by_call, job, stretches, canonical, TOLD_BY_CALL)) || !positions;
-    if (!failed)
+    if (!failed && canonical.has_gap)
         take_canonical(job, stretches, &sequence);
     for (int32_t step = 0; !failed && step < job->step_count; step++)
         if (!is_canonical(stretches[step], &sequence) &&

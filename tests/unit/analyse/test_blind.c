@@ -12,15 +12,9 @@ static double joined_chance(struct suspect network, struct suspect held, struct 
 {
     struct suspect items[3] = {network, held, receiver};
     struct suspects suspects = {.items = items, .count = 3};
-    struct job_seat seats[2] = {{0, 0}, {1, 1}};
-    struct job_communicator communicators[2];
     struct small small;
     small_init(&small);
-    communicators[0] = small.world;
-    communicators[1] = (struct job_communicator){.size = 2, .seats = seats, .seat_count = 2, .silent = -1};
-    small.job.communicators = communicators;
-    small.job.communicator_count = 2;
-    small.job.blind_to_pairs = 1;
+    small_in_stages(&small);
     assert_int_equal(suspects_join_hidden_sends(&suspects, &small.job), 0);
     small_release(&small);
     assert_true(items[1].chance == held.chance && items[2].chance == receiver.chance);
@@ -113,15 +107,6 @@ static void who_ended_first(void **state)
     assert_false(is_doubted_between(FUNCTION_BROADCAST, FUNCTION_BROADCAST, 0));
 }
 
-static int doubted(struct small *small, struct suspect *suspects, size_t count)
-{
-    struct suspects all = {.items = suspects, .count = count};
-    assert_int_equal(suspects_doubt(&all, &small->job, &small->edges), 0);
-    int ambiguous = suspects[0].ambiguous;
-    suspects[0].ambiguous = 0;
-    return ambiguous;
-}
-
 /*
  * Late by the same in the same steps, where sends and receives are not recorded: one may wait for the other.
  * Which one, if only one of them can be in a receive.
@@ -134,17 +119,17 @@ static void a_twin_that_may_wait(void **state)
         {.kind = FINDING_HOST, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 1000},
         {.kind = FINDING_COMPUTE, .rank = 2, .first_step = 1, .last_step = 2, .total_ns = 900}};
     small.job.blind_to_pairs = 1;
-    assert_true(doubted(&small, suspects, 2));
+    assert_true(small_doubted(&small, suspects, 2));
     /* One after the other, with a step in common: two of a kind. */
     suspects[1].first_step = 2;
     suspects[1].last_step = 3;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     suspects[1].first_step = 1;
     suspects[1].last_step = 2;
     suspects[1].hides_pairs = 1;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     suspects[0].hides_pairs = 1;
-    assert_true(doubted(&small, suspects, 2));
+    assert_true(small_doubted(&small, suspects, 2));
     small_release(&small);
 }
 
@@ -152,20 +137,14 @@ static void a_twin_that_may_wait(void **state)
 static void twins_of_which_none_may_wait(void **state)
 {
     struct small small;
-    struct job_seat seats[2] = {{0, 0}, {1, 1}};
-    struct job_communicator communicators[2];
     small_init(&small);
-    communicators[0] = small.world;
-    communicators[1] = (struct job_communicator){.size = 2, .seats = seats, .seat_count = 2, .silent = -1};
-    small.job.communicators = communicators;
-    small.job.communicator_count = 2;
-    small.job.blind_to_pairs = 1;
+    small_in_stages(&small);
     struct suspect suspects[2] = {
         {.kind = FINDING_HOST, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 1000},
         {.kind = FINDING_COMPUTE, .rank = 2, .first_step = 1, .last_step = 2, .total_ns = 900}};
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     suspects[0].hides_pairs = 1;
-    assert_true(doubted(&small, suspects, 2));
+    assert_true(small_doubted(&small, suspects, 2));
     small_release(&small);
 }
 

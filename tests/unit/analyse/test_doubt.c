@@ -5,15 +5,6 @@
 
 /* Suspicions that the trace cannot tell from something else. */
 
-static int doubted(struct small *small, struct suspect *suspects, size_t count)
-{
-    struct suspects all = {.items = suspects, .count = count};
-    assert_int_equal(suspects_doubt(&all, &small->job, &small->edges), 0);
-    int ambiguous = suspects[0].ambiguous;
-    suspects[0].ambiguous = 0;
-    return ambiguous;
-}
-
 /* Rank 1's own time in steps 1 and 2, after an operation that rank 0's link to 2 made slow. */
 static void own_time_behind_a_slow_link(void **state)
 {
@@ -35,24 +26,24 @@ static void own_time_behind_a_slow_link(void **state)
     struct suspect suspects[2] = {
         {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600},
         {.kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 1, .total_ns = 900}};
-    assert_true(doubted(&small, suspects, 2));
+    assert_true(small_doubted(&small, suspects, 2));
     /* Held for more than twice what the link can have held it. */
     at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 602;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 600;
     /* All channels tell their stop. */
     at(&small, 1, 1, 0)->incomplete = 0;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     at(&small, 1, 1, 0)->incomplete = 1;
     /* The network is under less suspicion, or under none. */
     suspects[1].total_ns = 500;
-    assert_false(doubted(&small, suspects, 2));
-    assert_false(doubted(&small, suspects, 1));
+    assert_false(small_doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 1));
     /* A host that was late within the step waits for no GPU. */
     suspects[1].total_ns = 900;
     at(&small, 1, 1, 1)->late_beyond_ns = 600;
     at(&small, 1, 1, 1)->beyond_ns = 600;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     small_release(&small);
 }
 
@@ -64,19 +55,19 @@ static void links_of_a_late_rank(void **state)
     struct suspect suspects[2] = {
         {.kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 3, .total_ns = 300},
         {.kind = FINDING_HOST, .rank = 0, .first_step = 2, .last_step = 3, .total_ns = 400}};
-    assert_true(doubted(&small, suspects, 2));
+    assert_true(small_doubted(&small, suspects, 2));
     /* What it was late by may be those very sends, where nobody recorded them. */
     suspects[1].hides_pairs = 1;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     suspects[1].hides_pairs = 0;
     suspects[1].rank = 1;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     suspects[1].rank = 0;
     suspects[1].first_step = 3;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     suspects[1].first_step = 2;
     suspects[1].total_ns = 200;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     small_release(&small);
 }
 
@@ -89,13 +80,13 @@ static void a_rank_that_is_not_told_apart(void **state)
     struct suspect suspect = {
         .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 600};
     at(&small, 1, 1, 1)->excess_ns = at(&small, 1, 2, 1)->excess_ns = 300;
-    assert_false(doubted(&small, &suspect, 1));
+    assert_false(small_doubted(&small, &suspect, 1));
     small.ranks[1].is_part = 1;
-    assert_true(doubted(&small, &suspect, 1));
+    assert_true(small_doubted(&small, &suspect, 1));
     suspect.kind = FINDING_HOST;
-    assert_true(doubted(&small, &suspect, 1));
+    assert_true(small_doubted(&small, &suspect, 1));
     suspect.kind = FINDING_NETWORK;
-    assert_false(doubted(&small, &suspect, 1));
+    assert_false(small_doubted(&small, &suspect, 1));
     small_release(&small);
 }
 
@@ -214,25 +205,25 @@ static void sends_that_wait_for_receivers(void **state)
     suspects_of_sends(suspects, 1, 200);
     sends_init(&sends);
     struct job_operation *one = at(&sends.small, 1, 1, 0), *other = at(&sends.small, 2, 1, 0);
-    assert_true(doubted(&sends.small, suspects, 3));
+    assert_true(small_doubted(&sends.small, suspects, 3));
     /* 200 of 400; 201 of 401. */
     one->excess_ns = 99;
-    assert_false(doubted(&sends.small, suspects, 3));
+    assert_false(small_doubted(&sends.small, suspects, 3));
     sends.edges[1].over_ns = 201;
-    assert_true(doubted(&sends.small, suspects, 3));
+    assert_true(small_doubted(&sends.small, suspects, 3));
     /* Its kernel says until when it was there; not if one of its channels does not tell its stop. */
     other->is_tree = 0;
-    assert_false(doubted(&sends.small, suspects, 3));
+    assert_false(small_doubted(&sends.small, suspects, 3));
     other->incomplete = 1;
-    assert_true(doubted(&sends.small, suspects, 3));
+    assert_true(small_doubted(&sends.small, suspects, 3));
     /* Who is late by less than the sends are slow may be so by their doing. */
     suspects[2].total_ns = 200;
-    assert_false(doubted(&sends.small, suspects, 3));
+    assert_false(small_doubted(&sends.small, suspects, 3));
     suspects[2].total_ns = 201;
-    assert_true(doubted(&sends.small, suspects, 3));
+    assert_true(small_doubted(&sends.small, suspects, 3));
     /* What others sent is no part of it. */
     sends.edges[1].sender = 1;
-    assert_false(doubted(&sends.small, suspects, 3));
+    assert_false(small_doubted(&sends.small, suspects, 3));
     small_release(&sends.small);
 }
 
@@ -245,10 +236,10 @@ static void sends_of_which_few_wait_for_receivers(void **state)
     sends_init(&sends);
     sends.small.instances[4].culprit = 0;
     sends.small.instances[4].slow_ns = 199;
-    assert_true(doubted(&sends.small, suspects, 3));
+    assert_true(small_doubted(&sends.small, suspects, 3));
     sends.small.instances[4].slow_ns = 200;
     suspects[0].total_ns = 400;
-    assert_false(doubted(&sends.small, suspects, 3));
+    assert_false(small_doubted(&sends.small, suspects, 3));
     small_release(&sends.small);
 }
 
@@ -268,32 +259,32 @@ static void own_time_beside_a_slow_network(void **state)
     next->excess_ns = 600;
     send->function = FUNCTION_SEND;
     send->ends = ENDS_BY_HOST;
-    assert_true(doubted(&small, suspects, 2));
+    assert_true(small_doubted(&small, suspects, 2));
     send->function = FUNCTION_RECV;
-    assert_true(doubted(&small, suspects, 2));
+    assert_true(small_doubted(&small, suspects, 2));
     /* The GPU or a proxy tells its end; it is no send; the network is suspected less, or another's. */
     send->ends = ENDS_BY_PROXY;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     send->ends = ENDS_BY_HOST;
     send->function = FUNCTION_ALL_REDUCE;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     send->function = FUNCTION_SEND;
     suspects[1].total_ns = 500;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     suspects[1].total_ns = 900;
     suspects[1].rank = 2;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     /* Where more is recorded than what finished, proxies and kernels tell. */
     suspects[1].rank = 1;
     small.job.finished_only = 0;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     small.job.finished_only = 1;
     /* The send itself is what is late. */
     next->excess_ns = 0;
     send->excess_ns = 600;
-    assert_true(doubted(&small, suspects, 2));
+    assert_true(small_doubted(&small, suspects, 2));
     send->ends = ENDS_BY_KERNEL;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     small_release(&small);
 }
 
@@ -311,12 +302,12 @@ static void slow_sends_in_calls_of_several(void **state)
         small.instances[i].slow_ns = i == 2 ? 300 : 200;
     }
     small.instances[3].function = FUNCTION_ALL_REDUCE;
-    assert_true(doubted(&small, &suspect, 1));
+    assert_true(small_doubted(&small, &suspect, 1));
     small.instances[3].slow_ns = 300;
-    assert_false(doubted(&small, &suspect, 1));
+    assert_false(small_doubted(&small, &suspect, 1));
     small.instances[3].slow_ns = 200;
     small.job.finished_only = 0;
-    assert_false(doubted(&small, &suspect, 1));
+    assert_false(small_doubted(&small, &suspect, 1));
     small_release(&small);
 }
 
@@ -430,25 +421,25 @@ static void own_time_after_a_receive_from_a_suspect(void **state)
     receive->function = FUNCTION_RECV;
     receive->ends = ENDS_BY_PROXY;
     small.instances[2].sender = 0;
-    assert_true(doubted(&small, suspects, 2));
+    assert_true(small_doubted(&small, suspects, 2));
     /* 600 in each of two steps are no greater suspicion; nor is another rank's, or one of other steps. */
     suspects[1].total_ns = 1200;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     suspects[1].total_ns = 1202;
     suspects[1].rank = 2;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     suspects[1].rank = 0;
     suspects[1].first_step = 2;
     suspects[1].last_step = 3;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     suspects[1].first_step = 1;
     suspects[1].last_step = 2;
     /* It sends what rank 0 receives; or its kernel says when it had come. */
     receive->function = FUNCTION_SEND;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     receive->function = FUNCTION_RECV;
     receive->ends = ENDS_BY_KERNEL;
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     small_release(&small);
 }
 
@@ -462,15 +453,15 @@ static void own_time_after_a_slow_operation(void **state)
     at(&small, 1, 1, 1)->excess_ns = 600;
     at(&small, 1, 1, 0)->is_tree = 1;
     small.instances[2].beyond_ns = 300;
-    assert_true(doubted(&small, &suspect, 1));
+    assert_true(small_doubted(&small, &suspect, 1));
     small.instances[2].beyond_ns = 299;
-    assert_false(doubted(&small, &suspect, 1));
+    assert_false(small_doubted(&small, &suspect, 1));
     small.instances[2].beyond_ns = 300;
     /* All of its channels tell their stop. */
     at(&small, 1, 1, 0)->is_tree = 0;
-    assert_false(doubted(&small, &suspect, 1));
+    assert_false(small_doubted(&small, &suspect, 1));
     at(&small, 1, 1, 0)->incomplete = 1;
-    assert_true(doubted(&small, &suspect, 1));
+    assert_true(small_doubted(&small, &suspect, 1));
     small_release(&small);
 }
 
@@ -488,23 +479,23 @@ static void late_by_the_same_at_once(void **state)
     struct suspect suspects[RANKS];
     small_init(&small);
     suspects_of_all(suspects);
-    assert_true(doubted(&small, suspects, 3));
+    assert_true(small_doubted(&small, suspects, 3));
     /* Two faults may well meet. */
-    assert_false(doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 2));
     /* By a fifth less, not more; in each step, however many. */
     suspects[1].total_ns = 320;
-    assert_true(doubted(&small, suspects, 3));
+    assert_true(small_doubted(&small, suspects, 3));
     suspects[1].total_ns = 318;
-    assert_false(doubted(&small, suspects, 3));
+    assert_false(small_doubted(&small, suspects, 3));
     suspects[1].total_ns = 200;
     suspects[1].last_step = 1;
-    assert_true(doubted(&small, suspects, 3));
+    assert_true(small_doubted(&small, suspects, 3));
     /* In no step at once; the network, which says nothing of a rank. */
     suspects[1].first_step = suspects[1].last_step = 3;
-    assert_false(doubted(&small, suspects, 3));
+    assert_false(small_doubted(&small, suspects, 3));
     suspects_of_all(suspects);
     suspects[1].kind = FINDING_NETWORK;
-    assert_false(doubted(&small, suspects, 3));
+    assert_false(small_doubted(&small, suspects, 3));
     small_release(&small);
 }
 
@@ -516,18 +507,18 @@ static void late_by_the_same_as_a_host(void **state)
     small_init(&small);
     suspects_of_all(suspects);
     suspects[0].kind = FINDING_HOST;
-    assert_false(doubted(&small, suspects, 3));
+    assert_false(small_doubted(&small, suspects, 3));
     suspects[1].kind = FINDING_HOST;
-    assert_true(doubted(&small, suspects, 3));
+    assert_true(small_doubted(&small, suspects, 3));
     suspects[0].kind = FINDING_COMPUTE;
-    assert_true(doubted(&small, suspects, 3));
+    assert_true(small_doubted(&small, suspects, 3));
     /* Where the recorder leaves sends and receives out, two are enough, whatever their hosts. */
     small.job.blind_to_pairs = 1;
     suspects[0].kind = FINDING_HOST;
     suspects[1].kind = FINDING_COMPUTE;
-    assert_true(doubted(&small, suspects, 3));
-    assert_true(doubted(&small, suspects, 2));
-    assert_false(doubted(&small, suspects, 1));
+    assert_true(small_doubted(&small, suspects, 3));
+    assert_true(small_doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 1));
     small_release(&small);
 }
 

@@ -268,19 +268,6 @@ static void the_rest_would_do_by_itself(void **state)
     assert_false(is_doubtful_but_for(299, 0));
 }
 
-/* Ranks 0 and 1 meet, rank 2 is another stage; what they send each other is not recorded. */
-static void in_stages(struct small *small, struct job_communicator *communicators, struct job_seat *seats)
-{
-    small_init(small);
-    seats[0] = (struct job_seat){0, 0};
-    seats[1] = (struct job_seat){1, 1};
-    communicators[0] = small->world;
-    communicators[1] = (struct job_communicator){.size = 2, .seats = seats, .seat_count = 2, .silent = -1};
-    small->job.communicators = communicators;
-    small->job.communicator_count = 2;
-    small->job.blind_to_pairs = 1;
-}
-
 /*
  * Rank 1 is late by 1000 at the begin of steps 2 and 3, where its own time is usually four times what it is
  * before the other operation. Its host was late, or not; the one that all had left before then, by the
@@ -289,9 +276,8 @@ static void in_stages(struct small *small, struct job_communicator *communicator
 static struct suspect late_at_the_begin(int by_host, int64_t others_ns)
 {
     struct small small;
-    struct job_communicator communicators[2];
-    struct job_seat seats[2];
-    in_stages(&small, communicators, seats);
+    small_init(&small);
+    small_in_stages(&small);
     for (int step = 0; step < STEPS; step++)
         for (int rank = 0; rank < RANKS; rank++) {
             struct job_operation *last = at(&small, rank, step, 1);
@@ -333,9 +319,8 @@ static void own_time_that_may_be_a_receive(void **state)
 static double chance_beside_a_receive(int blind)
 {
     struct small small;
-    struct job_communicator communicators[2];
-    struct job_seat seats[2];
-    in_stages(&small, communicators, seats);
+    small_init(&small);
+    small_in_stages(&small);
     small.job.blind_to_pairs = blind;
     for (int step = 0; step < STEPS; step++)
         for (int rank = 0; rank < RANKS; rank++) {

@@ -1,33 +1,12 @@
-#include "analyse/finding.h"
-
 #include "support/cmocka_all.h"
+#include "support/strength_cells.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /* Runs of strong steps, and how likely noise makes them. */
 
-enum { RANKS = 10, STEPS = 21, FIRST = 1, LEAST = 100 };
-
 static const double CELLS = (double)RANKS * (STEPS - FIRST);
-
-static void start(struct strength *strength)
-{
-    struct job job = {.rank_count = RANKS};
-    struct baseline baseline = {.step_count = STEPS, .first_step = FIRST};
-    assert_int_equal(strength_init(strength, &job, &baseline), 0);
-}
-
-static void put(struct strength *strength, int rank, int step, int64_t excess_ns)
-{
-    strength->excess_ns[rank * STEPS + step] = excess_ns;
-}
-
-static void find(struct strength *strength, struct suspects *suspects)
-{
-    assert_int_equal(strength_find(strength, LEAST, FINDING_COMPUTE, suspects), 0);
-    strength_release(strength);
-}
 
 static void nothing_strong(void **state)
 {

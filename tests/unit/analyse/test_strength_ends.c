@@ -1,30 +1,9 @@
-#include "analyse/finding.h"
-
 #include "support/cmocka_all.h"
+#include "support/strength_cells.h"
 
 #include <stdlib.h>
 
 /* Where a run of strong steps ends. */
-
-enum { RANKS = 4, STEPS = 21, FIRST = 1, LEAST = 100 };
-
-static void start(struct strength *strength)
-{
-    struct job job = {.rank_count = RANKS};
-    struct baseline baseline = {.step_count = STEPS, .first_step = FIRST};
-    assert_int_equal(strength_init(strength, &job, &baseline), 0);
-}
-
-static void put(struct strength *strength, int rank, int step, int64_t excess_ns)
-{
-    strength->excess_ns[rank * STEPS + step] = excess_ns;
-}
-
-static void find(struct strength *strength, struct suspects *suspects)
-{
-    assert_int_equal(strength_find(strength, LEAST, FINDING_COMPUTE, suspects), 0);
-    strength_release(strength);
-}
 
 /* An end with less than a quarter of the strongest step is another matter, and so does not weaken the run. */
 static void weak_ends_are_dropped(void **state)

@@ -72,3 +72,24 @@ void small_group(struct small *small, uint8_t function, uint8_t ends)
     for (int i = 0; i < EACH; i++)
         small->instances[i].function = function;
 }
+
+void small_in_stages(struct small *small)
+{
+    small->seats[0] = (struct job_seat){0, 0};
+    small->seats[1] = (struct job_seat){1, 1};
+    small->communicators[0] = small->world;
+    small->communicators[1] =
+        (struct job_communicator){.size = 2, .seats = small->seats, .seat_count = 2, .silent = -1};
+    small->job.communicators = small->communicators;
+    small->job.communicator_count = 2;
+    small->job.blind_to_pairs = 1;
+}
+
+int small_doubted(struct small *small, struct suspect *suspects, size_t count)
+{
+    struct suspects all = {.items = suspects, .count = count};
+    assert_int_equal(suspects_doubt(&all, &small->job, &small->edges), 0);
+    int ambiguous = suspects[0].ambiguous;
+    suspects[0].ambiguous = 0;
+    return ambiguous;
+}

@@ -14,6 +14,8 @@ struct small {
     struct job job;
     struct job_rank ranks[RANKS];
     struct job_communicator world;
+    struct job_communicator communicators[2]; /* in stages: the world, and a stage */
+    struct job_seat seats[2];
     struct job_operation operations[OPERATIONS];
     struct job_instance instances[EACH];
     int32_t members[OPERATIONS];
@@ -28,5 +30,11 @@ void small_release(struct small *small);
 
 /* Makes one call of the two operations of each step; the GPU says when the first ended, `ends` the other. */
 void small_group(struct small *small, uint8_t function, uint8_t ends);
+
+/* Ranks 0 and 1 meet, rank 2 is another stage; what they send each other is not recorded. */
+void small_in_stages(struct small *small);
+
+/* Whether the first of the suspicions is doubted, which is forgotten again. */
+int small_doubted(struct small *small, struct suspect *suspects, size_t count);
 
 #endif
