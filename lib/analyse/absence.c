@@ -24,7 +24,10 @@ struct absence {
     int32_t *came;          /* per rank: the pending instance looked at that it is a member of, plus 1 */
     int32_t *place;         /* per rank: of waits_in, its place in the step */
     int32_t last_step;      /* of all operations */
+    int is_sure;            /* that the instance looked at is pending */
     struct map last;        /* (rank, communicator, function) -> greatest sequence number */
+    struct map endless; /* (rank, communicator, function, bytes) -> how many with one after them lack their
+                           end, less those that have it */
 };
 
 static struct map_key sequence_key(int32_t rank, int32_t communicator, uint8_t function)
@@ -66,11 +69,39 @@ static int got_past(const struct absence *absence, int32_t at)
     return absence->job->finished_only || ended(&absence->job->operations[at]) || next_began(absence, at);
 }
 
+/* Its like: what its rank called of that kind and size. */
+static struct map_key like_key(const struct job_operation *operation)
+{
+    return (struct map_key){{(uint64_t)operation->rank, (uint64_t)operation->communicator,
+                             operation->function, (uint64_t)operation->bytes}};
+}
+
+static int count_endless(struct absence *absence)
+{
+    for (size_t i = 0; i < absence->job->operation_count; i++) {
+        const struct job_operation *operation = &absence->job->operations[i];
+        if (!next_began(absence, (int32_t)i))
+            continue;
+        int64_t *endless = map_put(&absence->endless, like_key(operation), 0, NULL);
+        if (!endless)
+            return -1;
+        *endless += ended(operation) ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Where most of its like lack their ends though others followed, that it has none says nothing. */
+static int ends_are_recorded(const struct absence *absence, int32_t at)
+{
+    const int64_t *endless = map_get(&absence->endless, like_key(&absence->job->operations[at]));
+    return !endless || *endless <= 0;
+}
+
 /*
  * Where nobody can be done before all have come, an end beside others that never came is no end: the leaf of
- * a tree has its stop once it has passed on what it had.
+ * a tree has its stop once it has passed on what it had. To be sure, who lacks an end as always is past it.
  */
-static int is_pending(const struct absence *absence, const struct job_instance *instance)
+static int is_pending(const struct absence *absence, const struct job_instance *instance, int to_be_sure)
 {
     const struct job *job = absence->job;
     int32_t past = 0;
@@ -78,7 +109,7 @@ static int is_pending(const struct absence *absence, const struct job_instance *
         return 0;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job->instance_members[instance->first_member + (size_t)i];
-        if (!got_past(absence, at))
+        if (!got_past(absence, at) && !(to_be_sure && !ends_are_recorded(absence, at)))
             continue;
         if (job->finished_only || next_began(absence, at) || !function_is_full_exchange(instance->function))
             return 0;
@@ -107,11 +138,15 @@ static int32_t place_of(const struct job *job, const struct job_instance *instan
     return least;
 }
 
-/* Of the pending operations that a rank is missing from, the one that came first in its step is kept. */
+/*
+ * Of the pending operations that a rank is missing from, the one that came first in its step is kept. One
+ * that left no trace may have lost it: it takes an operation that is pending for sure.
+ */
 static void note_absent(struct absence *absence, int32_t number, int32_t place, int32_t rank)
 {
     const struct job_instance *instance = &absence->job->instances[number];
-    if (rank < 0 || absence->came[rank] == number + 1 || went_past(absence, instance, rank))
+    if (rank < 0 || absence->came[rank] == number + 1 || went_past(absence, instance, rank) ||
+        (absence->job->ranks[rank].count == 0 && !absence->is_sure))
         return;
     absence->absent[rank] = 1;
     int32_t step =
@@ -129,6 +164,7 @@ static void note_pending(struct absence *absence, int32_t number)
     const struct job_instance *instance = &job->instances[number];
     int32_t place = place_of(job, instance);
     absence->pending[number] = 1;
+    absence->is_sure = is_pending(absence, instance, 1);
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t rank = job->operations[job->instance_members[instance->first_member + (size_t)i]].rank;
         absence->waiting[rank] = 1;
@@ -226,7 +262,8 @@ static int add_finding(const struct absence *absence, int32_t rank, struct findi
     finding->rank = rank;
     finding->tag = instance->tag;
     finding->first_step = finding->last_step = instance->step;
-    int is_unsure = silent ? silent_ranks(job) > 1 || is_piece(absence) : is_torn(absence, instance);
+    int is_unsure = silent ? silent_ranks(job) > 1 || is_piece(absence) || count_absent(absence) > 0
+                           : is_torn(absence, instance);
     finding->confidence = is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
     return say_waiting(absence, absence->waits_in[rank], finding) || say_last(job, rank, finding);
 }
@@ -452,6 +489,7 @@ int find_absence(const struct job *job, const struct diagnose_options *options, 
 {
     struct absence absence = {.job = job, .pieces = options->pieces};
     map_init(&absence.last);
+    map_init(&absence.endless);
     absence.pending = array_new(job->instance_count, 1);
     absence.waiting = array_new(job->rank_count, 1);
     absence.absent = array_new(job->rank_count, 1);
@@ -462,18 +500,21 @@ int find_absence(const struct job *job, const struct diagnose_options *options, 
     int failed = !absence.pending || !absence.waiting || !absence.absent || !absence.waits_in ||
                  !absence.next || !absence.came || !absence.place ||
                  job_each_series(job, note_series, &absence);
-    if (!failed)
+    if (!failed) {
         note_next(&absence);
+        failed = count_endless(&absence);
+    }
     for (size_t i = 0; !failed && i < job->rank_count; i++)
         absence.waits_in[i] = -1;
     for (size_t i = 0; i < job->operation_count; i++)
         if (job->operations[i].step > absence.last_step)
             absence.last_step = job->operations[i].step;
     for (size_t i = 0; !failed && i < job->instance_count; i++)
-        if (is_pending(&absence, &job->instances[i]))
+        if (is_pending(&absence, &job->instances[i], 0))
             note_pending(&absence, (int32_t)i);
     failed = failed || judge(&absence, findings);
     map_release(&absence.last);
+    map_release(&absence.endless);
     free(absence.pending);
     free(absence.waiting);
     free(absence.absent);

@@ -116,14 +116,17 @@ static int32_t break_tie(const struct cover *cover, const struct job_instance *i
     return hidden.most >= 2 * hidden.second && hidden.most * 4 >= instance->slow_ns ? hidden.rank : -1;
 }
 
-/* Whether both sides of a pair were at it for all the time that it took too long: neither was merely late. */
+/*
+ * Whether both sides of a pair were at it for most of the time that it took too long: neither was merely
+ * late. The sender is done a little earlier, when its data is in the network's buffers.
+ */
 static int took_both_long(const struct job *job, const struct job_instance *instance)
 {
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member =
             &job->operations[job->instance_members[instance->first_member + (size_t)i]];
         if (member->start_ns == TIME_UNKNOWN || member->end_ns == TIME_UNKNOWN ||
-            member->end_ns - member->start_ns < instance->slow_ns)
+            member->end_ns - member->start_ns < instance->slow_ns / 2)
             return 0;
     }
     return instance->function == FUNCTION_SEND && instance->members == 2;

@@ -207,6 +207,19 @@ static void an_end_beside_others_that_never_came(void **state)
     check("r|rg", "r|r!", "r", "r|r!", "");
 }
 
+/* Of kernels whose stop the plugin never sees, the last is no more pending than those before it. */
+static void ends_that_are_never_recorded(void **state)
+{
+    check("r!r!r!", "r!r!r!", "r!r!r!", "", "");
+    check("r!r!r!", "rrr", "r!r!r!", "", "");
+    check("r!gr!", "r!gr!", "r!gr!", "", "");
+    check("r!gr!g!", "r!gr!g!", "r!gr!g!", "", "ended_early 3 high 0 <012 ");
+    check("r!r*r!", "r!r*r!", "r!r*r!", "", "");
+    check("r!r!r*!", "r!r!r*!", "r!r!r*!", "", "ended_early 3 high 0 <012 ");
+    /* Who is known to have stopped before it is. */
+    check("r!r!r!", "r!r!r!", "r!r!r!", "r!r!", "missing 3 high 0 <012 ");
+}
+
 static void who_left_no_trace(void **state)
 {
     check("r!", "r!", "r!", "", "ended_early 3 high 0 <012 ");
@@ -214,6 +227,8 @@ static void who_left_no_trace(void **state)
     /* The only one that can be at the other place. */
     check("rP!", "r", "r", "", "ended_early 3 high 0 <0 ");
     check("rP!", "r", "", "", "");
+    /* Another that stopped is enough to hold the rest up. */
+    check("rr!", "rr!", "r", "", "missing 2 high 0 <01 ended_early 3 low 0 <01 ");
 }
 
 static void whose_trace_is_cut(void **state)
@@ -316,6 +331,7 @@ int main(void)
         cmocka_unit_test(the_first_it_is_missing_from),
         cmocka_unit_test(who_only_lost_a_record),
         cmocka_unit_test(an_end_beside_others_that_never_came),
+        cmocka_unit_test(ends_that_are_never_recorded),
         cmocka_unit_test(who_left_no_trace),
         cmocka_unit_test(whose_trace_is_cut),
         cmocka_unit_test(where_most_traces_are_cut),

@@ -142,6 +142,26 @@ static void what_nobody_explains_leaves_the_rest(void **state)
     assert_culprits(&step, 0, 0, -1, 0);
 }
 
+static int32_t sender_of_pair(int64_t sends_ns, int64_t receives_ns)
+{
+    struct step step;
+    step_init(&step, (int64_t[]){0, 0, 0, 0});
+    step.instances[SENT].slow_ns = 100;
+    played(&step, 3, SENT)->end_ns = sends_ns;
+    played(&step, 0, SENT)->end_ns = receives_ns;
+    cover(&step);
+    return step.instances[SENT].culprit;
+}
+
+/* The sender is done when its data is in the network's buffers; whoever was merely late is done at once. */
+static void a_pair_that_both_were_long_at(void **state)
+{
+    assert_int_equal(sender_of_pair(110, 120), 3);
+    assert_int_equal(sender_of_pair(80, 120), 3);
+    assert_int_equal(sender_of_pair(10, 120), -1);
+    assert_int_equal(sender_of_pair(120, 10), -1);
+}
+
 /*
  * Ranks 0 and 1 explain the same. Where sends and receives are not recorded, and only the communicator of all
  * links 0 and 1 with the others, the one whose own time grew is slow to send. Its operation 2 has no other of
@@ -221,6 +241,7 @@ int main(void)
         cmocka_unit_test(the_rank_in_all_of_them),
         cmocka_unit_test(one_communicator_cannot_tell),
         cmocka_unit_test(what_nobody_explains_leaves_the_rest),
+        cmocka_unit_test(a_pair_that_both_were_long_at),
         cmocka_unit_test(hidden_sends_break_a_tie),
         cmocka_unit_test(lateness_of_a_receiver_to_blame),
         cmocka_unit_test(lateness_of_a_host_is_no_receives),
