@@ -141,7 +141,7 @@ static void fill_operation(struct inspector_file *file, struct operation *operat
     operation->ordinal = file->next_ordinal++;
     operation->kind = line->is_point_to_point ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
     operation->function = line->function;
-    operation->sequence = line->is_point_to_point ? COUNT_UNKNOWN : line->sequence;
+    operation->sequence = line->sequence;
     operation->bytes = line->bytes;
     operation->peer = line->is_point_to_point ? line->peer : COUNT_UNKNOWN;
     operation->channel_count = line->channel_count ? (int64_t)line->channel_count : COUNT_UNKNOWN;

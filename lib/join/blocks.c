@@ -178,6 +178,7 @@ static int find_durations(struct operation_rows *rows, struct error *error)
 
 struct issue {
     int64_t at_ns;
+    int64_t number;
     int64_t ordinal;
     uint16_t row;
 };
@@ -187,15 +188,29 @@ static int by_issue(const void *a, const void *b)
     const struct issue *left = a, *right = b;
     if (left->at_ns != right->at_ns)
         return left->at_ns < right->at_ns ? -1 : 1;
+    if (left->number != right->number)
+        return left->number < right->number ? -1 : 1;
     return (left->ordinal > right->ordinal) - (left->ordinal < right->ordinal);
+}
+
+/* Sends and receives that were issued within the clock's resolution, and written as they ended. */
+static int64_t call_number(const struct block_reader *reader, size_t row)
+{
+    enum function function = (enum function)reader->values[OPERATION_FUNCTION][row];
+    return function_is_point_to_point(function) ? block_value(reader, OPERATION_SEQUENCE, row, 0) : 0;
+}
+
+static struct issue issue_of(const struct operation_rows *rows, size_t row)
+{
+    return (struct issue){rows->issued_ns[row], call_number(&rows->reader, row),
+                          rows->reader.values[OPERATION_ORDINAL][row], (uint16_t)row};
 }
 
 static void sort_rows(struct operation_rows *rows)
 {
     struct issue issues[BLOCK_ROWS];
     for (size_t i = 0; i < rows->reader.count; i++)
-        issues[i] =
-            (struct issue){rows->issued_ns[i], rows->reader.values[OPERATION_ORDINAL][i], (uint16_t)i};
+        issues[i] = issue_of(rows, i);
     array_sort(issues, rows->reader.count, sizeof *issues, by_issue);
     for (size_t i = 0; i < rows->reader.count; i++)
         rows->order[i] = issues[i].row;
@@ -206,8 +221,10 @@ static void order_rows(struct operation_rows *rows)
 {
     int sorted = 1;
     rows->next = 0;
-    for (size_t i = 1; i < rows->reader.count; i++)
-        sorted &= rows->issued_ns[i - 1] <= rows->issued_ns[i];
+    for (size_t i = 1; sorted && i < rows->reader.count; i++) {
+        struct issue last = issue_of(rows, i - 1), here = issue_of(rows, i);
+        sorted = by_issue(&last, &here) < 0;
+    }
     for (size_t i = 0; i < rows->reader.count; i++)
         rows->order[i] = (uint16_t)i;
     if (!sorted)

@@ -164,9 +164,12 @@ static void give(struct sweep *sweep, struct swept *swept)
     struct operation_rows *rows = sweep->heap[0].rows;
     const struct block_reader *reader = &rows->reader;
     size_t row = rows->order[rows->next];
+    enum function function = (enum function)reader->values[OPERATION_FUNCTION][row];
     *swept = (struct swept){
         .id = sweep->heap[0].id,
-        .sequence = block_value(reader, OPERATION_SEQUENCE, row, COUNT_UNKNOWN),
+        .sequence = function_is_point_to_point(function)
+                        ? COUNT_UNKNOWN
+                        : block_value(reader, OPERATION_SEQUENCE, row, COUNT_UNKNOWN),
         .bytes = block_value(reader, OPERATION_BYTES, row, COUNT_UNKNOWN),
         .issued_ns = rows->issued_ns[row],
         .duration_ns = duration(reader, row),
@@ -175,7 +178,7 @@ static void give(struct sweep *sweep, struct swept *swept)
         .peer = (int32_t)block_value(reader, OPERATION_PEER, row, COUNT_UNKNOWN),
         .tag = reader->absent[OPERATION_TAG][row] ? -1 : rows->tags[reader->values[OPERATION_TAG][row]],
         .kind = (uint8_t)reader->values[OPERATION_KIND][row],
-        .function = (uint8_t)reader->values[OPERATION_FUNCTION][row],
+        .function = (uint8_t)function,
         .joined = &rows->joined[row]};
     sweep->is_given = 1;
 }

@@ -19,7 +19,7 @@
 /* An operation as the join needs it. */
 struct swept {
     int64_t id;
-    int64_t sequence;    /* COUNT_UNKNOWN */
+    int64_t sequence;    /* of collectives; COUNT_UNKNOWN */
     int64_t bytes;       /* COUNT_UNKNOWN */
     int64_t issued_ns;   /* 0 unknown */
     int64_t duration_ns; /* COUNT_UNKNOWN */

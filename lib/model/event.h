@@ -61,7 +61,8 @@ struct operation {
     int64_t ordinal; /* 0, 1, 2 ... in order of appearance in the file: proxy records refer to it */
     enum operation_kind kind;
     enum function function;
-    int64_t sequence; /* per (communicator, function); COUNT_UNKNOWN for point-to-point */
+    int64_t sequence; /* per (communicator, function); of point-to-point, how its rank counts its calls, which
+                         is no key between ranks; COUNT_UNKNOWN */
     int64_t count;
     enum datatype datatype;
     int64_t bytes; /* count x type size as the API got them; COUNT_UNKNOWN */

@@ -73,7 +73,7 @@ CREATE TABLE file_member (
 --     member_id INTEGER,
 --     kind INTEGER,                 -- 0 collective, 1 point-to-point, 2 copy engine
 --     function INTEGER,
---     sequence INTEGER,             -- per communicator and function; NULL for point-to-point
+--     sequence INTEGER,             -- per communicator and function; of point-to-point, its rank's own count, or NULL
 --     count INTEGER,
 --     datatype INTEGER,
 --     bytes INTEGER,                -- count x type size as the API got them

@@ -93,6 +93,24 @@ class Join(Case):
         self.ingest(*files[::-1])
         self.assertEqual(self.content(), whole)
 
+    def write_inspector(self, rank, operations):
+        """An Inspector log of a rank of two: (kind, call, communicator, its number, at_us, length_us) in this order."""
+        peers = {"p2p": f'"p2p_peer":{1 - rank},', "coll": ""}
+        self.write(f"insp/rank{rank}.log", "".join(
+            '{"header":{"id":"%s","comm_name":"c%s","rank":%d,"n_ranks":2,"nnodes":1},"metadata":'
+            '{"inspector_output_format_version":"v4.0","git_rev":"v2.30.7","rec_mechanism":"nccl_profiler_interface",'
+            '"dump_timestamp_us":%d,"hostname":"node","pid":%d},"%s_perf":{"%s":"%s","%s_sn":%d,%s'
+            '"%s_msg_size_bytes":1024,"%s_exec_time_us":%d,"%s_timing_source":"collective_cpu","%s_algobw_gbs":1.0,'
+            '"%s_busbw_gbs":1.0,"event_trace_sn":{"%s_start_sn":1,"%s_stop_sn":2,"kernel_events":[]},"event_trace_ts":'
+            '{"%s_start_ts":%d,"%s_stop_ts":%d,"kernel_events":[]}}}\n'
+            % (ident, ident, rank, at + length, 2000 + rank, kind, kind, call, kind, number, peers[kind], kind, kind,
+               length, kind, kind, kind, kind, kind, kind, at, kind, at + 5)
+            for kind, call, ident, number, at, length in operations))
+
+    def steps_found(self):
+        self.run_program("ingest", self.folder / "insp")
+        return [row["step"] for row in self.json("report", "--by", "step")["rows"]]
+
     def test_steps_where_the_first_world_has_no_numbers(self):
         """
         Two communicators of the same two ranks. On one nothing but calls of a send and a receive, both at the same
@@ -100,29 +118,32 @@ class Join(Case):
         """
         chance = random.Random(2)
         for rank in range(2):
-            lines, at_us = [], 1795218000000000
+            operations, at_us = [], 1795218000000000
             for step in range(6):
                 for _ in range(3):
-                    pair = [("p2p", call, "0x11", at_us, 300, f'"p2p_peer":{1 - rank},') for call in ("Send", "Recv")]
-                    chance.shuffle(pair)
-                    lines += pair
+                    calls = ["Send", "Recv"]
+                    chance.shuffle(calls)
+                    operations += [("p2p", call, "0x11", len(operations) + i, at_us, 300) for i, call in enumerate(calls)]
                     at_us += 1000
-                lines.append(("coll", "AllReduce", "0x22", at_us, 200, ""))
+                operations.append(("coll", "AllReduce", "0x22", len(operations), at_us, 200))
                 at_us += 1000
-            self.write(f"insp/rank{rank}.log", "".join(
-                '{"header":{"id":"%s","comm_name":"c%s","rank":%d,"n_ranks":2,"nnodes":1},"metadata":'
-                '{"inspector_output_format_version":"v4.0","git_rev":"v2.30.7","rec_mechanism":"nccl_profiler_interface",'
-                '"dump_timestamp_us":%d,"hostname":"node","pid":%d},"%s_perf":{"%s":"%s","%s_sn":%d,%s'
-                '"%s_msg_size_bytes":1024,"%s_exec_time_us":%d,"%s_timing_source":"collective_cpu","%s_algobw_gbs":1.0,'
-                '"%s_busbw_gbs":1.0,"event_trace_sn":{"%s_start_sn":1,"%s_stop_sn":2,"kernel_events":[]},"event_trace_ts":'
-                '{"%s_start_ts":%d,"%s_stop_ts":%d,"kernel_events":[]}}}\n'
-                % (ident, ident, rank, at + length, 2000 + rank, kind, kind, call, kind, number, peer, kind, kind, length,
-                   kind, kind, kind, kind, kind, kind, at, kind, at + 5)
-                for number, (kind, call, ident, at, length, peer) in enumerate(lines)))
-        self.run_program("ingest", self.folder / "insp")
+            self.write_inspector(rank, operations)
+        self.assertEqual(self.steps_found(), list(range(6)))
         self.assertEqual(self.info()["communicators"], 2)
-        rows = self.json("report", "--by", "step")["rows"]
-        self.assertEqual([row["step"] for row in rows], list(range(6)))
+
+    def test_calls_of_one_microsecond_are_in_the_order_of_their_numbers(self):
+        """A send and a receive are written as they end: once the second call first, of eight steps."""
+        for rank in range(2):
+            operations, number = [], 0
+            for step in range(8):
+                for part in range(4):
+                    at_us = 1795218000000000 + step * 10000 + part * 1000
+                    pair = [("p2p", call, "0x11", number + i, at_us, 300) for i, call in enumerate(("Send", "Recv"))]
+                    operations += pair[::-1] if (step, part) == (2, 1) else pair
+                    number += 2
+                operations.append(("coll", "AllReduce", "0x11", step, at_us + 1000, 200))
+            self.write_inspector(rank, operations)
+        self.assertEqual(self.steps_found(), list(range(8)))
 
     def steps_of(self, sizes):
         """The steps that two ranks' AllReduces of so many elements, a millisecond apart, are numbered with."""

@@ -93,7 +93,7 @@ static void a_send_timed_by_the_host(void **state)
     assert_int_equal(op->kind, OPERATION_POINT_TO_POINT);
     assert_int_equal(op->function, FUNCTION_SEND);
     assert_int_equal(op->peer, 0);
-    assert_int_equal(op->sequence, COUNT_UNKNOWN);
+    assert_int_equal(op->sequence, 1);
     assert_int_equal(op->enqueue.begin_ns, 1000000);
     assert_int_equal(op->enqueue.end_ns, 1016000);
     assert_int_equal(op->duration_ns, 225000);
