@@ -184,18 +184,10 @@ static void note_pending(struct absence *absence, int32_t number)
     note_absent(absence, number, place, communicator->silent);
 }
 
-static size_t silent_ranks(const struct job *job)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < job->rank_count; i++)
-        count += job->ranks[i].count == 0;
-    return count;
-}
-
 /* Of several runs of which one rank is known each, all may be one job whose other files were lost. */
 static int is_piece(const struct absence *absence)
 {
-    return absence->pieces > 1 && absence->job->rank_count - silent_ranks(absence->job) == 1;
+    return absence->pieces > 1 && absence->job->rank_count - job_silent_ranks(absence->job) == 1;
 }
 
 static int say_waiting(const struct absence *absence, int32_t number, struct finding *finding)
@@ -262,7 +254,7 @@ static int add_finding(const struct absence *absence, int32_t rank, struct findi
     finding->rank = rank;
     finding->tag = instance->tag;
     finding->first_step = finding->last_step = instance->step;
-    int is_unsure = silent ? silent_ranks(job) > 1 || is_piece(absence) || count_absent(absence) > 0
+    int is_unsure = silent ? job_silent_ranks(job) > 1 || is_piece(absence) || count_absent(absence) > 0
                            : is_torn(absence, instance);
     finding->confidence = is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
     return say_waiting(absence, absence->waits_in[rank], finding) || say_last(job, rank, finding);

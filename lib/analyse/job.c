@@ -31,6 +31,14 @@ int64_t *job_next_starts(const struct job *job)
     return next;
 }
 
+size_t job_silent_ranks(const struct job *job)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        count += job->ranks[i].count == 0;
+    return count;
+}
+
 int64_t job_sequence(const struct job *job, const struct job_operation *operation)
 {
     return job->instances[operation->instance].sequence;

@@ -216,6 +216,9 @@ struct job {
 /* Host clock minus device timeline at an operation. */
 int64_t job_delay(const struct job *job, const struct job_operation *operation);
 
+/* How many ranks left no trace of what they called. */
+size_t job_silent_ranks(const struct job *job);
+
 /* Per communicator and function; of a pair, its ordinal between the two ranks. */
 int64_t job_sequence(const struct job *job, const struct job_operation *operation);
 

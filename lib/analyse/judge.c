@@ -42,6 +42,9 @@ static const double SLOWER_MANY = 3;
 static const double LONGER_STEPS = 0.25;
 static const double AHEAD_OF_MANY = 5;
 
+/* What makes steps longer by so many times what a suspicion amounts to is something else. */
+static const double UNEXPLAINED = 5;
+
 /* As long as no healthy network made a step or two, whatever there is of other such. */
 static int is_pause(const struct suspect *suspect, double share)
 {
@@ -312,6 +315,13 @@ static int differs_by_design(const struct suspect *suspect, const struct job *jo
     return suspect->kind == FINDING_HOST ? is_nearly_steady(suspect, baseline) : is_steady(suspect, baseline);
 }
 
+/* Whether its steps were longer, for no other reason that is known, by several times what it amounts to. */
+static int is_little(const struct suspect *suspect, const struct lengthening *lengthening)
+{
+    return lengthening->least_ns > 0 &&
+           (double)lengthening->least_ns > UNEXPLAINED * (double)suspect->total_ns;
+}
+
 static enum confidence confidence_of(const struct suspects *suspects, const struct suspect *suspect,
                                      const struct slowness *slowness, const struct job *job,
                                      const struct baseline *baseline, const struct diagnose_options *options)
@@ -336,6 +346,9 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
         (!is_beyond_chance(suspect, share, 1) && !is_late_enough_alone(suspect, job, share)) ||
         suspect->ambiguous || baseline->regular < REGULAR || (must_show && !slowness->lengthening.shows) ||
         !is_slow_enough(suspect, baseline, slowness))
+        return CONFIDENCE_LOW;
+    /* What made them so may be a rank that left no trace, and this an effect of it. */
+    if (is_little(suspect, &slowness->lengthening) && job_silent_ranks(job))
         return CONFIDENCE_LOW;
     int sure = !is_steady(suspect, baseline) && share >= 2 * options->min_gain &&
                is_beyond_chance(suspect, share, 0.1);
@@ -373,7 +386,9 @@ static int64_t cost_of(const struct suspects *suspects, const struct suspect *su
         cost_ns = suspect->margin_ns;
     if (cost_ns > lengthening->most_ns)
         cost_ns = lengthening->most_ns;
-    return confidence == CONFIDENCE_LOW || cost_ns > lengthening->least_ns ? cost_ns : lengthening->least_ns;
+    if (confidence == CONFIDENCE_LOW || cost_ns > lengthening->least_ns || is_little(suspect, lengthening))
+        return cost_ns;
+    return lengthening->least_ns;
 }
 
 /* What of the suspicion falls on each tag, and on each position of the step. */

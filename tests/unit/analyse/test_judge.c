@@ -348,6 +348,18 @@ static void where_something_is_missing(void **state)
     assert_int_equal(judged_with(suspect, &(struct besides){.missing_of_100 = 3}), CONFIDENCE_MEDIUM);
 }
 
+/* What made its steps longer by far more than it amounts to may be a rank that left no trace. */
+static void beside_a_rank_without_a_trace(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_COMPUTE, 30);
+    suspect.total_ns = 160;
+    assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1402}), CONFIDENCE_MEDIUM);
+    assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1402, .silent = 1}),
+                     CONFIDENCE_LOW);
+    assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1400, .silent = 1}),
+                     CONFIDENCE_MEDIUM);
+}
+
 /* Half of the steps have to be whole, for anything to be held against its place in others. */
 static void where_steps_differ(void **state)
 {
@@ -446,6 +458,7 @@ int main(void)
         cmocka_unit_test(what_the_steps_show),
         cmocka_unit_test(what_the_steps_show),
         cmocka_unit_test(where_something_is_missing),
+        cmocka_unit_test(beside_a_rank_without_a_trace),
         cmocka_unit_test(where_steps_differ),
         cmocka_unit_test(in_the_shadow_of_another),
         cmocka_unit_test(a_cost_that_does_not_show),

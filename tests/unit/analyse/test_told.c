@@ -72,6 +72,15 @@ static void what_it_cost(void **state)
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1200}).lost_ns, 400);
 }
 
+/* Its two steps were longer by more than five times the 160 that it amounts to, or by no more. */
+static void a_little_of_what_made_steps_longer(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_COMPUTE, 100);
+    suspect.total_ns = 160;
+    assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1402}).lost_ns, 100);
+    assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1400}).lost_ns, 800);
+}
+
 /* Partners waited 600, the replay gains 100: it does not know how waiting is passed on. The steps do. */
 static void what_it_cost_where_pairs_are_not_recorded(void **state)
 {
@@ -164,6 +173,7 @@ int main(void)
         cmocka_unit_test(what_is_worth_saying),
         cmocka_unit_test(what_noise_does),
         cmocka_unit_test(what_it_cost),
+        cmocka_unit_test(a_little_of_what_made_steps_longer),
         cmocka_unit_test(what_it_cost_where_pairs_are_not_recorded),
         cmocka_unit_test(what_a_network_cost_beside_its_hidden_sends),
         cmocka_unit_test(whether_it_receives),

@@ -89,7 +89,9 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
     struct lengths lengths;
     struct transfers transfers;
     struct edges edges = {.items = transfers.edges, .count = STEPS, .first = transfers.first};
-    struct job job = {.rank_count = RANKS,
+    struct job_rank job_ranks[RANKS];
+    struct job job = {.ranks = job_ranks,
+                      .rank_count = RANKS,
                       .step_count = STEPS,
                       .finished_only = besides->finished_only,
                       .blind_to_pairs = besides->blind_to_pairs,
@@ -114,8 +116,11 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
     for (int i = 0; i < RANKS; i++) {
         role_of_rank[i] = besides->alone && i != SUSPECT ? -1 : 0;
         rank_in_role[i] = besides->alone ? 0 : i;
+        job_ranks[i] = (struct job_rank){.count = i < RANKS - besides->silent};
     }
     suspect.rank = SUSPECT;
+    if (!suspect.total_ns)
+        suspect.total_ns = suspect.gain_ns > suspect.margin_ns ? suspect.gain_ns : suspect.margin_ns;
     struct suspect items[2] = {suspect};
     if (besides->other)
         items[1] = *besides->other;

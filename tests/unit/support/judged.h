@@ -30,9 +30,13 @@ struct besides {
     int missing_of_100; /* operations */
     double irregular;   /* share of steps that are not whole */
     int alone;          /* in its role */
+    int silent;         /* ranks that left no trace */
 };
 
-/* What comes of it, the suspicion of the other left out; to be released. */
+/*
+ * What comes of it, the suspicion of the other left out; to be released. It amounts to what the job would
+ * gain or its partners waited, whichever is more, unless it says to what.
+ */
 void judge_suspect(struct suspect suspect, const struct besides *besides, struct findings *findings);
 
 #endif
