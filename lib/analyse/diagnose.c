@@ -245,17 +245,19 @@ static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
            text_json_integer(json, "lost_events", job->lost_events) || buffer_append_byte(json, '}');
 }
 
-/* Whether something sure is said of a step, or a doubtful finding explains half of what it was longer. */
+/* Whether it is said of a step that it did not end, or what explains half of what it was longer. */
 static int is_covered(const struct findings *findings, int32_t step, int64_t longer_ns)
 {
+    int64_t said_ns = 0;
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        if (step >= finding->first_step && step <= finding->last_step &&
-            (finding->kind >= FINDING_MISSING || finding->confidence != CONFIDENCE_LOW ||
-             finding->lost_ns >= longer_ns / 2))
+        if (step < finding->first_step || step > finding->last_step)
+            continue;
+        if (finding->kind >= FINDING_MISSING)
             return 1;
+        said_ns += finding->lost_ns;
     }
-    return 0;
+    return said_ns >= longer_ns / 2;
 }
 
 /* The slowest transfer of a step that nobody is to blame for; -1 where none explains half of `longer_ns`. */

@@ -259,14 +259,21 @@ class Diagnose(Case):
                           "cannot be joined across ranks", said)
             self.assertIn("no communicator holds all processes", said)
 
-    def test_a_long_step_that_nobody_can_be_blamed_for(self):
-        """Two ranks, one communicator, four operations of 1 ms every 2 ms; in step 6 one takes 101 ms on both."""
-        for rank in range(2):
+    def write_long_step(self, ranks=2, late_us=0):
+        """
+        Some ranks, one communicator, four operations of 1 ms every 2 ms; in step 6 one takes 101 ms on all. In steps 3
+        to 7 the GPU of rank 1 is late for the last of them.
+        """
+        for rank in range(ranks):
             lines, at_us = [], 1795218000000000
             for number in range(40):
                 length = 101000 if number == 6 * 4 + 1 else 1000
+                late = late_us if number % 4 == 3 and 3 <= number // 4 <= 7 else 0
+                called_us = at_us - 500
+                at_us += late * (rank == 1)
+                length += late * (rank != 1)
                 lines.append(
-                    '{"header":{"id":"0x1234","comm_name":"tp","rank":%d,"n_ranks":2,"nnodes":1},"metadata":'
+                    '{"header":{"id":"0x1234","comm_name":"tp","rank":%d,"n_ranks":%d,"nnodes":1},"metadata":'
                     '{"inspector_output_format_version":"v4.0","git_rev":"v2.30.7","rec_mechanism":'
                     '"nccl_profiler_interface","dump_timestamp_us":%d,"hostname":"node","pid":%d},"coll_perf":{"coll":'
                     '"AllReduce","coll_sn":%d,"coll_msg_size_bytes":%d,"coll_exec_time_us":%d,"coll_timing_source":'
@@ -274,16 +281,27 @@ class Diagnose(Case):
                     '"coll_stop_sn":2,"kernel_events":[{"channel_id":0,"kernel_start_sn":3,"kernel_stop_sn":5,'
                     '"kernel_record_sn":4}]},"event_trace_ts":{"coll_start_ts":%d,"coll_stop_ts":%d,"kernel_events":'
                     '[{"channel_id":0,"kernel_start_ts":%d,"kernel_stop_ts":%d,"kernel_record_ts":%d}]}}}\n'
-                    % (rank, at_us + length, 2000 + rank, number, (number % 4 + 1) << 20, length, at_us - 500, at_us - 490,
-                       at_us, at_us + length, at_us + length))
+                    % (rank, ranks, at_us + length, 2000 + rank, number, (number % 4 + 1) << 20, length,
+                       called_us, called_us + 10, at_us, at_us + length, at_us + length))
                 at_us += length + 1000
             self.write(f"insp/rank{rank}.log", "".join(lines))
         self.run_program("ingest", self.folder / "insp")
+
+    def test_a_long_step_that_nobody_can_be_blamed_for(self):
+        self.write_long_step()
         report = self.json("diagnose")
         self.assertEqual([f for f in report["findings"] if f["confidence"] != "low"], [])
         self.assertRegex(" ".join(report["warnings"]), r"step 6 lasted 108\.0 ms, usually 8\.0 ms: the trace cannot tell "
                          r"whose fault it is: AllReduce number 25 on communicator tp took 101\.0 ms to transfer, usually 1\.0 "
                          r"ms \(ranks 0 and 1\)")
+
+    def test_a_long_step_in_which_somebody_is_a_little_late(self):
+        self.write_long_step(ranks=4, late_us=2000)
+        finding, = self.sure()
+        self.assertEqual([finding[key] for key in ("kind", "rank", "first_step", "last_step")], ["compute", 1, 3, 7])
+        self.assertAlmostEqual(finding["lost_us"], 10000, delta=2500)
+        self.assertRegex(" ".join(self.json("diagnose")["warnings"]), r"step 6 lasted 110\.0 ms, usually 8\.0 ms: the "
+                         r"trace cannot tell whose fault it is: AllReduce number 25 on communicator tp took 101\.0 ms")
 
     def test_two_jobs_in_one_store(self):
         for name in ("tp2dp2pp2-slow-rank", "tp2dp2pp2-slow-sender"):
