@@ -142,7 +142,7 @@ static int64_t longer_for_others(const struct suspect *suspect, const struct bas
         return 0;
     int64_t middle_ns = median_of(list, count), most_ns = middle_ns > 0 ? scale(middle_ns, OUTSTANDING) : 0;
     for (size_t i = 0; i < count; i++)
-        over_ns += list[i] > most_ns ? list[i] - most_ns : 0;
+        over_ns += list[i] > most_ns ? list[i] - middle_ns : 0;
     return over_ns;
 }
 
