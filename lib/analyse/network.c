@@ -63,27 +63,48 @@ static int find_slow(struct job *job, const struct baseline *baseline, double si
     return 0;
 }
 
+/*
+ * How long a member was at it; -1 unknown. Where its kernel does not say all, as the leaf of a tree does not,
+ * until the next of its stream began.
+ */
+static int64_t stay_of(const struct job_operation *member, int64_t next_ns)
+{
+    int64_t end_ns = member->is_tree || member->incomplete ? next_ns : member->end_ns;
+    if (end_ns == TIME_UNKNOWN)
+        end_ns = member->end_ns;
+    return member->start_ns == TIME_UNKNOWN || end_ns == TIME_UNKNOWN ? -1 : end_ns - member->start_ns;
+}
+
 /* No operation was delayed by more than its longest member lasted; INT64_MAX where the trace cannot tell. */
-static int64_t longest_member(const struct job *job, const struct job_instance *instance)
+static int64_t longest_member(const struct job *job, const struct job_instance *instance,
+                              const int64_t *next_starts)
 {
     int64_t longest = -1;
     for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *member =
-            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
-        if (member->start_ns != TIME_UNKNOWN && member->end_ns != TIME_UNKNOWN &&
-            member->end_ns - member->start_ns > longest)
-            longest = member->end_ns - member->start_ns;
+        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        int64_t stay_ns = stay_of(&job->operations[at], next_starts[at]);
+        longest = stay_ns > longest ? stay_ns : longest;
     }
     return longest < 0 ? INT64_MAX : longest;
+}
+
+/* Whether nobody called anything after it, for want of a member: that is what its links waited for. */
+static int never_ended(const struct job *job, const struct job_instance *instance, const int64_t *next_starts)
+{
+    for (int32_t i = 0; i < instance->members; i++)
+        if (next_starts[job->instance_members[instance->first_member + (size_t)i]] != TIME_UNKNOWN)
+            return 0;
+    return instance->members < instance->expected;
 }
 
 /*
  * The shortest duration does not show a link that delays only some members, and nothing where kernel times
  * are unknown or the link was always slow. Its network steps do.
  */
-static void find_slow_links(struct job *job, const struct edges *edges)
+static int find_slow_links(struct job *job, const struct edges *edges)
 {
-    for (size_t i = 0; i < job->instance_count; i++) {
+    int64_t *next_starts = job_next_starts(job);
+    for (size_t i = 0; next_starts && i < job->instance_count; i++) {
         struct job_instance *instance = &job->instances[i];
         int64_t over = 0, busy = 0;
         for (size_t j = edges->first[i]; j < edges->first[i + 1]; j++)
@@ -93,9 +114,8 @@ static void find_slow_links(struct job *job, const struct edges *edges)
             }
         if (instance->slow_ns || !over)
             continue;
-        int64_t longest = longest_member(job, instance);
-        /* Never ended, for want of a member: what its links waited for. */
-        if (longest == INT64_MAX && instance->members < instance->expected)
+        int64_t longest = longest_member(job, instance, next_starts);
+        if (longest == INT64_MAX && never_ended(job, instance, next_starts))
             continue;
         instance->slow_ns = over < longest ? over : longest;
         /* A member that was done before the link was did not wait for it. */
@@ -103,6 +123,9 @@ static void find_slow_links(struct job *job, const struct edges *edges)
         if (instance->beyond_ns == TIME_UNKNOWN || instance->beyond_ns < instance->slow_ns)
             instance->beyond_ns = instance->slow_ns;
     }
+    int failed = next_starts ? 0 : -1;
+    free(next_starts);
+    return failed;
 }
 
 /* Who may have made an instance slow: the rank that most of the extra waiting was sent by, and sent to. */
@@ -364,8 +387,7 @@ int suspect_network(struct suspects *suspects, struct job *job, const struct bas
     size_t first = suspects->count;
     int failed = find_slow(job, baseline, options->sigmas) || strength_init(&strength, job, baseline);
     if (!failed && edges->count) {
-        find_slow_links(job, edges);
-        failed = blame_edges(job, edges);
+        failed = find_slow_links(job, edges) || blame_edges(job, edges);
     } else if (!failed) {
         failed = cover_slow_instances(job);
     }

@@ -28,7 +28,7 @@ static int32_t culprit_where(const int64_t extra_ns[RANKS], int32_t joined, int6
                                     .step = 2};
     for (int32_t i = 0; i < RANKS; i++) {
         members[i] = i;
-        operations[i] = (struct job_operation){.rank = i, .step = 2, .start_ns = 0, .end_ns = end_ns};
+        operations[i] = (struct job_operation){.rank = i, .step = 2, .previous = -1, .end_ns = end_ns};
         items[i] = (struct edge){.sender = i,
                                  .receiver = (i + 1) % RANKS,
                                  .wait_ns = extra_ns[i] + 10,
@@ -135,7 +135,7 @@ static void network_init(struct network *network, const int32_t *step_of)
         for (int32_t rank = 0; rank < RANKS; rank++) {
             network->members[i * RANKS + rank] = i * RANKS + rank;
             network->operations[i * RANKS + rank] = (struct job_operation){
-                .rank = rank, .instance = i, .step = step_of[i], .start_ns = 0, .end_ns = 5000};
+                .rank = rank, .instance = i, .step = step_of[i], .previous = -1, .end_ns = 5000};
         }
         network->job.instance_count++;
         network->job.operation_count += RANKS;
@@ -285,6 +285,52 @@ static void no_longer_than_its_members(void **state)
     }
 }
 
+/* All but one member of a whole lasted, by its kernel, for 1000, while a link was slow by 3500. */
+static void network_init_early(struct network *network, int64_t next_ns)
+{
+    network_init(network, (const int32_t[]){3, 3, -1});
+    for (int rank = 0; rank < RANKS; rank++)
+        network->operations[rank].end_ns = 1000;
+    network->instances[0].transfer_ns = 1000;
+    network->instances[0].members = RANKS - 1;
+    network->operations[RANKS].previous = next_ns == TIME_UNKNOWN ? -1 : 0;
+    network->operations[RANKS].start_ns = next_ns;
+}
+
+static int64_t slow_by_link(struct network *network)
+{
+    suspect_by(network, (const struct sent[]){{0, 1, 2, 3500, 3500, 0}}, 1);
+    int64_t slow_ns = network->instances[0].slow_ns;
+    network_release(network);
+    return slow_ns;
+}
+
+/* A leaf of a tree has its stop early: it was at it until the next of its stream began. */
+static void no_longer_than_until_the_next(void **state)
+{
+    static const int64_t next_ns[] = {TIME_UNKNOWN, 3000, 9000},
+                         expected[2][3] = {{1000, 1000, 1000}, {1000, 3000, 3500}};
+    for (unsigned is_tree = 0; is_tree < 2; is_tree++)
+        for (int i = 0; i < 3; i++) {
+            struct network network;
+            network_init_early(&network, next_ns[i]);
+            network.operations[0].is_tree = is_tree;
+            assert_int_equal(slow_by_link(&network), expected[is_tree][i]);
+        }
+}
+
+/* Nobody's times are known, and one never came: that is what the link waited for, unless somebody went on. */
+static void not_for_want_of_a_member(void **state)
+{
+    for (int went_on = 0; went_on < 2; went_on++) {
+        struct network network;
+        network_init_early(&network, went_on ? 9000 : TIME_UNKNOWN);
+        for (int rank = 0; rank < RANKS; rank++)
+            network.operations[rank].start_ns = network.operations[rank].end_ns = TIME_UNKNOWN;
+        assert_int_equal(slow_by_link(&network), went_on ? 3500 : 0);
+    }
+}
+
 /*
  * In step 3 rank 0's link is slow by 4000. So much longer than usual took another operation that nobody is to
  * blame for, in which a link of `sender` waited for 2000, `extra_ns` beyond the usual, 800 at once: how much
@@ -351,6 +397,8 @@ int main(void)
         cmocka_unit_test(a_slow_link_beside_longer_waiting),
         cmocka_unit_test(a_rank_all_of_whose_edges_wait),
         cmocka_unit_test(no_longer_than_its_members),
+        cmocka_unit_test(no_longer_than_until_the_next),
+        cmocka_unit_test(not_for_want_of_a_member),
         cmocka_unit_test(what_else_it_sent),
         cmocka_unit_test(other_transfers_say_what_is_usual),
     };
