@@ -177,8 +177,7 @@ static int find_durations(struct operation_rows *rows, struct error *error)
 }
 
 struct issue {
-    int64_t at_ns;
-    int64_t number;
+    int64_t at;
     int64_t ordinal;
     uint16_t row;
 };
@@ -186,49 +185,69 @@ struct issue {
 static int by_issue(const void *a, const void *b)
 {
     const struct issue *left = a, *right = b;
-    if (left->at_ns != right->at_ns)
-        return left->at_ns < right->at_ns ? -1 : 1;
-    if (left->number != right->number)
-        return left->number < right->number ? -1 : 1;
+    if (left->at != right->at)
+        return left->at < right->at ? -1 : 1;
     return (left->ordinal > right->ordinal) - (left->ordinal < right->ordinal);
 }
 
-/* Sends and receives that were issued within the clock's resolution, and written as they ended. */
-static int64_t call_number(const struct block_reader *reader, size_t row)
+static struct issue issue_at(const struct operation_rows *rows, int64_t at, size_t row)
 {
-    enum function function = (enum function)reader->values[OPERATION_FUNCTION][row];
-    return function_is_point_to_point(function) ? block_value(reader, OPERATION_SEQUENCE, row, 0) : 0;
-}
-
-static struct issue issue_of(const struct operation_rows *rows, size_t row)
-{
-    return (struct issue){rows->issued_ns[row], call_number(&rows->reader, row),
-                          rows->reader.values[OPERATION_ORDINAL][row], (uint16_t)row};
+    return (struct issue){at, rows->reader.values[OPERATION_ORDINAL][row], (uint16_t)row};
 }
 
 static void sort_rows(struct operation_rows *rows)
 {
     struct issue issues[BLOCK_ROWS];
     for (size_t i = 0; i < rows->reader.count; i++)
-        issues[i] = issue_of(rows, i);
+        issues[i] = issue_at(rows, rows->issued_ns[i], i);
     array_sort(issues, rows->reader.count, sizeof *issues, by_issue);
     for (size_t i = 0; i < rows->reader.count; i++)
         rows->order[i] = issues[i].row;
 }
 
+static int is_numbered_call(const struct block_reader *reader, size_t row)
+{
+    return function_is_point_to_point((enum function)reader->values[OPERATION_FUNCTION][row]) &&
+           !reader->absent[OPERATION_SEQUENCE][row];
+}
+
+/*
+ * Sends and receives of one moment, which were written as they ended, go by their own numbers, into the
+ * places that they have among them.
+ */
+static void sort_calls(struct operation_rows *rows, size_t first, size_t end)
+{
+    struct issue calls[BLOCK_ROWS];
+    size_t count = 0, taken = 0;
+    for (size_t i = first; i < end; i++)
+        if (is_numbered_call(&rows->reader, rows->order[i]))
+            calls[count++] =
+                issue_at(rows, rows->reader.values[OPERATION_SEQUENCE][rows->order[i]], rows->order[i]);
+    array_sort(calls, count, sizeof *calls, by_issue);
+    for (size_t i = first; i < end; i++)
+        if (is_numbered_call(&rows->reader, rows->order[i]))
+            rows->order[i] = calls[taken++].row;
+}
+
 /* Rows stand by ordinal, and mostly their operations were issued in that order. */
 static void order_rows(struct operation_rows *rows)
 {
+    size_t count = rows->reader.count;
     int sorted = 1;
     rows->next = 0;
-    for (size_t i = 1; sorted && i < rows->reader.count; i++) {
-        struct issue last = issue_of(rows, i - 1), here = issue_of(rows, i);
-        sorted = by_issue(&last, &here) < 0;
-    }
-    for (size_t i = 0; i < rows->reader.count; i++)
+    for (size_t i = 1; i < count; i++)
+        sorted &= rows->issued_ns[i - 1] <= rows->issued_ns[i];
+    for (size_t i = 0; i < count; i++)
         rows->order[i] = (uint16_t)i;
     if (!sorted)
         sort_rows(rows);
+    for (size_t first = 0, end; first < count; first = end) {
+        int64_t at_ns = rows->issued_ns[rows->order[first]];
+        for (end = first + 1; end < count && rows->issued_ns[rows->order[end]] == at_ns;)
+            end++;
+        if (at_ns && end > first + 1)
+            sort_calls(rows, first, end);
+    }
 }
 
 /* The numbers of a block's texts among all. */

@@ -93,23 +93,26 @@ class Join(Case):
         self.ingest(*files[::-1])
         self.assertEqual(self.content(), whole)
 
-    def write_inspector(self, rank, operations):
+    def write_inspector(self, rank, operations, is_verbose=True):
         """An Inspector log of a rank of two: (kind, call, communicator, its number, at_us, length_us) in this order."""
-        peers = {"p2p": f'"p2p_peer":{1 - rank},', "coll": ""}
-        self.write(f"insp/rank{rank}.log", "".join(
-            '{"header":{"id":"%s","comm_name":"c%s","rank":%d,"n_ranks":2,"nnodes":1},"metadata":'
-            '{"inspector_output_format_version":"v4.0","git_rev":"v2.30.7","rec_mechanism":"nccl_profiler_interface",'
-            '"dump_timestamp_us":%d,"hostname":"node","pid":%d},"%s_perf":{"%s":"%s","%s_sn":%d,%s'
-            '"%s_msg_size_bytes":1024,"%s_exec_time_us":%d,"%s_timing_source":"collective_cpu","%s_algobw_gbs":1.0,'
-            '"%s_busbw_gbs":1.0,"event_trace_sn":{"%s_start_sn":1,"%s_stop_sn":2,"kernel_events":[]},"event_trace_ts":'
-            '{"%s_start_ts":%d,"%s_stop_ts":%d,"kernel_events":[]}}}\n'
-            % (ident, ident, rank, at + length, 2000 + rank, kind, kind, call, kind, number, peers[kind], kind, kind,
-               length, kind, kind, kind, kind, kind, kind, at, kind, at + 5)
-            for kind, call, ident, number, at, length in operations))
+        def line(kind, call, ident, number, at_us, length_us):
+            text = (
+                '{"header":{"id":"%s","comm_name":"c%s","rank":%d,"n_ranks":2,"nnodes":1},"metadata":'
+                '{"inspector_output_format_version":"v4.0","git_rev":"v2.30.7","rec_mechanism":"nccl_profiler_interface",'
+                '"dump_timestamp_us":%d,"hostname":"node","pid":%d},"KIND_perf":{"KIND":"%s","KIND_sn":%d,%s'
+                '"KIND_msg_size_bytes":1024,"KIND_exec_time_us":%d,"KIND_timing_source":"collective_cpu",'
+                '"KIND_algobw_gbs":1.0,"KIND_busbw_gbs":1.0'
+                % (ident, ident, rank, at_us + length_us, 2000 + rank, call, number,
+                   f'"p2p_peer":{1 - rank},' if kind == "p2p" else "", length_us))
+            if is_verbose:
+                text += (',"event_trace_sn":{"KIND_start_sn":1,"KIND_stop_sn":2,"kernel_events":[]},"event_trace_ts":'
+                         '{"KIND_start_ts":%d,"KIND_stop_ts":%d,"kernel_events":[]}' % (at_us, at_us + 5))
+            return text.replace("KIND", kind) + "}}\n"
+        self.write(f"insp/rank{rank}.log", "".join(line(*operation) for operation in operations))
 
     def steps_found(self):
         self.run_program("ingest", self.folder / "insp")
-        return [row["step"] for row in self.json("report", "--by", "step")["rows"]]
+        return self.json("report", "--by", "step")["rows"]
 
     def test_steps_where_the_first_world_has_no_numbers(self):
         """
@@ -128,22 +131,33 @@ class Join(Case):
                 operations.append(("coll", "AllReduce", "0x22", len(operations), at_us, 200))
                 at_us += 1000
             self.write_inspector(rank, operations)
-        self.assertEqual(self.steps_found(), list(range(6)))
+        self.assertEqual([row["step"] for row in self.steps_found()], list(range(6)))
         self.assertEqual(self.info()["communicators"], 2)
 
-    def test_calls_of_one_microsecond_are_in_the_order_of_their_numbers(self):
-        """A send and a receive are written as they end: once the second call first, of eight steps."""
+    def exchange(self, is_verbose, at_once):
+        """Eight steps of four sends and receives and an AllReduce; once the second call is written first."""
         for rank in range(2):
             operations, number = [], 0
             for step in range(8):
                 for part in range(4):
-                    at_us = 1795218000000000 + step * 10000 + part * 1000
+                    at_us = 1795218000000000 + step * 10000 + (0 if at_once else part * 1000)
                     pair = [("p2p", call, "0x11", number + i, at_us, 300) for i, call in enumerate(("Send", "Recv"))]
-                    operations += pair[::-1] if (step, part) == (2, 1) else pair
+                    operations += pair[::-1] if (step, part) == (2, 1) and is_verbose else pair
                     number += 2
-                operations.append(("coll", "AllReduce", "0x11", step, at_us + 1000, 200))
-            self.write_inspector(rank, operations)
-        self.assertEqual(self.steps_found(), list(range(8)))
+                operations.append(("coll", "AllReduce", "0x11", step, at_us + (0 if at_once else 1000), 200))
+            self.write_inspector(rank, operations, is_verbose)
+        rows = self.steps_found()
+        self.assertEqual([row["step"] for row in rows], list(range(8)))
+        self.assertEqual({row["operations"] for row in rows}, {2 * 9})
+
+    def test_calls_of_one_microsecond_are_in_the_order_of_their_numbers(self):
+        self.exchange(is_verbose=True, at_once=False)
+
+    def test_collectives_keep_their_place_among_calls_of_one_microsecond(self):
+        self.exchange(is_verbose=True, at_once=True)
+
+    def test_calls_without_times_are_in_the_order_of_their_lines(self):
+        self.exchange(is_verbose=False, at_once=False)
 
     def steps_of(self, sizes):
         """The steps that two ranks' AllReduces of so many elements, a millisecond apart, are numbered with."""
