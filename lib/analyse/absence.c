@@ -26,8 +26,11 @@ struct absence {
     int32_t last_step;      /* of all operations */
     int is_sure;            /* that the instance looked at is pending */
     struct map last;        /* (rank, communicator, function) -> greatest sequence number */
-    struct map endless; /* (rank, communicator, function, bytes) -> how many with one after them lack their
-                           end, less those that have it */
+    struct map endless; /* (rank, communicator, function, bytes) -> the last with one after it has no end */
+    struct map past;    /* (communicator, function) -> greatest sequence number that somebody got past */
+    unsigned char *is_lost; /* per rank: its record ends before what others got past with it */
+    size_t silent_count;    /* ranks that left no trace, or lost what they did last */
+    size_t absent_count;    /* others that are merely absent */
 };
 
 static struct map_key sequence_key(int32_t rank, int32_t communicator, uint8_t function)
@@ -76,7 +79,7 @@ static struct map_key like_key(const struct job_operation *operation)
                              operation->function, (uint64_t)operation->bytes}};
 }
 
-static int count_endless(struct absence *absence)
+static int note_endless(struct absence *absence)
 {
     for (size_t i = 0; i < absence->job->operation_count; i++) {
         const struct job_operation *operation = &absence->job->operations[i];
@@ -85,16 +88,40 @@ static int count_endless(struct absence *absence)
         int64_t *endless = map_put(&absence->endless, like_key(operation), 0, NULL);
         if (!endless)
             return -1;
-        *endless += ended(operation) ? -1 : 1;
+        *endless = !ended(operation);
     }
     return 0;
 }
 
-/* Where most of its like lack their ends though others followed, that it has none says nothing. */
+/* Where the last of its like lacks its end though others followed, that it has none says nothing. */
 static int ends_are_recorded(const struct absence *absence, int32_t at)
 {
     const int64_t *endless = map_get(&absence->endless, like_key(&absence->job->operations[at]));
-    return !endless || *endless <= 0;
+    return !endless || !*endless;
+}
+
+static struct map_key past_key(const struct job_instance *instance)
+{
+    return (struct map_key){{(uint64_t)instance->communicator, instance->function}};
+}
+
+/* What nobody gets past before all have come was taken part in by all. */
+static int note_past(struct absence *absence)
+{
+    const struct job *job = absence->job;
+    for (size_t i = 0; i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        int is_past = 0;
+        for (int32_t j = 0; j < instance->members && !is_past; j++)
+            is_past = next_began(absence, job->instance_members[instance->first_member + (size_t)j]);
+        if (!is_past || !function_is_full_exchange(instance->function))
+            continue;
+        int64_t *greatest = map_put(&absence->past, past_key(instance), instance->sequence, NULL);
+        if (!greatest)
+            return -1;
+        *greatest = *greatest > instance->sequence ? *greatest : instance->sequence;
+    }
+    return 0;
 }
 
 /*
@@ -126,6 +153,15 @@ static int went_past(const struct absence *absence, const struct job_instance *i
     return instance->function != FUNCTION_SEND && last && *last > instance->sequence;
 }
 
+/* Others got past more of the sequence than is recorded of the rank: where it stopped is not known. */
+static int is_record_lost(const struct absence *absence, const struct job_instance *instance, int32_t rank)
+{
+    const int64_t *last =
+        map_get(&absence->last, sequence_key(rank, instance->communicator, instance->function));
+    const int64_t *past = map_get(&absence->past, past_key(instance));
+    return instance->function != FUNCTION_SEND && past && (!last || *last < *past);
+}
+
 static int32_t place_of(const struct job *job, const struct job_instance *instance)
 {
     int32_t least = INT32_MAX;
@@ -140,13 +176,15 @@ static int32_t place_of(const struct job *job, const struct job_instance *instan
 
 /*
  * Of the pending operations that a rank is missing from, the one that came first in its step is kept. One
- * that left no trace may have lost it: it takes an operation that is pending for sure.
+ * that left no trace, or none of the last, may have lost it: it takes an operation that is pending for sure.
  */
 static void note_absent(struct absence *absence, int32_t number, int32_t place, int32_t rank)
 {
     const struct job_instance *instance = &absence->job->instances[number];
-    if (rank < 0 || absence->came[rank] == number + 1 || went_past(absence, instance, rank) ||
-        (absence->job->ranks[rank].count == 0 && !absence->is_sure))
+    if (rank < 0 || absence->came[rank] == number + 1 || went_past(absence, instance, rank))
+        return;
+    int is_lost = is_record_lost(absence, instance, rank);
+    if ((is_lost || absence->job->ranks[rank].count == 0) && !absence->is_sure)
         return;
     absence->absent[rank] = 1;
     int32_t step =
@@ -156,6 +194,7 @@ static void note_absent(struct absence *absence, int32_t number, int32_t place, 
         return;
     absence->waits_in[rank] = number;
     absence->place[rank] = place;
+    absence->is_lost[rank] = (unsigned char)is_lost;
 }
 
 static void note_pending(struct absence *absence, int32_t number)
@@ -219,13 +258,27 @@ static int say_last(const struct job *job, int32_t rank, struct finding *finding
     return tag ? buffer_printf(&finding->evidence, ", phase %s", tag) : 0;
 }
 
-/* Ranks that recorded something and are merely absent. */
-static size_t count_absent(const struct absence *absence)
+static int is_silent(const struct absence *absence, size_t rank)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < absence->job->rank_count; i++)
-        count += absence->absent[i] && !absence->waiting[i] && absence->job->ranks[i].count;
-    return count;
+    return absence->job->ranks[rank].count == 0 || absence->is_lost[rank];
+}
+
+static int is_merely_absent(const struct absence *absence, size_t rank)
+{
+    return absence->absent[rank] && !absence->waiting[rank];
+}
+
+static void count_absent(struct absence *absence)
+{
+    absence->silent_count = job_silent_ranks(absence->job);
+    for (size_t i = 0; i < absence->job->rank_count; i++) {
+        if (!is_merely_absent(absence, i) || absence->job->ranks[i].count == 0)
+            continue;
+        if (is_silent(absence, i))
+            absence->silent_count++;
+        else
+            absence->absent_count++;
+    }
 }
 
 /* So many steps others may be ahead of what never ends: hosts enqueue before GPUs get there. */
@@ -239,7 +292,7 @@ static int is_torn(const struct absence *absence, const struct job_instance *ins
 {
     if (absence->job->most_cut != CUT_AT_END)
         return absence->job->most_cut == CUT_MIDWAY;
-    return count_absent(absence) > 1 || absence->last_step > (int64_t)instance->step + STEPS_AHEAD;
+    return absence->absent_count > 1 || absence->last_step > (int64_t)instance->step + STEPS_AHEAD;
 }
 
 static int add_finding(const struct absence *absence, int32_t rank, struct findings *findings)
@@ -249,12 +302,12 @@ static int add_finding(const struct absence *absence, int32_t rank, struct findi
     struct finding *finding = findings_add(findings);
     if (!finding)
         return -1;
-    int silent = job->ranks[rank].count == 0;
+    int silent = is_silent(absence, (size_t)rank);
     finding->kind = silent || job->ranks[rank].cut ? FINDING_ENDED_EARLY : FINDING_MISSING;
     finding->rank = rank;
     finding->tag = instance->tag;
     finding->first_step = finding->last_step = instance->step;
-    int is_unsure = silent ? job_silent_ranks(job) > 1 || is_piece(absence) || count_absent(absence) > 0
+    int is_unsure = silent ? absence->silent_count > 1 || is_piece(absence) || absence->absent_count > 0
                            : is_torn(absence, instance);
     finding->confidence = is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
     return say_waiting(absence, absence->waits_in[rank], finding) || say_last(job, rank, finding);
@@ -464,12 +517,13 @@ static int find_size_mismatches(const struct absence *absence, struct findings *
     return failed;
 }
 
-static int judge(const struct absence *absence, struct findings *findings)
+static int judge(struct absence *absence, struct findings *findings)
 {
     const struct job *job = absence->job;
     size_t before = findings->count;
+    count_absent(absence);
     for (size_t i = 0; i < job->rank_count; i++)
-        if (absence->absent[i] && !absence->waiting[i] && add_finding(absence, (int32_t)i, findings))
+        if (is_merely_absent(absence, i) && add_finding(absence, (int32_t)i, findings))
             return -1;
     if (findings->count == before && find_mismatches(absence, findings))
         return -1;
@@ -482,19 +536,21 @@ int find_absence(const struct job *job, const struct diagnose_options *options, 
     struct absence absence = {.job = job, .pieces = options->pieces};
     map_init(&absence.last);
     map_init(&absence.endless);
+    map_init(&absence.past);
     absence.pending = array_new(job->instance_count, 1);
     absence.waiting = array_new(job->rank_count, 1);
     absence.absent = array_new(job->rank_count, 1);
+    absence.is_lost = array_new(job->rank_count, 1);
     absence.waits_in = array_new(job->rank_count, sizeof *absence.waits_in);
     absence.next = array_new(job->operation_count, sizeof *absence.next);
     absence.came = array_new(job->rank_count, sizeof *absence.came);
     absence.place = array_new(job->rank_count, sizeof *absence.place);
-    int failed = !absence.pending || !absence.waiting || !absence.absent || !absence.waits_in ||
-                 !absence.next || !absence.came || !absence.place ||
+    int failed = !absence.pending || !absence.waiting || !absence.absent || !absence.is_lost ||
+                 !absence.waits_in || !absence.next || !absence.came || !absence.place ||
                  job_each_series(job, note_series, &absence);
     if (!failed) {
         note_next(&absence);
-        failed = count_endless(&absence);
+        failed = note_endless(&absence) || note_past(&absence);
     }
     for (size_t i = 0; !failed && i < job->rank_count; i++)
         absence.waits_in[i] = -1;
@@ -507,6 +563,8 @@ int find_absence(const struct job *job, const struct diagnose_options *options, 
     failed = failed || judge(&absence, findings);
     map_release(&absence.last);
     map_release(&absence.endless);
+    map_release(&absence.past);
+    free(absence.is_lost);
     free(absence.pending);
     free(absence.waiting);
     free(absence.absent);

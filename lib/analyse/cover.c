@@ -117,16 +117,19 @@ static int32_t break_tie(const struct cover *cover, const struct job_instance *i
 }
 
 /*
- * Whether both sides of a pair were at it for most of the time that it took too long: neither was merely
- * late. The sender is done a little earlier, when its data is in the network's buffers.
+ * Whether both sides of a pair were at it for longer than usual, by half of what it took too long: neither
+ * was merely late. The sender is done a little earlier, when its data is in the network's buffers.
  */
 static int took_both_long(const struct job *job, const struct job_instance *instance)
 {
+    int64_t usual_ns = instance->transfer_ns == TIME_UNKNOWN || instance->transfer_ns < instance->slow_ns
+                           ? 0
+                           : instance->transfer_ns - instance->slow_ns;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member =
             &job->operations[job->instance_members[instance->first_member + (size_t)i]];
         if (member->start_ns == TIME_UNKNOWN || member->end_ns == TIME_UNKNOWN ||
-            member->end_ns - member->start_ns < instance->slow_ns / 2)
+            member->end_ns - member->start_ns < usual_ns + instance->slow_ns / 2)
             return 0;
     }
     return instance->function == FUNCTION_SEND && instance->members == 2;

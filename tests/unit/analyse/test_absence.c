@@ -231,6 +231,21 @@ static void who_left_no_trace(void **state)
     check("rr!", "rr!", "r", "", "missing 2 high 0 <01 ended_early 3 low 0 <01 ");
 }
 
+/* Others got past what a rank has no record of: it was there, and where it stopped is not known. */
+static void whose_record_ends_before_the_others(void **state)
+{
+    check("r|r|r|r!", "r|r|r|r!", "r", "r|r|r|r!", "ended_early 2 high 3 <013 ");
+    check("r|r|r|r!", "r|r|r", "r", "r|r|r|r!", "missing 1 high 3 <03 ended_early 2 low 3 <03 ");
+    check("r|r|r|r!", "r", "r", "r|r|r|r!", "ended_early 1 low 3 <03 ended_early 2 low 3 <03 ");
+    check("r|r|r|r!", "r|r|r|r!", "r", "", "ended_early 2 low 3 <01 ended_early 3 low 3 <01 ");
+    /* It lost the file of the communicator; of the other it has one. */
+    check("r|r|r!", "rR|rR|r!", "R|R", "r|r|r!", "ended_early 2 high 2 <013 ");
+    /* What was pending is not sure. */
+    check("r!r!r!r!", "r!r!r!r!", "r!", "r!r!r!r!", "");
+    /* Broadcasts end without all: it may be there that it stopped. */
+    check("b|b|b!", "b|b|b!", "b", "b|b|b!", "missing 2 high 2 <013 ");
+}
+
 static void whose_trace_is_cut(void **state)
 {
     struct played played;
@@ -333,6 +348,7 @@ int main(void)
         cmocka_unit_test(an_end_beside_others_that_never_came),
         cmocka_unit_test(ends_that_are_never_recorded),
         cmocka_unit_test(who_left_no_trace),
+        cmocka_unit_test(whose_record_ends_before_the_others),
         cmocka_unit_test(whose_trace_is_cut),
         cmocka_unit_test(where_most_traces_are_cut),
         cmocka_unit_test(who_called_something_else),

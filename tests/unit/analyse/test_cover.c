@@ -142,11 +142,13 @@ static void what_nobody_explains_leaves_the_rest(void **state)
     assert_culprits(&step, 0, 0, -1, 0);
 }
 
-static int32_t sender_of_pair(int64_t sends_ns, int64_t receives_ns)
+/* Of a pair that took 100 longer than usual. */
+static int32_t sender_of_pair(int64_t usual_ns, int64_t sends_ns, int64_t receives_ns)
 {
     struct step step;
     step_init(&step, (int64_t[]){0, 0, 0, 0});
     step.instances[SENT].slow_ns = 100;
+    step.instances[SENT].transfer_ns = usual_ns == TIME_UNKNOWN ? TIME_UNKNOWN : usual_ns + 100;
     played(&step, 3, SENT)->end_ns = sends_ns;
     played(&step, 0, SENT)->end_ns = receives_ns;
     cover(&step);
@@ -156,10 +158,12 @@ static int32_t sender_of_pair(int64_t sends_ns, int64_t receives_ns)
 /* The sender is done when its data is in the network's buffers; whoever was merely late is done at once. */
 static void a_pair_that_both_were_long_at(void **state)
 {
-    assert_int_equal(sender_of_pair(110, 120), 3);
-    assert_int_equal(sender_of_pair(80, 120), 3);
-    assert_int_equal(sender_of_pair(10, 120), -1);
-    assert_int_equal(sender_of_pair(120, 10), -1);
+    assert_int_equal(sender_of_pair(40, 140, 160), 3);
+    assert_int_equal(sender_of_pair(40, 90, 160), 3);
+    assert_int_equal(sender_of_pair(40, 89, 160), -1);
+    assert_int_equal(sender_of_pair(40, 160, 89), -1);
+    assert_int_equal(sender_of_pair(TIME_UNKNOWN, 50, 160), 3);
+    assert_int_equal(sender_of_pair(TIME_UNKNOWN, 49, 160), -1);
 }
 
 /*
