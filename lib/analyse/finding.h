@@ -80,6 +80,11 @@ struct suspect {
     int beside_late_host; /* it may have waited for one that was late as well, and gains little then */
 };
 
+static inline int32_t suspect_steps(const struct suspect *suspect)
+{
+    return suspect->last_step - suspect->first_step + 1;
+}
+
 struct suspects {
     struct suspect *items; /* owned */
     size_t count;

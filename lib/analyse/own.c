@@ -271,7 +271,7 @@ static struct doubt doubt_of(const struct suspect *suspect, const struct job *jo
 static int is_mostly(const struct suspect *suspect, const struct doubt *doubt, int64_t doubtful_ns,
                      int64_t least_ns)
 {
-    int32_t steps = suspect->last_step - suspect->first_step + 1;
+    int32_t steps = suspect_steps(suspect);
     return doubtful_ns * 2 > doubt->known_ns &&
            (steps < 2 || suspect->total_ns - doubtful_ns < steps * least_ns);
 }
@@ -334,10 +334,8 @@ static const struct suspect *greater_suspect(const struct suspects *suspects, co
 {
     for (size_t i = 0; i < suspects->count; i++) {
         const struct suspect *suspect = &suspects->items[i];
-        int64_t steps = suspect->last_step - suspect->first_step + 1;
-        int64_t than_steps = than->last_step - than->first_step + 1;
         if (suspect->rank == rank && step >= suspect->first_step && step <= suspect->last_step &&
-            suspect->total_ns / steps > than->total_ns / than_steps)
+            suspect->total_ns / suspect_steps(suspect) > than->total_ns / suspect_steps(than))
             return suspect;
     }
     return NULL;
@@ -413,8 +411,8 @@ static int may_have_been_held(const struct suspects *suspects, const struct susp
 /* Whether another rank was late in the same steps, most of them, by about as much. */
 static int is_twin(const struct suspect *a, const struct suspect *b)
 {
-    int64_t mine = a->total_ns / (a->last_step - a->first_step + 1);
-    int64_t other = b->total_ns / (b->last_step - b->first_step + 1);
+    int64_t mine = a->total_ns / suspect_steps(a);
+    int64_t other = b->total_ns / suspect_steps(b);
     int64_t apart = mine > other ? mine - other : other - mine;
     return b->kind != FINDING_NETWORK && b->rank != a->rank && suspects_are_together(a, b) &&
            apart * 5 <= (mine > other ? mine : other);
@@ -453,7 +451,7 @@ static int sends_late(const struct suspects *suspects, const struct suspect *sus
         const struct suspect *greater = greater_suspect(suspects, suspect, suspect->rank, step);
         late += greater && !greater->hides_pairs;
     }
-    return suspect->kind == FINDING_NETWORK && late * 2 > suspect->last_step - suspect->first_step + 1;
+    return suspect->kind == FINDING_NETWORK && late * 2 > suspect_steps(suspect);
 }
 
 /* By how much a rank came late by itself, where its kernel does not say until when it was there; else 0. */
