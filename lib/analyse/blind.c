@@ -70,9 +70,8 @@ static int may_be_exchange(const struct suspect *suspect, const struct job *job,
 int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job)
 {
     struct contest *latest;
-    int in_stages = job->blind_to_pairs ? job_is_in_stages(job) : 1;
-    if (in_stages)
-        return in_stages < 0 ? -1 : 0;
+    if (!job->blind_to_pairs || job->in_stages)
+        return 0;
     latest = find_latest(job);
     for (size_t i = 0; latest && i < suspects->count; i++)
         if (suspects->items[i].kind != FINDING_NETWORK && may_be_exchange(&suspects->items[i], job, latest))

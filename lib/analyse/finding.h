@@ -133,9 +133,9 @@ int suspect_network(struct suspects *suspects, struct job *job, const struct bas
 
 /*
  * own.c: where a rank's own time may be waiting for another one under greater suspicion, because receives or
- * some channels do not say when they ended, the trace cannot tell. -1 when memory is out.
+ * some channels do not say when they ended, the trace cannot tell.
  */
-int suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges);
+void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges);
 
 /*
  * blind.c, for recorders that leave point-to-point operations out: whether one may sit in the own time before
