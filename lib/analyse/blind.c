@@ -64,15 +64,14 @@ static int may_be_exchange(const struct suspect *suspect, const struct job *job,
         int64_t others = latest[step].rank == suspect->rank ? latest[step].second : latest[step].most;
         shared += others * 2 >= excess_in_step(job, suspect->rank, step);
     }
-    return shared * 2 > suspect->last_step - suspect->first_step + 1;
+    return shared * 2 > suspect_steps(suspect);
 }
 
 int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job)
 {
     struct contest *latest;
-    int in_stages = job->blind_to_pairs ? job_is_in_stages(job) : 1;
-    if (in_stages)
-        return in_stages < 0 ? -1 : 0;
+    if (!job->blind_to_pairs || job->in_stages)
+        return 0;
     latest = find_latest(job);
     for (size_t i = 0; latest && i < suspects->count; i++)
         if (suspects->items[i].kind != FINDING_NETWORK && may_be_exchange(&suspects->items[i], job, latest))
@@ -86,7 +85,7 @@ int suspects_are_together(const struct suspect *a, const struct suspect *b)
 {
     int32_t first = a->first_step > b->first_step ? a->first_step : b->first_step;
     int32_t last = a->last_step < b->last_step ? a->last_step : b->last_step;
-    int32_t mine = a->last_step - a->first_step + 1, others = b->last_step - b->first_step + 1;
+    int32_t mine = suspect_steps(a), others = suspect_steps(b);
     return (last - first + 1) * 2 > (mine < others ? mine : others);
 }
 
@@ -146,7 +145,7 @@ static int64_t *find_unexplained(const struct job *job)
 /* Of most of its steps, or those before them. */
 static int has_greater_unexplained(const struct suspect *suspect, const int64_t *unexplained)
 {
-    int32_t steps = suspect->last_step - suspect->first_step + 1, found = 0;
+    int32_t steps = suspect_steps(suspect), found = 0;
     int64_t least_ns = 2 * (suspect->total_ns / steps);
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
         found += unexplained[step] >= least_ns || (step && unexplained[step - 1] >= least_ns);

@@ -1,6 +1,5 @@
 #include "analyse/contest.h"
 #include "analyse/finding.h"
-#include "analyse/stages.h"
 
 #include "base/array.h"
 
@@ -19,7 +18,6 @@ struct cover {
     const int32_t *slow; /* the step's slow instances */
     size_t count;
     int32_t step;
-    int in_stages;
     int64_t *explained_ns;  /* per rank: of what nobody is to blame for yet */
     int32_t *communicator;  /* per rank: the one it was slow in, SEVERAL, or NOWHERE */
     int32_t *blamed;        /* per rank: the last step in which it was to blame; -1 */
@@ -155,7 +153,8 @@ static int32_t culprit_of(const struct cover *cover, const struct job_instance *
         int is_sure = cover->communicator[explained.rank] == SEVERAL || took_both_long(cover->job, instance);
         return is_sure ? explained.rank : -1;
     }
-    return cover->job->blind_to_pairs && cover->in_stages ? break_tie(cover, instance, explained.most) : -1;
+    return cover->job->blind_to_pairs && cover->job->in_stages ? break_tie(cover, instance, explained.most)
+                                                               : -1;
 }
 
 static int has_sent(const struct job *job, const struct job_instance *instance, int32_t rank)
@@ -208,13 +207,11 @@ int cover_slow_instances(struct job *job)
     size_t *first = array_new((size_t)job->step_count + 2, sizeof *first);
     int32_t *slow = first ? job_slow_by_step(job, first) : NULL;
     struct cover cover = {.job = job,
-                          .in_stages = job_is_in_stages(job),
                           .explained_ns = array_new(job->rank_count, sizeof *cover.explained_ns),
                           .communicator = array_new(job->rank_count, sizeof *cover.communicator),
                           .blamed = array_new(job->rank_count, sizeof *cover.blamed),
                           .is_left = array_new(job->instance_count, sizeof *cover.is_left)};
-    int failed = !slow || cover.in_stages < 0 || !cover.explained_ns || !cover.communicator ||
-                 !cover.blamed || !cover.is_left;
+    int failed = !slow || !cover.explained_ns || !cover.communicator || !cover.blamed || !cover.is_left;
     for (size_t i = 0; !failed && i < job->rank_count; i++) {
         cover.communicator[i] = NOWHERE;
         cover.blamed[i] = -1;

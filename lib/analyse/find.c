@@ -14,9 +14,10 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
     int failed = edges_init(&edges, job, baseline, options->sigmas, error) ||
                  suspect_own(&suspects, job, baseline, options, error) ||
                  suspect_network(&suspects, job, baseline, &edges, options, error);
-    if (!failed && (suspects_doubt(&suspects, job, &edges) || suspects_join_hidden_sends(&suspects, job) ||
-                    suspects_doubt_unrecorded(&suspects, job) || suspects_doubt_exchanges(&suspects, job) ||
-                    suspects_doubt_unrest(&suspects, baseline)))
+    if (!failed)
+        suspects_doubt(&suspects, job, &edges);
+    if (!failed && (suspects_join_hidden_sends(&suspects, job) || suspects_doubt_unrecorded(&suspects, job) ||
+                    suspects_doubt_exchanges(&suspects, job) || suspects_doubt_unrest(&suspects, baseline)))
         failed = error_no_memory(error);
     failed = failed || suspects_weigh(&suspects, job, baseline, error);
     if (!failed && suspects_sum_costs(&suspects, baseline->step_count))

@@ -80,6 +80,11 @@ struct suspect {
     int beside_late_host; /* it may have waited for one that was late as well, and gains little then */
 };
 
+static inline int32_t suspect_steps(const struct suspect *suspect)
+{
+    return suspect->last_step - suspect->first_step + 1;
+}
+
 struct suspects {
     struct suspect *items; /* owned */
     size_t count;
@@ -128,9 +133,9 @@ int suspect_network(struct suspects *suspects, struct job *job, const struct bas
 
 /*
  * own.c: where a rank's own time may be waiting for another one under greater suspicion, because receives or
- * some channels do not say when they ended, the trace cannot tell. -1 when memory is out.
+ * some channels do not say when they ended, the trace cannot tell.
  */
-int suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges);
+void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges);
 
 /*
  * blind.c, for recorders that leave point-to-point operations out: whether one may sit in the own time before

@@ -94,11 +94,6 @@ static int is_late_enough_alone(const struct suspect *suspect, const struct job 
            (suspect->kind == FINDING_COMPUTE && share >= LONGER_MANY && suspect->ahead >= AHEAD_OF_FEW);
 }
 
-static int steps_of(const struct suspect *suspect)
-{
-    return suspect->last_step - suspect->first_step + 1;
-}
-
 /* In every step there is, the warm-up left out: only the comparison with peers speaks for it. */
 static int is_steady(const struct suspect *suspect, const struct baseline *baseline)
 {
@@ -108,13 +103,13 @@ static int is_steady(const struct suspect *suspect, const struct baseline *basel
 /* In nearly all steps: three of four at least. */
 static int is_nearly_steady(const struct suspect *suspect, const struct baseline *baseline)
 {
-    return steps_of(suspect) * 4 >= (baseline->step_count - baseline->first_step) * 3;
+    return suspect_steps(suspect) * 4 >= (baseline->step_count - baseline->first_step) * 3;
 }
 
 /* In more steps than not, so that without peers it may as well have been early in the others. */
 static int is_mostly(const struct suspect *suspect, const struct baseline *baseline)
 {
-    return steps_of(suspect) * 2 > baseline->step_count - baseline->first_step;
+    return suspect_steps(suspect) * 2 > baseline->step_count - baseline->first_step;
 }
 
 /* A time in each of the steps concerned, as a share of a median step. */
@@ -122,7 +117,7 @@ static double share_of(const struct suspect *suspect, const struct baseline *bas
 {
     if (!baseline->median_step_ns)
         return 0;
-    return (double)time_ns / steps_of(suspect) / (double)baseline->median_step_ns;
+    return (double)time_ns / suspect_steps(suspect) / (double)baseline->median_step_ns;
 }
 
 /*
@@ -283,8 +278,8 @@ static int is_in_shadow(const struct suspects *suspects, const struct suspect *s
         const struct suspect *other = &suspects->items[i];
         if (other->rank != suspect->rank && other->first_step <= suspect->first_step &&
             other->last_step >= suspect->last_step &&
-            (double)other->gain_ns / steps_of(other) >=
-                FAR_AHEAD * (double)suspect->total_ns / steps_of(suspect))
+            (double)other->gain_ns / suspect_steps(other) >=
+                FAR_AHEAD * (double)suspect->total_ns / suspect_steps(suspect))
             return 1;
     }
     return 0;

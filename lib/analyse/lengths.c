@@ -28,7 +28,7 @@ static int64_t cost_in_step(const struct suspect *suspect)
 {
     if (suspect->hides_pairs)
         return 0;
-    return suspect->chance <= CHANCE ? suspect->gain_ns / (suspect->last_step - suspect->first_step + 1) : 0;
+    return suspect->chance <= CHANCE ? suspect->gain_ns / suspect_steps(suspect) : 0;
 }
 
 int suspects_sum_costs(struct suspects *suspects, int32_t step_count)
@@ -160,7 +160,7 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     int64_t worth_ns = suspect->gain_ns > suspect->margin_ns ? suspect->gain_ns : suspect->margin_ns;
     double doubt = ERRORS * sqrt((double)steps) * (double)scale(median_distance(list, count, usual), 1.4826);
     /* Its steps whose length is not known, the last of all, count as those that are. */
-    double all = (double)(suspect->last_step - suspect->first_step + 1) / (double)steps;
+    double all = (double)suspect_steps(suspect) / (double)steps;
     lengthening->most_ns = scale(1, ((longer > 0 ? (double)longer : 0) + doubt) * all);
     int64_t own_ns = longer - longer_for_others(suspect, baseline, usual, list);
     lengthening->least_ns = is_alone(suspects, suspect) ? scale(1, ((double)own_ns - doubt) * all) : 0;

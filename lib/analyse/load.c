@@ -1,6 +1,7 @@
 #include "analyse/load.h"
 
 #include "analyse/ids.h"
+#include "analyse/stages.h"
 #include "base/array.h"
 #include "base/map.h"
 #include "model/pack.h"
@@ -356,7 +357,8 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
         loader_read(loader, schema_analysis_job_has_traffic, read_has_traffic, error))
         return -1;
     job_seat_silent_ranks(job);
-    return job_find_lost_files(job) || job_find_parts(job) ? error_no_memory(error) : 0;
+    return job_find_lost_files(job) || job_find_parts(job) || job_find_stages(job) ? error_no_memory(error)
+                                                                                   : 0;
 }
 
 void loader_release(struct loader *loader)

@@ -11,11 +11,6 @@
 
 /* The network steps of a run, summed by proxy operation. */
 
-static int64_t integer_or(struct statement *statement, int column, int64_t absent)
-{
-    return statement_is_null(statement, column) ? absent : statement_integer(statement, column);
-}
-
 /* Counts a wait for the network as far as it reaches beyond `covered_ns`, the end of those before it. */
 static void cover(struct job_traffic *traffic, const struct proxy_step *step, int64_t *covered_ns)
 {
@@ -42,7 +37,7 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, i
     *gpu_done_ns = TIME_UNKNOWN;
     if (!blob)
         return 0;
-    if (unpack_steps(&unpack, blob, length, integer_or(statement, 5, 0)))
+    if (unpack_steps(&unpack, blob, length, statement_integer_or(statement, 5, 0)))
         return error_set(error, "operation %lld has damaged proxy steps",
                          (long long)statement_integer(statement, 0));
     int more;

@@ -1,6 +1,5 @@
 #include "analyse/edges.h"
 #include "analyse/finding.h"
-#include "analyse/stages.h"
 
 #include "base/array.h"
 #include "base/scale.h"
@@ -120,17 +119,17 @@ static int is_late_after_all(const struct job *job, const struct job_operation *
 }
 
 /* Whether what a rank was late by there may be a receive that the recorder leaves out (blind.c). */
-static int is_hidden_pair(const struct job *job, const struct job_operation *operation, int in_stages)
+static int is_hidden_pair(const struct job *job, const struct job_operation *operation)
 {
-    return job->blind_to_pairs && in_stages && !is_late_within(job, operation) &&
+    return job->blind_to_pairs && job->in_stages && !is_late_within(job, operation) &&
            !is_late_after_all(job, operation) && may_hide_pair(job, operation);
 }
 
-static void gather_hidden(const struct job *job, struct strength *strength, int in_stages)
+static void gather_hidden(const struct job *job, struct strength *strength)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
-        if (operation->step >= 0 && operation->excess_ns > 0 && is_hidden_pair(job, operation, in_stages))
+        if (operation->step >= 0 && operation->excess_ns > 0 && is_hidden_pair(job, operation))
             strength->hidden_ns[cell_of(strength, operation) - strength->excess_ns] += operation->excess_ns;
     }
 }
@@ -246,7 +245,7 @@ struct doubt {
     int64_t groups_ns; /* that may be what was called as one with the operation before */
 };
 
-static struct doubt doubt_of(const struct suspect *suspect, const struct job *job, int in_stages)
+static struct doubt doubt_of(const struct suspect *suspect, const struct job *job)
 {
     struct doubt doubt = {0};
     struct job_range range = suspect_operations(suspect, job);
@@ -259,7 +258,7 @@ static struct doubt doubt_of(const struct suspect *suspect, const struct job *jo
             doubt.known_ns += operation->excess_ns;
         if (may_hide(job, operation))
             doubt.ends_ns += operation->excess_ns;
-        else if (is_hidden_pair(job, operation, in_stages))
+        else if (is_hidden_pair(job, operation))
             doubt.pairs_ns += operation->excess_ns;
         if (has_open_end(job, operation->previous) && !within)
             doubt.groups_ns += operation->excess_ns;
@@ -271,7 +270,7 @@ static struct doubt doubt_of(const struct suspect *suspect, const struct job *jo
 static int is_mostly(const struct suspect *suspect, const struct doubt *doubt, int64_t doubtful_ns,
                      int64_t least_ns)
 {
-    int32_t steps = suspect->last_step - suspect->first_step + 1;
+    int32_t steps = suspect_steps(suspect);
     return doubtful_ns * 2 > doubt->known_ns &&
            (steps < 2 || suspect->total_ns - doubtful_ns < steps * least_ns);
 }
@@ -282,9 +281,9 @@ static int is_mostly(const struct suspect *suspect, const struct doubt *doubt, i
  * of that.
  */
 static void mark_ambiguous(struct suspect *suspect, const struct job *job, const struct baseline *baseline,
-                           int in_stages, int64_t least_ns)
+                           int64_t least_ns)
 {
-    struct doubt doubt = doubt_of(suspect, job, in_stages);
+    struct doubt doubt = doubt_of(suspect, job);
     int is_alone = suspect->first_step == suspect->last_step;
     int may_be_other = is_mostly(suspect, &doubt, doubt.ends_ns + doubt.pairs_ns, least_ns);
     suspect->hides_pairs = is_mostly(suspect, &doubt, doubt.pairs_ns, least_ns);
@@ -304,13 +303,12 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
     strength.unbounded_ns = array_new(cells, sizeof *strength.unbounded_ns);
     strength.hidden_ns = array_new(cells, sizeof *strength.hidden_ns);
     strength.blank = array_new(cells, sizeof *strength.blank);
-    int in_stages = job_is_in_stages(job);
-    if (!strength.unbounded_ns || !strength.hidden_ns || !strength.blank || in_stages < 0) {
+    if (!strength.unbounded_ns || !strength.hidden_ns || !strength.blank) {
         strength_release(&strength);
         return error_no_memory(error);
     }
     gather(job, &strength);
-    gather_hidden(job, &strength, in_stages);
+    gather_hidden(job, &strength);
     int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
     least_ns = least_ns > 0 ? least_ns : 1;
     mark_blank(job, baseline, &strength, least_ns);
@@ -320,7 +318,7 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
         return error_no_memory(error);
     for (size_t i = first; i < suspects->count; i++) {
         suspects->items[i].margin_ns = total_margin(&suspects->items[i], job);
-        mark_ambiguous(&suspects->items[i], job, baseline, in_stages,
+        mark_ambiguous(&suspects->items[i], job, baseline,
                        scale(baseline->median_step_ns, options->min_gain));
         if (is_mostly_hosts(&suspects->items[i], job))
             suspects->items[i].kind = FINDING_HOST;
@@ -334,10 +332,8 @@ static const struct suspect *greater_suspect(const struct suspects *suspects, co
 {
     for (size_t i = 0; i < suspects->count; i++) {
         const struct suspect *suspect = &suspects->items[i];
-        int64_t steps = suspect->last_step - suspect->first_step + 1;
-        int64_t than_steps = than->last_step - than->first_step + 1;
         if (suspect->rank == rank && step >= suspect->first_step && step <= suspect->last_step &&
-            suspect->total_ns / steps > than->total_ns / than_steps)
+            suspect->total_ns / suspect_steps(suspect) > than->total_ns / suspect_steps(than))
             return suspect;
     }
     return NULL;
@@ -413,8 +409,8 @@ static int may_have_been_held(const struct suspects *suspects, const struct susp
 /* Whether another rank was late in the same steps, most of them, by about as much. */
 static int is_twin(const struct suspect *a, const struct suspect *b)
 {
-    int64_t mine = a->total_ns / (a->last_step - a->first_step + 1);
-    int64_t other = b->total_ns / (b->last_step - b->first_step + 1);
+    int64_t mine = a->total_ns / suspect_steps(a);
+    int64_t other = b->total_ns / suspect_steps(b);
     int64_t apart = mine > other ? mine - other : other - mine;
     return b->kind != FINDING_NETWORK && b->rank != a->rank && suspects_are_together(a, b) &&
            apart * 5 <= (mine > other ? mine : other);
@@ -428,14 +424,14 @@ static int is_twin(const struct suspect *a, const struct suspect *b)
  * receive, one whose lateness is none either.
  */
 static int has_hidden_cause(const struct suspects *suspects, const struct suspect *suspect,
-                            const struct job *job, int in_stages)
+                            const struct job *job)
 {
     size_t twins = 0, hosts = 0, peers = 0;
     for (size_t i = 0; i < suspects->count; i++)
         if (is_twin(suspect, &suspects->items[i])) {
             twins++;
             hosts += suspects->items[i].kind == FINDING_HOST;
-            peers += suspect->hides_pairs || (!suspects->items[i].hides_pairs && !in_stages);
+            peers += suspect->hides_pairs || (!suspects->items[i].hides_pairs && !job->in_stages);
         }
     if (job->blind_to_pairs)
         return peers > 0;
@@ -453,7 +449,7 @@ static int sends_late(const struct suspects *suspects, const struct suspect *sus
         const struct suspect *greater = greater_suspect(suspects, suspect, suspect->rank, step);
         late += greater && !greater->hides_pairs;
     }
-    return suspect->kind == FINDING_NETWORK && late * 2 > suspect->last_step - suspect->first_step + 1;
+    return suspect->kind == FINDING_NETWORK && late * 2 > suspect_steps(suspect);
 }
 
 /* By how much a rank came late by itself, where its kernel does not say until when it was there; else 0. */
@@ -545,11 +541,8 @@ static int may_have_lost(const struct suspect *suspect, const struct job *job)
     return hidden_ns * 2 > suspect->total_ns;
 }
 
-int suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges)
+void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges)
 {
-    int in_stages = job->blind_to_pairs ? job_is_in_stages(job) : 0;
-    if (in_stages < 0)
-        return -1;
     for (size_t i = 0; i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
         struct job_range range = suspect_operations(suspect, job);
@@ -560,10 +553,9 @@ int suspects_doubt(struct suspects *suspects, const struct job *job, const struc
                  may_have_been_held(suspects, suspect, job, edges, &job->operations[j])))
                 waited_ns += job->operations[j].excess_ns;
         if (waited_ns * 2 > suspect->total_ns ||
-            (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job, in_stages)) ||
+            (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job)) ||
             sends_late(suspects, suspect) || waits_for_receivers(suspects, suspect, job, edges) ||
             was_in_groups(suspect, job) || may_have_lost(suspect, job))
             suspect->ambiguous = 1;
     }
-    return 0;
 }

@@ -89,7 +89,7 @@ static int take_member(struct reader *reader, struct statement *statement)
     int64_t name = grouping_text(reader->report, statement_text(statement, 1));
     if (name < 0 || reserve_numbers(reader->report, (size_t)name + 1))
         return -1;
-    reader->report->numbers[name] = statement_is_null(statement, 2) ? -1 : statement_integer(statement, 2);
+    reader->report->numbers[name] = statement_integer_or(statement, 2, -1);
     return map_put(&reader->members, key_of(statement_integer(statement, 0)), name, NULL) ? 0 : -1;
 }
 

@@ -1,6 +1,7 @@
 #include "analyse/load.h"
 #include "base/array.h"
 #include "base/map.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 
@@ -113,12 +114,6 @@ static void add_opening(const struct job *job, const struct job_communicator *co
         ranks[communicator->seats[i].rank].below++;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
-}
-
 static void count_memberships(const struct job *job, struct openings *openings, struct memberships *ranks)
 {
     int64_t silent = 0;
@@ -133,28 +128,18 @@ static void count_memberships(const struct job *job, struct openings *openings, 
         if (communicator->size - (int64_t)communicator->seat_count > silent)
             add_opening(job, communicator, openings, ranks);
     }
-    array_sort(openings->below, openings->count, sizeof *openings->below, by_value);
+    sort_integers(openings->below, openings->count);
 }
 
-static int by_count(const void *a, const void *b)
+/* Of the ranks that recorded anything; 0 with none. There is room in `counts` for all. */
+static int64_t usual_count(const struct memberships *ranks, size_t rank_count, int64_t *counts)
 {
-    const struct memberships *left = a, *right = b;
-    return (left->all > right->all) - (left->all < right->all);
-}
-
-/* What most ranks that recorded anything are in, of two counts that are as common the lesser; 0 with none. */
-static int32_t usual_count(const struct memberships *sorted, size_t count)
-{
-    size_t most = 0, alike = 0;
-    int32_t usual = 0;
-    for (size_t i = 0; i < count; i++) {
-        alike = i && sorted[i].all == sorted[i - 1].all ? alike + 1 : 1;
-        if (sorted[i].all > 0 && alike > most) {
-            most = alike;
-            usual = sorted[i].all;
-        }
-    }
-    return usual;
+    size_t count = 0;
+    for (size_t i = 0; i < rank_count; i++)
+        if (ranks[i].all > 0)
+            counts[count++] = ranks[i].all;
+    sort_integers(counts, count);
+    return usual_integer(counts, count);
 }
 
 /* Whether there is a place for the rank in a communicator that it is not in; one without a number fits any.
@@ -177,21 +162,18 @@ static int fits(const struct openings *openings, int64_t global_rank, int32_t is
 int job_find_lost_files(struct job *job)
 {
     struct memberships *ranks = array_new(job->rank_count, sizeof *ranks);
-    struct memberships *sorted = array_new(job->rank_count, sizeof *sorted);
+    int64_t *counts = array_new(job->rank_count, sizeof *counts);
     struct openings openings = {.above = INT64_MAX,
                                 .below = array_new(job->communicator_count, sizeof *openings.below)};
-    int failed = !ranks || !sorted || !openings.below;
+    int failed = !ranks || !counts || !openings.below;
     if (!failed)
         count_memberships(job, &openings, ranks);
-    for (size_t i = 0; !failed && i < job->rank_count; i++)
-        sorted[i] = ranks[i];
-    array_sort(sorted, failed ? 0 : job->rank_count, sizeof *sorted, by_count);
-    int32_t usual = failed ? 0 : usual_count(sorted, job->rank_count);
+    int64_t usual = failed ? 0 : usual_count(ranks, job->rank_count, counts);
     for (size_t i = 0; !failed && i < job->rank_count; i++)
         job->ranks[i].may_lack_file = job->ranks[i].process_id >= 0 && ranks[i].all < usual &&
                                       fits(&openings, job->ranks[i].global_rank, ranks[i].below);
     free(ranks);
-    free(sorted);
+    free(counts);
     free(openings.below);
     return failed;
 }

@@ -41,14 +41,14 @@ int32_t *stages_find(const struct job *job)
     return stage;
 }
 
-int job_is_in_stages(const struct job *job)
+int job_find_stages(struct job *job)
 {
     int32_t *stage = stages_find(job);
-    int several = 0;
     if (!stage)
         return -1;
+    job->in_stages = 0;
     for (size_t i = 0; i < job->rank_count; i++)
-        several |= stage[i] != stage[0];
+        job->in_stages |= stage[i] != stage[0];
     free(stage);
-    return several;
+    return 0;
 }

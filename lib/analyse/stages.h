@@ -14,7 +14,7 @@
  */
 int32_t *stages_find(const struct job *job);
 
-/* Whether there are several; -1 when memory is out. */
-int job_is_in_stages(const struct job *job);
+/* Fills in job->in_stages. -1 when memory is out. */
+int job_find_stages(struct job *job);
 
 #endif

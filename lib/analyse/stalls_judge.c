@@ -3,6 +3,7 @@
 #include "analyse/job.h"
 #include "base/array.h"
 #include "base/scale.h"
+#include "base/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -309,12 +310,6 @@ static int find_episodes(struct judge *judge, enum stalls_wait wait)
     return 0;
 }
 
-static int by_weakest(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
-}
-
 static size_t at_least(const int64_t *sorted, size_t count, int64_t value)
 {
     size_t low = 0, high = count;
@@ -353,8 +348,7 @@ static int keep_significant(struct judge *judge, size_t first)
     for (size_t i = first; i < judge->episode_count; i++)
         if (judge->episodes[i].first_step == judge->episodes[i].last_step)
             lonely[count++] = judge->episodes[i].weakest_ns;
-    if (count)
-        qsort(lonely, count, sizeof *lonely, by_weakest);
+    sort_integers(lonely, count);
     for (size_t i = first; i < judge->episode_count; i++) {
         const struct episode *episode = &judge->episodes[i];
         int64_t least_ns = judge_least_ns(judge, (size_t)episode->edge);

@@ -57,11 +57,6 @@ void stalls_release(struct stalls *stalls)
         map_release(maps[i]);
 }
 
-static int64_t integer_or(struct statement *statement, int column, int64_t absent)
-{
-    return statement_is_null(statement, column) ? absent : statement_integer(statement, column);
-}
-
 static int64_t find(const struct map *map, uint64_t first, uint64_t second)
 {
     const int64_t *value = map_get(map, (struct map_key){{first, second}});
@@ -115,7 +110,7 @@ static int32_t add_seat(struct stalls *stalls, int32_t run, int64_t global_rank,
 static int read_rank(struct stalls *stalls, struct statement *statement)
 {
     int32_t run = run_of(stalls, statement_integer(statement, 1));
-    int64_t number = integer_or(statement, 2, -1);
+    int64_t number = statement_integer_or(statement, 2, -1);
     const char *name = statement_text(statement, 3);
     int32_t seat = add_seat(stalls, run, number, strdup(name ? name : ""));
     if (seat < 0 || put(&stalls->seat_of_rank, (uint64_t)statement_integer(statement, 0), 0, seat))
@@ -315,7 +310,7 @@ static int64_t find_place(struct stalls *stalls, struct statement *row, int32_t 
         return -1;
     const struct stalls_communicator *of = &stalls->communicators[communicator];
     const struct map_key key = {{(uint64_t)of->run << 32 | (uint64_t)statement_integer(row, COLUMN_FUNCTION),
-                                 (uint64_t)integer_or(row, COLUMN_BYTES, -1), (uint64_t)number,
+                                 (uint64_t)statement_integer_or(row, COLUMN_BYTES, -1), (uint64_t)number,
                                  (uint64_t)of->size}};
     int added;
     int64_t *place = map_put(&stalls->place_of, key, (int64_t)stalls->place_count, &added);
@@ -442,14 +437,14 @@ static int place_row(struct reader *reader, struct statement *row, int64_t *edge
 {
     *received = statement_integer(row, COLUMN_DIRECTION) == DIRECTION_RECV;
     struct recent *recent = &reader->recent[*received];
-    int64_t member = find_member(reader, integer_or(row, COLUMN_MEMBER, -1));
+    int64_t member = find_member(reader, statement_integer_or(row, COLUMN_MEMBER, -1));
     if (member < 0)
         return 1;
-    int64_t step = integer_or(row, COLUMN_STEP, NOT_IN_STEP);
+    int64_t step = statement_integer_or(row, COLUMN_STEP, NOT_IN_STEP);
     if (reader->place == NOT_FOUND || reader->operation < 0)
         reader->place = find_place(reader->stalls, row, (int32_t)(member & 0xffffffff));
     if (reader->place < 0 ||
-        note_progress(reader, member >> 32, step, integer_or(row, COLUMN_BEGIN, TIME_UNKNOWN)))
+        note_progress(reader, member >> 32, step, statement_integer_or(row, COLUMN_BEGIN, TIME_UNKNOWN)))
         return -1;
     *edge = edge_of_row(reader, row, recent, member, *received);
     *cell = -1;
@@ -461,7 +456,7 @@ static int place_row(struct reader *reader, struct statement *row, int64_t *edge
 
 static int read_steps(struct reader *reader, struct statement *row, struct error *error)
 {
-    int64_t operation = integer_or(row, COLUMN_OPERATION, -1), edge, cell;
+    int64_t operation = statement_integer_or(row, COLUMN_OPERATION, -1), edge, cell;
     int received;
     size_t length;
     const void *blob = statement_blob(row, COLUMN_STEPS, &length);
@@ -475,7 +470,7 @@ static int read_steps(struct reader *reader, struct statement *row, struct error
     reader->operation = operation;
     if (!blob)
         return 0;
-    if (unpack_steps(&unpack, blob, length, integer_or(row, COLUMN_BEGIN, 0)))
+    if (unpack_steps(&unpack, blob, length, statement_integer_or(row, COLUMN_BEGIN, 0)))
         return error_set(error, "operation %lld has damaged proxy steps", (long long)operation);
     int placed = place_row(reader, row, &edge, &cell, &received);
     if (placed < 0)

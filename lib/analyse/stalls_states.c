@@ -116,11 +116,6 @@ enum {
     COLUMN_SEQUENCE
 };
 
-static int64_t integer_or(struct statement *row, int column, int64_t absent)
-{
-    return statement_is_null(row, column) ? absent : statement_integer(row, column);
-}
-
 /* The first step that is open is what holds up those behind it. NULL with 0: no step is. */
 static int read_steps(struct statement *row, enum direction direction, const char **reading)
 {
@@ -132,7 +127,7 @@ static int read_steps(struct statement *row, enum direction direction, const cha
     *reading = NULL;
     if (!blob)
         return 0;
-    if (unpack_steps(&unpack, blob, length, integer_or(row, COLUMN_BEGIN, 0)))
+    if (unpack_steps(&unpack, blob, length, statement_integer_or(row, COLUMN_BEGIN, 0)))
         return -1;
     while (!*reading && (more = unpack_next_step(&unpack, &step)) == 1)
         *reading = read_open_wait(direction, &step);
@@ -155,7 +150,7 @@ static int read_unfinished(struct statement *row, struct proxy_operation *proxy,
     const void *blob = statement_blob(row, COLUMN_STATES, &length);
     *proxy = (struct proxy_operation){.direction = (enum direction)statement_integer(row, COLUMN_DIRECTION),
                                       .step_count = statement_integer(row, COLUMN_STEP_COUNT)};
-    if (blob && unpack_states(blob, length, integer_or(row, COLUMN_BEGIN, 0), proxy))
+    if (blob && unpack_states(blob, length, statement_integer_or(row, COLUMN_BEGIN, 0), proxy))
         return -1;
     if (has_counters(proxy)) {
         *reading = stalls_read_states(proxy);
@@ -189,7 +184,8 @@ static int add_row(struct stalls *stalls, struct statement *row, int64_t member,
         table_set_integer(table, AT_STEP, statement_integer(row, COLUMN_STEP));
     for (int i = 0; i < PROXY_STATES && has_counters(proxy); i++)
         table_set_integer(table, (size_t)AT_POSTED + (size_t)i, proxy->state[i].steps);
-    const char *function = function_name((enum function)integer_or(row, COLUMN_FUNCTION, FUNCTION_UNKNOWN));
+    const char *function =
+        function_name((enum function)statement_integer_or(row, COLUMN_FUNCTION, FUNCTION_UNKNOWN));
     const char *tag = statement_text(row, COLUMN_TAG);
     return table_set_text(table, AT_RANK, seat->name, error) ||
            table_set_text(table, AT_DIRECTION, proxy->direction == DIRECTION_SEND ? "send" : "recv", error) ||
@@ -205,7 +201,7 @@ static int list_row(struct stalls *stalls, struct statement *row, struct table *
     struct proxy_operation proxy;
     const char *reading;
     const int64_t *member =
-        map_get(&stalls->member, (struct map_key){{(uint64_t)integer_or(row, COLUMN_MEMBER, -1)}});
+        map_get(&stalls->member, (struct map_key){{(uint64_t)statement_integer_or(row, COLUMN_MEMBER, -1)}});
     if (!member)
         return 0;
     int unfinished = read_unfinished(row, &proxy, &reading);

@@ -383,7 +383,7 @@ static double chance_in_rows(const struct suspect *const *rows, size_t count, co
         if (rows[i]->rank == run->rank || !is_apart)
             continue;
         begun++;
-        steps += rows[i]->last_step - rows[i]->first_step + 1;
+        steps += suspect_steps(rows[i]);
     }
     return begun < fewest ? 0 : begun * pow((steps - begun) / steps, run->counted_steps - 1);
 }

@@ -79,7 +79,7 @@ static int measure_unrest(struct suspects *suspects, const struct baseline *base
 static int is_unrest(const struct suspect *suspect, const struct baseline *baseline, const int64_t *others)
 {
     int64_t shared_ns = 0, late_ns = 0;
-    int32_t steps = suspect->last_step - suspect->first_step + 1, unrest = 0;
+    int32_t steps = suspect_steps(suspect), unrest = 0;
     int64_t least_ns = suspect->total_ns / steps;
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
         int64_t others_ns = others[(size_t)step * baseline->rank_count + (size_t)suspect->rank];
@@ -101,7 +101,7 @@ static int is_unrest(const struct suspect *suspect, const struct baseline *basel
  */
 static int is_beside_late_host(const struct suspect *suspect, const struct baseline *baseline, int32_t rank)
 {
-    int64_t mean_ns = suspect->total_ns / (suspect->last_step - suspect->first_step + 1);
+    int64_t mean_ns = suspect->total_ns / suspect_steps(suspect);
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
         if (lateness_of(baseline, (size_t)rank, step) < mean_ns / 2)
             return 0;

@@ -125,3 +125,17 @@ void sort_integers(int64_t *values, size_t count)
         return;
     sort_part(values, count, allowed_depth(count));
 }
+
+int64_t usual_integer(const int64_t *sorted, size_t count)
+{
+    size_t most = 0, alike = 0;
+    int64_t usual = 0;
+    for (size_t i = 0; i < count; i++) {
+        alike = i && sorted[i] == sorted[i - 1] ? alike + 1 : 1;
+        if (alike > most) {
+            most = alike;
+            usual = sorted[i];
+        }
+    }
+    return usual;
+}

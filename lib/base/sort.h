@@ -14,4 +14,7 @@ void sort_integers(int64_t *values, size_t count);
  */
 int64_t select_integer(int64_t *values, size_t count, size_t rank);
 
+/* What most of them are, sorted as they have to be; of two that are as common the lesser, of none 0. */
+int64_t usual_integer(const int64_t *sorted, size_t count);
+
 #endif

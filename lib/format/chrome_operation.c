@@ -192,14 +192,6 @@ void chrome_operation_end(struct chrome_reader *reader, int64_t end_ns, int has_
     assembly->unfinished |= !has_end;
 }
 
-static void widen(struct interval_ns *interval, struct interval_ns by)
-{
-    if (interval->begin_ns == TIME_UNKNOWN || by.begin_ns < interval->begin_ns)
-        interval->begin_ns = by.begin_ns;
-    if (interval->end_ns == TIME_UNKNOWN || by.end_ns > interval->end_ns)
-        interval->end_ns = by.end_ns;
-}
-
 /* From the channels that have both ends, by the GPU's clock and by the host's. */
 static void measure_kernel(const struct chrome_assembly *assembly, struct operation *operation)
 {
@@ -215,7 +207,7 @@ static void measure_kernel(const struct chrome_assembly *assembly, struct operat
         if (channel->host.begin_ns == TIME_UNKNOWN)
             continue;
         if (channel->host.end_ns != TIME_UNKNOWN)
-            widen(&operation->device, channel->host);
+            interval_widen(&operation->device, channel->host);
         if (first_begin_ns == TIME_UNKNOWN || channel->host.begin_ns < first_begin_ns)
             first_begin_ns = channel->host.begin_ns;
     }

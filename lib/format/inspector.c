@@ -77,14 +77,6 @@ static void keep_revision(struct inspector_file *file)
     file->revision[length] = '\0';
 }
 
-static void widen(struct interval_ns *interval, struct interval_ns by)
-{
-    if (interval->begin_ns == TIME_UNKNOWN || by.begin_ns < interval->begin_ns)
-        interval->begin_ns = by.begin_ns;
-    if (interval->end_ns == TIME_UNKNOWN || by.end_ns > interval->end_ns)
-        interval->end_ns = by.end_ns;
-}
-
 /*
  * When it ran: by the channels that have both ends. Without any, the recorder measured from the call to the
  * last sign of life, on the host: a late end, and a duration that holds the time in the queue as well.
@@ -97,7 +89,7 @@ static void measure(const struct inspector_line *line, struct operation *operati
         if (host.begin_ns == TIME_UNKNOWN)
             continue;
         if (host.end_ns != TIME_UNKNOWN)
-            widen(&operation->device, host);
+            interval_widen(&operation->device, host);
         if (first_ns == TIME_UNKNOWN || host.begin_ns < first_ns)
             first_ns = host.begin_ns;
     }

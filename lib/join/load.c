@@ -31,11 +31,6 @@ static char *copy_text(struct statement *statement, int column)
     return strdup(text ? text : "");
 }
 
-static int64_t integer_or(struct statement *statement, int column, int64_t absent)
-{
-    return statement_is_null(statement, column) ? absent : statement_integer(statement, column);
-}
-
 typedef int (*row_reader)(struct work *work, struct statement *statement, struct error *error);
 
 static int read_rows(struct work *work, struct store *store, const char *sql, row_reader read,
@@ -83,11 +78,12 @@ static int read_communicator(struct work *work, struct statement *statement, str
                       work->communicator_count + 1, sizeof *work->communicators))
         return error_no_memory(error);
     struct work_communicator *communicator = &work->communicators[work->communicator_count++];
-    *communicator = (struct work_communicator){.id = statement_integer(statement, 0),
-                                               .hash = statement_integer(statement, 1),
-                                               .declared_size = believed(integer_or(statement, 3, 0), 0),
-                                               .greatest_peer = -1,
-                                               .run = -1};
+    *communicator =
+        (struct work_communicator){.id = statement_integer(statement, 0),
+                                   .hash = statement_integer(statement, 1),
+                                   .declared_size = believed(statement_integer_or(statement, 3, 0), 0),
+                                   .greatest_peer = -1,
+                                   .run = -1};
     if (statement_is_null(statement, 2))
         return 0;
     communicator->name = copy_text(statement, 2);
@@ -146,8 +142,8 @@ static int read_summary(struct work *work, struct statement *statement, struct e
         find_id(work->members, work->member_count, sizeof *work->members, statement_integer(statement, 0));
     if (member < 0)
         return 0;
-    name_peer(work, member, integer_or(statement, 1, -1));
-    work->members[member].affinity = integer_or(statement, 2, INT64_MIN);
+    name_peer(work, member, statement_integer_or(statement, 1, -1));
+    work->members[member].affinity = statement_integer_or(statement, 2, INT64_MIN);
     work->members[member].operations = (size_t)statement_integer(statement, 3);
     work->members[member].tagged = (size_t)statement_integer(statement, 4);
     return 0;

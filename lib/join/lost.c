@@ -1,6 +1,7 @@
 #include "join/work.h"
 
 #include "base/array.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 
@@ -38,21 +39,6 @@ static struct membership *count_memberships(const struct work *work)
     if (ranks)
         array_sort(ranks, work->rank_count, sizeof *ranks, by_run);
     return ranks;
-}
-
-/* What most ranks of the run are in; of two counts that are as common the lesser one. */
-static int32_t usual_count(const struct membership *ranks, size_t count)
-{
-    size_t most = 0, alike = 0;
-    int32_t usual = 0;
-    for (size_t i = 0; i < count; i++) {
-        alike = i && ranks[i].communicators == ranks[i - 1].communicators ? alike + 1 : 1;
-        if (alike > most) {
-            most = alike;
-            usual = ranks[i].communicators;
-        }
-    }
-    return usual;
 }
 
 /* What the communicators of a run, its world aside, have left. */
@@ -106,10 +92,15 @@ static void find_gaps(const struct work *work, const int64_t *last, struct gaps 
     }
 }
 
-/* Whether the ranks of a run that are in fewer communicators than most can take its places. */
-static int can_take(const struct membership *ranks, size_t count, const struct gaps *gaps)
+/*
+ * Whether the ranks of a run that are in fewer communicators than most can take its places. There is room in
+ * `counts` for all.
+ */
+static int can_take(const struct membership *ranks, size_t count, const struct gaps *gaps, int64_t *counts)
 {
-    int32_t usual = usual_count(ranks, count);
+    for (size_t i = 0; i < count; i++)
+        counts[i] = ranks[i].communicators;
+    int64_t usual = usual_integer(counts, count);
     int64_t missing = 0, greatest = -1;
     for (size_t i = 0; i < count && ranks[i].communicators < usual; i++) {
         missing += usual - ranks[i].communicators;
@@ -125,7 +116,8 @@ unsigned char *work_find_lost_files(const struct work *work)
     struct gaps *gaps = array_new(work->run_count, sizeof *gaps);
     struct membership *ranks = count_memberships(work);
     int64_t *last = find_last_members(work);
-    int failed = !lost || !gaps || !ranks || !last;
+    int64_t *counts = array_new(work->rank_count, sizeof *counts);
+    int failed = !lost || !gaps || !ranks || !last || !counts;
     if (!failed)
         find_gaps(work, last, gaps);
     for (size_t first = 0, end; !failed && first < work->rank_count; first = end) {
@@ -133,11 +125,12 @@ unsigned char *work_find_lost_files(const struct work *work)
         for (end = first; end < work->rank_count && ranks[end].run == run; end++)
             ;
         if (run >= 0)
-            lost[run] = can_take(ranks + first, end - first, &gaps[run]) != 0;
+            lost[run] = can_take(ranks + first, end - first, &gaps[run], counts) != 0;
     }
     free(gaps);
     free(ranks);
     free(last);
+    free(counts);
     if (failed)
         free(lost);
     return failed ? NULL : lost;

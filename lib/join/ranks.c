@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/disjoint.h"
 #include "base/map.h"
+#include "base/sort.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -383,16 +384,10 @@ static int name_rank(struct work *work, struct work_rank *rank)
     return rank->name ? 0 : -1;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
-}
-
 /* "0-3,7" */
 static int write_numbers(struct buffer *text, int64_t *numbers, size_t count)
 {
-    qsort(numbers, count, sizeof *numbers, by_number);
+    sort_integers(numbers, count);
     for (size_t i = 0; i < count;) {
         size_t last = i;
         while (last + 1 < count && numbers[last + 1] == numbers[last] + 1)

@@ -25,6 +25,15 @@ struct interval_ns {
     int64_t end_ns;
 };
 
+/* So that it holds `by`, too; an end that is not known becomes that of `by`. */
+static inline void interval_widen(struct interval_ns *interval, struct interval_ns by)
+{
+    if (interval->begin_ns == TIME_UNKNOWN || by.begin_ns < interval->begin_ns)
+        interval->begin_ns = by.begin_ns;
+    if (interval->end_ns == TIME_UNKNOWN || by.end_ns > interval->end_ns)
+        interval->end_ns = by.end_ns;
+}
+
 /* Who speaks. What a dialect does not say is NULL, 0 (hash, size, nodes) or COUNT_UNKNOWN (pid, rank). */
 struct origin {
     const char *host;

@@ -115,6 +115,11 @@ int64_t statement_integer(struct statement *statement, int column)
     return sqlite3_column_int64(statement->handle, column);
 }
 
+int64_t statement_integer_or(struct statement *statement, int column, int64_t absent)
+{
+    return statement_is_null(statement, column) ? absent : statement_integer(statement, column);
+}
+
 double statement_real(struct statement *statement, int column)
 {
     return sqlite3_column_double(statement->handle, column);

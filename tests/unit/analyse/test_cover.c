@@ -1,4 +1,5 @@
 #include "analyse/finding.h"
+#include "analyse/stages.h"
 
 #include "support/cmocka_all.h"
 
@@ -180,6 +181,7 @@ static void hidden_sends_break_a_tie(void **state)
     played(&step, 0, 3)->beyond_ns = 50;
     assert_culprits(&step, -1, -1, -1, -1);
     step.job.blind_to_pairs = 1;
+    assert_int_equal(job_find_stages(&step.job), 0);
     assert_culprits(&step, 0, -1, -1, 0);
     step.instances[0].culprit = step.instances[3].culprit = -1;
     played(&step, 1, 3)->own_ns = 60;

@@ -1,3 +1,5 @@
+#include "analyse/stages.h"
+
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
 
@@ -134,8 +136,10 @@ static void exchanges_by_way_of_a_silent_rank(void **state)
     small.job.communicator_count = 3;
     small.job.blind_to_pairs = 1;
     at(&small, 1, 1, 0)->excess_ns = at(&small, 2, 1, 0)->excess_ns = 600;
+    assert_int_equal(job_find_stages(&small.job), 0);
     assert_true(may_exchange(&small, &suspect));
     communicators[2].silent = -1;
+    assert_int_equal(job_find_stages(&small.job), 0);
     assert_false(may_exchange(&small, &suspect));
     small_release(&small);
 }

@@ -175,6 +175,35 @@ static void slow_transfers_are_the_networks(void **state)
     free(delays);
 }
 
+/* Two ranks that meet in every operation: in as many instances as each of them has operations. */
+struct two {
+    struct job job;
+    struct job_rank ranks[2];
+    int32_t members[6];
+};
+
+static void two_init(struct two *two, struct job_operation *operations, struct job_instance *instances,
+                     size_t count)
+{
+    *two = (struct two){.job = {.rank_count = 2,
+                                .ranks = two->ranks,
+                                .operation_count = 2 * count,
+                                .operations = operations,
+                                .instance_count = count,
+                                .instances = instances,
+                                .instance_members = two->members},
+                        .ranks = {{.first = 0, .count = count}, {.first = count, .count = count}}};
+    for (size_t i = 0; i < 2 * count; i++) {
+        two->members[2 * operations[i].instance + operations[i].rank] = (int32_t)i;
+        operations[i].group = (int32_t)i;
+        operations[i].own_ns = TIME_UNKNOWN;
+    }
+    for (size_t i = 0; i < count; i++) {
+        instances[i].members = instances[i].expected = 2;
+        instances[i].first_member = 2 * (uint32_t)i;
+    }
+}
+
 /*
  * Two ranks, two operations, X and Y, of 10 each; rank 0 plays X then Y, rank 1, by times that cannot be, Y
  * then X. Y begins 5 after X on rank 0, is over at 25, X begins 6 after that on rank 1 and is over at 41.
@@ -182,31 +211,20 @@ static void slow_transfers_are_the_networks(void **state)
 static void a_circle_is_cut(void **state)
 {
     enum { X_0, Y_0, Y_1, X_1 };
-    struct job_rank ranks[2] = {{.first = X_0, .count = 2}, {.first = Y_1, .count = 2}};
     struct job_operation operations[4] = {
         [X_0] = {.rank = 0, .instance = 0, .previous = -1, .start_ns = 0, .end_ns = 10},
         [Y_0] = {.rank = 0, .instance = 1, .previous = X_0, .start_ns = 15, .end_ns = 25},
         [Y_1] = {.rank = 1, .instance = 1, .previous = -1, .start_ns = 0, .end_ns = 14},
         [X_1] = {.rank = 1, .instance = 0, .previous = Y_1, .start_ns = 20, .end_ns = 30},
     };
-    int32_t members[4] = {X_0, X_1, Y_0, Y_1};
-    struct job_instance instances[2] = {{.transfer_ns = 10, .members = 2, .expected = 2, .first_member = 0},
-                                        {.transfer_ns = 10, .members = 2, .expected = 2, .first_member = 2}};
-    struct job job = {.rank_count = 2,
-                      .ranks = ranks,
-                      .operation_count = 4,
-                      .operations = operations,
-                      .instance_count = 2,
-                      .instances = instances,
-                      .instance_members = members};
+    struct job_instance instances[2] = {{.transfer_ns = 10}, {.transfer_ns = 10}};
+    struct two two;
     struct replay replay;
     struct error error = ERROR_INIT;
-    for (int32_t i = 0; i < 4; i++) {
-        operations[i].group = i;
+    for (int32_t i = 0; i < 4; i++)
         operations[i].function = FUNCTION_ALL_REDUCE;
-        operations[i].own_ns = TIME_UNKNOWN;
-    }
-    assert_int_equal(replay_init(&replay, &job, &error), 0);
+    two_init(&two, operations, instances, 2);
+    assert_int_equal(replay_init(&replay, &two.job, &error), 0);
     assert_int_equal(replay.move_count, 4);
     assert_int_equal(replay_run(&replay), 41);
     replay_release(&replay);
@@ -218,33 +236,21 @@ static void a_circle_is_cut(void **state)
  */
 static void a_circle_with_nothing_before_it_is_cut(void **state)
 {
-    struct job_rank ranks[2] = {{.first = 0, .count = 3}, {.first = 3, .count = 3}};
     struct job_operation operations[6];
-    int32_t members[6] = {0, 3, 1, 4, 2, 5};
-    struct job_instance instances[3];
-    struct job job = {.rank_count = 2,
-                      .ranks = ranks,
-                      .operation_count = 6,
-                      .operations = operations,
-                      .instance_count = 3,
-                      .instances = instances,
-                      .instance_members = members};
+    struct job_instance instances[3] = {{.transfer_ns = 10}, {.transfer_ns = 10}, {.transfer_ns = 10}};
+    struct two two;
+    struct replay replay;
+    struct error error = ERROR_INIT;
     static const int64_t starts[3] = {20, 0, 40};
     for (int32_t i = 0; i < 6; i++)
         operations[i] = (struct job_operation){.rank = i / 3,
                                                .instance = i % 3,
-                                               .group = i,
                                                .previous = i % 3 ? i - 1 : -1,
                                                .function = FUNCTION_ALL_REDUCE,
-                                               .own_ns = TIME_UNKNOWN,
                                                .start_ns = starts[i % 3],
                                                .end_ns = starts[i % 3] + 10};
-    for (uint32_t i = 0; i < 3; i++)
-        instances[i] =
-            (struct job_instance){.transfer_ns = 10, .members = 2, .expected = 2, .first_member = 2 * i};
-    struct replay replay;
-    struct error error = ERROR_INIT;
-    assert_int_equal(replay_init(&replay, &job, &error), 0);
+    two_init(&two, operations, instances, 3);
+    assert_int_equal(replay_init(&replay, &two.job, &error), 0);
     assert_int_equal(replay.move_count, 6);
     replay_release(&replay);
 }
@@ -256,33 +262,21 @@ static void a_circle_with_nothing_before_it_is_cut(void **state)
 static void a_send_that_leaves_alone_saves_too(void **state)
 {
     enum { SEND, REDUCE_0, RECEIVE, REDUCE_1 };
-    struct job_rank ranks[2] = {{.first = SEND, .count = 2}, {.first = RECEIVE, .count = 2}};
     struct job_operation operations[4] = {
         [SEND] = {.rank = 0, .function = FUNCTION_SEND, .previous = -1, .end_ns = 100},
         [REDUCE_0] = {.rank = 0, .instance = 1, .previous = SEND, .start_ns = 110, .end_ns = 120},
         [RECEIVE] = {.rank = 1, .function = FUNCTION_RECV, .previous = -1, .end_ns = 100},
         [REDUCE_1] = {.rank = 1, .instance = 1, .previous = RECEIVE, .start_ns = 110, .end_ns = 120},
     };
-    int32_t members[4] = {SEND, RECEIVE, REDUCE_0, REDUCE_1};
-    struct job_instance instances[2] = {
-        {.function = FUNCTION_SEND, .transfer_ns = 100, .members = 2, .expected = 2},
-        {.transfer_ns = 10, .members = 2, .expected = 2, .first_member = 2}};
-    struct job job = {.rank_count = 2,
-                      .ranks = ranks,
-                      .operation_count = 4,
-                      .operations = operations,
-                      .instance_count = 2,
-                      .instances = instances,
-                      .instance_members = members};
+    struct job_instance instances[2] = {{.function = FUNCTION_SEND, .transfer_ns = 100}, {.transfer_ns = 10}};
+    struct two two;
     struct replay replay;
     struct error error = ERROR_INIT;
     operations[REDUCE_0].function = operations[REDUCE_1].function = FUNCTION_ALL_REDUCE;
-    for (int32_t i = 0; i < 4; i++) {
-        operations[i].group = i;
+    for (int32_t i = 0; i < 4; i++)
         operations[i].ends = ENDS_BY_KERNEL;
-        operations[i].own_ns = TIME_UNKNOWN;
-    }
-    assert_int_equal(replay_init(&replay, &job, &error), 0);
+    two_init(&two, operations, instances, 2);
+    assert_int_equal(replay_init(&replay, &two.job, &error), 0);
     assert_int_equal(replay_run(&replay), 120);
     replay_change_transfer(&replay, 0, -80);
     assert_int_equal(replay_run(&replay), 40);
@@ -299,33 +293,24 @@ static void what_was_sent_ahead_has_come_a_part_of_the_way(void **state)
 {
     enum { SEND, REDUCE_0, RECEIVE, REDUCE_1 };
     for (int grouped = 0; grouped < 2; grouped++) {
-        struct job_rank ranks[2] = {{.first = SEND, .count = 2}, {.first = RECEIVE, .count = 2}};
         struct job_operation operations[4] = {
             [SEND] = {.rank = 0, .function = FUNCTION_SEND, .previous = -1, .end_ns = 0},
             [REDUCE_0] = {.rank = 0, .instance = 1, .previous = SEND, .start_ns = 100, .end_ns = 110},
             [RECEIVE] = {.rank = 1, .function = FUNCTION_RECV, .previous = -1, .start_ns = 60, .end_ns = 80},
             [REDUCE_1] = {.rank = 1, .instance = 1, .previous = RECEIVE, .start_ns = 100, .end_ns = 110},
         };
-        int32_t members[4] = {SEND, RECEIVE, REDUCE_0, REDUCE_1};
-        struct job_instance instances[2] = {
-            {.function = FUNCTION_SEND, .transfer_ns = 80, .members = 2, .expected = 2},
-            {.transfer_ns = 10, .members = 2, .expected = 2, .first_member = 2}};
-        struct job job = {.rank_count = 2,
-                          .ranks = ranks,
-                          .operation_count = 4,
-                          .operations = operations,
-                          .instance_count = 2,
-                          .instances = instances,
-                          .instance_members = members};
+        struct job_instance instances[2] = {{.function = FUNCTION_SEND, .transfer_ns = 80},
+                                            {.transfer_ns = 10}};
+        struct two two;
         struct replay replay;
         struct error error = ERROR_INIT;
         operations[REDUCE_0].function = operations[REDUCE_1].function = FUNCTION_ALL_REDUCE;
-        for (int32_t i = 0; i < 4; i++) {
-            operations[i].group = grouped && i == REDUCE_1 ? RECEIVE : i;
+        for (int32_t i = 0; i < 4; i++)
             operations[i].ends = ENDS_BY_KERNEL;
-            operations[i].own_ns = TIME_UNKNOWN;
-        }
-        assert_int_equal(replay_init(&replay, &job, &error), 0);
+        two_init(&two, operations, instances, 2);
+        if (grouped)
+            operations[REDUCE_1].group = RECEIVE;
+        assert_int_equal(replay_init(&replay, &two.job, &error), 0);
         assert_int_equal(replay.transfer_ns[0], grouped ? 80 : 20);
         if (!grouped) {
             replay_change_transfer(&replay, 0, -15);
@@ -348,35 +333,26 @@ static void a_held_stream_is_free_with_its_network(void **state)
 {
     enum { SLOW_0, NEXT_0, SLOW_1, NEXT_1 };
     for (int held = 0; held < 2; held++) {
-        struct job_rank ranks[2] = {{.first = SLOW_0, .count = 2}, {.first = SLOW_1, .count = 2}};
         struct job_operation operations[4] = {
-            [SLOW_0] = {.rank = 0, .previous = -1, .end_ns = 100, .own_ns = TIME_UNKNOWN},
+            [SLOW_0] = {.rank = 0, .previous = -1, .end_ns = 100},
             [NEXT_0] = {.rank = 0, .instance = 1, .previous = SLOW_0, .start_ns = 105, .end_ns = 115},
-            [SLOW_1] = {.rank = 1, .previous = -1, .end_ns = 10, .own_ns = TIME_UNKNOWN},
+            [SLOW_1] = {.rank = 1, .previous = -1, .end_ns = 10},
             [NEXT_1] = {.rank = 1, .instance = 1, .previous = SLOW_1, .start_ns = 105, .end_ns = 115},
         };
-        int32_t members[4] = {SLOW_0, SLOW_1, NEXT_0, NEXT_1};
-        struct job_instance instances[2] = {
-            {.transfer_ns = 10, .slow_ns = 90, .slow_for_some = 1, .members = 2, .expected = 2},
-            {.transfer_ns = 10, .members = 2, .expected = 2, .first_member = 2}};
-        struct job job = {.rank_count = 2,
-                          .ranks = ranks,
-                          .operation_count = 4,
-                          .operations = operations,
-                          .instance_count = 2,
-                          .instances = instances,
-                          .instance_members = members};
+        struct job_instance instances[2] = {{.transfer_ns = 10, .slow_ns = 90, .slow_for_some = 1},
+                                            {.transfer_ns = 10}};
+        struct two two;
         struct replay replay;
         struct error error = ERROR_INIT;
         for (int32_t i = 0; i < 4; i++) {
-            operations[i].group = i;
             operations[i].function = FUNCTION_ALL_REDUCE;
             operations[i].ends = ENDS_BY_KERNEL;
         }
+        two_init(&two, operations, instances, 2);
         operations[NEXT_0].own_ns = 5;
         operations[NEXT_1].own_ns = held ? 5 : 95;
         operations[SLOW_1].held = (uint8_t)held;
-        assert_int_equal(replay_init(&replay, &job, &error), 0);
+        assert_int_equal(replay_init(&replay, &two.job, &error), 0);
         assert_int_equal(replay_run(&replay), 115);
         replay_change_transfer(&replay, 0, -90);
         assert_int_equal(replay_run(&replay), held ? 25 : 115);

@@ -10,25 +10,21 @@ static const double CELLS = (double)RANKS * (STEPS - FIRST);
 
 static void nothing_strong(void **state)
 {
-    struct strength strength;
-    struct suspects suspects = {0};
-    start(&strength);
+    struct strength strength = start(RANKS);
     put(&strength, 3, 5, LEAST - 1);
     put(&strength, 3, 0, 1000 * LEAST); /* warm-up */
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_int_equal(suspects.count, 0);
     free(suspects.items);
 }
 
 static void a_run(void **state)
 {
-    struct strength strength;
-    struct suspects suspects = {0};
-    start(&strength);
+    struct strength strength = start(RANKS);
     put(&strength, 3, 5, 200);
     put(&strength, 3, 6, 150);
     put(&strength, 3, 7, 400);
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_int_equal(suspects.count, 1);
     const struct suspect *run = &suspects.items[0];
     assert_int_equal(run->kind, FINDING_COMPUTE);
@@ -44,12 +40,10 @@ static void a_run(void **state)
 
 static void a_weak_step_does_not_end_a_run(void **state)
 {
-    struct strength strength;
-    struct suspects suspects = {0};
-    start(&strength);
+    struct strength strength = start(RANKS);
     for (int step = 4; step <= 9; step++)
         put(&strength, 0, step, step == 7 ? 20 : 300);
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_int_equal(suspects.count, 1);
     assert_int_equal(suspects.items[0].first_step, 4);
     assert_int_equal(suspects.items[0].last_step, 9);
@@ -59,12 +53,10 @@ static void a_weak_step_does_not_end_a_run(void **state)
 
 static void two_weak_steps_end_it(void **state)
 {
-    struct strength strength;
-    struct suspects suspects = {0};
-    start(&strength);
+    struct strength strength = start(RANKS);
     for (int step = 4; step <= 10; step++)
         put(&strength, 0, step, step == 7 || step == 8 ? 20 : 300);
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_int_equal(suspects.count, 2);
     assert_int_equal(suspects.items[0].last_step, 6);
     assert_int_equal(suspects.items[1].first_step, 9);
@@ -74,16 +66,14 @@ static void two_weak_steps_end_it(void **state)
 /* Four steps stand alone elsewhere, three of them at least as strong as the run's weakest: N (4/N)^2. */
 static void chance_comes_from_steps_that_stand_alone(void **state)
 {
-    struct strength strength;
-    struct suspects suspects = {0};
-    start(&strength);
+    struct strength strength = start(RANKS);
     put(&strength, 1, 3, 150);
     put(&strength, 2, 8, 250);
     put(&strength, 5, 12, 300);
     put(&strength, 6, 15, 5000);
     put(&strength, 8, 10, 200);
     put(&strength, 8, 11, 700);
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_int_equal(suspects.count, 5);
     assert_true(fabs(suspects.items[4].chance - 16 / CELLS) < 1e-12);
     free(suspects.items);
@@ -95,11 +85,9 @@ static void one_step_alone(void **state)
     double chance[3];
     const int64_t excess[] = {LEAST, 10 * LEAST, 100 * LEAST};
     for (int i = 0; i < 3; i++) {
-        struct strength strength;
-        struct suspects suspects = {0};
-        start(&strength);
+        struct strength strength = start(RANKS);
         put(&strength, 4, 9, excess[i]);
-        find(&strength, &suspects);
+        struct suspects suspects = find(&strength, FINDING_COMPUTE);
         assert_int_equal(suspects.count, 1);
         chance[i] = suspects.items[0].chance;
         free(suspects.items);
@@ -121,9 +109,7 @@ static double chance_at(const struct suspects *suspects, int32_t step)
 /* Ten others from 101 to 110, more that are worth nothing, the step itself 2000: k (u / x)^power, by hand. */
 static void one_step_beyond_a_tail(void **state)
 {
-    struct strength strength;
-    struct suspects suspects = {0};
-    start(&strength);
+    struct strength strength = start(RANKS);
     double logs = 2 / 1.5;
     for (int i = 0; i < 10; i++) {
         put(&strength, i, 2 * (i % 5) + 3, 101 + i);
@@ -131,7 +117,7 @@ static void one_step_beyond_a_tail(void **state)
         logs += log((101.0 + i) / LEAST);
     }
     put(&strength, 0, 15, 2000);
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_true(fabs(chance_at(&suspects, 15) / (10 * pow(LEAST / 2000.0, 12 / logs)) - 1) < 1e-9);
     free(suspects.items);
 }
@@ -139,9 +125,7 @@ static void one_step_beyond_a_tail(void **state)
 /* Of thirty others, from 101 to 130, the greatest twenty. */
 static void the_greatest_twenty_are_the_tail(void **state)
 {
-    struct strength strength;
-    struct suspects suspects = {0};
-    start(&strength);
+    struct strength strength = start(RANKS);
     double logs = 2 / 1.5;
     for (int i = 0; i < 30; i++) {
         put(&strength, i % 10, 2 * (i / 10) + 3, 101 + i);
@@ -149,7 +133,7 @@ static void the_greatest_twenty_are_the_tail(void **state)
             logs += log((101.0 + i) / 111);
     }
     put(&strength, 0, 15, 2000);
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_true(fabs(chance_at(&suspects, 15) / (20 * pow(111 / 2000.0, 22 / logs)) - 1) < 1e-9);
     free(suspects.items);
 }
@@ -158,14 +142,12 @@ static void the_greatest_twenty_are_the_tail(void **state)
  * counts. */
 static void ahead_of_all_others(void **state)
 {
-    struct strength strength;
-    struct suspects suspects = {0};
-    start(&strength);
+    struct strength strength = start(RANKS);
     put(&strength, 2, 5, 900);
     put(&strength, 2, 6, 600);
     put(&strength, 4, 9, 150);
     put(&strength, 5, 9, 50);
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_int_equal(suspects.count, 2);
     assert_int_equal(suspects.items[0].counted_steps, 2);
     assert_true(fabs(suspects.items[0].ahead - 4) < 1e-12);
@@ -178,9 +160,7 @@ static void ahead_of_all_others(void **state)
  * count. */
 static void samples_say_what_is_usual(void **state)
 {
-    struct strength strength;
-    struct suspects suspects = {0};
-    start(&strength);
+    struct strength strength = start(RANKS);
     strength.samples = calloc(12, sizeof *strength.samples);
     assert_non_null(strength.samples);
     for (int i = 0; i < 10; i++)
@@ -190,7 +170,7 @@ static void samples_say_what_is_usual(void **state)
     put(&strength, 4, 9, 2000);
     put(&strength, 7, 12, 900000);
     put(&strength, 7, 13, 900000);
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_int_equal(suspects.count, 2);
     assert_true(suspects.items[0].chance > 1);
     assert_true(suspects.items[1].chance < 0.01);
@@ -202,13 +182,11 @@ static void the_first_step_speaks_for_nothing(void **state)
 {
     double chance[2];
     for (int first = 0; first < 2; first++) {
-        struct strength strength;
-        struct suspects suspects = {0};
-        start(&strength);
+        struct strength strength = start(RANKS);
         for (int step = 2 - first; step <= 3; step++)
             put(&strength, 5, step, 900);
         put(&strength, 1, 8, 1200);
-        find(&strength, &suspects);
+        struct suspects suspects = find(&strength, FINDING_COMPUTE);
         assert_int_equal(suspects.count, 2);
         assert_int_equal(suspects.items[1].after_warm_up, first);
         chance[first] = suspects.items[1].chance;
@@ -226,13 +204,11 @@ static void what_was_let_pass_measures_nothing(void **state)
 {
     for (int begin = FIRST; begin <= FIRST + 1; begin++)
         for (int weak = 0; weak <= 20; weak += 20) {
-            struct strength strength;
-            struct suspects suspects = {0};
-            start(&strength);
+            struct strength strength = start(RANKS);
             for (int step = begin; step < begin + 6; step++)
                 put(&strength, 3, step, step == begin + 3 ? weak : 300);
             put(&strength, 5, 12, 150);
-            find(&strength, &suspects);
+            struct suspects suspects = find(&strength, FINDING_COMPUTE);
             assert_int_equal(suspects.count, 2);
             assert_int_equal(suspects.items[0].rank, 3);
             assert_int_equal(suspects.items[0].counted_steps, begin == FIRST ? 4 : 5);
@@ -244,13 +220,11 @@ static void what_was_let_pass_measures_nothing(void **state)
 /* Nor does what others show in that step speak against anybody. */
 static void the_first_step_is_no_example(void **state)
 {
-    struct strength strength;
-    struct suspects suspects = {0};
-    start(&strength);
+    struct strength strength = start(RANKS);
     put(&strength, 1, FIRST, 9000);
     put(&strength, 3, 5, 300);
     put(&strength, 3, 6, 300);
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_int_equal(suspects.count, 2);
     assert_true(fabs(suspects.items[1].ahead - 300.0 / LEAST) < 1e-12);
     assert_true(fabs(suspects.items[1].chance - 1 / CELLS) < 1e-12);
@@ -263,12 +237,9 @@ static void networks_have_a_heavier_tail(void **state)
 {
     static const enum finding_kind kinds[] = {FINDING_NETWORK, FINDING_COMPUTE, FINDING_HOST};
     for (int i = 0; i < 3; i++) {
-        struct strength strength;
-        struct suspects suspects = {0};
-        start(&strength);
+        struct strength strength = start(RANKS);
         put(&strength, 4, 9, 10 * LEAST);
-        assert_int_equal(strength_find(&strength, LEAST, kinds[i], &suspects), 0);
-        strength_release(&strength);
+        struct suspects suspects = find(&strength, kinds[i]);
         assert_true(fabs(suspects.items[0].chance - pow(10, i ? -1.5 : -1)) < 1e-12);
         free(suspects.items);
     }
@@ -278,15 +249,13 @@ static void networks_have_a_heavier_tail(void **state)
 static void a_masked_step_does_not_end_a_run(void **state)
 {
     for (int masked = 0; masked < 2; masked++) {
-        struct strength strength;
-        struct suspects suspects = {0};
-        start(&strength);
+        struct strength strength = start(RANKS);
         strength.unbounded_ns = calloc(RANKS * (STEPS + 1), sizeof *strength.unbounded_ns);
         assert_non_null(strength.unbounded_ns);
         put(&strength, 2, 5, 400);
         put(&strength, 2, 7, 500);
         strength.unbounded_ns[2 * STEPS + 6] = masked ? 200 : 199;
-        find(&strength, &suspects);
+        struct suspects suspects = find(&strength, FINDING_COMPUTE);
         assert_int_equal(suspects.count, masked ? 1 : 2);
         free(suspects.items);
     }
@@ -298,13 +267,11 @@ static void a_pause_has_victims(void **state)
 {
     const int64_t beside[] = {9999, 10000};
     for (int i = 0; i < 2; i++) {
-        struct strength strength;
-        struct suspects suspects = {0};
-        start(&strength);
+        struct strength strength = start(RANKS);
         strength.whole_ns = 5000;
         put(&strength, 0, 5, 20000);
         put(&strength, 1, 5, beside[i]);
-        find(&strength, &suspects);
+        struct suspects suspects = find(&strength, FINDING_COMPUTE);
         assert_int_equal(suspects.count, 2);
         assert_true(fabs(suspects.items[0].ahead - (i ? 2 : 200)) < 1e-9);
         free(suspects.items);
@@ -315,14 +282,12 @@ static void a_pause_has_victims(void **state)
  */
 static struct suspect first_of_pauses(const int *steps, int count, int ranks)
 {
-    struct strength strength;
-    struct suspects suspects = {0};
-    start(&strength);
+    struct strength strength = start(RANKS);
     strength.whole_ns = 5000;
     for (int i = 0; i < count; i++)
         put(&strength, i % ranks, steps[i], 20000);
     put(&strength, 9, 3, 200);
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_true(suspects.count >= (size_t)count);
     struct suspect first = suspects.items[0];
     free(suspects.items);
@@ -356,16 +321,14 @@ static void a_long_fault_has_victims(void **state)
 {
     const int steps[] = {9, 6};
     for (int i = 0; i < 2; i++) {
-        struct strength strength;
-        struct suspects suspects = {0};
-        start(&strength);
+        struct strength strength = start(RANKS);
         strength.whole_ns = 5000;
         put(&strength, 0, 5, 20000);
         put(&strength, 0, 6, 20000);
         put(&strength, 2, 5, 4000);
         put(&strength, 1, steps[i], 4500);
         put(&strength, 4, 12, 150);
-        find(&strength, &suspects);
+        struct suspects suspects = find(&strength, FINDING_COMPUTE);
         assert_int_equal(suspects.count, 4);
         assert_int_equal(suspects.items[1].rank, 1);
         assert_true(fabs(suspects.items[1].ahead - (i ? 4500.0 / 4000 : 4500.0 / 150)) < 1e-9);
@@ -376,15 +339,13 @@ static void a_long_fault_has_victims(void **state)
 /* The same where rank 0 is late by less than a step in each: then nobody is its victim. */
 static void a_shorter_fault_has_none(void **state)
 {
-    struct strength strength;
-    struct suspects suspects = {0};
-    start(&strength);
+    struct strength strength = start(RANKS);
     strength.whole_ns = 5000;
     put(&strength, 0, 5, 4999);
     put(&strength, 0, 6, 4999);
     put(&strength, 2, 5, 4000);
     put(&strength, 1, 9, 4500);
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_int_equal(suspects.count, 3);
     assert_int_equal(suspects.items[1].rank, 1);
     assert_true(fabs(suspects.items[1].ahead - 4500.0 / 4000) < 1e-9);
@@ -394,9 +355,7 @@ static void a_shorter_fault_has_none(void **state)
 /* Five pauses in twenty steps are not too many; a sixth that falls in a long fault's steps is that one's. */
 static void pauses_beside_a_long_fault(void **state)
 {
-    struct strength strength;
-    struct suspects suspects = {0};
-    start(&strength);
+    struct strength strength = start(RANKS);
     strength.whole_ns = 5000;
     for (int i = 0; i < 5; i++)
         put(&strength, i % 3, 5 + 2 * i, 20000);
@@ -404,7 +363,7 @@ static void pauses_beside_a_long_fault(void **state)
     put(&strength, 6, 16, 20000);
     put(&strength, 7, 15, 20000);
     put(&strength, 9, 3, 200);
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_int_equal(suspects.count, 8);
     assert_int_equal(suspects.items[0].rank, 0);
     assert_true(fabs(suspects.items[0].ahead - 100) < 1e-9);
@@ -415,18 +374,14 @@ static void pauses_beside_a_long_fault(void **state)
  */
 static void victims_take_no_turns(void **state)
 {
-    struct job job = {.rank_count = 4};
-    struct baseline baseline = {.step_count = STEPS, .first_step = FIRST};
-    struct strength strength;
-    struct suspects suspects = {0};
-    assert_int_equal(strength_init(&strength, &job, &baseline), 0);
+    struct strength strength = start(4);
     strength.whole_ns = 5000;
     put(&strength, 0, 5, 20000);
     put(&strength, 0, 6, 20000);
     put(&strength, 1, 5, 10000);
     put(&strength, 2, 12, 7500);
     put(&strength, 3, 17, 15000);
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_int_equal(suspects.count, 4);
     assert_int_equal(suspects.items[3].rank, 3);
     assert_true(fabs(suspects.items[3].ahead - 15000.0 / LEAST) < 1e-9);
@@ -442,15 +397,13 @@ static void put_run(struct strength *strength, int rank, int step, int steps, in
 /* The chance of steps of rank 0 in a row beside runs of 3, 2 and 2 steps: the last as given. */
 static double chance_of_row(int steps, int rank, int step, int64_t excess_ns)
 {
-    struct strength strength;
-    struct suspects suspects = {0};
-    start(&strength);
+    struct strength strength = start(RANKS);
     put_run(&strength, 0, 10, steps, 1000);
     put_run(&strength, 1, 3, 3, 500);
     put_run(&strength, 2, 16, 2, 500);
     put_run(&strength, rank, step, 2, excess_ns);
     put(&strength, 6, 15, 500); /* no row */
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_int_equal(suspects.items[0].rank, 0);
     double chance = suspects.items[rank == 0 && step < 10].chance;
     free(suspects.items);
@@ -465,15 +418,11 @@ static double chance_beside(int rank, int step, int64_t excess_ns)
 /* Whether two steps of rank 3 are doubted for as many of so many others, of sixteen ranks. */
 static int is_doubted(int others, int64_t excess_ns, int64_t of_others_ns, int64_t whole_ns)
 {
-    struct job job = {.rank_count = 16};
-    struct baseline baseline = {.step_count = STEPS, .first_step = FIRST};
-    struct strength strength;
-    struct suspects suspects = {0};
-    assert_int_equal(strength_init(&strength, &job, &baseline), 0);
+    struct strength strength = start(16);
     strength.whole_ns = whole_ns;
     for (int i = 0; i <= others; i++)
         put_run(&strength, 3 * i, 3 * i + 3, 2, i == 1 ? excess_ns : of_others_ns);
-    find(&strength, &suspects);
+    struct suspects suspects = find(&strength, FINDING_COMPUTE);
     assert_int_equal(suspects.count, others + 1);
     int doubted = suspects.items[1].chance > 0.05;
     free(suspects.items);
@@ -510,14 +459,12 @@ static void late_steps_in_rows(void **state)
 static void a_step_of_which_nothing_is_known(void **state)
 {
     for (int blank = 0; blank <= 1; blank++) {
-        struct strength strength;
-        struct suspects suspects = {0};
-        start(&strength);
+        struct strength strength = start(RANKS);
         strength.blank = calloc(RANKS * (STEPS + 1), 1);
         strength.blank[3 * STEPS + 6] = (unsigned char)blank;
         put(&strength, 3, 5, 400);
         put(&strength, 3, 7, 300);
-        find(&strength, &suspects);
+        struct suspects suspects = find(&strength, FINDING_COMPUTE);
         assert_int_equal(suspects.count, blank ? 1 : 2);
         assert_int_equal(suspects.items[0].last_step, blank ? 7 : 5);
         assert_int_equal(suspects.items[0].counted_steps, blank ? 2 : 1);

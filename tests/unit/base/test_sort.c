@@ -72,12 +72,24 @@ static void sorts_what_divides_badly(void **state)
     check(MOST);
 }
 
+static void finds_what_is_usual(void **state)
+{
+    (void)state;
+    const int64_t sorted[] = {-5, 1, 1, 2, 2, 3, 3, 3};
+    assert_int_equal(usual_integer(sorted, 0), 0);
+    assert_int_equal(usual_integer(sorted, 1), -5);
+    assert_int_equal(usual_integer(sorted, 2), -5);
+    assert_int_equal(usual_integer(sorted, 7), 1);
+    assert_int_equal(usual_integer(sorted, 8), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sorts_random_values),
         cmocka_unit_test(sorts_regular_values),
         cmocka_unit_test(sorts_what_divides_badly),
+        cmocka_unit_test(finds_what_is_usual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

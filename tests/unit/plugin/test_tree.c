@@ -40,19 +40,22 @@ static void count_done(void *owner, uint32_t root, bool finished)
     done->unfinished += !finished;
 }
 
-static void begin(struct tree *tree, struct done *done)
-{
-    assert_int_equal(tree_init(tree, CAPACITY, UINT32_MAX, 77, 6), 0);
-    tree->done = count_done;
-    tree->owner = done;
-}
-
 /* A group call, which needs one node. */
 static void start_group(struct tree *tree, uint64_t number)
 {
     struct record record = {
         .time_ns = number, .handle = number, .kind = RECORD_START, .type = TYPE_GROUP_API};
     tree_take(tree, &record);
+}
+
+/* As many as there is room for, numbered from 1. */
+static void begin_full(struct tree *tree, struct done *done)
+{
+    assert_int_equal(tree_init(tree, CAPACITY, UINT32_MAX, 77, 6), 0);
+    tree->done = count_done;
+    tree->owner = done;
+    for (uint64_t i = 1; i <= CAPACITY; i++)
+        start_group(tree, i);
 }
 
 static void stop(struct tree *tree, uint64_t number)
@@ -67,9 +70,7 @@ static void gives_up_many_at_once(void **state)
     (void)state;
     struct tree tree;
     struct done done = {0};
-    begin(&tree, &done);
-    for (uint64_t i = 1; i <= CAPACITY; i++)
-        start_group(&tree, i);
+    begin_full(&tree, &done);
     assert_int_equal(done.unfinished, 0);
     start_group(&tree, CAPACITY + 1);
     assert_int_equal(done.unfinished, CAPACITY / 16);
@@ -84,9 +85,7 @@ static void gives_up_nothing_where_enough_is_complete(void **state)
     (void)state;
     struct tree tree;
     struct done done = {0};
-    begin(&tree, &done);
-    for (uint64_t i = 1; i <= CAPACITY; i++)
-        start_group(&tree, i);
+    begin_full(&tree, &done);
     for (uint64_t i = 1; i <= CAPACITY / 2; i++)
         stop(&tree, 2 * i);
     start_group(&tree, CAPACITY + 1);
@@ -102,9 +101,7 @@ static void gives_up_more_where_little_is_complete(void **state)
     (void)state;
     struct tree tree;
     struct done done = {0};
-    begin(&tree, &done);
-    for (uint64_t i = 1; i <= CAPACITY; i++)
-        start_group(&tree, i);
+    begin_full(&tree, &done);
     stop(&tree, CAPACITY);
     start_group(&tree, CAPACITY + 1);
     assert_int_equal(done.finished, 1);

@@ -155,6 +155,8 @@ static void test_values_come_back(void **state)
     assert_int_equal(statement_column_count(statement), 5);
     assert_string_equal(statement_column_name(statement, 4), "last");
     assert_true(statement_integer(statement, 0) == INT64_MAX);
+    assert_true(statement_integer_or(statement, 0, -1) == INT64_MAX);
+    assert_int_equal(statement_integer_or(statement, 4, -1), -1);
     assert_true(statement_real(statement, 1) == 0.1);
     assert_string_equal(statement_text(statement, 2), "it's");
     assert_memory_equal(statement_blob(statement, 3, &length), "a\0b", 3);

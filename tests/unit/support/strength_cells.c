@@ -2,11 +2,13 @@
 
 #include "support/cmocka_all.h"
 
-void start(struct strength *strength)
+struct strength start(size_t rank_count)
 {
-    struct job job = {.rank_count = RANKS};
+    struct job job = {.rank_count = rank_count};
     struct baseline baseline = {.step_count = STEPS, .first_step = FIRST};
-    assert_int_equal(strength_init(strength, &job, &baseline), 0);
+    struct strength strength;
+    assert_int_equal(strength_init(&strength, &job, &baseline), 0);
+    return strength;
 }
 
 void put(struct strength *strength, int rank, int step, int64_t excess_ns)
@@ -14,8 +16,10 @@ void put(struct strength *strength, int rank, int step, int64_t excess_ns)
     strength->excess_ns[rank * STEPS + step] = excess_ns;
 }
 
-void find(struct strength *strength, struct suspects *suspects)
+struct suspects find(struct strength *strength, enum finding_kind kind)
 {
-    assert_int_equal(strength_find(strength, LEAST, FINDING_COMPUTE, suspects), 0);
+    struct suspects suspects = {0};
+    assert_int_equal(strength_find(strength, LEAST, kind, &suspects), 0);
     strength_release(strength);
+    return suspects;
 }

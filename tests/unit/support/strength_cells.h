@@ -3,13 +3,13 @@
 
 #include "analyse/finding.h"
 
-/* Excess of ten ranks in 21 steps, the first of which is the warm-up; 100 is worth something. */
+/* Excess of ranks, mostly ten, in 21 steps, the first of which is the warm-up; 100 is worth something. */
 enum { RANKS = 10, STEPS = 21, FIRST = 1, LEAST = 100 };
 
-void start(struct strength *strength);
+struct strength start(size_t rank_count);
 void put(struct strength *strength, int rank, int step, int64_t excess_ns);
 
-/* Suspicions of compute; releases the cells. */
-void find(struct strength *strength, struct suspects *suspects);
+/* Releases the cells; the caller frees the items of what comes back. */
+struct suspects find(struct strength *strength, enum finding_kind kind);
 
 #endif
