@@ -1,5 +1,6 @@
 #include "analyse/edges.h"
 #include "analyse/finding.h"
+#include "analyse/tails.h"
 
 #include <stdlib.h>
 
@@ -11,6 +12,8 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
     const struct baseline_options own = {.sigmas = options->sigmas};
     if (baseline_init(baseline, job, &own, error))
         return -1;
+    if (job_find_tails(job))
+        return error_no_memory(error);
     int failed = edges_init(&edges, job, baseline, options->sigmas, error) ||
                  suspect_own(&suspects, job, baseline, options, error) ||
                  suspect_network(&suspects, job, baseline, &edges, options, error);

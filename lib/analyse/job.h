@@ -131,7 +131,9 @@ struct job_rank {
     int64_t clock_origin_ns;
     double clock_scale;
     enum cut cut;
-    int may_lack_file; /* it is in fewer communicators than most ranks, and others have a place for it */
+    int may_lack_file; /* it is in fewer communicators than most ranks, and others have a place for it, or a
+                          rank is silent */
+    int32_t tail_step; /* from there on others did with it what it has no record of; INT32_MAX: nowhere */
     int is_part; /* its process has more ranks than any communicator has of it: some are not told apart */
 };
 

@@ -1,4 +1,5 @@
 #include "analyse/edges.h"
+#include "analyse/evidence.h"
 #include "analyse/finding.h"
 
 #include "base/array.h"
@@ -317,12 +318,23 @@ static int is_little(const struct suspect *suspect, const struct lengthening *le
            (double)lengthening->least_ns > UNEXPLAINED * (double)suspect->total_ns;
 }
 
+/* Where files were lost the replay lacks what passed waiting on: of a network, the length of its steps says
+ * it. */
+static double share_shown(const struct suspect *suspect, const struct lengthening *lengthening,
+                          const struct baseline *baseline)
+{
+    double share = lengthening->shows ? worth(suspect, baseline) : 0;
+    double least = share_of(suspect, baseline, lengthening->least_ns);
+    int counts = suspect->kind == FINDING_NETWORK && share > 0 && !is_little(suspect, lengthening);
+    return counts && least > share ? least : share;
+}
+
 static enum confidence confidence_of(const struct suspects *suspects, const struct suspect *suspect,
                                      const struct slowness *slowness, const struct job *job,
                                      const struct baseline *baseline, const struct diagnose_options *options)
 {
     int must_show = suspect->kind == FINDING_NETWORK;
-    double share = slowness->lengthening.shows ? worth(suspect, baseline) : 0;
+    double share = share_shown(suspect, &slowness->lengthening, baseline);
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
     if (share_of(suspect, baseline, suspect->gain_ns) < options->min_gain / 10 &&
         !is_shown_by_steps(suspect, &slowness->lengthening, job) &&
@@ -427,97 +439,6 @@ static int32_t greatest(const int64_t *values, size_t count)
     return count && values[best] > 0 ? (int32_t)best : -1;
 }
 
-/* Medians of own time at a place over the suspicion's steps: the suspect's own, and everybody else's. */
-static int own_medians(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
-                       int32_t position, int64_t *mine, int64_t *others)
-{
-    int32_t role = baseline->role_of_rank[suspect->rank];
-    const struct role *of = &baseline->roles[role];
-    int64_t *list = array_new(of->rank_count * (size_t)baseline->step_count + 1, sizeof *list);
-    if (!list)
-        return -1;
-    for (int mine_too = 1; mine_too >= 0; mine_too--) {
-        size_t count = 0;
-        for (size_t rank = 0; rank < of->rank_count; rank++)
-            for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
-                int32_t cell = baseline_cell(baseline, role, position, rank, step);
-                if ((of->ranks[rank] == suspect->rank) == mine_too && cell >= 0 &&
-                    job->operations[cell].own_ns != TIME_UNKNOWN)
-                    list[count++] = job->operations[cell].own_ns;
-            }
-        *(mine_too ? mine : others) = median_of(list, count);
-    }
-    free(list);
-    return 0;
-}
-
-/* The suspect's own time at the place in its other steps. */
-static int own_history(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
-                       int32_t position, int64_t *usual)
-{
-    int32_t role = baseline->role_of_rank[suspect->rank];
-    int64_t *list = array_new((size_t)baseline->step_count + 1, sizeof *list);
-    size_t count = 0;
-    if (!list)
-        return -1;
-    for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
-        int32_t cell =
-            baseline_cell(baseline, role, position, (size_t)baseline->rank_in_role[suspect->rank], step);
-        if ((step < suspect->first_step || step > suspect->last_step) && cell >= 0 &&
-            job->operations[cell].own_ns != TIME_UNKNOWN)
-            list[count++] = job->operations[cell].own_ns;
-    }
-    *usual = median_of(list, count);
-    free(list);
-    return 0;
-}
-
-static int say_us(struct buffer *text, const char *before, int64_t time_ns, const char *after)
-{
-    if (time_ns == TIME_UNKNOWN)
-        return 0;
-    return buffer_printf(text, "%s%.0f us%s", before, (double)time_ns / 1e3, after);
-}
-
-static const struct job_operation *operation_at(const struct suspect *suspect, const struct job *job,
-                                                int32_t position)
-{
-    struct job_range range = suspect_operations(suspect, job);
-    for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]) && job->operations[i].position == position)
-            return &job->operations[i];
-    return NULL;
-}
-
-static int say_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
-                   int32_t position, struct buffer *text)
-{
-    int64_t mine, others, usual;
-    const struct job_operation *operation = operation_at(suspect, job, position);
-    if (!operation)
-        return 0;
-    if (own_medians(suspect, job, baseline, position, &mine, &others) ||
-        own_history(suspect, job, baseline, position, &usual))
-        return -1;
-    const char *function = function_name(operation->function),
-               *label = job->communicators[operation->communicator].label;
-    if (!function)
-        function = "operation";
-    if (mine == TIME_UNKNOWN)
-        return buffer_printf(
-            text,
-            "in operation %d of the step (%s on communicator %s) its partners waited %.0f us longer "
-            "for it than usual, in step %d; its own time before that is not known",
-            (int)position, function, label, (double)operation->excess_ns / 1e3, operation->step);
-    return buffer_printf(text, "before operation %d of the step (%s on communicator %s) it took",
-                         (int)position, function, label) ||
-           say_us(text, " ", mine, " of its own time") || say_us(text, ", its peers ", others, "") ||
-           say_us(text, ", itself in other steps ", usual, "") ||
-           buffer_append_text(text, suspect->kind == FINDING_HOST
-                                        ? "; the operation was enqueued only after most of that had passed"
-                                        : "; the operation was in the GPU's queue meanwhile");
-}
-
 static int say_edges(const struct slowness *slowness, struct finding *finding)
 {
     if (!slowness->steps)
@@ -572,7 +493,7 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
         int32_t position = greatest(spread.by_position, spread.positions);
         failed = suspect->kind == FINDING_NETWORK
                      ? say_network(&slowness, finding)
-                     : say_own(suspect, job, baseline, position, &finding->evidence);
+                     : evidence_of_own(suspect, job, baseline, position, &finding->evidence);
     }
     free(spread.by_tag);
     free(spread.by_position);

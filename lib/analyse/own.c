@@ -524,12 +524,13 @@ static int was_in_groups(const struct suspect *suspect, const struct job *job)
 /*
  * Whether own time may be operations of which the file was lost: what is long at that place in every step may
  * hold them. A host that is late within a step does not wait for them. What else a rank did that is not told
- * apart from others is not known at all.
+ * apart from others is not known at all; nor what one did from where its file was cut.
  */
 static int may_have_lost(const struct suspect *suspect, const struct job *job)
 {
     int64_t hidden_ns = 0;
-    if (suspect->kind != FINDING_NETWORK && job->ranks[suspect->rank].is_part)
+    if (suspect->kind != FINDING_NETWORK &&
+        (job->ranks[suspect->rank].is_part || suspect->last_step >= job->ranks[suspect->rank].tail_step))
         return 1;
     if (suspect->kind == FINDING_NETWORK || !job->ranks[suspect->rank].may_lack_file)
         return 0;

@@ -93,11 +93,15 @@ struct memberships {
     int32_t below;
 };
 
-/* Communicators with places left that no silent rank takes. Global ranks ascend with the numbers in one. */
+/*
+ * Communicators with places left that no silent rank takes. Global ranks ascend with the numbers in one. Of
+ * what a rank shared with silent ones nothing may be known at all.
+ */
 struct openings {
     int64_t above;  /* the least global rank of a last member with places above it; INT64_MAX: none */
     int64_t *below; /* owned: of those with places below their last member, its global rank. Sorted. */
     size_t count;
+    int64_t silent; /* ranks */
 };
 
 static void add_opening(const struct job *job, const struct job_communicator *communicator,
@@ -116,30 +120,27 @@ static void add_opening(const struct job *job, const struct job_communicator *co
 
 static void count_memberships(const struct job *job, struct openings *openings, struct memberships *ranks)
 {
-    int64_t silent = 0;
     for (size_t i = 0; i < job->rank_count; i++)
-        silent += job->ranks[i].process_id < 0;
+        openings->silent += job->ranks[i].process_id < 0;
     for (size_t i = 0; i < job->communicator_count; i++) {
         const struct job_communicator *communicator = &job->communicators[i];
         if (!communicator->hashed || !communicator->seat_count)
             continue;
         for (size_t j = 0; j < communicator->seat_count; j++)
             ranks[communicator->seats[j].rank].all++;
-        if (communicator->size - (int64_t)communicator->seat_count > silent)
+        if (communicator->size - (int64_t)communicator->seat_count > openings->silent)
             add_opening(job, communicator, openings, ranks);
     }
     sort_integers(openings->below, openings->count);
 }
 
-/* Of the ranks that recorded anything; 0 with none. There is room in `counts` for all. */
-static int64_t usual_count(const struct memberships *ranks, size_t rank_count, int64_t *counts)
+/* Files get lost, none is added: what any rank is in at most, all may be in. */
+static int32_t most_count(const struct memberships *ranks, size_t rank_count)
 {
-    size_t count = 0;
+    int32_t most = 0;
     for (size_t i = 0; i < rank_count; i++)
-        if (ranks[i].all > 0)
-            counts[count++] = ranks[i].all;
-    sort_integers(counts, count);
-    return usual_integer(counts, count);
+        most = ranks[i].all > most ? ranks[i].all : most;
+    return most;
 }
 
 /* Whether there is a place for the rank in a communicator that it is not in; one without a number fits any.
@@ -162,18 +163,17 @@ static int fits(const struct openings *openings, int64_t global_rank, int32_t is
 int job_find_lost_files(struct job *job)
 {
     struct memberships *ranks = array_new(job->rank_count, sizeof *ranks);
-    int64_t *counts = array_new(job->rank_count, sizeof *counts);
     struct openings openings = {.above = INT64_MAX,
                                 .below = array_new(job->communicator_count, sizeof *openings.below)};
-    int failed = !ranks || !counts || !openings.below;
+    int failed = !ranks || !openings.below;
     if (!failed)
         count_memberships(job, &openings, ranks);
-    int64_t usual = failed ? 0 : usual_count(ranks, job->rank_count, counts);
+    int32_t most = failed ? 0 : most_count(ranks, job->rank_count);
     for (size_t i = 0; !failed && i < job->rank_count; i++)
-        job->ranks[i].may_lack_file = job->ranks[i].process_id >= 0 && ranks[i].all < usual &&
-                                      fits(&openings, job->ranks[i].global_rank, ranks[i].below);
+        job->ranks[i].may_lack_file =
+            job->ranks[i].process_id >= 0 && ranks[i].all < most &&
+            (openings.silent > 0 || fits(&openings, job->ranks[i].global_rank, ranks[i].below));
     free(ranks);
-    free(counts);
     free(openings.below);
     return failed;
 }

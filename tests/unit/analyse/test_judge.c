@@ -348,6 +348,19 @@ static void where_something_is_missing(void **state)
     assert_int_equal(judged_with(suspect, &(struct besides){.missing_of_100 = 3}), CONFIDENCE_MEDIUM);
 }
 
+/* A network is believed by what its steps were longer, too, if it amounts to a fifth of that. */
+static void a_network_that_steps_show(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_NETWORK, 9);
+    suspect.gain_ns = 40;
+    suspect.total_ns = 160;
+    assert_int_equal(judged_with(suspect, &(struct besides){0}), CONFIDENCE_LOW);
+    assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1400}), CONFIDENCE_MEDIUM);
+    assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1402}), CONFIDENCE_LOW);
+    suspect.kind = FINDING_COMPUTE;
+    assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1400}), CONFIDENCE_LOW);
+}
+
 /* What made its steps longer by far more than it amounts to may be a rank that left no trace. */
 static void beside_a_rank_without_a_trace(void **state)
 {
@@ -458,6 +471,7 @@ int main(void)
         cmocka_unit_test(what_the_steps_show),
         cmocka_unit_test(what_the_steps_show),
         cmocka_unit_test(where_something_is_missing),
+        cmocka_unit_test(a_network_that_steps_show),
         cmocka_unit_test(beside_a_rank_without_a_trace),
         cmocka_unit_test(where_steps_differ),
         cmocka_unit_test(in_the_shadow_of_another),

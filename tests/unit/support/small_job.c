@@ -34,7 +34,8 @@ void small_init(struct small *small)
                                                       .own_ns = 1000,
                                                       .ends = ENDS_BY_KERNEL};
     for (int rank = 0; rank < RANKS; rank++)
-        small->ranks[rank] = (struct job_rank){.first = (size_t)(rank * EACH), .count = EACH};
+        small->ranks[rank] =
+            (struct job_rank){.first = (size_t)(rank * EACH), .count = EACH, .tail_step = INT32_MAX};
     small->job = (struct job){.rank_count = RANKS,
                               .ranks = small->ranks,
                               .communicator_count = 1,
