@@ -23,8 +23,13 @@ static const double CHANCE_BEHIND = 0.0002;
 static const double AHEAD = 10;
 static const double FAR_AHEAD = 25;
 
-/* What makes a network slow in one step often does so in the next: two steps are hardly more than one. */
+/*
+ * What makes a network slow in one step often does so in the next: two steps are hardly more than one. Of the
+ * others, two that are worth less than one alone would have to be are further ahead than moments in a row.
+ */
 static const double AHEAD_OF_FEW = 3;
+static const double LITTLE_TWO = 0.06;
+static const double AHEAD_OF_LITTLE = 1.5;
 
 /*
  * Moments in which the network steps wait several times as long, operations take half as long again and steps
@@ -56,7 +61,7 @@ static int is_pause(const struct suspect *suspect, double share)
 static int is_ahead_of_few(const struct suspect *suspect, double share)
 {
     if (suspect->kind != FINDING_NETWORK)
-        return suspect->ahead >= 1;
+        return suspect->ahead >= (share < LITTLE_TWO ? AHEAD_OF_LITTLE : 1);
     return suspect->ahead >= AHEAD_OF_FEW || share >= LONGER_TWO;
 }
 

@@ -54,11 +54,21 @@ static struct suspect two_steps(enum finding_kind kind, double ahead)
                             .ahead = ahead};
 }
 
-/* Two steps are believed where no other step alone is as strong; of a network, a third as strong. */
+/*
+ * Two steps are believed where no other step alone is as strong; two thirds as strong, where they are worth
+ * less than 6 % each; of a network, a third.
+ */
 static void two_in_a_row(void **state)
 {
     assert_int_equal(judged(two_steps(FINDING_HOST, 0.99), 0), CONFIDENCE_LOW);
     assert_int_equal(judged(two_steps(FINDING_HOST, 1), 0), CONFIDENCE_MEDIUM);
+    struct suspect little = two_steps(FINDING_HOST, 1.49);
+    little.gain_ns = 120;
+    assert_int_equal(judged(little, 0), CONFIDENCE_MEDIUM);
+    little.gain_ns = 118;
+    assert_int_equal(judged(little, 0), CONFIDENCE_LOW);
+    little.ahead = 1.5;
+    assert_int_equal(judged(little, 0), CONFIDENCE_MEDIUM);
     assert_int_equal(judged(two_steps(FINDING_NETWORK, 2.9), 0), CONFIDENCE_LOW);
     assert_int_equal(judged(two_steps(FINDING_NETWORK, 3), 0), CONFIDENCE_MEDIUM);
 }
