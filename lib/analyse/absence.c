@@ -30,6 +30,7 @@ struct absence {
     struct map past;    /* (communicator, function) -> greatest sequence number that somebody got past */
     unsigned char *is_lost; /* per rank: its record ends before what others got past with it */
     size_t silent_count;    /* ranks that left no trace, or lost what they did last */
+    size_t lost_count;      /* the latter of those */
     size_t absent_count;    /* others that are merely absent */
 };
 
@@ -244,14 +245,14 @@ static int say_waiting(const struct absence *absence, int32_t number, struct fin
         job->communicators[instance->communicator].label, instance->members, instance->expected);
 }
 
-static int say_last(const struct job *job, int32_t rank, struct finding *finding)
+static int say_last(const struct job *job, int32_t rank, int is_lost, struct finding *finding)
 {
     if (!job->ranks[rank].count)
         return buffer_append_text(&finding->evidence, "; nothing is recorded of this rank");
     const struct job_operation *last = &job->operations[job->ranks[rank].first + job->ranks[rank].count - 1];
     const char *function = function_name(last->function), *tag = job_tag(job, last->tag);
-    if (buffer_printf(&finding->evidence,
-                      "; the last that this rank began was %s number %lld on communicator %s",
+    if (buffer_printf(&finding->evidence, "; the last that %s was %s number %lld on communicator %s",
+                      is_lost ? "is recorded of this rank" : "this rank began",
                       function ? function : "an operation", (long long)job_sequence(job, last),
                       job->communicators[last->communicator].label))
         return -1;
@@ -275,10 +276,11 @@ static void count_absent(struct absence *absence)
         if (!is_merely_absent(absence, i) || absence->job->ranks[i].count == 0)
             continue;
         if (is_silent(absence, i))
-            absence->silent_count++;
+            absence->lost_count++;
         else
             absence->absent_count++;
     }
+    absence->silent_count += absence->lost_count;
 }
 
 /* So many steps others may be ahead of what never ends: hosts enqueue before GPUs get there. */
@@ -292,7 +294,8 @@ static int is_torn(const struct absence *absence, const struct job_instance *ins
 {
     if (absence->job->most_cut != CUT_AT_END)
         return absence->job->most_cut == CUT_MIDWAY;
-    return absence->absent_count > 1 || absence->last_step > (int64_t)instance->step + STEPS_AHEAD;
+    return absence->absent_count + absence->lost_count > 1 ||
+           absence->last_step > (int64_t)instance->step + STEPS_AHEAD;
 }
 
 static int add_finding(const struct absence *absence, int32_t rank, struct findings *findings)
@@ -307,10 +310,12 @@ static int add_finding(const struct absence *absence, int32_t rank, struct findi
     finding->rank = rank;
     finding->tag = instance->tag;
     finding->first_step = finding->last_step = instance->step;
-    int is_unsure = silent ? absence->silent_count > 1 || is_piece(absence) || absence->absent_count > 0
-                           : is_torn(absence, instance);
+    int is_unsure =
+        (silent && (absence->silent_count > 1 || is_piece(absence) || absence->absent_count > 0)) ||
+        (job->ranks[rank].count && is_torn(absence, instance));
     finding->confidence = is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
-    return say_waiting(absence, absence->waits_in[rank], finding) || say_last(job, rank, finding);
+    return say_waiting(absence, absence->waits_in[rank], finding) ||
+           say_last(job, rank, absence->is_lost[rank], finding);
 }
 
 /* The first pending operation of a rank on a communicator; -1. */

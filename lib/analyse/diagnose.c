@@ -255,7 +255,7 @@ static int is_covered(const struct findings *findings, int32_t step, int64_t lon
             continue;
         if (finding->kind >= FINDING_MISSING)
             return 1;
-        said_ns += finding->lost_ns;
+        said_ns += finding->lost_ns / (finding->last_step - finding->first_step + 1);
     }
     return said_ns >= longer_ns / 2;
 }

@@ -131,8 +131,8 @@ struct job_rank {
     int64_t clock_origin_ns;
     double clock_scale;
     enum cut cut;
-    int may_lack_file; /* it is in fewer communicators than most ranks, and others have a place for it, or a
-                          rank is silent */
+    int may_lack_file; /* it is in fewer communicators than another, and some have a place for it, or a rank
+                          is silent */
     int32_t tail_step; /* from there on others did with it what it has no record of; INT32_MAX: nowhere */
     int is_part; /* its process has more ranks than any communicator has of it: some are not told apart */
 };
@@ -209,6 +209,7 @@ struct job {
     int64_t lost_events;
     int64_t missing_sequence; /* operations absent between others of their sequence */
     int finished_only;        /* its recorders only list what finished */
+    uint8_t lacks_files;      /* some rank left no trace, or may lack a file */
     uint8_t most_cut;         /* enum cut: how most traces stop */
     int blind_to_pairs;       /* its recorder leaves point-to-point operations out */
     int in_stages;            /* its ranks are of several stages (stages.h) */

@@ -323,13 +323,18 @@ static int is_little(const struct suspect *suspect, const struct lengthening *le
            (double)lengthening->least_ns > UNEXPLAINED * (double)suspect->total_ns;
 }
 
-/* Where files were lost the replay lacks what passed waiting on: of a network, the length of its steps says
- * it. */
+/*
+ * Where files were lost the replay lacks what passed waiting on: of a network, the length of its steps says
+ * it. Where none was, no more of that than what it amounts to.
+ */
 static double share_shown(const struct suspect *suspect, const struct lengthening *lengthening,
-                          const struct baseline *baseline)
+                          const struct job *job, const struct baseline *baseline)
 {
     double share = lengthening->shows ? worth(suspect, baseline) : 0;
-    double least = share_of(suspect, baseline, lengthening->least_ns);
+    int64_t least_ns = lengthening->least_ns;
+    if (!job->lacks_files && least_ns > suspect->total_ns)
+        least_ns = suspect->total_ns;
+    double least = share_of(suspect, baseline, least_ns);
     int counts = suspect->kind == FINDING_NETWORK && share > 0 && !is_little(suspect, lengthening);
     return counts && least > share ? least : share;
 }
@@ -339,7 +344,7 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
                                      const struct baseline *baseline, const struct diagnose_options *options)
 {
     int must_show = suspect->kind == FINDING_NETWORK;
-    double share = share_shown(suspect, &slowness->lengthening, baseline);
+    double share = share_shown(suspect, &slowness->lengthening, job, baseline);
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
     if (share_of(suspect, baseline, suspect->gain_ns) < options->min_gain / 10 &&
         !is_shown_by_steps(suspect, &slowness->lengthening, job) &&

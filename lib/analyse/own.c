@@ -528,17 +528,18 @@ static int was_in_groups(const struct suspect *suspect, const struct job *job)
  */
 static int may_have_lost(const struct suspect *suspect, const struct job *job)
 {
+    const struct job_rank *rank = &job->ranks[suspect->rank];
     int64_t hidden_ns = 0;
-    if (suspect->kind != FINDING_NETWORK &&
-        (job->ranks[suspect->rank].is_part || suspect->last_step >= job->ranks[suspect->rank].tail_step))
-        return 1;
-    if (suspect->kind == FINDING_NETWORK || !job->ranks[suspect->rank].may_lack_file)
-        return 0;
+    if (suspect->kind == FINDING_NETWORK || rank->is_part)
+        return suspect->kind != FINDING_NETWORK;
     struct job_range range = suspect_operations(suspect, job);
-    for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]) &&
-            !is_late_within(job, &job->operations[i]) && may_hide_pair(job, &job->operations[i]))
-            hidden_ns += job->operations[i].excess_ns;
+    for (size_t i = range.first; i < range.end; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int lacks = operation->step >= rank->tail_step ||
+                    (rank->may_lack_file && !is_late_within(job, operation) && may_hide_pair(job, operation));
+        if (lacks && suspect_has_operation(suspect, operation))
+            hidden_ns += operation->excess_ns;
+    }
     return hidden_ns * 2 > suspect->total_ns;
 }
 

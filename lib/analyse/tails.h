@@ -4,10 +4,10 @@
 #include "analyse/job.h"
 
 /*
- * Fills in tail_step of the ranks of a job whose operations are loaded. Where others' record of a
- * communicator goes on for more than one operation that nobody gets past alone, a rank's file of it was cut:
- * what it did there meanwhile looks like its own time. Recorders of finished operations lose some anywhere,
- * and are left out. -1 when memory is out.
+ * Fills in tail_step of the ranks of a job whose operations are loaded. Where others got past what nobody
+ * gets past alone, and a rank's record of the communicator ends before it, its file was cut: what it did
+ * there meanwhile looks like its own time. Recorders of finished operations lose some anywhere, and are left
+ * out. -1 when memory is out.
  */
 int job_find_tails(struct job *job);
 

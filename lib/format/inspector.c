@@ -133,7 +133,9 @@ static void fill_operation(struct inspector_file *file, struct operation *operat
     operation->ordinal = file->next_ordinal++;
     operation->kind = line->is_point_to_point ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
     operation->function = line->function;
-    operation->sequence = line->sequence;
+    /* The number of a call of an unknown kind would pass for a key between ranks. */
+    int is_known = line->is_point_to_point == function_is_point_to_point(line->function);
+    operation->sequence = is_known ? line->sequence : COUNT_UNKNOWN;
     operation->bytes = line->bytes;
     operation->peer = line->is_point_to_point ? line->peer : COUNT_UNKNOWN;
     operation->channel_count = line->channel_count ? (int64_t)line->channel_count : COUNT_UNKNOWN;

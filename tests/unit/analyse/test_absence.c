@@ -216,6 +216,10 @@ static void ends_that_are_never_recorded(void **state)
     check("r!gr!g!", "r!gr!g!", "r!gr!g!", "", "ended_early 3 high 0 <012 ");
     check("r!r*r!", "r!r*r!", "r!r*r!", "", "");
     check("r!r!r*!", "r!r!r*!", "r!r!r*!", "", "ended_early 3 high 0 <012 ");
+    check("b!b!b!", "b!b!b!", "b!b!b!", "", "");
+    /* The last of its kind says it, whatever others before it. */
+    check("rrr!r!", "rrr!r!", "rrr!r!", "", "");
+    check("r!r!rr!", "r!r!rr!", "r!r!rr!", "", "ended_early 3 high 0 <012 ");
     /* Who is known to have stopped before it is. */
     check("r!r!r!", "r!r!r!", "r!r!r!", "r!r!", "missing 3 high 0 <012 ");
 }
@@ -275,6 +279,25 @@ static void where_most_traces_are_cut(void **state)
     check_cut("r|r!", CUT_AT_END, 4, "missing 1 low 1 <023 ");
     check_cut("r|r!", CUT_MIDWAY, 1, "missing 1 low 1 <023 ");
     check_cut("r", CUT_AT_END, 1, "missing 1 low 1 <03 missing 2 low 1 <03 ");
+}
+
+/* So do those of which not even that is recorded, alone or with one more. */
+static void where_records_end_before_and_most_are_cut(void **state)
+{
+    static const struct {
+        const char *one;
+        enum cut most;
+        const char *expected;
+    } cases[] = {{"r|r|r|r!", CUT_NOT, "ended_early 2 high 3 <013 "},
+                 {"r|r|r|r!", CUT_MIDWAY, "ended_early 2 low 3 <013 "},
+                 {"r|r|r", CUT_NOT, "missing 1 high 3 <03 ended_early 2 low 3 <03 "},
+                 {"r|r|r", CUT_AT_END, "missing 1 low 3 <03 ended_early 2 low 3 <03 "}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct played played;
+        play(&played, (const char *const[]){"r|r|r|r!", cases[i].one, "r", "r|r|r|r!"});
+        played.job.most_cut = (uint8_t)cases[i].most;
+        check_found(&played, cases[i].expected);
+    }
 }
 
 /* Some wait in one operation and some in another: the smaller side; of equal ones who is not used to it. */
@@ -351,6 +374,7 @@ int main(void)
         cmocka_unit_test(whose_record_ends_before_the_others),
         cmocka_unit_test(whose_trace_is_cut),
         cmocka_unit_test(where_most_traces_are_cut),
+        cmocka_unit_test(where_records_end_before_and_most_are_cut),
         cmocka_unit_test(who_called_something_else),
         cmocka_unit_test(who_called_with_another_size),
         cmocka_unit_test(sizes_that_are_not_known),

@@ -49,6 +49,27 @@ static void own_time_behind_a_slow_link(void **state)
     small_release(&small);
 }
 
+/* Most of its own time comes from where its file was cut on. */
+static void own_time_after_the_record_ends(void **state)
+{
+    struct small small;
+    small_init(&small);
+    at(&small, 1, 1, 1)->excess_ns = 500;
+    at(&small, 1, 2, 1)->excess_ns = 600;
+    struct suspect suspect = {
+        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 1100};
+    assert_false(small_doubted(&small, &suspect, 1));
+    small.ranks[1].tail_step = 2;
+    assert_true(small_doubted(&small, &suspect, 1));
+    at(&small, 1, 2, 1)->excess_ns = 500;
+    suspect.total_ns = 1000;
+    assert_false(small_doubted(&small, &suspect, 1));
+    suspect.kind = FINDING_NETWORK;
+    small.ranks[1].tail_step = 0;
+    assert_false(small_doubted(&small, &suspect, 1));
+    small_release(&small);
+}
+
 /* The sends of a rank that was late itself by more, in most of the steps. */
 static void links_of_a_late_rank(void **state)
 {
@@ -530,6 +551,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_time_behind_a_slow_link),
+        cmocka_unit_test(own_time_after_the_record_ends),
         cmocka_unit_test(links_of_a_late_rank),
         cmocka_unit_test(a_rank_that_is_not_told_apart),
         cmocka_unit_test(exchanges_that_nobody_recorded),

@@ -369,6 +369,15 @@ static void a_network_that_steps_show(void **state)
     assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1402}), CONFIDENCE_LOW);
     suspect.kind = FINDING_COMPUTE;
     assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1400}), CONFIDENCE_LOW);
+    /* Where no file is lost it is worth no more than it amounts to: 59 are too little, three in a hundred
+     * not. */
+    suspect.kind = FINDING_NETWORK;
+    suspect.total_ns = 59;
+    assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1147}), CONFIDENCE_LOW);
+    assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1147, .lacks_files = 1}),
+                     CONFIDENCE_MEDIUM);
+    suspect.total_ns = 60;
+    assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1147}), CONFIDENCE_MEDIUM);
 }
 
 /* What made its steps longer by far more than it amounts to may be a rank that left no trace. */

@@ -94,6 +94,7 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
                       .rank_count = RANKS,
                       .step_count = STEPS,
                       .finished_only = besides->finished_only,
+                      .lacks_files = besides->lacks_files != 0,
                       .blind_to_pairs = besides->blind_to_pairs,
                       .lost_events = besides->lost_events,
                       .damaged_lines = besides->damaged_lines,

@@ -31,6 +31,7 @@ struct besides {
     double irregular;   /* share of steps that are not whole */
     int alone;          /* in its role */
     int silent;         /* ranks that left no trace */
+    int lacks_files;    /* some file was lost */
 };
 
 /*
