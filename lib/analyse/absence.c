@@ -1,6 +1,6 @@
 #include "analyse/calls.h"
+#include "analyse/extents.h"
 #include "analyse/finding.h"
-#include "analyse/series.h"
 
 #include "base/array.h"
 #include "base/map.h"
@@ -25,26 +25,13 @@ struct absence {
     int32_t *place;         /* per rank: of waits_in, its place in the step */
     int32_t last_step;      /* of all operations */
     int is_sure;            /* that the instance looked at is pending */
-    struct map last;        /* (rank, communicator, function) -> greatest sequence number */
+    struct extents extents;
     struct map endless; /* (rank, communicator, function, bytes) -> the last with one after it has no end */
-    struct map past;    /* (communicator, function) -> greatest sequence number that somebody got past */
     unsigned char *is_lost; /* per rank: its record ends before what others got past with it */
     size_t silent_count;    /* ranks that left no trace, or lost what they did last */
     size_t lost_count;      /* the latter of those */
     size_t absent_count;    /* others that are merely absent */
 };
-
-static struct map_key sequence_key(int32_t rank, int32_t communicator, uint8_t function)
-{
-    return (struct map_key){{(uint64_t)rank, (uint64_t)communicator, function}};
-}
-
-static int note_series(void *context, const struct series *series)
-{
-    struct absence *absence = context;
-    struct map_key key = sequence_key(series->rank, series->communicator, series->function);
-    return map_put(&absence->last, key, series->greatest, NULL) ? 0 : -1;
-}
 
 static void note_next(struct absence *absence)
 {
@@ -101,30 +88,6 @@ static int ends_are_recorded(const struct absence *absence, int32_t at)
     return !endless || !*endless;
 }
 
-static struct map_key past_key(const struct job_instance *instance)
-{
-    return (struct map_key){{(uint64_t)instance->communicator, instance->function}};
-}
-
-/* What nobody gets past before all have come was taken part in by all. */
-static int note_past(struct absence *absence)
-{
-    const struct job *job = absence->job;
-    for (size_t i = 0; i < job->instance_count; i++) {
-        const struct job_instance *instance = &job->instances[i];
-        int is_past = 0;
-        for (int32_t j = 0; j < instance->members && !is_past; j++)
-            is_past = next_began(absence, job->instance_members[instance->first_member + (size_t)j]);
-        if (!is_past || !function_is_full_exchange(instance->function))
-            continue;
-        int64_t *greatest = map_put(&absence->past, past_key(instance), instance->sequence, NULL);
-        if (!greatest)
-            return -1;
-        *greatest = *greatest > instance->sequence ? *greatest : instance->sequence;
-    }
-    return 0;
-}
-
 /*
  * Where nobody can be done before all have come, an end beside others that never came is no end: the leaf of
  * a tree has its stop once it has passed on what it had. To be sure, who lacks an end as always is past it.
@@ -149,18 +112,15 @@ static int is_pending(const struct absence *absence, const struct job_instance *
 /* A rank that went on to later operations of the sequence only lost the record of this one. */
 static int went_past(const struct absence *absence, const struct job_instance *instance, int32_t rank)
 {
-    const int64_t *last =
-        map_get(&absence->last, sequence_key(rank, instance->communicator, instance->function));
+    const int64_t *last = extents_last(&absence->extents, rank, instance->communicator, instance->function);
     return instance->function != FUNCTION_SEND && last && *last > instance->sequence;
 }
 
-/* Others got past more of the sequence than is recorded of the rank: where it stopped is not known. */
+/* Where a rank stopped of which others got past more than is recorded is not known. */
 static int is_record_lost(const struct absence *absence, const struct job_instance *instance, int32_t rank)
 {
-    const int64_t *last =
-        map_get(&absence->last, sequence_key(rank, instance->communicator, instance->function));
-    const int64_t *past = map_get(&absence->past, past_key(instance));
-    return instance->function != FUNCTION_SEND && past && (!last || *last < *past);
+    return instance->function != FUNCTION_SEND &&
+           extents_lack(&absence->extents, rank, instance->communicator, instance->function);
 }
 
 static int32_t place_of(const struct job *job, const struct job_instance *instance)
@@ -539,9 +499,8 @@ int find_absence(const struct job *job, const struct diagnose_options *options, 
                  struct error *error)
 {
     struct absence absence = {.job = job, .pieces = options->pieces};
-    map_init(&absence.last);
     map_init(&absence.endless);
-    map_init(&absence.past);
+    int failed = extents_init(&absence.extents, job);
     absence.pending = array_new(job->instance_count, 1);
     absence.waiting = array_new(job->rank_count, 1);
     absence.absent = array_new(job->rank_count, 1);
@@ -550,12 +509,11 @@ int find_absence(const struct job *job, const struct diagnose_options *options, 
     absence.next = array_new(job->operation_count, sizeof *absence.next);
     absence.came = array_new(job->rank_count, sizeof *absence.came);
     absence.place = array_new(job->rank_count, sizeof *absence.place);
-    int failed = !absence.pending || !absence.waiting || !absence.absent || !absence.is_lost ||
-                 !absence.waits_in || !absence.next || !absence.came || !absence.place ||
-                 job_each_series(job, note_series, &absence);
+    failed = failed || !absence.pending || !absence.waiting || !absence.absent || !absence.is_lost ||
+             !absence.waits_in || !absence.next || !absence.came || !absence.place;
     if (!failed) {
         note_next(&absence);
-        failed = note_endless(&absence) || note_past(&absence);
+        failed = note_endless(&absence);
     }
     for (size_t i = 0; !failed && i < job->rank_count; i++)
         absence.waits_in[i] = -1;
@@ -566,9 +524,8 @@ int find_absence(const struct job *job, const struct diagnose_options *options, 
         if (is_pending(&absence, &job->instances[i], 0))
             note_pending(&absence, (int32_t)i);
     failed = failed || judge(&absence, findings);
-    map_release(&absence.last);
+    extents_release(&absence.extents);
     map_release(&absence.endless);
-    map_release(&absence.past);
     free(absence.is_lost);
     free(absence.pending);
     free(absence.waiting);

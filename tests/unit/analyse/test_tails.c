@@ -18,16 +18,18 @@ struct played {
 
 static int32_t tail_of(struct played played)
 {
-    struct job_rank ranks[RANKS];
+    struct job_rank ranks[RANKS] = {{0}};
     struct job_operation operations[RANKS * EACH];
     struct job_instance instances[EACH];
     struct job job = {.ranks = ranks,
                       .rank_count = RANKS,
+                      .communicator_count = COMMUNICATORS,
                       .operations = operations,
                       .instances = instances,
                       .instance_count = EACH,
                       .finished_only = (uint8_t)played.finished_only};
-    for (int32_t rank = 0; rank < RANKS; rank++)
+    for (int32_t rank = 0; rank < RANKS; rank++) {
+        ranks[rank].first = job.operation_count;
         for (int32_t i = 0, last = -1; i < EACH; i++) {
             int32_t step = i / COMMUNICATORS, communicator = i % COMMUNICATORS;
             instances[i] = (struct job_instance){.function = played.function, .sequence = step, .step = step};
@@ -42,7 +44,9 @@ static int32_t tail_of(struct played played)
                                        .previous = last,
                                        .start_ns = rank || i < played.began ? i : TIME_UNKNOWN};
             last = (int32_t)job.operation_count++;
+            ranks[rank].count++;
         }
+    }
     assert_int_equal(job_find_tails(&job), 0);
     assert_int_equal(ranks[0].tail_step, INT32_MAX);
     return ranks[1].tail_step;
