@@ -25,7 +25,7 @@ struct absence {
     int32_t *place;         /* per rank: of waits_in, its place in the step */
     int32_t last_step;      /* of all operations */
     int is_sure;            /* that the instance looked at is pending */
-    struct extents extents;
+    const struct extents *extents;
     struct map endless; /* (rank, communicator, function, bytes) -> the last with one after it has no end */
     unsigned char *is_lost; /* per rank: its record ends before what others got past with it */
     size_t silent_count;    /* ranks that left no trace, or lost what they did last */
@@ -112,7 +112,7 @@ static int is_pending(const struct absence *absence, const struct job_instance *
 /* A rank that went on to later operations of the sequence only lost the record of this one. */
 static int went_past(const struct absence *absence, const struct job_instance *instance, int32_t rank)
 {
-    const int64_t *last = extents_last(&absence->extents, rank, instance->communicator, instance->function);
+    const int64_t *last = extents_last(absence->extents, rank, instance->communicator, instance->function);
     return instance->function != FUNCTION_SEND && last && *last > instance->sequence;
 }
 
@@ -120,7 +120,7 @@ static int went_past(const struct absence *absence, const struct job_instance *i
 static int is_record_lost(const struct absence *absence, const struct job_instance *instance, int32_t rank)
 {
     return instance->function != FUNCTION_SEND &&
-           extents_lack(&absence->extents, rank, instance->communicator, instance->function);
+           extents_lack(absence->extents, rank, instance->communicator, instance->function);
 }
 
 static int32_t place_of(const struct job *job, const struct job_instance *instance)
@@ -495,12 +495,11 @@ static int judge(struct absence *absence, struct findings *findings)
     return find_size_mismatches(absence, findings);
 }
 
-int find_absence(const struct job *job, const struct diagnose_options *options, struct findings *findings,
-                 struct error *error)
+int find_absence(const struct job *job, const struct extents *extents, const struct diagnose_options *options,
+                 struct findings *findings, struct error *error)
 {
-    struct absence absence = {.job = job, .pieces = options->pieces};
+    struct absence absence = {.job = job, .extents = extents, .pieces = options->pieces};
     map_init(&absence.endless);
-    int failed = extents_init(&absence.extents, job);
     absence.pending = array_new(job->instance_count, 1);
     absence.waiting = array_new(job->rank_count, 1);
     absence.absent = array_new(job->rank_count, 1);
@@ -509,8 +508,8 @@ int find_absence(const struct job *job, const struct diagnose_options *options, 
     absence.next = array_new(job->operation_count, sizeof *absence.next);
     absence.came = array_new(job->rank_count, sizeof *absence.came);
     absence.place = array_new(job->rank_count, sizeof *absence.place);
-    failed = failed || !absence.pending || !absence.waiting || !absence.absent || !absence.is_lost ||
-             !absence.waits_in || !absence.next || !absence.came || !absence.place;
+    int failed = !absence.pending || !absence.waiting || !absence.absent || !absence.is_lost ||
+                 !absence.waits_in || !absence.next || !absence.came || !absence.place;
     if (!failed) {
         note_next(&absence);
         failed = note_endless(&absence);
@@ -524,7 +523,6 @@ int find_absence(const struct job *job, const struct diagnose_options *options, 
         if (is_pending(&absence, &job->instances[i], 0))
             note_pending(&absence, (int32_t)i);
     failed = failed || judge(&absence, findings);
-    extents_release(&absence.extents);
     map_release(&absence.endless);
     free(absence.is_lost);
     free(absence.pending);

@@ -116,7 +116,7 @@ static int64_t presence_of(const struct job_operation *member, int64_t next_ns)
 {
     if (member->start_ns == TIME_UNKNOWN || member->end_ns == TIME_UNKNOWN || member->ends != ENDS_BY_KERNEL)
         return INT64_MAX;
-    int64_t end_ns = member->is_tree || member->incomplete ? next_ns : member->end_ns;
+    int64_t end_ns = job_left_ns(member, next_ns);
     return end_ns != TIME_UNKNOWN && end_ns > member->start_ns ? end_ns - member->start_ns : INT64_MAX;
 }
 

@@ -61,3 +61,25 @@ int extents_lack(const struct extents *extents, int32_t rank, int32_t communicat
     const int64_t *past = map_get(&extents->past, key_of(communicator, function, 0));
     return past && (!last || *last < *past);
 }
+
+/* Whether an operation is the last that is recorded of its rank's, and others got past more. */
+static int is_last_recorded(const struct extents *extents, const struct job *job,
+                            const struct job_operation *operation)
+{
+    const int64_t *last =
+        extents_last(extents, operation->rank, operation->communicator, operation->function);
+    return last && *last == job_sequence(job, operation) &&
+           extents_lack(extents, operation->rank, operation->communicator, operation->function);
+}
+
+void job_find_tails(struct job *job, const struct extents *extents)
+{
+    for (size_t i = 0; i < job->rank_count; i++)
+        job->ranks[i].tail_step = INT32_MAX;
+    for (size_t i = 0; !job->finished_only && i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int32_t *tail_step = &job->ranks[operation->rank].tail_step;
+        if (operation->step >= 0 && operation->step < *tail_step && is_last_recorded(extents, job, operation))
+            *tail_step = operation->step;
+    }
+}

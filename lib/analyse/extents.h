@@ -25,4 +25,11 @@ const int64_t *extents_last(const struct extents *extents, int32_t rank, int32_t
 /* Whether others got past more than is recorded of a rank. */
 int extents_lack(const struct extents *extents, int32_t rank, int32_t communicator, uint8_t function);
 
+/*
+ * Fills in tail_step of the ranks: a rank whose record of a communicator ends before what others got past
+ * there has a file that was cut, and what it did there meanwhile looks like its own time. Recorders of
+ * finished operations lose some anywhere, and are left out.
+ */
+void job_find_tails(struct job *job, const struct extents *extents);
+
 #endif

@@ -1,6 +1,6 @@
 #include "analyse/edges.h"
+#include "analyse/extents.h"
 #include "analyse/finding.h"
-#include "analyse/tails.h"
 
 #include <stdlib.h>
 
@@ -9,14 +9,16 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
 {
     struct suspects suspects = {0};
     struct edges edges = {0};
+    struct extents extents;
     const struct baseline_options own = {.sigmas = options->sigmas};
     if (baseline_init(baseline, job, &own, error))
         return -1;
-    if (job_find_tails(job))
-        return error_no_memory(error);
-    int failed = edges_init(&edges, job, baseline, options->sigmas, error) ||
-                 suspect_own(&suspects, job, baseline, options, error) ||
-                 suspect_network(&suspects, job, baseline, &edges, options, error);
+    int failed = extents_init(&extents, job) ? error_no_memory(error) : 0;
+    if (!failed)
+        job_find_tails(job, &extents);
+    failed = failed || edges_init(&edges, job, baseline, options->sigmas, error) ||
+             suspect_own(&suspects, job, baseline, options, error) ||
+             suspect_network(&suspects, job, baseline, &edges, options, error);
     if (!failed)
         suspects_doubt(&suspects, job, &edges);
     if (!failed && (suspects_join_hidden_sends(&suspects, job) || suspects_doubt_unrecorded(&suspects, job) ||
@@ -26,8 +28,10 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
     if (!failed && suspects_sum_costs(&suspects, baseline->step_count))
         failed = error_no_memory(error);
     failed = failed || suspects_judge(&suspects, job, baseline, &edges, options, findings, error) ||
-             find_absence(job, options, findings, error) || find_laggards(job, baseline, findings, error);
+             find_absence(job, &extents, options, findings, error) ||
+             find_laggards(job, baseline, findings, error);
     edges_release(&edges);
+    extents_release(&extents);
     free(suspects.items);
     free(suspects.cost_ns);
     free(suspects.unrest_ns);

@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 
 struct edges;
+struct extents;
 
 /*
  * What diagnose says. A finding names the rank at fault, never one that waits for it.
@@ -226,8 +227,8 @@ int find_laggards(const struct job *job, const struct baseline *baseline, struct
                   struct error *error);
 
 /* absence.c: ranks that never came, or called something else. Wants positions (baseline_init). */
-int find_absence(const struct job *job, const struct diagnose_options *options, struct findings *findings,
-                 struct error *error);
+int find_absence(const struct job *job, const struct extents *extents, const struct diagnose_options *options,
+                 struct findings *findings, struct error *error);
 
 /*
  * find.c: all of the above, in their order. `baseline` is made here and released by the caller, also on

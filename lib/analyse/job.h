@@ -220,6 +220,15 @@ struct job {
 /* Host clock minus device timeline at an operation. */
 int64_t job_delay(const struct job *job, const struct job_operation *operation);
 
+/*
+ * When a member had left its operation, as far as its kernel tells: of a tree's leaf, which has its stop
+ * early, and of one with a channel that tells no stop, not before the next of its stream began (`next_ns`).
+ */
+static inline int64_t job_left_ns(const struct job_operation *member, int64_t next_ns)
+{
+    return member->is_tree || member->incomplete ? next_ns : member->end_ns;
+}
+
 /* How many ranks left no trace of what they called. */
 size_t job_silent_ranks(const struct job *job);
 

@@ -69,7 +69,7 @@ static int find_slow(struct job *job, const struct baseline *baseline, double si
  */
 static int64_t stay_of(const struct job_operation *member, int64_t next_ns)
 {
-    int64_t end_ns = member->is_tree || member->incomplete ? next_ns : member->end_ns;
+    int64_t end_ns = job_left_ns(member, next_ns);
     if (end_ns == TIME_UNKNOWN)
         end_ns = member->end_ns;
     return member->start_ns == TIME_UNKNOWN || end_ns == TIME_UNKNOWN ? -1 : end_ns - member->start_ns;

@@ -530,8 +530,10 @@ static int may_have_lost(const struct suspect *suspect, const struct job *job)
 {
     const struct job_rank *rank = &job->ranks[suspect->rank];
     int64_t hidden_ns = 0;
-    if (suspect->kind == FINDING_NETWORK || rank->is_part)
-        return suspect->kind != FINDING_NETWORK;
+    if (suspect->kind == FINDING_NETWORK)
+        return 0;
+    if (rank->is_part)
+        return 1;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++) {
         const struct job_operation *operation = &job->operations[i];

@@ -169,13 +169,13 @@ int job_find_lost_files(struct job *job)
     if (!failed)
         count_memberships(job, &openings, ranks);
     int32_t most = failed ? 0 : most_count(ranks, job->rank_count);
-    for (size_t i = 0; !failed && i < job->rank_count; i++)
+    job->lacks_files = openings.silent > 0;
+    for (size_t i = 0; !failed && i < job->rank_count; i++) {
         job->ranks[i].may_lack_file =
             job->ranks[i].process_id >= 0 && ranks[i].all < most &&
             (openings.silent > 0 || fits(&openings, job->ranks[i].global_rank, ranks[i].below));
-    job->lacks_files = openings.silent > 0;
-    for (size_t i = 0; !failed && i < job->rank_count; i++)
         job->lacks_files |= job->ranks[i].may_lack_file != 0;
+    }
     free(ranks);
     free(openings.below);
     return failed;

@@ -1,3 +1,4 @@
+#include "analyse/extents.h"
 #include "analyse/finding.h"
 #include "analyse/load.h"
 
@@ -146,7 +147,11 @@ static void check_found(struct played *played, const char *expected)
     struct error error = ERROR_INIT;
     char found[512] = "";
     size_t used = 0;
-    assert_int_equal(find_absence(&played->job, &(struct diagnose_options){0}, &findings, &error), 0);
+    struct extents extents;
+    assert_int_equal(extents_init(&extents, &played->job), 0);
+    assert_int_equal(find_absence(&played->job, &extents, &(struct diagnose_options){0}, &findings, &error),
+                     0);
+    extents_release(&extents);
     for (size_t i = 0; i < findings.count && used < sizeof found / 2; i++) {
         const struct finding *finding = &findings.items[i];
         used += (size_t)snprintf(found + used, sizeof found - used, "%s %d %s %d <",

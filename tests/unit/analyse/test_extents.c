@@ -1,4 +1,4 @@
-#include "analyse/tails.h"
+#include "analyse/extents.h"
 
 #include "support/cmocka_all.h"
 
@@ -47,7 +47,10 @@ static int32_t tail_of(struct played played)
             ranks[rank].count++;
         }
     }
-    assert_int_equal(job_find_tails(&job), 0);
+    struct extents extents;
+    assert_int_equal(extents_init(&extents, &job), 0);
+    job_find_tails(&job, &extents);
+    extents_release(&extents);
     assert_int_equal(ranks[0].tail_step, INT32_MAX);
     return ranks[1].tail_step;
 }
