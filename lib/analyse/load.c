@@ -357,8 +357,7 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
         loader_read(loader, schema_analysis_job_has_traffic, read_has_traffic, error))
         return -1;
     job_seat_silent_ranks(job);
-    return job_find_lost_files(job) || job_find_parts(job) || job_find_stages(job) ? error_no_memory(error)
-                                                                                   : 0;
+    return job_find_lost_files(job) || job_find_stages(job) ? error_no_memory(error) : 0;
 }
 
 void loader_release(struct loader *loader)
@@ -378,7 +377,8 @@ static int load_all(struct loader *loader, struct job *job, struct error *error)
     loader->capacity = 0;
     if (read_operations(loader, error))
         return -1;
-    if (job_lay_out(job, loader->has_traffic ? &loader->places : NULL) || list_members(job))
+    if (job_lay_out(job, loader->has_traffic ? &loader->places : NULL) || list_members(job) ||
+        job_find_parts(job))
         return error_no_memory(error);
     return (loader->has_traffic && loader_read_traffic(loader, error)) || load_coverage(loader, error) ? -1
                                                                                                        : 0;

@@ -64,7 +64,10 @@ void job_seat_silent_ranks(struct job *job);
 /* After that: marks the ranks whose file of some communicator may have been lost. Not 0: out of memory. */
 int job_find_lost_files(struct job *job);
 
-/* Likewise: marks the ranks of processes whose ranks are not all told apart. Not 0: out of memory. */
+/*
+ * All operations are laid out: marks the ranks of processes whose ranks are not all told apart. One without
+ * operations, as of a communicator that nobody used, hides nobody's. Not 0: out of memory.
+ */
 int job_find_parts(struct job *job);
 
 /*

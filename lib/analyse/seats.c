@@ -181,7 +181,8 @@ int job_find_lost_files(struct job *job)
     return failed;
 }
 
-/* The ranks of a process: all, those in the communicator last looked at, and the most in any. */
+/* The ranks of a process: those with operations, those in the communicator last looked at, and the most in
+ * any. */
 struct crew {
     size_t ranks;
     size_t here;
@@ -189,7 +190,7 @@ struct crew {
     size_t communicator;
 };
 
-/* Of each rank the number of its process; the processes' ranks are counted in `crews`. -1: out of memory. */
+/* Of each rank the number of its process; their ranks with operations are counted. -1: out of memory. */
 static int number_processes(const struct job *job, int64_t *process, struct crew *crews)
 {
     struct map numbers;
@@ -200,7 +201,7 @@ static int number_processes(const struct job *job, int64_t *process, struct crew
                                   (int64_t)numbers.count, NULL);
         failed = !number;
         process[i] = failed ? 0 : *number;
-        crews[process[i]].ranks++;
+        crews[process[i]].ranks += job->ranks[i].count > 0;
     }
     map_release(&numbers);
     return failed ? -1 : 0;
@@ -210,7 +211,10 @@ static void count_crews(const struct job *job, const int64_t *process, struct cr
 {
     for (size_t i = 0; i < job->communicator_count; i++)
         for (size_t j = 0; j < job->communicators[i].seat_count; j++) {
-            struct crew *crew = &crews[process[job->communicators[i].seats[j].rank]];
+            int32_t rank = job->communicators[i].seats[j].rank;
+            struct crew *crew = &crews[process[rank]];
+            if (!job->ranks[rank].count)
+                continue;
             if (crew->communicator != i + 1)
                 crew->here = 0;
             crew->communicator = i + 1;

@@ -205,10 +205,12 @@ static void sort_rows(struct operation_rows *rows)
         rows->order[i] = issues[i].row;
 }
 
-static int is_numbered_call(const struct block_reader *reader, size_t row)
+int64_t operation_rows_call(const struct operation_rows *rows, size_t row)
 {
-    return function_is_point_to_point((enum function)reader->values[OPERATION_FUNCTION][row]) &&
-           !reader->absent[OPERATION_SEQUENCE][row];
+    const struct block_reader *reader = &rows->reader;
+    return function_is_point_to_point((enum function)reader->values[OPERATION_FUNCTION][row])
+               ? block_value(reader, OPERATION_SEQUENCE, row, COUNT_UNKNOWN)
+               : COUNT_UNKNOWN;
 }
 
 /*
@@ -220,12 +222,11 @@ static void sort_calls(struct operation_rows *rows, size_t first, size_t end)
     struct issue calls[BLOCK_ROWS];
     size_t count = 0, taken = 0;
     for (size_t i = first; i < end; i++)
-        if (is_numbered_call(&rows->reader, rows->order[i]))
-            calls[count++] =
-                issue_at(rows, rows->reader.values[OPERATION_SEQUENCE][rows->order[i]], rows->order[i]);
+        if (operation_rows_call(rows, rows->order[i]) != COUNT_UNKNOWN)
+            calls[count++] = issue_at(rows, operation_rows_call(rows, rows->order[i]), rows->order[i]);
     array_sort(calls, count, sizeof *calls, by_issue);
     for (size_t i = first; i < end; i++)
-        if (is_numbered_call(&rows->reader, rows->order[i]))
+        if (operation_rows_call(rows, rows->order[i]) != COUNT_UNKNOWN)
             rows->order[i] = calls[taken++].row;
 }
 

@@ -80,6 +80,9 @@ int blocks_write_joined(struct blocks *blocks, const struct operation_rows *rows
 int blocks_write_instances(struct blocks *blocks, int64_t block_id, int64_t communicator_id,
                            struct error *error);
 
+/* The number that a send or receive has of its own, which orders those of one moment; COUNT_UNKNOWN. */
+int64_t operation_rows_call(const struct operation_rows *rows, size_t row);
+
 struct operation_rows *operation_rows_new(void); /* NULL when memory is out */
 void operation_rows_free(struct operation_rows *rows);
 

@@ -4,25 +4,39 @@
 
 #include <stdlib.h>
 
+/* So many blocks of a member are open at once for the sake of one moment's calls. */
+enum { MOST_OPEN = 3 };
+
 /* The blocks of a member. */
 struct sweep_source {
     int32_t member;
     struct block_place *places; /* owned */
     size_t count;
     size_t next;
+    size_t open;
 };
 
 /* What comes next of a block: its least time and id while it is closed, its next operation's then. */
 struct sweep_entry {
     int64_t at_ns;
     int64_t id;
+    int64_t call; /* the number of a send or receive that has one; COUNT_UNKNOWN */
     size_t source;
     struct operation_rows *rows; /* owned; NULL: still to be opened */
 };
 
+/* Numbered calls of one moment go by their numbers, across blocks as within them (operation_rows_call). */
+static int are_calls_at_once(const struct sweep_entry *left, const struct sweep_entry *right)
+{
+    return left->at_ns != 0 && left->source == right->source && left->call != COUNT_UNKNOWN &&
+           right->call != COUNT_UNKNOWN && left->call != right->call;
+}
+
 static int is_before(const struct sweep_entry *left, const struct sweep_entry *right)
 {
-    return left->at_ns != right->at_ns ? left->at_ns < right->at_ns : left->id < right->id;
+    if (left->at_ns != right->at_ns)
+        return left->at_ns < right->at_ns;
+    return are_calls_at_once(left, right) ? left->call < right->call : left->id < right->id;
 }
 
 static void swap(struct sweep_entry *left, struct sweep_entry *right)
@@ -32,10 +46,10 @@ static void swap(struct sweep_entry *left, struct sweep_entry *right)
     *right = held;
 }
 
-static void sift_down(struct sweep *sweep)
+static void sift_down(struct sweep *sweep, size_t at)
 {
     struct sweep_entry *heap = sweep->heap;
-    for (size_t at = 0, child = 1; child < sweep->heap_count; at = child, child = 2 * at + 1) {
+    for (size_t child = 2 * at + 1; child < sweep->heap_count; at = child, child = 2 * at + 1) {
         if (child + 1 < sweep->heap_count && is_before(&heap[child + 1], &heap[child]))
             child++;
         if (!is_before(&heap[child], &heap[at]))
@@ -44,11 +58,10 @@ static void sift_down(struct sweep *sweep)
     }
 }
 
-static void sift_up(struct sweep *sweep)
+static void sift_up(struct sweep *sweep, size_t at)
 {
     struct sweep_entry *heap = sweep->heap;
-    for (size_t at = sweep->heap_count - 1; at && is_before(&heap[at], &heap[(at - 1) / 2]);
-         at = (at - 1) / 2)
+    for (; at && is_before(&heap[at], &heap[(at - 1) / 2]); at = (at - 1) / 2)
         swap(&heap[at], &heap[(at - 1) / 2]);
 }
 
@@ -63,8 +76,8 @@ static int line_up(struct sweep *sweep, size_t source, struct error *error)
         return error_no_memory(error);
     const struct block_place *place = &of->places[of->next++];
     sweep->heap[sweep->heap_count++] =
-        (struct sweep_entry){.at_ns = place->earliest_ns, .id = place->id, .source = source};
-    sift_up(sweep);
+        (struct sweep_entry){place->earliest_ns, place->id, COUNT_UNKNOWN, source, NULL};
+    sift_up(sweep, sweep->heap_count - 1);
     return 0;
 }
 
@@ -98,32 +111,59 @@ void sweep_end(struct sweep *sweep)
     free(sweep->heap);
 }
 
-/* What comes next of the first block of the heap, which is open and not through. */
-static void settle(struct sweep *sweep)
+/* What comes next of a block that is open and not through. */
+static void settle(struct sweep_entry *entry)
 {
-    struct sweep_entry *first = &sweep->heap[0];
-    size_t row = first->rows->order[first->rows->next];
-    first->at_ns = first->rows->issued_ns[row];
-    first->id = first->rows->block_id + first->rows->reader.values[OPERATION_ORDINAL][row];
-    if ((sweep->heap_count > 1 && is_before(&sweep->heap[1], first)) ||
-        (sweep->heap_count > 2 && is_before(&sweep->heap[2], first)))
-        sift_down(sweep);
+    const struct operation_rows *rows = entry->rows;
+    size_t row = rows->order[rows->next];
+    entry->at_ns = rows->issued_ns[row];
+    entry->id = rows->block_id + rows->reader.values[OPERATION_ORDINAL][row];
+    entry->call = operation_rows_call(rows, row);
 }
 
-static int open_first(struct sweep *sweep, struct error *error)
+static void settle_first(struct sweep *sweep)
 {
     struct sweep_entry *first = &sweep->heap[0];
+    settle(first);
+    if ((sweep->heap_count > 1 && is_before(&sweep->heap[1], first)) ||
+        (sweep->heap_count > 2 && is_before(&sweep->heap[2], first)))
+        sift_down(sweep, 0);
+}
+
+static int open_block(struct sweep *sweep, size_t at, struct error *error)
+{
+    struct sweep_entry *entry = &sweep->heap[at];
     struct operation_rows *rows = sweep->spare ? sweep->spare : operation_rows_new();
     sweep->spare = NULL;
     if (!rows)
         return error_no_memory(error);
-    size_t source = first->source;
-    first->rows = rows;
+    size_t source = entry->source;
+    entry->rows = rows;
+    sweep->sources[source].open++;
     rows->member = sweep->sources[source].member;
-    if (blocks_read(sweep->blocks, first->id, sweep->joined, rows, error))
+    if (blocks_read(sweep->blocks, entry->id, sweep->joined, rows, error))
         return -1;
-    settle(sweep);
+    settle(entry);
+    sift_up(sweep, at);
+    sift_down(sweep, at);
     return line_up(sweep, source, error);
+}
+
+/*
+ * The block to open next: the first, if it is closed, or one that begins with calls of the moment in which
+ * the first, which is open, has one. heap_count: none.
+ */
+static size_t to_open(const struct sweep *sweep)
+{
+    const struct sweep_entry *heap = sweep->heap, *first = &heap[0];
+    if (!sweep->heap_count || !first->rows)
+        return 0;
+    if (!first->at_ns || first->call == COUNT_UNKNOWN || sweep->sources[first->source].open >= MOST_OPEN)
+        return sweep->heap_count;
+    for (size_t i = 1; i < sweep->heap_count; i++)
+        if (!heap[i].rows && heap[i].source == first->source && heap[i].at_ns == first->at_ns)
+            return i;
+    return sweep->heap_count;
 }
 
 /* Takes the first block, which is through, away. */
@@ -133,8 +173,9 @@ static int close_first(struct sweep *sweep, struct error *error)
     int failed = sweep->writes ? blocks_write_joined(sweep->blocks, rows, error) : 0;
     operation_rows_free(sweep->spare);
     sweep->spare = rows;
+    sweep->sources[sweep->heap[0].source].open--;
     sweep->heap[0] = sweep->heap[--sweep->heap_count];
-    sift_down(sweep);
+    sift_down(sweep, 0);
     return failed;
 }
 
@@ -146,7 +187,7 @@ static int go_on(struct sweep *sweep, struct error *error)
     sweep->is_given = 0;
     if (++sweep->heap[0].rows->next == sweep->heap[0].rows->reader.count)
         return close_first(sweep, error);
-    settle(sweep);
+    settle_first(sweep);
     return 0;
 }
 
@@ -187,8 +228,8 @@ int sweep_next(struct sweep *sweep, struct swept *swept, struct error *error)
 {
     if (go_on(sweep, error))
         return -1;
-    while (sweep->heap_count && !sweep->heap[0].rows)
-        if (open_first(sweep, error))
+    for (size_t at; (at = to_open(sweep)) < sweep->heap_count;)
+        if (open_block(sweep, at, error))
             return -1;
     if (!sweep->heap_count)
         return 0;

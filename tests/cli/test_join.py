@@ -134,24 +134,28 @@ class Join(Case):
         self.assertEqual([row["step"] for row in self.steps_found()], list(range(6)))
         self.assertEqual(self.info()["communicators"], 2)
 
-    def exchange(self, is_verbose, at_once):
-        """Eight steps of four sends and receives and an AllReduce; once the second call is written first."""
+    def exchange(self, is_verbose, at_once, parts=4, swapped=(2, 1)):
+        """Eight steps of sends, receives and an AllReduce; once, (step, part), the second call is written first."""
         for rank in range(2):
             operations, number = [], 0
             for step in range(8):
-                for part in range(4):
-                    at_us = 1795218000000000 + step * 10000 + (0 if at_once else part * 1000)
+                for part in range(parts):
+                    at_us = 1795218000000000 + step * 100000 + (0 if at_once else part * 1000)
                     pair = [("p2p", call, "0x11", number + i, at_us, 300) for i, call in enumerate(("Send", "Recv"))]
-                    operations += pair[::-1] if (step, part) == (2, 1) and is_verbose else pair
+                    operations += pair[::-1] if (step, part) == swapped and is_verbose else pair
                     number += 2
                 operations.append(("coll", "AllReduce", "0x11", step, at_us + (0 if at_once else 1000), 200))
             self.write_inspector(rank, operations, is_verbose)
         rows = self.steps_found()
         self.assertEqual([row["step"] for row in rows], list(range(8)))
-        self.assertEqual({row["operations"] for row in rows}, {2 * 9})
+        self.assertEqual({row["operations"] for row in rows}, {2 * (2 * parts + 1)})
 
     def test_calls_of_one_microsecond_are_in_the_order_of_their_numbers(self):
         self.exchange(is_verbose=True, at_once=False)
+
+    def test_so_are_those_on_both_sides_of_a_block_of_the_store(self):
+        """Of 256 operations: with 81 in a step, those of part 6 of step 3 are numbers 255 and 256."""
+        self.exchange(is_verbose=True, at_once=False, parts=40, swapped=(3, 6))
 
     def test_collectives_keep_their_place_among_calls_of_one_microsecond(self):
         self.exchange(is_verbose=True, at_once=True)
