@@ -187,7 +187,7 @@ static void note_pending(struct absence *absence, int32_t number)
 /* Of several runs of which one rank is known each, all may be one job whose other files were lost. */
 static int is_piece(const struct absence *absence)
 {
-    return absence->pieces > 1 && absence->job->rank_count - job_silent_ranks(absence->job) == 1;
+    return absence->pieces > 1 && job_recorded_ranks(absence->job) == 1;
 }
 
 static int say_waiting(const struct absence *absence, int32_t number, struct finding *finding)

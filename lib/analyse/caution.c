@@ -53,9 +53,7 @@ static int say_absent(const struct job *job, int64_t recorded, struct buffer *te
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error)
 {
     struct buffer text = BUFFER_INIT;
-    int64_t recorded = 0;
-    for (size_t i = 0; i < job->rank_count; i++)
-        recorded += job->ranks[i].count > 0;
+    int64_t recorded = (int64_t)job_recorded_ranks(job);
     if (recorded < 2)
         return 0;
     int failed = say_absent(job, recorded, &text) ? error_no_memory(error)

@@ -229,12 +229,9 @@ static int report(struct diagnosis *diagnosis, const struct job *job, struct fin
 static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
 {
     struct buffer *json = &diagnosis->coverage;
-    size_t recorded = 0;
-    for (size_t i = 0; i < job->rank_count; i++)
-        recorded += job->ranks[i].count > 0;
     return buffer_append_text(json, json->length ? ",{" : "{") ||
            text_json_integer(json, "run", job->run_id) ||
-           text_json_integer(json, "ranks", (int64_t)recorded) ||
+           text_json_integer(json, "ranks", (int64_t)job_recorded_ranks(job)) ||
            text_json_integer(json, "expected_ranks", job->expected_ranks) ||
            text_json_integer(json, "steps", job->step_count) ||
            text_json_string(json, "step_source", job->step_source) ||
@@ -324,6 +321,18 @@ static int note_unexplained(struct diagnosis *diagnosis, const struct job *job,
     return failed;
 }
 
+static int note_crowd(const struct crowd *crowd, const struct job *job, struct table *table,
+                      struct error *error)
+{
+    return crowd->ranks
+               ? table_add_warning(table, error,
+                                   "run %lld: steps %d to %d: %d of %zu ranks were slower than usual at "
+                                   "once: what they have in common made them so, and none is named",
+                                   (long long)job->run_id, (int)crowd->first_step, (int)crowd->last_step,
+                                   (int)crowd->ranks, job_recorded_ranks(job))
+               : 0;
+}
+
 static int warn_of_times(const struct job *job, struct table *table, struct error *error)
 {
     long long run = (long long)job->run_id;
@@ -392,6 +401,7 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
         return -1;
     int failed = findings_find(&findings, &job, &baseline, &diagnosis->options, error);
     failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, error) ||
+             note_crowd(&findings.crowd, &job, &diagnosis->result->table, error) ||
              note_unexplained(diagnosis, &job, &baseline, &findings, error);
     if (!failed && note_coverage(diagnosis, &job))
         failed = error_no_memory(error);

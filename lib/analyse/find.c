@@ -27,8 +27,10 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
     failed = failed || suspects_weigh(&suspects, job, baseline, error);
     if (!failed && suspects_sum_costs(&suspects, baseline->step_count))
         failed = error_no_memory(error);
-    failed = failed || suspects_judge(&suspects, job, baseline, &edges, options, findings, error) ||
-             find_absence(job, &extents, options, findings, error) ||
+    failed = failed || suspects_judge(&suspects, job, baseline, &edges, options, findings, error);
+    if (!failed && findings_doubt_crowd(findings, job))
+        failed = error_no_memory(error);
+    failed = failed || find_absence(job, &extents, options, findings, error) ||
              find_laggards(job, baseline, findings, error);
     edges_release(&edges);
     extents_release(&extents);

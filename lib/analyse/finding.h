@@ -38,10 +38,18 @@ struct finding {
     struct buffer evidence; /* one sentence with figures that can be checked */
 };
 
+/* Steps in which most ranks looked slow at once, and how many in the worst of them; 0: in none. */
+struct crowd {
+    int32_t ranks;
+    int32_t first_step;
+    int32_t last_step;
+};
+
 struct findings {
     struct finding *items; /* owned */
     size_t count;
     size_t capacity;
+    struct crowd crowd;
 };
 
 void findings_release(struct findings *findings);
@@ -194,11 +202,11 @@ int suspects_weigh(struct suspects *suspects, const struct job *job, const struc
                    struct error *error);
 
 /*
- * lengths.c: whether the suspicion's steps were longer than others by half of what it is said to have cost,
- * or more, beyond what steps differ by anyway; of a late rank, whether they may have been by a quarter of it,
- * or of what it came later by than all others; of a late host, without what most others were late by, and
- * that it is not less than a tenth of what nothing else accounts for.
- * And by how much they were longer, give or take what steps differ by. -1 when memory is out.
+ * lengths.c: whether the suspicion's steps were longer than others by a third of what it is said to have
+ * cost, or more, beyond what steps differ by anyway; of a late rank, whether they may have been by a quarter
+ * of it, or of what it came later by than all others; of a late host, without what most others were late by,
+ * and that it is not less than a tenth of what nothing else accounts for. And by how much they were longer,
+ * give or take what steps differ by. -1 when memory is out.
  */
 struct lengthening {
     int shows;        /* also where that is not known */
@@ -218,6 +226,13 @@ int suspect_measure_steps(const struct suspects *suspects, const struct suspect 
 int suspects_judge(const struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                    const struct edges *edges, const struct diagnose_options *options,
                    struct findings *findings, struct error *error);
+
+/*
+ * crowd.c: what more than half of the recorded ranks (three at least) are named for in most of the same steps
+ * has a cause that is common to them: such findings get low confidence. Wants what suspects_judge adds, and
+ * no other findings. -1 when memory is out.
+ */
+int findings_doubt_crowd(struct findings *findings, const struct job *job);
 
 /*
  * laggards.c: where only finished operations are recorded, ranks that stopped earlier in their step than the

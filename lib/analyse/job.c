@@ -39,6 +39,11 @@ size_t job_silent_ranks(const struct job *job)
     return count;
 }
 
+size_t job_recorded_ranks(const struct job *job)
+{
+    return job->rank_count - job_silent_ranks(job);
+}
+
 int64_t job_sequence(const struct job *job, const struct job_operation *operation)
 {
     return job->instances[operation->instance].sequence;

@@ -231,6 +231,8 @@ static inline int64_t job_left_ns(const struct job_operation *member, int64_t ne
 
 /* How many ranks left no trace of what they called. */
 size_t job_silent_ranks(const struct job *job);
+/* And how many left one. */
+size_t job_recorded_ranks(const struct job *job);
 
 /* Per communicator and function; of a pair, its ordinal between the two ranks. */
 int64_t job_sequence(const struct job *job, const struct job_operation *operation);

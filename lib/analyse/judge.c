@@ -261,7 +261,7 @@ static int is_slow_enough(const struct suspect *suspect, const struct baseline *
     if (suspect->kind != FINDING_NETWORK || (!slowness->steps && !slowness->edges))
         return 1;
     if (suspect->counted_steps > 2 && !is_steady(suspect, baseline)) {
-        if (share >= LONGER_STEPS)
+        if (share >= LONGER_STEPS || (suspect->ahead >= AHEAD_OF_MANY && share >= LONGER_MANY))
             return 1;
         if (suspect->ahead >= AHEAD_OF_MANY || (suspect->ahead >= 1 && share >= LONGER_MANY))
             slower = SLOWER_MANY;

@@ -22,6 +22,9 @@ static const double ERRORS = 2;
 /* A host that was late by one in so many of what its steps were longer is beside what made them so. */
 static const double LITTLE = 10;
 
+/* The replay knows not all that overlaps with a slow send: a third of what it says has to show. */
+enum { SHOWN = 3 };
+
 /* What may be waiting in a receive cost nothing by itself, and is no other suspicion that had a part in it.
  */
 static int64_t cost_in_step(const struct suspect *suspect)
@@ -169,7 +172,7 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
         return 0;
     if (suspect->kind != FINDING_NETWORK)
         return ((double)longer + doubt) * all >= (double)worth_ns / 4;
-    return longer >= suspect->gain_ns / 2 && (double)longer >= doubt;
+    return longer >= suspect->gain_ns / SHOWN && (double)longer >= doubt;
 }
 
 int suspect_measure_steps(const struct suspects *suspects, const struct suspect *suspect,

@@ -266,13 +266,17 @@ static struct doubt doubt_of(const struct suspect *suspect, const struct job *jo
     return doubt;
 }
 
-/* Whether most of a suspicion is doubtful, and the rest would not do by itself (`least_ns` a step). */
+/*
+ * Whether most of a suspicion is doubtful, and the rest would not do by itself (`least_ns` a step) or is less
+ * than a quarter, which may come along with it.
+ */
 static int is_mostly(const struct suspect *suspect, const struct doubt *doubt, int64_t doubtful_ns,
                      int64_t least_ns)
 {
     int32_t steps = suspect_steps(suspect);
+    int64_t rest_ns = suspect->total_ns - doubtful_ns;
     return doubtful_ns * 2 > doubt->known_ns &&
-           (steps < 2 || suspect->total_ns - doubtful_ns < steps * least_ns);
+           (steps < 2 || rest_ns < steps * least_ns || rest_ns * 4 < suspect->total_ns);
 }
 
 /*

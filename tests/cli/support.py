@@ -55,6 +55,14 @@ class Case(unittest.TestCase):
         self.folder.chmod(0o755)
         return shutil.copy(PROGRAM, self.folder / "program")
 
+    def simulate(self, options):
+        """The files of a simulated job (tests/gen), in place of those of the last one, and what was planted in it."""
+        traces = self.folder / "traces"
+        shutil.rmtree(traces, ignore_errors=True)
+        subprocess.run([Path(PROGRAM).parent / "simulate", *options.split(), "-o", traces], check=True, timeout=60)
+        truth = json.loads((traces / "truth.json").read_text())
+        return sorted(path for path in traces.iterdir() if path.name != "truth.json"), truth
+
     def json(self, *words, **more):
         return json.loads(self.run_program(*words, "--format", "json", **more).out)
 

@@ -3,14 +3,11 @@
 import csv
 import gzip
 import io
-import json
 import re
 import statistics
-import subprocess
-from pathlib import Path
 
 from tests.cli import reader
-from tests.cli.support import PROGRAM, TOP, Case
+from tests.cli.support import TOP, Case
 
 # What was planted, from the TRUTH files: kind, rank, steps, phases it may sit in, who waits or is at the other end.
 PLANTED = {
@@ -175,12 +172,10 @@ class Diagnose(Case):
 
     def test_a_pause_among_grouped_sends(self):
         """Four ranks that exchange all with all by grouped sends; those of one stop for nine steps' length once."""
-        traces = self.folder / "traces"
-        subprocess.run([Path(PROGRAM).parent / "simulate", "--shape", "moe", "--ranks", "4", "--per-node", "2", "--layers",
-                        "2", "--fault", "pause:?:4:4:900%:*", "--steps", "9", "--dialect", "chrome-v5", "--seed", "11",
-                        "--noise", "0", "-o", traces], check=True, timeout=60)
-        (fault,) = json.loads((traces / "truth.json").read_text())["faults"]
-        self.run_program("ingest", "-q", *sorted(path for path in traces.iterdir() if path.name != "truth.json"))
+        files, truth = self.simulate("--shape moe --ranks 4 --per-node 2 --layers 2 --fault pause:?:4:4:900%:* "
+                                     "--steps 9 --dialect chrome-v5 --seed 11 --noise 0")
+        (fault,) = truth["faults"]
+        self.run_program("ingest", "-q", *files)
         (finding,) = self.sure()
         self.assertEqual((finding["kind"], finding["rank"], finding["first_step"], finding["last_step"]),
                          ("network", fault["rank"], 4, 4))
@@ -188,31 +183,27 @@ class Diagnose(Case):
 
     def test_a_slow_sender_among_grouped_sends_of_2_27(self):
         """A pipeline whose stages exchange in one group call; the kernel's stop comes before what it waits for."""
-        traces = self.folder / "traces"
-        subprocess.run([Path(PROGRAM).parent / "simulate", "--shape", "1f1b", "--tp", "1", "--dp", "2", "--pp", "2",
-                        "--ranks", "4", "--per-node", "1", "--microbatches", "4", "--layers", "2", "--fault",
-                        "net:2:4:6:60%:*", "--steps", "10", "--dialect", "chrome-v4", "--seed", "5", "--noise", "0",
-                        "-o", traces], check=True, timeout=60)
-        self.run_program("ingest", "-q", *sorted(path for path in traces.iterdir() if path.name != "truth.json"))
+        files, _ = self.simulate("--shape 1f1b --tp 1 --dp 2 --pp 2 --ranks 4 --per-node 1 --microbatches 4 "
+                                     "--layers 2 --fault net:2:4:6:60%:* --steps 10 --dialect chrome-v4 --seed 5 "
+                                     "--noise 0")
+        self.run_program("ingest", "-q", *files)
         (finding,) = self.sure()
         self.assertEqual((finding["kind"], finding["rank"], finding["first_step"], finding["last_step"]),
                          ("network", 2, 4, 6))
 
-    def pipeline(self, fault, seed, *words):
+    def pipeline(self, fault, seed, more=""):
         """Two stages whose sends and receives nobody recorded; the finding, and what was planted."""
-        traces = self.folder / f"traces-{fault[:4]}"
         self.store.unlink(missing_ok=True)
-        subprocess.run([Path(PROGRAM).parent / "simulate", "--shape", "3d", "--tp", "2", "--dp", "2", "--pp", "2", "--ranks",
-                        "8", "--per-node", "2", "--layers", "2", "--fault", fault, "--steps", "12", "--dialect", "inspector",
-                        "--seed", str(seed), *words, "-o", traces], check=True, timeout=60)
-        (planted,) = json.loads((traces / "truth.json").read_text())["faults"]
-        self.run_program("ingest", "-q", *sorted(path for path in traces.iterdir() if path.name != "truth.json"))
+        files, truth = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 2 --layers 2 --steps 12 --dialect "
+                                     f"inspector --fault {fault} --seed {seed} {more}")
+        (planted,) = truth["faults"]
+        self.run_program("ingest", "-q", *files)
         (finding,) = self.sure()
         return finding, planted
 
     def test_late_in_a_stage_where_neither_pairs_nor_all_operations_are_recorded(self):
         for fault in ("compute:7:6:9:35%:backward", "host:6:4:6:40%:backward", "host:1:5:7:30%:forward"):
-            finding, planted = self.pipeline(fault, 1027129279, "--drop", "0.03")
+            finding, planted = self.pipeline(fault, 1027129279, "--drop 0.03")
             self.assertEqual([finding[key] for key in WHERE], [planted[key] for key in WHERE])
             self.assertAlmostEqual(finding["lost_us"] / planted["lost_us"], 1, delta=0.25)
 
@@ -223,12 +214,10 @@ class Diagnose(Case):
 
     def test_who_never_came_after_another_was_slow(self):
         """Of finished operations alone: what was slow five steps before does not say why the job stands still."""
-        traces = self.folder / "traces"
-        subprocess.run([Path(PROGRAM).parent / "simulate", "--shape", "3d", "--tp", "2", "--dp", "2", "--pp", "2", "--ranks",
-                        "8", "--per-node", "2", "--layers", "2", "--steps", "16", "--dialect", "inspector-2.30", "--fault",
-                        "hang:1:9:9:0:grad_sync", "--fault", "compute:4:4:5:9%:forward", "--seed", "1", "-o", traces],
-                       check=True, timeout=60)
-        self.run_program("ingest", "-q", *sorted(path for path in traces.iterdir() if path.name != "truth.json"))
+        files, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 2 --layers 2 --steps 16 "
+                                     "--dialect inspector-2.30 --fault hang:1:9:9:0:grad_sync --fault "
+                                     "compute:4:4:5:9%:forward --seed 1")
+        self.run_program("ingest", "-q", *files)
         self.assertEqual([(finding["rank"], finding["kind"]) for finding in self.sure()], [(4, "compute")])
         # Rank 1 and the one that it reduces its gradients with.
         absent = [line for line in self.run_program("diagnose").out.splitlines() if line.startswith("missing (low")]
@@ -236,16 +225,22 @@ class Diagnose(Case):
 
     def test_which_of_two_called_something_else(self):
         """Tensor parallelism of two; in step 5 rank 2 calls with twice the size that both are used to."""
-        traces = self.folder / "traces"
-        subprocess.run([Path(PROGRAM).parent / "simulate", "--shape", "3d", "--tp", "2", "--dp", "2", "--pp", "1", "--ranks",
-                        "4", "--per-node", "4", "--layers", "2", "--fault", "mismatch:2:5:5:0:*", "--steps", "8",
-                        "--dialect", "chrome-v7", "--seed", "4", "--noise", "0", "-o", traces], check=True, timeout=60)
-        self.run_program("ingest", "-q", *sorted(path for path in traces.iterdir() if path.name != "truth.json"))
+        files, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 1 --ranks 4 --per-node 4 --layers 2 --fault "
+                                     "mismatch:2:5:5:0:* --steps 8 --dialect chrome-v7 --seed 4 --noise 0")
+        self.run_program("ingest", "-q", *files)
         (finding,) = self.sure()
         self.assertEqual((finding["kind"], finding["rank"], finding["first_step"]), ("mismatch", 2, 5))
         own, count, theirs = map(int, re.search(r"with (\d+) bytes, (\d+) other with (\d+) bytes",
                                                 finding["evidence"]).groups())
         self.assertEqual((own, count), (2 * theirs, 1))
+
+    def test_most_ranks_at_once(self):
+        """A job of three steps whose micro-batches pass for steps: those that differ by design name nobody."""
+        files, _ = self.simulate("--shape 1f1b --tp 2 --dp 4 --pp 2 --microbatches 8 --ranks 16 --per-node 8 --layers 4 "
+                                 "--fault hang:0:3:3:0:grad_sync --steps 12 --dialect inspector --seed 117925309")
+        self.run_program("ingest", "-q", *files)
+        self.assertEqual(self.sure(), [])
+        self.assertIn("of 16 ranks were slower than usual at once", " ".join(self.json("diagnose")["warnings"]))
 
     def test_what_cannot_be_told_is_said(self):
         self.ingest_fixture("inspector-pr2045")

@@ -5,10 +5,8 @@ import csv
 import gzip
 import io
 import re
-import subprocess
-from pathlib import Path
 
-from tests.cli.support import PROGRAM, TOP, Case
+from tests.cli.support import TOP, Case
 
 JOBS = ("tp2dp2pp2-slow-rank", "tp2dp2pp2-slow-sender")
 OF_JOBS = ("stragglers", "clocks", "diagnose", "report", "stalls")
@@ -142,12 +140,8 @@ class Incomplete(Case):
 
     def test_a_silent_rank_where_others_are_in_fewer_communicators(self):
         """A stage without data parallelism has lost no files: who left none is a rank of its own, and ended early."""
-        traces = self.folder / "traces"
-        subprocess.run([Path(PROGRAM).parent / "simulate", "--shape", "3d", "--tp", "2", "--dp", "2", "--pp", "4", "--per-node",
-                        "16", "--steps", "14", "--microbatches", "4", "--dialect", "chrome-v6", "--seed", "3", "--fault",
-                        "hang:15:8:8:0", "-o", traces], check=True, timeout=60)
-        (traces / "truth.json").unlink()
-        files = sorted(traces.iterdir())
+        files, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 4 --per-node 16 --steps 14 --microbatches 4 "
+                                     "--dialect chrome-v6 --seed 3 --fault hang:15:8:8:0")
         world = max({path.name.rsplit("_", 1)[0] for path in files},
                     key=lambda name: sum(path.name.startswith(name) for path in files))
         pids = {}

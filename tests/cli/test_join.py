@@ -1,12 +1,9 @@
 """The join does what changed only, and comes to what a join of everything comes to."""
 
-import json
 import os
 import random
 import shutil
 import sqlite3
-import subprocess
-from pathlib import Path
 
 from tests.cli.support import PROGRAM, TOP, Case, all_reduce, trace
 
@@ -38,12 +35,6 @@ class Join(Case):
                 self.info()
             self.assertEqual(self.content(), whole, f"{pieces} pieces")
 
-    def simulate(self, *words):
-        traces = self.folder / "traces"
-        subprocess.run([Path(PROGRAM).parent / "simulate", *words, "-o", traces], check=True, timeout=60)
-        truth = json.loads((traces / "truth.json").read_text())
-        return sorted(path for path in traces.iterdir() if path.name != "truth.json"), truth
-
     def answers(self, files):
         self.store.unlink(missing_ok=True)
         self.run_program("ingest", "-q", "-j1", *files)
@@ -52,9 +43,8 @@ class Join(Case):
 
     def test_steps_by_tags_that_were_lost(self):
         """A recorder lost 3 % of the operations, tags among them; each step has one AllReduce of all ranks."""
-        files, truth = self.simulate("--shape", "3d", "--tp", "2", "--dp", "2", "--pp", "2", "--ranks", "8", "--per-node",
-                                     "2", "--layers", "2", "--drop", "0.028", "--steps", "12", "--dialect", "inspector",
-                                     "--seed", "1027129279")
+        files, truth = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 2 --layers 2 --drop "
+                                     "0.028 --steps 12 --dialect inspector --seed 1027129279")
         self.assertGreater(truth["lost_operations"], 20)
         self.run_program("ingest", "-q", *files)
         steps = self.rows("SELECT rank, min(step), max(step), count(DISTINCT step) FROM v_operation GROUP BY rank")
@@ -65,8 +55,8 @@ class Join(Case):
 
     def test_answers_do_not_hang_on_the_order_of_reading(self):
         """Two communicators of the same ranks; which is "#2" is settled by their hashes."""
-        files, _ = self.simulate("--shape", "3d", "--tp", "1", "--dp", "4", "--pp", "1", "--ranks", "4", "--per-node", "1",
-                                 "--steps", "5", "--dialect", "chrome-v7", "--seed", "3")
+        files, _ = self.simulate("--shape 3d --tp 1 --dp 4 --pp 1 --ranks 4 --per-node 1 --steps 5 --dialect "
+                                 "chrome-v7 --seed 3")
         whole = self.answers(files)
         self.assertIn("0-3#2", whole[0])
         chance = random.Random(6)
@@ -76,9 +66,8 @@ class Join(Case):
 
     def test_steps_do_not_hang_on_who_is_read_first(self):
         """Three buckets a step, no tags; the host of rank 0 is late, and takes no break before the steps after that."""
-        files, truth = self.simulate("--shape", "ddp", "--ranks", "4", "--per-node", "2", "--layers", "3", "--fault",
-                                     "host:0:6:7:25%:backward", "--sync-lag", "1", "--steps", "10", "--dialect",
-                                     "chrome-v5", "--seed", "1")
+        files, truth = self.simulate("--shape ddp --ranks 4 --per-node 2 --layers 3 --fault host:0:6:7:25%:backward "
+                                     "--sync-lag 1 --steps 10 --dialect chrome-v5 --seed 1")
         for order in files, files[::-1]:
             self.answers(order)
             steps = [row["step"] for row in self.json("report", "--by", "step")["rows"]]
@@ -192,9 +181,8 @@ class Join(Case):
         dp2 x pp2: 0 and 1, 2 and 3 share gradients. The world of 0 and 2 has one gap, which is rank 1's. But ranks of a
         communicator ascend, and 2 is the first of its two: the other one is 3. Which of the two to blame nothing tells.
         """
-        files, truth = self.simulate("--shape", "3d", "--tp", "1", "--dp", "2", "--pp", "2", "--ranks", "4", "--per-node",
-                                     "2", "--layers", "2", "--fault", "kill:3:4:4:0:grad_sync", "--steps", "6", "--dialect",
-                                     "chrome-v7", "--seed", "1", "--noise", "0")
+        files, truth = self.simulate("--shape 3d --tp 1 --dp 2 --pp 2 --ranks 4 --per-node 2 --layers 2 --fault "
+                                     "kill:3:4:4:0:grad_sync --steps 6 --dialect chrome-v7 --seed 1 --noise 0")
         gone = tuple(f'"pid": {process["pid"]},' for process in truth["processes"] if process["rank"] in (1, 3))
         self.run_program("ingest", "-q", *(file for file in files if not any(pid in file.read_text() for pid in gone)))
         report = self.json("diagnose")

@@ -179,8 +179,8 @@ static struct suspect three_steps(int64_t gain_ns, double ahead)
 }
 
 /*
- * For three steps and more: as slow as that, or a quarter of a step; or three times as slow, and far ahead of
- * others, or a tenth of a step and as much as any other.
+ * For three steps and more: as slow as that, or a quarter of a step, or a tenth and far ahead of others; or
+ * three times as slow, and far ahead of others, or a tenth of a step and as much as any other.
  */
 static void slow_for_long(void **state)
 {
@@ -194,6 +194,8 @@ static void slow_for_long(void **state)
     assert_int_equal(judged_by(three_steps(297, 5), 0, &some), CONFIDENCE_HIGH);
     assert_int_equal(judged_by(three_steps(297, 4.9), 0, &some), CONFIDENCE_LOW);
     assert_int_equal(judged_by(three_steps(297, 5), 0, &less), CONFIDENCE_LOW);
+    assert_int_equal(judged_by(three_steps(300, 5), 0, &less), CONFIDENCE_HIGH);
+    assert_int_equal(judged_by(three_steps(300, 4.9), 0, &less), CONFIDENCE_LOW);
     assert_int_equal(judged_by(three_steps(750, 1), 0, &less), CONFIDENCE_HIGH);
     assert_int_equal(judged_by(three_steps(747, 1), 0, &less), CONFIDENCE_LOW);
 }
@@ -436,12 +438,12 @@ static enum confidence judged_in_steps_of(int64_t length_ns, int64_t margin_ns)
     return judged_with(suspect, &(struct besides){.suspects_steps_ns = length_ns});
 }
 
-/* A network's cost has to show by half: 300 in two steps; and nothing speaks for it besides. */
+/* A network's cost has to show by a third: 200 in two steps; and nothing speaks for it besides. */
 static void a_networks_cost_that_does_not_show(void **state)
 {
     struct suspect suspect = two_steps(FINDING_NETWORK, 3);
-    assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1150}), CONFIDENCE_MEDIUM);
-    assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1149}), CONFIDENCE_LOW);
+    assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1100}), CONFIDENCE_MEDIUM);
+    assert_int_equal(judged_with(suspect, &(struct besides){.suspects_steps_ns = 1099}), CONFIDENCE_LOW);
 }
 
 /*

@@ -243,10 +243,10 @@ static void own_time_after_a_rough_end(void **state)
 }
 
 /*
- * Late by 1000 in steps 2 and 3 after sends that may not have been over yet, and by `rest_ns` before them, of
- * which 3 % of a step, 300, would do by itself.
+ * Late by `late_ns` in steps 2 and 3 after sends that may not have been over yet, and by `rest_ns` before
+ * them, of which 3 % of a step, 300, would do by itself where it is a quarter of all.
  */
-static int is_doubtful_but_for(int64_t rest_ns, int blind_to_pairs)
+static int is_doubtful_but_for(int64_t late_ns, int64_t rest_ns, int blind_to_pairs)
 {
     struct small small;
     small_init(&small);
@@ -255,17 +255,19 @@ static int is_doubtful_but_for(int64_t rest_ns, int blind_to_pairs)
         at(&small, 1, step, 0)->function = FUNCTION_SEND;
         at(&small, 1, step, 0)->ends = ENDS_BY_HOST;
         at(&small, 1, step, 0)->excess_ns = rest_ns;
-        at(&small, 1, step, 1)->excess_ns = 1000;
+        at(&small, 1, step, 1)->excess_ns = late_ns;
     }
     return suspicion_of(&small).ambiguous;
 }
 
 static void the_rest_would_do_by_itself(void **state)
 {
-    assert_true(is_doubtful_but_for(299, 1));
-    assert_false(is_doubtful_but_for(300, 1));
+    assert_true(is_doubtful_but_for(600, 299, 1));
+    assert_false(is_doubtful_but_for(600, 300, 1));
+    assert_true(is_doubtful_but_for(1000, 333, 1));
+    assert_false(is_doubtful_but_for(1000, 334, 1));
     /* Where pairs are recorded it is enough that there are several steps. */
-    assert_false(is_doubtful_but_for(299, 0));
+    assert_false(is_doubtful_but_for(600, 299, 0));
 }
 
 /*

@@ -1,0 +1,88 @@
+#include "analyse/finding.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+/* Findings that name most of the job at once. */
+
+/* Of two ranks each may have a fault of its own. */
+enum { CROWD_RANKS = 3 };
+
+struct named {
+    int32_t rank;
+    size_t finding;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct named *left = a, *right = b;
+    return left->rank != right->rank ? (left->rank < right->rank ? -1 : 1)
+                                     : (left->finding > right->finding) - (left->finding < right->finding);
+}
+
+/* The findings that are believed, those of a rank side by side. */
+static size_t list_named(const struct findings *findings, struct named *named)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].confidence > CONFIDENCE_LOW)
+            named[count++] = (struct named){findings->items[i].rank, i};
+    array_sort(named, count, sizeof *named, by_rank);
+    return count;
+}
+
+/* How many ranks are named in each step. `last` has room for a number per step, zeroed. */
+static void count_ranks(const struct findings *findings, const struct named *named, size_t count,
+                        int32_t *last, int32_t *ranks)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct finding *finding = &findings->items[named[i].finding];
+        for (int32_t step = finding->first_step; step <= finding->last_step; step++) {
+            ranks[step] += last[step] != finding->rank + 1;
+            last[step] = finding->rank + 1;
+        }
+    }
+}
+
+static int is_crowded(const struct finding *finding, const int32_t *ranks, size_t recorded)
+{
+    int32_t crowded = 0;
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        crowded += ranks[step] >= CROWD_RANKS && (size_t)ranks[step] * 2 > recorded;
+    return crowded * 2 > finding->last_step - finding->first_step + 1;
+}
+
+static void join_crowd(struct crowd *crowd, const struct finding *finding, const int32_t *ranks)
+{
+    if (!crowd->ranks || finding->first_step < crowd->first_step)
+        crowd->first_step = finding->first_step;
+    if (!crowd->ranks || finding->last_step > crowd->last_step)
+        crowd->last_step = finding->last_step;
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        if (ranks[step] > crowd->ranks)
+            crowd->ranks = ranks[step];
+}
+
+int findings_doubt_crowd(struct findings *findings, const struct job *job)
+{
+    size_t steps = (size_t)job->step_count + 1, recorded = job_recorded_ranks(job);
+    struct named *named = array_new(findings->count, sizeof *named);
+    int32_t *last = array_new(steps, sizeof *last), *ranks = array_new(steps, sizeof *ranks);
+    int failed = !named || !last || !ranks;
+    if (!failed) {
+        size_t count = list_named(findings, named);
+        count_ranks(findings, named, count, last, ranks);
+        for (size_t i = 0; i < count; i++) {
+            struct finding *finding = &findings->items[named[i].finding];
+            if (!is_crowded(finding, ranks, recorded))
+                continue;
+            finding->confidence = CONFIDENCE_LOW;
+            join_crowd(&findings->crowd, finding, ranks);
+        }
+    }
+    free(named);
+    free(last);
+    free(ranks);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,89 @@
+#include "analyse/finding.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A job of up to six ranks and ten steps. Each text is a finding: its rank, first and last step, and its
+ * confidence (l, m, h). What becomes of them is the text of their confidences.
+ */
+enum { RANKS = 6, STEPS = 10 };
+
+static void assert_believed(size_t recorded, const char *const *texts, const char *expected,
+                            struct crowd *crowd)
+{
+    struct job_rank ranks[RANKS] = {{0}};
+    struct job job = {.ranks = ranks, .rank_count = RANKS, .step_count = STEPS};
+    struct findings findings = {0};
+    char found[16] = "";
+    for (size_t i = 0; i < recorded; i++)
+        ranks[i].count = 1;
+    for (; *texts; texts++) {
+        const char *text = *texts;
+        struct finding *finding = findings_add(&findings);
+        assert_non_null(finding);
+        finding->rank = text[0] - '0';
+        finding->first_step = text[1] - '0';
+        finding->last_step = text[2] - '0';
+        finding->confidence = text[3] == 'h'   ? CONFIDENCE_HIGH
+                              : text[3] == 'm' ? CONFIDENCE_MEDIUM
+                                               : CONFIDENCE_LOW;
+    }
+    assert_int_equal(findings_doubt_crowd(&findings, &job), 0);
+    for (size_t i = 0; i < findings.count; i++)
+        found[i] = "lmh"[findings.items[i].confidence];
+    assert_string_equal(found, expected);
+    *crowd = findings.crowd;
+    findings_release(&findings);
+}
+
+static void more_than_half_of_the_ranks(void **state)
+{
+    struct crowd crowd;
+    assert_believed(6, (const char *const[]){"025h", "125m", "225h", "325h", NULL}, "llll", &crowd);
+    assert_int_equal(crowd.ranks, 4);
+    assert_int_equal(crowd.first_step, 2);
+    assert_int_equal(crowd.last_step, 5);
+    assert_believed(6, (const char *const[]){"025h", "125m", "225h", NULL}, "hmh", &crowd);
+    assert_int_equal(crowd.ranks, 0);
+    /* Of those that left a trace. */
+    assert_believed(5, (const char *const[]){"025h", "125m", "225h", NULL}, "lll", &crowd);
+}
+
+/* Each of two may have a fault of its own. */
+static void two_ranks(void **state)
+{
+    struct crowd crowd;
+    assert_believed(2, (const char *const[]){"025h", "125m", NULL}, "hm", &crowd);
+    assert_believed(3, (const char *const[]){"025h", "125m", NULL}, "hm", &crowd);
+    assert_believed(3, (const char *const[]){"025h", "125m", "225m", NULL}, "lll", &crowd);
+}
+
+/* A finding is as doubtful as most of its steps. */
+static void most_of_its_steps(void **state)
+{
+    struct crowd crowd;
+    assert_believed(4, (const char *const[]){"015h", "123m", "223h", NULL}, "hll", &crowd);
+    assert_believed(4, (const char *const[]){"014h", "123m", "223h", NULL}, "hll", &crowd);
+    assert_believed(4, (const char *const[]){"013h", "123m", "223h", NULL}, "lll", &crowd);
+    assert_int_equal(crowd.first_step, 1);
+    assert_int_equal(crowd.last_step, 3);
+}
+
+/* Who is named twice counts once, and what is not believed not at all. */
+static void who_counts(void **state)
+{
+    struct crowd crowd;
+    assert_believed(4, (const char *const[]){"025h", "125h", "025m", "125m", NULL}, "hhmm", &crowd);
+    assert_believed(4, (const char *const[]){"025h", "125h", "225l", NULL}, "hhl", &crowd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(more_than_half_of_the_ranks),
+                                       cmocka_unit_test(two_ranks), cmocka_unit_test(most_of_its_steps),
+                                       cmocka_unit_test(who_counts)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
