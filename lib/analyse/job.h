@@ -210,6 +210,7 @@ struct job {
     int64_t missing_sequence; /* operations absent between others of their sequence */
     int finished_only;        /* its recorders only list what finished */
     uint8_t lacks_files;      /* some rank left no trace, or may lack a file */
+    uint8_t lacks_many_files; /* so many that operations of anybody may be gone */
     uint8_t most_cut;         /* enum cut: how most traces stop */
     int blind_to_pairs;       /* its recorder leaves point-to-point operations out */
     int in_stages;            /* its ranks are of several stages (stages.h) */
