@@ -100,7 +100,7 @@ static int mend_open_channels(struct job *job, const struct job_instance *instan
 /*
  * Sends and receives of one group call share a kernel, which notes the stop of each when a part of its
  * threads is done. A receive that ended before its sender came did not: it ends when that came, by the
- * clocks, at the least.
+ * clocks, at the least: no kernel says when.
  */
 static int mend_receive(struct job *job, const struct job_instance *instance, const int64_t *next)
 {
@@ -123,6 +123,7 @@ static int mend_receive(struct job *job, const struct job_instance *instance, co
     if (sent - ended <= doubt || end <= receive->end_ns)
         return 0;
     receive->end_ns = end;
+    receive->ends = ENDS_BY_HOST;
     if (job->drafts[at].free_ns < end)
         job->drafts[at].free_ns = end;
     return 1;

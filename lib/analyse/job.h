@@ -24,7 +24,7 @@ enum end_kind {
     ENDS_UNKNOWN = 0,
     ENDS_BY_KERNEL, /* the GPU's stop */
     ENDS_BY_PROXY,  /* when its GPU had last taken or given data: RecvGpuWait, SendGpuWait */
-    ENDS_BY_HOST    /* polled by the host */
+    ENDS_BY_HOST    /* polled by the host; or, of a receive, not before its sender came, by the clocks */
 };
 
 /* What is known of an operation until its timeline is built. */

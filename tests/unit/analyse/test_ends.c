@@ -126,8 +126,8 @@ static void an_open_channel_is_held_as_long_as_the_last(void **state)
 
 /*
  * A send and a receive of one group call each way. By the clocks the receive of rank 1 ended at 60 while rank
- * 0 came at 1000: it did not end before 1000, 950 on its own clock. Alone in its call, it has the stop of its
- * kernel.
+ * 0 came at 1000: it did not end before 1000, 950 on its own clock, and no kernel says how long after. Alone
+ * in its call, it has the stop of its kernel.
  */
 static void a_receive_ends_after_its_sender_came(void **state)
 {
@@ -142,10 +142,12 @@ static void a_receive_ends_after_its_sender_came(void **state)
         small.operations[ROOT].group = ROOT;
         small.operations[ROOT_NEXT].group = ROOT_NEXT;
         small.operations[LEAF].group = LEAF;
+        small.operations[LEAF].ends = ENDS_BY_KERNEL;
         small.operations[LEAF_NEXT].group = grouped ? LEAF : LEAF_NEXT;
         small.instances[1].function = FUNCTION_ALL_REDUCE;
         assert_int_equal(mend(&small), grouped);
         assert_int_equal(small.operations[LEAF].end_ns, grouped ? 950 : 10);
+        assert_int_equal(small.operations[LEAF].ends, grouped ? ENDS_BY_HOST : ENDS_BY_KERNEL);
     }
 }
 
