@@ -6,14 +6,19 @@
 
 /* Ranks that came late by themselves, and how much of that is sure to be theirs. */
 
+static void suspicions_of(struct small *small, struct suspects *suspects)
+{
+    struct error error = ERROR_INIT;
+    const struct baseline baseline = {.first_step = 1, .step_count = STEPS, .median_step_ns = 10000};
+    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
+    assert_int_equal(suspect_own(suspects, &small->job, &baseline, &options, &error), 0);
+}
+
 /* Of `count` that there are the first; releases the job. */
 static struct suspect first_suspicion_of(struct small *small, size_t count)
 {
     struct suspects suspects = {0};
-    struct error error = ERROR_INIT;
-    const struct baseline baseline = {.first_step = 1, .step_count = STEPS, .median_step_ns = 10000};
-    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
-    assert_int_equal(suspect_own(&suspects, &small->job, &baseline, &options, &error), 0);
+    suspicions_of(small, &suspects);
     assert_int_equal(suspects.count, count);
     struct suspect suspect = suspects.items[0];
     free(suspects.items);
@@ -54,6 +59,35 @@ static void known_own_time_says_whose_it_is(void **state)
     /* As long as it is a quarter of all. */
     assert_int_equal(kind_where(1, 3000), FINDING_HOST);
     assert_int_equal(kind_where(1, 3001), FINDING_COMPUTE);
+}
+
+/*
+ * Rank 1 is late in steps 1 to 3: by 10000 (C, its GPU alone), or by a tenth of that, its GPU alone (c) or
+ * its host (h). Two suspicions come of it, the tenths being one.
+ */
+static void assert_kinds(const char *steps, enum finding_kind first, enum finding_kind second)
+{
+    struct small small;
+    struct suspects suspects = {0};
+    small_init(&small);
+    for (int i = 0; steps[i]; i++) {
+        struct job_operation *operation = at(&small, 1, i + 1, 0);
+        operation->excess_ns = steps[i] == 'C' ? 10000 : 1000;
+        operation->late_beyond_ns = steps[i] == 'h' ? 900 : 0;
+    }
+    suspicions_of(&small, &suspects);
+    assert_int_equal(suspects.count, 2);
+    assert_int_equal(suspects.items[0].kind, first);
+    assert_int_equal(suspects.items[1].kind, second);
+    free(suspects.items);
+    small_release(&small);
+}
+
+static void a_gpu_beside_its_late_host(void **state)
+{
+    assert_kinds("Chh", FINDING_HOST, FINDING_HOST);
+    assert_kinds("hhC", FINDING_HOST, FINDING_HOST);
+    assert_kinds("Ccc", FINDING_COMPUTE, FINDING_COMPUTE);
 }
 
 /* Rank 1 is late by 1000 in steps 2 and 3; its host by `late_ns`, before the first operation or the second.
@@ -415,6 +449,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_own_time_says_whose_it_is),
+        cmocka_unit_test(a_gpu_beside_its_late_host),
         cmocka_unit_test(how_late_the_host_has_to_be),
         cmocka_unit_test(more_than_half_is_the_hosts),
         cmocka_unit_test(a_host_that_was_late_where_own_time_is_unknown),
