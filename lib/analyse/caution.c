@@ -64,6 +64,17 @@ int caution_absent_ranks(const struct job *job, struct table *table, struct erro
     return failed;
 }
 
+int caution_crowd(const struct crowd *crowd, const struct job *job, struct table *table, struct error *error)
+{
+    return crowd->ranks ? table_add_warning(
+                              table, error,
+                              "run %lld: steps %d to %d: up to %d of %zu ranks were slower than usual at "
+                              "once: that may be what they have in common, and none is blamed",
+                              (long long)job->run_id, (int)crowd->first_step, (int)crowd->last_step,
+                              (int)crowd->ranks, job_recorded_ranks(job))
+                        : 0;
+}
+
 int caution_parts(const struct job *job, struct table *table, struct error *error)
 {
     size_t parts = 0;

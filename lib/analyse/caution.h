@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_ANALYSE_CAUTION_H
 #define NCCLPROF_ANALYSE_CAUTION_H
 
+#include "analyse/finding.h"
 #include "analyse/job.h"
 #include "analyse/runs.h"
 #include "model/table.h"
@@ -12,6 +13,9 @@
  * rank: who records only that knows it. Wants what job_load or waits_measure fill in.
  */
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
+
+/* That most ranks looked slow at once (crowd.c). */
+int caution_crowd(const struct crowd *crowd, const struct job *job, struct table *table, struct error *error);
 
 /* That a process has ranks which are not told apart. Wants what job_load_operations fills in. */
 int caution_parts(const struct job *job, struct table *table, struct error *error);

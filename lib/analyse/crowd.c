@@ -45,41 +45,57 @@ static void count_ranks(const struct findings *findings, const struct named *nam
     }
 }
 
+static int is_crowd(int32_t ranks, size_t recorded)
+{
+    return ranks >= CROWD_RANKS && (size_t)ranks * 2 > recorded;
+}
+
 static int is_crowded(const struct finding *finding, const int32_t *ranks, size_t recorded)
 {
     int32_t crowded = 0;
     for (int32_t step = finding->first_step; step <= finding->last_step; step++)
-        crowded += ranks[step] >= CROWD_RANKS && (size_t)ranks[step] * 2 > recorded;
+        crowded += is_crowd(ranks[step], recorded);
     return crowded * 2 > finding->last_step - finding->first_step + 1;
 }
 
-static void join_crowd(struct crowd *crowd, const struct finding *finding, const int32_t *ranks)
+static struct crowd crowd_of(const int32_t *ranks, int32_t steps, size_t recorded)
 {
-    if (!crowd->ranks || finding->first_step < crowd->first_step)
-        crowd->first_step = finding->first_step;
-    if (!crowd->ranks || finding->last_step > crowd->last_step)
-        crowd->last_step = finding->last_step;
-    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
-        if (ranks[step] > crowd->ranks)
-            crowd->ranks = ranks[step];
+    struct crowd crowd = {0};
+    for (int32_t step = 0; step < steps; step++) {
+        if (!is_crowd(ranks[step], recorded))
+            continue;
+        crowd.first_step = crowd.ranks ? crowd.first_step : step;
+        crowd.last_step = step;
+        crowd.ranks = ranks[step] > crowd.ranks ? ranks[step] : crowd.ranks;
+    }
+    return crowd;
+}
+
+static void doubt(struct findings *findings, const struct named *named, size_t count, const int32_t *ranks,
+                  const struct job *job)
+{
+    size_t recorded = job_recorded_ranks(job), doubted = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct finding *finding = &findings->items[named[i].finding];
+        if (!is_crowded(finding, ranks, recorded))
+            continue;
+        finding->confidence = CONFIDENCE_LOW;
+        doubted++;
+    }
+    if (doubted)
+        findings->crowd = crowd_of(ranks, job->step_count, recorded);
 }
 
 int findings_doubt_crowd(struct findings *findings, const struct job *job)
 {
-    size_t steps = (size_t)job->step_count + 1, recorded = job_recorded_ranks(job);
+    size_t steps = (size_t)job->step_count + 1;
     struct named *named = array_new(findings->count, sizeof *named);
     int32_t *last = array_new(steps, sizeof *last), *ranks = array_new(steps, sizeof *ranks);
     int failed = !named || !last || !ranks;
     if (!failed) {
         size_t count = list_named(findings, named);
         count_ranks(findings, named, count, last, ranks);
-        for (size_t i = 0; i < count; i++) {
-            struct finding *finding = &findings->items[named[i].finding];
-            if (!is_crowded(finding, ranks, recorded))
-                continue;
-            finding->confidence = CONFIDENCE_LOW;
-            join_crowd(&findings->crowd, finding, ranks);
-        }
+        doubt(findings, named, count, ranks, job);
     }
     free(named);
     free(last);

@@ -321,18 +321,6 @@ static int note_unexplained(struct diagnosis *diagnosis, const struct job *job,
     return failed;
 }
 
-static int note_crowd(const struct crowd *crowd, const struct job *job, struct table *table,
-                      struct error *error)
-{
-    return crowd->ranks
-               ? table_add_warning(table, error,
-                                   "run %lld: steps %d to %d: %d of %zu ranks were slower than usual at "
-                                   "once: what they have in common made them so, and none is named",
-                                   (long long)job->run_id, (int)crowd->first_step, (int)crowd->last_step,
-                                   (int)crowd->ranks, job_recorded_ranks(job))
-               : 0;
-}
-
 static int warn_of_times(const struct job *job, struct table *table, struct error *error)
 {
     long long run = (long long)job->run_id;
@@ -401,7 +389,7 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
         return -1;
     int failed = findings_find(&findings, &job, &baseline, &diagnosis->options, error);
     failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, error) ||
-             note_crowd(&findings.crowd, &job, &diagnosis->result->table, error) ||
+             caution_crowd(&findings.crowd, &job, &diagnosis->result->table, error) ||
              note_unexplained(diagnosis, &job, &baseline, &findings, error);
     if (!failed && note_coverage(diagnosis, &job))
         failed = error_no_memory(error);

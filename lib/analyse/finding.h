@@ -38,7 +38,7 @@ struct finding {
     struct buffer evidence; /* one sentence with figures that can be checked */
 };
 
-/* Steps in which most ranks looked slow at once, and how many in the worst of them; 0: in none. */
+/* From the first to the last step in which most ranks looked slow at once; how many in the worst; 0: none. */
 struct crowd {
     int32_t ranks;
     int32_t first_step;

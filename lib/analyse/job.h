@@ -134,7 +134,8 @@ struct job_rank {
     int may_lack_file; /* it is in fewer communicators than another, and some have a place for it, or a rank
                           is silent */
     int32_t tail_step; /* from there on others did with it what it has no record of; INT32_MAX: nowhere */
-    int is_part; /* its process has more ranks than any communicator has of it: some are not told apart */
+    int is_part; /* its process has more ranks with operations than any communicator has of it: some are not
+                    told apart */
 };
 
 struct job_seat {
@@ -210,7 +211,6 @@ struct job {
     int64_t missing_sequence; /* operations absent between others of their sequence */
     int finished_only;        /* its recorders only list what finished */
     uint8_t lacks_files;      /* some rank left no trace, or may lack a file */
-    uint8_t lacks_many_files; /* so many that operations of anybody may be gone */
     uint8_t most_cut;         /* enum cut: how most traces stop */
     int blind_to_pairs;       /* its recorder leaves point-to-point operations out */
     int in_stages;            /* its ranks are of several stages (stages.h) */
@@ -289,6 +289,12 @@ int64_t job_common_time(const struct job *job, const struct job_operation *opera
 
 /* Whether others were called with it as one (timeline.c finds the groups). */
 int job_is_grouped(const struct job *job, int32_t operation);
+
+/*
+ * How long the receive of a pair lasted; INT64_MAX of anything else, and where the trace does not tell: it
+ * was called with others as one, or only the host says when it ended.
+ */
+int64_t job_received_ns(const struct job *job, const struct job_instance *instance);
 
 /*
  * Of its own time, what had passed since any of the 64 operations issued before it ended, on whatever stream.

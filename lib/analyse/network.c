@@ -75,7 +75,10 @@ static int64_t stay_of(const struct job_operation *member, int64_t next_ns)
     return member->start_ns == TIME_UNKNOWN || end_ns == TIME_UNKNOWN ? -1 : end_ns - member->start_ns;
 }
 
-/* No operation was delayed by more than its longest member lasted; INT64_MAX where the trace cannot tell. */
+/*
+ * No operation was delayed by more than its longest member lasted, and no receive by more than it lasted
+ * itself: before it came, its sender waited for it. INT64_MAX where the trace cannot tell.
+ */
 static int64_t longest_member(const struct job *job, const struct job_instance *instance,
                               const int64_t *next_starts)
 {
@@ -85,7 +88,8 @@ static int64_t longest_member(const struct job *job, const struct job_instance *
         int64_t stay_ns = stay_of(&job->operations[at], next_starts[at]);
         longest = stay_ns > longest ? stay_ns : longest;
     }
-    return longest < 0 ? INT64_MAX : longest;
+    int64_t received_ns = job_received_ns(job, instance);
+    return longest < 0 || received_ns < longest ? received_ns : longest;
 }
 
 /* Whether nobody called anything after it, for want of a member: that is what its links waited for. */

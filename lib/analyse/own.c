@@ -583,7 +583,7 @@ void suspects_doubt(struct suspects *suspects, const struct job *job, const stru
                 (may_have_waited(suspects, suspect, job, &job->operations[j]) ||
                  may_have_been_held(suspects, suspect, job, edges, &job->operations[j])))
                 waited_ns += job->operations[j].excess_ns;
-        if (job->lacks_many_files || waited_ns * 2 > suspect->total_ns ||
+        if (waited_ns * 2 > suspect->total_ns ||
             (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job)) ||
             sends_late(suspects, suspect) || waits_for_receivers(suspects, suspect, job, edges) ||
             was_in_groups(suspect, job) || may_have_lost(suspect, job))

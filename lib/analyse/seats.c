@@ -3,7 +3,6 @@
 #include "base/map.h"
 #include "base/sort.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* Ranks of a communicator. Numbers and sizes are claims of a trace: nothing here is made as large as they. */
@@ -103,8 +102,6 @@ struct openings {
     int64_t *below; /* owned: of those with places below their last member, its global rank. Sorted. */
     size_t count;
     int64_t silent; /* ranks */
-    int64_t places; /* in communicators of which anybody is known */
-    int64_t taken;  /* of those, by ranks that are known */
 };
 
 static void add_opening(const struct job *job, const struct job_communicator *communicator,
@@ -131,8 +128,6 @@ static void count_memberships(const struct job *job, struct openings *openings, 
             continue;
         for (size_t j = 0; j < communicator->seat_count; j++)
             ranks[communicator->seats[j].rank].all++;
-        openings->places += communicator->size;
-        openings->taken += (int64_t)communicator->seat_count;
         if (communicator->size - (int64_t)communicator->seat_count > openings->silent)
             add_opening(job, communicator, openings, ranks);
     }
@@ -165,34 +160,6 @@ static int fits(const struct openings *openings, int64_t global_rank, int32_t is
     return openings->count - low > (size_t)is_below;
 }
 
-/* So many communicators are expected to be gone altogether before operations of anybody may be. */
-static const double MOST_GONE = 0.5;
-
-/*
- * Of the places in communicators of which anybody is known, the share that nobody has; a silent rank would
- * have as many as the others on average.
- */
-static double lost_share(const struct job *job, const struct openings *openings)
-{
-    double known = (double)job->rank_count - (double)openings->silent, taken = (double)openings->taken;
-    double places = (double)openings->places - (known > 0 ? (double)openings->silent * taken / known : 0);
-    return places > taken ? 1 - taken / places : 0;
-}
-
-/* Were files lost by chance: of n places all are with the n-th power of one's chance, beside what is known.
- */
-static int lacks_many_files(const struct job *job, const struct openings *openings)
-{
-    double lost = lost_share(job, openings), gone = 0;
-    for (size_t i = 0; i < job->communicator_count; i++) {
-        const struct job_communicator *communicator = &job->communicators[i];
-        double all = pow(lost, (double)communicator->size);
-        if (communicator->hashed && communicator->seat_count && communicator->size > 1)
-            gone += all / (1 - all);
-    }
-    return gone > MOST_GONE;
-}
-
 int job_find_lost_files(struct job *job)
 {
     struct memberships *ranks = array_new(job->rank_count, sizeof *ranks);
@@ -203,7 +170,6 @@ int job_find_lost_files(struct job *job)
         count_memberships(job, &openings, ranks);
     int32_t most = failed ? 0 : most_count(ranks, job->rank_count);
     job->lacks_files = openings.silent > 0;
-    job->lacks_many_files = !failed && lacks_many_files(job, &openings);
     for (size_t i = 0; !failed && i < job->rank_count; i++) {
         job->ranks[i].may_lack_file =
             job->ranks[i].process_id >= 0 && ranks[i].all < most &&

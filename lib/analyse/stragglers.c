@@ -161,7 +161,8 @@ static int explain(struct job *job, const struct diagnose_options *diagnose, str
     int failed = findings_find(&findings, job, &baseline, diagnose, error);
     struct delay *delays = failed ? NULL : delays_measure(job, error);
     failed = !delays || show(job, &findings, delays, table, error) ||
-             caution_absent_ranks(job, table, error) || caution_parts(job, table, error);
+             caution_absent_ranks(job, table, error) || caution_parts(job, table, error) ||
+             caution_crowd(&findings.crowd, job, table, error);
     free(delays);
     baseline_release(&baseline);
     findings_release(&findings);

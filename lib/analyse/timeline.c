@@ -319,19 +319,33 @@ static void measure_transfer(struct job *job, struct job_instance *instance)
         instance->transfer_ns = shortest;
 }
 
+int64_t job_received_ns(const struct job *job, const struct job_instance *instance)
+{
+    for (int32_t i = 0; instance->function == FUNCTION_SEND && i < instance->members; i++) {
+        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        const struct job_operation *member = &job->operations[at];
+        int64_t duration = job_duration(member);
+        if (member->function == FUNCTION_RECV && member->ends != ENDS_BY_HOST && duration != TIME_UNKNOWN &&
+            !job_is_grouped(job, at))
+            return duration;
+    }
+    return INT64_MAX;
+}
+
 /*
  * A sending kernel is done once its data is in buffers: how long the transfer of a pair took shows in its
  * network steps, as the time in which at least one was on the wire. Waiting for the receiver is no part of
- * it.
+ * it, nor is what was on the wire before that came: nobody takes it there.
  */
 static void measure_pairs(struct job *job)
 {
     for (size_t i = 0; i < job->traffic_count; i++) {
         const struct job_traffic *traffic = &job->traffic[i];
         struct job_instance *instance = &job->instances[job->operations[traffic->operation].instance];
-        if (!traffic->by_receiver && instance->function == FUNCTION_SEND &&
-            traffic->busy_ns > instance->transfer_ns)
-            instance->transfer_ns = traffic->busy_ns;
+        int64_t received_ns = job_received_ns(job, instance);
+        int64_t busy_ns = traffic->busy_ns < received_ns ? traffic->busy_ns : received_ns;
+        if (!traffic->by_receiver && instance->function == FUNCTION_SEND && busy_ns > instance->transfer_ns)
+            instance->transfer_ns = busy_ns;
     }
 }
 

@@ -235,7 +235,7 @@ class Diagnose(Case):
         self.assertEqual((own, count), (2 * theirs, 1))
 
     def test_most_ranks_at_once(self):
-        """A job of three steps whose micro-batches pass for steps: those that differ by design name nobody."""
+        """A job of three steps whose micro-batches pass for steps: that those differ by design is nobody's fault."""
         files, _ = self.simulate("--shape 1f1b --tp 2 --dp 4 --pp 2 --microbatches 8 --ranks 16 --per-node 8 --layers 4 "
                                  "--fault hang:0:3:3:0:grad_sync --steps 12 --dialect inspector --seed 117925309")
         self.run_program("ingest", "-q", *files)

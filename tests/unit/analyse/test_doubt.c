@@ -113,22 +113,6 @@ static void a_rank_that_is_not_told_apart(void **state)
     small_release(&small);
 }
 
-/* So many files were lost that operations of anybody may be gone: that may be anything. */
-static void where_many_files_were_lost(void **state)
-{
-    struct small small;
-    small_init(&small);
-    struct suspect suspect = {
-        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 600};
-    at(&small, 1, 1, 1)->excess_ns = at(&small, 1, 2, 1)->excess_ns = 300;
-    assert_false(small_doubted(&small, &suspect, 1));
-    small.job.lacks_many_files = 1;
-    assert_true(small_doubted(&small, &suspect, 1));
-    suspect.kind = FINDING_NETWORK;
-    assert_true(small_doubted(&small, &suspect, 1));
-    small_release(&small);
-}
-
 static int may_exchange(struct small *small, struct suspect *suspect)
 {
     struct suspects all = {.items = suspect, .count = 1};
@@ -570,7 +554,6 @@ int main(void)
         cmocka_unit_test(own_time_after_the_record_ends),
         cmocka_unit_test(links_of_a_late_rank),
         cmocka_unit_test(a_rank_that_is_not_told_apart),
-        cmocka_unit_test(where_many_files_were_lost),
         cmocka_unit_test(exchanges_that_nobody_recorded),
         cmocka_unit_test(exchanges_by_way_of_a_silent_rank),
         cmocka_unit_test(where_a_pair_may_hide),
