@@ -407,6 +407,49 @@ static void other_transfers_say_what_is_usual(void **state)
     assert_true(fabs(ahead_of_one_in(2, 0) - 4000.0 / 150) < 1e-9);
 }
 
+/*
+ * No network steps are recorded. Transfers last for 4800 to 5200, but in step 4 for so long, all
+ * members present or not: by how much that is slow.
+ */
+static int64_t slow_without_links(int64_t transfer_ns, int32_t members)
+{
+    static const int64_t usual_ns[STEPS] = {5000, 4800, 5000, 5200, 0, 4900};
+    struct network network;
+    int32_t cells[RANKS * STEPS], *cells_of_role = cells;
+    struct role role = {.rank_count = RANKS, .length = 1};
+    const struct baseline baseline = {.step_count = STEPS,
+                                      .first_step = 1,
+                                      .median_step_ns = 10000,
+                                      .roles = &role,
+                                      .role_count = 1,
+                                      .cells = &cells_of_role};
+    const struct edges edges = {.first = network.first};
+    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
+    struct error error = ERROR_INIT;
+    network_init(&network, (const int32_t[]){0, 1, 2, 3, 4, 5, -1});
+    for (int32_t step = 0; step < STEPS; step++) {
+        network.instances[step].transfer_ns = step == 4 ? transfer_ns : usual_ns[step];
+        for (int32_t rank = 0; rank < RANKS; rank++)
+            cells[rank * STEPS + step] = step * RANKS + rank;
+    }
+    network.instances[4].members = members;
+    assert_int_equal(job_index_steps(&network.job, &error), 0);
+    assert_int_equal(suspect_network(&network.suspects, &network.job, &baseline, &edges, &options, &error),
+                     0);
+    int64_t slow_ns = network.instances[4].slow_ns;
+    network_release(&network);
+    return slow_ns;
+}
+
+/* Beyond what transfers differ by anyway. Of one that lacks members another may have been in it for less. */
+static void transfers_that_stand_out(void **state)
+{
+    assert_int_equal(slow_without_links(5300, RANKS), 0);
+    int64_t slow_ns = slow_without_links(9000, RANKS);
+    assert_true(slow_ns >= 9000 - 5200 && slow_ns <= 9000 - 4800);
+    assert_int_equal(slow_without_links(9000, RANKS - 1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +466,7 @@ int main(void)
         cmocka_unit_test(no_longer_than_its_members),
         cmocka_unit_test(no_longer_than_until_the_next),
         cmocka_unit_test(not_for_want_of_a_member),
+        cmocka_unit_test(transfers_that_stand_out),
         cmocka_unit_test(what_else_it_sent),
         cmocka_unit_test(other_transfers_say_what_is_usual),
     };
