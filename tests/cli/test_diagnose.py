@@ -259,19 +259,20 @@ class Diagnose(Case):
                           "cannot be joined across ranks", said)
             self.assertIn("no communicator holds all processes", said)
 
-    def write_long_step(self, ranks=2, late_us=0):
+    def write_long_step(self, ranks=2, late_us=0, late_ranks=1, longest_us=101000):
         """
-        Some ranks, one communicator, four operations of 1 ms every 2 ms; in step 6 one takes 101 ms on all. In steps 3
-        to 6 the GPU of rank 1 is late for the last of them.
+        Some ranks, one communicator, four operations of 1 ms every 2 ms; in step 6 one takes longer on all. In steps 3
+        to 6 the GPU of rank 1 is late for the last of them, and that of rank 2 for the one before, and so on.
         """
         for rank in range(ranks):
             lines, at_us = [], 1795218000000000
             for number in range(40):
-                length = 101000 if number == 6 * 4 + 1 else 1000
-                late = late_us if number % 4 == 3 and 3 <= number // 4 <= 6 else 0
+                length = longest_us if number == 6 * 4 + 1 else 1000
+                late_rank = 4 - number % 4
+                late = late_us if late_rank <= late_ranks and 3 <= number // 4 <= 6 else 0
                 called_us = at_us - 500
-                at_us += late * (rank == 1)
-                length += late * (rank != 1)
+                at_us += late * (rank == late_rank)
+                length += late * (rank != late_rank)
                 lines.append(
                     '{"header":{"id":"0x1234","comm_name":"tp","rank":%d,"n_ranks":%d,"nnodes":1},"metadata":'
                     '{"inspector_output_format_version":"v4.0","git_rev":"v2.30.7","rec_mechanism":'
@@ -302,6 +303,16 @@ class Diagnose(Case):
         self.assertAlmostEqual(finding["lost_us"], 8000, delta=2000)
         self.assertRegex(" ".join(self.json("diagnose")["warnings"]), r"step 6 lasted 110\.0 ms, usually 8\.0 ms: the "
                          r"trace cannot tell whose fault it is: AllReduce number 25 on communicator tp took 101\.0 ms")
+
+    def test_a_long_step_that_several_explain_together(self):
+        """Of the 12 ms that steps 3 to 6 are longer by, each of three ranks explains a third, and none half."""
+        self.write_long_step(ranks=8, late_us=4000, late_ranks=3, longest_us=1000)
+        report = self.json("diagnose")
+        self.assertEqual(sorted((finding["kind"], finding["rank"], finding["first_step"], finding["last_step"])
+                                for finding in report["findings"]), [("compute", rank, 3, 6) for rank in (1, 2, 3)])
+        for finding in report["findings"]:
+            self.assertAlmostEqual(finding["lost_us"], 4 * 4000, delta=4000)
+        self.assertNotIn("whose fault it is", " ".join(report["warnings"]))
 
     def test_two_jobs_in_one_store(self):
         for name in ("tp2dp2pp2-slow-rank", "tp2dp2pp2-slow-sender"):

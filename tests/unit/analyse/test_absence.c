@@ -255,6 +255,23 @@ static void whose_record_ends_before_the_others(void **state)
     check("b|b|b!", "b|b|b!", "b", "b|b|b!", "missing 2 high 2 <013 ");
 }
 
+/*
+ * Of rank 3's file of all there is the beginning, of that with rank 0 all: it is absent where the first that
+ * it is missing from is, and that is whose record counts, whichever is looked at first.
+ */
+static void whether_the_first_it_is_missing_from_is_lost(void **state)
+{
+    check("r|rP!", "r|r|r!", "r|r|r!", "r", "missing 3 high 1 <0 ");
+    check("r|r|r!", "r|rR!", "r", "r|r|r!", "missing 2 high 1 <1 ");
+}
+
+/* What did not end was done all the same where the next began: rank 3 only lost the record of it. */
+static void what_others_went_on_from(void **state)
+{
+    check("r|b!r", "r|b!r", "r|b!r", "r|.br", "");
+    check("r|b!", "r|b!", "r|b!", "r", "missing 3 high 1 <012 ");
+}
+
 static void whose_trace_is_cut(void **state)
 {
     struct played played;
@@ -286,6 +303,15 @@ static void where_most_traces_are_cut(void **state)
     check_cut("r", CUT_AT_END, 1, "missing 1 low 1 <03 missing 2 low 1 <03 ");
 }
 
+/* That nothing at all is recorded of a rank is not for a cut. */
+static void who_left_no_trace_where_most_are_cut(void **state)
+{
+    struct played played;
+    play(&played, (const char *const[]){"r|r!", "r|r!", "r|r!", ""});
+    played.job.most_cut = CUT_MIDWAY;
+    check_found(&played, "ended_early 3 high 1 <012 ");
+}
+
 /* So do those of which not even that is recorded, alone or with one more. */
 static void where_records_end_before_and_most_are_cut(void **state)
 {
@@ -315,6 +341,17 @@ static void who_called_something_else(void **state)
           "mismatch 0 low 0 <23 mismatch 1 low 0 <23 mismatch 2 low 0 <01 mismatch 3 low 0 <01 ");
     /* Rank 3 came to neither. */
     check("r|r!", "r|r!", "r|g!", "r", "missing 3 high 1 <01 ");
+    /* Ranks 1 and 2 wait for each other, but not on one communicator. */
+    check("r!", "R!", "r!", "r!", "");
+}
+
+/* Of two equal sides, where what one is used to is not known, or neither is used to it. */
+static void who_called_something_else_by_habit(void **state)
+{
+    check("rg|rg|rg!", ".r.g|.r.g|rr!", "rg|rg|rg!", ".r.g|.r.g|rr!",
+          "mismatch 0 low 2 <13 mismatch 1 low 2 <02 mismatch 2 low 2 <13 mismatch 3 low 2 <02 ");
+    check("rg|rg|rb!", "rg|rg|rr!", "rg|rg|rb!", "rg|rg|rr!",
+          "mismatch 0 low 2 <13 mismatch 1 low 2 <02 mismatch 2 low 2 <13 mismatch 3 low 2 <02 ");
 }
 
 /* With another size than most; of two halves, who is not used to it. */
@@ -324,6 +361,9 @@ static void who_called_with_another_size(void **state)
     check("r|r|r!", "r|r|r*!", "r|r|r*!", "r|r|r!", "mismatch 1 medium 2 < mismatch 2 medium 2 < ");
     /* Nobody knows what ranks 1 and 2 are used to. */
     check("r|r|r!", ".r|.r|r*!", ".r|.r|r*!", "r|r|r!",
+          "mismatch 0 low 2 < mismatch 1 low 2 < mismatch 2 low 2 < mismatch 3 low 2 < ");
+    /* Nor what ranks 0 and 3 are, who may not be used to theirs either. */
+    check("r?|r?|r!", "r|r|r*!", "r|r|r*!", "r?|r?|r!",
           "mismatch 0 low 2 < mismatch 1 low 2 < mismatch 2 low 2 < mismatch 3 low 2 < ");
     /* It went well; what comes after the first is no news. */
     check("r|r|r", "r|r*|r*", "r|r|r", "r|r|r", "mismatch 1 low 1 < ");
@@ -377,10 +417,14 @@ int main(void)
         cmocka_unit_test(ends_that_are_never_recorded),
         cmocka_unit_test(who_left_no_trace),
         cmocka_unit_test(whose_record_ends_before_the_others),
+        cmocka_unit_test(whether_the_first_it_is_missing_from_is_lost),
+        cmocka_unit_test(what_others_went_on_from),
         cmocka_unit_test(whose_trace_is_cut),
         cmocka_unit_test(where_most_traces_are_cut),
+        cmocka_unit_test(who_left_no_trace_where_most_are_cut),
         cmocka_unit_test(where_records_end_before_and_most_are_cut),
         cmocka_unit_test(who_called_something_else),
+        cmocka_unit_test(who_called_something_else_by_habit),
         cmocka_unit_test(who_called_with_another_size),
         cmocka_unit_test(sizes_that_are_not_known),
         cmocka_unit_test(sizes_of_what_may_be_two),

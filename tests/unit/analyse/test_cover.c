@@ -132,6 +132,15 @@ static void one_communicator_cannot_tell(void **state)
     assert_culprits(&step, -1, -1, -1, -1);
     step_init(&step, (int64_t[]){100, 0, 0, 100});
     assert_culprits(&step, -1, -1, -1, -1);
+    /* Nor can two sends of a rank on one, that their receivers may only have been late for. */
+    step_init(&step, (int64_t[]){0, 0, 100, 0});
+    step.instances[2].function = FUNCTION_SEND;
+    step.instances[2].communicator = 3;
+    step.instances[2].sender = 3;
+    step.instances[2].receiver = 2;
+    step.instances[SENT].slow_ns = 90;
+    assert_culprits(&step, -1, -1, -1, -1);
+    assert_int_equal(step.instances[SENT].culprit, -1);
 }
 
 /* Ranks 2 and 3 share the slowest: 2 explains 1090, 3 1010, too near. Without it 0 explains 190, 1 110, 2 90.
@@ -141,6 +150,20 @@ static void what_nobody_explains_leaves_the_rest(void **state)
     struct step step;
     step_init(&step, (int64_t[]){100, 80, 1000, 10});
     assert_culprits(&step, 0, 0, -1, 0);
+}
+
+/*
+ * Ranks 2 and 3 share the slowest: 2 explains 1300, 3 1100, too near. Of the rest 2 explains 300, 0 200: it
+ * is to blame for those, and still not for what nobody could be.
+ */
+static void what_nobody_explains_stays_nobodys(void **state)
+{
+    struct step step;
+    step_init(&step, (int64_t[]){0, 100, 1000, 100});
+    step.instances[SENT].sender = 2;
+    step.instances[SENT].slow_ns = 100;
+    assert_culprits(&step, -1, 2, -1, 2);
+    assert_int_equal(step.instances[SENT].culprit, 2);
 }
 
 /* Of a pair that took 100 longer than usual. */
@@ -165,6 +188,15 @@ static void a_pair_that_both_were_long_at(void **state)
     assert_int_equal(sender_of_pair(40, 160, 89), -1);
     assert_int_equal(sender_of_pair(TIME_UNKNOWN, 50, 160), 3);
     assert_int_equal(sender_of_pair(TIME_UNKNOWN, 49, 160), -1);
+    /* Of one side it is not known. */
+    assert_int_equal(sender_of_pair(40, 160, TIME_UNKNOWN), -1);
+    struct step step;
+    step_init(&step, (int64_t[]){0, 0, 0, 0});
+    step.instances[SENT].slow_ns = 100;
+    step.instances[SENT].members = 1;
+    played(&step, 0, SENT)->end_ns = played(&step, 3, SENT)->end_ns = 160;
+    cover(&step);
+    assert_int_equal(step.instances[SENT].culprit, -1);
 }
 
 /*
@@ -187,6 +219,36 @@ static void hidden_sends_break_a_tie(void **state)
     played(&step, 1, 3)->own_ns = 60;
     played(&step, 1, 3)->beyond_ns = 30;
     assert_culprits(&step, -1, -1, -1, -1);
+}
+
+/* As above, but own time grew by a quarter of what was slow, or by less. */
+static void hidden_sends_that_are_long_enough(void **state)
+{
+    for (int64_t beyond_ns = 24; beyond_ns <= 25; beyond_ns++) {
+        struct step step;
+        step_init(&step, (int64_t[]){100, 0, 0, 100});
+        step.communicators[1].seat_count = 1;
+        played(&step, 0, 3)->own_ns = 60;
+        played(&step, 0, 3)->beyond_ns = beyond_ns;
+        step.job.blind_to_pairs = 1;
+        assert_int_equal(job_find_stages(&step.job), 0);
+        int32_t expected = beyond_ns == 25 ? 0 : -1;
+        assert_culprits(&step, expected, -1, -1, expected);
+    }
+}
+
+/* Sends that would have been recorded are none; nor are there any between ranks of one stage. */
+static void hidden_sends_where_there_are_none(void **state)
+{
+    for (int blind_to_pairs = 0; blind_to_pairs < 2; blind_to_pairs++) {
+        struct step step;
+        step_init(&step, (int64_t[]){100, 0, 0, 100});
+        played(&step, 0, 3)->own_ns = 60;
+        played(&step, 0, 3)->beyond_ns = 50;
+        step.job.blind_to_pairs = blind_to_pairs;
+        step.job.in_stages = !blind_to_pairs;
+        assert_culprits(&step, -1, -1, -1, -1);
+    }
 }
 
 /* After its receive, rank 0 is late by 50 of which nobody knows the origin; both sides were at it for 60. */
@@ -225,6 +287,17 @@ static void lateness_of_a_receiver_to_blame(void **state)
     assert_int_equal(step.instances[SENT].culprit, 3);
 }
 
+/* Lateness after a receive that its place often has is no slow receive. */
+static void lateness_that_does_not_stand_out(void **state)
+{
+    struct step step;
+    receive_late(&step, (int64_t[]){0, 0, 0, 0});
+    played(&step, 0, 3)->hidden_stands_out = 0;
+    cover(&step);
+    assert_int_equal(step.instances[SENT].slow_ns, 0);
+    assert_int_equal(step.instances[SENT].culprit, -1);
+}
+
 /* The operation after the receive starts at 1000; had it been enqueued long before, it waited on the GPU. */
 static void lateness_of_a_host_is_no_receives(void **state)
 {
@@ -247,9 +320,13 @@ int main(void)
         cmocka_unit_test(the_rank_in_all_of_them),
         cmocka_unit_test(one_communicator_cannot_tell),
         cmocka_unit_test(what_nobody_explains_leaves_the_rest),
+        cmocka_unit_test(what_nobody_explains_stays_nobodys),
         cmocka_unit_test(a_pair_that_both_were_long_at),
         cmocka_unit_test(hidden_sends_break_a_tie),
+        cmocka_unit_test(hidden_sends_that_are_long_enough),
+        cmocka_unit_test(hidden_sends_where_there_are_none),
         cmocka_unit_test(lateness_of_a_receiver_to_blame),
+        cmocka_unit_test(lateness_that_does_not_stand_out),
         cmocka_unit_test(lateness_of_a_host_is_no_receives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,10 @@ static void more_than_half_of_the_ranks(void **state)
     assert_int_equal(crowd.ranks, 4);
     assert_int_equal(crowd.first_step, 2);
     assert_int_equal(crowd.last_step, 5);
+    assert_believed(6, (const char *const[]){"034h", "125m", "225h", "325h", "425h", NULL}, "lllll", &crowd);
+    assert_int_equal(crowd.ranks, 5);
+    assert_int_equal(crowd.first_step, 2);
+    assert_int_equal(crowd.last_step, 5);
     assert_believed(6, (const char *const[]){"025h", "125m", "225h", NULL}, "hmh", &crowd);
     assert_int_equal(crowd.ranks, 0);
     /* Of those that left a trace. */

@@ -43,6 +43,23 @@ static void always(void **state)
     assert_int_equal(judged(suspect, 0), CONFIDENCE_LOW);
 }
 
+/* From the first step to the last but one: it came to an end, and its past tells it from a difference by
+ * design. */
+static void until_it_was_over(void **state)
+{
+    struct suspect suspect = {.kind = FINDING_COMPUTE,
+                              .first_step = 1,
+                              .last_step = 8,
+                              .counted_steps = 8,
+                              .gain_ns = 800,
+                              .ahead = 9};
+    assert_int_equal(judged(suspect, 0), CONFIDENCE_HIGH);
+    suspect.last_step = 9;
+    suspect.counted_steps = 9;
+    suspect.gain_ns = 900;
+    assert_int_equal(judged(suspect, 0), CONFIDENCE_MEDIUM);
+}
+
 static struct suspect two_steps(enum finding_kind kind, double ahead)
 {
     return (struct suspect){.kind = kind,
@@ -474,6 +491,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(beside_a_late_host),
         cmocka_unit_test(always),
+        cmocka_unit_test(until_it_was_over),
         cmocka_unit_test(two_in_a_row),
         cmocka_unit_test(one_alone),
         cmocka_unit_test(paused),
@@ -489,7 +507,6 @@ int main(void)
         cmocka_unit_test(slow_in_most_steps),
         cmocka_unit_test(alone_in_its_role),
         cmocka_unit_test(alone_where_something_is_missing),
-        cmocka_unit_test(what_the_steps_show),
         cmocka_unit_test(what_the_steps_show),
         cmocka_unit_test(where_something_is_missing),
         cmocka_unit_test(a_network_that_steps_show),

@@ -257,6 +257,24 @@ static void a_slow_link_beside_longer_waiting(void **state)
                      3);
 }
 
+/*
+ * Where one end holds two thirds of the waiting, what the rank at the other end of the slowest edge has to do
+ * with others besides is no matter: rank 1 sends 4000 of 5900, or receives 6000 of 9000.
+ */
+static void an_end_that_explains_it_alone(void **state)
+{
+    assert_int_equal(
+        culprit_among(
+            (const struct sent[]){{0, 1, 2, 2100, 0, 0}, {0, 1, 3, 1900, 0, 0}, {0, 2, 0, 1900, 0, 0}}, 3),
+        1);
+    assert_int_equal(culprit_among((const struct sent[]){{0, 2, 1, 5500, 0, 0},
+                                                         {0, 3, 1, 500, 0, 0},
+                                                         {0, 0, 2, 1500, 0, 0},
+                                                         {0, 3, 2, 1500, 0, 0}},
+                                   4),
+                     1);
+}
+
 /* All six edges of rank 0 hold 420 of 630, two thirds; or of 631. No other rank comes near that. */
 static void a_rank_all_of_whose_edges_wait(void **state)
 {
@@ -285,13 +303,14 @@ static void no_longer_than_its_members(void **state)
     }
 }
 
-/* All but one member of a whole lasted, by its kernel, for 1000, while a link was slow by 3500. */
+/* All but one member were there: 0 for 1000 by its kernel, the others for 900, while a link was slow by 3500.
+ */
 static void network_init_early(struct network *network, int64_t next_ns)
 {
     network_init(network, (const int32_t[]){3, 3, -1});
     for (int rank = 0; rank < RANKS; rank++)
-        network->operations[rank].end_ns = 1000;
-    network->instances[0].transfer_ns = 1000;
+        network->operations[rank].end_ns = rank ? 900 : 1000;
+    network->instances[0].transfer_ns = 900;
     network->instances[0].members = RANKS - 1;
     network->operations[RANKS].previous = next_ns == TIME_UNKNOWN ? -1 : 0;
     network->operations[RANKS].start_ns = next_ns;
@@ -305,17 +324,21 @@ static int64_t slow_by_link(struct network *network)
     return slow_ns;
 }
 
-/* A leaf of a tree has its stop early: it was at it until the next of its stream began. */
+/*
+ * A leaf of a tree has its stop early, and a kernel with a channel of which no stop is told may have had
+ * others after those that are: it was at it until the next of its stream began.
+ */
 static void no_longer_than_until_the_next(void **state)
 {
     static const int64_t next_ns[] = {TIME_UNKNOWN, 3000, 9000},
-                         expected[2][3] = {{1000, 1000, 1000}, {1000, 3000, 3500}};
-    for (unsigned is_tree = 0; is_tree < 2; is_tree++)
+                         expected[3][3] = {{1000, 1000, 1000}, {1000, 3000, 3500}, {1000, 3000, 3500}};
+    for (unsigned why = 0; why < 3; why++)
         for (int i = 0; i < 3; i++) {
             struct network network;
             network_init_early(&network, next_ns[i]);
-            network.operations[0].is_tree = is_tree;
-            assert_int_equal(slow_by_link(&network), expected[is_tree][i]);
+            network.operations[0].is_tree = why == 1;
+            network.operations[0].incomplete = why == 2;
+            assert_int_equal(slow_by_link(&network), expected[why][i]);
         }
 }
 
@@ -384,6 +407,49 @@ static void other_transfers_say_what_is_usual(void **state)
     assert_true(fabs(ahead_of_one_in(2, 0) - 4000.0 / 150) < 1e-9);
 }
 
+/*
+ * No network steps are recorded. Transfers last for 4800 to 5200, but in step 4 for so long, all
+ * members present or not: by how much that is slow.
+ */
+static int64_t slow_without_links(int64_t transfer_ns, int32_t members)
+{
+    static const int64_t usual_ns[STEPS] = {5000, 4800, 5000, 5200, 0, 4900};
+    struct network network;
+    int32_t cells[RANKS * STEPS], *cells_of_role = cells;
+    struct role role = {.rank_count = RANKS, .length = 1};
+    const struct baseline baseline = {.step_count = STEPS,
+                                      .first_step = 1,
+                                      .median_step_ns = 10000,
+                                      .roles = &role,
+                                      .role_count = 1,
+                                      .cells = &cells_of_role};
+    const struct edges edges = {.first = network.first};
+    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
+    struct error error = ERROR_INIT;
+    network_init(&network, (const int32_t[]){0, 1, 2, 3, 4, 5, -1});
+    for (int32_t step = 0; step < STEPS; step++) {
+        network.instances[step].transfer_ns = step == 4 ? transfer_ns : usual_ns[step];
+        for (int32_t rank = 0; rank < RANKS; rank++)
+            cells[rank * STEPS + step] = step * RANKS + rank;
+    }
+    network.instances[4].members = members;
+    assert_int_equal(job_index_steps(&network.job, &error), 0);
+    assert_int_equal(suspect_network(&network.suspects, &network.job, &baseline, &edges, &options, &error),
+                     0);
+    int64_t slow_ns = network.instances[4].slow_ns;
+    network_release(&network);
+    return slow_ns;
+}
+
+/* Beyond what transfers differ by anyway. Of one that lacks members another may have been in it for less. */
+static void transfers_that_stand_out(void **state)
+{
+    assert_int_equal(slow_without_links(5300, RANKS), 0);
+    int64_t slow_ns = slow_without_links(9000, RANKS);
+    assert_true(slow_ns >= 9000 - 5200 && slow_ns <= 9000 - 4800);
+    assert_int_equal(slow_without_links(9000, RANKS - 1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,10 +461,12 @@ int main(void)
         cmocka_unit_test(a_receiver_or_its_senders),
         cmocka_unit_test(waiting_that_explains_half),
         cmocka_unit_test(a_slow_link_beside_longer_waiting),
+        cmocka_unit_test(an_end_that_explains_it_alone),
         cmocka_unit_test(a_rank_all_of_whose_edges_wait),
         cmocka_unit_test(no_longer_than_its_members),
         cmocka_unit_test(no_longer_than_until_the_next),
         cmocka_unit_test(not_for_want_of_a_member),
+        cmocka_unit_test(transfers_that_stand_out),
         cmocka_unit_test(what_else_it_sent),
         cmocka_unit_test(other_transfers_say_what_is_usual),
     };

@@ -309,7 +309,7 @@ static void the_rest_would_do_by_itself(void **state)
  * before the other operation. Its host was late, or not; the one that all had left before then, by the
  * clocks: they went on for `others_ns` after rank 1.
  */
-static struct suspect late_at_the_begin(int by_host, int64_t others_ns)
+static struct suspect late_after(uint8_t function, int32_t communicator, int by_host, int64_t others_ns)
 {
     struct small small;
     small_init(&small);
@@ -317,6 +317,8 @@ static struct suspect late_at_the_begin(int by_host, int64_t others_ns)
     for (int step = 0; step < STEPS; step++)
         for (int rank = 0; rank < RANKS; rank++) {
             struct job_operation *last = at(&small, rank, step, 1);
+            last->function = function;
+            last->communicator = communicator;
             last->own_ns = 1000;
             last->end_ns = rank == 1 ? 10000 : 10000 + others_ns;
             at(&small, rank, step, 0)->own_ns = 4000;
@@ -336,6 +338,11 @@ static struct suspect late_at_the_begin(int by_host, int64_t others_ns)
     return suspicion_of(&small);
 }
 
+static struct suspect late_at_the_begin(int by_host, int64_t others_ns)
+{
+    return late_after(FUNCTION_ALL_REDUCE, 0, by_host, others_ns);
+}
+
 /* A receive that nobody recorded holds the GPU, not the host; who has left an operation of all waits for
  * none.
  */
@@ -346,6 +353,9 @@ static void own_time_that_may_be_a_receive(void **state)
     assert_false(late_at_the_begin(1, 500).hides_pairs);
     assert_false(late_at_the_begin(1, 500).ambiguous);
     assert_true(late_at_the_begin(1, 501).hides_pairs);
+    /* Others may not have come to a Broadcast yet, and those of other stages are in none of its own. */
+    assert_true(late_after(FUNCTION_BROADCAST, 0, 1, 500).hides_pairs);
+    assert_true(late_after(FUNCTION_ALL_REDUCE, 1, 1, 500).hides_pairs);
 }
 
 /*

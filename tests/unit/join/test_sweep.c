@@ -1,0 +1,209 @@
+#include "join/sweep.h"
+
+#include "support/cmocka_all.h"
+#include "support/store_file.h"
+
+#include "model/event.h"
+#include "store/intake.h"
+#include "store/writer.h"
+
+/* The order in which operations pass by, and what of their numbers does. */
+
+enum { UNTIMED = 0, MOST = 2 * BLOCK_ROWS };
+
+/* An operation of a rank as it stands in its file, of communicator 1 unless told. */
+struct call {
+    enum function function;
+    int64_t number;
+    int64_t at_ns; /* UNTIMED: the file does not tell */
+    int in_second;
+};
+
+static struct event event_of(const struct call *call, size_t line)
+{
+    const struct interval_ns unknown = {TIME_UNKNOWN, TIME_UNKNOWN};
+    uint64_t hash = call->in_second ? 2 : 1;
+    return (struct event){
+        .kind = EVENT_OPERATION,
+        .origin = {.host = "node", .pid = 77, .communicator_hash = hash, .rank = 0},
+        .operation = {.ordinal = (int64_t)line,
+                      .function = call->function,
+                      .sequence = call->number,
+                      .count = COUNT_UNKNOWN,
+                      .bytes = (int64_t)line, /* what it is told by here */
+                      .root = COUNT_UNKNOWN,
+                      .peer = function_is_point_to_point(call->function) ? 1 : COUNT_UNKNOWN,
+                      .api = unknown,
+                      .enqueue = call->at_ns == UNTIMED ? unknown
+                                                        : (struct interval_ns){call->at_ns, call->at_ns + 1},
+                      .device = unknown,
+                      .gpu_begin = UINT64_MAX,
+                      .gpu_end = UINT64_MAX,
+                      .duration_ns = COUNT_UNKNOWN}};
+}
+
+struct putting {
+    struct writer *writer;
+    struct writer_file file;
+};
+
+static int put_batch(void *context, struct batch **batch, struct error *error)
+{
+    struct putting *putting = context;
+    assert_int_equal(writer_put(putting->writer, &putting->file, *batch, error), 0);
+    batch_clear(*batch);
+    return 0;
+}
+
+static void put_file(struct store *store, const struct call *calls, size_t count)
+{
+    struct putting putting = {.writer = writer_new(store, NULL)};
+    struct intake intake;
+    struct batch batch;
+    enum writer_outcome outcome;
+    assert_non_null(putting.writer);
+    batch_init(&batch);
+    intake_init(&intake, &batch, put_batch, &putting);
+    assert_int_equal(writer_begin(putting.writer, &putting.file, 0, 0, "/traces/a", "/traces", NULL), 0);
+    for (size_t i = 0; i < count; i++) {
+        struct event event = event_of(&calls[i], i);
+        assert_int_equal(intake_event(&intake, &event, NULL), 0);
+    }
+    assert_int_equal(intake_end(&intake, NULL), 0);
+    const struct writer_facts facts = {.dialect = "inspector", .digest = "d", .ledger = &intake.ledger};
+    assert_int_equal(writer_finish(putting.writer, &putting.file, &facts, &outcome, NULL), 0);
+    assert_int_equal(writer_commit(putting.writer, NULL), 0);
+    intake_release(&intake);
+    batch_release(&batch);
+    writer_free(putting.writer);
+}
+
+/* All that passes by, by line. Returns how many there were. */
+static size_t sweep_all(struct store *store, struct swept *swept)
+{
+    pthread_mutex_t inside = PTHREAD_MUTEX_INITIALIZER;
+    struct error error = ERROR_INIT;
+    struct intern texts;
+    struct blocks blocks;
+    struct sweep sweep;
+    struct work_member members[] = {{.id = store_file_number(store, "SELECT min(member_id) FROM member")},
+                                    {.id = store_file_number(store, "SELECT max(member_id) FROM member")}};
+    const struct work work = {.members = members};
+    size_t count = 0, of = members[0].id == members[1].id ? 1 : 2;
+    int more;
+    intern_init(&texts);
+    assert_int_equal(blocks_init(&blocks, store, &inside, &texts, &error), 0);
+    assert_int_equal(sweep_begin(&sweep, &blocks, &work, (const int32_t[]){0, 1}, of, &error), 0);
+    while ((more = sweep_next(&sweep, &swept[count], &error)) == 1)
+        assert_true(++count < MOST);
+    assert_int_equal(more, 0);
+    sweep_end(&sweep);
+    blocks_release(&blocks);
+    intern_release(&texts);
+    return count;
+}
+
+/* `expected`: lines, in the order in which they pass by; after as many others as `before` says. */
+static void check_after(void **state, size_t before, const struct call *calls, size_t count,
+                        const int64_t *expected)
+{
+    struct call all[MOST] = {{0}};
+    struct swept swept[MOST];
+    assert_true(before + count < MOST);
+    for (size_t i = 0; i < before; i++)
+        all[i] =
+            (struct call){FUNCTION_ALL_REDUCE, (int64_t)i, calls[0].at_ns ? 1000 + (int64_t)i : UNTIMED, 0};
+    for (size_t i = 0; i < count; i++)
+        all[before + i] = calls[i];
+    assert_int_equal(store_file_setup(state), 0);
+    struct store *store = store_file_open(state, STORE_CREATE);
+    put_file(store, all, before + count);
+    assert_int_equal(sweep_all(store, swept), before + count);
+    for (size_t i = 0; i < before + count; i++) {
+        int64_t line = i < before ? (int64_t)i : (int64_t)before + expected[i - before];
+        assert_int_equal(swept[i].bytes, line);
+        assert_int_equal(swept[i].function, all[line].function);
+        assert_int_equal(swept[i].sequence,
+                         function_is_point_to_point(all[line].function) ? COUNT_UNKNOWN : all[line].number);
+    }
+    store_close(store);
+    assert_int_equal(store_file_teardown(state), 0);
+}
+
+/* The same within a block, and where the next one of the store begins after the first of these. */
+static void check(void **state, const struct call *calls, size_t count, const int64_t *expected)
+{
+    check_after(state, 0, calls, count, expected);
+    check_after(state, BLOCK_ROWS - 1, calls, count, expected);
+}
+
+/* Written as they ended. */
+static void calls_of_one_moment_go_by_number(void **state)
+{
+    check(state,
+          (const struct call[]){
+              {FUNCTION_SEND, 7, 9000, 0}, {FUNCTION_RECV, 5, 9000, 0}, {FUNCTION_SEND, 6, 9000, 0}},
+          3, (const int64_t[]){1, 2, 0});
+}
+
+/* An AllReduce has a number of another kind. */
+static void collectives_keep_their_place_among_them(void **state)
+{
+    check_after(state, 0,
+                (const struct call[]){{FUNCTION_SEND, 7, 9000, 0},
+                                      {FUNCTION_ALL_REDUCE, 0, 9000, 0},
+                                      {FUNCTION_RECV, 5, 9000, 0},
+                                      {FUNCTION_SEND, 6, 9000, 0}},
+                4, (const int64_t[]){2, 1, 3, 0});
+}
+
+/* Numbers do not say more than times. */
+static void calls_of_several_moments_go_by_time(void **state)
+{
+    check(state, (const struct call[]){{FUNCTION_SEND, 7, 9000, 0}, {FUNCTION_RECV, 5, 9001, 0}}, 2,
+          (const int64_t[]){0, 1});
+    check(state, (const struct call[]){{FUNCTION_SEND, 5, 9001, 0}, {FUNCTION_RECV, 7, 9000, 0}}, 2,
+          (const int64_t[]){1, 0});
+}
+
+/* Where no times are told that is no moment: a file's lines say what came first. */
+static void calls_without_times_go_by_line(void **state)
+{
+    check(state,
+          (const struct call[]){
+              {FUNCTION_SEND, 7, UNTIMED, 0}, {FUNCTION_RECV, 5, UNTIMED, 0}, {FUNCTION_SEND, 6, UNTIMED, 0}},
+          3, (const int64_t[]){0, 1, 2});
+}
+
+static void calls_without_numbers_go_by_line(void **state)
+{
+    check(state,
+          (const struct call[]){{FUNCTION_SEND, COUNT_UNKNOWN, 9000, 0},
+                                {FUNCTION_RECV, 5, 9000, 0},
+                                {FUNCTION_SEND, COUNT_UNKNOWN, 9000, 0}},
+          3, (const int64_t[]){0, 1, 2});
+    check(state, (const struct call[]){{FUNCTION_RECV, 5, 9000, 0}, {FUNCTION_SEND, COUNT_UNKNOWN, 9000, 0}},
+          2, (const int64_t[]){0, 1});
+}
+
+/* Each communicator counts for itself: numbers of two say nothing of their order. */
+static void calls_of_two_communicators_go_by_line(void **state)
+{
+    check_after(state, 0,
+                (const struct call[]){
+                    {FUNCTION_SEND, 7, 9000, 0}, {FUNCTION_RECV, 4, 8000, 1}, {FUNCTION_RECV, 5, 9000, 1}},
+                3, (const int64_t[]){1, 0, 2});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calls_of_one_moment_go_by_number),
+        cmocka_unit_test(collectives_keep_their_place_among_them),
+        cmocka_unit_test(calls_of_several_moments_go_by_time),
+        cmocka_unit_test(calls_without_times_go_by_line),
+        cmocka_unit_test(calls_without_numbers_go_by_line),
+        cmocka_unit_test(calls_of_two_communicators_go_by_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
