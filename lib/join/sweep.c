@@ -10,10 +10,12 @@ enum { MOST_OPEN = 3 };
 /* The blocks of a member. */
 struct sweep_source {
     int32_t member;
+    uint64_t hash;              /* of its communicator */
     struct block_place *places; /* owned */
     size_t count;
-    size_t next;
-    size_t open;
+    size_t next;   /* of the places, to line up */
+    size_t opened; /* of those that were lined up */
+    size_t open;   /* of the opened ones, not through yet */
 };
 
 /* What comes next of a block: its least time and id while it is closed, its next operation's then. */
@@ -25,18 +27,22 @@ struct sweep_entry {
     struct operation_rows *rows; /* owned; NULL: still to be opened */
 };
 
-/* Numbered calls of one moment go by their numbers, across blocks as within them (operation_rows_call). */
-static int are_calls_at_once(const struct sweep_entry *left, const struct sweep_entry *right)
-{
-    return left->at_ns != 0 && left->source == right->source && left->call != COUNT_UNKNOWN &&
-           right->call != COUNT_UNKNOWN && left->call != right->call;
-}
-
-static int is_before(const struct sweep_entry *left, const struct sweep_entry *right)
+/*
+ * Of one known moment, members come in the order of their communicators' hashes, which is the same on all
+ * ranks whatever was read first; and of a member, numbered calls by their numbers, across blocks as within
+ * them (operation_rows_call). All else goes by id.
+ */
+static int is_before(const struct sweep *sweep, const struct sweep_entry *left,
+                     const struct sweep_entry *right)
 {
     if (left->at_ns != right->at_ns)
         return left->at_ns < right->at_ns;
-    return are_calls_at_once(left, right) ? left->call < right->call : left->id < right->id;
+    uint64_t mine = sweep->sources[left->source].hash, other = sweep->sources[right->source].hash;
+    if (left->at_ns && mine != other)
+        return mine < other;
+    int are_calls = left->at_ns && left->source == right->source && left->call != COUNT_UNKNOWN &&
+                    right->call != COUNT_UNKNOWN;
+    return are_calls && left->call != right->call ? left->call < right->call : left->id < right->id;
 }
 
 static void swap(struct sweep_entry *left, struct sweep_entry *right)
@@ -50,9 +56,9 @@ static void sift_down(struct sweep *sweep, size_t at)
 {
     struct sweep_entry *heap = sweep->heap;
     for (size_t child = 2 * at + 1; child < sweep->heap_count; at = child, child = 2 * at + 1) {
-        if (child + 1 < sweep->heap_count && is_before(&heap[child + 1], &heap[child]))
+        if (child + 1 < sweep->heap_count && is_before(sweep, &heap[child + 1], &heap[child]))
             child++;
-        if (!is_before(&heap[child], &heap[at]))
+        if (!is_before(sweep, &heap[child], &heap[at]))
             return;
         swap(&heap[child], &heap[at]);
     }
@@ -61,7 +67,7 @@ static void sift_down(struct sweep *sweep, size_t at)
 static void sift_up(struct sweep *sweep, size_t at)
 {
     struct sweep_entry *heap = sweep->heap;
-    for (; at && is_before(&heap[at], &heap[(at - 1) / 2]); at = (at - 1) / 2)
+    for (; at && is_before(sweep, &heap[at], &heap[(at - 1) / 2]); at = (at - 1) / 2)
         swap(&heap[at], &heap[(at - 1) / 2]);
 }
 
@@ -93,6 +99,7 @@ int sweep_begin(struct sweep *sweep, struct blocks *blocks, const struct work *w
     for (size_t i = 0; i < count; i++) {
         struct sweep_source *source = &sweep->sources[i];
         source->member = members[i];
+        source->hash = work->communicators[work->members[members[i]].communicator].hash;
         if (blocks_list(blocks, work->members[members[i]].id, &source->places, &source->count, error) ||
             line_up(sweep, i, error))
             return -1;
@@ -125,8 +132,8 @@ static void settle_first(struct sweep *sweep)
 {
     struct sweep_entry *first = &sweep->heap[0];
     settle(first);
-    if ((sweep->heap_count > 1 && is_before(&sweep->heap[1], first)) ||
-        (sweep->heap_count > 2 && is_before(&sweep->heap[2], first)))
+    if ((sweep->heap_count > 1 && is_before(sweep, &sweep->heap[1], first)) ||
+        (sweep->heap_count > 2 && is_before(sweep, &sweep->heap[2], first)))
         sift_down(sweep, 0);
 }
 
@@ -139,6 +146,7 @@ static int open_block(struct sweep *sweep, size_t at, struct error *error)
         return error_no_memory(error);
     size_t source = entry->source;
     entry->rows = rows;
+    sweep->sources[source].opened++;
     sweep->sources[source].open++;
     rows->member = sweep->sources[source].member;
     if (blocks_read(sweep->blocks, entry->id, sweep->joined, rows, error))
@@ -147,6 +155,13 @@ static int open_block(struct sweep *sweep, size_t at, struct error *error)
     sift_up(sweep, at);
     sift_down(sweep, at);
     return line_up(sweep, source, error);
+}
+
+/* Whether a closed block of the source begins at that time: at most one of a source is lined up. */
+static int begins_another(const struct sweep_source *source, int64_t at_ns)
+{
+    return source->next > source->opened && source->open < MOST_OPEN &&
+           source->places[source->next - 1].earliest_ns == at_ns;
 }
 
 /*
@@ -158,10 +173,11 @@ static size_t to_open(const struct sweep *sweep)
     const struct sweep_entry *heap = sweep->heap, *first = &heap[0];
     if (!sweep->heap_count || !first->rows)
         return 0;
-    if (!first->at_ns || first->call == COUNT_UNKNOWN || sweep->sources[first->source].open >= MOST_OPEN)
+    if (!first->at_ns || first->call == COUNT_UNKNOWN ||
+        !begins_another(&sweep->sources[first->source], first->at_ns))
         return sweep->heap_count;
     for (size_t i = 1; i < sweep->heap_count; i++)
-        if (!heap[i].rows && heap[i].source == first->source && heap[i].at_ns == first->at_ns)
+        if (!heap[i].rows && heap[i].source == first->source)
             return i;
     return sweep->heap_count;
 }

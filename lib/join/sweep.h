@@ -5,9 +5,11 @@
 #include "join/work.h"
 
 /*
- * Operations of some members, in the order in which they were issued (equal times: by id), whatever the order
- * of the files. A block is in memory from its first operation's turn to its last one's: memory grows with how
- * much blocks overlap in time, not with how many there are.
+ * Operations of some members, in the order in which they were issued, whatever the order of the files: of one
+ * moment, by the hashes of their communicators, and of one communicator, sends and receives by the numbers
+ * that they have of their own, as far as three blocks go; else by id. A block is in memory from its first
+ * operation's turn (two more from the one before them, where they begin in one moment) to its last one's:
+ * memory grows with how much blocks overlap in time, not with how many there are.
  *
  *     struct sweep sweep;
  *     struct swept swept;

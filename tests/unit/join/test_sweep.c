@@ -9,7 +9,7 @@
 
 /* The order in which operations pass by, and what of their numbers does. */
 
-enum { UNTIMED = 0, MOST = 2 * BLOCK_ROWS };
+enum { UNTIMED = 0, MOST = 5 * BLOCK_ROWS };
 
 /* An operation of a rank as it stands in its file, of communicator 1 unless told. */
 struct call {
@@ -86,9 +86,11 @@ static size_t sweep_all(struct store *store, struct swept *swept)
     struct intern texts;
     struct blocks blocks;
     struct sweep sweep;
-    struct work_member members[] = {{.id = store_file_number(store, "SELECT min(member_id) FROM member")},
-                                    {.id = store_file_number(store, "SELECT max(member_id) FROM member")}};
-    const struct work work = {.members = members};
+    struct work_member members[] = {
+        {.id = store_file_number(store, "SELECT min(member_id) FROM member")},
+        {.id = store_file_number(store, "SELECT max(member_id) FROM member"), .communicator = 1}};
+    struct work_communicator communicators[] = {{.hash = 1}, {.hash = 2}};
+    const struct work work = {.members = members, .communicators = communicators};
     size_t count = 0, of = members[0].id == members[1].id ? 1 : 2;
     int more;
     intern_init(&texts);
@@ -135,6 +137,7 @@ static void check(void **state, const struct call *calls, size_t count, const in
 {
     check_after(state, 0, calls, count, expected);
     check_after(state, BLOCK_ROWS - 1, calls, count, expected);
+    check_after(state, 4 * BLOCK_ROWS - 1, calls, count, expected);
 }
 
 /* Written as they ended. */
@@ -186,13 +189,17 @@ static void calls_without_numbers_go_by_line(void **state)
           2, (const int64_t[]){0, 1});
 }
 
-/* Each communicator counts for itself: numbers of two say nothing of their order. */
-static void calls_of_two_communicators_go_by_line(void **state)
+/* Each communicator counts for itself: numbers of two say nothing of their order, nor do lines. */
+static void two_communicators_go_by_hash(void **state)
 {
     check_after(state, 0,
                 (const struct call[]){
                     {FUNCTION_SEND, 7, 9000, 0}, {FUNCTION_RECV, 4, 8000, 1}, {FUNCTION_RECV, 5, 9000, 1}},
                 3, (const int64_t[]){1, 0, 2});
+    check_after(state, 0,
+                (const struct call[]){
+                    {FUNCTION_SEND, 3, 8000, 0}, {FUNCTION_RECV, 5, 9000, 1}, {FUNCTION_SEND, 7, 9000, 0}},
+                3, (const int64_t[]){0, 2, 1});
 }
 
 int main(void)
@@ -203,7 +210,7 @@ int main(void)
         cmocka_unit_test(calls_of_several_moments_go_by_time),
         cmocka_unit_test(calls_without_times_go_by_line),
         cmocka_unit_test(calls_without_numbers_go_by_line),
-        cmocka_unit_test(calls_of_two_communicators_go_by_line),
+        cmocka_unit_test(two_communicators_go_by_hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
