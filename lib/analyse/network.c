@@ -283,6 +283,109 @@ static void blame_step(struct job *job, const struct blame *blame)
         }
 }
 
+/*
+ * What a rank is blamed for in a step, and whom nearly all of that (three quarters) was sent to.
+ */
+struct aim {
+    int64_t all_ns;
+    int64_t there_ns;
+    int32_t receiver; /* -1: several, or not known */
+    int is_counted;
+};
+
+static int is_aimed(const struct aim *aim)
+{
+    return aim->receiver >= 0 && aim->there_ns * 4 >= aim->all_ns * 3;
+}
+
+/* Who is blamed for what in a step, by rank; of those not blamed nothing is changed. */
+static void take_aim(const struct blame *blame, struct aim *aims)
+{
+    for (int count = 0; count <= 1; count++)
+        for (size_t i = 0; i < blame->slow_count; i++) {
+            const struct job_instance *instance = &blame->job->instances[blame->slow[i]];
+            const struct ends *ends = &blame->ends[blame->slow[i]];
+            struct aim *aim = instance->culprit >= 0 ? &aims[instance->culprit] : NULL;
+            if (!aim)
+                continue;
+            if (!count) {
+                *aim = (struct aim){.receiver = -1};
+                continue;
+            }
+            int is_sent = ends->sender == instance->culprit && ends->receiver >= 0;
+            aim->all_ns += instance->slow_ns;
+            aim->receiver = is_sent && aim->receiver < 0 ? ends->receiver : aim->receiver;
+            aim->there_ns += is_sent && ends->receiver == aim->receiver ? instance->slow_ns : 0;
+        }
+}
+
+/* The receiver that several of those aim at who are blamed in a step; -1. `aimers` is a number per rank. */
+static int32_t common_receiver(const struct blame *blame, struct aim *aims, int32_t *aimers)
+{
+    int32_t found = -1;
+    take_aim(blame, aims);
+    for (int count = 0; count <= 1; count++)
+        for (size_t i = 0; i < blame->slow_count; i++) {
+            int32_t culprit = blame->job->instances[blame->slow[i]].culprit;
+            if (culprit < 0 || !is_aimed(&aims[culprit]) || aims[culprit].is_counted)
+                continue;
+            int32_t receiver = aims[culprit].receiver;
+            aimers[receiver] = count ? aimers[receiver] + 1 : 0;
+            aims[culprit].is_counted = count;
+            if (aimers[receiver] >= 2)
+                found = receiver;
+        }
+    return found;
+}
+
+static void blame_receiver(struct job *job, const struct blame *blame, struct aim *aims, int32_t receiver)
+{
+    take_aim(blame, aims);
+    for (size_t i = 0; i < blame->slow_count; i++) {
+        struct job_instance *instance = &job->instances[blame->slow[i]];
+        const struct ends *ends = &blame->ends[blame->slow[i]];
+        if (instance->culprit >= 0 && instance->culprit == ends->sender && ends->receiver == receiver &&
+            is_aimed(&aims[instance->culprit]))
+            instance->culprit = receiver;
+    }
+}
+
+/* The slow instances of a step. */
+static void look_at(struct blame *blame, const int32_t *slow, const size_t *first, int32_t step)
+{
+    blame->slow = slow + first[step];
+    blame->slow_count = first[step + 1] - first[step];
+}
+
+/*
+ * Two senders and more whose slow sends nearly all go to one rank, in two steps in a row, have nothing else
+ * in common: that one receives slowly. -1 when memory is out.
+ */
+static int blame_receivers(struct job *job, struct blame *blame, const int32_t *slow, const size_t *first)
+{
+    struct aim *aims = array_new(job->rank_count, sizeof *aims);
+    int32_t *aimers = array_new(job->rank_count, sizeof *aimers);
+    int32_t *common = array_new((size_t)job->step_count + 2, sizeof *common);
+    int failed = !aims || !aimers || !common;
+    for (int32_t step = 0; !failed && step < job->step_count; step++) {
+        look_at(blame, slow, first, step);
+        common[step + 1] = common_receiver(blame, aims, aimers);
+    }
+    if (!failed)
+        common[0] = common[job->step_count + 1] = -1;
+    for (int32_t step = 0; !failed && step < job->step_count; step++) {
+        int32_t here = common[step + 1];
+        if (here < 0 || (here != common[step] && here != common[step + 2]))
+            continue;
+        look_at(blame, slow, first, step);
+        blame_receiver(job, blame, aims, here);
+    }
+    free(aims);
+    free(aimers);
+    free(common);
+    return failed ? -1 : 0;
+}
+
 static int blame_edges(struct job *job, const struct edges *edges)
 {
     struct ends *ends = array_new(job->instance_count, sizeof *ends);
@@ -296,10 +399,10 @@ static int blame_edges(struct job *job, const struct edges *edges)
     for (size_t i = 0; !failed && i < job->instance_count; i++)
         ends[i] = job->instances[i].slow_ns > 0 ? slow_ends(edges, job, i) : (struct ends){-1, -1};
     for (int32_t step = 0; !failed && step < job->step_count; step++) {
-        blame.slow = slow + first[step];
-        blame.slow_count = first[step + 1] - first[step];
+        look_at(&blame, slow, first, step);
         blame_step(job, &blame);
     }
+    failed = failed || blame_receivers(job, &blame, slow, first);
     free(ends);
     free(first);
     free(slow);

@@ -230,6 +230,38 @@ static void a_receiver_or_its_senders(void **state)
     assert_int_equal(culprit_of_two(4000), 2);
 }
 
+/*
+ * In step 3 and in another one ranks 0 and 1 send to rank 2, slow by 4000 and 2000, and rank 0 to rank 3 by
+ * so much. Who is to blame for what rank 0 sent to rank 2 in step 3.
+ */
+static int32_t culprit_of_four(int32_t other_step, int64_t elsewhere_ns)
+{
+    struct network network;
+    network_init(&network, (const int32_t[]){3, 3, 3, other_step, other_step, other_step, -1});
+    suspect_by(&network,
+               (const struct sent[]){{0, 0, 2, 4000, 4000, 0},
+                                     {1, 1, 2, 2000, 2000, 0},
+                                     {2, 0, 3, elsewhere_ns, elsewhere_ns, 0},
+                                     {3, 0, 2, 4000, 4000, 0},
+                                     {4, 1, 2, 2000, 2000, 0},
+                                     {5, 0, 3, elsewhere_ns, elsewhere_ns, 0}},
+               6);
+    int32_t culprit = network.instances[0].culprit;
+    assert_int_equal(network.instances[3].culprit, culprit);
+    assert_int_equal(network.instances[1].culprit, culprit == 2 ? 2 : 1);
+    network_release(&network);
+    return culprit;
+}
+
+/* Two that send nowhere else so slowly, in two steps in a row: three quarters of it to the same rank. */
+static void senders_with_a_receiver_in_common(void **state)
+{
+    assert_int_equal(culprit_of_four(4, 0), 2);
+    assert_int_equal(culprit_of_four(4, 1333), 2);
+    assert_int_equal(culprit_of_four(4, 1334), 0);
+    assert_int_equal(culprit_of_four(5, 0), 0);
+}
+
 /* Who is to blame for one instance, slow by 5000 as it is. */
 static int32_t culprit_among(const struct sent *sent, size_t count)
 {
@@ -459,6 +491,7 @@ int main(void)
         cmocka_unit_test(sends_to_who_never_came),
         cmocka_unit_test(connections_get_up_to_speed),
         cmocka_unit_test(a_receiver_or_its_senders),
+        cmocka_unit_test(senders_with_a_receiver_in_common),
         cmocka_unit_test(waiting_that_explains_half),
         cmocka_unit_test(a_slow_link_beside_longer_waiting),
         cmocka_unit_test(an_end_that_explains_it_alone),
