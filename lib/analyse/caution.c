@@ -66,13 +66,14 @@ int caution_absent_ranks(const struct job *job, struct table *table, struct erro
 
 int caution_crowd(const struct crowd *crowd, const struct job *job, struct table *table, struct error *error)
 {
-    return crowd->ranks ? table_add_warning(
-                              table, error,
-                              "run %lld: steps %d to %d: up to %d of %zu ranks were slower than usual at "
-                              "once: that may be what they have in common, and none is blamed",
-                              (long long)job->run_id, (int)crowd->first_step, (int)crowd->last_step,
-                              (int)crowd->ranks, job_recorded_ranks(job))
-                        : 0;
+    return crowd->findings
+               ? table_add_warning(table, error,
+                                   "run %lld: up to %d of %zu ranks were slower than usual at once, between "
+                                   "steps %d and %d: that may be what they have in common, and their %zu "
+                                   "findings are of low confidence",
+                                   (long long)job->run_id, (int)crowd->ranks, job_recorded_ranks(job),
+                                   (int)crowd->first_step, (int)crowd->last_step, crowd->findings)
+               : 0;
 }
 
 int caution_parts(const struct job *job, struct table *table, struct error *error)

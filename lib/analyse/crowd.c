@@ -58,32 +58,30 @@ static int is_crowded(const struct finding *finding, const int32_t *ranks, size_
     return crowded * 2 > finding->last_step - finding->first_step + 1;
 }
 
-static struct crowd crowd_of(const int32_t *ranks, int32_t steps, size_t recorded)
+static void join_crowd(struct crowd *crowd, const struct finding *finding, const int32_t *ranks,
+                       size_t recorded)
 {
-    struct crowd crowd = {0};
-    for (int32_t step = 0; step < steps; step++) {
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++) {
         if (!is_crowd(ranks[step], recorded))
             continue;
-        crowd.first_step = crowd.ranks ? crowd.first_step : step;
-        crowd.last_step = step;
-        crowd.ranks = ranks[step] > crowd.ranks ? ranks[step] : crowd.ranks;
+        crowd->first_step = crowd->ranks && crowd->first_step < step ? crowd->first_step : step;
+        crowd->last_step = crowd->ranks && crowd->last_step > step ? crowd->last_step : step;
+        crowd->ranks = ranks[step] > crowd->ranks ? ranks[step] : crowd->ranks;
     }
-    return crowd;
+    crowd->findings++;
 }
 
 static void doubt(struct findings *findings, const struct named *named, size_t count, const int32_t *ranks,
                   const struct job *job)
 {
-    size_t recorded = job_recorded_ranks(job), doubted = 0;
+    size_t recorded = job_recorded_ranks(job);
     for (size_t i = 0; i < count; i++) {
         struct finding *finding = &findings->items[named[i].finding];
         if (!is_crowded(finding, ranks, recorded))
             continue;
         finding->confidence = CONFIDENCE_LOW;
-        doubted++;
+        join_crowd(&findings->crowd, finding, ranks, recorded);
     }
-    if (doubted)
-        findings->crowd = crowd_of(ranks, job->step_count, recorded);
 }
 
 int findings_doubt_crowd(struct findings *findings, const struct job *job)

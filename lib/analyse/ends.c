@@ -123,7 +123,8 @@ static int mend_receive(struct job *job, const struct job_instance *instance, co
     if (sent - ended <= doubt || end <= receive->end_ns)
         return 0;
     receive->end_ns = end;
-    receive->ends = ENDS_BY_HOST;
+    if (receive->ends == ENDS_BY_KERNEL)
+        receive->ends = ENDS_BY_SENDER;
     if (job->drafts[at].free_ns < end)
         job->drafts[at].free_ns = end;
     return 1;

@@ -38,8 +38,9 @@ struct finding {
     struct buffer evidence; /* one sentence with figures that can be checked */
 };
 
-/* From the first to the last step in which most ranks looked slow at once; how many in the worst; 0: none. */
+/* What most ranks were named for at once: from the first to the last such step, and how many in the worst. */
 struct crowd {
+    size_t findings; /* that are of low confidence for it; 0: none */
     int32_t ranks;
     int32_t first_step;
     int32_t last_step;
@@ -229,8 +230,8 @@ int suspects_judge(const struct suspects *suspects, const struct job *job, const
 
 /*
  * crowd.c: what more than half of the recorded ranks (three at least) are named for in most of the same steps
- * has a cause that is common to them: such findings get low confidence. Wants what suspects_judge adds, and
- * no other findings. -1 when memory is out.
+ * may have a cause that is common to them: such findings get low confidence. Wants what suspects_judge adds,
+ * and no other findings. -1 when memory is out.
  */
 int findings_doubt_crowd(struct findings *findings, const struct job *job);
 

@@ -24,7 +24,8 @@ enum end_kind {
     ENDS_UNKNOWN = 0,
     ENDS_BY_KERNEL, /* the GPU's stop */
     ENDS_BY_PROXY,  /* when its GPU had last taken or given data: RecvGpuWait, SendGpuWait */
-    ENDS_BY_HOST    /* polled by the host; or, of a receive, not before its sender came, by the clocks */
+    ENDS_BY_HOST,   /* polled by the host */
+    ENDS_BY_SENDER  /* of a receive: when its sender had come, by the clocks, at the least (ends.c) */
 };
 
 /* What is known of an operation until its timeline is built. */
@@ -292,7 +293,7 @@ int job_is_grouped(const struct job *job, int32_t operation);
 
 /*
  * How long the receive of a pair lasted; INT64_MAX of anything else, and where the trace does not tell: it
- * was called with others as one, or only the host says when it ended.
+ * was called with others as one, a channel of its kernel tells no stop, or only the host says when it ended.
  */
 int64_t job_received_ns(const struct job *job, const struct job_instance *instance);
 

@@ -296,28 +296,6 @@ static void mark_ambiguous(struct suspect *suspect, const struct job *job, const
                          (is_alone && suspect->last_step == baseline->first_step);
 }
 
-/* Whether its host was late right before or after, for longer. */
-static int is_beside_host(const struct suspect *suspect, const struct suspect *host)
-{
-    return suspect->kind == FINDING_COMPUTE && host->kind == FINDING_HOST && host->rank == suspect->rank &&
-           suspect_steps(host) > suspect_steps(suspect) &&
-           (host->first_step == suspect->last_step + 1 || suspect->first_step == host->last_step + 1);
-}
-
-/*
- * A late host makes its GPU late, never a GPU its host: beside one the GPU that was late is the host's. The
- * suspicions of a rank stand side by side in the order of their steps.
- */
-static void give_to_hosts(struct suspects *suspects, size_t first)
-{
-    for (size_t i = first; i < suspects->count; i++) {
-        struct suspect *suspect = &suspects->items[i];
-        if ((i > first && is_beside_host(suspect, suspect - 1)) ||
-            (i + 1 < suspects->count && is_beside_host(suspect, suspect + 1)))
-            suspect->kind = FINDING_HOST;
-    }
-}
-
 int suspect_own(struct suspects *suspects, struct job *job, const struct baseline *baseline,
                 const struct diagnose_options *options, struct error *error)
 {
@@ -349,7 +327,6 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
         if (is_mostly_hosts(&suspects->items[i], job))
             suspects->items[i].kind = FINDING_HOST;
     }
-    give_to_hosts(suspects, first);
     return 0;
 }
 
@@ -368,7 +345,7 @@ static const struct suspect *greater_suspect(const struct suspects *suspects, co
 
 /*
  * Whether the own time before an operation may be waiting for somebody else under suspicion: the group before
- * it received from them, and only the host or the network say when. Or for the rank's own network, itself
+ * it received from them, and no kernel says when. Or for the rank's own network, itself
  * under greater suspicion: the group before it sent or received by that, or what is late is a send, and only
  * the host says when.
  */

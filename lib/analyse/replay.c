@@ -89,6 +89,26 @@ static void take_own_times(struct replay *replay, const int64_t *ends)
     }
 }
 
+/*
+ * What is sent ahead of the receive has come a part of the way before that begins: to the receiver the
+ * transfer takes no longer than its receive. A receive that shares its kernel does not tell when it ended.
+ */
+static int64_t still_to_come(const struct job *job, const struct job_instance *instance, const int64_t *ends,
+                             int64_t transfer_ns)
+{
+    for (int32_t i = 0; instance->function == FUNCTION_SEND && i < instance->members; i++) {
+        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        const struct job_operation *receive = &job->operations[at];
+        if (receive->function != FUNCTION_RECV || receive->start_ns == TIME_UNKNOWN ||
+            ends[at] == TIME_UNKNOWN || job_is_grouped(job, at))
+            continue;
+        int64_t duration = ends[at] > receive->start_ns ? ends[at] - receive->start_ns : 0;
+        if (duration < transfer_ns)
+            transfer_ns = duration;
+    }
+    return transfer_ns;
+}
+
 static void take_transfers(struct replay *replay, const int64_t *ends)
 {
     const struct job *job = replay->job;
@@ -104,9 +124,7 @@ static void take_transfers(struct replay *replay, const int64_t *ends)
                 shortest = end - start;
         }
         shortest = shortest == TIME_UNKNOWN || shortest < 0 ? 0 : shortest;
-        /* What is sent ahead of the receive has come a part of the way before that begins. */
-        int64_t received_ns = job_received_ns(job, instance);
-        replay->transfer_ns[i] = shortest < received_ns ? shortest : received_ns;
+        replay->transfer_ns[i] = still_to_come(job, instance, ends, shortest);
         if (instance->slow_for_some && instance->culprit >= 0)
             replay->tail_ns[i] = instance->slow_ns;
     }

@@ -326,7 +326,7 @@ int64_t job_received_ns(const struct job *job, const struct job_instance *instan
         const struct job_operation *member = &job->operations[at];
         int64_t duration = job_duration(member);
         if (member->function == FUNCTION_RECV && member->ends != ENDS_BY_HOST && duration != TIME_UNKNOWN &&
-            !job_is_grouped(job, at))
+            !member->incomplete && !job_is_grouped(job, at))
             return duration;
     }
     return INT64_MAX;

@@ -27,22 +27,26 @@ struct sweep_entry {
     struct operation_rows *rows; /* owned; NULL: still to be opened */
 };
 
+static int compare(int64_t left, int64_t right)
+{
+    return (left > right) - (left < right);
+}
+
 /*
  * Of one known moment, members come in the order of their communicators' hashes, which is the same on all
- * ranks whatever was read first; and of a member, numbered calls by their numbers, across blocks as within
- * them (operation_rows_call). All else goes by id.
+ * ranks whatever was read first. Of a member, within a block rows have their places; among blocks numbered
+ * calls go by their numbers, as within one (operation_rows_call), after all else.
  */
 static int is_before(const struct sweep *sweep, const struct sweep_entry *left,
                      const struct sweep_entry *right)
 {
-    if (left->at_ns != right->at_ns)
-        return left->at_ns < right->at_ns;
     uint64_t mine = sweep->sources[left->source].hash, other = sweep->sources[right->source].hash;
-    if (left->at_ns && mine != other)
-        return mine < other;
-    int are_calls = left->at_ns && left->source == right->source && left->call != COUNT_UNKNOWN &&
-                    right->call != COUNT_UNKNOWN;
-    return are_calls && left->call != right->call ? left->call < right->call : left->id < right->id;
+    if (left->at_ns != right->at_ns || !left->at_ns)
+        return left->at_ns != right->at_ns ? left->at_ns < right->at_ns : left->id < right->id;
+    int order = (mine > other) - (mine < other);
+    order = order ? order : compare((int64_t)left->source, (int64_t)right->source);
+    order = order ? order : compare(left->call, right->call);
+    return order ? order < 0 : left->id < right->id;
 }
 
 static void swap(struct sweep_entry *left, struct sweep_entry *right)

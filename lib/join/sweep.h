@@ -6,10 +6,11 @@
 
 /*
  * Operations of some members, in the order in which they were issued, whatever the order of the files: of one
- * moment, by the hashes of their communicators, and of one communicator, sends and receives by the numbers
- * that they have of their own, as far as three blocks go; else by id. A block is in memory from its first
- * operation's turn (two more from the one before them, where they begin in one moment) to its last one's:
- * memory grows with how much blocks overlap in time, not with how many there are.
+ * moment, by the hashes of their communicators; and of one communicator, sends and receives by the numbers
+ * that they have of their own, as far as three blocks go, and among blocks after what has none. What has no
+ * time goes by id. A block is in memory from its first operation's turn (two more from the one before them,
+ * where they begin in one moment) to its last one's: memory grows with how much blocks overlap in time, not
+ * with how many there are.
  *
  *     struct sweep sweep;
  *     struct swept swept;

@@ -44,6 +44,7 @@ static void more_than_half_of_the_ranks(void **state)
     struct crowd crowd;
     assert_believed(6, (const char *const[]){"025h", "125m", "225h", "325h", NULL}, "llll", &crowd);
     assert_int_equal(crowd.ranks, 4);
+    assert_int_equal(crowd.findings, 4);
     assert_int_equal(crowd.first_step, 2);
     assert_int_equal(crowd.last_step, 5);
     assert_believed(6, (const char *const[]){"034h", "125m", "225h", "325h", "425h", NULL}, "lllll", &crowd);
@@ -51,7 +52,7 @@ static void more_than_half_of_the_ranks(void **state)
     assert_int_equal(crowd.first_step, 2);
     assert_int_equal(crowd.last_step, 5);
     assert_believed(6, (const char *const[]){"025h", "125m", "225h", NULL}, "hmh", &crowd);
-    assert_int_equal(crowd.ranks, 0);
+    assert_int_equal(crowd.findings, 0);
     /* Of those that left a trace. */
     assert_believed(5, (const char *const[]){"025h", "125m", "225h", NULL}, "lll", &crowd);
 }

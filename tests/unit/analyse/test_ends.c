@@ -147,7 +147,7 @@ static void a_receive_ends_after_its_sender_came(void **state)
         small.instances[1].function = FUNCTION_ALL_REDUCE;
         assert_int_equal(mend(&small), grouped);
         assert_int_equal(small.operations[LEAF].end_ns, grouped ? 950 : 10);
-        assert_int_equal(small.operations[LEAF].ends, grouped ? ENDS_BY_HOST : ENDS_BY_KERNEL);
+        assert_int_equal(small.operations[LEAF].ends, grouped ? ENDS_BY_SENDER : ENDS_BY_KERNEL);
     }
 }
 

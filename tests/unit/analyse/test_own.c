@@ -61,35 +61,6 @@ static void known_own_time_says_whose_it_is(void **state)
     assert_int_equal(kind_where(1, 3001), FINDING_COMPUTE);
 }
 
-/*
- * Rank 1 is late in steps 1 to 3: by 10000 (C, its GPU alone), or by a tenth of that, its GPU alone (c) or
- * its host (h). Two suspicions come of it, the tenths being one.
- */
-static void assert_kinds(const char *steps, enum finding_kind first, enum finding_kind second)
-{
-    struct small small;
-    struct suspects suspects = {0};
-    small_init(&small);
-    for (int i = 0; steps[i]; i++) {
-        struct job_operation *operation = at(&small, 1, i + 1, 0);
-        operation->excess_ns = steps[i] == 'C' ? 10000 : 1000;
-        operation->late_beyond_ns = steps[i] == 'h' ? 900 : 0;
-    }
-    suspicions_of(&small, &suspects);
-    assert_int_equal(suspects.count, 2);
-    assert_int_equal(suspects.items[0].kind, first);
-    assert_int_equal(suspects.items[1].kind, second);
-    free(suspects.items);
-    small_release(&small);
-}
-
-static void a_gpu_beside_its_late_host(void **state)
-{
-    assert_kinds("Chh", FINDING_HOST, FINDING_HOST);
-    assert_kinds("hhC", FINDING_HOST, FINDING_HOST);
-    assert_kinds("Ccc", FINDING_COMPUTE, FINDING_COMPUTE);
-}
-
 /* Rank 1 is late by 1000 in steps 2 and 3; its host by `late_ns`, before the first operation or the second.
  */
 static enum finding_kind kind_of(int number, int64_t late_ns)
@@ -459,7 +430,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_own_time_says_whose_it_is),
-        cmocka_unit_test(a_gpu_beside_its_late_host),
         cmocka_unit_test(how_late_the_host_has_to_be),
         cmocka_unit_test(more_than_half_is_the_hosts),
         cmocka_unit_test(a_host_that_was_late_where_own_time_is_unknown),

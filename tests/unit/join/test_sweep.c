@@ -79,7 +79,7 @@ static void put_file(struct store *store, const struct call *calls, size_t count
 }
 
 /* All that passes by, by line. Returns how many there were. */
-static size_t sweep_all(struct store *store, struct swept *swept)
+static size_t sweep_all(struct store *store, const uint64_t hashes[2], struct swept *swept)
 {
     pthread_mutex_t inside = PTHREAD_MUTEX_INITIALIZER;
     struct error error = ERROR_INIT;
@@ -89,7 +89,7 @@ static size_t sweep_all(struct store *store, struct swept *swept)
     struct work_member members[] = {
         {.id = store_file_number(store, "SELECT min(member_id) FROM member")},
         {.id = store_file_number(store, "SELECT max(member_id) FROM member"), .communicator = 1}};
-    struct work_communicator communicators[] = {{.hash = 1}, {.hash = 2}};
+    struct work_communicator communicators[] = {{.hash = hashes[0]}, {.hash = hashes[1]}};
     const struct work work = {.members = members, .communicators = communicators};
     size_t count = 0, of = members[0].id == members[1].id ? 1 : 2;
     int more;
@@ -106,8 +106,8 @@ static size_t sweep_all(struct store *store, struct swept *swept)
 }
 
 /* `expected`: lines, in the order in which they pass by; after as many others as `before` says. */
-static void check_after(void **state, size_t before, const struct call *calls, size_t count,
-                        const int64_t *expected)
+static void check_by(void **state, const uint64_t hashes[2], size_t before, const struct call *calls,
+                     size_t count, const int64_t *expected)
 {
     struct call all[MOST] = {{0}};
     struct swept swept[MOST];
@@ -120,7 +120,7 @@ static void check_after(void **state, size_t before, const struct call *calls, s
     assert_int_equal(store_file_setup(state), 0);
     struct store *store = store_file_open(state, STORE_CREATE);
     put_file(store, all, before + count);
-    assert_int_equal(sweep_all(store, swept), before + count);
+    assert_int_equal(sweep_all(store, hashes, swept), before + count);
     for (size_t i = 0; i < before + count; i++) {
         int64_t line = i < before ? (int64_t)i : (int64_t)before + expected[i - before];
         assert_int_equal(swept[i].bytes, line);
@@ -130,6 +130,12 @@ static void check_after(void **state, size_t before, const struct call *calls, s
     }
     store_close(store);
     assert_int_equal(store_file_teardown(state), 0);
+}
+
+static void check_after(void **state, size_t before, const struct call *calls, size_t count,
+                        const int64_t *expected)
+{
+    check_by(state, (const uint64_t[]){1, 2}, before, calls, count, expected);
 }
 
 /* The same within a block, and where the next one of the store begins after the first of these. */
@@ -158,6 +164,13 @@ static void collectives_keep_their_place_among_them(void **state)
                                       {FUNCTION_RECV, 5, 9000, 0},
                                       {FUNCTION_SEND, 6, 9000, 0}},
                 4, (const int64_t[]){2, 1, 3, 0});
+    /* Of the next block it comes before the calls of both. */
+    check_after(state, BLOCK_ROWS - 1,
+                (const struct call[]){{FUNCTION_SEND, 7, 9000, 0},
+                                      {FUNCTION_ALL_REDUCE, 0, 9000, 0},
+                                      {FUNCTION_RECV, 5, 9000, 0},
+                                      {FUNCTION_SEND, 6, 9000, 0}},
+                4, (const int64_t[]){1, 2, 3, 0});
 }
 
 /* Numbers do not say more than times. */
@@ -185,8 +198,9 @@ static void calls_without_numbers_go_by_line(void **state)
                                 {FUNCTION_RECV, 5, 9000, 0},
                                 {FUNCTION_SEND, COUNT_UNKNOWN, 9000, 0}},
           3, (const int64_t[]){0, 1, 2});
-    check(state, (const struct call[]){{FUNCTION_RECV, 5, 9000, 0}, {FUNCTION_SEND, COUNT_UNKNOWN, 9000, 0}},
-          2, (const int64_t[]){0, 1});
+    check_after(state, 0,
+                (const struct call[]){{FUNCTION_RECV, 5, 9000, 0}, {FUNCTION_SEND, COUNT_UNKNOWN, 9000, 0}},
+                2, (const int64_t[]){0, 1});
 }
 
 /* Each communicator counts for itself: numbers of two say nothing of their order, nor do lines. */
@@ -196,10 +210,10 @@ static void two_communicators_go_by_hash(void **state)
                 (const struct call[]){
                     {FUNCTION_SEND, 7, 9000, 0}, {FUNCTION_RECV, 4, 8000, 1}, {FUNCTION_RECV, 5, 9000, 1}},
                 3, (const int64_t[]){1, 0, 2});
-    check_after(state, 0,
-                (const struct call[]){
-                    {FUNCTION_SEND, 3, 8000, 0}, {FUNCTION_RECV, 5, 9000, 1}, {FUNCTION_SEND, 7, 9000, 0}},
-                3, (const int64_t[]){0, 2, 1});
+    const struct call calls[] = {
+        {FUNCTION_SEND, 3, 8000, 0}, {FUNCTION_RECV, 5, 9000, 1}, {FUNCTION_SEND, 7, 9000, 0}};
+    check_by(state, (const uint64_t[]){1, 2}, 0, calls, 3, (const int64_t[]){0, 2, 1});
+    check_by(state, (const uint64_t[]){2, 1}, 0, calls, 3, (const int64_t[]){0, 1, 2});
 }
 
 int main(void)
