@@ -293,7 +293,8 @@ int job_is_grouped(const struct job *job, int32_t operation);
 
 /*
  * How long the receive of a pair lasted; INT64_MAX of anything else, and where the trace does not tell: it
- * was called with others as one, a channel of its kernel tells no stop, or only the host says when it ended.
+ * was called with others as one, only the host says when it ended, or only a kernel of which a channel tells
+ * no stop.
  */
 int64_t job_received_ns(const struct job *job, const struct job_instance *instance);
 

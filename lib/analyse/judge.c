@@ -42,7 +42,7 @@ static const double PAUSE_STEPS = 3;
 static const double SLOWER_STEPS = 5;
 static const double SLOWER_OPERATIONS = 2;
 
-/* Of those that lasted for three and more, none was as slow and made all of these steps longer. */
+/* Of those that lasted for three and more, none was as slow, or as far ahead, and made all steps longer. */
 static const double LONGER_MANY = 0.1;
 static const double SLOWER_MANY = 3;
 static const double LONGER_STEPS = 0.25;

@@ -181,8 +181,7 @@ int job_find_lost_files(struct job *job)
     return failed;
 }
 
-/* The ranks of a process: those with operations, those in the communicator last looked at, and the most in
- * any. */
+/* Of a process: its ranks with operations, those in the communicator last looked at, the most in any. */
 struct crew {
     size_t ranks;
     size_t here;

@@ -325,8 +325,9 @@ int64_t job_received_ns(const struct job *job, const struct job_instance *instan
         int32_t at = job->instance_members[instance->first_member + (size_t)i];
         const struct job_operation *member = &job->operations[at];
         int64_t duration = job_duration(member);
-        if (member->function == FUNCTION_RECV && member->ends != ENDS_BY_HOST && duration != TIME_UNKNOWN &&
-            !member->incomplete && !job_is_grouped(job, at))
+        int is_told = member->ends == ENDS_BY_PROXY || (member->ends != ENDS_BY_HOST && !member->incomplete);
+        if (member->function == FUNCTION_RECV && is_told && duration != TIME_UNKNOWN &&
+            !job_is_grouped(job, at))
             return duration;
     }
     return INT64_MAX;

@@ -31,6 +31,7 @@ static void how_long_a_receive_lasted(void **state)
     assert_int_equal(received_ns(FUNCTION_SEND, ENDS_BY_KERNEL, TIME_UNKNOWN, 0, 0), INT64_MAX);
     assert_int_equal(received_ns(FUNCTION_SEND, ENDS_BY_KERNEL, 1200, 1, 0), INT64_MAX);
     assert_int_equal(received_ns(FUNCTION_SEND, ENDS_BY_KERNEL, 1200, 0, 1), INT64_MAX);
+    assert_int_equal(received_ns(FUNCTION_SEND, ENDS_BY_PROXY, 1200, 0, 1), 200);
     assert_int_equal(received_ns(FUNCTION_ALL_REDUCE, ENDS_BY_KERNEL, 1200, 0, 0), INT64_MAX);
 }
 
