@@ -262,6 +262,33 @@ static void senders_with_a_receiver_in_common(void **state)
     assert_int_equal(culprit_of_four(5, 0), 0);
 }
 
+/* By how much a send was slow whose link was busy for 4000 too long, to a receive that lasted for 1000. */
+static int64_t slow_send_ns(enum end_kind ends)
+{
+    struct network network;
+    network_init(&network, (const int32_t[]){3, -1});
+    network.instances[0].function = FUNCTION_SEND;
+    network.instances[0].members = network.instances[0].expected = 2;
+    for (int32_t rank = 0; rank < RANKS; rank++)
+        network.operations[rank].group = rank;
+    network.operations[0].function = FUNCTION_SEND;
+    network.operations[1].function = FUNCTION_RECV;
+    network.operations[1].start_ns = 4000;
+    network.operations[1].ends = (uint8_t)ends;
+    suspect_by(&network, (const struct sent[]){{0, 0, 1, 4000, 4000, 0}}, 1);
+    int64_t slow_ns = network.instances[0].slow_ns;
+    network_release(&network);
+    return slow_ns;
+}
+
+/* Before it came, the sender waited for it, and not for the network. */
+static void no_longer_than_the_receive(void **state)
+{
+    assert_int_equal(slow_send_ns(ENDS_BY_KERNEL), 1000);
+    assert_int_equal(slow_send_ns(ENDS_BY_PROXY), 1000);
+    assert_int_equal(slow_send_ns(ENDS_BY_HOST), 4000);
+}
+
 /* Who is to blame for one instance, slow by 5000 as it is. */
 static int32_t culprit_among(const struct sent *sent, size_t count)
 {
@@ -492,6 +519,7 @@ int main(void)
         cmocka_unit_test(connections_get_up_to_speed),
         cmocka_unit_test(a_receiver_or_its_senders),
         cmocka_unit_test(senders_with_a_receiver_in_common),
+        cmocka_unit_test(no_longer_than_the_receive),
         cmocka_unit_test(waiting_that_explains_half),
         cmocka_unit_test(a_slow_link_beside_longer_waiting),
         cmocka_unit_test(an_end_that_explains_it_alone),
