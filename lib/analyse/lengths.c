@@ -172,7 +172,7 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
         return 0;
     if (suspect->kind != FINDING_NETWORK)
         return ((double)longer + doubt) * all >= (double)worth_ns / 4;
-    return longer * SHOWN >= suspect->gain_ns && (double)longer >= doubt;
+    return (double)longer * SHOWN >= (double)suspect->gain_ns && (double)longer >= doubt;
 }
 
 int suspect_measure_steps(const struct suspects *suspects, const struct suspect *suspect,

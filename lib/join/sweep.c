@@ -7,6 +7,9 @@
 /* So many blocks of a member are open at once for the sake of one moment's calls. */
 enum { MOST_OPEN = 3 };
 
+/* In place of a call's number: of a moment, a block that is closed comes after what is open (to_open). */
+#define CLOSED INT64_MAX
+
 /* The blocks of a member. */
 struct sweep_source {
     int32_t member;
@@ -22,7 +25,7 @@ struct sweep_source {
 struct sweep_entry {
     int64_t at_ns;
     int64_t id;
-    int64_t call; /* the number of a send or receive that has one; COUNT_UNKNOWN */
+    int64_t call; /* the number of a send or receive that has one; COUNT_UNKNOWN; CLOSED */
     size_t source;
     struct operation_rows *rows; /* owned; NULL: still to be opened */
 };
@@ -86,7 +89,7 @@ static int line_up(struct sweep *sweep, size_t source, struct error *error)
         return error_no_memory(error);
     const struct block_place *place = &of->places[of->next++];
     sweep->heap[sweep->heap_count++] =
-        (struct sweep_entry){place->earliest_ns, place->id, COUNT_UNKNOWN, source, NULL};
+        (struct sweep_entry){place->earliest_ns, place->id, CLOSED, source, NULL};
     sift_up(sweep, sweep->heap_count - 1);
     return 0;
 }

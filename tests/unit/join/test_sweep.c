@@ -216,6 +216,26 @@ static void two_communicators_go_by_hash(void **state)
     check_by(state, (const uint64_t[]){2, 1}, 0, calls, 3, (const int64_t[]){0, 1, 2});
 }
 
+/*
+ * Calls of one moment, the last of them first, in five blocks: no more than three are open at once, of which
+ * the least goes first.
+ */
+static void a_moment_of_many_blocks(void **state)
+{
+    enum { CALLS = 5 * BLOCK_ROWS - 1 };
+    struct call calls[CALLS];
+    struct swept swept[MOST];
+    for (int i = 0; i < CALLS; i++)
+        calls[i] = (struct call){FUNCTION_SEND, CALLS - i, 9000, 0};
+    assert_int_equal(store_file_setup(state), 0);
+    struct store *store = store_file_open(state, STORE_CREATE);
+    put_file(store, calls, CALLS);
+    assert_int_equal(sweep_all(store, (const uint64_t[]){1, 2}, swept), CALLS);
+    assert_int_equal(swept[0].bytes, 3 * BLOCK_ROWS - 1);
+    store_close(store);
+    assert_int_equal(store_file_teardown(state), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +245,7 @@ int main(void)
         cmocka_unit_test(calls_without_times_go_by_line),
         cmocka_unit_test(calls_without_numbers_go_by_line),
         cmocka_unit_test(two_communicators_go_by_hash),
+        cmocka_unit_test(a_moment_of_many_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
