@@ -69,10 +69,10 @@ int caution_crowd(const struct crowd *crowd, const struct job *job, struct table
     return crowd->findings
                ? table_add_warning(table, error,
                                    "run %lld: up to %d of %zu ranks were slower than usual at once, between "
-                                   "steps %d and %d: that may be what they have in common, and their %zu "
-                                   "findings are of low confidence",
+                                   "steps %d and %d: that may be what they have in common, and is of low "
+                                   "confidence",
                                    (long long)job->run_id, (int)crowd->ranks, job_recorded_ranks(job),
-                                   (int)crowd->first_step, (int)crowd->last_step, crowd->findings)
+                                   (int)crowd->first_step, (int)crowd->last_step)
                : 0;
 }
 

@@ -4,10 +4,16 @@
 
 #include <stdlib.h>
 
-/* Findings that name most of the job at once. */
+/* Findings that name most of the job at once, and networks that were slow along with others. */
 
 /* Of two ranks each may have a fault of its own. */
 enum { CROWD_RANKS = 3 };
+
+/*
+ * A slow link hardly slows others: what is slow on theirs in the same steps, and is not believed of any, is
+ * next to nothing. From a third on there may be one cause of all.
+ */
+enum { SHARED = 3 };
 
 struct named {
     int32_t rank;
@@ -58,16 +64,19 @@ static int is_crowded(const struct finding *finding, const int32_t *ranks, size_
     return crowded * 2 > finding->last_step - finding->first_step + 1;
 }
 
+static void join_step(struct crowd *crowd, int32_t step, int32_t ranks)
+{
+    crowd->first_step = crowd->ranks && crowd->first_step < step ? crowd->first_step : step;
+    crowd->last_step = crowd->ranks && crowd->last_step > step ? crowd->last_step : step;
+    crowd->ranks = ranks > crowd->ranks ? ranks : crowd->ranks;
+}
+
 static void join_crowd(struct crowd *crowd, const struct finding *finding, const int32_t *ranks,
                        size_t recorded)
 {
-    for (int32_t step = finding->first_step; step <= finding->last_step; step++) {
-        if (!is_crowd(ranks[step], recorded))
-            continue;
-        crowd->first_step = crowd->ranks && crowd->first_step < step ? crowd->first_step : step;
-        crowd->last_step = crowd->ranks && crowd->last_step > step ? crowd->last_step : step;
-        crowd->ranks = ranks[step] > crowd->ranks ? ranks[step] : crowd->ranks;
-    }
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        if (is_crowd(ranks[step], recorded))
+            join_step(crowd, step, ranks[step]);
     crowd->findings++;
 }
 
@@ -82,6 +91,64 @@ static void doubt(struct findings *findings, const struct named *named, size_t c
         finding->confidence = CONFIDENCE_LOW;
         join_crowd(&findings->crowd, finding, ranks, recorded);
     }
+}
+
+/* In each step, what is slow in networks that are not believed to be at fault, and of how many ranks. */
+struct beside {
+    int64_t *slow_ns;
+    int32_t *ranks;
+};
+
+static void sum_beside(const struct findings *findings, struct beside *beside)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding->kind != FINDING_NETWORK || finding->confidence > CONFIDENCE_LOW)
+            continue;
+        for (int32_t step = finding->first_step; step <= finding->last_step; step++) {
+            beside->slow_ns[step] += finding->slow_ns / (finding->last_step - finding->first_step + 1);
+            beside->ranks[step]++;
+        }
+    }
+}
+
+/* A rank has no two findings of its network in one step: what is beside one is of others. */
+static int is_shared(const struct finding *finding, const struct beside *beside)
+{
+    int64_t slow_ns = 0;
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        slow_ns += beside->slow_ns[step];
+    return finding->kind == FINDING_NETWORK && finding->confidence > CONFIDENCE_LOW &&
+           slow_ns * SHARED >= finding->slow_ns;
+}
+
+static void doubt_shared(struct findings *findings, const struct beside *beside)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        struct finding *finding = &findings->items[i];
+        if (!is_shared(finding, beside))
+            continue;
+        finding->confidence = CONFIDENCE_LOW;
+        for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+            if (beside->ranks[step])
+                join_step(&findings->crowd, step, beside->ranks[step] + 1);
+        findings->crowd.findings++;
+    }
+}
+
+int findings_doubt_shared(struct findings *findings, const struct job *job)
+{
+    size_t steps = (size_t)job->step_count + 1;
+    struct beside beside = {.slow_ns = array_new(steps, sizeof *beside.slow_ns),
+                            .ranks = array_new(steps, sizeof *beside.ranks)};
+    int failed = !beside.slow_ns || !beside.ranks;
+    if (!failed) {
+        sum_beside(findings, &beside);
+        doubt_shared(findings, &beside);
+    }
+    free(beside.slow_ns);
+    free(beside.ranks);
+    return failed ? -1 : 0;
 }
 
 int findings_doubt_crowd(struct findings *findings, const struct job *job)

@@ -248,7 +248,7 @@ static int is_covered(const struct findings *findings, int32_t step, int64_t lon
     int64_t said_ns = 0;
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        if (step < finding->first_step || step > finding->last_step)
+        if (step < finding->first_step || step > finding->last_step + (finding->shows_later ? 1 : 0))
             continue;
         if (finding->kind >= FINDING_MISSING)
             return 1;

@@ -64,10 +64,30 @@ static int32_t last_member(const struct job *job, const struct job_instance *ins
     return best;
 }
 
+/* Of what was issued next, whatever its stream, so many operations are looked at. */
+enum { LOOK_AHEAD = 64 };
+
+/*
+ * What the rank began at about the time at which an operation of it was over, within the doubt of the clocks,
+ * began after that, on other streams too.
+ */
+static int64_t not_after_others(const struct job *job, int32_t at, int64_t over_ns, int64_t doubt_ns)
+{
+    const struct job_rank *rank = &job->ranks[job->operations[at].rank];
+    size_t end = rank->first + rank->count, first = (size_t)at + 1;
+    int64_t least_ns = over_ns - doubt_ns;
+    for (size_t i = first; i < end && i - first < LOOK_AHEAD; i++) {
+        int64_t start_ns = job->operations[i].start_ns;
+        if (start_ns != TIME_UNKNOWN && start_ns >= least_ns && start_ns < over_ns)
+            over_ns = start_ns;
+    }
+    return over_ns;
+}
+
 /*
  * A member of which only one channel tells its stop may have been held by another, as long as the last member
- * was. If that was for most of the operation, and it began nothing until then, by the clocks, that is where
- * its stream was free. Less is how far apart the ranks of a ring come out of it.
+ * was. If that was for most of the operation, and its stream began nothing until then, by the clocks, that is
+ * where it was free. Less is how far apart the ranks of a ring come out of it.
  */
 static int mend_open_channels(struct job *job, const struct job_instance *instance, const int64_t *next)
 {
@@ -86,8 +106,7 @@ static int mend_open_channels(struct job *job, const struct job_instance *instan
         int64_t held = member->end_ns + (last - end);
         if (last - end <= doubt || (last - end) * 2 < duration || next[at] < held - doubt)
             continue;
-        if (next[at] < held)
-            held = next[at];
+        held = not_after_others(job, at, held, doubt);
         if (job->drafts[at].free_ns >= held)
             continue;
         job->drafts[at].free_ns = held;

@@ -32,13 +32,15 @@ struct finding {
     int32_t last_step; /* -1 with first_step: not known */
     int receives;      /* network: what is sent to it is slow, not what it sends */
     int64_t lost_ns;   /* of the whole job; 0 where it cannot be said */
+    int64_t slow_ns;   /* network: by how much its operations were slow, summed */
+    int shows_later;   /* network: in the step after its last, as of a suspect */
     int32_t *peers;    /* owned: the other ends of slow links, or who waits */
     size_t peer_count;
     size_t peer_capacity;
     struct buffer evidence; /* one sentence with figures that can be checked */
 };
 
-/* What most ranks were named for at once: from the first to the last such step, and how many in the worst. */
+/* Ranks that were slow at once (crowd.c): from the first to the last such step, and how many in the worst. */
 struct crowd {
     size_t findings; /* that are of low confidence for it; 0: none */
     int32_t ranks;
@@ -87,6 +89,7 @@ struct suspect {
     int after_warm_up; /* it begins with the first step after that, which speaks for nothing */
     int hides_pairs;   /* most of it may be receives that the recorder leaves out */
     int ambiguous;     /* the trace cannot tell this rank's fault from something it did not record */
+    int shows_later;   /* in the step after its last: what was slow there ended that step */
     int beside_late_host; /* it may have waited for one that was late as well, and gains little then */
 };
 
@@ -234,6 +237,12 @@ int suspects_judge(const struct suspects *suspects, const struct job *job, const
  * and no other findings. -1 when memory is out.
  */
 int findings_doubt_crowd(struct findings *findings, const struct job *job);
+
+/*
+ * A network that was slow while others' were, by a third of that and more in all, none of which is believed
+ * to be at fault: what they share, a switch or a host, may be. Likewise.
+ */
+int findings_doubt_shared(struct findings *findings, const struct job *job);
 
 /*
  * laggards.c: where only finished operations are recorded, ranks that stopped earlier in their step than the

@@ -231,6 +231,7 @@ void job_release(struct job *job)
     free(job->communicators);
     free(job->operations);
     free(job->drafts);
+    free(job->holds);
     free(job->instances);
     free(job->instance_members);
     free(job->traffic);

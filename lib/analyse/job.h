@@ -77,6 +77,12 @@ struct job_draft {
     int64_t free_ns; /* its stream was: end_ns, or later where channels without a stop took data longer */
 };
 
+/* An operation that held its stream beyond its end (`held`), and until when. */
+struct job_hold {
+    int64_t until_ns;
+    int32_t operation;
+};
+
 struct job_instance {
     int64_t sequence;    /* per communicator and function; pairs: their ordinal */
     int64_t transfer_ns; /* shortest duration of a member; a pair's: what the wire took; TIME_UNKNOWN */
@@ -196,6 +202,8 @@ struct job {
     struct job_operation *operations; /* by rank, in order of issue */
     struct job_draft *drafts;         /* while it is loaded: of each operation */
     size_t operation_count;
+    struct job_hold *holds; /* by operation */
+    size_t hold_count;
     struct job_instance *instances;
     size_t instance_count;
     int32_t *instance_members;
@@ -299,8 +307,9 @@ int job_is_grouped(const struct job *job, int32_t operation);
 int64_t job_received_ns(const struct job *job, const struct job_instance *instance);
 
 /*
- * Of its own time, what had passed since any of the 64 operations issued before it ended, on whatever stream.
- * Streams wait for one another, and a trace does not tell where: so much at least was its own. TIME_UNKNOWN.
+ * Of its own time, what had passed since any of the 64 operations issued before it ended, on whatever stream,
+ * or let go of its stream if it held that longer. Streams wait for one another, and a trace does not tell
+ * where: so much at least was its own. TIME_UNKNOWN.
  */
 int64_t job_idle_time(const struct job *job, const struct job_operation *operation);
 

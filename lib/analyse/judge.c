@@ -499,6 +499,8 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
         finding->first_step = suspect->first_step;
         finding->last_step = suspect->last_step;
         finding->confidence = confidence_of(suspects, suspect, &slowness, job, baseline, options);
+        finding->slow_ns = suspect->total_ns;
+        finding->shows_later = suspect->shows_later;
         finding->lost_ns = cost_of(suspects, suspect, &slowness.lengthening, job, finding->confidence);
         int32_t position = greatest(spread.by_position, spread.positions);
         failed = suspect->kind == FINDING_NETWORK

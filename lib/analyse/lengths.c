@@ -52,10 +52,16 @@ static int64_t cost_of_others(const struct suspects *suspects, const struct susp
     return suspects->cost_ns[step] - (is_its_own ? cost_in_step(suspect) : 0);
 }
 
+/* The last step whose length says what a suspicion cost. */
+static int32_t shown_to(const struct suspect *suspect)
+{
+    return suspect->last_step + (suspect->shows_later ? 1 : 0);
+}
+
 /* Whether a step is none of the suspicion's, and its length is known. */
 static int is_outside(const struct suspect *suspect, const struct baseline *baseline, int32_t step)
 {
-    return (step < suspect->first_step || step > suspect->last_step) &&
+    return (step < suspect->first_step || step > shown_to(suspect)) &&
            baseline->step_ns[step] != TIME_UNKNOWN;
 }
 
@@ -100,7 +106,7 @@ static size_t list_unburdened(const struct suspects *suspects, const struct susp
 /* Whether nothing else is said to have cost anything in its steps. */
 static int is_alone(const struct suspects *suspects, const struct suspect *suspect)
 {
-    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+    for (int32_t step = suspect->first_step; step <= shown_to(suspect); step++)
         if (cost_of_others(suspects, suspect, step) > 0)
             return 0;
     return 1;
@@ -110,7 +116,7 @@ static int is_alone(const struct suspects *suspects, const struct suspect *suspe
 static int64_t measure_inside(const struct suspects *suspects, const struct suspect *suspect,
                               const struct job *job, const struct baseline *baseline, int64_t *list)
 {
-    int64_t inside_ns = baseline_stretch_ns(baseline, job, suspect->first_step, suspect->last_step, list);
+    int64_t inside_ns = baseline_stretch_ns(baseline, job, suspect->first_step, shown_to(suspect), list);
     if (inside_ns == TIME_UNKNOWN || suspect->kind != FINDING_HOST || !suspects->unrest_ns)
         return inside_ns;
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
@@ -138,7 +144,7 @@ static int64_t longer_for_others(const struct suspect *suspect, const struct bas
 {
     size_t count = 0;
     int64_t over_ns = 0;
-    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+    for (int32_t step = suspect->first_step; step <= shown_to(suspect); step++)
         if (baseline->step_ns[step] != TIME_UNKNOWN)
             list[count++] = baseline->step_ns[step] - usual_ns;
     if (count < 3)
@@ -154,7 +160,7 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
 {
     int64_t inside_ns = measure_inside(suspects, suspect, job, baseline, list);
     size_t count = list_unburdened(suspects, suspect, baseline, list);
-    int32_t end = suspect->last_step + 1 < baseline->step_count ? suspect->last_step + 1 : suspect->last_step;
+    int32_t last = shown_to(suspect), end = last + 1 < baseline->step_count ? last + 1 : last;
     int64_t steps = end - suspect->first_step;
     if (count < 2 || inside_ns == TIME_UNKNOWN || steps < 1)
         return 1;
@@ -163,7 +169,7 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     int64_t worth_ns = suspect->gain_ns > suspect->margin_ns ? suspect->gain_ns : suspect->margin_ns;
     double doubt = ERRORS * sqrt((double)steps) * (double)scale(median_distance(list, count, usual), 1.4826);
     /* Its steps whose length is not known, the last of all, count as those that are. */
-    double all = (double)suspect_steps(suspect) / (double)steps;
+    double all = (double)(last - suspect->first_step + 1) / (double)steps;
     lengthening->most_ns = scale(1, ((longer > 0 ? (double)longer : 0) + doubt) * all);
     int64_t own_ns = longer - longer_for_others(suspect, baseline, usual, list);
     lengthening->least_ns = is_alone(suspects, suspect) ? scale(1, ((double)own_ns - doubt) * all) : 0;

@@ -102,8 +102,8 @@ static int never_ended(const struct job *job, const struct job_instance *instanc
 }
 
 /*
- * The shortest duration does not show a link that delays only some members, and nothing where kernel times
- * are unknown or the link was always slow. Its network steps do.
+ * The shortest duration does not show a link that delays only some members, or hardly, and nothing where
+ * kernel times are unknown or the link was always slow. Its network steps do.
  */
 static int find_slow_links(struct job *job, const struct edges *edges)
 {
@@ -116,7 +116,7 @@ static int find_slow_links(struct job *job, const struct edges *edges)
                 over = edges->items[j].over_ns;
                 busy = edges->items[j].busy_ns;
             }
-        if (instance->slow_ns || !over)
+        if (over <= 0 || instance->slow_ns * 2 >= over)
             continue;
         int64_t longest = longest_member(job, instance, next_starts);
         if (longest == INT64_MAX && never_ended(job, instance, next_starts))
@@ -487,6 +487,36 @@ static int may_be_warm_up(const struct suspect *suspect, const struct baseline *
     return suspect->after_warm_up && suspect->last_step < baseline->step_count - 1 && !is_pause;
 }
 
+/* Whether an operation is the last that its rank has in a step. */
+static int ends_step(const struct job *job, const struct baseline *baseline, int32_t operation)
+{
+    const struct job_operation *last = &job->operations[operation];
+    int32_t role = baseline->role_of_rank[last->rank];
+    return role >= 0 && last->position == baseline->roles[role].length - 1;
+}
+
+/*
+ * The length of a step is how long after each other ranks began it and the next. A slow link that held only
+ * some of them in the last operation of the step left the others to begin the next, and wait there: it made
+ * that one longer. Whether that was half or more of what the suspicion was slow by in its last step.
+ */
+static int is_slow_at_end(const struct suspect *suspect, const struct job *job,
+                          const struct baseline *baseline)
+{
+    int64_t all_ns = 0, end_ns = 0;
+    struct job_range instances = job_instances_in(job, suspect->last_step, suspect->last_step);
+    for (size_t i = instances.first; i < instances.end; i++) {
+        const struct job_instance *instance = &job->instances[job->by_step[i]];
+        if (!suspect_has_instance(suspect, instance))
+            continue;
+        all_ns += instance->slow_ns;
+        if (instance->slow_for_some && instance->transfer_ns != TIME_UNKNOWN &&
+            ends_step(job, baseline, job->instance_members[instance->first_member]))
+            end_ns += instance->slow_ns;
+    }
+    return end_ns * 2 > all_ns && suspect->last_step + 2 < baseline->step_count;
+}
+
 int suspect_network(struct suspects *suspects, struct job *job, const struct baseline *baseline,
                     const struct edges *edges, const struct diagnose_options *options, struct error *error)
 {
@@ -506,6 +536,7 @@ int suspect_network(struct suspects *suspects, struct job *job, const struct bas
     for (size_t i = first; !failed && i < suspects->count; i++) {
         suspects->items[i].ambiguous = may_be_warm_up(&suspects->items[i], baseline);
         widen(&suspects->items[i], job, edges);
+        suspects->items[i].shows_later = is_slow_at_end(&suspects->items[i], job, baseline);
     }
     strength_release(&strength);
     return failed ? error_no_memory(error) : 0;

@@ -193,6 +193,21 @@ static void measure_own(struct job *job, struct job_operation *operation)
 /* Of streams that an operation may have waited for, so many operations back are looked at. */
 enum { LOOK_BACK = 64 };
 
+/* When an operation was over: its end, or when it let go of its stream if that was later. */
+static int64_t over_ns(const struct job *job, size_t at)
+{
+    size_t low = 0, high = job->operations[at].held ? job->hold_count : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if ((size_t)job->holds[middle].operation < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    int is_listed = low < job->hold_count && (size_t)job->holds[low].operation == at;
+    return is_listed ? job->holds[low].until_ns : job->operations[at].end_ns;
+}
+
 int64_t job_idle_time(const struct job *job, const struct job_operation *operation)
 {
     if (operation->own_ns == TIME_UNKNOWN || !job->ranks[operation->rank].has_streams)
@@ -200,10 +215,10 @@ int64_t job_idle_time(const struct job *job, const struct job_operation *operati
     size_t at = (size_t)(operation - job->operations), first = job->ranks[operation->rank].first;
     int64_t free_ns = operation->start_ns - operation->own_ns;
     for (size_t i = at; i-- > first && at - i <= LOOK_BACK;) {
-        const struct job_operation *other = &job->operations[i];
-        if (other->end_ns != TIME_UNKNOWN && other->group != operation->group && other->end_ns > free_ns &&
-            other->end_ns <= operation->start_ns)
-            free_ns = other->end_ns;
+        int64_t other_ns = over_ns(job, i);
+        if (other_ns != TIME_UNKNOWN && job->operations[i].group != operation->group && other_ns > free_ns &&
+            other_ns <= operation->start_ns)
+            free_ns = other_ns;
     }
     return operation->start_ns - free_ns;
 }
@@ -377,6 +392,20 @@ static void measure_pair_by_clocks(struct job *job, struct job_instance *instanc
         instance->transfer_ns = transfer;
 }
 
+/* What the drafts say of the few that held their stream longest is still asked for. */
+static int keep_holds(struct job *job)
+{
+    for (size_t i = 0; i < job->operation_count; i++)
+        job->hold_count += job->operations[i].held;
+    job->holds = array_new(job->hold_count, sizeof *job->holds);
+    if (!job->holds)
+        return -1;
+    for (size_t i = 0, count = 0; i < job->operation_count; i++)
+        if (job->operations[i].held)
+            job->holds[count++] = (struct job_hold){job->drafts[i].free_ns, (int32_t)i};
+    return 0;
+}
+
 /* The findings take the place of what was recorded. */
 static void forget_records(struct job *job)
 {
@@ -410,6 +439,8 @@ int job_build_timelines(struct job *job, struct error *error)
         operation->previous = head->previous;
         measure_own(job, operation);
     }
+    if (keep_holds(job))
+        return error_no_memory(error);
     forget_records(job);
     for (size_t i = 0; i < job->instance_count; i++)
         measure_transfer(job, &job->instances[i]);
