@@ -239,44 +239,71 @@ static int has_open_end(const struct job *job, int32_t previous)
 
 /* Of a suspicion, what may be something else. */
 struct doubt {
-    int64_t known_ns;  /* whose own time is known */
-    int64_t ends_ns;   /* that may be the rough end of a send or a receive */
-    int64_t pairs_ns;  /* that may be a receive which the recorder leaves out (blind.c) */
-    int64_t groups_ns; /* that may be what was called as one with the operation before */
+    int64_t known_ns;       /* whose own time is known */
+    int64_t ends_ns;        /* that may be the rough end of a send or a receive */
+    int64_t pairs_ns;       /* that may be a receive which the recorder leaves out (blind.c) */
+    int64_t groups_ns;      /* that may be what was called as one with the operation before */
+    int32_t clear_of_pairs; /* steps in which enough is none that the recorder leaves out */
+    int32_t clear_steps;    /* nor a rough end */
 };
 
-static struct doubt doubt_of(const struct suspect *suspect, const struct job *job)
+/* What is none of either, in one step. */
+struct clear {
+    int32_t step;
+    int64_t of_pairs_ns;
+    int64_t of_both_ns;
+};
+
+static void close_step(struct doubt *doubt, const struct clear *clear, int64_t least_ns)
+{
+    doubt->clear_of_pairs += clear->of_pairs_ns >= least_ns;
+    doubt->clear_steps += clear->of_both_ns >= least_ns;
+}
+
+static struct doubt doubt_of(const struct suspect *suspect, const struct job *job, int64_t least_ns)
 {
     struct doubt doubt = {0};
+    struct clear clear = {.step = suspect->first_step};
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++) {
         const struct job_operation *operation = &job->operations[i];
         if (!suspect_has_operation(suspect, operation))
             continue;
+        if (operation->step != clear.step) {
+            close_step(&doubt, &clear, least_ns);
+            clear = (struct clear){.step = operation->step};
+        }
         int within = is_late_within(job, operation);
+        int may_be_end = may_hide(job, operation),
+            may_be_pair = !may_be_end && is_hidden_pair(job, operation);
         if (operation->own_ns != TIME_UNKNOWN)
             doubt.known_ns += operation->excess_ns;
-        if (may_hide(job, operation))
+        if (may_be_end)
             doubt.ends_ns += operation->excess_ns;
-        else if (is_hidden_pair(job, operation))
+        if (may_be_pair)
             doubt.pairs_ns += operation->excess_ns;
+        else
+            clear.of_pairs_ns += operation->excess_ns;
+        if (!may_be_end && !may_be_pair)
+            clear.of_both_ns += operation->excess_ns;
         if (has_open_end(job, operation->previous) && !within)
             doubt.groups_ns += operation->excess_ns;
     }
+    close_step(&doubt, &clear, least_ns);
     return doubt;
 }
 
 /*
- * Whether most of a suspicion is doubtful, and the rest would not do by itself (`least_ns` a step) or is less
- * than a quarter, which may come along with it.
+ * Whether most of a suspicion is doubtful, and the rest would not do by itself (`least_ns` a step), is less
+ * than a quarter, which may come along with it, or is there in fewer than half of the steps.
  */
 static int is_mostly(const struct suspect *suspect, const struct doubt *doubt, int64_t doubtful_ns,
-                     int64_t least_ns)
+                     int32_t clear_steps, int64_t least_ns)
 {
     int32_t steps = suspect_steps(suspect);
     int64_t rest_ns = suspect->total_ns - doubtful_ns;
-    return doubtful_ns * 2 > doubt->known_ns &&
-           (steps < 2 || rest_ns < steps * least_ns || rest_ns * 4 < suspect->total_ns);
+    return doubtful_ns * 2 > doubt->known_ns && (steps < 2 || rest_ns < steps * least_ns ||
+                                                 rest_ns * 4 < suspect->total_ns || clear_steps * 2 < steps);
 }
 
 /*
@@ -287,10 +314,11 @@ static int is_mostly(const struct suspect *suspect, const struct doubt *doubt, i
 static void mark_ambiguous(struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                            int64_t least_ns)
 {
-    struct doubt doubt = doubt_of(suspect, job);
+    struct doubt doubt = doubt_of(suspect, job, least_ns);
     int is_alone = suspect->first_step == suspect->last_step;
-    int may_be_other = is_mostly(suspect, &doubt, doubt.ends_ns + doubt.pairs_ns, least_ns);
-    suspect->hides_pairs = is_mostly(suspect, &doubt, doubt.pairs_ns, least_ns);
+    int may_be_other =
+        is_mostly(suspect, &doubt, doubt.ends_ns + doubt.pairs_ns, doubt.clear_steps, least_ns);
+    suspect->hides_pairs = is_mostly(suspect, &doubt, doubt.pairs_ns, doubt.clear_of_pairs, least_ns);
     suspect->ambiguous = (may_be_other && (job->blind_to_pairs || is_alone)) ||
                          doubt.groups_ns * 2 > suspect->total_ns ||
                          (is_alone && suspect->last_step == baseline->first_step);
