@@ -145,8 +145,19 @@ int suspect_network(struct suspects *suspects, struct job *job, const struct bas
                     const struct edges *edges, const struct diagnose_options *options, struct error *error);
 
 /*
- * own.c: where a rank's own time may be waiting for another one under greater suspicion, because receives or
- * some channels do not say when they ended, the trace cannot tell.
+ * own.c, the host's part: the operation was handed to the GPU later than usual, when that had nothing to do,
+ * by half of the excess. Otherwise the GPU had it in its queue and was busy. Within a step an eighth is
+ * enough: computation that runs beside communication is late with the host, and then takes its time. A host
+ * that waits for GPU work after the last operation of a step is late likewise: nothing in a trace of
+ * communication tells the two apart.
+ */
+int is_late_by_host(const struct job *job, const struct job_operation *operation);
+/* Whether its host was late within the step: that hides nothing. It waits for its GPU at the end of one. */
+int is_late_within(const struct job *job, const struct job_operation *operation);
+
+/*
+ * doubt.c: where a rank's own time may be waiting for another one under greater suspicion, because receives
+ * or some channels do not say when they ended, the trace cannot tell.
  */
 void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges);
 

@@ -86,10 +86,64 @@ static void who_counts(void **state)
     assert_believed(4, (const char *const[]){"025h", "125h", "225l", NULL}, "hhl", &crowd);
 }
 
+/* Of networks: rank, first and last step, by how much they were slow in all, and how sure that is. */
+struct slow {
+    int32_t rank, first_step, last_step;
+    int64_t slow_ns;
+    enum confidence confidence;
+};
+
+/* What becomes of the first. */
+static enum confidence believed(const struct slow *slow, size_t count, enum finding_kind others,
+                                struct crowd *crowd)
+{
+    const struct job job = {.step_count = STEPS};
+    struct findings findings = {0};
+    for (size_t i = 0; i < count; i++) {
+        struct finding *finding = findings_add(&findings);
+        assert_non_null(finding);
+        finding->kind = i ? others : FINDING_NETWORK;
+        finding->rank = slow[i].rank;
+        finding->first_step = slow[i].first_step;
+        finding->last_step = slow[i].last_step;
+        finding->slow_ns = slow[i].slow_ns;
+        finding->confidence = slow[i].confidence;
+    }
+    assert_int_equal(findings_doubt_shared(&findings, &job), 0);
+    enum confidence confidence = findings.items[0].confidence;
+    for (size_t i = 1; i < count; i++)
+        assert_int_equal(findings.items[i].confidence, slow[i].confidence);
+    *crowd = findings.crowd;
+    findings_release(&findings);
+    return confidence;
+}
+
+/* A third and more, of several others together, as far as in the same steps; nobody else's who is believed.
+ */
+static void networks_that_were_slow_at_once(void **state)
+{
+    struct slow slow[] = {
+        {0, 2, 5, 300, CONFIDENCE_HIGH}, {1, 4, 5, 60, CONFIDENCE_LOW}, {2, 5, 6, 80, CONFIDENCE_LOW}};
+    struct crowd crowd;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+    assert_int_equal(crowd.findings, 1);
+    assert_int_equal(crowd.ranks, 3);
+    assert_int_equal(crowd.first_step, 4);
+    assert_int_equal(crowd.last_step, 5);
+    assert_int_equal(believed(slow, 3, FINDING_COMPUTE, &crowd), CONFIDENCE_HIGH);
+    assert_int_equal(crowd.findings, 0);
+    assert_int_equal(believed(slow, 2, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    slow[2].slow_ns = 78;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    slow[2].slow_ns = 300;
+    slow[2].confidence = CONFIDENCE_MEDIUM;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(more_than_half_of_the_ranks),
-                                       cmocka_unit_test(two_ranks), cmocka_unit_test(most_of_its_steps),
-                                       cmocka_unit_test(who_counts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(more_than_half_of_the_ranks), cmocka_unit_test(networks_that_were_slow_at_once),
+        cmocka_unit_test(two_ranks), cmocka_unit_test(most_of_its_steps), cmocka_unit_test(who_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,13 +10,13 @@
 struct small {
     struct job job;
     struct job_rank ranks[2];
-    struct job_operation operations[4];
-    struct job_draft drafts[4];
+    struct job_operation operations[5];
+    struct job_draft drafts[5];
     struct job_instance instances[2];
     int32_t members[4];
 };
 
-enum { ROOT, ROOT_NEXT, LEAF, LEAF_NEXT };
+enum { ROOT, ROOT_NEXT, LEAF, LEAF_NEXT, LEAF_OTHER };
 
 static void small_init(struct small *small, int64_t next_ns)
 {
@@ -125,6 +125,33 @@ static void an_open_channel_is_held_as_long_as_the_last(void **state)
 }
 
 /*
+ * What the rank began on another stream within the doubt of the clocks began after that; not what it began
+ * before that, or later.
+ */
+static void what_began_on_another_stream_came_after(void **state)
+{
+    static const struct {
+        int64_t start_ns, free_ns;
+    } cases[] = {{1000, 1000}, {990, 990}, {989, 1050}, {1050, 1050}, {1100, 1050}, {TIME_UNKNOWN, 1050}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct small small;
+        small_init(&small, 2000);
+        for (int j = 0; j < 4; j++) {
+            small.operations[j].is_tree = 0;
+            small.operations[j].function = FUNCTION_ALL_REDUCE;
+        }
+        small.operations[LEAF].incomplete = 1;
+        small.ranks[1].clock_uncertainty_ns = 60;
+        small.operations[LEAF_OTHER] = (struct job_operation){
+            .rank = 1, .instance = -1, .start_ns = cases[i].start_ns, .end_ns = 1900, .previous = -1};
+        small.ranks[1].count = 3;
+        small.job.operation_count = 5;
+        mend(&small);
+        assert_int_equal(small.drafts[LEAF].free_ns, cases[i].free_ns);
+    }
+}
+
+/*
  * A send and a receive of one group call each way. By the clocks the receive of rank 1 ended at 60 while rank
  * 0 came at 1000: it did not end before 1000, 950 on its own clock, and no kernel says how long after. Alone
  * in its call, it has the stop of its kernel.
@@ -200,6 +227,32 @@ static void other_streams_may_hold(void **state)
     assert_int_equal(job_idle_time(&job, &operations[4]), TIME_UNKNOWN);
 }
 
+/* One that let go of its stream later than it ended, by what a list says of those that did. */
+static void one_that_held_its_stream(void **state)
+{
+    struct job_rank rank = {.count = 4, .has_streams = 1};
+    struct job_operation operations[] = {
+        {.end_ns = 880, .group = 0, .held = 1},
+        {.end_ns = 910, .group = 1},
+        {.end_ns = 900, .group = 2, .held = 1},
+        {.start_ns = 1000, .end_ns = 1100, .own_ns = 100, .group = 3},
+    };
+    struct job_hold holds[] = {{.operation = 0, .until_ns = 960}, {.operation = 2, .until_ns = 1001}};
+    struct job job = {.ranks = &rank,
+                      .rank_count = 1,
+                      .operations = operations,
+                      .operation_count = 4,
+                      .holds = holds,
+                      .hold_count = 2};
+    assert_int_equal(job_idle_time(&job, &operations[3]), 40);
+    holds[1].until_ns = 1000;
+    assert_int_equal(job_idle_time(&job, &operations[3]), 0);
+    operations[2].held = 0;
+    assert_int_equal(job_idle_time(&job, &operations[3]), 40);
+    job.hold_count = 0;
+    assert_int_equal(job_idle_time(&job, &operations[3]), 90);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +263,8 @@ int main(void)
         cmocka_unit_test(an_open_channel_is_held_as_long_as_the_last),
         cmocka_unit_test(lateness_is_a_part_of_own_time),
         cmocka_unit_test(other_streams_may_hold),
+        cmocka_unit_test(one_that_held_its_stream),
+        cmocka_unit_test(what_began_on_another_stream_came_after),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

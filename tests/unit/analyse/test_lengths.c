@@ -95,6 +95,27 @@ static void a_third_of_what_it_cost(void **state)
     assert_false(shows(&steps, &suspect, 1));
 }
 
+/* Step 7 lasted 100 as all others, and the one after it 150: what held some ranks at its end. */
+static void the_next_step_shows_it(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    for (int rank = 0; rank < RANKS; rank++)
+        lengths[rank][8] = 150;
+    steps_init(&steps, lengths);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_NETWORK, .first_step = 7, .last_step = 7, .gain_ns = 100},
+        {.kind = FINDING_HOST, .first_step = 8, .last_step = 8, .gain_ns = 20, .chance = 0.01}};
+    assert_false(shows(&steps, suspects, 1));
+    suspects[0].shows_later = 1;
+    assert_true(shows(&steps, suspects, 1));
+    assert_int_equal(measured(&steps, suspects, 1).least_ns, 50);
+    assert_int_equal(measured(&steps, suspects, 1).most_ns, 50);
+    /* Another suspicion had a part in that step. */
+    assert_int_equal(measured(&steps, suspects, 2).least_ns, 0);
+}
+
 /* Two steps of 150 instead of 100 and no others that differ: 100, unless another suspicion had a part in it.
  */
 static void what_it_cost(void **state)
@@ -337,6 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_third_of_what_it_cost),
         cmocka_unit_test(what_it_cost),
+        cmocka_unit_test(the_next_step_shows_it),
         cmocka_unit_test(one_step_that_stands_out),
         cmocka_unit_test(a_pause_between_two_steps),
         cmocka_unit_test(without_what_others_cost),

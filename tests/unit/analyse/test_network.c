@@ -47,7 +47,9 @@ static int32_t culprit_where(const int64_t extra_ns[RANKS], int32_t joined, int6
     struct error error = ERROR_INIT;
     assert_int_equal(job_index_steps(&job, &error), 0);
     struct edges edges = {.items = items, .count = RANKS, .first = first};
-    struct baseline baseline = {.step_count = 4, .first_step = 1, .median_step_ns = 10000};
+    int32_t role_of_rank[RANKS] = {-1, -1, -1, -1};
+    struct baseline baseline = {
+        .step_count = 4, .first_step = 1, .median_step_ns = 10000, .role_of_rank = role_of_rank};
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     struct suspects suspects = {0};
     assert_int_equal(suspect_network(&suspects, &job, &baseline, &edges, &options, &error), 0);
@@ -145,7 +147,14 @@ static void network_init(struct network *network, const int32_t *step_of)
 static void suspect_by(struct network *network, const struct sent *sent, size_t count)
 {
     struct edges edges = {.items = network->items, .count = count, .first = network->first};
-    const struct baseline baseline = {.step_count = STEPS, .first_step = 1, .median_step_ns = 10000};
+    struct role role = {.rank_count = RANKS, .length = 2};
+    int32_t role_of_rank[RANKS] = {0};
+    const struct baseline baseline = {.step_count = STEPS,
+                                      .first_step = 1,
+                                      .median_step_ns = 10000,
+                                      .roles = &role,
+                                      .role_count = 0,
+                                      .role_of_rank = role_of_rank};
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     struct error error = ERROR_INIT;
     for (size_t i = 0; i < count; i++) {
@@ -467,6 +476,60 @@ static void other_transfers_say_what_is_usual(void **state)
 }
 
 /*
+ * Rank 0's link is slow by 4000 in step 3, in an operation of which the shortest member lasted for so long
+ * and that is at that position of two; another of its links is slow by so much at the first position. Whether
+ * the next step shows it.
+ */
+static int shows_later(int64_t transfer_ns, int32_t position, int64_t before_ns, int32_t step)
+{
+    struct network network;
+    network_init(&network, (const int32_t[]){step, step, -1});
+    network.instances[1].transfer_ns = transfer_ns;
+    for (int32_t rank = 0; rank < RANKS; rank++)
+        network.operations[RANKS + rank].position = position;
+    suspect_by(&network, (const struct sent[]){{0, 0, 2, before_ns, before_ns, 0}, {1, 0, 1, 4000, 4000, 0}},
+               2);
+    assert_int_equal(network.suspects.count, 1);
+    int later = network.suspects.items[0].shows_later;
+    network_release(&network);
+    return later;
+}
+
+/* What held some at the end of a step leaves the others to wait in the next, whose length has to be known. */
+static void slow_at_the_end_of_a_step(void **state)
+{
+    assert_true(shows_later(1000, 1, 0, 3));
+    assert_false(shows_later(1000, 0, 0, 3));
+    /* All members show it. */
+    assert_false(shows_later(4000, 1, 0, 3));
+    assert_false(shows_later(TIME_UNKNOWN, 1, 0, 3));
+    assert_true(shows_later(1000, 1, 3999, 3));
+    assert_false(shows_later(1000, 1, 4000, 3));
+    assert_false(shows_later(1000, 1, 0, 4));
+}
+
+/*
+ * In step 3 the transfer itself stands out by so much, and a link by 4000: what the operation counts as slow.
+ */
+static int64_t slow_beside(int64_t slow_ns)
+{
+    struct network network;
+    network_init(&network, (const int32_t[]){3, -1});
+    network.instances[0].slow_ns = network.instances[0].beyond_ns = slow_ns;
+    suspect_by(&network, (const struct sent[]){{0, 0, 1, 4000, 4000, 0}}, 1);
+    slow_ns = network.instances[0].slow_ns;
+    network_release(&network);
+    return slow_ns;
+}
+
+static void a_link_that_was_slow_for_twice_as_long(void **state)
+{
+    assert_int_equal(slow_beside(0), 4000);
+    assert_int_equal(slow_beside(1999), 4000);
+    assert_int_equal(slow_beside(2000), 2000);
+}
+
+/*
  * No network steps are recorded. Transfers last for 4800 to 5200, but in step 4 for so long, all
  * members present or not: by how much that is slow.
  */
@@ -474,13 +537,14 @@ static int64_t slow_without_links(int64_t transfer_ns, int32_t members)
 {
     static const int64_t usual_ns[STEPS] = {5000, 4800, 5000, 5200, 0, 4900};
     struct network network;
-    int32_t cells[RANKS * STEPS], *cells_of_role = cells;
+    int32_t cells[RANKS * STEPS], *cells_of_role = cells, role_of_rank[RANKS] = {0};
     struct role role = {.rank_count = RANKS, .length = 1};
     const struct baseline baseline = {.step_count = STEPS,
                                       .first_step = 1,
                                       .median_step_ns = 10000,
                                       .roles = &role,
                                       .role_count = 1,
+                                      .role_of_rank = role_of_rank,
                                       .cells = &cells_of_role};
     const struct edges edges = {.first = network.first};
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
@@ -530,6 +594,8 @@ int main(void)
         cmocka_unit_test(transfers_that_stand_out),
         cmocka_unit_test(what_else_it_sent),
         cmocka_unit_test(other_transfers_say_what_is_usual),
+        cmocka_unit_test(slow_at_the_end_of_a_step),
+        cmocka_unit_test(a_link_that_was_slow_for_twice_as_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
