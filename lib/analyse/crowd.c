@@ -93,62 +93,67 @@ static void doubt(struct findings *findings, const struct named *named, size_t c
     }
 }
 
-/* In each step, what is slow in networks that are not believed to be at fault, and of how many ranks. */
-struct beside {
-    int64_t *slow_ns;
-    int32_t *ranks;
-};
-
-static void sum_beside(const struct findings *findings, struct beside *beside)
+/* Steps that two findings have in common; how many. */
+static int32_t steps_in_common(const struct finding *a, const struct finding *b, int32_t *first)
 {
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->items[i];
-        if (finding->kind != FINDING_NETWORK || finding->confidence > CONFIDENCE_LOW)
-            continue;
-        for (int32_t step = finding->first_step; step <= finding->last_step; step++) {
-            beside->slow_ns[step] += finding->slow_ns / (finding->last_step - finding->first_step + 1);
-            beside->ranks[step]++;
-        }
-    }
+    int32_t last = a->last_step < b->last_step ? a->last_step : b->last_step;
+    *first = a->first_step > b->first_step ? a->first_step : b->first_step;
+    return last >= *first ? last - *first + 1 : 0;
 }
 
-/* A rank has no two findings of its network in one step: what is beside one is of others. */
-static int is_shared(const struct finding *finding, const struct beside *beside)
+/*
+ * What was slow in another's network, which is not believed to be at fault, in the steps of this one; 0 where
+ * that is one step of three or more: a moment in one of several is another matter.
+ */
+static int64_t slow_beside(const struct finding *finding, const struct finding *other, int32_t *first,
+                           int32_t *steps)
 {
+    *steps = steps_in_common(finding, other, first);
+    if (other->kind != FINDING_NETWORK || other->confidence > CONFIDENCE_LOW ||
+        (*steps < 2 && finding->last_step - finding->first_step >= 2))
+        return 0;
+    return other->slow_ns / (other->last_step - other->first_step + 1) * *steps;
+}
+
+/* Those that a network is not told apart from, itself among them; none of what is not believed. */
+static struct crowd crowd_beside(const struct findings *findings, const struct finding *finding)
+{
+    struct crowd crowd = {0};
     int64_t slow_ns = 0;
-    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
-        slow_ns += beside->slow_ns[step];
-    return finding->kind == FINDING_NETWORK && finding->confidence > CONFIDENCE_LOW &&
-           slow_ns * SHARED >= finding->slow_ns;
+    if (finding->kind != FINDING_NETWORK || finding->confidence == CONFIDENCE_LOW)
+        return crowd;
+    for (size_t i = 0; i < findings->count; i++) {
+        int32_t first, steps;
+        /* A rank has no two findings of its network in one step: what is beside one is of others. */
+        int64_t beside_ns = slow_beside(finding, &findings->items[i], &first, &steps);
+        if (!beside_ns)
+            continue;
+        slow_ns += beside_ns;
+        int32_t ranks = crowd.ranks ? crowd.ranks + 1 : 2;
+        join_step(&crowd, first, ranks);
+        join_step(&crowd, first + steps - 1, ranks);
+    }
+    crowd.findings = crowd.ranks && slow_ns * SHARED >= finding->slow_ns;
+    return crowd;
 }
 
-static void doubt_shared(struct findings *findings, const struct beside *beside)
+/* All are held against what was believed before any of them was doubted. */
+int findings_doubt_shared(struct findings *findings)
 {
-    for (size_t i = 0; i < findings->count; i++) {
-        struct finding *finding = &findings->items[i];
-        if (!is_shared(finding, beside))
+    struct crowd *crowds = array_new(findings->count, sizeof *crowds);
+    for (size_t i = 0; crowds && i < findings->count; i++)
+        crowds[i] = crowd_beside(findings, &findings->items[i]);
+    for (size_t i = 0; crowds && i < findings->count; i++) {
+        if (!crowds[i].findings)
             continue;
-        finding->confidence = CONFIDENCE_LOW;
-        for (int32_t step = finding->first_step; step <= finding->last_step; step++)
-            if (beside->ranks[step])
-                join_step(&findings->crowd, step, beside->ranks[step] + 1);
+        findings->items[i].confidence = CONFIDENCE_LOW;
+        join_step(&findings->crowd, crowds[i].first_step, crowds[i].ranks);
+        join_step(&findings->crowd, crowds[i].last_step, crowds[i].ranks);
         findings->crowd.findings++;
     }
-}
-
-int findings_doubt_shared(struct findings *findings, const struct job *job)
-{
-    size_t steps = (size_t)job->step_count + 1;
-    struct beside beside = {.slow_ns = array_new(steps, sizeof *beside.slow_ns),
-                            .ranks = array_new(steps, sizeof *beside.ranks)};
-    int failed = !beside.slow_ns || !beside.ranks;
-    if (!failed) {
-        sum_beside(findings, &beside);
-        doubt_shared(findings, &beside);
-    }
-    free(beside.slow_ns);
-    free(beside.ranks);
-    return failed ? -1 : 0;
+    int failed = crowds ? 0 : -1;
+    free(crowds);
+    return failed;
 }
 
 int findings_doubt_crowd(struct findings *findings, const struct job *job)

@@ -250,10 +250,10 @@ int suspects_judge(const struct suspects *suspects, const struct job *job, const
 int findings_doubt_crowd(struct findings *findings, const struct job *job);
 
 /*
- * A network that was slow while others' were, by a third of that and more in all, none of which is believed
- * to be at fault: what they share, a switch or a host, may be. Likewise.
+ * A network that was slow while others' were, in more than one of three steps and more, by a third of that in
+ * all, none of which is believed to be at fault: what they share, a switch or a host, may be. Likewise.
  */
-int findings_doubt_shared(struct findings *findings, const struct job *job);
+int findings_doubt_shared(struct findings *findings);
 
 /*
  * laggards.c: where only finished operations are recorded, ranks that stopped earlier in their step than the

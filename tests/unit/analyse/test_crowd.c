@@ -97,7 +97,6 @@ struct slow {
 static enum confidence believed(const struct slow *slow, size_t count, enum finding_kind others,
                                 struct crowd *crowd)
 {
-    const struct job job = {.step_count = STEPS};
     struct findings findings = {0};
     for (size_t i = 0; i < count; i++) {
         struct finding *finding = findings_add(&findings);
@@ -109,7 +108,7 @@ static enum confidence believed(const struct slow *slow, size_t count, enum find
         finding->slow_ns = slow[i].slow_ns;
         finding->confidence = slow[i].confidence;
     }
-    assert_int_equal(findings_doubt_shared(&findings, &job), 0);
+    assert_int_equal(findings_doubt_shared(&findings), 0);
     enum confidence confidence = findings.items[0].confidence;
     for (size_t i = 1; i < count; i++)
         assert_int_equal(findings.items[i].confidence, slow[i].confidence);
@@ -123,19 +122,31 @@ static enum confidence believed(const struct slow *slow, size_t count, enum find
 static void networks_that_were_slow_at_once(void **state)
 {
     struct slow slow[] = {
-        {0, 2, 5, 300, CONFIDENCE_HIGH}, {1, 4, 5, 60, CONFIDENCE_LOW}, {2, 5, 6, 80, CONFIDENCE_LOW}};
+        {0, 2, 5, 300, CONFIDENCE_HIGH}, {1, 3, 4, 60, CONFIDENCE_LOW}, {2, 4, 7, 80, CONFIDENCE_LOW}};
     struct crowd crowd;
     assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
     assert_int_equal(crowd.findings, 1);
     assert_int_equal(crowd.ranks, 3);
-    assert_int_equal(crowd.first_step, 4);
+    assert_int_equal(crowd.first_step, 3);
     assert_int_equal(crowd.last_step, 5);
     assert_int_equal(believed(slow, 3, FINDING_COMPUTE, &crowd), CONFIDENCE_HIGH);
     assert_int_equal(crowd.findings, 0);
     assert_int_equal(believed(slow, 2, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
-    slow[2].slow_ns = 78;
+    slow[2].slow_ns = 76;
     assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
-    slow[2].slow_ns = 300;
+    /* A moment, or what has one step of three and more in common. */
+    slow[2].slow_ns = 900;
+    slow[2].first_step = slow[2].last_step = 5;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    slow[2].last_step = 7;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    slow[0].first_step = 4;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+    slow[0].first_step = 3;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    slow[2].first_step = 4;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+    slow[2].slow_ns = 400;
     slow[2].confidence = CONFIDENCE_MEDIUM;
     assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
 }
