@@ -48,14 +48,19 @@ static int mend_tree(struct job *job, const struct job_instance *instance, const
     return mended;
 }
 
-/* Of a collective, the member known to have ended last, in common time; -1 where none is known. */
+/*
+ * Of a collective, the member known to have been over last, by its end or by what its stream took later; in
+ * common time. -1 where none is known.
+ */
 static int32_t last_member(const struct job *job, const struct job_instance *instance, int64_t *last)
 {
     int32_t best = -1;
     *last = TIME_UNKNOWN;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job->instance_members[instance->first_member + (size_t)i];
-        int64_t end = job_common_time(job, &job->operations[at], job->operations[at].end_ns);
+        const struct job_operation *member = &job->operations[at];
+        int64_t end = member->end_ns == TIME_UNKNOWN ? TIME_UNKNOWN
+                                                     : job_common_time(job, member, job->drafts[at].free_ns);
         if (end != TIME_UNKNOWN && (best < 0 || end > *last)) {
             *last = end;
             best = at;
@@ -94,7 +99,9 @@ static int mend_open_channels(struct job *job, const struct job_instance *instan
     int mended = 0;
     int64_t last;
     int32_t slowest = function_is_full_exchange(instance->function) ? last_member(job, instance, &last) : -1;
-    int64_t duration = slowest >= 0 ? job_duration(&job->operations[slowest]) : TIME_UNKNOWN;
+    int64_t duration = slowest >= 0 && job->operations[slowest].start_ns != TIME_UNKNOWN
+                           ? job->drafts[slowest].free_ns - job->operations[slowest].start_ns
+                           : TIME_UNKNOWN;
     for (int32_t i = 0; duration != TIME_UNKNOWN && i < instance->members; i++) {
         int32_t at = job->instance_members[instance->first_member + (size_t)i];
         const struct job_operation *member = &job->operations[at];
@@ -107,9 +114,8 @@ static int mend_open_channels(struct job *job, const struct job_instance *instan
         if (last - end <= doubt || (last - end) * 2 < duration || next[at] < held - doubt)
             continue;
         held = not_after_others(job, at, held, doubt);
-        if (job->drafts[at].free_ns >= held)
-            continue;
-        job->drafts[at].free_ns = held;
+        if (job->drafts[at].free_ns < held)
+            job->drafts[at].free_ns = held;
         job->operations[at].held = 1;
         mended = 1;
     }

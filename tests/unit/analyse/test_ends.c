@@ -125,6 +125,33 @@ static void an_open_channel_is_held_as_long_as_the_last(void **state)
 }
 
 /*
+ * No kernel of a ring says how long it was held, but rank 0's stream took data until 1100, by its network,
+ * and rank 1's began nothing before that: both were held, rank 1 by the clocks. Not where that was no longer
+ * than ranks end apart.
+ */
+static void a_stream_that_took_data_says_it_too(void **state)
+{
+    for (int held = 0; held < 2; held++) {
+        struct small small;
+        small_init(&small, 1150);
+        for (int i = 0; i < 4; i++) {
+            small.operations[i].is_tree = 0;
+            small.operations[i].function = FUNCTION_ALL_REDUCE;
+        }
+        small.operations[ROOT].incomplete = small.operations[LEAF].incomplete = 1;
+        small.operations[ROOT].start_ns = 0;
+        small.operations[ROOT].end_ns = 60;
+        small.drafts[ROOT].free_ns = held ? 1100 : 110;
+        assert_int_equal(mend(&small), held);
+        assert_int_equal(small.operations[ROOT].held, held);
+        assert_int_equal(small.operations[LEAF].held, held);
+        assert_int_equal(small.drafts[ROOT].free_ns, held ? 1100 : 110);
+        assert_int_equal(small.drafts[LEAF].free_ns, held ? 1050 : 10);
+        assert_int_equal(small.operations[ROOT].end_ns, 60);
+    }
+}
+
+/*
  * What the rank began on another stream within the doubt of the clocks began after that; not what it began
  * before that, or later.
  */
@@ -265,6 +292,7 @@ int main(void)
         cmocka_unit_test(other_streams_may_hold),
         cmocka_unit_test(one_that_held_its_stream),
         cmocka_unit_test(what_began_on_another_stream_came_after),
+        cmocka_unit_test(a_stream_that_took_data_says_it_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
