@@ -69,7 +69,7 @@ static void explain(struct cover *cover, size_t at, int sign)
     int32_t rank;
     for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++) {
         cover->explained_ns[rank] += sign * instance->slow_ns;
-        if (sign > 0 && cover->communicator[rank] != instance->communicator)
+        if (cover->communicator[rank] != instance->communicator)
             cover->communicator[rank] =
                 cover->communicator[rank] == NOWHERE ? instance->communicator : SEVERAL;
     }

@@ -230,8 +230,7 @@ int job_find_parts(struct job *job)
     if (!failed)
         count_crews(job, process, crews);
     for (size_t i = 0; !failed && i < job->rank_count; i++)
-        job->ranks[i].is_part =
-            job->ranks[i].process_id >= 0 && crews[process[i]].ranks > crews[process[i]].most;
+        job->ranks[i].is_part = crews[process[i]].ranks > crews[process[i]].most;
     free(process);
     free(crews);
     return failed;

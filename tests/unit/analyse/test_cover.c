@@ -166,6 +166,43 @@ static void what_nobody_explains_stays_nobodys(void **state)
     assert_int_equal(step.instances[SENT].culprit, 2);
 }
 
+/* Who explains more than any other by a quarter: rank 0 explains this much more than rank 1. */
+static void clearly_more_than_any_other(void **state)
+{
+    struct step step;
+    step_init(&step, (int64_t[]){80, 20, 0, 0});
+    assert_culprits(&step, 0, 0, -1, -1);
+    step_init(&step, (int64_t[]){81, 20, 0, 0});
+    assert_culprits(&step, -1, -1, -1, -1);
+}
+
+/*
+ * Rank 0 was in an AllReduce with rank 1 and sent to it on the same communicator, both sides being at all of
+ * it for long: only of the send is it plain that it is the sender's.
+ */
+static void a_collective_is_no_pair(void **state)
+{
+    struct step step;
+    step_init(&step, (int64_t[]){100, 0, 0, 0});
+    step.instances[SENT].communicator = 0;
+    step.instances[SENT].sender = 0;
+    step.instances[SENT].slow_ns = 90;
+    for (int i = 0; i < OPERATIONS; i++)
+        step.operations[i].end_ns = 1000;
+    assert_culprits(&step, -1, -1, -1, -1);
+    assert_int_equal(step.instances[SENT].culprit, 0);
+}
+
+static void a_send_of_nobody_known(void **state)
+{
+    struct step step;
+    step_init(&step, (int64_t[]){0, 0, 0, 0});
+    step.instances[SENT].sender = -1;
+    step.instances[SENT].slow_ns = 100;
+    cover(&step);
+    assert_int_equal(step.instances[SENT].culprit, -1);
+}
+
 /* Of a pair that took 100 longer than usual. */
 static int32_t sender_of_pair(int64_t usual_ns, int64_t sends_ns, int64_t receives_ns)
 {
@@ -173,8 +210,9 @@ static int32_t sender_of_pair(int64_t usual_ns, int64_t sends_ns, int64_t receiv
     step_init(&step, (int64_t[]){0, 0, 0, 0});
     step.instances[SENT].slow_ns = 100;
     step.instances[SENT].transfer_ns = usual_ns == TIME_UNKNOWN ? TIME_UNKNOWN : usual_ns + 100;
-    played(&step, 3, SENT)->end_ns = sends_ns;
-    played(&step, 0, SENT)->end_ns = receives_ns;
+    played(&step, 3, SENT)->start_ns = played(&step, 0, SENT)->start_ns = 1000;
+    played(&step, 3, SENT)->end_ns = 1000 + sends_ns;
+    played(&step, 0, SENT)->end_ns = receives_ns == TIME_UNKNOWN ? TIME_UNKNOWN : 1000 + receives_ns;
     cover(&step);
     return step.instances[SENT].culprit;
 }
@@ -235,6 +273,68 @@ static void hidden_sends_that_are_long_enough(void **state)
         int32_t expected = beyond_ns == 25 ? 0 : -1;
         assert_culprits(&step, expected, -1, -1, expected);
     }
+}
+
+/* Ranks 0 and 1 as above; what is before the AllReduce of all may hide something else, or nothing. */
+static void tied_init(struct step *step, const int64_t slow_ns[COMMUNICATORS], int64_t beyond_ns)
+{
+    step_init(step, slow_ns);
+    step->communicators[1].seat_count = 1;
+    played(step, 0, 3)->own_ns = 60;
+    played(step, 0, 3)->beyond_ns = beyond_ns;
+    step->job.blind_to_pairs = 1;
+    assert_int_equal(job_find_stages(&step->job), 0);
+}
+
+/* Own time that grew by twice as much as the other's. */
+static void hidden_sends_of_both(void **state)
+{
+    for (int64_t second_ns = 25; second_ns <= 26; second_ns++) {
+        struct step step;
+        tied_init(&step, (int64_t[]){100, 0, 0, 100}, 50);
+        played(&step, 1, 3)->own_ns = 60;
+        played(&step, 1, 3)->beyond_ns = second_ns;
+        int32_t expected = second_ns == 25 ? 0 : -1;
+        assert_culprits(&step, expected, -1, -1, expected);
+    }
+}
+
+/*
+ * Ranks 0 and 1 explain 190, rank 3 what it was in with them and as much as it sent, slowly as well: 151, and
+ * that is clearly less, or 152, about as much. Then its own time counts against that of rank 0, but only
+ * where it was in it.
+ */
+static void hidden_sends_of_who_explains_as_much(void **state)
+{
+    for (int64_t sent_ns = 51; sent_ns <= 52; sent_ns++) {
+        struct step step;
+        tied_init(&step, (int64_t[]){90, 0, 0, 100}, 50);
+        step.instances[SENT].slow_ns = sent_ns;
+        played(&step, 3, 3)->own_ns = 60;
+        played(&step, 3, 3)->beyond_ns = 40;
+        assert_culprits(&step, 0, -1, -1, sent_ns == 51 ? 0 : -1);
+    }
+}
+
+/* Where no send can sit, where own time was shorter than usual, and in another step, nothing is hidden. */
+static void what_is_no_hidden_send(void **state)
+{
+    struct step step;
+    tied_init(&step, (int64_t[]){100, 0, 0, 100}, 50);
+    played(&step, 1, 0)->communicator = 3;
+    played(&step, 1, 0)->own_ns = 60;
+    played(&step, 1, 3)->own_ns = 90;
+    played(&step, 1, 3)->beyond_ns = 30;
+    assert_culprits(&step, 0, -1, -1, 0);
+    tied_init(&step, (int64_t[]){100, 0, 0, 100}, 50);
+    played(&step, 0, 1)->own_ns = 10;
+    played(&step, 0, 1)->beyond_ns = -50;
+    assert_culprits(&step, 0, -1, -1, 0);
+    tied_init(&step, (int64_t[]){100, 0, 0, 100}, 0);
+    played(&step, 0, 1)->step = -1;
+    played(&step, 0, 1)->own_ns = 60;
+    played(&step, 0, 1)->beyond_ns = 50;
+    assert_culprits(&step, -1, -1, -1, -1);
 }
 
 /* Sends that would have been recorded are none; nor are there any between ranks of one stage. */
@@ -298,6 +398,17 @@ static void lateness_that_does_not_stand_out(void **state)
     assert_int_equal(step.instances[SENT].culprit, -1);
 }
 
+/* After an AllReduce it is whoever's, but no slow transfer of that. */
+static void lateness_after_a_collective(void **state)
+{
+    struct step step;
+    step_init(&step, (int64_t[]){0, 0, 0, 0});
+    played(&step, 0, 1)->hidden_ns = 50;
+    played(&step, 0, 1)->hidden_stands_out = 1;
+    cover(&step);
+    assert_int_equal(step.instances[0].slow_ns, 0);
+}
+
 /* The operation after the receive starts at 1000; had it been enqueued long before, it waited on the GPU. */
 static void lateness_of_a_host_is_no_receives(void **state)
 {
@@ -321,6 +432,13 @@ int main(void)
         cmocka_unit_test(one_communicator_cannot_tell),
         cmocka_unit_test(what_nobody_explains_leaves_the_rest),
         cmocka_unit_test(what_nobody_explains_stays_nobodys),
+        cmocka_unit_test(clearly_more_than_any_other),
+        cmocka_unit_test(a_collective_is_no_pair),
+        cmocka_unit_test(a_send_of_nobody_known),
+        cmocka_unit_test(hidden_sends_of_both),
+        cmocka_unit_test(hidden_sends_of_who_explains_as_much),
+        cmocka_unit_test(what_is_no_hidden_send),
+        cmocka_unit_test(lateness_after_a_collective),
         cmocka_unit_test(a_pair_that_both_were_long_at),
         cmocka_unit_test(hidden_sends_break_a_tie),
         cmocka_unit_test(hidden_sends_that_are_long_enough),
