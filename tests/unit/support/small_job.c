@@ -89,6 +89,20 @@ void small_in_stages(struct small *small)
     assert_int_equal(job_find_stages(&small->job), 0);
 }
 
+struct suspect small_suspicion(struct small *small, size_t count)
+{
+    struct error error = ERROR_INIT;
+    struct suspects suspects = {0};
+    const struct baseline baseline = {.first_step = 1, .step_count = STEPS, .median_step_ns = 10000};
+    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
+    assert_int_equal(suspect_own(&suspects, &small->job, &baseline, &options, &error), 0);
+    assert_int_equal(suspects.count, count);
+    struct suspect suspect = count ? suspects.items[0] : (struct suspect){0};
+    free(suspects.items);
+    small_release(small);
+    return suspect;
+}
+
 int small_doubted(struct small *small, struct suspect *suspects, size_t count)
 {
     struct suspects all = {.items = suspects, .count = count};

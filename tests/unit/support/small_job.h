@@ -34,6 +34,12 @@ void small_group(struct small *small, uint8_t function, uint8_t ends);
 /* Ranks 0 and 1 meet, rank 2 is another stage; what they send each other is not recorded. */
 void small_in_stages(struct small *small);
 
+/*
+ * Of `count` suspicions of late ranks that there are the first, where a step of 10000 and a gain of 3 % count
+ * and step 0 is the warm-up. Releases the job.
+ */
+struct suspect small_suspicion(struct small *small, size_t count);
+
 /* Whether the first of the suspicions is doubted, which is forgotten again. */
 int small_doubted(struct small *small, struct suspect *suspects, size_t count);
 
