@@ -54,7 +54,7 @@ static int may_have_waited(const struct suspects *suspects, const struct suspect
 static int64_t most_held(const struct edges *edges, size_t instance)
 {
     int64_t held_ns = 0;
-    for (size_t i = edges->first[instance]; edges->count && i < edges->first[instance + 1]; i++)
+    for (size_t i = edges->first[instance]; i < edges->first[instance + 1]; i++)
         if (edges->items[i].over_ns > 0)
             held_ns += edges->items[i].extra_ns;
     return held_ns;

@@ -312,7 +312,7 @@ static void mark_ambiguous(struct suspect *suspect, const struct job *job, const
     suspect->hides_pairs = is_mostly(suspect, &doubt, doubt.pairs_ns, doubt.clear_of_pairs, least_ns);
     suspect->ambiguous = (may_be_other && (job->blind_to_pairs || is_alone)) ||
                          doubt.groups_ns * 2 > suspect->total_ns ||
-                         (is_alone && suspect->last_step == baseline->first_step);
+                         suspect->last_step == baseline->first_step;
 }
 
 int suspect_own(struct suspects *suspects, struct job *job, const struct baseline *baseline,

@@ -1,3 +1,5 @@
+#include "analyse/stages.h"
+
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
 
@@ -148,6 +150,178 @@ static void twins_of_which_none_may_wait(void **state)
     small_release(&small);
 }
 
+static int may_exchange(struct small *small, struct suspect *suspect)
+{
+    struct suspects all = {.items = suspect, .count = 1};
+    suspect->ambiguous = 0;
+    assert_int_equal(suspects_doubt_exchanges(&all, &small->job), 0);
+    return suspect->ambiguous;
+}
+
+/* Pairs are not recorded and all meet in all: of ranks late at once, by half as much, none is to blame. */
+static void exchanges_that_nobody_recorded(void **state)
+{
+    struct small small;
+    small_init(&small);
+    struct suspect suspect = {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 3};
+    small.job.blind_to_pairs = 1;
+    for (int step = 1; step <= 3; step++)
+        at(&small, 1, step, step % 2)->excess_ns = 600;
+    assert_false(may_exchange(&small, &suspect));
+    at(&small, 2, 1, 0)->excess_ns = at(&small, 2, 2, 0)->excess_ns = 300;
+    assert_true(may_exchange(&small, &suspect));
+    /* In one of three steps two faults may well meet. */
+    at(&small, 2, 2, 0)->excess_ns = 299;
+    assert_false(may_exchange(&small, &suspect));
+    at(&small, 0, 2, 1)->excess_ns = 300;
+    assert_true(may_exchange(&small, &suspect));
+    small.job.blind_to_pairs = 0;
+    assert_false(may_exchange(&small, &suspect));
+    small_release(&small);
+}
+
+/* Ranks 0 and 1 meet, and 1 and one that left no trace: not in stages, if that is rank 2. */
+static void exchanges_by_way_of_a_silent_rank(void **state)
+{
+    struct small small;
+    small_init(&small);
+    struct job_seat first[2] = {{0, 0}, {1, 1}}, second[1] = {{0, 1}};
+    struct job_communicator communicators[3] = {small.world,
+                                                {.size = 2, .seats = first, .seat_count = 2, .silent = -1},
+                                                {.size = 2, .seats = second, .seat_count = 1, .silent = 2}};
+    struct suspect suspect = {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1};
+    small.job.communicators = communicators;
+    small.job.communicator_count = 3;
+    small.job.blind_to_pairs = 1;
+    at(&small, 1, 1, 0)->excess_ns = at(&small, 2, 1, 0)->excess_ns = 600;
+    assert_int_equal(job_find_stages(&small.job), 0);
+    assert_true(may_exchange(&small, &suspect));
+    communicators[2].silent = -1;
+    assert_int_equal(job_find_stages(&small.job), 0);
+    assert_false(may_exchange(&small, &suspect));
+    small_release(&small);
+}
+
+/* A receive may sit in own time that is usually several times what it is before the others of its kind. */
+static void where_a_pair_may_hide(void **state)
+{
+    struct small small;
+    small_init(&small);
+    struct job_operation *operation = at(&small, 1, 2, 1);
+    at(&small, 1, 2, 0)->own_ns = 100;
+    operation->own_ns = 1000;
+    operation->beyond_ns = 700; /* usually 300 */
+    assert_false(may_hide_pair(&small.job, operation));
+    operation->beyond_ns = 699;
+    assert_true(may_hide_pair(&small.job, operation));
+    at(&small, 1, 2, 0)->beyond_ns = -10; /* usually 110 */
+    assert_false(may_hide_pair(&small.job, operation));
+    /* There is no other to compare it with. */
+    at(&small, 1, 2, 0)->function = FUNCTION_ALL_GATHER;
+    assert_true(may_hide_pair(&small.job, operation));
+    at(&small, 1, 2, 0)->function = FUNCTION_ALL_REDUCE;
+    at(&small, 1, 2, 0)->own_ns = TIME_UNKNOWN;
+    assert_true(may_hide_pair(&small.job, operation));
+    small_release(&small);
+}
+
+static int may_be_unrecorded(struct small *small, struct suspect *suspect)
+{
+    struct suspects all = {.items = suspect, .count = 1};
+    suspect->ambiguous = 0;
+    assert_int_equal(suspects_doubt_unrecorded(&all, &small->job), 0);
+    return suspect->ambiguous;
+}
+
+/* Rank 1 is late by 100 in each of steps 1 to 3. An operation that was slow in step 1 counts for 1 and for 2.
+ */
+static void lateness_behind_what_nobody_explains(void **state)
+{
+    struct small small;
+    small_init(&small);
+    small.job.finished_only = 1;
+    struct suspect suspect = {
+        .kind = FINDING_HOST, .rank = 1, .first_step = 1, .last_step = 3, .total_ns = 300};
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.instances[2].slow_ns = 200;
+    assert_true(may_be_unrecorded(&small, &suspect));
+    small.instances[2].slow_ns = 199;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    /* In step 3 it counts for that alone: one of three. */
+    small.instances[2].slow_ns = 0;
+    small.instances[6].slow_ns = 200;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.instances[1].slow_ns = 200;
+    assert_true(may_be_unrecorded(&small, &suspect));
+    /* Somebody is to blame for it; the network is suspected; the recorder tells algorithms. */
+    small.instances[1].culprit = 0;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.instances[1].culprit = -1;
+    suspect.kind = FINDING_NETWORK;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    suspect.kind = FINDING_HOST;
+    small.job.finished_only = 0;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small_release(&small);
+}
+
+/* Rank 1 is late by 600 after the first AllReduce of step 1, which it left at 1000, and rank 2 at 1310. */
+static void leaf_init(struct small *small)
+{
+    small_init(small);
+    small->job.finished_only = 1;
+    for (int rank = 0; rank < RANKS; rank++) {
+        small->ranks[rank].clock_method = CLOCK_MEETINGS;
+        small->ranks[rank].clock_scale = 1;
+        at(small, rank, 1, 0)->end_ns = 1000;
+    }
+    small->ranks[1].clock_uncertainty_ns = 4;
+    small->ranks[2].clock_uncertainty_ns = 6;
+    at(small, 2, 1, 0)->end_ns = 1310;
+    at(small, 1, 1, 1)->excess_ns = 600;
+}
+
+/* 310 later, less 4 and 6 that the clocks may be off: half of 600. */
+static void lateness_after_the_leaf_of_a_tree(void **state)
+{
+    struct small small;
+    leaf_init(&small);
+    struct suspect suspect = {
+        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 600};
+    assert_true(may_be_unrecorded(&small, &suspect));
+    small.ranks[1].clock_uncertainty_ns = 5;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.ranks[1].clock_uncertainty_ns = 4;
+    small.ranks[2].clock_uncertainty_ns = 7;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.ranks[2].clock_uncertainty_ns = 6;
+    /* No clock says; no tree does that; the recorder tells trees. */
+    small.ranks[2].clock_method = CLOCK_NONE;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.ranks[2].clock_method = CLOCK_SHARED;
+    at(&small, 1, 1, 0)->function = FUNCTION_ALL_GATHER;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    at(&small, 1, 1, 0)->function = FUNCTION_ALL_REDUCE;
+    small.job.finished_only = 0;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small_release(&small);
+}
+
+/* As late before an operation that has no tree before it: half of its lateness is its own for sure. */
+static void lateness_of_which_half_is_a_leafs(void **state)
+{
+    struct small small;
+    leaf_init(&small);
+    struct suspect suspect = {
+        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 1199};
+    at(&small, 1, 2, 1)->excess_ns = 599;
+    assert_true(may_be_unrecorded(&small, &suspect));
+    at(&small, 1, 2, 1)->excess_ns = 600;
+    suspect.total_ns = 1200;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small_release(&small);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +329,12 @@ int main(void)
         cmocka_unit_test(who_ended_first),
         cmocka_unit_test(a_twin_that_may_wait),
         cmocka_unit_test(twins_of_which_none_may_wait),
+        cmocka_unit_test(exchanges_that_nobody_recorded),
+        cmocka_unit_test(exchanges_by_way_of_a_silent_rank),
+        cmocka_unit_test(where_a_pair_may_hide),
+        cmocka_unit_test(lateness_behind_what_nobody_explains),
+        cmocka_unit_test(lateness_after_the_leaf_of_a_tree),
+        cmocka_unit_test(lateness_of_which_half_is_a_leafs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

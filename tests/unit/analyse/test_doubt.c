@@ -1,5 +1,3 @@
-#include "analyse/stages.h"
-
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
 
@@ -43,6 +41,21 @@ static void own_time_behind_a_slow_link(void **state)
     suspects[1].total_ns = 299;
     assert_false(small_doubted(&small, suspects, 2));
     assert_false(small_doubted(&small, suspects, 1));
+    /* It is no network, another's, its own, or not of that step. */
+    suspects[1].total_ns = 900;
+    suspects[1].kind = FINDING_HOST;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].kind = FINDING_NETWORK;
+    suspects[1].rank = 2;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].rank = small.instances[2].culprit = 1;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].rank = small.instances[2].culprit = 0;
+    for (int step = 0; step <= 2; step++) {
+        suspects[1].first_step = suspects[1].last_step = step;
+        assert_int_equal(small_doubted(&small, suspects, 2), step == 1);
+    }
+    suspects[1].first_step = suspects[1].last_step = 1;
     /* A host that was late within the step waits for no GPU. */
     suspects[1].total_ns = 900;
     at(&small, 1, 1, 1)->late_beyond_ns = 600;
@@ -90,7 +103,11 @@ static void links_of_a_late_rank(void **state)
     suspects[1].rank = 0;
     suspects[1].first_step = 3;
     assert_false(small_doubted(&small, suspects, 2));
+    suspects[0].first_step = 2;
+    suspects[0].total_ns = 200;
+    assert_false(small_doubted(&small, suspects, 2));
     suspects[1].first_step = 2;
+    assert_true(small_doubted(&small, suspects, 2));
     suspects[1].total_ns = 200;
     assert_false(small_doubted(&small, suspects, 2));
     small_release(&small);
@@ -112,81 +129,6 @@ static void a_rank_that_is_not_told_apart(void **state)
     assert_true(small_doubted(&small, &suspect, 1));
     suspect.kind = FINDING_NETWORK;
     assert_false(small_doubted(&small, &suspect, 1));
-    small_release(&small);
-}
-
-static int may_exchange(struct small *small, struct suspect *suspect)
-{
-    struct suspects all = {.items = suspect, .count = 1};
-    suspect->ambiguous = 0;
-    assert_int_equal(suspects_doubt_exchanges(&all, &small->job), 0);
-    return suspect->ambiguous;
-}
-
-/* Pairs are not recorded and all meet in all: of ranks late at once, by half as much, none is to blame. */
-static void exchanges_that_nobody_recorded(void **state)
-{
-    struct small small;
-    small_init(&small);
-    struct suspect suspect = {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 3};
-    small.job.blind_to_pairs = 1;
-    for (int step = 1; step <= 3; step++)
-        at(&small, 1, step, step % 2)->excess_ns = 600;
-    assert_false(may_exchange(&small, &suspect));
-    at(&small, 2, 1, 0)->excess_ns = at(&small, 2, 2, 0)->excess_ns = 300;
-    assert_true(may_exchange(&small, &suspect));
-    /* In one of three steps two faults may well meet. */
-    at(&small, 2, 2, 0)->excess_ns = 299;
-    assert_false(may_exchange(&small, &suspect));
-    at(&small, 0, 2, 1)->excess_ns = 300;
-    assert_true(may_exchange(&small, &suspect));
-    small.job.blind_to_pairs = 0;
-    assert_false(may_exchange(&small, &suspect));
-    small_release(&small);
-}
-
-/* Ranks 0 and 1 meet, and 1 and one that left no trace: not in stages, if that is rank 2. */
-static void exchanges_by_way_of_a_silent_rank(void **state)
-{
-    struct small small;
-    small_init(&small);
-    struct job_seat first[2] = {{0, 0}, {1, 1}}, second[1] = {{0, 1}};
-    struct job_communicator communicators[3] = {small.world,
-                                                {.size = 2, .seats = first, .seat_count = 2, .silent = -1},
-                                                {.size = 2, .seats = second, .seat_count = 1, .silent = 2}};
-    struct suspect suspect = {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1};
-    small.job.communicators = communicators;
-    small.job.communicator_count = 3;
-    small.job.blind_to_pairs = 1;
-    at(&small, 1, 1, 0)->excess_ns = at(&small, 2, 1, 0)->excess_ns = 600;
-    assert_int_equal(job_find_stages(&small.job), 0);
-    assert_true(may_exchange(&small, &suspect));
-    communicators[2].silent = -1;
-    assert_int_equal(job_find_stages(&small.job), 0);
-    assert_false(may_exchange(&small, &suspect));
-    small_release(&small);
-}
-
-/* A receive may sit in own time that is usually several times what it is before the others of its kind. */
-static void where_a_pair_may_hide(void **state)
-{
-    struct small small;
-    small_init(&small);
-    struct job_operation *operation = at(&small, 1, 2, 1);
-    at(&small, 1, 2, 0)->own_ns = 100;
-    operation->own_ns = 1000;
-    operation->beyond_ns = 700; /* usually 300 */
-    assert_false(may_hide_pair(&small.job, operation));
-    operation->beyond_ns = 699;
-    assert_true(may_hide_pair(&small.job, operation));
-    at(&small, 1, 2, 0)->beyond_ns = -10; /* usually 110 */
-    assert_false(may_hide_pair(&small.job, operation));
-    /* There is no other to compare it with. */
-    at(&small, 1, 2, 0)->function = FUNCTION_ALL_GATHER;
-    assert_true(may_hide_pair(&small.job, operation));
-    at(&small, 1, 2, 0)->function = FUNCTION_ALL_REDUCE;
-    at(&small, 1, 2, 0)->own_ns = TIME_UNKNOWN;
-    assert_true(may_hide_pair(&small.job, operation));
     small_release(&small);
 }
 
@@ -233,6 +175,13 @@ static void sends_that_wait_for_receivers(void **state)
     sends_init(&sends);
     struct job_operation *one = at(&sends.small, 1, 1, 0), *other = at(&sends.small, 2, 1, 0);
     assert_true(small_doubted(&sends.small, suspects, 3));
+    /* It is late itself, which is another matter; or another one is to blame for those. */
+    suspects[0].kind = FINDING_COMPUTE;
+    assert_false(small_doubted(&sends.small, suspects, 3));
+    suspects[0].kind = FINDING_NETWORK;
+    sends.small.instances[2].culprit = 1;
+    assert_false(small_doubted(&sends.small, suspects, 3));
+    sends.small.instances[2].culprit = 0;
     /* 200 of 400; 201 of 401. */
     one->excess_ns = 99;
     assert_false(small_doubted(&sends.small, suspects, 3));
@@ -301,8 +250,11 @@ static void own_time_beside_a_slow_network(void **state)
     suspects[1].total_ns = 900;
     suspects[1].rank = 2;
     assert_false(small_doubted(&small, suspects, 2));
-    /* Where more is recorded than what finished, proxies and kernels tell. */
     suspects[1].rank = 1;
+    suspects[1].kind = FINDING_HOST;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].kind = FINDING_NETWORK;
+    /* Where more is recorded than what finished, proxies and kernels tell. */
     small.job.finished_only = 0;
     assert_false(small_doubted(&small, suspects, 2));
     small.job.finished_only = 1;
@@ -310,6 +262,10 @@ static void own_time_beside_a_slow_network(void **state)
     next->excess_ns = 0;
     send->excess_ns = 600;
     assert_true(small_doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 1));
+    send->function = FUNCTION_ALL_REDUCE;
+    assert_false(small_doubted(&small, suspects, 2));
+    send->function = FUNCTION_SEND;
     send->ends = ENDS_BY_KERNEL;
     assert_false(small_doubted(&small, suspects, 2));
     small_release(&small);
@@ -332,106 +288,20 @@ static void slow_sends_in_calls_of_several(void **state)
     assert_true(small_doubted(&small, &suspect, 1));
     small.instances[3].slow_ns = 300;
     assert_false(small_doubted(&small, &suspect, 1));
+    /* Of which another one may be to blame. */
+    small.instances[3].culprit = 1;
+    assert_true(small_doubted(&small, &suspect, 1));
+    small.instances[3].culprit = 0;
     small.instances[3].slow_ns = 200;
+    suspect.kind = FINDING_COMPUTE;
+    assert_false(small_doubted(&small, &suspect, 1));
+    suspect.kind = FINDING_NETWORK;
     small.job.finished_only = 0;
     assert_false(small_doubted(&small, &suspect, 1));
-    small_release(&small);
-}
-
-static int may_be_unrecorded(struct small *small, struct suspect *suspect)
-{
-    struct suspects all = {.items = suspect, .count = 1};
-    suspect->ambiguous = 0;
-    assert_int_equal(suspects_doubt_unrecorded(&all, &small->job), 0);
-    return suspect->ambiguous;
-}
-
-/* Rank 1 is late by 100 in each of steps 1 to 3. An operation that was slow in step 1 counts for 1 and for 2.
- */
-static void lateness_behind_what_nobody_explains(void **state)
-{
-    struct small small;
-    small_init(&small);
     small.job.finished_only = 1;
-    struct suspect suspect = {
-        .kind = FINDING_HOST, .rank = 1, .first_step = 1, .last_step = 3, .total_ns = 300};
-    assert_false(may_be_unrecorded(&small, &suspect));
-    small.instances[2].slow_ns = 200;
-    assert_true(may_be_unrecorded(&small, &suspect));
-    small.instances[2].slow_ns = 199;
-    assert_false(may_be_unrecorded(&small, &suspect));
-    /* In step 3 it counts for that alone: one of three. */
-    small.instances[2].slow_ns = 0;
-    small.instances[6].slow_ns = 200;
-    assert_false(may_be_unrecorded(&small, &suspect));
-    small.instances[1].slow_ns = 200;
-    assert_true(may_be_unrecorded(&small, &suspect));
-    /* Somebody is to blame for it; the network is suspected; the recorder tells algorithms. */
-    small.instances[1].culprit = 0;
-    assert_false(may_be_unrecorded(&small, &suspect));
-    small.instances[1].culprit = -1;
-    suspect.kind = FINDING_NETWORK;
-    assert_false(may_be_unrecorded(&small, &suspect));
-    suspect.kind = FINDING_HOST;
-    small.job.finished_only = 0;
-    assert_false(may_be_unrecorded(&small, &suspect));
-    small_release(&small);
-}
-
-/* Rank 1 is late by 600 after the first AllReduce of step 1, which it left at 1000, and rank 2 at 1310. */
-static void leaf_init(struct small *small)
-{
-    small_init(small);
-    small->job.finished_only = 1;
-    for (int rank = 0; rank < RANKS; rank++) {
-        small->ranks[rank].clock_method = CLOCK_MEETINGS;
-        small->ranks[rank].clock_scale = 1;
-        at(small, rank, 1, 0)->end_ns = 1000;
-    }
-    small->ranks[1].clock_uncertainty_ns = 4;
-    small->ranks[2].clock_uncertainty_ns = 6;
-    at(small, 2, 1, 0)->end_ns = 1310;
-    at(small, 1, 1, 1)->excess_ns = 600;
-}
-
-/* 310 later, less 4 and 6 that the clocks may be off: half of 600. */
-static void lateness_after_the_leaf_of_a_tree(void **state)
-{
-    struct small small;
-    leaf_init(&small);
-    struct suspect suspect = {
-        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 600};
-    assert_true(may_be_unrecorded(&small, &suspect));
-    small.ranks[1].clock_uncertainty_ns = 5;
-    assert_false(may_be_unrecorded(&small, &suspect));
-    small.ranks[1].clock_uncertainty_ns = 4;
-    small.ranks[2].clock_uncertainty_ns = 7;
-    assert_false(may_be_unrecorded(&small, &suspect));
-    small.ranks[2].clock_uncertainty_ns = 6;
-    /* No clock says; no tree does that; the recorder tells trees. */
-    small.ranks[2].clock_method = CLOCK_NONE;
-    assert_false(may_be_unrecorded(&small, &suspect));
-    small.ranks[2].clock_method = CLOCK_SHARED;
-    at(&small, 1, 1, 0)->function = FUNCTION_ALL_GATHER;
-    assert_false(may_be_unrecorded(&small, &suspect));
-    at(&small, 1, 1, 0)->function = FUNCTION_ALL_REDUCE;
-    small.job.finished_only = 0;
-    assert_false(may_be_unrecorded(&small, &suspect));
-    small_release(&small);
-}
-
-/* As late before an operation that has no tree before it: half of its lateness is its own for sure. */
-static void lateness_of_which_half_is_a_leafs(void **state)
-{
-    struct small small;
-    leaf_init(&small);
-    struct suspect suspect = {
-        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 1199};
-    at(&small, 1, 2, 1)->excess_ns = 599;
-    assert_true(may_be_unrecorded(&small, &suspect));
-    at(&small, 1, 2, 1)->excess_ns = 600;
-    suspect.total_ns = 1200;
-    assert_false(may_be_unrecorded(&small, &suspect));
+    /* It was called alone. */
+    at(&small, 0, 1, 1)->group++;
+    assert_false(small_doubted(&small, &suspect, 1));
     small_release(&small);
 }
 
@@ -459,6 +329,8 @@ static void own_time_after_a_receive_from_a_suspect(void **state)
     suspects[1].first_step = 2;
     suspects[1].last_step = 3;
     assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].first_step = suspects[1].last_step = 0;
+    assert_false(small_doubted(&small, suspects, 2));
     suspects[1].first_step = 1;
     suspects[1].last_step = 2;
     /* It sends what rank 0 receives; or its kernel says when it had come. */
@@ -466,6 +338,23 @@ static void own_time_after_a_receive_from_a_suspect(void **state)
     assert_false(small_doubted(&small, suspects, 2));
     receive->function = FUNCTION_RECV;
     receive->ends = ENDS_BY_KERNEL;
+    assert_false(small_doubted(&small, suspects, 2));
+    receive->ends = ENDS_BY_PROXY;
+    /* Its links are not what waited. */
+    suspects[0].kind = FINDING_NETWORK;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[0].kind = FINDING_COMPUTE;
+    /* A later one that is no part of the same call. */
+    receive->function = FUNCTION_ALL_REDUCE;
+    at(&small, 1, 2, 0)->function = FUNCTION_RECV;
+    at(&small, 1, 2, 0)->ends = ENDS_BY_PROXY;
+    small.instances[4].sender = 0;
+    assert_false(small_doubted(&small, suspects, 2));
+    /* What is between steps is no part of the suspicion. */
+    receive->function = FUNCTION_RECV;
+    at(&small, 1, 1, 1)->step = -1;
+    at(&small, 1, 2, 0)->excess_ns = suspects[0].total_ns;
+    suspects[0].last_step = 2;
     assert_false(small_doubted(&small, suspects, 2));
     small_release(&small);
 }
@@ -488,6 +377,18 @@ static void own_time_after_a_slow_operation(void **state)
     at(&small, 1, 1, 0)->is_tree = 0;
     assert_false(small_doubted(&small, &suspect, 1));
     at(&small, 1, 1, 0)->incomplete = 1;
+    assert_true(small_doubted(&small, &suspect, 1));
+    /* That is half of it, and not most. */
+    suspect.total_ns = 1200;
+    assert_false(small_doubted(&small, &suspect, 1));
+    suspect.total_ns = 600;
+    /* Within a step a late host waits for no GPU; after it, it may. */
+    at(&small, 1, 1, 1)->late_beyond_ns = 600;
+    assert_false(small_doubted(&small, &suspect, 1));
+    at(&small, 1, 1, 1)->excess_ns = 0;
+    at(&small, 1, 1, 0)->excess_ns = at(&small, 1, 1, 0)->late_beyond_ns = 600;
+    at(&small, 1, 0, 1)->is_tree = 1;
+    small.instances[1].beyond_ns = 300;
     assert_true(small_doubted(&small, &suspect, 1));
     small_release(&small);
 }
@@ -523,6 +424,9 @@ static void late_by_the_same_at_once(void **state)
     suspects_of_all(suspects);
     suspects[1].kind = FINDING_NETWORK;
     assert_false(small_doubted(&small, suspects, 3));
+    suspects_of_all(suspects);
+    suspects[0].kind = FINDING_NETWORK;
+    assert_false(small_doubted(&small, suspects, 3));
     small_release(&small);
 }
 
@@ -549,6 +453,39 @@ static void late_by_the_same_as_a_host(void **state)
     small_release(&small);
 }
 
+/*
+ * Rank 1 is late before the second operation of steps 1 and 2, where its own time is usually so many times
+ * what it is before the first, and a file of it may be lost.
+ */
+static int may_be_of_a_lost_file(int times, int by_host, int between)
+{
+    struct small small;
+    struct suspect suspect = {
+        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 1200};
+    small_init(&small);
+    small.ranks[1].may_lack_file = 1;
+    for (int step = 1; step <= 2; step++) {
+        struct job_operation *late = at(&small, 1, step, 1);
+        late->excess_ns = late->beyond_ns = 600;
+        late->own_ns = times * 1000 + 600;
+        late->late_beyond_ns = by_host ? 600 : 0;
+        if (between)
+            late->step = -1;
+    }
+    int doubted = small_doubted(&small, &suspect, 1);
+    small_release(&small);
+    return doubted;
+}
+
+/* What is between steps is none of it. */
+static void own_time_that_may_be_of_a_lost_file(void **state)
+{
+    assert_true(may_be_of_a_lost_file(4, 0, 0));
+    assert_false(may_be_of_a_lost_file(2, 0, 0));
+    assert_false(may_be_of_a_lost_file(4, 1, 0));
+    assert_false(may_be_of_a_lost_file(4, 0, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -556,9 +493,6 @@ int main(void)
         cmocka_unit_test(own_time_after_the_record_ends),
         cmocka_unit_test(links_of_a_late_rank),
         cmocka_unit_test(a_rank_that_is_not_told_apart),
-        cmocka_unit_test(exchanges_that_nobody_recorded),
-        cmocka_unit_test(exchanges_by_way_of_a_silent_rank),
-        cmocka_unit_test(where_a_pair_may_hide),
         cmocka_unit_test(sends_that_wait_for_receivers),
         cmocka_unit_test(sends_of_which_few_wait_for_receivers),
         cmocka_unit_test(own_time_beside_a_slow_network),
@@ -567,9 +501,7 @@ int main(void)
         cmocka_unit_test(own_time_after_a_slow_operation),
         cmocka_unit_test(late_by_the_same_at_once),
         cmocka_unit_test(late_by_the_same_as_a_host),
-        cmocka_unit_test(lateness_behind_what_nobody_explains),
-        cmocka_unit_test(lateness_after_the_leaf_of_a_tree),
-        cmocka_unit_test(lateness_of_which_half_is_a_leafs),
+        cmocka_unit_test(own_time_that_may_be_of_a_lost_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

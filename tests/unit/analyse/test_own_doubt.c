@@ -14,6 +14,7 @@ static int is_doubtful_after_groups(uint8_t ends, int finished_only)
     small_init(&small);
     small.job.finished_only = finished_only;
     small_group(&small, FUNCTION_SEND, ends);
+    at(&small, 2, 3, 1)->ends = ENDS_BY_HOST;
     for (int step = 1; step <= 3; step++)
         at(&small, 1, step, 0)->excess_ns = 1000;
     return suspicion_of(&small).ambiguous;
