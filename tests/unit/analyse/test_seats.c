@@ -138,22 +138,22 @@ static void who_takes_a_seat(void **state)
 }
 
 /*
- * Five ranks of a job with a global rank, in order of that, and four without. Silent ones are in no
+ * Five ranks of a job with a global rank, in order of that, and six without. Silent ones are in no
  * communicator: in that of all, 0, their number is their global rank, in another, 1, a free place is that of
  * the one that there is. Of each number from -1 on, the rank that has it in either; '.' nobody.
  */
-static void assert_places(int64_t silent, const char *world, const char *other)
+static void assert_places(int64_t silent, int64_t size, const char *world, const char *other)
 {
-    enum { ALL = 9 };
-    static const int64_t global_ranks[ALL] = {0, 1, 2, 3, 4, -1, -1, -1, -1};
+    enum { ALL = 11 };
+    static const int64_t global_ranks[ALL] = {0, 1, 2, 3, 4, -1, -1, -1, -1, -1, -1};
     static const struct job_seat in_world[] = {{0, 0}, {1, 1}, {4, 4}}, in_other[] = {{0, 5}, {3, 1}, {4, 6}};
     struct job_rank ranks[ALL];
-    struct job_communicator communicators[2] = {{.size = 5, .silent = -1}, {.size = 6, .silent = -1}};
+    struct job_communicator communicators[2] = {{.size = size, .silent = -1}, {.size = 7, .silent = -1}};
     struct job job = {.ranks = ranks,
                       .rank_count = ALL,
                       .communicators = communicators,
                       .communicator_count = 2,
-                      .expected_ranks = 5};
+                      .expected_ranks = size};
     for (int i = 0; i < ALL; i++)
         ranks[i] = (struct job_rank){.global_rank = global_ranks[i], .process_id = i};
     for (int i = 0; i < silent; i++)
@@ -176,10 +176,12 @@ static void assert_places(int64_t silent, const char *world, const char *other)
 
 static void whose_place_it_is(void **state)
 {
-    assert_places(0, ".01..4.", ".5..16..");
-    assert_places(1, ".01234.", ".522162.");
+    assert_places(0, 5, ".01..4.", ".5..16...");
+    assert_places(1, 5, ".01234.", ".5221622.");
     /* Which of two has a place of another communicator nobody can tell. */
-    assert_places(2, ".01234.", ".5..16..");
+    assert_places(2, 5, ".01234.", ".5..16...");
+    /* Nor who has one of the world that no rank is known of. */
+    assert_places(2, 6, ".01234..", ".5..16...");
 }
 
 int main(void)
