@@ -116,7 +116,7 @@ static int find_slow_links(struct job *job, const struct edges *edges)
                 over = edges->items[j].over_ns;
                 busy = edges->items[j].busy_ns;
             }
-        if (over <= 0 || instance->slow_ns * 2 >= over)
+        if (instance->slow_ns * 2 >= over)
             continue;
         int64_t longest = longest_member(job, instance, next_starts);
         if (longest == INT64_MAX && never_ended(job, instance, next_starts))
@@ -236,7 +236,7 @@ static void weigh_ends(const struct blame *blame)
         for (size_t i = 0; i < blame->slow_count; i++) {
             const struct ends *ends = &blame->ends[blame->slow[i]];
             const struct job_instance *instance = &blame->job->instances[blame->slow[i]];
-            int64_t slow_ns = count && instance->culprit < 0 ? instance->slow_ns : 0;
+            int64_t slow_ns = instance->culprit < 0 ? instance->slow_ns : 0;
             if (ends->sender >= 0)
                 blame->sent[ends->sender] = count ? blame->sent[ends->sender] + slow_ns : 0;
             if (ends->receiver >= 0)
