@@ -289,6 +289,7 @@ static void blame_step(struct job *job, const struct blame *blame)
 struct aim {
     int64_t all_ns;
     int64_t there_ns;
+    int64_t lead_ns;  /* of the receiver, as long as they are gone through */
     int32_t receiver; /* -1: several, or not known */
     int is_counted;
 };
@@ -298,24 +299,39 @@ static int is_aimed(const struct aim *aim)
     return aim->receiver >= 0 && aim->there_ns * 4 >= aim->all_ns * 3;
 }
 
+/* Whoever gets more than half of all is left over, in whatever order they come (Boyer and Moore's vote). */
+static void vote(struct aim *aim, int32_t receiver, int64_t slow_ns)
+{
+    aim->lead_ns += receiver == aim->receiver ? slow_ns : -slow_ns;
+    if (aim->lead_ns < 0) {
+        aim->receiver = receiver;
+        aim->lead_ns = -aim->lead_ns;
+    }
+}
+
+static void add_to_aim(struct aim *aim, int pass, int32_t receiver, int64_t slow_ns)
+{
+    if (!pass) {
+        *aim = (struct aim){.receiver = -1};
+    } else if (pass == 1) {
+        aim->all_ns += slow_ns;
+        if (receiver >= 0)
+            vote(aim, receiver, slow_ns);
+    } else if (receiver >= 0 && receiver == aim->receiver) {
+        aim->there_ns += slow_ns;
+    }
+}
+
 /* Who is blamed for what in a step, by rank; of those not blamed nothing is changed. */
 static void take_aim(const struct blame *blame, struct aim *aims)
 {
-    for (int count = 0; count <= 1; count++)
+    for (int pass = 0; pass <= 2; pass++)
         for (size_t i = 0; i < blame->slow_count; i++) {
             const struct job_instance *instance = &blame->job->instances[blame->slow[i]];
             const struct ends *ends = &blame->ends[blame->slow[i]];
-            struct aim *aim = instance->culprit >= 0 ? &aims[instance->culprit] : NULL;
-            if (!aim)
-                continue;
-            if (!count) {
-                *aim = (struct aim){.receiver = -1};
-                continue;
-            }
-            int is_sent = ends->sender == instance->culprit && ends->receiver >= 0;
-            aim->all_ns += instance->slow_ns;
-            aim->receiver = is_sent && aim->receiver < 0 ? ends->receiver : aim->receiver;
-            aim->there_ns += is_sent && ends->receiver == aim->receiver ? instance->slow_ns : 0;
+            int is_sent = ends->sender == instance->culprit;
+            if (instance->culprit >= 0)
+                add_to_aim(&aims[instance->culprit], pass, is_sent ? ends->receiver : -1, instance->slow_ns);
         }
 }
 
@@ -345,7 +361,7 @@ static void blame_receiver(struct job *job, const struct blame *blame, struct ai
         struct job_instance *instance = &job->instances[blame->slow[i]];
         const struct ends *ends = &blame->ends[blame->slow[i]];
         if (instance->culprit >= 0 && instance->culprit == ends->sender && ends->receiver == receiver &&
-            is_aimed(&aims[instance->culprit]))
+            is_aimed(&aims[instance->culprit]) && aims[instance->culprit].receiver == receiver)
             instance->culprit = receiver;
     }
 }

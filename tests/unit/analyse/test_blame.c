@@ -289,6 +289,12 @@ static void who_has_a_receiver_in_common(void **state)
         (const struct share[]){
             {0, 0, 2, 4000}, {1, 1, 2, 2000}, {2, 3, 1, 3000}, {3, 3, 2, 1500}, {4, 3, 0, 1500}},
         5, 1, (const int32_t[]){2, 2, 3, 3, 3});
+    /* So they are where it sends nearly all to rank 1, which nobody else does. */
+    assert_blamed((const struct share[]){{0, 0, 2, 4000}, {1, 1, 2, 2000}, {2, 3, 1, 5000}, {3, 3, 2, 1000}},
+                  4, 1, (const int32_t[]){2, 2, 3, 3});
+    /* In whatever order. */
+    assert_blamed((const struct share[]){{0, 0, 3, 1000}, {1, 0, 2, 2000}, {2, 1, 2, 2000}, {3, 0, 2, 2000}},
+                  4, 1, (const int32_t[]){0, 2, 2, 2});
     /* What rank 0 sent to several alike stays its own, where nobody is found to receive slowly. */
     assert_blamed((const struct share[]){{0, 0, 2, 4000}, {1, 0, 1, 500}, {1, 0, 3, 500}}, 3, 1,
                   (const int32_t[]){0, 0});
