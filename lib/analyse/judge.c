@@ -166,7 +166,7 @@ static double least_share(const struct suspect *suspect, const struct diagnose_o
 
 /* How slow the network was that a suspicion speaks of. */
 struct slowness {
-    size_t edges;  /* of the job: 0 where no network steps are recorded */
+    size_t edges;  /* of the job: 0 where no network steps are recorded, and of no network */
     int64_t steps; /* network steps of its slow edges */
     int64_t wait_ns;
     int64_t extra_ns;
@@ -219,7 +219,7 @@ static int find_peers(const struct suspect *suspect, const struct job *job, cons
                       const struct slowness *slowness, struct finding *finding)
 {
     struct job_range instances = suspect_instances(suspect, job);
-    finding->receives = slowness->steps && slowness->sent_ns * 2 < slowness->extra_ns;
+    finding->receives = slowness->sent_ns * 2 < slowness->extra_ns;
     for (size_t i = instances.first; i < instances.end; i++)
         if (suspect_has_instance(suspect, &job->instances[job->by_step[i]]) &&
             name_peers(suspect, edges, job->by_step[i], finding))
@@ -258,7 +258,7 @@ static int is_slow_enough(const struct suspect *suspect, const struct baseline *
                           const struct slowness *slowness)
 {
     double share = worth(suspect, baseline), slower = SLOWER_STEPS;
-    if (suspect->kind != FINDING_NETWORK || (!slowness->steps && !slowness->edges))
+    if (!slowness->edges)
         return 1;
     if (suspect->counted_steps > 2 && !is_steady(suspect, baseline)) {
         if (share >= LONGER_STEPS || (suspect->ahead >= AHEAD_OF_MANY && share >= LONGER_MANY))
@@ -319,8 +319,7 @@ static int differs_by_design(const struct suspect *suspect, const struct job *jo
 /* Whether its steps were longer, for no other reason that is known, by several times what it amounts to. */
 static int is_little(const struct suspect *suspect, const struct lengthening *lengthening)
 {
-    return lengthening->least_ns > 0 &&
-           (double)lengthening->least_ns > UNEXPLAINED * (double)suspect->total_ns;
+    return (double)lengthening->least_ns > UNEXPLAINED * (double)suspect->total_ns;
 }
 
 /*

@@ -41,6 +41,10 @@ static void always(void **state)
     /* Nor is it one that partners wait for it in each. */
     suspect.margin_ns = 9000;
     assert_int_equal(judged(suspect, 0), CONFIDENCE_LOW);
+    /* A tree's root is no slow network. */
+    suspect.kind = FINDING_NETWORK;
+    suspect.gain_ns = 900;
+    assert_int_equal(judged(suspect, 1), CONFIDENCE_MEDIUM);
 }
 
 /* From the first step to the last but one: it came to an end, and its past tells it from a difference by
@@ -174,6 +178,14 @@ static void slow_for_a_moment(void **state)
     assert_int_equal(judged_by(one, 0, &(struct slow){4.9, 2}), CONFIDENCE_HIGH);
     assert_int_equal(judged_by(two, 0, &(struct slow){4.9, 1.9}), CONFIDENCE_LOW);
     assert_int_equal(judged_by(two, 0, &(struct slow){5, 1.9}), CONFIDENCE_MEDIUM);
+    /* What others' edges waited, and its own where another one is to blame, says nothing of it. */
+    assert_int_equal(judged_with(one, &(struct besides){.slow = &(struct slow){4.9, 1.9}, .others = 1}),
+                     CONFIDENCE_LOW);
+    /* Nor do operations of which no times are known. */
+    assert_int_equal(judged_with(one, &(struct besides){.slow = &(struct slow){4.9, 2}, .untimed = 1}),
+                     CONFIDENCE_LOW);
+    assert_int_equal(judged_with(one, &(struct besides){.slow = &(struct slow){5, 2}, .untimed = 1}),
+                     CONFIDENCE_HIGH);
 }
 
 /* Network steps are recorded and none of its edges waited longer: its operations alone have to say it. */
@@ -240,6 +252,11 @@ static void behind_another(void **state)
     assert_int_equal(judged(row, 0), CONFIDENCE_MEDIUM);
     row.chance = 0.051;
     assert_int_equal(judged(row, 0), CONFIDENCE_LOW);
+    /* As far ahead as one alone would have to be. */
+    row.gain_ns = 900;
+    row.ahead = 5;
+    assert_int_equal(judged(row, 0), CONFIDENCE_LOW);
+    row.gain_ns = 300;
     row.ahead = 0.99;
     row.chance = 0.0002;
     assert_int_equal(judged(row, 0), CONFIDENCE_MEDIUM);
@@ -435,12 +452,19 @@ static void in_the_shadow_of_another(void **state)
     other.gain_ns = 9996;
     assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_MEDIUM);
     other.gain_ns = 10000;
+    /* What it cost itself, by its network, is no other rank's. */
+    other.rank = 1;
+    assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_MEDIUM);
+    other.rank = 2;
     /* Not in all of its steps; it costs something itself, a tenth of 3 % of two steps. */
     other.first_step = 5;
     assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_MEDIUM);
     other.first_step = 3;
     other.last_step = 4;
     assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_MEDIUM);
+    other.first_step = 4;
+    other.last_step = 5;
+    assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_LOW);
     other.last_step = 6;
     suspect.gain_ns = 5;
     assert_int_equal(judged_with(suspect, &beside), CONFIDENCE_LOW);

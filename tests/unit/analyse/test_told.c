@@ -88,6 +88,7 @@ static void what_it_cost_where_pairs_are_not_recorded(void **state)
     suspect.margin_ns = 600;
     assert_int_equal(told(suspect, &(struct besides){.blind_to_pairs = 1}).lost_ns, 600);
     assert_int_equal(told(suspect, &(struct besides){0}).lost_ns, 100);
+    assert_int_equal(told(two_steps(FINDING_HOST, 700), &(struct besides){.blind_to_pairs = 1}).lost_ns, 700);
     assert_int_equal(told(suspect, &(struct besides){.blind_to_pairs = 1, .suspects_steps_ns = 1200}).lost_ns,
                      400);
     suspect.ambiguous = 1;
@@ -133,6 +134,10 @@ static void whether_it_receives(void **state)
     assert_false(told(suspect, &(struct besides){.slow = &much}).receives);
     assert_false(told(suspect, &(struct besides){.slow = &much, .received = 1}).receives);
     assert_true(told(suspect, &(struct besides){.slow = &much, .received = 2}).receives);
+    suspect.last_step = 8;
+    suspect.counted_steps = 5;
+    assert_false(told(suspect, &(struct besides){.slow = &much, .received = 2}).receives);
+    assert_true(told(suspect, &(struct besides){.slow = &much, .received = 3}).receives);
 }
 
 /* Of the only peer there is. */
@@ -154,6 +159,20 @@ static void whose_other_ends(void **state)
     assert_int_equal(peer_told(&(struct besides){.slow = &much}), 2);
     assert_int_equal(peer_told(&(struct besides){.slow = &much, .received = 1}), 2);
     assert_int_equal(peer_told(&(struct besides){.slow = &much, .received = 2}), 3);
+    /* Not of what others waited for, nor of what another one is to blame for. */
+    assert_int_equal(peer_told(&(struct besides){.slow = &much, .others = 1}), 2);
+}
+
+/* Edges count that waited longer than usual by a quarter of what they waited. */
+static void whose_other_ends_waited(void **state)
+{
+    for (int wait = 133; wait <= 134; wait++) {
+        const struct slow some = {wait / 100.0 + 0.0001, 2};
+        struct findings findings = {0};
+        judge_suspect(two_steps(FINDING_NETWORK, 3000), &(struct besides){.slow = &some}, &findings);
+        assert_int_equal(findings.items[0].peer_count, wait == 134);
+        findings_release(&findings);
+    }
 }
 
 /* What a link took longer for some members counts with the shortest duration: twice as long is believed. */
@@ -179,6 +198,7 @@ int main(void)
         cmocka_unit_test(whether_it_receives),
         cmocka_unit_test(slow_for_some_members),
         cmocka_unit_test(whose_other_ends),
+        cmocka_unit_test(whose_other_ends_waited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,35 @@
 
 #include <stdlib.h>
 
-/* One operation a step, its edge, and whose fault they are. */
+/* One operation a step, its edge, and whose fault they are; and perhaps another of others in each. */
+enum { INSTANCES = 2 * STEPS, EDGES = 2 * INSTANCES };
 struct transfers {
-    struct job_instance instances[STEPS];
-    struct edge edges[STEPS];
-    size_t first[STEPS + 1];
+    struct job_instance instances[INSTANCES];
+    struct edge edges[EDGES];
+    size_t first[INSTANCES + 1];
 };
+
+static void add_edge(struct transfers *transfers, int instance, int32_t sender, int32_t receiver,
+                     int64_t wait_ns)
+{
+    size_t *end = &transfers->first[instance + 1];
+    *end = *end > transfers->first[instance] ? *end : transfers->first[instance];
+    transfers->edges[(*end)++] = (struct edge){.instance = instance,
+                                               .sender = sender,
+                                               .receiver = receiver,
+                                               .steps = 1,
+                                               .wait_ns = wait_ns,
+                                               .extra_ns = wait_ns - 100};
+}
+
+static void add_others(struct transfers *transfers, int32_t suspect)
+{
+    for (int i = 0; i < STEPS; i++) {
+        transfers->instances[STEPS + i] = (struct job_instance){
+            .step = i, .tag = -1, .culprit = 3, .transfer_ns = 200000, .slow_ns = 100000};
+        add_edge(transfers, STEPS + i, suspect, 3, 100000);
+    }
+}
 
 static void make_slow(const struct suspect *suspect, const struct besides *besides,
                       struct transfers *transfers)
@@ -20,21 +43,19 @@ static void make_slow(const struct suspect *suspect, const struct besides *besid
         int received = now && i < suspect->first_step + besides->received;
         int64_t wait_ns = now ? (int64_t)(100 * besides->slow->wait) : 100;
         int64_t transfer_ns = now ? (int64_t)(100 * besides->slow->transfer) : 100;
+        int64_t told_ns = besides->untimed ? TIME_UNKNOWN : besides->for_some ? 100 : transfer_ns;
         transfers->instances[i] = (struct job_instance){.step = i,
                                                         .tag = -1,
                                                         .culprit = now ? suspect->rank : -1,
-                                                        .transfer_ns = besides->for_some ? 100 : transfer_ns,
+                                                        .transfer_ns = told_ns,
                                                         .slow_for_some = (uint8_t)besides->for_some,
                                                         .slow_ns = transfer_ns - 100};
-        transfers->edges[i] = (struct edge){.instance = i,
-                                            .sender = received ? 3 : suspect->rank,
-                                            .receiver = received ? suspect->rank : 2,
-                                            .steps = 1,
-                                            .wait_ns = wait_ns,
-                                            .extra_ns = wait_ns - 100};
-        transfers->first[i] = (size_t)i;
+        add_edge(transfers, i, received ? 3 : suspect->rank, received ? suspect->rank : 2, wait_ns);
+        if (besides->others)
+            add_edge(transfers, i, 3, 0, 100000);
     }
-    transfers->first[STEPS] = STEPS;
+    if (besides->others)
+        add_others(transfers, suspect->rank);
 }
 
 /* One operation a step, as they began. */
@@ -87,8 +108,8 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
                         .rank_count = besides->alone ? 1 : RANKS,
                         .length = besides->suspects_steps_ns > 0};
     struct lengths lengths;
-    struct transfers transfers;
-    struct edges edges = {.items = transfers.edges, .count = STEPS, .first = transfers.first};
+    struct transfers transfers = {0};
+    struct edges edges = {.items = transfers.edges, .count = EDGES, .first = transfers.first};
     struct job_rank job_ranks[RANKS];
     struct job job = {.ranks = job_ranks,
                       .rank_count = RANKS,
@@ -102,7 +123,9 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
                       .timed_operations = 1,
                       .operations = lengths.operations,
                       .instances = transfers.instances,
-                      .instance_count = besides->slow ? STEPS : 0};
+                      .instance_count = !besides->slow    ? 0
+                                        : besides->others ? INSTANCES
+                                                          : STEPS};
     struct baseline baseline = {.roles = &role,
                                 .role_count = 1,
                                 .rank_count = RANKS,

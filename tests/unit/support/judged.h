@@ -20,6 +20,9 @@ struct besides {
     const struct slow *slow;
     int received; /* in the first so many of its steps it receives from rank 3 by its edge; else it sends to 2
                    */
+    int others;  /* in its operations other ranks' edges waited long, and its own in one that rank 3 made slow
+                  */
+    int untimed; /* how long operations took is not known */
     int for_some; /* what its transfers took longer is not in the shortest duration */
     const struct suspect *other;
     int64_t suspects_steps_ns; /* how long its steps lasted, all others 1000; 0: no length is known */
