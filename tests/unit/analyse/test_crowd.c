@@ -94,14 +94,14 @@ struct slow {
 };
 
 /* What becomes of the first. */
-static enum confidence believed(const struct slow *slow, size_t count, enum finding_kind others,
-                                struct crowd *crowd)
+static enum confidence believed_of(enum finding_kind first, const struct slow *slow, size_t count,
+                                   enum finding_kind others, struct crowd *crowd)
 {
     struct findings findings = {0};
     for (size_t i = 0; i < count; i++) {
         struct finding *finding = findings_add(&findings);
         assert_non_null(finding);
-        finding->kind = i ? others : FINDING_NETWORK;
+        finding->kind = i ? others : first;
         finding->rank = slow[i].rank;
         finding->first_step = slow[i].first_step;
         finding->last_step = slow[i].last_step;
@@ -117,6 +117,12 @@ static enum confidence believed(const struct slow *slow, size_t count, enum find
     return confidence;
 }
 
+static enum confidence believed(const struct slow *slow, size_t count, enum finding_kind others,
+                                struct crowd *crowd)
+{
+    return believed_of(FINDING_NETWORK, slow, count, others, crowd);
+}
+
 /* A third and more, of several others together, as far as in the same steps; nobody else's who is believed.
  */
 static void networks_that_were_slow_at_once(void **state)
@@ -130,6 +136,7 @@ static void networks_that_were_slow_at_once(void **state)
     assert_int_equal(crowd.first_step, 3);
     assert_int_equal(crowd.last_step, 5);
     assert_int_equal(believed(slow, 3, FINDING_COMPUTE, &crowd), CONFIDENCE_HIGH);
+    assert_int_equal(believed_of(FINDING_COMPUTE, slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
     assert_int_equal(crowd.findings, 0);
     assert_int_equal(believed(slow, 2, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
     slow[2].slow_ns = 76;

@@ -378,6 +378,13 @@ static void own_time_after_a_slow_operation(void **state)
     assert_false(small_doubted(&small, &suspect, 1));
     at(&small, 1, 1, 0)->incomplete = 1;
     assert_true(small_doubted(&small, &suspect, 1));
+    /* What is between steps is no part of the suspicion. */
+    suspect.last_step = 2;
+    at(&small, 1, 1, 1)->step = -1;
+    at(&small, 1, 2, 0)->excess_ns = 600;
+    assert_false(small_doubted(&small, &suspect, 1));
+    suspect.last_step = at(&small, 1, 1, 1)->step = 1;
+    at(&small, 1, 2, 0)->excess_ns = 0;
     /* That is half of it, and not most. */
     suspect.total_ns = 1200;
     assert_false(small_doubted(&small, &suspect, 1));

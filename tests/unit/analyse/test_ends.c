@@ -74,6 +74,25 @@ static void not_after_the_next_began(void **state)
     assert_int_equal(small.operations[LEAF].end_ns, 1040);
 }
 
+/* Whoever is read first; and where nothing follows on its stream, or follows before its own stop. */
+static void as_late_as_the_last_member(void **state)
+{
+    struct small small;
+    small_init(&small, 1150);
+    small.members[0] = LEAF;
+    small.members[1] = ROOT;
+    small.operations[LEAF_NEXT].previous = -1;
+    small.operations[ROOT_NEXT].start_ns = 1050;
+    assert_true(mend(&small));
+    assert_int_equal(small.operations[LEAF].end_ns, 1050);
+    assert_int_equal(small.operations[ROOT].end_ns, 1100);
+    assert_int_equal(small.drafts[ROOT].free_ns, 1100);
+    /* They ended at once. */
+    small_init(&small, 1150);
+    small.operations[LEAF].end_ns = 1050;
+    assert_false(mend(&small));
+}
+
 /* Without a common clock, of a ring, or where somebody is missing, nothing is known better. */
 static void else_as_recorded(void **state)
 {
@@ -122,6 +141,26 @@ static void an_open_channel_is_held_as_long_as_the_last(void **state)
     /* Half of what the last one took, or more: less is how far apart ranks end. */
     assert_int_equal(freed(2080, 1150, 0, 1), 1050);
     assert_int_equal(freed(2082, 1150, 0, 1), 10);
+}
+
+/* Whoever is read first; how long the last one took has to be known. */
+static void held_as_long_as_the_last(void **state)
+{
+    for (int known = 0; known < 2; known++) {
+        struct small small;
+        small_init(&small, 1150);
+        for (int i = 0; i < 4; i++) {
+            small.operations[i].is_tree = 0;
+            small.operations[i].function = FUNCTION_ALL_REDUCE;
+        }
+        small.members[0] = LEAF;
+        small.members[1] = ROOT;
+        small.operations[LEAF].incomplete = 1;
+        if (!known)
+            small.operations[ROOT].start_ns = TIME_UNKNOWN;
+        assert_int_equal(mend(&small), known);
+        assert_int_equal(small.drafts[LEAF].free_ns, known ? 1050 : 10);
+    }
 }
 
 /*
@@ -183,26 +222,59 @@ static void what_began_on_another_stream_came_after(void **state)
  * 0 came at 1000: it did not end before 1000, 950 on its own clock, and no kernel says how long after. Alone
  * in its call, it has the stop of its kernel.
  */
+static void receive_init(struct small *small, int64_t next_ns, int grouped)
+{
+    small_init(small, next_ns);
+    for (int i = 0; i < 4; i++)
+        small->operations[i].is_tree = 0;
+    small->instances[0].function = FUNCTION_SEND;
+    small->operations[ROOT].function = FUNCTION_SEND;
+    small->operations[LEAF].function = FUNCTION_RECV;
+    small->operations[ROOT].group = ROOT;
+    small->operations[ROOT_NEXT].group = ROOT_NEXT;
+    small->operations[LEAF].group = LEAF;
+    small->operations[LEAF].ends = ENDS_BY_KERNEL;
+    small->operations[LEAF_NEXT].group = grouped ? LEAF : LEAF_NEXT;
+    small->instances[1].function = FUNCTION_ALL_REDUCE;
+}
+
 static void a_receive_ends_after_its_sender_came(void **state)
 {
     struct small small;
     for (int grouped = 0; grouped < 2; grouped++) {
-        small_init(&small, 2000);
-        for (int i = 0; i < 4; i++)
-            small.operations[i].is_tree = 0;
-        small.instances[0].function = FUNCTION_SEND;
-        small.operations[ROOT].function = FUNCTION_SEND;
-        small.operations[LEAF].function = FUNCTION_RECV;
-        small.operations[ROOT].group = ROOT;
-        small.operations[ROOT_NEXT].group = ROOT_NEXT;
-        small.operations[LEAF].group = LEAF;
-        small.operations[LEAF].ends = ENDS_BY_KERNEL;
-        small.operations[LEAF_NEXT].group = grouped ? LEAF : LEAF_NEXT;
-        small.instances[1].function = FUNCTION_ALL_REDUCE;
+        receive_init(&small, 2000, grouped);
         assert_int_equal(mend(&small), grouped);
         assert_int_equal(small.operations[LEAF].end_ns, grouped ? 950 : 10);
+        assert_int_equal(small.drafts[LEAF].free_ns, grouped ? 950 : 10);
         assert_int_equal(small.operations[LEAF].ends, grouped ? ENDS_BY_SENDER : ENDS_BY_KERNEL);
     }
+}
+
+/*
+ * The end of a receive whose sender came 940 after it, where the clocks are this far off, or the sender's is
+ * not known; its stream goes on then.
+ */
+static int64_t received_at(int64_t next_ns, int64_t uncertainty_ns, int known)
+{
+    struct small small;
+    receive_init(&small, next_ns == TIME_UNKNOWN ? 2000 : next_ns, 1);
+    if (next_ns == TIME_UNKNOWN)
+        small.operations[LEAF_NEXT].previous = -1;
+    small.ranks[1].clock_uncertainty_ns = uncertainty_ns;
+    small.ranks[0].clock_method = known ? CLOCK_REFERENCE : CLOCK_NONE;
+    mend(&small);
+    return small.operations[LEAF].end_ns;
+}
+
+/* As for a tree, no longer than until the next began; and by more than the clocks may be off. */
+static void how_far_a_receive_is_moved(void **state)
+{
+    assert_int_equal(received_at(TIME_UNKNOWN, 0, 1), 950);
+    assert_int_equal(received_at(900, 0, 1), 900);
+    assert_int_equal(received_at(5, 0, 1), 10);
+    assert_int_equal(received_at(2000, 939, 1), 950);
+    assert_int_equal(received_at(2000, 940, 1), 10);
+    assert_int_equal(received_at(2000, 0, 0), 10);
 }
 
 /* Of own time, what had passed when the operation was handed over: none of it, some, or all. */
@@ -286,7 +358,10 @@ int main(void)
         cmocka_unit_test(a_leaf_ends_with_its_root),
         cmocka_unit_test(not_after_the_next_began),
         cmocka_unit_test(else_as_recorded),
+        cmocka_unit_test(as_late_as_the_last_member),
+        cmocka_unit_test(held_as_long_as_the_last),
         cmocka_unit_test(a_receive_ends_after_its_sender_came),
+        cmocka_unit_test(how_far_a_receive_is_moved),
         cmocka_unit_test(an_open_channel_is_held_as_long_as_the_last),
         cmocka_unit_test(lateness_is_a_part_of_own_time),
         cmocka_unit_test(other_streams_may_hold),

@@ -160,6 +160,21 @@ static void one_step_that_stands_out(void **state)
     assert_int_equal(measured(&steps, &suspect, 1).least_ns, 10 + 300);
 }
 
+/* Seven of ten steps, 150 instead of 100: what the other three are is the usual, not what most are. */
+static void most_steps(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 2; step <= 8; step++)
+            lengths[rank][step] = 150;
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_COMPUTE, .first_step = 2, .last_step = 8, .gain_ns = 350};
+    assert_int_equal(measured(&steps, &suspect, 1).least_ns, 350);
+    assert_int_equal(measured(&steps, &suspect, 1).most_ns, 350);
+}
+
 /* One rank counts a pause to step 6, the other to step 7: in neither is the median longer, together they are.
  */
 static void a_pause_between_two_steps(void **state)
@@ -360,6 +375,7 @@ int main(void)
         cmocka_unit_test(what_it_cost),
         cmocka_unit_test(the_next_step_shows_it),
         cmocka_unit_test(one_step_that_stands_out),
+        cmocka_unit_test(most_steps),
         cmocka_unit_test(a_pause_between_two_steps),
         cmocka_unit_test(without_what_others_cost),
         cmocka_unit_test(where_all_but_one_are_anothers),
