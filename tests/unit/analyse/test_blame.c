@@ -289,6 +289,9 @@ static void who_has_a_receiver_in_common(void **state)
         (const struct share[]){
             {0, 0, 2, 4000}, {1, 1, 2, 2000}, {2, 3, 1, 3000}, {3, 3, 2, 1500}, {4, 3, 0, 1500}},
         5, 1, (const int32_t[]){2, 2, 3, 3, 3});
+    /* Or less than three quarters to rank 2. */
+    assert_blamed((const struct share[]){{0, 0, 2, 3000}, {1, 1, 2, 1500}, {2, 3, 2, 3000}, {3, 3, 1, 2000}},
+                  4, 1, (const int32_t[]){2, 2, 3, 3});
     /* So they are where it sends nearly all to rank 1, which nobody else does. */
     assert_blamed((const struct share[]){{0, 0, 2, 4000}, {1, 1, 2, 2000}, {2, 3, 1, 5000}, {3, 3, 2, 1000}},
                   4, 1, (const int32_t[]){2, 2, 3, 3});

@@ -184,6 +184,8 @@ static void slow_for_a_moment(void **state)
     /* Nor do operations of which no times are known. */
     assert_int_equal(judged_with(one, &(struct besides){.slow = &(struct slow){4.9, 2}, .untimed = 1}),
                      CONFIDENCE_LOW);
+    assert_int_equal(judged_with(two, &(struct besides){.slow = &(struct slow){4.9, 2}, .untimed = 1}),
+                     CONFIDENCE_LOW);
     assert_int_equal(judged_with(one, &(struct besides){.slow = &(struct slow){5, 2}, .untimed = 1}),
                      CONFIDENCE_HIGH);
 }
