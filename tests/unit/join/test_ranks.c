@@ -109,6 +109,9 @@ static void who_gives_global_ranks(void **state)
     /* Files whose hash is not known say nothing of it; nor do those left where another one is wider. */
     assert_found("0: A0 B1", "h:0 h:1", 2);
     assert_found("1: A0 B1 | 2: B4", "h:0 h:1 | h:1", 2);
+    assert_found("1: A0 B1 | 0: B4", "0 1 | 1", 2);
+    /* Nor does one of which there is nothing. */
+    assert_found("1: A0 B1 | 7:", "0 1", 2);
 }
 
 /* Its file may be lost where the numbers leave one place for it; of two ranks each other one would do. */
@@ -116,7 +119,10 @@ static void one_without_its_file(void **state)
 {
     assert_found("1/3: A0 B2 | 2: B0 C1", "0 2 | 2 1", 3);
     assert_found("1/4: A0 B2 | 2: B0 C1", "h:0 h:1 | h:1 h:2", 3);
+    assert_found("1/4: A0 B2 | 2: B0 C1 | 3: C0 D1", "h:0 h:1 | h:1 h:2 | h:2 h:3", 4);
     assert_found("1/2: A1 | 2/2: A0 B1", "0 | 0 1", 2);
+    /* What is no number of so many ranks leaves its rank over. */
+    assert_found("1/2: A0 B5", "0 1", 2);
 }
 
 /* As declared; else the greatest number of a member or of who it sent to. */
@@ -161,6 +167,9 @@ static void several_ranks_of_a_process(void **state)
     /* The same numbers in a duplicate of the world, which no clock tells apart. */
     assert_found("1: A0 A1 B2 | 2: A0 A1 B2", "0 1 2 | 0 1 2", 3);
     assert_found("0: A0 A1 B2", "h:0 h:0 h:1", 2);
+    /* Nor the shape of a job whose world is lost; each that is unlike them counts as another rank. */
+    assert_found("1: A0 A1 B2 | 2: A0 A1 B2 | 3: B7", "h:0 h:0 h:1 | h:0 h:0 h:1 | h:1", 3);
+    assert_found("1: A0 A1 B2 | 2: A1 B0 | 3: B7", "h:0 h:0 h:1 | h:0 h:1 | h:1", 4);
 }
 
 /*
@@ -173,10 +182,13 @@ static void ranks_of_which_there_is_nothing(void **state)
     assert_found("1: A0 B1 C2 | 2: A0 B1 | 3/1: C0", "0 1 2 | 0 1 | 2", 3);
     assert_found("1/3: A0 B1 C2 | 2: A0 B1 | 3: C0", "0 1 2 | 0 1 | 2", 3);
     assert_found("1: A0 B1 C2 | 2: A0 B1 | 0: C0", "0 1 2 | 0 1 | 2", 3);
+    assert_found("1: A0 B1 C2 | 2: A0 B1 | 0^9: C0", "0 1 2 | 0 1 | 2", 3);
+    assert_found("1: A0 B1 C2 D3 | 2: A0 B1 | 3: C0 | 4: D0", "0 1 2 3 | 0 1 | 2 | 3", 6);
     /* Where none has a place left the world need not be a multiple of them. */
     assert_found("1: A0 B1 C2 | 2: A0 B1", "0 1 2 | 0 1", 3);
     /* One of four has, and four divide a world of eight. */
     assert_found("1: A0 B1 C2 D3 E4 | 2: A0 B1 C2 D3 | 3^3: E0", "0 1 2 3 4 | 0 1 2 3 | 4", 8);
+    assert_found("1: A0 B1 C2 D3 E4 | 2: A0 B1 C2 D3 | 3: E3", "0 1 2 3 4 | 0 1 2 3 | 4", 8);
     /* Rank 3 is in fewer than the others: its file is lost, and nobody else is missing. */
     assert_found("1: A0 B1 C2 D3 | 2: A0 B1 | 3^1: C0", "0 1 2 3 | 0 1 | 2", 4);
 }
@@ -188,6 +200,9 @@ static void ranks_above_a_last_member(void **state)
     assert_found("1: A0 B3 | 2^1: A0 | 3^1: B0", "0 3 | 0 | 3", 5);
     assert_found("1: A0 B3 | 2^1: A0 | 3: B1", "0 3 | 0 | 3", 4);
     assert_found("1/4: A0 B3 | 2^1: A0 | 3^1: B0", "0 3 | 0 | 3", 4);
+    /* Of two members it is the second that is the last. */
+    assert_found("1: A0 B3 C5 | 2^2: B0 C1", "0 3 5 | 3 5", 7);
+    assert_found("1: A0 B3 C5 | 2^2: C1 B0", "0 3 5 | 5 3", 7);
 }
 
 /* Of a claim of so many ranks two spoke: 1024 more are named, of more nobody is. */
@@ -255,6 +270,7 @@ static void whose_members_are_the_ranks(void **state)
     assert_split("2: A0@200 A1@100 A2@900 | 1: A0@100 A1@200", "012|10");
     assert_split("1: A0@100 A1@200 | 2: A0@200 A1@100 B2", "10|01.");
     assert_split("2: A0@200 A1@100 B2 | 1: A0@100 A1@200", "01.|10");
+    assert_split("1: A0@100 A1@200 | 2: A0@200 B1 C2", "01|1..");
 }
 
 /* Every other member goes to the rank whose value is clearly nearest and that is not there already. */
@@ -273,6 +289,10 @@ static void which_rank_is_nearest(void **state)
         snprintf(expected, sizeof expected, "01234|%s", cases[i].expected);
         assert_split(text, expected);
     }
+    /* Whatever order they come in. */
+    assert_split(
+        "1: A0@2000 A1@100 A2@1500 A3@200 A4@900 A5@-700 A6@-100 | 2: A0@-99 A1@-699 A2@901 A3@2001 A4@99",
+        "0123456|65401");
     /* Where one of them has no value, or two have the same, none is the nearest. */
     assert_split("1: A0@100 A1 A2@900 | 2: A0@100 A1@900", "012|..");
     assert_split("1: A0@100 A1@100 A2@900 | 2: A0@100 A1@900", "012|.2");
