@@ -67,6 +67,9 @@ static void what_it_cost(void **state)
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1300}).lost_ns, 600);
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1200}).lost_ns, 400);
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1400}).lost_ns, 800);
+    /* Only a network holds what nobody recorded. */
+    suspect.hides_pairs = 1;
+    assert_int_equal(told(suspect, &(struct besides){0}).lost_ns, 600);
     suspect.ambiguous = 1;
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1400}).lost_ns, 600);
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1200}).lost_ns, 400);
