@@ -294,8 +294,7 @@ static void make_room(struct work *work, const unsigned char *lost)
             communicator->size > MOST_SILENT_RANKS)
             continue;
         int64_t beyond = world->size % communicator->size;
-        if (world != communicator && world->declared_size <= 0 && beyond > 0 &&
-            world->size < INT64_MAX - MOST_SILENT_RANKS)
+        if (world->declared_size <= 0 && beyond > 0 && world->size < INT64_MAX - MOST_SILENT_RANKS)
             world->size += communicator->size - beyond;
     }
 }
