@@ -130,7 +130,7 @@ static int64_t measure_inside(const struct suspects *suspects, const struct susp
 static int64_t cost_beside(const struct suspects *suspects, const struct suspect *suspect)
 {
     int64_t cost_ns = 0;
-    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+    for (int32_t step = suspect->first_step; step <= shown_to(suspect); step++)
         cost_ns += cost_of_others(suspects, suspect, step);
     return cost_ns;
 }
@@ -172,7 +172,9 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     double all = (double)(last - suspect->first_step + 1) / (double)steps;
     lengthening->most_ns = scale(1, ((longer > 0 ? (double)longer : 0) + doubt) * all);
     int64_t own_ns = longer - longer_for_others(suspect, baseline, usual, list);
-    lengthening->least_ns = is_alone(suspects, suspect) ? scale(1, ((double)own_ns - doubt) * all) : 0;
+    int64_t rest_ns = own_ns - cost_beside(suspects, suspect);
+    lengthening->rest_ns = scale(1, ((double)rest_ns - doubt) * all);
+    lengthening->least_ns = is_alone(suspects, suspect) ? lengthening->rest_ns : 0;
     if (suspect->kind == FINDING_HOST &&
         (double)(longer - cost_beside(suspects, suspect)) - doubt > LITTLE * (double)worth_ns)
         return 0;
