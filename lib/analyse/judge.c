@@ -243,7 +243,7 @@ static int measure_slowness(const struct suspect *suspect, const struct job *job
         if (instance->transfer_ns == TIME_UNKNOWN)
             continue;
         slowness->operations++;
-        slowness->transfer_ns += instance->transfer_ns + (instance->slow_for_some ? instance->slow_ns : 0);
+        slowness->transfer_ns += instance->transfer_ns + instance->some_ns;
         slowness->slow_ns += instance->slow_ns;
     }
     return edges ? find_peers(suspect, job, edges, slowness, finding) : 0;

@@ -115,6 +115,12 @@ static void the_next_step_shows_it(void **state)
     /* Another suspicion had a part in that step. */
     assert_int_equal(measured(&steps, suspects, 2).least_ns, 0);
     assert_int_equal(measured(&steps, suspects, 2).rest_ns, 30);
+    /* Of that other one, it is the network's; in step 7 that cost nothing. */
+    struct suspect other[2] = {suspects[1], suspects[0]};
+    assert_int_equal(measured(&steps, other, 2).least_ns, 0);
+    assert_int_equal(measured(&steps, other, 2).rest_ns, -50);
+    other[0].first_step = other[0].last_step = 7;
+    assert_int_equal(measured(&steps, other, 2).rest_ns, 0);
 }
 
 /* Two steps of 150 instead of 100 and no others that differ: 100, unless another suspicion had a part in it.
