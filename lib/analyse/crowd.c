@@ -11,7 +11,7 @@ enum { CROWD_RANKS = 3 };
 
 /*
  * A slow link hardly slows others: what is slow on theirs in the same steps, and is not believed of any, is
- * next to nothing. From a third on there may be one cause of all.
+ * next to nothing. From a third on, and where there are two others, there may be one cause of all.
  */
 enum { SHARED = 3 };
 
@@ -93,67 +93,66 @@ static void doubt(struct findings *findings, const struct named *named, size_t c
     }
 }
 
-/* Steps that two findings have in common; how many. */
-static int32_t steps_in_common(const struct finding *a, const struct finding *b, int32_t *first)
+/* What was slow beside a network in networks that are not believed to be at fault. */
+struct beside {
+    int64_t slow_ns; /* in the network's steps */
+    int32_t *ranks;  /* in each of them, of how many other ranks */
+};
+
+/* One step of three and more is a moment, and another matter. */
+static void look_beside(const struct finding *finding, const struct finding *other, struct beside *beside)
 {
-    int32_t last = a->last_step < b->last_step ? a->last_step : b->last_step;
-    *first = a->first_step > b->first_step ? a->first_step : b->first_step;
-    return last >= *first ? last - *first + 1 : 0;
+    int32_t first = finding->first_step > other->first_step ? finding->first_step : other->first_step;
+    int32_t last = finding->last_step < other->last_step ? finding->last_step : other->last_step;
+    int is_moment = first == last && finding->last_step - finding->first_step >= 2;
+    if (other->kind != FINDING_NETWORK || other->confidence > CONFIDENCE_LOW || is_moment)
+        return;
+    for (int32_t step = first; step <= last; step++) {
+        beside->slow_ns += other->slow_ns / (other->last_step - other->first_step + 1);
+        beside->ranks[step]++;
+    }
 }
 
 /*
- * What was slow in another's network, which is not believed to be at fault, in the steps of this one; 0 where
- * that is one step of three or more: a moment in one of several is another matter.
+ * Notes the steps in which it was. A rank has no two findings of its network in one step: what is beside one
+ * is of others.
  */
-static int64_t slow_beside(const struct finding *finding, const struct finding *other, int32_t *first,
-                           int32_t *steps)
+static int is_shared(struct findings *findings, const struct finding *finding, struct beside *beside)
 {
-    *steps = steps_in_common(finding, other, first);
-    if (other->kind != FINDING_NETWORK || other->confidence > CONFIDENCE_LOW ||
-        (*steps < 2 && finding->last_step - finding->first_step >= 2))
+    int32_t most = 0;
+    beside->slow_ns = 0;
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        beside->ranks[step] = 0;
+    for (size_t i = 0; i < findings->count; i++)
+        look_beside(finding, &findings->items[i], beside);
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        most = beside->ranks[step] > most ? beside->ranks[step] : most;
+    if (most + 1 < CROWD_RANKS || beside->slow_ns * SHARED < finding->slow_ns)
         return 0;
-    return other->slow_ns / (other->last_step - other->first_step + 1) * *steps;
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        if (beside->ranks[step] + 1 >= CROWD_RANKS)
+            join_step(&findings->crowd, step, beside->ranks[step] + 1);
+    findings->crowd.findings++;
+    return 1;
 }
 
-/* Those that a network is not told apart from, itself among them; none of what is not believed. */
-static struct crowd crowd_beside(const struct findings *findings, const struct finding *finding)
+/* None is doubted for another that is doubted here. */
+int findings_doubt_shared(struct findings *findings, const struct job *job)
 {
-    struct crowd crowd = {0};
-    int64_t slow_ns = 0;
-    if (finding->kind != FINDING_NETWORK || finding->confidence == CONFIDENCE_LOW)
-        return crowd;
-    for (size_t i = 0; i < findings->count; i++) {
-        int32_t first, steps;
-        /* A rank has no two findings of its network in one step: what is beside one is of others. */
-        int64_t beside_ns = slow_beside(finding, &findings->items[i], &first, &steps);
-        if (!beside_ns)
-            continue;
-        slow_ns += beside_ns;
-        int32_t ranks = crowd.ranks ? crowd.ranks + 1 : 2;
-        join_step(&crowd, first, ranks);
-        join_step(&crowd, first + steps - 1, ranks);
+    struct beside beside = {.ranks = array_new((size_t)job->step_count + 1, sizeof *beside.ranks)};
+    unsigned char *doubted = array_new(findings->count, sizeof *doubted);
+    int failed = !beside.ranks || !doubted;
+    for (size_t i = 0; !failed && i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        doubted[i] = finding->kind == FINDING_NETWORK && finding->confidence > CONFIDENCE_LOW &&
+                     is_shared(findings, finding, &beside);
     }
-    crowd.findings = crowd.ranks && slow_ns * SHARED >= finding->slow_ns;
-    return crowd;
-}
-
-/* All are held against what was believed before any of them was doubted. */
-int findings_doubt_shared(struct findings *findings)
-{
-    struct crowd *crowds = array_new(findings->count, sizeof *crowds);
-    for (size_t i = 0; crowds && i < findings->count; i++)
-        crowds[i] = crowd_beside(findings, &findings->items[i]);
-    for (size_t i = 0; crowds && i < findings->count; i++) {
-        if (!crowds[i].findings)
-            continue;
-        findings->items[i].confidence = CONFIDENCE_LOW;
-        join_step(&findings->crowd, crowds[i].first_step, crowds[i].ranks);
-        join_step(&findings->crowd, crowds[i].last_step, crowds[i].ranks);
-        findings->crowd.findings++;
-    }
-    int failed = crowds ? 0 : -1;
-    free(crowds);
-    return failed;
+    for (size_t i = 0; !failed && i < findings->count; i++)
+        if (doubted[i])
+            findings->items[i].confidence = CONFIDENCE_LOW;
+    free(beside.ranks);
+    free(doubted);
+    return failed ? -1 : 0;
 }
 
 int findings_doubt_crowd(struct findings *findings, const struct job *job)

@@ -248,7 +248,9 @@ static int is_covered(const struct findings *findings, int32_t step, int64_t lon
     int64_t said_ns = 0;
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        if (step < finding->first_step || step > finding->last_step + (finding->shows_later ? 1 : 0))
+        int later = finding->shows_later != 0;
+        if (step < finding->first_step || step > finding->last_step + later ||
+            (later && step == finding->last_step))
             continue;
         if (finding->kind >= FINDING_MISSING)
             return 1;
@@ -282,7 +284,7 @@ static int say_slowest(const struct job *job, int32_t number, struct buffer *tex
     if (buffer_printf(text, ": %s number %lld on communicator %s took %.1f ms to transfer, usually %.1f ms",
                       function ? function : "an operation", (long long)instance->sequence,
                       job->communicators[instance->communicator].label, (double)instance->transfer_ns / 1e6,
-                      (double)(instance->transfer_ns - instance->slow_ns) / 1e6))
+                      (double)(instance->transfer_ns + instance->some_ns - instance->slow_ns) / 1e6))
         return -1;
     if (instance->members != 2)
         return 0;

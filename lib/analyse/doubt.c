@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* What may be another's fault of that a rank is under suspicion for: some waiting that no kernel shows. */
+/* Suspicions of a rank that may be another's fault: waiting that no kernel shows. */
 
 /* A greater suspicion of that rank in the same step; NULL. */
 static const struct suspect *greater_suspect(const struct suspects *suspects, const struct suspect *than,
@@ -61,25 +61,8 @@ static int64_t most_held(const struct edges *edges, size_t instance)
 }
 
 /*
- * Whether the network of a rank is under suspicion in a step, for half as much or more: how long it was slow
- * and how long that held others differ by a little.
- */
-static int is_about_as_slow(const struct suspects *suspects, const struct suspect *suspect, int32_t rank,
-                            int32_t step)
-{
-    for (size_t i = 0; i < suspects->count; i++) {
-        const struct suspect *other = &suspects->items[i];
-        if (other->kind == FINDING_NETWORK && other->rank == rank && step >= other->first_step &&
-            step <= other->last_step &&
-            other->total_ns / suspect_steps(other) >= suspect->total_ns / suspect_steps(suspect) / 2)
-            return 1;
-    }
-    return 0;
-}
-
-/*
  * Whether the own time before an operation may be waiting for a slow network: of the operation before it only
- * some channels tell their stop, and another may have been held by a link under suspicion, for most
+ * some channels tell their stop, and another may have been held by a link under greater suspicion, for most
  * of that time, as may the leaf of a tree, whose data come after every stop there is; or, where no network
  * steps say, by what made the whole operation that much slower than usual. Within a step a late host waits
  * for no GPU.
@@ -99,7 +82,7 @@ static int may_have_been_held(const struct suspects *suspects, const struct susp
         return instance->beyond_ns != TIME_UNKNOWN && instance->beyond_ns >= operation->excess_ns / 2;
     return instance->culprit >= 0 && instance->culprit != operation->rank &&
            operation->excess_ns / 2 <= most_held(edges, (size_t)previous->instance) &&
-           is_about_as_slow(suspects, suspect, instance->culprit, previous->step);
+           greater_suspect(suspects, suspect, instance->culprit, previous->step);
 }
 
 /* Whether another rank was late in the same steps, most of them, by about as much. */

@@ -49,18 +49,27 @@ static int mend_tree(struct job *job, const struct job_instance *instance, const
 }
 
 /*
- * Of a collective, the member known to have been over last, by its end or by what its stream took later; in
- * common time. -1 where none is known.
+ * When a member was over: its end, or when its stream had taken all data, but not after the next began there.
+ * TIME_UNKNOWN where its end is.
  */
-static int32_t last_member(const struct job *job, const struct job_instance *instance, int64_t *last)
+static int64_t over_at(const struct job *job, int32_t at, int64_t next_ns)
+{
+    const struct job_operation *member = &job->operations[at];
+    int64_t free_ns = job->drafts[at].free_ns;
+    if (member->end_ns == TIME_UNKNOWN || next_ns == TIME_UNKNOWN || next_ns >= free_ns)
+        return member->end_ns == TIME_UNKNOWN ? TIME_UNKNOWN : free_ns;
+    return next_ns > member->end_ns ? next_ns : member->end_ns;
+}
+
+/* Of a collective, the member known to have been over last, in common time; -1 where none is known. */
+static int32_t last_member(const struct job *job, const struct job_instance *instance, const int64_t *next,
+                           int64_t *last)
 {
     int32_t best = -1;
     *last = TIME_UNKNOWN;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job->instance_members[instance->first_member + (size_t)i];
-        const struct job_operation *member = &job->operations[at];
-        int64_t end = member->end_ns == TIME_UNKNOWN ? TIME_UNKNOWN
-                                                     : job_common_time(job, member, job->drafts[at].free_ns);
+        int64_t end = job_common_time(job, &job->operations[at], over_at(job, at, next[at]));
         if (end != TIME_UNKNOWN && (best < 0 || end > *last)) {
             *last = end;
             best = at;
@@ -98,9 +107,10 @@ static int mend_open_channels(struct job *job, const struct job_instance *instan
 {
     int mended = 0;
     int64_t last;
-    int32_t slowest = function_is_full_exchange(instance->function) ? last_member(job, instance, &last) : -1;
+    int32_t slowest =
+        function_is_full_exchange(instance->function) ? last_member(job, instance, next, &last) : -1;
     int64_t duration = slowest >= 0 && job->operations[slowest].start_ns != TIME_UNKNOWN
-                           ? job->drafts[slowest].free_ns - job->operations[slowest].start_ns
+                           ? over_at(job, slowest, next[slowest]) - job->operations[slowest].start_ns
                            : TIME_UNKNOWN;
     for (int32_t i = 0; duration != TIME_UNKNOWN && i < instance->members; i++) {
         int32_t at = job->instance_members[instance->first_member + (size_t)i];
@@ -113,6 +123,8 @@ static int mend_open_channels(struct job *job, const struct job_instance *instan
         int64_t held = member->end_ns + (last - end);
         if (last - end <= doubt || (last - end) * 2 < duration || next[at] < held - doubt)
             continue;
+        if (next[at] < held)
+            held = next[at];
         held = not_after_others(job, at, held, doubt);
         if (job->drafts[at].free_ns < held)
             job->drafts[at].free_ns = held;

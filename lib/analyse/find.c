@@ -28,7 +28,7 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
     if (!failed && suspects_sum_costs(&suspects, baseline->step_count))
         failed = error_no_memory(error);
     failed = failed || suspects_judge(&suspects, job, baseline, &edges, options, findings, error);
-    if (!failed && (findings_doubt_crowd(findings, job) || findings_doubt_shared(findings)))
+    if (!failed && (findings_doubt_crowd(findings, job) || findings_doubt_shared(findings, job)))
         failed = error_no_memory(error);
     failed = failed || find_absence(job, &extents, options, findings, error) ||
              find_laggards(job, baseline, findings, error);

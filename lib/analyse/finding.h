@@ -32,7 +32,7 @@ struct finding {
     int32_t last_step; /* -1 with first_step: not known */
     int receives;      /* network: what is sent to it is slow, not what it sends */
     int64_t lost_ns;   /* of the whole job; 0 where it cannot be said */
-    int64_t slow_ns;   /* network: by how much its operations were slow, summed */
+    int64_t slow_ns;   /* by how much its operations were slow or late, summed */
     int shows_later;   /* network: in the step after its last, as of a suspect */
     int32_t *peers;    /* owned: the other ends of slow links, or who waits */
     size_t peer_count;
@@ -156,8 +156,8 @@ int is_late_by_host(const struct job *job, const struct job_operation *operation
 int is_late_within(const struct job *job, const struct job_operation *operation);
 
 /*
- * doubt.c: where a rank's own time may be waiting for another one under greater suspicion, because receives
- * or some channels do not say when they ended, the trace cannot tell.
+ * doubt.c: where what a rank is under suspicion for may be waiting for another one under greater suspicion,
+ * because receives or some channels do not say when they ended, the trace cannot tell.
  */
 void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges);
 
@@ -226,6 +226,7 @@ int suspects_weigh(struct suspects *suspects, const struct job *job, const struc
 struct lengthening {
     int shows;        /* also where that is not known */
     int64_t least_ns; /* 0 or less where it is not known, or others cost something in the same steps */
+    int64_t rest_ns;  /* what the others leave of it; likewise */
     int64_t most_ns;  /* INT64_MAX unknown */
 };
 
@@ -250,10 +251,10 @@ int suspects_judge(const struct suspects *suspects, const struct job *job, const
 int findings_doubt_crowd(struct findings *findings, const struct job *job);
 
 /*
- * A network that was slow while others' were, in more than one of three steps and more, by a third of that in
- * all, none of which is believed to be at fault: what they share, a switch or a host, may be. Likewise.
+ * Likewise a network in whose steps two others were slow at once and more, in all by a third as much, and
+ * none of them is believed to be at fault: a switch or a host that they share may be.
  */
-int findings_doubt_shared(struct findings *findings);
+int findings_doubt_shared(struct findings *findings, const struct job *job);
 
 /*
  * laggards.c: where only finished operations are recorded, ranks that stopped earlier in their step than the

@@ -88,6 +88,7 @@ struct job_instance {
     int64_t transfer_ns; /* shortest duration of a member; a pair's: what the wire took; TIME_UNKNOWN */
     int64_t beyond_ns;   /* transfer less the usual at its place; TIME_UNKNOWN */
     int64_t slow_ns; /* transfer beyond the usual at its place (network.c); 0 where it does not stand out */
+    int64_t some_ns; /* of that, what a link held only some members for: it is not in the transfer */
     int32_t communicator;
     int32_t culprit; /* job rank whose link made it slow; -1 */
     int32_t sender;  /* job ranks; -1 */
@@ -99,7 +100,6 @@ struct job_instance {
     uint32_t first_member; /* in job.instance_members: indexes of operations */
     uint8_t kind;
     uint8_t function;
-    uint8_t slow_for_some; /* slow_ns is what one of its links took, and is not in the shortest duration */
 };
 
 /* How a rank's clock was aligned with the others'. */

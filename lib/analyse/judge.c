@@ -243,7 +243,7 @@ static int measure_slowness(const struct suspect *suspect, const struct job *job
         if (instance->transfer_ns == TIME_UNKNOWN)
             continue;
         slowness->operations++;
-        slowness->transfer_ns += instance->transfer_ns + (instance->slow_for_some ? instance->slow_ns : 0);
+        slowness->transfer_ns += instance->transfer_ns + instance->some_ns;
         slowness->slow_ns += instance->slow_ns;
     }
     return edges ? find_peers(suspect, job, edges, slowness, finding) : 0;
@@ -387,9 +387,9 @@ static int64_t held_back(const struct suspects *suspects, const struct suspect *
 }
 
 /*
- * What the replay says, as far as the length of the steps allows; and what they are longer at least, where
- * nothing else is known to have made them so. Where the recorder leaves out by what waiting is passed on,
- * what partners waited takes the replay's place if that is more.
+ * What the replay says, as far as the length of the steps allows; and no less than other suspicions leave of
+ * what they are longer, unless that is so much that something else made them so. Where the recorder leaves
+ * out by what waiting is passed on, what partners waited takes the replay's place if that is more.
  */
 static int64_t cost_of(const struct suspects *suspects, const struct suspect *suspect,
                        const struct lengthening *lengthening, const struct job *job,
@@ -402,9 +402,10 @@ static int64_t cost_of(const struct suspects *suspects, const struct suspect *su
         cost_ns = suspect->margin_ns;
     if (cost_ns > lengthening->most_ns)
         cost_ns = lengthening->most_ns;
-    if (confidence == CONFIDENCE_LOW || cost_ns > lengthening->least_ns || is_little(suspect, lengthening))
+    if (confidence == CONFIDENCE_LOW || cost_ns > lengthening->rest_ns ||
+        (double)lengthening->rest_ns > UNEXPLAINED * (double)suspect->total_ns)
         return cost_ns;
-    return lengthening->least_ns;
+    return lengthening->rest_ns;
 }
 
 /* What of the suspicion falls on each tag, and on each position of the step. */

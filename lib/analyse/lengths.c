@@ -25,11 +25,20 @@ static const double LITTLE = 10;
 /* The replay knows not all that overlaps with a slow send: a third of what it says has to show. */
 enum { SHOWN = 3 };
 
-/* What may be waiting in a receive cost nothing by itself, and is no other suspicion that had a part in it.
- */
-static int64_t cost_in_step(const struct suspect *suspect)
+/* The last step whose length says what a suspicion cost. */
+static int32_t shown_to(const struct suspect *suspect)
 {
-    if (suspect->hides_pairs)
+    return suspect->last_step + (suspect->shows_later ? 1 : 0);
+}
+
+/*
+ * What may be waiting in a receive cost nothing by itself, and is no other suspicion that had a part in it.
+ * What the next step shows of the last one is no part of the last.
+ */
+static int64_t cost_in_step(const struct suspect *suspect, int32_t step)
+{
+    if (suspect->hides_pairs || step < suspect->first_step || step > shown_to(suspect) ||
+        (suspect->shows_later && step == suspect->last_step))
         return 0;
     return suspect->chance <= CHANCE ? suspect->gain_ns / suspect_steps(suspect) : 0;
 }
@@ -39,8 +48,8 @@ int suspects_sum_costs(struct suspects *suspects, int32_t step_count)
     suspects->cost_ns = array_new((size_t)step_count + 1, sizeof *suspects->cost_ns);
     for (size_t i = 0; suspects->cost_ns && i < suspects->count; i++) {
         const struct suspect *suspect = &suspects->items[i];
-        for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
-            suspects->cost_ns[step] += cost_in_step(suspect);
+        for (int32_t step = suspect->first_step; step <= shown_to(suspect); step++)
+            suspects->cost_ns[step] += cost_in_step(suspect, step);
     }
     return suspects->cost_ns ? 0 : -1;
 }
@@ -48,14 +57,7 @@ int suspects_sum_costs(struct suspects *suspects, int32_t step_count)
 /* What all other suspicions are said to have cost in a step. */
 static int64_t cost_of_others(const struct suspects *suspects, const struct suspect *suspect, int32_t step)
 {
-    int is_its_own = step >= suspect->first_step && step <= suspect->last_step;
-    return suspects->cost_ns[step] - (is_its_own ? cost_in_step(suspect) : 0);
-}
-
-/* The last step whose length says what a suspicion cost. */
-static int32_t shown_to(const struct suspect *suspect)
-{
-    return suspect->last_step + (suspect->shows_later ? 1 : 0);
+    return suspects->cost_ns[step] - cost_in_step(suspect, step);
 }
 
 /* Whether a step is none of the suspicion's, and its length is known. */
@@ -130,7 +132,7 @@ static int64_t measure_inside(const struct suspects *suspects, const struct susp
 static int64_t cost_beside(const struct suspects *suspects, const struct suspect *suspect)
 {
     int64_t cost_ns = 0;
-    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+    for (int32_t step = suspect->first_step; step <= shown_to(suspect); step++)
         cost_ns += cost_of_others(suspects, suspect, step);
     return cost_ns;
 }
@@ -172,7 +174,9 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     double all = (double)(last - suspect->first_step + 1) / (double)steps;
     lengthening->most_ns = scale(1, ((longer > 0 ? (double)longer : 0) + doubt) * all);
     int64_t own_ns = longer - longer_for_others(suspect, baseline, usual, list);
-    lengthening->least_ns = is_alone(suspects, suspect) ? scale(1, ((double)own_ns - doubt) * all) : 0;
+    int64_t rest_ns = own_ns - cost_beside(suspects, suspect);
+    lengthening->rest_ns = scale(1, ((double)rest_ns - doubt) * all);
+    lengthening->least_ns = is_alone(suspects, suspect) ? lengthening->rest_ns : 0;
     if (suspect->kind == FINDING_HOST &&
         (double)(longer - cost_beside(suspects, suspect)) - doubt > LITTLE * (double)worth_ns)
         return 0;

@@ -116,14 +116,18 @@ static int find_slow_links(struct job *job, const struct edges *edges)
                 over = edges->items[j].over_ns;
                 busy = edges->items[j].busy_ns;
             }
-        if (instance->slow_ns * 2 >= over)
+        /* Where nobody was done before the link was, all members show it. */
+        int holds_some = instance->transfer_ns < busy;
+        if (over <= 0 || (instance->slow_ns && (!holds_some || instance->slow_ns >= over / 2)))
             continue;
         int64_t longest = longest_member(job, instance, next_starts);
         if (longest == INT64_MAX && never_ended(job, instance, next_starts))
             continue;
-        instance->slow_ns = over < longest ? over : longest;
-        /* A member that was done before the link was did not wait for it. */
-        instance->slow_for_some = instance->transfer_ns < busy;
+        over = over < longest ? over : longest;
+        if (over <= instance->slow_ns)
+            continue;
+        instance->some_ns = holds_some ? over - instance->slow_ns : 0;
+        instance->slow_ns = over;
         if (instance->beyond_ns == TIME_UNKNOWN || instance->beyond_ns < instance->slow_ns)
             instance->beyond_ns = instance->slow_ns;
     }
@@ -486,6 +490,7 @@ static void widen(const struct suspect *suspect, struct job *job, const struct e
             if ((edge->sender == suspect->rank || edge->receiver == suspect->rank) && edge->extra_ns > 0 &&
                 slow_ns > 0) {
                 instance->slow_ns = slow_ns;
+                instance->some_ns = instance->some_ns < slow_ns ? instance->some_ns : slow_ns;
                 instance->culprit = suspect->rank;
             }
         }
@@ -514,7 +519,7 @@ static int ends_step(const struct job *job, const struct baseline *baseline, int
 /*
  * The length of a step is how long after each other ranks began it and the next. A slow link that held only
  * some of them in the last operation of the step left the others to begin the next, and wait there: it made
- * that one longer. Whether that was half or more of what the suspicion was slow by in its last step.
+ * that one longer. Whether that was more than half of what the suspicion was slow by in its last step.
  */
 static int is_slow_at_end(const struct suspect *suspect, const struct job *job,
                           const struct baseline *baseline)
@@ -526,9 +531,9 @@ static int is_slow_at_end(const struct suspect *suspect, const struct job *job,
         if (!suspect_has_instance(suspect, instance))
             continue;
         all_ns += instance->slow_ns;
-        if (instance->slow_for_some && instance->transfer_ns != TIME_UNKNOWN &&
+        if (instance->transfer_ns != TIME_UNKNOWN &&
             ends_step(job, baseline, job->instance_members[instance->first_member]))
-            end_ns += instance->slow_ns;
+            end_ns += instance->some_ns;
     }
     return end_ns * 2 > all_ns && suspect->last_step + 2 < baseline->step_count;
 }

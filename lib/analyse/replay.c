@@ -125,8 +125,8 @@ static void take_transfers(struct replay *replay, const int64_t *ends)
         }
         shortest = shortest == TIME_UNKNOWN || shortest < 0 ? 0 : shortest;
         replay->transfer_ns[i] = still_to_come(job, instance, ends, shortest);
-        if (instance->slow_for_some && instance->culprit >= 0)
-            replay->tail_ns[i] = instance->slow_ns;
+        if (instance->culprit >= 0)
+            replay->tail_ns[i] = instance->some_ns;
     }
 }
 
@@ -473,8 +473,10 @@ void replay_release(struct replay *replay)
 
 void replay_change_transfer(struct replay *replay, size_t instance, int64_t by_ns)
 {
-    *(replay->job->instances[instance].slow_for_some ? &replay->tail_ns[instance]
-                                                     : &replay->change_ns[instance]) += by_ns;
+    int64_t some_ns = replay->job->instances[instance].some_ns;
+    int64_t tail_ns = by_ns < -some_ns ? -some_ns : by_ns > some_ns ? some_ns : by_ns;
+    replay->tail_ns[instance] += tail_ns;
+    replay->change_ns[instance] += by_ns - tail_ns;
 }
 
 /*

@@ -53,7 +53,10 @@ struct replay {
 int replay_init(struct replay *replay, const struct job *job, struct error *error);
 void replay_release(struct replay *replay);
 
-/* Lengthens (or shortens) the transfer of an instance; its tail where a link made it slow. */
+/*
+ * Lengthens (or shortens) what an instance took: first, by no more than a link held only some members for,
+ * for those, and by the rest for all.
+ */
 void replay_change_transfer(struct replay *replay, size_t instance, int64_t by_ns);
 
 /*

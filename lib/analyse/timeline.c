@@ -216,6 +216,9 @@ int64_t job_idle_time(const struct job *job, const struct job_operation *operati
     int64_t free_ns = operation->start_ns - operation->own_ns;
     for (size_t i = at; i-- > first && at - i <= LOOK_BACK;) {
         int64_t other_ns = over_ns(job, i);
+        /* Clocks do not tell exactly until when: not longer than it ran, then. */
+        if (other_ns > operation->start_ns)
+            other_ns = job->operations[i].end_ns;
         if (other_ns != TIME_UNKNOWN && job->operations[i].group != operation->group && other_ns > free_ns &&
             other_ns <= operation->start_ns)
             free_ns = other_ns;

@@ -1,13 +1,13 @@
 #include "plugin/recorder.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "plugin/clock.h"
 #include "plugin/config.h"
+#include "plugin/lock.h"
 #include "plugin/log.h"
 #include "plugin/ring.h"
 #include "plugin/tag.h"
@@ -26,7 +26,7 @@ static _Atomic pid_t recording_process; /* 0: none yet */
 
 /* Guards what follows. Whoever holds it may wait for a file system, so neither fork nor exit may rely on it.
  */
-static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static struct lock lock;
 static enum phase phase;
 static struct config config;
 static struct writer *writer;
@@ -37,6 +37,11 @@ static bool some_untold; /* communicators that found no number, or their end no 
 static bool fork_handlers_set;
 static _Thread_local bool locked_for_fork;
 
+static uint64_t monotonic_in(unsigned ms)
+{
+    return clock_monotonic_ns() + (uint64_t)ms * 1000000u;
+}
+
 static struct timespec realtime_in(unsigned ms)
 {
     uint64_t at_ns = clock_read_ns(CLOCK_REALTIME) + (uint64_t)ms * 1000000u;
@@ -45,21 +50,19 @@ static struct timespec realtime_in(unsigned ms)
 
 static void before_fork(void)
 {
-    struct timespec until = realtime_in(LOCK_WAIT_MS);
-    locked_for_fork = pthread_mutex_timedlock(&lock, &until) == 0;
+    locked_for_fork = lock_take(&lock, monotonic_in(LOCK_WAIT_MS)) == LOCK_TAKEN;
 }
 
 static void parent_after_fork(void)
 {
     if (locked_for_fork)
-        pthread_mutex_unlock(&lock);
+        lock_release(&lock);
 }
 
 /* The writer thread stayed in the parent, and so must its files: the child begins anew if NCCL does. */
 static void child_after_fork(void)
 {
-    pthread_mutex_t fresh = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-    lock = fresh;
+    atomic_store_explicit(&lock.holder, 0, memory_order_relaxed);
     atomic_store_explicit(&recorder_on, false, memory_order_relaxed);
     if (writer) {
         writer_abandon(writer);
@@ -140,7 +143,7 @@ void recorder_init(void **context, int *mask, uint32_t supported, const struct c
 {
     uint32_t number = 0;
     uint32_t activation = 0;
-    pthread_mutex_lock(&lock);
+    lock_take(&lock, LOCK_NO_LIMIT);
     if (logger)
         log_set(logger);
     if (phase == PHASE_FRESH)
@@ -148,7 +151,7 @@ void recorder_init(void **context, int *mask, uint32_t supported, const struct c
     if (phase == PHASE_RECORDING)
         number = add_locked(communicator);
     activation = phase == PHASE_RECORDING ? config.mask & supported : 0;
-    pthread_mutex_unlock(&lock);
+    lock_release(&lock);
     if (context)
         *context = (void *)(uintptr_t)number;
     if (mask)
@@ -164,7 +167,7 @@ static bool push_context_end(uint32_t number)
 }
 
 /* Locked. The last one's end is to be on disk when finalize returns: the writer to wait for, or null. */
-static struct writer *end_context(uintptr_t number, uint64_t *asked)
+static struct writer *end_context(uintptr_t number, uint32_t *asked)
 {
     if (number == 0 || number >= COMMUNICATORS_MAX || !live[number] || phase != PHASE_RECORDING)
         return NULL;
@@ -178,18 +181,18 @@ static struct writer *end_context(uintptr_t number, uint64_t *asked)
 
 void recorder_finalize(void *context)
 {
-    uint64_t asked = 0;
-    pthread_mutex_lock(&lock);
+    uint32_t asked = 0;
+    lock_take(&lock, LOCK_NO_LIMIT);
     struct writer *awaited = end_context((uintptr_t)context, &asked);
-    pthread_mutex_unlock(&lock);
+    lock_release(&lock);
     if (!awaited)
         return;
     writer_await(awaited, asked, FINALIZE_WAIT_MS);
-    pthread_mutex_lock(&lock);
+    lock_take(&lock, LOCK_NO_LIMIT);
     /* NCCL may now be unloaded, and its logger with it. */
     if (live_count == 0)
         log_set(NULL);
-    pthread_mutex_unlock(&lock);
+    lock_release(&lock);
 }
 
 __attribute__((destructor)) static void process_ends(void)
@@ -198,18 +201,17 @@ __attribute__((destructor)) static void process_ends(void)
     pid_t process = atomic_load_explicit(&recording_process, memory_order_relaxed);
     if (process && process != getpid())
         return;
-    struct timespec locked_until = realtime_in(LOCK_WAIT_MS);
     struct timespec until = realtime_in(EXIT_WAIT_MS);
     /* A signal's handler may have called exit() in the middle of init or finalize: the lock is ours then. */
-    int result = pthread_mutex_timedlock(&lock, &locked_until);
+    enum lock_result locked = lock_take(&lock, monotonic_in(LOCK_WAIT_MS));
     atomic_store_explicit(&recorder_on, false, memory_order_relaxed);
     log_set(NULL);
-    if (result != 0 && result != EDEADLK)
+    if (locked == LOCK_TIMEOUT)
         return;
     if (phase == PHASE_RECORDING)
         writer_stop(writer, &until);
     phase = PHASE_ENDED;
-    pthread_mutex_unlock(&lock);
+    lock_release(&lock);
 }
 
 static struct ring *recording_ring(void)

@@ -11,6 +11,7 @@
 
 #include "plugin/chrome.h"
 #include "plugin/clock.h"
+#include "plugin/futex.h"
 #include "plugin/inspector.h"
 #include "plugin/log.h"
 #include "plugin/notes.h"
@@ -55,8 +56,8 @@ struct writer {
     struct due due;
     uint64_t operations, unfinished;
     uint64_t broken_off; /* operations that were pending when their communicator ended: it was aborted */
-    bool rests;          /* at_rest and resumes, as the thread last saw them */
-    uint64_t resumes_seen;
+    bool rests;          /* no communicator is live, as the thread last saw it */
+    uint32_t rest_seen;
     uint32_t communicators_written;
     bool failure_logged;
     struct cursor *cursors;
@@ -66,12 +67,13 @@ struct writer {
     char host[256];
 
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t asked, answered;
-    uint64_t flushes_asked, flushes_done;
-    uint64_t resumes;
-    bool at_rest; /* no communicator is live */
-    bool stopping;
+    /*
+     * What threads of the job ask for, without a lock: one that a signal interrupts here, and whose handler
+     * calls exit(), would leave it held for ever. Condition variables have one inside.
+     */
+    _Atomic uint32_t asked; /* two for every flush; odd: the thread is to end */
+    _Atomic uint32_t done;  /* what was asked, when the last flush began */
+    _Atomic uint32_t rest;  /* odd: no communicator is live; rises by two from one such time to the next */
 };
 
 /* -- trees -> lines -- */
@@ -331,19 +333,14 @@ static void finish(struct writer *writer)
 
 /* -- the thread -- */
 
-static struct timespec monotonic_in(uint64_t ns)
-{
-    uint64_t at_ns = clock_monotonic_ns() + ns;
-    return (struct timespec){.tv_sec = (time_t)(at_ns / 1000000000u), .tv_nsec = (long)(at_ns % 1000000000u)};
-}
-
-/* Locked. What was broken off before a new communicator came did not end the process. */
+/* What was broken off before a new communicator came did not end the process. */
 static void see_rest(struct writer *writer)
 {
-    if (writer->resumes_seen != writer->resumes)
+    uint32_t rest = atomic_load_explicit(&writer->rest, memory_order_acquire);
+    if (writer->rest_seen / 2 != rest / 2)
         writer->broken_off = 0;
-    writer->resumes_seen = writer->resumes;
-    writer->rests = writer->at_rest;
+    writer->rest_seen = rest;
+    writer->rests = rest & 1;
 }
 
 static void *writer_main(void *argument)
@@ -351,23 +348,20 @@ static void *writer_main(void *argument)
     struct writer *writer = argument;
     bool stopping = false;
     while (!stopping) {
-        pthread_mutex_lock(&writer->lock);
-        stopping = writer->stopping;
-        uint64_t asked = writer->flushes_asked;
-        bool flush = asked != writer->flushes_done;
+        uint32_t seen = atomic_load_explicit(&writer->asked, memory_order_acquire);
+        uint32_t asked = seen & ~1u;
+        bool flush = asked != atomic_load_explicit(&writer->done, memory_order_relaxed);
+        stopping = seen & 1;
+        /* After what was asked: who asks for a flush says first whether there is a communicator. */
         see_rest(writer);
-        pthread_mutex_unlock(&writer->lock);
         uint64_t pause_ns = take_all(writer);
         do_due(writer, flush);
-        pthread_mutex_lock(&writer->lock);
         if (flush) {
-            writer->flushes_done = asked;
-            pthread_cond_broadcast(&writer->answered);
-        } else if (pause_ns && !stopping && !writer->stopping && writer->flushes_asked == asked) {
-            struct timespec until = monotonic_in(pause_ns);
-            pthread_cond_timedwait(&writer->asked, &writer->lock, &until);
+            atomic_store_explicit(&writer->done, asked, memory_order_release);
+            futex_wake(&writer->done);
+        } else if (pause_ns && !stopping) {
+            (void)futex_wait(&writer->asked, seen, clock_monotonic_ns() + pause_ns);
         }
-        pthread_mutex_unlock(&writer->lock);
     }
     finish(writer);
     return NULL;
@@ -386,29 +380,6 @@ static int start_thread(struct writer *writer)
     if (result == 0)
         pthread_setname_np(writer->thread, "ncclprof");
     return result == 0 ? 0 : -1;
-}
-
-static int init_lock(struct writer *writer)
-{
-    pthread_mutexattr_t attributes;
-    if (pthread_mutexattr_init(&attributes) != 0)
-        return -1;
-    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
-    int failed = pthread_mutex_init(&writer->lock, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-    return failed ? -1 : 0;
-}
-
-static int init_synchronisation(struct writer *writer)
-{
-    pthread_condattr_t attributes;
-    if (init_lock(writer) != 0 || pthread_condattr_init(&attributes) != 0)
-        return -1;
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    int failed =
-        pthread_cond_init(&writer->asked, &attributes) || pthread_cond_init(&writer->answered, &attributes);
-    pthread_condattr_destroy(&attributes);
-    return failed ? -1 : 0;
 }
 
 static int open_files(struct writer *writer, int rank, char *failure, size_t failure_bytes)
@@ -513,7 +484,7 @@ struct writer *writer_start(const struct config *config, const struct writer_ori
     if (writer->pause_ns > PAUSE_NS)
         writer->pause_ns = PAUSE_NS;
     write_beginning(writer, origin);
-    if (init_synchronisation(writer) != 0 || start_thread(writer) != 0) {
+    if (start_thread(writer) != 0) {
         snprintf(failure, failure_bytes, "cannot start the writer thread");
         writer_free(writer);
         return NULL;
@@ -526,47 +497,41 @@ const char *writer_path(const struct writer *writer)
     return writer->config.chrome ? writer->chrome_sink.path : writer->inspector_sink.path;
 }
 
-void writer_resume(struct writer *writer)
+static uint32_t ask_for_flush(struct writer *writer)
 {
-    pthread_mutex_lock(&writer->lock);
-    if (writer->at_rest) {
-        writer->at_rest = false;
-        writer->resumes++;
-        writer->flushes_asked++; /* nobody waits for it, but what ends the file goes */
-        pthread_cond_signal(&writer->asked);
-    }
-    pthread_mutex_unlock(&writer->lock);
-}
-
-uint64_t writer_ask(struct writer *writer, bool at_rest)
-{
-    pthread_mutex_lock(&writer->lock);
-    writer->at_rest = at_rest;
-    uint64_t asked = ++writer->flushes_asked;
-    pthread_cond_signal(&writer->asked);
-    pthread_mutex_unlock(&writer->lock);
+    uint32_t asked = (atomic_fetch_add_explicit(&writer->asked, 2, memory_order_release) & ~1u) + 2;
+    futex_wake(&writer->asked);
     return asked;
 }
 
-void writer_await(struct writer *writer, uint64_t asked, unsigned timeout_ms)
+void writer_resume(struct writer *writer)
 {
-    struct timespec until = monotonic_in((uint64_t)timeout_ms * MILLISECOND_NS);
-    pthread_mutex_lock(&writer->lock);
-    while (writer->flushes_done < asked)
-        if (pthread_cond_timedwait(&writer->answered, &writer->lock, &until) != 0)
-            break;
-    pthread_mutex_unlock(&writer->lock);
+    if (atomic_load_explicit(&writer->rest, memory_order_relaxed) & 1) {
+        atomic_fetch_add_explicit(&writer->rest, 1, memory_order_release);
+        (void)ask_for_flush(writer); /* nobody waits for it, but what ends the file goes */
+    }
+}
+
+uint32_t writer_ask(struct writer *writer, bool at_rest)
+{
+    if (at_rest)
+        atomic_fetch_or_explicit(&writer->rest, 1, memory_order_release);
+    return ask_for_flush(writer);
+}
+
+void writer_await(struct writer *writer, uint32_t asked, unsigned timeout_ms)
+{
+    uint64_t until_ns = clock_monotonic_ns() + (uint64_t)timeout_ms * MILLISECOND_NS;
+    uint32_t done;
+    do
+        done = atomic_load_explicit(&writer->done, memory_order_acquire);
+    while ((int32_t)(done - asked) < 0 && futex_wait(&writer->done, done, until_ns));
 }
 
 void writer_stop(struct writer *writer, const struct timespec *until)
 {
-    /* A thread that calls exit() from a signal's handler may hold the lock: so much the better. */
-    int result = pthread_mutex_timedlock(&writer->lock, until);
-    if (result != 0 && result != EDEADLK)
-        return;
-    writer->stopping = true;
-    pthread_cond_signal(&writer->asked);
-    pthread_mutex_unlock(&writer->lock);
+    atomic_fetch_or_explicit(&writer->asked, 1, memory_order_release);
+    futex_wake(&writer->asked);
     /* Past the time (a file system that hangs) the process ends without it. */
     (void)pthread_timedjoin_np(writer->thread, NULL, until);
 }

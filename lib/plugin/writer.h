@@ -28,10 +28,10 @@ const char *writer_path(const struct writer *writer);
 /*
  * Asks that all that was recorded before go to the kernel; writer_await waits for that, at most timeout_ms.
  * at_rest: no communicator is live; until writer_resume the files on disk are whole, as the process may end
- * without writer_stop.
+ * without writer_stop. Neither this nor writer_resume is for two threads at once.
  */
-uint64_t writer_ask(struct writer *writer, bool at_rest);
-void writer_await(struct writer *writer, uint64_t asked, unsigned timeout_ms);
+uint32_t writer_ask(struct writer *writer, bool at_rest);
+void writer_await(struct writer *writer, uint32_t asked, unsigned timeout_ms);
 
 /* There is a communicator: from now on a file without its end says that the process was killed. */
 void writer_resume(struct writer *writer);

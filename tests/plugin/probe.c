@@ -26,6 +26,7 @@ static const struct scenario {
     {"changed-environment", 3, probe_changed_environment},
     {"many-communicators", 6, probe_many_communicators},
     {"exit-in-handler", 6, probe_exit_in_handler},
+    {"exit-at-steps", 6, probe_exit_at_steps},
     {"exit-during-init", 6, probe_exit_during_init},
     {"fork-during-init", 6, probe_fork_during_init},
     {"bare-fork", 6, probe_bare_fork},

@@ -35,6 +35,7 @@ void probe_changed_environment(void);
 
 /* probe_ends.c */
 void probe_exit_in_handler(void);
+void probe_exit_at_steps(void);
 void probe_exit_during_init(void);
 void probe_fork_during_init(void);
 void probe_bare_fork(void);

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -58,6 +59,55 @@ void probe_exit_in_handler(void)
         hung += !ends(child);
     }
     fprintf(stderr, "%d hung\n", hung);
+}
+
+/* Stops where finalize begins. */
+static void finalize_in_steps(void)
+{
+    void *context = probe_init(1);
+    probe_play_task(context, NULL, 1);
+    struct sigaction action = {.sa_handler = leave};
+    sigaction(SIGALRM, &action, NULL);
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+        _exit(2);
+    raise(SIGSTOP);
+    fake_finalize(&probe_plugin, context);
+    _exit(0);
+}
+
+/* False when the child ends before, or does not stop at all. */
+static bool step(pid_t child, int instructions)
+{
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
+        return false;
+    for (int i = 0; i < instructions; i++)
+        if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) != 0 || waitpid(child, &status, 0) != child ||
+            !WIFSTOPPED(status))
+            return false;
+    return true;
+}
+
+/*
+ * A signal after no instruction of finalize, after some, after twice as many and so on to its end: each meets
+ * a moment that hardly ever comes by chance.
+ */
+void probe_exit_at_steps(void)
+{
+    int hung = 0;
+    int signals = 0;
+    while (hung < 3) {
+        pid_t child = fork();
+        if (child == 0)
+            finalize_in_steps();
+        if (!step(child, signals * probe_number))
+            break;
+        signals++;
+        kill(child, SIGALRM);
+        ptrace(PTRACE_DETACH, child, NULL, NULL);
+        hung += !ends(child);
+    }
+    fprintf(stderr, "%d signals\n%d hung\n", signals, hung);
 }
 
 /* Stands for a file system that does not answer. */

@@ -114,6 +114,13 @@ static void the_next_step_shows_it(void **state)
     assert_int_equal(measured(&steps, suspects, 1).most_ns, 50);
     /* Another suspicion had a part in that step. */
     assert_int_equal(measured(&steps, suspects, 2).least_ns, 0);
+    assert_int_equal(measured(&steps, suspects, 2).rest_ns, 30);
+    /* Of that other one, it is the network's; in step 7 that cost nothing. */
+    struct suspect other[2] = {suspects[1], suspects[0]};
+    assert_int_equal(measured(&steps, other, 2).least_ns, 0);
+    assert_int_equal(measured(&steps, other, 2).rest_ns, -50);
+    other[0].first_step = other[0].last_step = 7;
+    assert_int_equal(measured(&steps, other, 2).rest_ns, 0);
 }
 
 /* Two steps of 150 instead of 100 and no others that differ: 100, unless another suspicion had a part in it.
@@ -129,8 +136,11 @@ static void what_it_cost(void **state)
         {.kind = FINDING_HOST, .first_step = 6, .last_step = 7, .gain_ns = 70},
         {.kind = FINDING_HOST, .first_step = 7, .last_step = 8, .gain_ns = 20, .chance = 0.01}};
     assert_int_equal(measured(&steps, suspects, 1).least_ns, 100);
+    assert_int_equal(measured(&steps, suspects, 1).rest_ns, 100);
     assert_int_equal(measured(&steps, suspects, 1).most_ns, 100);
     assert_int_equal(measured(&steps, suspects, 2).least_ns, 0);
+    /* Half of what the other cost is in step 7. */
+    assert_int_equal(measured(&steps, suspects, 2).rest_ns, 90);
     assert_int_equal(measured(&steps, suspects, 2).most_ns, 100);
     /* What may be waiting in a receive cost nothing by itself. */
     suspects[1].hides_pairs = 1;

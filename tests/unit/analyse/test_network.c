@@ -75,7 +75,7 @@ static void no_longer_than_its_members(void **state)
         network.instances[0].transfer_ns = some ? 1000 : 3500;
         suspect_by(&network, (const struct sent[]){{0, 1, 2, 3500, 3500, 0}}, 1);
         assert_int_equal(network.instances[0].slow_ns, some ? 3500 : 3000);
-        assert_int_equal(network.instances[0].slow_for_some, some);
+        assert_int_equal(network.instances[0].some_ns, some ? 3500 : 0);
         network_release(&network);
     }
 }
@@ -287,24 +287,29 @@ static void slow_at_the_end_of_a_step(void **state)
 }
 
 /*
- * In step 3 the transfer itself stands out by so much, and a link by 4000: what the operation counts as slow.
+ * In step 3 a transfer of 1000 and so much stands out by that, and a link by 4000: what the operation counts
+ * as slow, of which all members show what the transfer does.
  */
-static int64_t slow_beside(int64_t slow_ns)
+static int64_t slow_beside(int64_t usual_ns, int64_t slow_ns)
 {
     struct network network;
     network_init(&network, (const int32_t[]){3, -1});
     network.instances[0].slow_ns = network.instances[0].beyond_ns = slow_ns;
+    network.instances[0].transfer_ns = usual_ns + slow_ns;
     suspect_by(&network, (const struct sent[]){{0, 0, 1, 4000, 4000, 0}}, 1);
-    slow_ns = network.instances[0].slow_ns;
+    int64_t all_ns = network.instances[0].slow_ns;
+    assert_int_equal(network.instances[0].some_ns, all_ns - slow_ns);
     network_release(&network);
-    return slow_ns;
+    return all_ns;
 }
 
 static void a_link_that_was_slow_for_twice_as_long(void **state)
 {
-    assert_int_equal(slow_beside(0), 4000);
-    assert_int_equal(slow_beside(1999), 4000);
-    assert_int_equal(slow_beside(2000), 2000);
+    assert_int_equal(slow_beside(1000, 0), 4000);
+    assert_int_equal(slow_beside(1000, 1999), 4000);
+    assert_int_equal(slow_beside(1000, 2000), 2000);
+    /* Nobody was done before the link was. */
+    assert_int_equal(slow_beside(3000, 1000), 1000);
 }
 
 /*

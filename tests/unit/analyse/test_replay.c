@@ -339,7 +339,7 @@ static void a_held_stream_is_free_with_its_network(void **state)
             [SLOW_1] = {.rank = 1, .previous = -1, .end_ns = 10},
             [NEXT_1] = {.rank = 1, .instance = 1, .previous = SLOW_1, .start_ns = 105, .end_ns = 115},
         };
-        struct job_instance instances[2] = {{.transfer_ns = 10, .slow_ns = 90, .slow_for_some = 1},
+        struct job_instance instances[2] = {{.transfer_ns = 10, .slow_ns = 90, .some_ns = 90},
                                             {.transfer_ns = 10}};
         struct two two;
         struct replay replay;

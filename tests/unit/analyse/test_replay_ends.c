@@ -150,7 +150,7 @@ static void a_slow_link_holds_who_shows_it(void **state)
         operations[2].own_ns = 5;
         tiny_init(&tiny, operations, 3);
         tiny.instances[0].slow_ns = 90;
-        tiny.instances[0].slow_for_some = 1;
+        tiny.instances[0].some_ns = 90;
         tiny.instances[0].culprit = 0;
         assert_int_equal(played(&tiny), held ? 115 : 100);
         replay_change_transfer(&tiny.replay, 0, -90);

@@ -48,7 +48,7 @@ static void make_slow(const struct suspect *suspect, const struct besides *besid
                                                         .tag = -1,
                                                         .culprit = now ? suspect->rank : -1,
                                                         .transfer_ns = told_ns,
-                                                        .slow_for_some = (uint8_t)besides->for_some,
+                                                        .some_ns = besides->for_some ? transfer_ns - 100 : 0,
                                                         .slow_ns = transfer_ns - 100};
         add_edge(transfers, i, received ? 3 : suspect->rank, received ? suspect->rank : 2, wait_ns);
         if (besides->others)
