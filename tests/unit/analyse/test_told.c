@@ -189,6 +189,20 @@ static void slow_for_some_members(void **state)
                      CONFIDENCE_LOW);
 }
 
+/* What is asked of it afterwards: by how much it was slow, and whether the next step shows it. */
+static void what_it_was_slow_by(void **state)
+{
+    const struct slow much = {5, 2};
+    struct suspect suspect = two_steps(FINDING_NETWORK, 3000);
+    suspect.total_ns = 4000;
+    for (int later = 0; later < 2; later++) {
+        suspect.shows_later = later;
+        struct finding finding = told(suspect, &(struct besides){.slow = &much});
+        assert_int_equal(finding.slow_ns, 4000);
+        assert_int_equal(finding.shows_later, later);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +214,7 @@ int main(void)
         cmocka_unit_test(what_a_network_cost_beside_its_hidden_sends),
         cmocka_unit_test(whether_it_receives),
         cmocka_unit_test(slow_for_some_members),
+        cmocka_unit_test(what_it_was_slow_by),
         cmocka_unit_test(whose_other_ends),
         cmocka_unit_test(whose_other_ends_waited),
     };
