@@ -11,7 +11,8 @@ enum { CROWD_RANKS = 3 };
 
 /*
  * A slow link hardly slows others: what is slow on theirs in the same steps, and is not believed of any, is
- * next to nothing. From a third on, and where there are two others, there may be one cause of all.
+ * next to nothing. From a third on, and where two others are in two of its steps, there may be one cause of
+ * all.
  */
 enum { SHARED = 3 };
 
@@ -119,15 +120,16 @@ static void look_beside(const struct finding *finding, const struct finding *oth
  */
 static int is_shared(struct findings *findings, const struct finding *finding, struct beside *beside)
 {
-    int32_t most = 0;
+    int32_t shared = 0;
     beside->slow_ns = 0;
     for (int32_t step = finding->first_step; step <= finding->last_step; step++)
         beside->ranks[step] = 0;
     for (size_t i = 0; i < findings->count; i++)
         look_beside(finding, &findings->items[i], beside);
     for (int32_t step = finding->first_step; step <= finding->last_step; step++)
-        most = beside->ranks[step] > most ? beside->ranks[step] : most;
-    if (most + 1 < CROWD_RANKS || beside->slow_ns * SHARED < finding->slow_ns)
+        shared += beside->ranks[step] + 1 >= CROWD_RANKS;
+    int32_t least = finding->first_step == finding->last_step ? 1 : 2;
+    if (shared < least || beside->slow_ns * SHARED < finding->slow_ns)
         return 0;
     for (int32_t step = finding->first_step; step <= finding->last_step; step++)
         if (beside->ranks[step] + 1 >= CROWD_RANKS)

@@ -248,9 +248,8 @@ static int is_covered(const struct findings *findings, int32_t step, int64_t lon
     int64_t said_ns = 0;
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        int later = finding->shows_later != 0;
-        if (step < finding->first_step || step > finding->last_step + later ||
-            (later && step == finding->last_step))
+        int32_t first = finding->first_step, last = finding->last_step + (finding->shows_later ? 1 : 0);
+        if (step < (first == finding->last_step ? last : first) || step > last)
             continue;
         if (finding->kind >= FINDING_MISSING)
             return 1;

@@ -224,10 +224,11 @@ int suspects_weigh(struct suspects *suspects, const struct job *job, const struc
  * give or take what steps differ by. -1 when memory is out.
  */
 struct lengthening {
-    int shows;        /* also where that is not known */
-    int64_t least_ns; /* 0 or less where it is not known, or others cost something in the same steps */
-    int64_t rest_ns;  /* what the others leave of it; likewise */
-    int64_t most_ns;  /* INT64_MAX unknown */
+    int shows;         /* also where that is not known */
+    int64_t least_ns;  /* 0 or less where it is not known, or others cost something in the same steps */
+    int64_t rest_ns;   /* what the others leave of it; likewise */
+    int64_t beside_ns; /* what those cost */
+    int64_t most_ns;   /* INT64_MAX unknown */
 };
 
 int suspects_sum_costs(struct suspects *suspects, int32_t step_count); /* first; -1 when memory is out */
@@ -251,8 +252,8 @@ int suspects_judge(const struct suspects *suspects, const struct job *job, const
 int findings_doubt_crowd(struct findings *findings, const struct job *job);
 
 /*
- * Likewise a network in whose steps two others were slow at once and more, in all by a third as much, and
- * none of them is believed to be at fault: a switch or a host that they share may be.
+ * Likewise a network in two of whose steps, or in its only one, two others were slow at once and more, in all
+ * by a third as much, and none of them is believed to be at fault: a switch or a host that they share may be.
  */
 int findings_doubt_shared(struct findings *findings, const struct job *job);
 

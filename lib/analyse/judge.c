@@ -3,6 +3,7 @@
 #include "analyse/finding.h"
 
 #include "base/array.h"
+#include "base/scale.h"
 
 #include <stdlib.h>
 
@@ -386,10 +387,20 @@ static int64_t held_back(const struct suspects *suspects, const struct suspect *
     return held_ns;
 }
 
+/* Of what the gains of all suspicions leave of longer steps, its part: by its gain, as nothing else tells. */
+static int64_t part_of_rest(const struct suspect *suspect, const struct lengthening *lengthening,
+                            int64_t cost_ns)
+{
+    double gain = (double)(suspect->gain_ns > 0 ? suspect->gain_ns : 0),
+           beside = (double)lengthening->beside_ns;
+    return beside > 0 ? scale(lengthening->rest_ns - cost_ns, gain / (gain + beside))
+                      : lengthening->rest_ns - cost_ns;
+}
+
 /*
- * What the replay says, as far as the length of the steps allows; and no less than other suspicions leave of
- * what they are longer, unless that is so much that something else made them so. Where the recorder leaves
- * out by what waiting is passed on, what partners waited takes the replay's place if that is more.
+ * What the replay says, as far as the length of the steps allows; and with its part of what all suspicions
+ * leave of that, unless it is so much that something else made them longer. Where the recorder leaves out by
+ * what waiting is passed on, what partners waited takes the replay's place if that is more.
  */
 static int64_t cost_of(const struct suspects *suspects, const struct suspect *suspect,
                        const struct lengthening *lengthening, const struct job *job,
@@ -405,7 +416,7 @@ static int64_t cost_of(const struct suspects *suspects, const struct suspect *su
     if (confidence == CONFIDENCE_LOW || cost_ns > lengthening->rest_ns ||
         (double)lengthening->rest_ns > UNEXPLAINED * (double)suspect->total_ns)
         return cost_ns;
-    return lengthening->rest_ns;
+    return cost_ns + part_of_rest(suspect, lengthening, cost_ns);
 }
 
 /* What of the suspicion falls on each tag, and on each position of the step. */

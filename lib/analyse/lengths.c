@@ -33,12 +33,12 @@ static int32_t shown_to(const struct suspect *suspect)
 
 /*
  * What may be waiting in a receive cost nothing by itself, and is no other suspicion that had a part in it.
- * What the next step shows of the last one is no part of the last.
+ * What the next step shows of a single one is no part of that.
  */
 static int64_t cost_in_step(const struct suspect *suspect, int32_t step)
 {
-    if (suspect->hides_pairs || step < suspect->first_step || step > shown_to(suspect) ||
-        (suspect->shows_later && step == suspect->last_step))
+    int32_t later = suspect->first_step == suspect->last_step ? shown_to(suspect) - suspect->last_step : 0;
+    if (suspect->hides_pairs || step < suspect->first_step + later || step > suspect->last_step + later)
         return 0;
     return suspect->chance <= CHANCE ? suspect->gain_ns / suspect_steps(suspect) : 0;
 }
@@ -174,8 +174,8 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     double all = (double)(last - suspect->first_step + 1) / (double)steps;
     lengthening->most_ns = scale(1, ((longer > 0 ? (double)longer : 0) + doubt) * all);
     int64_t own_ns = longer - longer_for_others(suspect, baseline, usual, list);
-    int64_t rest_ns = own_ns - cost_beside(suspects, suspect);
-    lengthening->rest_ns = scale(1, ((double)rest_ns - doubt) * all);
+    lengthening->beside_ns = cost_beside(suspects, suspect);
+    lengthening->rest_ns = scale(1, ((double)(own_ns - lengthening->beside_ns) - doubt) * all);
     lengthening->least_ns = is_alone(suspects, suspect) ? lengthening->rest_ns : 0;
     if (suspect->kind == FINDING_HOST &&
         (double)(longer - cost_beside(suspects, suspect)) - doubt > LITTLE * (double)worth_ns)

@@ -377,9 +377,24 @@ static void look_at(struct blame *blame, const int32_t *slow, const size_t *firs
     blame->slow_count = first[step + 1] - first[step];
 }
 
+/* Whether a rank is to blame in a step for what was sent to it. */
+static int receives_slowly(struct blame *blame, const int32_t *slow, const size_t *first, int32_t step,
+                           int32_t rank)
+{
+    if (step < 0 || step >= blame->job->step_count)
+        return 0;
+    look_at(blame, slow, first, step);
+    size_t i = 0;
+    while (i < blame->slow_count && (blame->job->instances[blame->slow[i]].culprit != rank ||
+                                     blame->ends[blame->slow[i]].receiver != rank))
+        i++;
+    return i < blame->slow_count;
+}
+
 /*
- * Two senders and more whose slow sends nearly all go to one rank, in two steps in a row, have nothing else
- * in common: that one receives slowly. -1 when memory is out.
+ * Two senders and more whose slow sends nearly all go to one rank have nothing else in common: that one
+ * receives slowly, where that was so in the step before or after, too, or it is to blame there. -1 when
+ * memory is out.
  */
 static int blame_receivers(struct job *job, struct blame *blame, const int32_t *slow, const size_t *first)
 {
@@ -395,7 +410,9 @@ static int blame_receivers(struct job *job, struct blame *blame, const int32_t *
         common[0] = common[job->step_count + 1] = -1;
     for (int32_t step = 0; !failed && step < job->step_count; step++) {
         int32_t here = common[step + 1];
-        if (here < 0 || (here != common[step] && here != common[step + 2]))
+        if (here < 0 || (here != common[step] && here != common[step + 2] &&
+                         !receives_slowly(blame, slow, first, step - 1, here) &&
+                         !receives_slowly(blame, slow, first, step + 1, here)))
             continue;
         look_at(blame, slow, first, step);
         blame_receiver(job, blame, aims, here);

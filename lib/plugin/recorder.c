@@ -36,6 +36,7 @@ static unsigned live_count;
 static bool some_untold; /* communicators that found no number, or their end no room in a ring */
 static bool fork_handlers_set;
 static _Thread_local bool locked_for_fork;
+static _Thread_local unsigned forks; /* one within another: a handler may fork, of a signal or of a fork */
 
 static uint64_t monotonic_in(unsigned ms)
 {
@@ -50,18 +51,20 @@ static struct timespec realtime_in(unsigned ms)
 
 static void before_fork(void)
 {
-    locked_for_fork = lock_take(&lock, monotonic_in(LOCK_WAIT_MS)) == LOCK_TAKEN;
+    if (forks++ == 0)
+        locked_for_fork = lock_take(&lock, monotonic_in(LOCK_WAIT_MS)) == LOCK_TAKEN;
 }
 
 static void parent_after_fork(void)
 {
-    if (locked_for_fork)
+    if (--forks == 0 && locked_for_fork)
         lock_release(&lock);
 }
 
 /* The writer thread stayed in the parent, and so must its files: the child begins anew if NCCL does. */
 static void child_after_fork(void)
 {
+    forks = 0;
     atomic_store_explicit(&lock.holder, 0, memory_order_relaxed);
     atomic_store_explicit(&recorder_on, false, memory_order_relaxed);
     if (writer) {

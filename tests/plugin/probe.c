@@ -30,6 +30,7 @@ static const struct scenario {
     {"exit-during-init", 6, probe_exit_during_init},
     {"fork-during-init", 6, probe_fork_during_init},
     {"bare-fork", 6, probe_bare_fork},
+    {"nested-fork", 6, probe_nested_fork},
 };
 
 uint64_t probe_now_ns(void)

@@ -39,5 +39,6 @@ void probe_exit_at_steps(void);
 void probe_exit_during_init(void);
 void probe_fork_during_init(void);
 void probe_bare_fork(void);
+void probe_nested_fork(void);
 
 #endif

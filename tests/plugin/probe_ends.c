@@ -171,3 +171,47 @@ void probe_bare_fork(void)
     probe_play_task(context, NULL, 1);
     fake_finalize(&probe_plugin, context);
 }
+
+/* Forks once more before the fork that it is called for. */
+static bool forks_within;
+
+static void fork_within(void)
+{
+    if (!forks_within)
+        return;
+    forks_within = false;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    (void)ends(child);
+}
+
+static void *init_another(void *unused)
+{
+    (void)unused;
+    return probe_init(2);
+}
+
+/* Another thread is not to wait for what the first one took for both. Registered first, called last. */
+void probe_nested_fork(void)
+{
+    pthread_t thread;
+    struct timespec until;
+    pthread_atfork(fork_within, NULL, NULL);
+    void *context = probe_init(1);
+    forks_within = true;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    (void)ends(child);
+    pthread_create(&thread, NULL, init_another, NULL);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 10;
+    void *another = NULL;
+    int hung = pthread_timedjoin_np(thread, &another, &until) != 0;
+    fprintf(stderr, "%d hung\n", hung);
+    if (hung)
+        _exit(0);
+    fake_finalize(&probe_plugin, another);
+    fake_finalize(&probe_plugin, context);
+}

@@ -124,6 +124,9 @@ class Ends(ProbeTest):
     def test_fork_while_an_init_hangs(self):
         self.check_none_hangs("fork-during-init")
 
+    def test_fork_within_a_fork(self):
+        self.check_none_hangs("nested-fork")
+
     def test_child_that_no_handler_was_called_for(self):
         self.check_none_hangs("bare-fork")
         self.assertEqual(len(self.trace().notes("End")), 1)

@@ -131,17 +131,17 @@ static enum confidence believed(const struct slow *slow, size_t count, enum find
 static void networks_that_were_slow_at_once(void **state)
 {
     struct slow slow[] = {
-        {0, 2, 5, 300, CONFIDENCE_HIGH}, {1, 3, 4, 60, CONFIDENCE_LOW}, {2, 4, 7, 80, CONFIDENCE_LOW}};
+        {0, 2, 5, 300, CONFIDENCE_HIGH}, {1, 3, 5, 60, CONFIDENCE_LOW}, {2, 3, 6, 56, CONFIDENCE_LOW}};
     struct crowd crowd;
     assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
     assert_int_equal(crowd.findings, 1);
     assert_int_equal(crowd.ranks, 3);
-    assert_int_equal(crowd.first_step, 4);
-    assert_int_equal(crowd.last_step, 4);
+    assert_int_equal(crowd.first_step, 3);
+    assert_int_equal(crowd.last_step, 5);
     assert_int_equal(believed(slow, 3, FINDING_COMPUTE, &crowd), CONFIDENCE_HIGH);
     assert_int_equal(believed_of(FINDING_COMPUTE, slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
     assert_int_equal(crowd.findings, 0);
-    slow[2].slow_ns = 76;
+    slow[2].slow_ns = 52;
     assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
     slow[2].slow_ns = 400;
     slow[2].confidence = CONFIDENCE_MEDIUM;
@@ -159,7 +159,10 @@ static void networks_that_were_slow_alone(void **state)
     assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
     slow[2].first_step = slow[2].last_step = 3;
     assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    /* Both in one of its steps, then in two. */
     slow[0].last_step = 3;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    slow[2].first_step = 2;
     assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
 }
 

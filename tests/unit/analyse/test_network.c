@@ -303,7 +303,7 @@ static int64_t slow_beside(int64_t usual_ns, int64_t slow_ns)
     return all_ns;
 }
 
-static void a_link_that_was_slow_for_twice_as_long(void **state)
+static void a_link_that_was_slow_for_longer(void **state)
 {
     assert_int_equal(slow_beside(1000, 0), 4000);
     assert_int_equal(slow_beside(1000, 1999), 4000);
@@ -396,7 +396,7 @@ int main(void)
         cmocka_unit_test(what_else_it_sent),
         cmocka_unit_test(other_transfers_say_what_is_usual),
         cmocka_unit_test(slow_at_the_end_of_a_step),
-        cmocka_unit_test(a_link_that_was_slow_for_twice_as_long),
+        cmocka_unit_test(a_link_that_was_slow_for_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -189,6 +189,29 @@ static void slow_for_some_members(void **state)
                      CONFIDENCE_LOW);
 }
 
+/*
+ * Two steps of 2500 and another suspicion in them that cost 500: of the 2000 that no gain explains it has its
+ * part, half where it gained as much.
+ */
+static int64_t cost_of_twin(int64_t gain_ns, const struct suspect *other)
+{
+    struct suspect suspect = two_steps(FINDING_COMPUTE, gain_ns);
+    struct findings findings = {0};
+    suspect.total_ns = 1000;
+    judge_suspect(suspect, &(struct besides){.suspects_steps_ns = 2500, .other = other}, &findings);
+    int64_t cost_ns = findings.items[0].lost_ns;
+    findings_release(&findings);
+    return cost_ns;
+}
+
+static void its_part_of_what_no_gain_explains(void **state)
+{
+    const struct suspect other = two_steps(FINDING_COMPUTE, 500);
+    assert_int_equal(cost_of_twin(500, &other), 500 + 1000);
+    assert_int_equal(cost_of_twin(1500, &other), 1500 + 750);
+    assert_int_equal(cost_of_twin(500, NULL), 3000);
+}
+
 /* What is asked of it afterwards: by how much it was slow, and whether the next step shows it. */
 static void what_it_was_slow_by(void **state)
 {
@@ -215,6 +238,7 @@ int main(void)
         cmocka_unit_test(whether_it_receives),
         cmocka_unit_test(slow_for_some_members),
         cmocka_unit_test(what_it_was_slow_by),
+        cmocka_unit_test(its_part_of_what_no_gain_explains),
         cmocka_unit_test(whose_other_ends),
         cmocka_unit_test(whose_other_ends_waited),
     };
