@@ -56,8 +56,10 @@ static int64_t over_at(const struct job *job, int32_t at, int64_t next_ns)
 {
     const struct job_operation *member = &job->operations[at];
     int64_t free_ns = job->drafts[at].free_ns;
-    if (member->end_ns == TIME_UNKNOWN || next_ns == TIME_UNKNOWN || next_ns >= free_ns)
-        return member->end_ns == TIME_UNKNOWN ? TIME_UNKNOWN : free_ns;
+    if (member->end_ns == TIME_UNKNOWN)
+        return TIME_UNKNOWN;
+    if (next_ns == TIME_UNKNOWN || next_ns >= free_ns)
+        return free_ns;
     return next_ns > member->end_ns ? next_ns : member->end_ns;
 }
 

@@ -79,8 +79,8 @@ struct job_draft {
 
 /* An operation that held its stream beyond its end (`held`), and until when. */
 struct job_hold {
+    int64_t operation; /* first: find_id looks for it (ids.h) */
     int64_t until_ns;
-    int32_t operation;
 };
 
 struct job_instance {

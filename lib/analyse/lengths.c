@@ -178,7 +178,7 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     lengthening->rest_ns = scale(1, ((double)(own_ns - lengthening->beside_ns) - doubt) * all);
     lengthening->least_ns = is_alone(suspects, suspect) ? lengthening->rest_ns : 0;
     if (suspect->kind == FINDING_HOST &&
-        (double)(longer - cost_beside(suspects, suspect)) - doubt > LITTLE * (double)worth_ns)
+        (double)(longer - lengthening->beside_ns) - doubt > LITTLE * (double)worth_ns)
         return 0;
     if (suspect->kind != FINDING_NETWORK)
         return ((double)longer + doubt) * all >= (double)worth_ns / 4;

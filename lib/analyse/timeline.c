@@ -1,3 +1,4 @@
+#include "analyse/ids.h"
 #include "analyse/load.h"
 
 #include "base/array.h"
@@ -196,16 +197,10 @@ enum { LOOK_BACK = 64 };
 /* When an operation was over: its end, or when it let go of its stream if that was later. */
 static int64_t over_ns(const struct job *job, size_t at)
 {
-    size_t low = 0, high = job->operations[at].held ? job->hold_count : 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if ((size_t)job->holds[middle].operation < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    int is_listed = low < job->hold_count && (size_t)job->holds[low].operation == at;
-    return is_listed ? job->holds[low].until_ns : job->operations[at].end_ns;
+    int64_t hold = -1;
+    if (job->operations[at].held)
+        hold = find_id(job->holds, job->hold_count, sizeof *job->holds, job->hold_count, (int64_t)at);
+    return hold < 0 ? job->operations[at].end_ns : job->holds[hold].until_ns;
 }
 
 int64_t job_idle_time(const struct job *job, const struct job_operation *operation)
@@ -405,7 +400,7 @@ static int keep_holds(struct job *job)
         return -1;
     for (size_t i = 0, count = 0; i < job->operation_count; i++)
         if (job->operations[i].held)
-            job->holds[count++] = (struct job_hold){job->drafts[i].free_ns, (int32_t)i};
+            job->holds[count++] = (struct job_hold){(int64_t)i, job->drafts[i].free_ns};
     return 0;
 }
 
