@@ -225,8 +225,9 @@ int suspects_weigh(struct suspects *suspects, const struct job *job, const struc
  */
 struct lengthening {
     int shows;         /* also where that is not known */
-    int64_t least_ns;  /* 0 or less where it is not known, or others cost something in the same steps */
-    int64_t rest_ns;   /* what the others leave of it; likewise */
+    int64_t least_ns;  /* of a late host, without what most others were late by; 0 or less where it is not
+                          known, or others cost something in the same steps */
+    int64_t rest_ns;   /* what the others leave; 0 or less where it is not known */
     int64_t beside_ns; /* what those cost */
     int64_t most_ns;   /* INT64_MAX unknown */
 };

@@ -114,18 +114,21 @@ static int is_alone(const struct suspects *suspects, const struct suspect *suspe
     return 1;
 }
 
-/* How long its steps lasted; of a late host, without what most others were late by, too. TIME_UNKNOWN. */
-static int64_t measure_inside(const struct suspects *suspects, const struct suspect *suspect,
-                              const struct job *job, const struct baseline *baseline, int64_t *list)
+/*
+ * Of a late host, what most others were late by in its steps, too: what made all late may have made the steps
+ * longer. What it cost is not less for that, once it is believed, as the others may have been late for it.
+ */
+static int64_t shared_with_hosts(const struct suspects *suspects, const struct suspect *suspect,
+                                 const struct baseline *baseline)
 {
-    int64_t inside_ns = baseline_stretch_ns(baseline, job, suspect->first_step, shown_to(suspect), list);
-    if (inside_ns == TIME_UNKNOWN || suspect->kind != FINDING_HOST || !suspects->unrest_ns)
-        return inside_ns;
+    int64_t shared_ns = 0;
+    if (suspect->kind != FINDING_HOST || !suspects->unrest_ns)
+        return 0;
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
         int64_t others_ns = suspects->unrest_ns[(size_t)step * baseline->rank_count + (size_t)suspect->rank];
-        inside_ns -= others_ns > 0 ? others_ns : 0;
+        shared_ns += others_ns > 0 ? others_ns : 0;
     }
-    return inside_ns;
+    return shared_ns;
 }
 
 /* What all others are said to have cost in its steps. */
@@ -160,7 +163,7 @@ static int64_t longer_for_others(const struct suspect *suspect, const struct bas
 static int shows(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
                  const struct baseline *baseline, int64_t *list, struct lengthening *lengthening)
 {
-    int64_t inside_ns = measure_inside(suspects, suspect, job, baseline, list);
+    int64_t inside_ns = baseline_stretch_ns(baseline, job, suspect->first_step, shown_to(suspect), list);
     size_t count = list_unburdened(suspects, suspect, baseline, list);
     int32_t last = shown_to(suspect), end = last + 1 < baseline->step_count ? last + 1 : last;
     int64_t steps = end - suspect->first_step;
@@ -176,7 +179,9 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     int64_t own_ns = longer - longer_for_others(suspect, baseline, usual, list);
     lengthening->beside_ns = cost_beside(suspects, suspect);
     lengthening->rest_ns = scale(1, ((double)(own_ns - lengthening->beside_ns) - doubt) * all);
-    lengthening->least_ns = is_alone(suspects, suspect) ? lengthening->rest_ns : 0;
+    int64_t shared_ns = shared_with_hosts(suspects, suspect, baseline);
+    lengthening->least_ns = is_alone(suspects, suspect) ? lengthening->rest_ns - shared_ns : 0;
+    longer -= shared_ns;
     if (suspect->kind == FINDING_HOST &&
         (double)(longer - lengthening->beside_ns) - doubt > LITTLE * (double)worth_ns)
         return 0;

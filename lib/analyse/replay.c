@@ -130,6 +130,24 @@ static void take_transfers(struct replay *replay, const int64_t *ends)
     }
 }
 
+/*
+ * An operation that held its stream beyond its end is over with its transfer in the replay, and what a slow
+ * link held it for. What held it for longer is nobody's, and comes before whatever comes after it.
+ */
+static void take_holds(struct replay *replay, const int64_t *ends)
+{
+    const struct job *job = replay->job;
+    for (size_t i = 0; i < job->operation_count; i++) {
+        int32_t after = replay->after[i];
+        if (after < 0 || !job->operations[after].held || ends[after] == TIME_UNKNOWN)
+            continue;
+        const struct job_operation *held = &job->operations[after];
+        int64_t beyond_ns = ends[after] - held->end_ns - replay->tail_ns[held->instance];
+        if (beyond_ns > 0)
+            replay->own_ns[i] += beyond_ns;
+    }
+}
+
 /* How long the transfer of a pair took, by who sends about how much to whom. */
 struct pair_time {
     uint64_t pair;
@@ -412,6 +430,7 @@ static int measure(struct replay *replay)
             find_order(replay, &job->ranks[i], replay->ends, starts, stops, scratch);
         take_own_times(replay, replay->ends);
         take_transfers(replay, replay->ends);
+        take_holds(replay, replay->ends);
         failed = bound_groups(replay);
     }
     free(starts);

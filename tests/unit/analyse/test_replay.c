@@ -360,6 +360,39 @@ static void a_held_stream_is_free_with_its_network(void **state)
     }
 }
 
+/*
+ * An AllReduce of 10 held the stream of rank 1 until 100, and no link is known to have been slow. Rank 1
+ * comes to the next at 115 and rank 0, which computed all the while, at 105: that is over at 125, and at 120
+ * where rank 1 had spent 5 less.
+ */
+static void a_hold_of_nobodys_stays(void **state)
+{
+    enum { HOLD_0, NEXT_0, HOLD_1, NEXT_1 };
+    struct job_operation operations[4] = {
+        [HOLD_0] = {.rank = 0, .previous = -1, .end_ns = 10},
+        [NEXT_0] = {.rank = 0, .instance = 1, .previous = HOLD_0, .start_ns = 105, .end_ns = 125},
+        [HOLD_1] = {.rank = 1, .previous = -1, .end_ns = 10},
+        [NEXT_1] = {.rank = 1, .instance = 1, .previous = HOLD_1, .start_ns = 115, .end_ns = 125},
+    };
+    struct job_instance instances[2] = {{.transfer_ns = 10}, {.transfer_ns = 10}};
+    struct two two;
+    struct replay replay;
+    struct error error = ERROR_INIT;
+    for (int32_t i = 0; i < 4; i++) {
+        operations[i].function = FUNCTION_ALL_REDUCE;
+        operations[i].ends = ENDS_BY_KERNEL;
+    }
+    two_init(&two, operations, instances, 2);
+    operations[NEXT_0].own_ns = 95;
+    operations[NEXT_1].own_ns = 15;
+    operations[HOLD_1].held = 1;
+    assert_int_equal(replay_init(&replay, &two.job, &error), 0);
+    assert_int_equal(replay_run(&replay), 125);
+    replay.own_ns[NEXT_1] -= 5;
+    assert_int_equal(replay_run(&replay), 120);
+    replay_release(&replay);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +405,7 @@ int main(void)
         cmocka_unit_test(slow_transfers_are_the_networks),
         cmocka_unit_test(what_was_sent_ahead_has_come_a_part_of_the_way),
         cmocka_unit_test(a_held_stream_is_free_with_its_network),
+        cmocka_unit_test(a_hold_of_nobodys_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
