@@ -279,7 +279,7 @@ static int write_all(struct crew *crew, struct error *error)
     for (;;) {
         struct message message = pipeline_receive(&crew->pipeline, LOOK_MS);
         crew->progress.bytes = crew->pipeline.bytes;
-        progress_show(&crew->progress, 0);
+        progress_show(&crew->progress);
         if (message.kind == MESSAGE_END)
             break;
         if (message.kind == MESSAGE_NONE)

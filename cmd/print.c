@@ -33,7 +33,8 @@ void print_error(const struct error *error)
         put_escaped(i == error->depth - 1 ? "ncclprof: " : "  because ", error->cause[i]);
 }
 
-void print_warnings(const struct arguments *arguments, const struct table *table)
+/* Warnings of a table that the chosen format has no place for, on standard error. */
+static void print_warnings(const struct arguments *arguments, const struct table *table)
 {
     if (arguments->renderer->shows_warnings)
         return;

@@ -35,7 +35,7 @@ static void put_bar(double share)
     fprintf(stderr, "[%s] %3d%%", bar, (int)(share * 100));
 }
 
-void progress_show(struct progress *progress, uint64_t bytes)
+void progress_show(struct progress *progress)
 {
     struct timespec now;
     if (!progress->shown)
@@ -44,7 +44,7 @@ void progress_show(struct progress *progress, uint64_t bytes)
     if (seconds_between(&progress->last, &now) * 1000 < REDRAW_MS)
         return;
     progress->last = now;
-    double done = (double)(progress->bytes + bytes), seconds = seconds_between(&progress->begun, &now);
+    double done = (double)progress->bytes, seconds = seconds_between(&progress->begun, &now);
     fputs("\r\033[K", stderr);
     if (progress->total_bytes) {
         double share = done / (double)progress->total_bytes;

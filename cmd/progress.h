@@ -10,7 +10,7 @@ struct progress {
     int drawn;
     uint64_t files;
     uint64_t total_files;
-    uint64_t bytes;       /* of finished files */
+    uint64_t bytes;       /* read so far, by all workers */
     uint64_t total_bytes; /* 0: not known */
     struct timespec begun;
     struct timespec last;
@@ -18,8 +18,8 @@ struct progress {
 
 void progress_begin(struct progress *progress, int quiet, uint64_t total_files, uint64_t total_bytes);
 
-/* Draws, some times a second, with `bytes` of the file at hand read. */
-void progress_show(struct progress *progress, uint64_t bytes);
+/* Draws, some times a second. */
+void progress_show(struct progress *progress);
 
 /* Takes the line away, so that others can print. */
 void progress_clear(struct progress *progress);

@@ -13,11 +13,14 @@ struct solver {
     int64_t *distance; /* per clock */
 };
 
+int64_t align_scaled(double scale, int64_t origin_ns, int64_t local_ns)
+{
+    return scale == 1 ? local_ns : origin_ns + llround(scale * (double)(local_ns - origin_ns));
+}
+
 static int64_t scaled(const struct solver *solver, int32_t clock, int64_t local_ns)
 {
-    const struct align_clock *of = &solver->clocks[clock];
-    return of->scale == 1 ? local_ns
-                          : of->origin_ns + llround(of->scale * (double)(local_ns - of->origin_ns));
+    return align_scaled(solver->clocks[clock].scale, solver->clocks[clock].origin_ns, local_ns);
 }
 
 /*

@@ -49,6 +49,9 @@ struct align_clock {
     int64_t origin_ns; /* local time around which the scale turns */
 };
 
+/* A local time brought to the reference's pace; without the offset. */
+int64_t align_scaled(double scale, int64_t origin_ns, int64_t local_ns);
+
 /*
  * Fills `clocks` (clock_count of them). Tries scale 1 first; where that contradicts itself, fits scales
  * against the reference by least squares over shared meetings and tries once more. -1 only when memory is

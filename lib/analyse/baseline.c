@@ -269,7 +269,6 @@ static int64_t host_lateness(const struct baseline *baseline, const struct job *
 static int64_t hidden_lateness(const struct baseline *baseline, const struct job *job,
                                const struct job_operation *operation)
 {
-    (void)baseline;
     if (operation->own_ns != TIME_UNKNOWN || operation->start_ns == TIME_UNKNOWN || operation->previous < 0 ||
         &job->operations[operation->group] != operation)
         return TIME_UNKNOWN;

@@ -92,19 +92,13 @@ struct job_range job_instances_in(const struct job *job, int32_t first_step, int
 int32_t *job_slow_by_step(const struct job *job, size_t *first)
 {
     int32_t *slow = array_new(job->instance_count, sizeof *slow);
-    size_t *next = array_new((size_t)job->step_count + 1, sizeof *next);
-    for (size_t i = 0; slow && next && i < job->instance_count; i++)
-        if (job->instances[i].slow_ns > 0 && job->instances[i].step >= 0)
-            first[job->instances[i].step + 1]++;
-    for (int32_t i = 0; slow && next && i < job->step_count; i++)
-        next[i + 1] = first[i + 1] += first[i];
-    for (size_t i = 0; slow && next && i < job->instance_count; i++)
-        if (job->instances[i].slow_ns > 0 && job->instances[i].step >= 0)
-            slow[next[job->instances[i].step]++] = (int32_t)i;
-    if (!next) {
-        free(slow);
-        slow = NULL;
+    size_t count = 0;
+    for (int32_t step = 0; slow && step < job->step_count; step++) {
+        struct job_range instances = job_instances_in(job, step, step);
+        for (size_t i = instances.first; i < instances.end; i++)
+            if (job->instances[job->by_step[i]].slow_ns > 0)
+                slow[count++] = job->by_step[i];
+        first[step + 1] = count;
     }
-    free(next);
     return slow;
 }

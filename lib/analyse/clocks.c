@@ -10,7 +10,6 @@
 #include "schemas.h"
 #include "store/store.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,10 +210,8 @@ int64_t job_common_time(const struct job *job, const struct job_operation *opera
     if (time_ns == TIME_UNKNOWN || rank->clock_method == CLOCK_NONE ||
         rank->clock_method == CLOCK_CONTRADICTORY)
         return TIME_UNKNOWN;
-    int64_t host = time_ns + job_delay(job, operation);
-    if (rank->clock_scale != 1)
-        host = rank->clock_origin_ns + llround(rank->clock_scale * (double)(host - rank->clock_origin_ns));
-    return host + rank->clock_offset_ns;
+    int64_t host_ns = time_ns + job_delay(job, operation);
+    return align_scaled(rank->clock_scale, rank->clock_origin_ns, host_ns) + rank->clock_offset_ns;
 }
 
 enum { OPTION_RUN };

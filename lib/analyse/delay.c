@@ -171,7 +171,6 @@ static int wait_for(struct delays *delays, const struct job_operation *operation
     int64_t wait_ns = duration_of(operation) - duration_of(last);
     size_t count =
         explain(&delays->memories[last->rank], (uint64_t)*met_at(delays, last_at), wait_ns, shares);
-    delays->items[operation->rank].waited_ns += wait_ns;
     for (size_t i = 0; i < count; i++) {
         if (book(delays, last->rank, shares[i].blame, shares[i].time_ns))
             return -1;

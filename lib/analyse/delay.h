@@ -17,7 +17,6 @@ struct delay {
     int64_t network_ns;   /* ... and its transfers were slow */
     int64_t unexplained_ns;
     int64_t caused_ns; /* own_ns and what others inherited from it */
-    int64_t waited_ns; /* what this rank waited for others */
     int64_t times_last;
     int64_t instances;      /* that it was in and whose waiting can be read */
     int32_t inherited_from; /* the rank most of inherited_ns came from; -1 */

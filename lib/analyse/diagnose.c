@@ -5,6 +5,7 @@
 #include "analyse/runs.h"
 #include "analyse/text.h"
 
+#include "base/array.h"
 #include "base/escape.h"
 
 #include <stdlib.h>
@@ -203,8 +204,7 @@ struct diagnosis {
 static int report(struct diagnosis *diagnosis, const struct job *job, struct findings *findings,
                   struct error *error)
 {
-    if (findings->count)
-        qsort(findings->items, findings->count, sizeof *findings->items, by_weight);
+    array_sort(findings->items, findings->count, sizeof *findings->items, by_weight);
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
         struct buffer text = BUFFER_INIT;

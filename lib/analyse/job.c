@@ -91,8 +91,11 @@ int job_list(struct store *store, int64_t **ids, size_t *count, struct error *er
             (*ids)[(*count)++] = statement_integer(statement, 0);
     }
     statement_free(statement);
-    if (row < 0)
+    if (row < 0) {
         free(*ids);
+        *ids = NULL;
+        *count = 0;
+    }
     return row;
 }
 

@@ -1,8 +1,8 @@
 #include "analyse/load.h"
 
-#include "analyse/ids.h"
 #include "analyse/stages.h"
 #include "base/array.h"
+#include "base/ids.h"
 #include "base/map.h"
 #include "model/pack.h"
 #include "schemas.h"
@@ -36,6 +36,18 @@ int loader_read(struct loader *loader, const char *sql, row_reader read, struct 
             row = -1;
     statement_free(statement);
     return row;
+}
+
+/* What the one row of a query says; 0 where there is none. */
+static int read_number(struct loader *loader, const char *sql, int64_t *number, struct error *error)
+{
+    struct statement *statement = store_prepare(loader->job->store, sql, error);
+    int row = statement && !statement_bind_integer(statement, 1, loader->job->run_id, error)
+                  ? statement_step(statement, error)
+                  : -1;
+    *number = row == 1 ? statement_integer(statement, 0) : 0;
+    statement_free(statement);
+    return row < 0 ? -1 : 0;
 }
 
 static int index_ids(struct loader *loader, struct error *error)
@@ -130,7 +142,8 @@ static int read_channels(const struct stored_operation *stored, int64_t base_ns,
             (times->noticed_late_ns == TIME_UNKNOWN || late < times->noticed_late_ns))
             times->noticed_late_ns = late;
     }
-    return more;
+    return more < 0 ? error_set(error, "operation %lld has damaged kernel channels", (long long)stored->id)
+                    : 0;
 }
 
 /*
@@ -183,7 +196,8 @@ static int make_room(struct loader *loader, struct error *error)
 {
     struct job *job = loader->job;
     size_t count = job->operation_count + 1;
-    if (array_reserve((void **)&job->operations, &loader->capacity, count, sizeof *job->operations) ||
+    if (array_reserve((void **)&job->operations, &loader->operation_capacity, count,
+                      sizeof *job->operations) ||
         array_reserve((void **)&job->drafts, &loader->draft_capacity, count, sizeof *job->drafts) ||
         (loader->has_traffic &&
          array_reserve((void **)&loader->ids, &loader->id_capacity, count, sizeof *loader->ids)))
@@ -273,30 +287,8 @@ static int list_members(struct job *job)
     return 0;
 }
 
-static int read_has_traffic(struct loader *loader, struct statement *statement, struct error *error)
-{
-    (void)error;
-    loader->has_traffic = statement_integer(statement, 0) != 0;
-    return 0;
-}
-
-static int read_damage(struct loader *loader, struct statement *statement, struct error *error)
-{
-    (void)error;
-    loader->job->damaged_lines = statement_integer(statement, 0);
-    return 0;
-}
-
-static int read_losses(struct loader *loader, struct statement *statement, struct error *error)
-{
-    (void)error;
-    loader->job->lost_events = statement_integer(statement, 0);
-    return 0;
-}
-
 static int read_blindness(struct loader *loader, struct statement *statement, struct error *error)
 {
-    (void)error;
     struct job *job = loader->job;
     job->blind_to_pairs = statement_integer(statement, 0) != 0;
     for (size_t i = 0; i < job->instance_count; i++)
@@ -307,7 +299,6 @@ static int read_blindness(struct loader *loader, struct statement *statement, st
 
 static int read_cut(struct loader *loader, struct statement *statement, struct error *error)
 {
-    (void)error;
     int64_t rank = find(&loader->ranks, statement_integer(statement, 0));
     if (rank >= 0)
         loader->job->ranks[rank].cut = statement_integer(statement, 1) ? CUT_MIDWAY : CUT_AT_END;
@@ -329,20 +320,15 @@ static void weigh_cuts(struct job *job)
     }
 }
 
-static int read_finished_only(struct loader *loader, struct statement *statement, struct error *error)
-{
-    (void)error;
-    loader->job->finished_only = statement_integer(statement, 0) != 0;
-    return 0;
-}
-
 static int load_coverage(struct loader *loader, struct error *error)
 {
-    if (loader_read(loader, schema_analysis_job_damage, read_damage, error) ||
-        loader_read(loader, schema_analysis_job_losses, read_losses, error) ||
-        loader_read(loader, schema_analysis_job_finished_only, read_finished_only, error) ||
+    int64_t finished_only;
+    if (read_number(loader, schema_analysis_job_damage, &loader->job->damaged_lines, error) ||
+        read_number(loader, schema_analysis_job_losses, &loader->job->lost_events, error) ||
+        read_number(loader, schema_analysis_job_finished_only, &finished_only, error) ||
         loader_read(loader, schema_analysis_job_cut, read_cut, error))
         return -1;
+    loader->job->finished_only = finished_only != 0;
     weigh_cuts(loader->job);
     return loader_read(loader, schema_analysis_job_blind_to_pairs, read_blindness, error);
 }
@@ -353,9 +339,11 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
     map_init(&loader->ranks);
     map_init(&loader->communicators);
     map_init(&loader->members);
+    int64_t has_traffic;
     if (index_ids(loader, error) || loader_read(loader, schema_analysis_job_members, read_member, error) ||
-        loader_read(loader, schema_analysis_job_has_traffic, read_has_traffic, error))
+        read_number(loader, schema_analysis_job_has_traffic, &has_traffic, error))
         return -1;
+    loader->has_traffic = has_traffic != 0;
     job_seat_silent_ranks(job);
     return job_find_lost_files(job) || job_find_stages(job) ? error_no_memory(error) : 0;
 }
@@ -372,10 +360,8 @@ void loader_release(struct loader *loader)
 
 static int load_all(struct loader *loader, struct job *job, struct error *error)
 {
-    if (loader_init(loader, job, error) || loader_read_instances(loader, error))
-        return -1;
-    loader->capacity = 0;
-    if (read_operations(loader, error))
+    if (loader_init(loader, job, error) || loader_read_instances(loader, error) ||
+        read_operations(loader, error))
         return -1;
     if (job_lay_out(job, loader->has_traffic ? &loader->places : NULL) || list_members(job) ||
         job_find_parts(job))

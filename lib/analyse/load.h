@@ -22,7 +22,8 @@ struct loader {
     int64_t *ids;    /* owned: of operations as they were read, ascending */
     int32_t *places; /* owned: where each of those was laid out */
     size_t id_capacity;
-    size_t capacity;
+    size_t instance_capacity;
+    size_t operation_capacity;
     size_t draft_capacity;
 };
 

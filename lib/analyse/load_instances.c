@@ -41,7 +41,7 @@ static int take_block(struct loader *loader, struct block_scan *scan, struct err
     if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error))
         return -1;
     size_t count = job->instance_count + rows->count;
-    if (array_reserve((void **)&job->instances, &loader->capacity, count, sizeof *job->instances) ||
+    if (array_reserve((void **)&job->instances, &loader->instance_capacity, count, sizeof *job->instances) ||
         array_reserve((void **)&loader->instance_ids, &loader->instance_id_capacity, count,
                       sizeof *loader->instance_ids))
         return error_no_memory(error);

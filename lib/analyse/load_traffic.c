@@ -1,8 +1,8 @@
 #include "analyse/load.h"
 
-#include "analyse/ids.h"
 #include "analyse/moment.h"
 #include "base/array.h"
+#include "base/ids.h"
 #include "model/pack.h"
 #include "schemas.h"
 #include "store/store.h"
@@ -53,7 +53,9 @@ static int sum_steps(struct statement *statement, struct job_traffic *traffic, i
         if (ready > *gpu_done_ns)
             *gpu_done_ns = ready;
     }
-    return more;
+    return more < 0 ? error_set(error, "operation %lld has damaged proxy steps",
+                                (long long)statement_integer(statement, 0))
+                    : 0;
 }
 
 /* An operation whose kernel's end is unknown ended when its GPU had last given or taken data. */

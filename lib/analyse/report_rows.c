@@ -1,7 +1,7 @@
 #include "analyse/report.h"
 
-#include "analyse/ids.h"
 #include "base/array.h"
+#include "base/ids.h"
 #include "base/map.h"
 #include "model/event.h"
 #include "schemas.h"

@@ -241,8 +241,7 @@ static int show_edges(struct stalls *stalls, struct table *table, struct error *
     shown[AT_RUN].hidden = stalls->run_count < 2;
     if (table_add_columns(table, shown, COLUMN_COUNT, error))
         return -1;
-    if (stalls->edge_count)
-        qsort(stalls->edges, stalls->edge_count, sizeof *stalls->edges, by_trouble);
+    array_sort(stalls->edges, stalls->edge_count, sizeof *stalls->edges, by_trouble);
     for (size_t i = 0; i < stalls->edge_count; i++)
         if (add_edge(stalls, &stalls->edges[i], table, error))
             return -1;
@@ -347,8 +346,7 @@ static int show_matrix(struct stalls *stalls, int figure, struct table *table, s
     size_t *column_of = array_new(stalls->seat_count + 1, sizeof *column_of);
     if (!column_of)
         return error_no_memory(error);
-    if (stalls->edge_count)
-        qsort(stalls->edges, stalls->edge_count, sizeof *stalls->edges, by_sender);
+    array_sort(stalls->edges, stalls->edge_count, sizeof *stalls->edges, by_sender);
     int failed = table_add_columns(table, heads, sizeof heads / sizeof *heads, error) ||
                  add_receivers(stalls, &columns[figure], column_of, table, error) ||
                  check_matrix(stalls, table, error) || fill_matrix(stalls, figure, column_of, table, error);

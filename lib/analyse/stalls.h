@@ -38,7 +38,6 @@ struct stalls_run {
 };
 
 struct stalls_communicator {
-    int64_t id;
     int64_t size;
     int64_t hash; /* 0: none */
     int64_t member_count;

@@ -106,8 +106,7 @@ static int learn_usual(struct judge *judge, struct stalls_cell *cells, size_t co
 static int learn(struct judge *judge)
 {
     struct stalls *stalls = judge->stalls;
-    if (stalls->cell_count)
-        qsort(stalls->cells, stalls->cell_count, sizeof *stalls->cells, by_place);
+    array_sort(stalls->cells, stalls->cell_count, sizeof *stalls->cells, by_place);
     for (size_t i = 0, next; i < stalls->cell_count; i = next) {
         const struct stalls_cell *cell = &stalls->cells[i];
         for (next = i;
@@ -140,8 +139,7 @@ static void merge_places(struct judge *judge)
 {
     struct stalls *stalls = judge->stalls;
     size_t kept = 0;
-    if (stalls->cell_count)
-        qsort(stalls->cells, stalls->cell_count, sizeof *stalls->cells, by_step);
+    array_sort(stalls->cells, stalls->cell_count, sizeof *stalls->cells, by_step);
     for (size_t i = 0; i < stalls->cell_count; i++)
         if (kept && !by_step(&stalls->cells[kept - 1], &stalls->cells[i]))
             add_cell(&stalls->cells[kept - 1], &stalls->cells[i]);
@@ -243,9 +241,7 @@ int64_t judge_spread_ns(struct judge *judge, size_t edge, enum stalls_wait wait)
     if (!count)
         return 0;
     int64_t middle = median_of(judge->list, count);
-    for (size_t i = 0; i < count; i++)
-        judge->list[i] = judge->list[i] > middle ? judge->list[i] - middle : middle - judge->list[i];
-    return scale(median_of(judge->list, count), 1.4826);
+    return scale(median_distance(judge->list, count, middle), 1.4826);
 }
 
 static int add_episode(struct judge *judge, struct episode episode)

@@ -132,8 +132,7 @@ static int read_communicator(struct stalls *stalls, struct statement *statement)
     if (!copy)
         return -1;
     stalls->communicators[stalls->communicator_count] =
-        (struct stalls_communicator){.id = statement_integer(statement, 0),
-                                     .run = run_of(stalls, statement_integer(statement, 1)),
+        (struct stalls_communicator){.run = run_of(stalls, statement_integer(statement, 1)),
                                      .size = statement_integer(statement, 2),
                                      .hash = statement_integer(statement, 4),
                                      .label = copy};

@@ -31,7 +31,7 @@ static double spread_of_peers(const struct habit *habits, size_t count, double m
 {
     for (size_t i = 0; i < count; i++)
         list[i] = fabs(habits[i].wait_ns - middle);
-    qsort(list, count, sizeof *list, by_real);
+    array_sort(list, count, sizeof *list, by_real);
     return 1.4826 * list[(count - 1) / 2];
 }
 
@@ -107,8 +107,8 @@ int judge_compare_edges(struct judge *judge)
     struct charge *charges = array_new(stalls->edge_count + 1, sizeof *charges);
     double *list = array_new(judge->habit_count + 1, sizeof *list);
     int failed = !charges || !list;
-    if (!failed && judge->habit_count)
-        qsort(judge->habits, judge->habit_count, sizeof *judge->habits, by_work);
+    if (!failed)
+        array_sort(judge->habits, judge->habit_count, sizeof *judge->habits, by_work);
     for (size_t i = 0, next; !failed && i < judge->habit_count; i = next) {
         for (next = i; next < judge->habit_count && judge->habits[next].place == judge->habits[i].place;
              next++)

@@ -5,6 +5,7 @@
 #include "analyse/options.h"
 #include "analyse/runs.h"
 #include "analyse/waits.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 
@@ -125,7 +126,7 @@ static int add_row(const struct job *job, const struct straggler *straggler, str
 static int show(const struct job *job, const struct findings *findings, const struct delay *delays,
                 struct table *table, struct error *error)
 {
-    struct straggler *stragglers = calloc(job->rank_count ? job->rank_count : 1, sizeof *stragglers);
+    struct straggler *stragglers = array_new(job->rank_count, sizeof *stragglers);
     int64_t measurable = 0;
     if (!stragglers)
         return error_no_memory(error);
@@ -133,7 +134,7 @@ static int show(const struct job *job, const struct findings *findings, const st
         stragglers[i] = (struct straggler){(int32_t)i, &delays[i], own_fault(findings, (int32_t)i)};
         measurable += delays[i].instances;
     }
-    qsort(stragglers, job->rank_count, sizeof *stragglers, by_blame);
+    array_sort(stragglers, job->rank_count, sizeof *stragglers, by_blame);
     if (!job->has_global_ranks)
         table->columns[1].hidden = 0;
     int failed = 0;

@@ -1,5 +1,6 @@
 #include "analyse/stretch.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
 
@@ -116,7 +117,7 @@ struct stretch stretches_canonical(const struct stretch *stretches, int32_t firs
     int32_t best_votes = 0, votes = 0, used = count - first_step;
     int whole_only = is_any_whole(stretches + first_step, used);
     memcpy(sorted, stretches + first_step, (size_t)used * sizeof *sorted);
-    qsort(sorted, (size_t)used, sizeof *sorted, by_signature);
+    array_sort(sorted, (size_t)used, sizeof *sorted, by_signature);
     for (int32_t i = 0; i < used; i++) {
         if (!sorted[i].count || (whole_only && sorted[i].has_gap))
             continue;

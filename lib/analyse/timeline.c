@@ -1,5 +1,5 @@
-#include "analyse/ids.h"
 #include "analyse/load.h"
+#include "base/ids.h"
 
 #include "base/array.h"
 #include "base/map.h"

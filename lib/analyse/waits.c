@@ -1,8 +1,8 @@
 #include "analyse/waits.h"
 
-#include "analyse/ids.h"
 #include "analyse/load.h"
 #include "base/array.h"
+#include "base/ids.h"
 #include "model/event.h"
 #include "store/scan.h"
 
@@ -62,7 +62,6 @@ static void take_operation(struct waits *waits, int32_t rank, int64_t duration_n
         waits->delays[rank].times_last++;
         return;
     }
-    waits->delays[rank].waited_ns += duration_ns - meeting->shortest_ns;
     waits->delays[meeting->last].unexplained_ns += duration_ns - meeting->shortest_ns;
 }
 

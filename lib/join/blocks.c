@@ -95,26 +95,18 @@ int blocks_list(struct blocks *blocks, int64_t member_id, struct block_place **p
     return outcome;
 }
 
-static int damaged(int no_memory, int64_t block_id, struct error *error)
-{
-    if (no_memory)
-        return error_no_memory(error);
-    return error_set(error, "block %lld is damaged", (long long)block_id);
-}
-
 /* Takes the block that a statement finds under a number out of the store. 1, 0 when there is none, -1. */
 static int take_block(struct statement *statement, int64_t block_id, struct block_reader *reader,
                       struct error *error)
 {
     size_t length;
-    int no_memory;
     int found = statement_bind_integer(statement, 1, block_id, error) ? -1 : statement_step(statement, error);
     if (found != 1)
         return found;
     const void *packed = statement_blob(statement, 0, &length);
-    int failed = block_open(reader, packed, length, &no_memory);
+    int failed = stored_block_open(reader, block_id, packed, length, error);
     statement_reset(statement);
-    return failed ? damaged(no_memory, block_id, error) : 1;
+    return failed ? -1 : 1;
 }
 
 /* Takes a block of operations, with `joined` also what was said of them: both at one go. */
@@ -126,17 +118,7 @@ static int open_blocks(struct blocks *blocks, int64_t block_id, int joined, stru
     if (found == 1 && joined)
         found = take_block(blocks->read_joined, block_id, &blocks->joined, error);
     blocks_leave(blocks);
-    return found == 0 ? damaged(0, block_id, error) : found < 0 ? -1 : 0;
-}
-
-static int unpack(struct block_reader *reader, int64_t block_id, const int *columns, size_t count,
-                  struct error *error)
-{
-    int no_memory;
-    for (size_t i = 0; i < count; i++)
-        if (block_column(reader, columns[i], &no_memory))
-            return damaged(no_memory, block_id, error);
-    return 0;
+    return found == 0 ? stored_block_damaged(block_id, error) : found < 0 ? -1 : 0;
 }
 
 /*
@@ -152,7 +134,7 @@ static int find_issue(struct operation_rows *rows, struct error *error)
     memset(unknown, 1, reader->count);
     memset(rows->issued_ns, 0, reader->count * sizeof *rows->issued_ns);
     for (size_t at = 0; at < sizeof columns / sizeof *columns && memchr(unknown, 1, reader->count); at++) {
-        if (unpack(reader, rows->block_id, &columns[at], 1, error))
+        if (stored_block_unpack(reader, rows->block_id, &columns[at], 1, error))
             return -1;
         const uint8_t *absent = reader->absent[columns[at]];
         if (!memchr(absent, 0, reader->count))
@@ -173,7 +155,7 @@ static int find_durations(struct operation_rows *rows, struct error *error)
     struct block_reader *reader = &rows->reader;
     if (!memchr(reader->absent[OPERATION_DURATION], 1, reader->count))
         return 0;
-    return unpack(reader, rows->block_id, columns, sizeof columns / sizeof *columns, error);
+    return stored_block_unpack(reader, rows->block_id, columns, sizeof columns / sizeof *columns, error);
 }
 
 struct issue {
@@ -271,8 +253,8 @@ static int read_joined(struct blocks *blocks, struct operation_rows *rows, struc
     struct block_reader *joined = &blocks->joined;
     int32_t tags[BLOCK_ROWS];
     if (joined->count != rows->reader.count)
-        return damaged(0, rows->block_id, error);
-    if (unpack(joined, rows->block_id, columns, JOINED_COLUMNS, error) ||
+        return stored_block_damaged(rows->block_id, error);
+    if (stored_block_unpack(joined, rows->block_id, columns, JOINED_COLUMNS, error) ||
         intern_texts(blocks->texts, joined, tags, error))
         return -1;
     for (size_t i = 0; i < joined->count; i++)
@@ -291,7 +273,7 @@ int blocks_read(struct blocks *blocks, int64_t block_id, int joined, struct oper
     if (open_blocks(blocks, block_id, joined, rows, error))
         return -1;
     rows->block_id = block_id;
-    if (unpack(&rows->reader, block_id, columns, sizeof columns / sizeof *columns, error) ||
+    if (stored_block_unpack(&rows->reader, block_id, columns, sizeof columns / sizeof *columns, error) ||
         find_issue(rows, error) || find_durations(rows, error))
         return -1;
     order_rows(rows);

@@ -135,7 +135,7 @@ static int64_t least_long(const int64_t *sorted, size_t count, double *narrower)
 /* The distance that cycles with a long gap before them mostly have; 0 where there are fewer than two. */
 static size_t usual_distance(const int64_t *gaps, size_t count, int64_t least, int64_t *distances)
 {
-    size_t found = 0, last = 0, best = 0, most = 0;
+    size_t found = 0, last = 0;
     for (size_t i = 1; i < count; i++)
         if (gaps[i] >= least) {
             if (last)
@@ -143,14 +143,7 @@ static size_t usual_distance(const int64_t *gaps, size_t count, int64_t least, i
             last = i;
         }
     sort_integers(distances, found);
-    for (size_t i = 0, same = 0; i < found; i++) {
-        same = i && distances[i] == distances[i - 1] ? same + 1 : 1;
-        if (same > most) {
-            most = same;
-            best = (size_t)distances[i];
-        }
-    }
-    return best;
+    return (size_t)usual_integer(distances, found);
 }
 
 static size_t next_long(const int64_t *gaps, size_t count, int64_t least, size_t after)

@@ -62,9 +62,14 @@ void work_grouping_release(struct grouping *grouping)
     *grouping = (struct grouping){0};
 }
 
-int work_group_processes(struct work *work, struct error *error)
+int work_group_members(struct work *work, struct error *error)
 {
-    return group(work, work->member_count, work->process_count, process_of_member, &work->by_process, error);
+    return group(work, work->member_count, work->process_count, process_of_member, &work->by_process,
+                 error) ||
+                   group(work, work->member_count, work->communicator_count, communicator_of_member,
+                         &work->by_communicator, error)
+               ? -1
+               : 0;
 }
 
 int work_group_ranks(struct work *work, struct error *error)
@@ -72,11 +77,9 @@ int work_group_ranks(struct work *work, struct error *error)
     return group(work, work->rank_count, work->run_count, run_of_rank, &work->ranks_of_run, error);
 }
 
-int work_group_members(struct work *work, struct error *error)
+int work_group_joined(struct work *work, struct error *error)
 {
     return group(work, work->member_count, work->rank_count, rank_of_member, &work->by_rank, error) ||
-                   group(work, work->member_count, work->communicator_count, communicator_of_member,
-                         &work->by_communicator, error) ||
                    work_group_ranks(work, error) ||
                    group(work, work->communicator_count, work->run_count, run_of_communicator,
                          &work->communicators_of_run, error)

@@ -13,21 +13,16 @@ static int init_hand(struct hands *hands, const struct work *work, struct error 
     hand->work.mark_count = hand->work.mark_capacity = 0;
     hand->work.marked_process = 0;
     intern_init(&hand->work.texts);
-    return blocks_init(&hand->blocks, hands->store, hands->inside, &hand->work.texts, error);
+    return blocks_init(&hand->blocks, hands->store, &hands->inside, &hand->work.texts, error);
 }
 
 int hands_init(struct hands *hands, const struct work *work, struct store *store, size_t count,
                struct error *error)
 {
-    *hands = (struct hands){.store = store};
-    hands->items = array_new(count, sizeof *hands->items);
-    hands->inside = malloc(sizeof(pthread_mutex_t));
-    if (!hands->items || !hands->inside) {
-        free(hands->inside);
-        hands->inside = NULL;
+    *hands = (struct hands){.store = store, .items = array_new(count, sizeof *hands->items)};
+    pthread_mutex_init(&hands->inside, NULL);
+    if (!hands->items)
         return error_no_memory(error);
-    }
-    pthread_mutex_init(hands->inside, NULL);
     for (size_t i = 0; i < count; i++)
         if (init_hand(hands, work, error))
             return -1;
@@ -41,9 +36,7 @@ void hands_release(struct hands *hands)
         intern_release(&hands->items[i].work.texts);
         free(hands->items[i].work.marks);
     }
-    if (hands->inside)
-        pthread_mutex_destroy(hands->inside);
-    free(hands->inside);
+    pthread_mutex_destroy(&hands->inside);
     free(hands->items);
 }
 

@@ -17,9 +17,9 @@ struct hand {
 };
 
 struct hands {
-    struct store *store;     /* borrowed */
-    pthread_mutex_t *inside; /* owned: whoever is in the store holds it */
-    struct hand *items;      /* owned */
+    struct store *store;    /* borrowed */
+    pthread_mutex_t inside; /* whoever is in the store holds it */
+    struct hand *items;     /* owned */
     size_t count;
 };
 

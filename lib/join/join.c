@@ -74,7 +74,7 @@ static int join_changed(struct work *work, struct store *store, size_t threads, 
 
 static int make(struct work *work, struct store *store, size_t threads, struct error *error)
 {
-    if (work_load(work, store, error) || work_find_ranks(work, error) || work_group_members(work, error) ||
+    if (work_load(work, store, error) || work_find_ranks(work, error) || work_group_joined(work, error) ||
         work_find_changes(work, store, error) || join_changed(work, store, threads, error))
         return -1;
     return work_save(work, store, error);

@@ -1,28 +1,16 @@
 #include "join/work.h"
 
 #include "base/array.h"
+#include "base/ids.h"
 #include "schemas.h"
 #include "store/store.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The index of the item whose id is `id` in an array sorted by id, whose items begin with that id. */
-static int32_t find_id(const void *items, size_t count, size_t item_bytes, int64_t id)
+static int32_t find_member(const struct work *work, int64_t id)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int64_t held;
-        memcpy(&held, (const char *)items + middle * item_bytes, sizeof held);
-        if (held == id)
-            return (int32_t)middle;
-        if (held < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return -1;
+    return (int32_t)find_id(work->members, work->member_count, sizeof *work->members, work->member_count, id);
 }
 
 static char *copy_text(struct statement *statement, int column)
@@ -95,18 +83,18 @@ static int read_member(struct work *work, struct statement *statement, struct er
     if (array_reserve((void **)&work->members, &work->member_capacity, work->member_count + 1,
                       sizeof *work->members))
         return error_no_memory(error);
-    int32_t communicator = find_id(work->communicators, work->communicator_count, sizeof *work->communicators,
-                                   statement_integer(statement, 1));
-    int32_t process = find_id(work->processes, work->process_count, sizeof *work->processes,
-                              statement_integer(statement, 3));
+    int64_t communicator = find_id(work->communicators, work->communicator_count, sizeof *work->communicators,
+                                   work->communicator_count, statement_integer(statement, 1));
+    int64_t process = find_id(work->processes, work->process_count, sizeof *work->processes,
+                              work->process_count, statement_integer(statement, 3));
     if (communicator < 0 || process < 0)
         return error_set(error, "member %lld refers to what is not there",
                          (long long)statement_integer(statement, 0));
     work->members[work->member_count++] =
         (struct work_member){.id = statement_integer(statement, 0),
-                             .communicator = communicator,
+                             .communicator = (int32_t)communicator,
                              .rank = believed(statement_integer(statement, 2), -1),
-                             .process = process,
+                             .process = (int32_t)process,
                              .job_rank = -1,
                              .affinity = INT64_MIN};
     work->communicators[communicator].member_count++;
@@ -122,9 +110,7 @@ static void name_peer(struct work *work, int32_t member, int64_t peer)
 
 static int read_greatest_peer(struct work *work, struct statement *statement, struct error *error)
 {
-    (void)error;
-    int32_t member =
-        find_id(work->members, work->member_count, sizeof *work->members, statement_integer(statement, 0));
+    int32_t member = find_member(work, statement_integer(statement, 0));
     if (member >= 0)
         name_peer(work, member, statement_integer(statement, 1));
     return 0;
@@ -137,9 +123,7 @@ static int read_greatest_peer(struct work *work, struct statement *statement, st
  */
 static int read_summary(struct work *work, struct statement *statement, struct error *error)
 {
-    (void)error;
-    int32_t member =
-        find_id(work->members, work->member_count, sizeof *work->members, statement_integer(statement, 0));
+    int32_t member = find_member(work, statement_integer(statement, 0));
     if (member < 0)
         return 0;
     name_peer(work, member, statement_integer_or(statement, 1, -1));
@@ -170,10 +154,7 @@ static int read_mark(struct work *work, struct statement *statement, struct erro
     struct work_mark *mark = &work->marks[work->mark_count];
     *mark = (struct work_mark){
         .order = work->mark_count++,
-        .member = statement_is_null(statement, 0)
-                      ? -1
-                      : find_id(work->members, work->member_count, sizeof *work->members,
-                                statement_integer(statement, 0)),
+        .member = statement_is_null(statement, 0) ? -1 : find_member(work, statement_integer(statement, 0)),
         .at_ns = statement_integer(statement, 1),
         .depth = (int32_t)statement_integer(statement, 2),
         .is_end = statement_integer(statement, 3) != 0,

@@ -20,8 +20,8 @@ struct stride {
 
 struct places {
     struct work *work;
-    int32_t *members; /* by communicator */
-    size_t *first;    /* per communicator, and one past the end */
+    const int32_t *members; /* of struct work: by communicator */
+    const size_t *first;
     struct stride *strides;
     size_t stride_count;
     size_t stride_capacity;
@@ -33,22 +33,6 @@ static int64_t global_rank_of(const struct places *places, int32_t member)
 {
     int32_t rank = places->work->members[member].job_rank;
     return rank < 0 ? -1 : places->work->ranks[rank].global_rank;
-}
-
-static int by_communicator(struct places *places)
-{
-    struct work *work = places->work;
-    places->members = array_new(work->member_count, sizeof *places->members);
-    places->first = array_new(work->communicator_count + 2, sizeof *places->first);
-    if (!places->members || !places->first)
-        return -1;
-    for (size_t i = 0; i < work->member_count; i++)
-        places->first[work->members[i].communicator + 2]++;
-    for (size_t i = 0; i < work->communicator_count; i++)
-        places->first[i + 2] += places->first[i + 1];
-    for (size_t i = 0; i < work->member_count; i++)
-        places->members[places->first[work->members[i].communicator + 1]++] = (int32_t)i;
-    return 0;
 }
 
 static int index_ranks(struct places *places)
@@ -245,10 +229,11 @@ static int place_members(struct places *places, size_t communicator, size_t *pla
 
 int work_place_members(struct work *work)
 {
-    struct places places = {.work = work};
+    struct places places = {
+        .work = work, .members = work->by_communicator.items, .first = work->by_communicator.first};
     map_init(&places.at);
     map_init(&places.taken);
-    int failed = by_communicator(&places) || index_ranks(&places) || note_strides(&places);
+    int failed = index_ranks(&places) || note_strides(&places);
     size_t placed = 1;
     /* What is placed tells where others lie. */
     for (int round = 0; !failed && placed && round < 4; round++) {
@@ -258,8 +243,6 @@ int work_place_members(struct work *work)
     }
     map_release(&places.at);
     map_release(&places.taken);
-    free(places.members);
-    free(places.first);
     free(places.strides);
     return failed;
 }

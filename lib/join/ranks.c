@@ -436,10 +436,10 @@ static int make_unique(struct intern *seen, int *times, int32_t run, struct buff
     return ++times[number] > 1 ? buffer_printf(text, "#%d", times[number]) : 0;
 }
 
-static int label_communicator(struct work *work, size_t at, const int32_t *members, struct intern *seen,
-                              int *times)
+static int label_communicator(struct work *work, size_t at, struct intern *seen, int *times)
 {
     struct work_communicator *communicator = &work->communicators[at];
+    const int32_t *members = work->by_communicator.items + work->by_communicator.first[at];
     struct buffer text = BUFFER_INIT;
     int failed;
     if (communicator->name && strcmp(communicator->name, "unknown") != 0 && communicator->name[0])
@@ -478,27 +478,16 @@ static struct labelled *label_order(const struct work *work)
 
 static int label_communicators(struct work *work, struct error *error)
 {
-    int32_t *members = array_new(work->member_count, sizeof *members);
     struct labelled *order = label_order(work);
-    size_t *first = array_new(work->communicator_count + 1, sizeof *first);
-    size_t *next = array_new(work->communicator_count + 1, sizeof *next);
     int *times = array_new(work->communicator_count, sizeof *times);
     struct intern seen;
     intern_init(&seen);
-    int failed = !members || !order || !first || !next || !times;
+    int failed = !order || !times;
     for (size_t i = 0; !failed && i < work->communicator_count; i++)
-        next[i + 1] = first[i + 1] = first[i] + (size_t)work->communicators[i].member_count;
-    for (size_t i = 0; !failed && i < work->member_count; i++)
-        members[next[work->members[i].communicator]++] = (int32_t)i;
-    for (size_t i = 0; !failed && i < work->communicator_count; i++)
-        failed = label_communicator(work, order[i].communicator, members + first[order[i].communicator],
-                                    &seen, times);
+        failed = label_communicator(work, order[i].communicator, &seen, times);
     intern_release(&seen);
     free(times);
-    free(members);
     free(order);
-    free(first);
-    free(next);
     return failed ? error_no_memory(error) : 0;
 }
 
@@ -507,7 +496,7 @@ int work_find_ranks(struct work *work, struct error *error)
     unsigned char *shared = array_new(work->process_count, 1);
     if (!shared)
         return error_no_memory(error);
-    int failed = work_group_processes(work, error) || find_runs(work, error) ||
+    int failed = work_group_members(work, error) || find_runs(work, error) ||
                  find_shared_processes(work, shared, error) || make_ranks(work, shared, error);
     size_communicators(work);
     if (!failed)

@@ -329,18 +329,14 @@ static int find_first_tag(struct ranks *ranks, int32_t rank, int64_t *symbol, st
 static int find_begin(struct ranks *ranks, size_t count, struct error *error)
 {
     int64_t *symbols = array_new(count, sizeof *symbols);
-    size_t found = 0, most = 0;
+    size_t found = 0;
     int failed = symbols ? 0 : error_no_memory(error);
     for (size_t i = 0; !failed && i < count; i++)
         if (carries_tags(&ranks->hands->items[0].work, ranks->items[i]))
             failed = find_first_tag(ranks, ranks->items[i], &symbols[found++], error);
-    sort_integers(symbols, failed ? 0 : found);
-    for (size_t i = 0, same = 0; !failed && i < found; i++) {
-        same = i && symbols[i] == symbols[i - 1] ? same + 1 : 1;
-        if (same > most) {
-            most = same;
-            ranks->begin = (uint64_t)symbols[i];
-        }
+    if (!failed) {
+        sort_integers(symbols, found);
+        ranks->begin = (uint64_t)usual_integer(symbols, found);
     }
     free(symbols);
     return failed;

@@ -230,7 +230,6 @@ static void give(struct sweep *sweep, struct swept *swept)
     size_t row = rows->order[rows->next];
     enum function function = (enum function)reader->values[OPERATION_FUNCTION][row];
     *swept = (struct swept){
-        .id = sweep->heap[0].id,
         .sequence = function_is_point_to_point(function)
                         ? COUNT_UNKNOWN
                         : block_value(reader, OPERATION_SEQUENCE, row, COUNT_UNKNOWN),

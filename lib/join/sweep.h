@@ -21,7 +21,6 @@
 
 /* An operation as the join needs it. */
 struct swept {
-    int64_t id;
     int64_t sequence;    /* of collectives; COUNT_UNKNOWN */
     int64_t bytes;       /* COUNT_UNKNOWN */
     int64_t issued_ns;   /* 0 unknown */

@@ -130,9 +130,11 @@ int work_load_marks(struct work *work, struct store *store, int32_t process, str
 /* load.c: those of one member, -1 all of the process, in order of time. Returns how many. */
 size_t work_marks_of(const struct work *work, int32_t member, const struct work_mark **marks);
 
-/* groups.c: members by process; ranks by run; these anew and all the others, once all ranks are there. */
-int work_group_processes(struct work *work, struct error *error);
+/* groups.c: members by process and by communicator, once loaded; ranks by run; and all the rest, with the
+ * ranks by run anew, once all ranks are there. */
+int work_group_members(struct work *work, struct error *error);
 int work_group_ranks(struct work *work, struct error *error);
+int work_group_joined(struct work *work, struct error *error);
 
 /*
  * Of each run, whether files that were lost explain the places left in its communicators, the world aside:
@@ -140,7 +142,6 @@ int work_group_ranks(struct work *work, struct error *error);
  * caller; NULL: out of memory (lost.c).
  */
 unsigned char *work_find_lost_files(const struct work *work);
-int work_group_members(struct work *work, struct error *error);
 
 /*
  * affinity.c: makes the ranks of a process that appears several times in one communicator, one for each of

@@ -27,7 +27,6 @@ enum block_type {
 };
 
 struct block_column {
-    const char *name;
     enum block_type type;
     int minus; /* integers that lie near those of an earlier column, 1 + its number: kept as differences; 0 */
 };

@@ -194,6 +194,7 @@ static int is_last_member(const struct batch_builder *builder, const struct orig
 {
     if (builder->last.member < 0 || origin->communicator_hash != builder->last.hash ||
         origin->rank != builder->last.rank || origin->pid != builder->last.pid ||
+        origin->started_ns != builder->last.started_ns ||
         strcmp(origin->host ? origin->host : "", intern_text(&builder->hosts, builder->last.host)) != 0)
         return 0;
     const struct batch_communicator *known = &builder->known[builder->last.communicator];
@@ -210,6 +211,7 @@ static int64_t find_member(struct batch_builder *builder, struct batch *batch, c
     builder->last.hash = origin->communicator_hash;
     builder->last.rank = origin->rank;
     builder->last.pid = origin->pid;
+    builder->last.started_ns = origin->started_ns;
     builder->last.host = builder->last.member < 0 ? 0 : intern_put(&builder->hosts, host, strlen(host));
     return builder->last.member;
 }

@@ -154,6 +154,7 @@ struct batch_builder {
         uint64_t hash;
         int64_t rank;
         int64_t pid;
+        int64_t started_ns;
         int64_t host; /* its number */
         uint32_t communicator;
     } last;

@@ -9,19 +9,6 @@
 
 enum { BULK_ROWS = 20 };
 
-enum lookup {
-    FIND_PROCESS,
-    ADD_PROCESS,
-    FIND_COMMUNICATOR,
-    ADD_COMMUNICATOR,
-    TELL_COMMUNICATOR,
-    FIND_MEMBER,
-    ADD_MEMBER,
-    ADD_FILE_MEMBER,
-    TELL_PEER,
-    LOOKUPS
-};
-
 static const char *const lookup_sql[LOOKUPS] = {
     [FIND_PROCESS] = schema_ingest_write_find_process,
     [ADD_PROCESS] = schema_ingest_write_add_process,

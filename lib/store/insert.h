@@ -11,6 +11,20 @@
  * remembers the ids of processes, communicators and members across files.
  */
 
+/* A row is found by the same parameters as it is added by: FIND_ and ADD_ follow each other. */
+enum lookup {
+    FIND_PROCESS,
+    ADD_PROCESS,
+    FIND_COMMUNICATOR,
+    ADD_COMMUNICATOR,
+    TELL_COMMUNICATOR,
+    FIND_MEMBER,
+    ADD_MEMBER,
+    ADD_FILE_MEMBER,
+    TELL_PEER,
+    LOOKUPS
+};
+
 enum bulk_table { BULK_BLOCK, BULK_PROXY, BULK_TAG, BULK_ANCHOR, BULK_LOSS, BULK_TABLES };
 
 struct inserter {
@@ -19,7 +33,7 @@ struct inserter {
     struct map processes;     /* file set, host, pid -> process_id */
     struct map communicators; /* hash, file or 0 -> communicator_id */
     struct map members;       /* communicator_id, rank, process_id -> member_id */
-    struct statement *lookups[9];
+    struct statement *lookups[LOOKUPS];
     struct statement *one[BULK_TABLES];  /* inserts one row */
     struct statement *many[BULK_TABLES]; /* inserts BULK_ROWS rows: faster by half */
 };

@@ -81,14 +81,13 @@ static int unpack(struct block_reader *reader, struct statement *source, int col
                   struct error *error)
 {
     size_t length;
-    int no_memory;
     const void *packed = statement_blob(source, column, &length);
-    int failed = block_open(reader, packed, length, &no_memory);
-    for (int i = 0; i < (int)reader->layout->count && !failed; i++)
-        failed = block_column(reader, i, &no_memory);
-    if (!failed)
-        return 0;
-    return no_memory ? error_no_memory(error) : error_set(error, "block %lld is damaged", (long long)id);
+    if (stored_block_open(reader, id, packed, length, error))
+        return -1;
+    for (int i = 0; i < (int)reader->layout->count; i++)
+        if (stored_block_unpack(reader, id, &i, 1, error))
+            return -1;
+    return 0;
 }
 
 static int read_block(struct operation_cursor *cursor, struct open_block *block, struct error *error)
@@ -100,7 +99,7 @@ static int read_block(struct operation_cursor *cursor, struct open_block *block,
         unpack(&block->joined, cursor->source, SOURCE_JOINED, block->id, error))
         return -1;
     if (block->rows.count != block->joined.count)
-        return error_set(error, "block %lld is damaged", (long long)block->id);
+        return stored_block_damaged(block->id, error);
     int row = statement_step(cursor->source, error);
     cursor->has_next = row == 1;
     return row < 0 ? -1 : 0;

@@ -254,9 +254,10 @@ static int prepare(struct packed_cursor *cursor, int plan)
     cursor->source = NULL;
     cursor->plan = plan;
     char *owner = sqlite3_mprintf(plan & BY_OWNER ? " AND %s = ?4" : "", cursor->table->owner_name);
+    /* ?5: how far before its own id the block of a row may begin. */
     char *sql = sqlite3_mprintf("%s WHERE 1%s%s%s%s%s", cursor->table->source,
-                                plan & BY_ID ? " AND block_id BETWEEN ?1 - 4095 AND ?1" : "",
-                                plan & FROM_ID ? " AND block_id >= ?2 - 4095" : "",
+                                plan & BY_ID ? " AND block_id BETWEEN ?1 - ?5 AND ?1" : "",
+                                plan & FROM_ID ? " AND block_id >= ?2 - ?5" : "",
                                 plan & UP_TO_ID ? " AND block_id <= ?3" : "", owner ? owner : "",
                                 plan & BY_OWNER ? ""
                                 : plan & BY_ID  ? " ORDER BY block_id DESC"
@@ -280,6 +281,8 @@ static int start(struct packed_cursor *cursor, int plan, int count, sqlite3_valu
     for (int way = 0, next = 0; way < WAYS && next < count && code == SQLITE_OK; way++)
         if (plan & (1 << way))
             code = sqlite3_bind_value(cursor->source, way + 1, values[next++]);
+    if (code == SQLITE_OK && plan & (BY_ID | FROM_ID))
+        code = sqlite3_bind_int(cursor->source, WAYS + 1, BLOCK_SPAN - 1);
     return code;
 }
 

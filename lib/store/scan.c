@@ -33,19 +33,11 @@ void scan_release(struct block_scan *scan)
     scan->source = NULL;
 }
 
-static int damaged(const struct block_scan *scan, int no_memory, struct error *error)
-{
-    if (no_memory)
-        return error_no_memory(error);
-    return error_set(error, "block %lld is damaged", (long long)scan->block_id);
-}
-
 static int open_block(struct block_scan *scan, struct block_reader *reader, int column, struct error *error)
 {
     size_t length;
-    int no_memory;
     const void *packed = statement_blob(scan->source, column, &length);
-    return block_open(reader, packed, length, &no_memory) ? damaged(scan, no_memory, error) : 0;
+    return stored_block_open(reader, scan->block_id, packed, length, error);
 }
 
 int scan_next(struct block_scan *scan, struct error *error)
@@ -61,25 +53,15 @@ int scan_next(struct block_scan *scan, struct error *error)
         return 1;
     if (open_block(scan, &scan->joined, SOURCE_JOINED, error))
         return -1;
-    return scan->joined.count == scan->rows.count ? 1 : damaged(scan, 0, error);
-}
-
-static int unpack(const struct block_scan *scan, struct block_reader *reader, const int *columns,
-                  size_t count, struct error *error)
-{
-    int no_memory;
-    for (size_t i = 0; i < count; i++)
-        if (block_column(reader, columns[i], &no_memory))
-            return damaged(scan, no_memory, error);
-    return 0;
+    return scan->joined.count == scan->rows.count ? 1 : stored_block_damaged(scan->block_id, error);
 }
 
 int scan_columns(struct block_scan *scan, const int *columns, size_t count, struct error *error)
 {
-    return unpack(scan, &scan->rows, columns, count, error);
+    return stored_block_unpack(&scan->rows, scan->block_id, columns, count, error);
 }
 
 int scan_joined_columns(struct block_scan *scan, const int *columns, size_t count, struct error *error)
 {
-    return unpack(scan, &scan->joined, columns, count, error);
+    return stored_block_unpack(&scan->joined, scan->block_id, columns, count, error);
 }

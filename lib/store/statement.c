@@ -50,11 +50,6 @@ struct statement *prepare_for_run(struct store *store, const char *of_all, const
     return NULL;
 }
 
-int statement_bind_real(struct statement *statement, int parameter, double value, struct error *error)
-{
-    return bound(statement, sqlite3_bind_double(statement->handle, parameter, value), error);
-}
-
 int statement_bind_text(struct statement *statement, int parameter, const char *text, struct error *error)
 {
     if (!text)
@@ -95,16 +90,6 @@ void statement_reset(struct statement *statement)
     sqlite3_reset(statement->handle);
 }
 
-int statement_column_count(struct statement *statement)
-{
-    return sqlite3_column_count(statement->handle);
-}
-
-const char *statement_column_name(struct statement *statement, int column)
-{
-    return sqlite3_column_name(statement->handle, column);
-}
-
 int statement_is_null(struct statement *statement, int column)
 {
     return sqlite3_column_type(statement->handle, column) == SQLITE_NULL;
@@ -118,11 +103,6 @@ int64_t statement_integer(struct statement *statement, int column)
 int64_t statement_integer_or(struct statement *statement, int column, int64_t absent)
 {
     return statement_is_null(statement, column) ? absent : statement_integer(statement, column);
-}
-
-double statement_real(struct statement *statement, int column)
-{
-    return sqlite3_column_double(statement->handle, column);
 }
 
 const char *statement_text(struct statement *statement, int column)

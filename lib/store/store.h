@@ -41,7 +41,6 @@ void statement_free(struct statement *statement);
 /* Parameters count from 1. Text and blobs are copied. Binding cannot fail for valid indexes but for memory.
  */
 int statement_bind_integer(struct statement *statement, int parameter, int64_t value, struct error *error);
-int statement_bind_real(struct statement *statement, int parameter, double value, struct error *error);
 int statement_bind_text(struct statement *statement, int parameter, const char *text, struct error *error);
 int statement_bind_blob(struct statement *statement, int parameter, const void *bytes, size_t length,
                         struct error *error);
@@ -52,13 +51,10 @@ int statement_step(struct statement *statement, struct error *error);
 void statement_reset(struct statement *statement);
 
 /* Columns count from 0. Text and blobs are borrowed until the next step. */
-int statement_column_count(struct statement *statement);
-const char *statement_column_name(struct statement *statement, int column);
 int statement_is_null(struct statement *statement, int column);
 int64_t statement_integer(struct statement *statement, int column);
 int64_t statement_integer_or(struct statement *statement, int column, int64_t absent); /* `absent` for NULL */
-double statement_real(struct statement *statement, int column);
-const char *statement_text(struct statement *statement, int column); /* NULL for NULL */
+const char *statement_text(struct statement *statement, int column);                   /* NULL for NULL */
 const void *statement_blob(struct statement *statement, int column, size_t *length);
 
 /* The value of fact `name`; `absent` when there is none. */

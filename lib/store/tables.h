@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_STORE_TABLES_H
 #define NCCLPROF_STORE_TABLES_H
 
+#include "base/error.h"
 #include "model/block.h"
 
 /*
@@ -73,5 +74,12 @@ enum instance_column {
 };
 
 extern const struct block_layout instance_layout;
+
+/* block_open and block_column (model/block.h) of a stored block: -1 with an error that names the block. */
+int stored_block_open(struct block_reader *reader, int64_t block_id, const void *packed, size_t length,
+                      struct error *error);
+int stored_block_unpack(struct block_reader *reader, int64_t block_id, const int *columns, size_t count,
+                        struct error *error);
+int stored_block_damaged(int64_t block_id, struct error *error); /* -1: it does not hold together */
 
 #endif

@@ -104,11 +104,6 @@ void writer_free(struct writer *writer)
     free(writer);
 }
 
-int writer_is_settled(const struct writer *writer)
-{
-    return !writer->has_changed;
-}
-
 static int fail(struct writer *writer)
 {
     writer->failed = 1;

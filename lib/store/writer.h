@@ -14,7 +14,7 @@ struct writer;
  * Writes batches of rows into the store, each file whole or not at all. Several files may be on their way at
  * once; they share a transaction, which can be committed when none is.
  *
- *     writer_begin(writer, &file, order, path, file_set);
+ *     writer_begin(writer, &file, order, first_ordinal, path, file_set);
  *     writer_put(writer, &file, batch) ...
  *     writer_finish(writer, &file, &facts, &outcome)      or writer_abandon(writer, &file)
  *     ... more files ...
@@ -75,8 +75,5 @@ int writer_is_due(const struct writer *writer);
 
 /* Only while no file is on its way. Leaves other processes a moment to get in. */
 int writer_commit(struct writer *writer, struct error *error);
-
-/* Whether all finished files are committed. */
-int writer_is_settled(const struct writer *writer);
 
 #endif

@@ -249,7 +249,7 @@ static void assert_split(const char *text, const char *expected)
     struct error error = ERROR_INIT;
     char found[TEXT] = "";
     load(&work, text, "aaaaaa");
-    assert_int_equal(work_group_processes(&work, &error), 0);
+    assert_int_equal(work_group_members(&work, &error), 0);
     assert_int_equal(work_split_process(&work, 0), 0);
     for (size_t i = 0, length = 0; i < work.member_count; i++) {
         const struct work_member *member = &work.members[i];

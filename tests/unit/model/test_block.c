@@ -83,10 +83,9 @@ static void test_columns_are_short(void **state)
 enum { AT, END, NAME, BLOB, COLUMNS };
 
 static const struct block_column columns[COLUMNS] = {
-    [AT] = {.name = "at"},
-    [END] = {.name = "end", .minus = 1 + AT},
-    [NAME] = {.name = "name", .type = BLOCK_TEXT},
-    [BLOB] = {.name = "blob", .type = BLOCK_BYTES},
+    [END] = {.minus = 1 + AT},
+    [NAME] = {.type = BLOCK_TEXT},
+    [BLOB] = {.type = BLOCK_BYTES},
 };
 static const struct block_layout layout = {columns, COLUMNS};
 

@@ -159,7 +159,6 @@ static void test_rows_arrive(void **state)
     put(tag(UINT64_C(0xfedcba9876543210), 2, "everywhere", 1));
     assert_int_equal(finish("d1", 0), WRITER_INGESTED);
     assert_int_equal(writer_commit(writer, NULL), 0);
-    assert_true(writer_is_settled(writer));
     assert_int_equal(
         store_file_number(store,
                           "SELECT count(*) FROM v_operation WHERE function = 'AllReduce' AND "
@@ -316,7 +315,6 @@ static void test_uncommitted_is_rolled_back(void **state)
     struct store *store = store_file_open(state, STORE_CREATE);
     struct writer *writer = open_writer(store);
     assert_int_equal(put_file(writer, "/traces/a", "d1", 1, 5), WRITER_INGESTED);
-    assert_false(writer_is_settled(writer));
     writer_free(writer);
     now.order = 0;
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation"), 0);

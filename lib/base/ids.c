@@ -1,4 +1,4 @@
-#include "analyse/ids.h"
+#include "base/ids.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-#ifndef NCCLPROF_ANALYSE_IDS_H
-#define NCCLPROF_ANALYSE_IDS_H
+#ifndef NCCLPROF_BASE_IDS_H
+#define NCCLPROF_BASE_IDS_H
 
 #include <stddef.h>
 #include <stdint.h>
