@@ -6,10 +6,11 @@
 /*
  * Where waiting comes from (after Boehme et al., ACM TOPC 3(2), 2016). In every operation that nobody leaves
  * before all have come, each member waited for the last to arrive: its duration less the shortest. That wait
- * is explained by what happened to the last one since both last met on this communicator: its own time beyond
- * the usual takes the blame; what it waited itself passes the blame on to whoever that wait was blamed on;
- * transfers longer than usual are the network's; the rest stays unexplained. Each wait is shared out whole,
- * so that for every rank own + inherited + network + unexplained is what others waited for it.
+ * is explained by what happened to the last one since both last met, on this communicator (of a pair, the two
+ * of them there) or in an operation of all ranks: its own time beyond the usual takes the blame; what it
+ * waited itself passes the blame on to whoever that wait was blamed on; transfers longer than usual are the
+ * network's; the rest stays unexplained. Each wait is shared out whole, so that for every rank own +
+ * inherited + network + unexplained is what others waited for it.
  */
 struct delay {
     int64_t own_ns;       /* others waited for this rank, and that was its own doing */

@@ -361,7 +361,6 @@ static void place(struct replay *replay, struct sequel *sequel, int32_t at)
     if (sequel->arrived[operation->instance] < instance->members)
         return;
     move->is_last = 1;
-    replay->completed[replay->completed_count++] = operation->instance;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t member = job->instance_members[instance->first_member + (size_t)i];
         if (!leaves_alone(replay, member))
@@ -456,11 +455,9 @@ int replay_init(struct replay *replay, const struct job *job, struct error *erro
                               .tail_ns = array_new(instances, sizeof *replay->tail_ns),
                               .after = array_new(operations, sizeof *replay->after),
                               .ends = array_new(operations, sizeof *replay->ends),
-                              .receives = array_new(operations, sizeof *replay->receives),
-                              .completed = array_new(instances, sizeof *replay->completed)};
+                              .receives = array_new(operations, sizeof *replay->receives)};
     int failed = !replay->own_ns || !replay->transfer_ns || !replay->tail_ns || !replay->after ||
-                 !replay->ends || !replay->receives || !replay->completed || measure(replay) ||
-                 list_leavers(replay);
+                 !replay->ends || !replay->receives || measure(replay) || list_leavers(replay);
     free(replay->ends);
     replay->ends = NULL;
     failed = failed || !(replay->moves = array_new(operations, sizeof *replay->moves)) || find_moves(replay);
@@ -483,7 +480,6 @@ void replay_release(struct replay *replay)
     free(replay->after);
     free(replay->ends);
     free(replay->receives);
-    free(replay->completed);
     free(replay->latest_ns);
     free(replay->moves);
     free(replay->leavers);

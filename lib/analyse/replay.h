@@ -41,9 +41,7 @@ struct replay {
     int32_t *after;     /* scratch, per operation: the one it comes after; -1: its rank's begin */
     int64_t *ends;      /* scratch, per operation */
     unsigned char *receives; /* scratch, per operation: whether a group that begins with it receives */
-    int32_t *completed;      /* instances in the order in which they end */
-    size_t completed_count;
-    int64_t *latest_ns; /* per instance: when its last member started in the last run */
+    int64_t *latest_ns;      /* per instance: when its last member started in the last run */
     struct replay_move *moves;
     size_t move_count;             /* all operations */
     struct replay_leaver *leavers; /* by operation */
