@@ -20,7 +20,7 @@ struct absence {
     unsigned char *waiting; /* per rank: is in a pending operation */
     unsigned char *absent;  /* per rank: is missing from one */
     int32_t *waits_in;      /* per rank: the first pending instance it is missing from; -1 */
-    int32_t *next;          /* per operation: the next on its stream; -1 */
+    int32_t *next;          /* per operation that is the first of its group: the next on its stream; -1 */
     int32_t *came;          /* per rank: the pending instance looked at that it is a member of, plus 1 */
     int32_t *place;         /* per rank: of waits_in, its place in the step */
     int32_t last_step;      /* of all operations */
@@ -40,7 +40,7 @@ static void note_next(struct absence *absence)
         absence->next[i] = -1;
     for (size_t i = 0; i < job->operation_count; i++)
         if (job->operations[i].previous >= 0 && job->operations[i].group == (int32_t)i)
-            absence->next[job->operations[i].previous] = (int32_t)i;
+            absence->next[job->operations[job->operations[i].previous].group] = (int32_t)i;
 }
 
 static int ended(const struct job_operation *operation)
@@ -50,7 +50,7 @@ static int ended(const struct job_operation *operation)
 
 static int next_began(const struct absence *absence, int32_t at)
 {
-    int32_t next = absence->next[at];
+    int32_t next = absence->next[absence->job->operations[at].group];
     return next >= 0 && absence->job->operations[next].start_ns != TIME_UNKNOWN;
 }
 

@@ -105,8 +105,7 @@ static int64_t left_at(const struct job_operation *operation, int64_t free_ns, i
 
 static int meets(const struct job *job, const struct job_instance *instance, const int64_t *left)
 {
-    if (!function_is_full_exchange(instance->function) || instance->members != instance->expected ||
-        instance->members < 2)
+    if (!function_is_full_exchange(instance->function) || instance->members < 2)
         return 0;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member =

@@ -103,14 +103,15 @@ static int64_t not_after_others(const struct job *job, int32_t at, int64_t over_
 /*
  * A member of which only one channel tells its stop may have been held by another, as long as the last member
  * was. If that was for most of the operation, and its stream began nothing until then, by the clocks, that is
- * where it was free. Less is how far apart the ranks of a ring come out of it.
+ * where it was free. Less is how far apart the ranks of a ring come out of it. Where a member left no trace
+ * the last one is not known.
  */
 static int mend_open_channels(struct job *job, const struct job_instance *instance, const int64_t *next)
 {
     int mended = 0;
     int64_t last;
-    int32_t slowest =
-        function_is_full_exchange(instance->function) ? last_member(job, instance, next, &last) : -1;
+    int is_told = function_is_full_exchange(instance->function) && instance->members == instance->expected;
+    int32_t slowest = is_told ? last_member(job, instance, next, &last) : -1;
     int64_t duration = slowest >= 0 && job->operations[slowest].start_ns != TIME_UNKNOWN
                            ? over_at(job, slowest, next[slowest]) - job->operations[slowest].start_ns
                            : TIME_UNKNOWN;

@@ -165,15 +165,21 @@ static double least_share(const struct suspect *suspect, const struct diagnose_o
     return suspect->kind == FINDING_NETWORK ? LONGER_ALONE : 2 * options->min_gain;
 }
 
-/* How slow the network was that a suspicion speaks of. */
-struct slowness {
-    size_t edges;  /* of the job: 0 where no network steps are recorded, and of no network */
-    int64_t steps; /* network steps of its slow edges */
+/* What the network steps of slow edges waited for, summed. */
+struct edge_sum {
+    int64_t steps;
     int64_t wait_ns;
     int64_t extra_ns;
-    int64_t sent_ns; /* of that, of edges that it sends by */
     int64_t longest_ns;
-    int64_t operations; /* slow ones whose transfer is known */
+};
+
+/* How slow the network was that a suspicion speaks of. */
+struct slowness {
+    size_t edges;                 /* of the job: 0 where no network steps are recorded, and of no network */
+    struct edge_sum sent;         /* of the edges that the suspect sends by */
+    struct edge_sum received;     /* of those that it receives by */
+    const struct edge_sum *worse; /* the direction that the finding speaks of */
+    int64_t operations;           /* slow ones whose transfer is known */
     int64_t transfer_ns;
     int64_t slow_ns;
     struct lengthening lengthening; /* also of a suspicion of another kind */
@@ -191,14 +197,14 @@ static void add_edges(const struct suspect *suspect, const struct edges *edges, 
 {
     for (size_t i = edges->first[instance]; i < edges->first[instance + 1]; i++) {
         const struct edge *edge = &edges->items[i];
+        struct edge_sum *sum = edge->sender == suspect->rank ? &slowness->sent : &slowness->received;
         if (!is_slow_edge(suspect, edge))
             continue;
-        slowness->sent_ns += edge->sender == suspect->rank ? edge->extra_ns : 0;
-        slowness->extra_ns += edge->extra_ns;
-        slowness->wait_ns += edge->wait_ns;
-        slowness->steps += edge->steps;
-        if (edge->wait_max_ns > slowness->longest_ns)
-            slowness->longest_ns = edge->wait_max_ns;
+        sum->steps += edge->steps;
+        sum->wait_ns += edge->wait_ns;
+        sum->extra_ns += edge->extra_ns;
+        if (edge->wait_max_ns > sum->longest_ns)
+            sum->longest_ns = edge->wait_max_ns;
     }
 }
 
@@ -217,10 +223,9 @@ static int name_peers(const struct suspect *suspect, const struct edges *edges, 
 
 /* The finding speaks of one direction: only the slow edges of that one count. */
 static int find_peers(const struct suspect *suspect, const struct job *job, const struct edges *edges,
-                      const struct slowness *slowness, struct finding *finding)
+                      struct finding *finding)
 {
     struct job_range instances = suspect_instances(suspect, job);
-    finding->receives = slowness->sent_ns * 2 < slowness->extra_ns;
     for (size_t i = instances.first; i < instances.end; i++)
         if (suspect_has_instance(suspect, &job->instances[job->by_step[i]]) &&
             name_peers(suspect, edges, job->by_step[i], finding))
@@ -247,7 +252,9 @@ static int measure_slowness(const struct suspect *suspect, const struct job *job
         slowness->transfer_ns += instance->transfer_ns + instance->some_ns;
         slowness->slow_ns += instance->slow_ns;
     }
-    return edges ? find_peers(suspect, job, edges, slowness, finding) : 0;
+    finding->receives = slowness->sent.extra_ns < slowness->received.extra_ns;
+    slowness->worse = finding->receives ? &slowness->received : &slowness->sent;
+    return edges ? find_peers(suspect, job, edges, finding) : 0;
 }
 
 /*
@@ -267,8 +274,8 @@ static int is_slow_enough(const struct suspect *suspect, const struct baseline *
         if (suspect->ahead >= AHEAD_OF_MANY || (suspect->ahead >= 1 && share >= LONGER_MANY))
             slower = SLOWER_MANY;
     }
-    if (slowness->steps &&
-        (double)slowness->wait_ns >= slower * (double)(slowness->wait_ns - slowness->extra_ns))
+    const struct edge_sum *worse = slowness->worse;
+    if (worse->steps && (double)worse->wait_ns >= slower * (double)(worse->wait_ns - worse->extra_ns))
         return 1;
     return slowness->operations &&
            (double)slowness->transfer_ns >=
@@ -460,21 +467,21 @@ static int32_t greatest(const int64_t *values, size_t count)
     return count && values[best] > 0 ? (int32_t)best : -1;
 }
 
-static int say_edges(const struct slowness *slowness, struct finding *finding)
+static int say_edges(const struct edge_sum *worse, struct finding *finding)
 {
-    if (!slowness->steps)
+    if (!worse->steps)
         return 0;
     return buffer_printf(
         &finding->evidence,
         "%s network steps waited %.0f us each (SendWait), usually %.0f us, at most %.0f us; ",
-        finding->receives ? "the" : "its", (double)slowness->wait_ns / (double)slowness->steps / 1e3,
-        (double)(slowness->wait_ns - slowness->extra_ns) / (double)slowness->steps / 1e3,
-        (double)slowness->longest_ns / 1e3);
+        finding->receives ? "the" : "its", (double)worse->wait_ns / (double)worse->steps / 1e3,
+        (double)(worse->wait_ns - worse->extra_ns) / (double)worse->steps / 1e3,
+        (double)worse->longest_ns / 1e3);
 }
 
 static int say_network(const struct slowness *slowness, struct finding *finding)
 {
-    if (say_edges(slowness, finding))
+    if (say_edges(slowness->worse, finding))
         return -1;
     if (!slowness->operations)
         return buffer_append_text(&finding->evidence,

@@ -174,6 +174,22 @@ static void check(const char *zero, const char *one, const char *two, const char
     check_found(&played, expected);
 }
 
+/*
+ * Rank 1 sends to rank 2 and receives from rank 0 in one call, each step: of the sends no end is recorded,
+ * and rank 2 left no trace. That the next call began says that both are over.
+ */
+static void what_was_called_as_one(void **state)
+{
+    enum { SENT = 3, RECEIVED, SENT_AGAIN, RECEIVED_AGAIN };
+    struct played played;
+    play(&played, (const char *const[]){"s|s|r!", "s!v|s!v|r!", "", "||r!"});
+    played.operations[RECEIVED].group = SENT;
+    played.operations[RECEIVED_AGAIN].group = SENT_AGAIN;
+    played.operations[RECEIVED].previous = -1;
+    played.operations[RECEIVED_AGAIN].previous = RECEIVED;
+    check_found(&played, "ended_early 2 high 2 <013 ");
+}
+
 /* Whoever waits for them is named with them. */
 static void who_never_came(void **state)
 {
@@ -410,6 +426,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_never_came),
+        cmocka_unit_test(what_was_called_as_one),
         cmocka_unit_test(who_waits_elsewhere),
         cmocka_unit_test(the_first_it_is_missing_from),
         cmocka_unit_test(who_only_lost_a_record),

@@ -1,5 +1,7 @@
 #include "support/cmocka_all.h"
+
 #include "support/judged.h"
+#include <string.h>
 
 /* What a finding says, and whether there is one, but for its confidence (test_judge.c). */
 
@@ -166,6 +168,22 @@ static void whose_other_ends(void **state)
     assert_int_equal(peer_told(&(struct besides){.slow = &much, .others = 1}), 2);
 }
 
+/* Of five steps with the link that it sends by and one with the one that it receives by, or as many. */
+static void what_that_direction_waited(void **state)
+{
+    static const char *const said[] = {
+        "its network steps waited 5 us each (SendWait), usually 0 us, at most 10 us;",
+        "the network steps waited 5 us each (SendWait), usually 0 us, at most 20 us;"};
+    const struct slow much = {50, 2};
+    for (int receives = 0; receives < 2; receives++) {
+        struct findings findings = {0};
+        judge_suspect(two_steps(FINDING_NETWORK, 3000),
+                      &(struct besides){.slow = &much, .received = 1 + receives}, &findings);
+        assert_non_null(strstr(findings.items[0].evidence.data, said[receives]));
+        findings_release(&findings);
+    }
+}
+
 /* Edges count that waited longer than usual by a quarter of what they waited. */
 static void whose_other_ends_waited(void **state)
 {
@@ -240,6 +258,7 @@ int main(void)
         cmocka_unit_test(what_it_was_slow_by),
         cmocka_unit_test(its_part_of_what_no_gain_explains),
         cmocka_unit_test(whose_other_ends),
+        cmocka_unit_test(what_that_direction_waited),
         cmocka_unit_test(whose_other_ends_waited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,7 @@ static void add_edge(struct transfers *transfers, int instance, int32_t sender, 
                                                .receiver = receiver,
                                                .steps = 1,
                                                .wait_ns = wait_ns,
+                                               .wait_max_ns = wait_ns * (sender + 1),
                                                .extra_ns = wait_ns - 100};
 }
 

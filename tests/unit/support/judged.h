@@ -9,7 +9,10 @@
  */
 enum { RANKS = 4, STEPS = 10 };
 
-/* Of the suspect's edge, one operation a step: how many times as long as usual it waited, and took. */
+/*
+ * Of the suspect's edge, one operation a step: how many times as long as usual it waited, and took. At most
+ * an edge waited once for its sender's number and one more.
+ */
 struct slow {
     double wait;
     double transfer;
