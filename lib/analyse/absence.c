@@ -1,6 +1,7 @@
 #include "analyse/calls.h"
 #include "analyse/extents.h"
 #include "analyse/finding.h"
+#include "analyse/text.h"
 
 #include "base/array.h"
 #include "base/map.h"
@@ -194,15 +195,15 @@ static int say_waiting(const struct absence *absence, int32_t number, struct fin
 {
     const struct job *job = absence->job;
     const struct job_instance *instance = &job->instances[number];
-    const char *function = function_name(instance->function);
     for (int32_t i = 0; i < instance->members; i++)
         if (finding_add_peer(finding,
                              job->operations[job->instance_members[instance->first_member + (size_t)i]].rank))
             return -1;
-    return buffer_printf(
-        &finding->evidence, "%s number %lld on communicator %s was begun by %d of %d ranks and never ended",
-        function ? function : "an operation", (long long)instance->sequence,
-        job->communicators[instance->communicator].label, instance->members, instance->expected);
+    return text_operation(&finding->evidence, job, instance, instance->function) ||
+                   buffer_printf(&finding->evidence, " was begun by %d of %d ranks and never ended",
+                                 instance->members, instance->expected)
+               ? -1
+               : 0;
 }
 
 static int say_last(const struct job *job, int32_t rank, int is_lost, struct finding *finding)
@@ -210,11 +211,10 @@ static int say_last(const struct job *job, int32_t rank, int is_lost, struct fin
     if (!job->ranks[rank].count)
         return buffer_append_text(&finding->evidence, "; nothing is recorded of this rank");
     const struct job_operation *last = &job->operations[job->ranks[rank].first + job->ranks[rank].count - 1];
-    const char *function = function_name(last->function), *tag = job_tag(job, last->tag);
-    if (buffer_printf(&finding->evidence, "; the last that %s was %s number %lld on communicator %s",
-                      is_lost ? "is recorded of this rank" : "this rank began",
-                      function ? function : "an operation", (long long)job_sequence(job, last),
-                      job->communicators[last->communicator].label))
+    const char *tag = job_tag(job, last->tag);
+    if (buffer_append_text(&finding->evidence, is_lost ? "; the last that is recorded of this rank was "
+                                                       : "; the last that this rank began was ") ||
+        text_operation(&finding->evidence, job, &job->instances[last->instance], last->function))
         return -1;
     return tag ? buffer_printf(&finding->evidence, ", phase %s", tag) : 0;
 }
@@ -407,7 +407,6 @@ static int add_size_mismatch(const struct absence *absence, const struct sizes *
     const struct job *job = absence->job;
     const struct job_operation *operation = &job->operations[at];
     const struct job_instance *instance = sizes->instance;
-    const char *function = function_name(instance->function);
     struct finding *finding = findings_add(findings);
     int64_t theirs;
     if (!finding)
@@ -418,13 +417,12 @@ static int add_size_mismatch(const struct absence *absence, const struct sizes *
     finding->first_step = finding->last_step = instance->step;
     finding->confidence = got_past(absence, at) ? CONFIDENCE_LOW : (enum confidence)confidence;
     int32_t others = count_others(job, sizes, operation->bytes, &theirs);
-    return buffer_printf(
-        &finding->evidence,
-        "it called %s number %lld on communicator %s with %lld bytes, %d other%s with %lld bytes%s",
-        function ? function : "an operation", (long long)instance->sequence,
-        job->communicators[instance->communicator].label, (long long)operation->bytes, others,
-        others == 1 ? "" : "s", (long long)theirs,
-        confidence == CONFIDENCE_MEDIUM ? "; they are used to that, it is not to this" : "");
+    if (buffer_append_text(&finding->evidence, "it called ") ||
+        text_operation(&finding->evidence, job, instance, instance->function))
+        return -1;
+    return buffer_printf(&finding->evidence, " with %lld bytes, %d other%s with %lld bytes%s",
+                         (long long)operation->bytes, others, others == 1 ? "" : "s", (long long)theirs,
+                         confidence == CONFIDENCE_MEDIUM ? "; they are used to that, it is not to this" : "");
 }
 
 static int has_majority(const struct sizes *sizes)

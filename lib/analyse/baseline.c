@@ -508,6 +508,11 @@ int baseline_init(struct baseline *baseline, struct job *job, const struct basel
     return 0;
 }
 
+int baseline_is_regular(const struct baseline *baseline)
+{
+    return baseline->regular >= 0.5;
+}
+
 void baseline_release(struct baseline *baseline)
 {
     for (size_t i = 0; i < baseline->role_count; i++) {

@@ -54,6 +54,9 @@ int baseline_init(struct baseline *baseline, struct job *job, const struct basel
                   struct error *error);
 void baseline_release(struct baseline *baseline);
 
+/* Whether half of all steps are whole, or more: else nothing can be held against its own place. */
+int baseline_is_regular(const struct baseline *baseline);
+
 /*
  * How long a row of steps lasted together, median over ranks: ranks that enter a step at different times
  * count a delay at its edge to different steps. The last step of all, whose end nothing tells, is left out.

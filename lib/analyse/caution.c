@@ -54,7 +54,7 @@ int caution_absent_ranks(const struct job *job, struct table *table, struct erro
 {
     struct buffer text = BUFFER_INIT;
     int64_t recorded = (int64_t)job_recorded_ranks(job);
-    if (recorded < 2)
+    if (!recorded)
         return 0;
     int failed = say_absent(job, recorded, &text) ? error_no_memory(error)
                  : !text.length

@@ -195,7 +195,8 @@ struct diagnosis {
     int show_low;
     int names_runs; /* there are several */
     size_t operations;
-    int found; /* of medium or high confidence */
+    int judged; /* runs in which late ranks and slow links can show */
+    int found;  /* of medium or high confidence */
     int shown;
     int hidden;             /* low, not shown */
     struct buffer coverage; /* JSON objects */
@@ -277,15 +278,13 @@ static int say_slowest(const struct job *job, int32_t number, struct buffer *tex
 {
     const struct job_instance *instance = &job->instances[number];
     const int32_t *members = job->instance_members + instance->first_member;
-    const char *function = function_name(instance->function);
     if (instance->transfer_ns == TIME_UNKNOWN)
         return 0;
-    if (buffer_printf(text, ": %s number %lld on communicator %s took %.1f ms to transfer, usually %.1f ms",
-                      function ? function : "an operation", (long long)instance->sequence,
-                      job->communicators[instance->communicator].label, (double)instance->transfer_ns / 1e6,
+    if (buffer_append_text(text, ": ") || text_operation(text, job, instance, instance->function) ||
+        buffer_printf(text, " took %.1f ms to transfer, usually %.1f ms", (double)instance->transfer_ns / 1e6,
                       (double)(instance->transfer_ns + instance->some_ns - instance->slow_ns) / 1e6))
         return -1;
-    if (instance->members != 2)
+    if (instance->members != 2 || instance->sender >= 0)
         return 0;
     return buffer_printf(text, " (ranks %s and %s)", job->ranks[job->operations[members[0]].rank].name,
                          job->ranks[job->operations[members[1]].rank].name);
@@ -322,7 +321,15 @@ static int note_unexplained(struct diagnosis *diagnosis, const struct job *job,
     return failed;
 }
 
-static int warn_of_times(const struct job *job, struct table *table, struct error *error)
+/* Whether late ranks and slow links can show. */
+static int is_judged(const struct job *job, const struct baseline *baseline)
+{
+    return job->timed_operations && job->step_count >= 3 && job_recorded_ranks(job) > 1 &&
+           baseline_is_regular(baseline);
+}
+
+static int warn_of_times(const struct job *job, const struct baseline *baseline, struct table *table,
+                         struct error *error)
 {
     long long run = (long long)job->run_id;
     if (!job->timed_operations &&
@@ -339,7 +346,12 @@ static int warn_of_times(const struct job *job, struct table *table, struct erro
         return table_add_warning(
             table, error, "run %lld: fewer than three steps could be told apart: nothing to compare with",
             run);
-    return 0;
+    return baseline_is_regular(baseline)
+               ? 0
+               : table_add_warning(table, error,
+                                   "run %lld: less than half of what ranks do in a step is there: nothing "
+                                   "can be held against its own place",
+                                   run);
 }
 
 static int warn_of_ranks(const struct job *job, struct table *table, struct error *error)
@@ -360,6 +372,12 @@ static int warn_of_ranks(const struct job *job, struct table *table, struct erro
 static int warn_of_gaps(const struct job *job, struct table *table, struct error *error)
 {
     long long run = (long long)job->run_id;
+    if (job->late_sequences &&
+        table_add_warning(table, error,
+                          "run %lld: %lld of %lld sequences of operations begin in the middle: what came "
+                          "before is not in the traces",
+                          run, (long long)job->late_sequences, (long long)job->sequences))
+        return -1;
     if (job->missing_sequence &&
         table_add_warning(table, error, "run %lld: %lld operations are missing from their sequences", run,
                           (long long)job->missing_sequence))
@@ -371,13 +389,14 @@ static int warn_of_gaps(const struct job *job, struct table *table, struct error
     return 0;
 }
 
-static int warn(struct diagnosis *diagnosis, const struct job *job, struct error *error)
+static int warn(struct diagnosis *diagnosis, const struct job *job, const struct baseline *baseline,
+                struct error *error)
 {
     struct table *table = &diagnosis->result->table;
     if (!job->operation_count)
         return table_add_warning(table, error, "run %lld: it holds no operations: nothing was judged",
                                  (long long)job->run_id);
-    return warn_of_times(job, table, error) || warn_of_ranks(job, table, error) ||
+    return warn_of_times(job, baseline, table, error) || warn_of_ranks(job, table, error) ||
            warn_of_gaps(job, table, error);
 }
 
@@ -389,12 +408,13 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
     if (job_load(&job, diagnosis->request->store, run_id, error))
         return -1;
     int failed = findings_find(&findings, &job, &baseline, &diagnosis->options, error);
-    failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, error) ||
+    failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, &baseline, error) ||
              caution_crowd(&findings.crowd, &job, &diagnosis->result->table, error) ||
              note_unexplained(diagnosis, &job, &baseline, &findings, error);
     if (!failed && note_coverage(diagnosis, &job))
         failed = error_no_memory(error);
     diagnosis->operations += job.operation_count;
+    diagnosis->judged += !failed && is_judged(&job, &baseline);
     baseline_release(&baseline);
     findings_release(&findings);
     job_release(&job);
@@ -416,7 +436,10 @@ static int close_result(struct diagnosis *diagnosis)
                  buffer_append_byte(json, '"');
     failed = failed || buffer_append_text(json, "]}\n");
     if (!failed && !diagnosis->shown && diagnosis->operations)
-        failed = buffer_append_text(text, "nothing stands out\n");
+        failed =
+            buffer_append_text(text, diagnosis->judged ? "nothing stands out\n"
+                                                       : "nothing stands out, but whether a rank is late "
+                                                         "or a link slow could not be judged\n");
     if (!failed && diagnosis->hidden)
         failed = buffer_printf(text, "%d of low confidence not shown (--all)\n", diagnosis->hidden);
     for (size_t i = 0; !failed && i < table->warning_count; i++)

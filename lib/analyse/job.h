@@ -218,6 +218,8 @@ struct job {
     int64_t damaged_lines;
     int64_t lost_events;
     int64_t missing_sequence; /* operations absent between others of their sequence */
+    int64_t sequences;        /* of operations: by rank, communicator and function */
+    int64_t late_sequences;   /* of those, that begin in the middle */
     int finished_only;        /* its recorders only list what finished */
     uint8_t lacks_files;      /* some rank left no trace, or may lack a file */
     uint8_t most_cut;         /* enum cut: how most traces stop */

@@ -7,9 +7,6 @@
 
 #include <stdlib.h>
 
-/* Where fewer than this share of all steps are whole, nothing can be held against its own place. */
-static const double REGULAR = 0.5;
-
 /*
  * Chance beyond this keeps a suspicion at low confidence; a tenth of it is needed for high. Nothing repeats
  * that would speak for a step alone, and healthy jobs have hiccups that are no draws from one tail: several
@@ -368,7 +365,7 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
     if (share < least_share(suspect, options) ||
         (differs_by_design(suspect, job, baseline) && share < LONGER_MANY) ||
         (!is_beyond_chance(suspect, share, 1) && !is_late_enough_alone(suspect, job, share)) ||
-        suspect->ambiguous || baseline->regular < REGULAR || (must_show && !slowness->lengthening.shows) ||
+        suspect->ambiguous || !baseline_is_regular(baseline) || (must_show && !slowness->lengthening.shows) ||
         !is_slow_enough(suspect, baseline, slowness))
         return CONFIDENCE_LOW;
     /* What made them so may be a rank that left no trace, and this an effect of it. */

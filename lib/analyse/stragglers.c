@@ -64,6 +64,12 @@ struct straggler {
     const struct finding *finding; /* NULL: does not stand out */
 };
 
+/* What all others waited for the rank. */
+static int64_t waited_for(const struct delay *delay)
+{
+    return delay->own_ns + delay->inherited_ns + delay->network_ns + delay->unexplained_ns;
+}
+
 static int by_blame(const void *a, const void *b)
 {
     const struct straggler *left = a, *right = b;
@@ -73,6 +79,9 @@ static int by_blame(const void *a, const void *b)
         return left_lost > right_lost ? -1 : 1;
     if (left->delay->own_ns != right->delay->own_ns)
         return left->delay->own_ns > right->delay->own_ns ? -1 : 1;
+    int64_t left_ns = waited_for(left->delay), right_ns = waited_for(right->delay);
+    if (left_ns != right_ns)
+        return left_ns > right_ns ? -1 : 1;
     return left->rank - right->rank;
 }
 

@@ -54,3 +54,21 @@ int text_time(struct buffer *text, int64_t time_ns)
                                                                           : 2;
     return buffer_printf(text, "%.*f %s", decimals, shown, units[i].unit);
 }
+
+int text_operation(struct buffer *text, const struct job *job, const struct job_instance *instance,
+                   uint8_t function)
+{
+    const struct job_communicator *communicator = &job->communicators[instance->communicator];
+    const char *name = function_name(function);
+    int64_t lacking = communicator->size - (int64_t)communicator->seat_count;
+    if (buffer_append_text(text, name ? name : "an operation") ||
+        (instance->sequence >= 0 && buffer_printf(text, " number %lld", (long long)instance->sequence)) ||
+        (instance->sender >= 0 && buffer_printf(text, " from rank %s", job->ranks[instance->sender].name)) ||
+        (instance->receiver >= 0 &&
+         buffer_printf(text, " to rank %s", job->ranks[instance->receiver].name)) ||
+        buffer_printf(text, " on communicator %s", communicator->label))
+        return -1;
+    return communicator->hashed && lacking > 0
+               ? buffer_printf(text, " (of %lld ranks)", (long long)communicator->size)
+               : 0;
+}

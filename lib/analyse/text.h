@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_ANALYSE_TEXT_H
 #define NCCLPROF_ANALYSE_TEXT_H
 
+#include "analyse/job.h"
 #include "base/buffer.h"
 
 #include <stdint.h>
@@ -16,5 +17,13 @@ int text_json_us(struct buffer *json, const char *name, int64_t time_ns); /* nul
 
 /* "1.2 ms", "3.4 s": three figures for people. */
 int text_time(struct buffer *text, int64_t time_ns);
+
+/*
+ * "AllReduce number 5 on communicator 0-3", "Send number 2 from rank 0 to rank 4 on communicator 0,4": by
+ * what v_instance (ncclprof-store(5)) finds it. Of a communicator of which ranks left no trace, how many it
+ * has.
+ */
+int text_operation(struct buffer *text, const struct job *job, const struct job_instance *instance,
+                   uint8_t function);
 
 #endif

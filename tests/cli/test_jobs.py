@@ -185,8 +185,33 @@ class Incomplete(Case):
         self.run_program("ingest", TOP / "fixtures/dialect-2.30.7")
         self.assertIn("run 1: 1 communicator has ranks that left no trace", self.json("diagnose")["warnings"])
 
-    def test_whole_jobs_and_single_ranks_are_not_warned_of(self):
-        for fixture in ("tp2dp2pp2-clean", "tp2dp2pp2-hang", "fsdp-clean", "copy-engine", "v1-states-partial"):
+    def test_the_last_records_only(self):
+        """What the recorder has no room for any more is gone from the front."""
+        for kept, said in ((None, False), (8, True)):
+            traces, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 1 --steps 14 --seed 61" +
+                                      (f" --keep-last {kept}" if kept else ""))
+            self.store.unlink(missing_ok=True)
+            self.run_program("ingest", *traces)
+            warnings = " ".join(self.json("diagnose")["warnings"])
+            late, (all_,) = self.rows("SELECT count(*) AS n FROM (SELECT min(sequence) AS least FROM v_operation "
+                                      "GROUP BY rank, communicator_id, function) WHERE least > 1 "
+                                      "UNION ALL SELECT count(*) FROM (SELECT 1 FROM v_operation "
+                                      "GROUP BY rank, communicator_id, function)")
+            self.assertEqual(f"run 1: {late[0]} of {all_} sequences of operations begin in the middle" in warnings, said)
+            self.assertEqual("less than half of what ranks do in a step is there" in warnings, said)
+
+    def test_one_log_of_several(self):
+        """The commonest mistake of all is to copy one rank's files."""
+        pids = self.pids_of_world("tp2dp2pp2-clean")
+        for command in ("diagnose", "stragglers"):
+            said = self.warnings(command, "tp2dp2pp2-clean", [pids[rank] for rank in range(8) if rank != 3])
+            # This dialect does not say how many ranks a communicator has: so many at least.
+            self.assertRegex(" ".join(said), r"run 1: only 1 of \d ranks left a trace \(none of ranks 0, 1, ")
+        self.assertEqual(self.run_program("diagnose").out.splitlines()[0],
+                         "nothing stands out, but whether a rank is late or a link slow could not be judged")
+
+    def test_whole_jobs_are_not_warned_of(self):
+        for fixture in ("tp2dp2pp2-clean", "tp2dp2pp2-hang", "fsdp-clean"):
             for command in ("diagnose", "stragglers"):
                 self.store.unlink(missing_ok=True)
                 self.run_program("ingest", TOP / "fixtures" / fixture, status=None)

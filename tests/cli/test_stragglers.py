@@ -158,6 +158,13 @@ class Stragglers(Case):
         self.assertEqual({row[share] for row in answer["rows"] for share in SHARES[:3]}, {0})
         self.assertIn("nothing tells why", answer["warnings"][0])
 
+    def test_who_is_waited_for_most_comes_first(self):
+        """Of ranks of whose lateness nothing tells why, as it is with durations alone."""
+        self.run_program("ingest", TOP / "fixtures/inspector-pr2045")
+        waited = [row["unexplained_us"] for row in self.json("stragglers")["rows"]]
+        self.assertEqual(waited, sorted(waited, reverse=True))
+        self.assertGreater(waited[0], waited[-1])
+
     def test_without_durations_it_says_so(self):
         self.run_program("ingest", TOP / "fixtures/dialect-2.23.4")
         answer = self.json("stragglers")

@@ -42,8 +42,32 @@ static void pieces_of_json(void **state)
     buffer_release(&json);
 }
 
+/* An AllReduce of two ranks that left a trace, of three; a send; what has no number and no known name. */
+static void operations(void **state)
+{
+    struct job_rank ranks[] = {{.name = (char[]){"4"}}, {.name = (char[]){"7"}}};
+    struct job_communicator communicator = {
+        .size = 3, .hashed = 1, .label = (char[]){"4,7"}, .seat_count = 2};
+    const struct job job = {.ranks = ranks, .rank_count = 2, .communicators = &communicator};
+    struct job_instance instance = {.sequence = 12, .sender = -1, .receiver = -1};
+    struct buffer text = BUFFER_INIT;
+    assert_int_equal(text_operation(&text, &job, &instance, FUNCTION_ALL_REDUCE), 0);
+    assert_string_equal(text.data, "AllReduce number 12 on communicator 4,7 (of 3 ranks)");
+    communicator.size = 2;
+    instance = (struct job_instance){.sender = 1, .receiver = 0};
+    buffer_clear(&text);
+    assert_int_equal(text_operation(&text, &job, &instance, FUNCTION_RECV), 0);
+    assert_string_equal(text.data, "Recv number 0 from rank 7 to rank 4 on communicator 4,7");
+    instance = (struct job_instance){.sequence = -1, .sender = -1, .receiver = -1};
+    buffer_clear(&text);
+    assert_int_equal(text_operation(&text, &job, &instance, 0), 0);
+    assert_string_equal(text.data, "an operation on communicator 4,7");
+    buffer_release(&text);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(times_for_people), cmocka_unit_test(pieces_of_json)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(times_for_people), cmocka_unit_test(operations),
+                                       cmocka_unit_test(pieces_of_json)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
