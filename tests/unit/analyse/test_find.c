@@ -8,7 +8,8 @@
 
 /*
  * Eight ranks in a ring, three AllReduces a step, each of 1000 in which every rank sends to the next; a step
- * lasts for 10000. In steps 5 to 8 one link may be slow in each AllReduce, which all ranks show.
+ * lasts for 10000. In steps 5 to 8 one link may be slow in each AllReduce, which all ranks show, and two
+ * GPUs late for the first one.
  */
 enum { RANKS = 8, STEPS = 14, EACH = 3, INSTANCES = STEPS * EACH, FIRST_SLOW = 5, LAST_SLOW = 8 };
 
@@ -23,7 +24,7 @@ struct ring {
     struct job_traffic traffic[RANKS * INSTANCES];
 };
 
-static void put(struct ring *ring, int rank, int number, int64_t start_ns, int64_t slow_ns, int is_sender)
+static void put(struct ring *ring, int rank, int number, int64_t start_ns, int64_t end_ns, int64_t slow_ns)
 {
     int32_t at = rank * INSTANCES + number;
     ring->members[number * RANKS + rank] = at;
@@ -36,13 +37,13 @@ static void put(struct ring *ring, int rank, int number, int64_t start_ns, int64
                                                   .previous = number ? at - 1 : -1,
                                                   .group = at,
                                                   .start_ns = start_ns,
-                                                  .end_ns = start_ns + 1000 + slow_ns,
-                                                  .enqueued_ns = start_ns - 3000,
+                                                  .end_ns = end_ns,
+                                                  .enqueued_ns = end_ns - 5000,
                                                   .own_ns = TIME_UNKNOWN,
                                                   .ends = ENDS_BY_KERNEL};
     if (number)
         ring->operations[at].own_ns = start_ns - ring->operations[at - 1].end_ns;
-    int64_t wait_ns = 40 + (is_sender ? slow_ns : 0);
+    int64_t wait_ns = 40 + slow_ns;
     ring->traffic[at] = (struct job_traffic){.sender = rank,
                                              .receiver = (rank + 1) % RANKS,
                                              .operation = at,
@@ -52,8 +53,11 @@ static void put(struct ring *ring, int rank, int number, int64_t start_ns, int64
                                              .busy_ns = wait_ns};
 }
 
-/* The sends of ranks 0, 2 and 4 are slow by so much in the first, second and third AllReduce. */
-static void ring_init(struct ring *ring, const int64_t *slow_ns)
+/*
+ * The sends of ranks 0, 2 and 4 are slow by so much in the first, second and third AllReduce; ranks 6 and 7
+ * are late by so much for the first.
+ */
+static void ring_init(struct ring *ring, const int64_t *slow_ns, int64_t late_ns, int64_t less_late_ns)
 {
     struct error error = ERROR_INIT;
     int64_t start_ns = 0;
@@ -66,7 +70,9 @@ static void ring_init(struct ring *ring, const int64_t *slow_ns)
     }
     for (int number = 0; number < INSTANCES; number++) {
         int step = number / EACH, which = number % EACH;
-        int64_t slow = step >= FIRST_SLOW && step <= LAST_SLOW ? slow_ns[which] : 0;
+        int is_slow = step >= FIRST_SLOW && step <= LAST_SLOW;
+        int64_t slow = is_slow ? slow_ns[which] : 0, late = is_slow && !which ? late_ns : 0;
+        int64_t less = is_slow && !which ? less_late_ns : 0, end_ns = start_ns + late + 1000 + slow;
         ring->instances[number] = (struct job_instance){.sequence = number,
                                                         .transfer_ns = 1000 + slow,
                                                         .beyond_ns = TIME_UNKNOWN,
@@ -80,8 +86,12 @@ static void ring_init(struct ring *ring, const int64_t *slow_ns)
                                                         .first_member = (uint32_t)(number * RANKS),
                                                         .function = FUNCTION_ALL_REDUCE};
         for (int rank = 0; rank < RANKS; rank++)
-            put(ring, rank, number, start_ns, slow, rank == 2 * which);
-        start_ns += slow + (which == EACH - 1 ? 4000 : 3000);
+            put(ring, rank, number,
+                start_ns + (rank == 6   ? late
+                            : rank == 7 ? less
+                                        : 0),
+                end_ns, rank == 2 * which ? slow : 0);
+        start_ns = end_ns + (which == EACH - 1 ? 3000 : 2000);
     }
     ring->job = (struct job){.rank_count = RANKS,
                              .expected_ranks = RANKS,
@@ -131,7 +141,7 @@ static void slow_links_beside_a_slow_link(void **state)
     for (int two = 0; two < 2; two++) {
         struct ring ring;
         struct findings findings;
-        ring_init(&ring, (const int64_t[EACH]){600, 250, two ? 250 : 0});
+        ring_init(&ring, (const int64_t[EACH]){600, 250, two ? 250 : 0}, 0, 0);
         find(&ring, &findings);
         assert_int_equal(findings.count, 2 + two);
         const struct finding *greatest = finding_of(&findings, 0);
@@ -149,8 +159,50 @@ static void slow_links_beside_a_slow_link(void **state)
     }
 }
 
+/* How sure it is that rank 6 is late. */
+static enum confidence confidence_of_late(struct ring *ring)
+{
+    struct findings findings;
+    find(ring, &findings);
+    const struct finding *late = finding_of(&findings, 6);
+    assert_non_null(late);
+    assert_int_equal(late->kind, FINDING_COMPUTE);
+    assert_int_equal(late->first_step, FIRST_SLOW);
+    assert_int_equal(late->last_step, LAST_SLOW);
+    enum confidence confidence = late->confidence;
+    findings_release(&findings);
+    return confidence;
+}
+
+/* Where sends and receives are not recorded, they may exchange something: another is late by half as much. */
+static void late_beside_another_that_it_may_exchange_with(void **state)
+{
+    for (int blind = 0; blind < 2; blind++)
+        for (int half = 0; half < 2; half++) {
+            struct ring ring;
+            ring_init(&ring, (const int64_t[EACH]){0, 0, 0}, 900, half ? 450 : 440);
+            ring.job.blind_to_pairs = blind;
+            assert_int_equal(confidence_of_late(&ring) == CONFIDENCE_LOW, blind && half);
+        }
+}
+
+/* Of finished operations alone: one was slow by twice as much as it is late by, and nobody knows why. */
+static void late_beside_what_nobody_explains(void **state)
+{
+    for (int finished_only = 0; finished_only < 2; finished_only++)
+        for (int twice = 0; twice < 2; twice++) {
+            struct ring ring;
+            ring_init(&ring, (const int64_t[EACH]){0, twice ? 1200 : 1190, 0}, 600, 0);
+            ring.job.traffic_count = 0;
+            ring.job.finished_only = finished_only;
+            assert_int_equal(confidence_of_late(&ring) == CONFIDENCE_LOW, finished_only && twice);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(slow_links_beside_a_slow_link)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(slow_links_beside_a_slow_link),
+                                       cmocka_unit_test(late_beside_another_that_it_may_exchange_with),
+                                       cmocka_unit_test(late_beside_what_nobody_explains)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
