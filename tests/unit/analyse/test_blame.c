@@ -147,6 +147,40 @@ static void senders_with_a_receiver_in_common(void **state)
     assert_int_equal(culprit_of_four(5, 0), 0);
 }
 
+/*
+ * In step 3 ranks 0 and 1 send to rank 2 alone, slow by 4000 and 2000; in another one `sender` sends to
+ * `receiver`, and perhaps rank 1 as well, slow by 3000. Who is to blame for the first.
+ */
+static int32_t culprit_beside(int32_t other_step, int32_t sender, int32_t receiver, int is_several)
+{
+    struct network network;
+    network_init(&network, (const int32_t[]){3, 3, other_step, other_step, -1});
+    suspect_by(&network,
+               (const struct sent[]){{0, 0, 2, 4000, 4000, 0},
+                                     {1, 1, 2, 2000, 2000, 0},
+                                     {2, sender, receiver, 3000, 3000, 0},
+                                     {3, 1, receiver, 3000, 3000, 0}},
+               is_several ? 4 : 3);
+    int32_t culprit = network.instances[0].culprit;
+    network_release(&network);
+    return culprit;
+}
+
+/* Or beside one step in which that rank is to blame for what was sent to it. */
+static void beside_a_step_of_the_receiver(void **state)
+{
+    assert_int_equal(culprit_beside(4, 0, 2, 1), 2);
+    assert_int_equal(culprit_beside(2, 0, 2, 1), 2);
+    assert_int_equal(culprit_beside(5, 0, 2, 1), 0);
+    assert_int_equal(culprit_beside(1, 0, 2, 1), 0);
+    for (int32_t step = 2; step <= 4; step += 2) {
+        /* Another receives slowly; that rank sends slowly, or one sender to it does. */
+        assert_int_equal(culprit_beside(step, 0, 3, 1), 0);
+        assert_int_equal(culprit_beside(step, 2, 3, 0), 0);
+        assert_int_equal(culprit_beside(step, 0, 2, 0), 0);
+    }
+}
+
 /* Who is to blame for one instance, slow by 5000 as it is. */
 static int32_t culprit_among(const struct sent *sent, size_t count)
 {
@@ -312,6 +346,7 @@ int main(void)
         cmocka_unit_test(sends_to_who_never_came),
         cmocka_unit_test(a_receiver_or_its_senders),
         cmocka_unit_test(senders_with_a_receiver_in_common),
+        cmocka_unit_test(beside_a_step_of_the_receiver),
         cmocka_unit_test(waiting_that_explains_half),
         cmocka_unit_test(a_slow_link_beside_longer_waiting),
         cmocka_unit_test(an_end_that_explains_it_alone),
