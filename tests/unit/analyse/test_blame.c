@@ -299,6 +299,9 @@ static void the_end_that_explains_most(void **state)
     /* Rank 3 takes 8 in, rank 0 sends 4 of them; what rank 2 sends is no part of that. */
     assert_blamed((const struct share[]){{0, 0, 3, 4000}, {1, 1, 3, 4000}, {2, 2, 1, 100}}, 3, 0,
                   (const int32_t[]){3, 3, 2});
+    /* Rank 0 takes 8 in. */
+    assert_blamed((const struct share[]){{0, 1, 0, 4000}, {1, 2, 0, 4000}, {2, 3, 1, 100}}, 3, 0,
+                  (const int32_t[]){0, 0, 3});
     /* Rank 0 sends 5. Of what is left rank 2 takes 4 in; what it took from rank 0 is explained. */
     assert_blamed((const struct share[]){{0, 0, 2, 1000}, {1, 0, 3, 4000}, {2, 1, 2, 2000}, {3, 3, 2, 2000}},
                   4, 0, (const int32_t[]){0, 0, 2, 2});
@@ -318,6 +321,9 @@ static void who_has_a_receiver_in_common(void **state)
     /* Ranks 0 and 1 send to rank 2 nearly all; what rank 0 sent to rank 3 was not rank 2's doing. */
     assert_blamed((const struct share[]){{0, 0, 2, 4000}, {1, 1, 2, 2000}, {2, 0, 3, 1000}}, 3, 1,
                   (const int32_t[]){2, 2, 0});
+    /* Ranks 1 and 2 to rank 0. */
+    assert_blamed((const struct share[]){{0, 1, 0, 4000}, {1, 2, 0, 2000}, {2, 1, 3, 1000}}, 3, 1,
+                  (const int32_t[]){0, 0, 1});
     /* Rank 3 sends half to rank 1: its sends are slow, those to rank 2 as well. */
     assert_blamed(
         (const struct share[]){
