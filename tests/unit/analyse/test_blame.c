@@ -147,6 +147,40 @@ static void senders_with_a_receiver_in_common(void **state)
     assert_int_equal(culprit_of_four(5, 0), 0);
 }
 
+/*
+ * In step 3 ranks 0 and 1 send to rank 2 alone, slow by 4000 and 2000; in another one `sender` sends to
+ * `receiver`, and perhaps rank 1 as well, slow by 3000. Who is to blame for the first.
+ */
+static int32_t culprit_beside(int32_t other_step, int32_t sender, int32_t receiver, int is_several)
+{
+    struct network network;
+    network_init(&network, (const int32_t[]){3, 3, other_step, other_step, -1});
+    suspect_by(&network,
+               (const struct sent[]){{0, 0, 2, 4000, 4000, 0},
+                                     {1, 1, 2, 2000, 2000, 0},
+                                     {2, sender, receiver, 3000, 3000, 0},
+                                     {3, 1, receiver, 3000, 3000, 0}},
+               is_several ? 4 : 3);
+    int32_t culprit = network.instances[0].culprit;
+    network_release(&network);
+    return culprit;
+}
+
+/* Or beside one step in which that rank is to blame for what was sent to it. */
+static void beside_a_step_of_the_receiver(void **state)
+{
+    assert_int_equal(culprit_beside(4, 0, 2, 1), 2);
+    assert_int_equal(culprit_beside(2, 0, 2, 1), 2);
+    assert_int_equal(culprit_beside(5, 0, 2, 1), 0);
+    assert_int_equal(culprit_beside(1, 0, 2, 1), 0);
+    for (int32_t step = 2; step <= 4; step += 2) {
+        /* Another receives slowly; that rank sends slowly, or one sender to it does. */
+        assert_int_equal(culprit_beside(step, 0, 3, 1), 0);
+        assert_int_equal(culprit_beside(step, 2, 3, 0), 0);
+        assert_int_equal(culprit_beside(step, 0, 2, 0), 0);
+    }
+}
+
 /* Who is to blame for one instance, slow by 5000 as it is. */
 static int32_t culprit_among(const struct sent *sent, size_t count)
 {
@@ -265,6 +299,9 @@ static void the_end_that_explains_most(void **state)
     /* Rank 3 takes 8 in, rank 0 sends 4 of them; what rank 2 sends is no part of that. */
     assert_blamed((const struct share[]){{0, 0, 3, 4000}, {1, 1, 3, 4000}, {2, 2, 1, 100}}, 3, 0,
                   (const int32_t[]){3, 3, 2});
+    /* Rank 0 takes 8 in. */
+    assert_blamed((const struct share[]){{0, 1, 0, 4000}, {1, 2, 0, 4000}, {2, 3, 1, 100}}, 3, 0,
+                  (const int32_t[]){0, 0, 3});
     /* Rank 0 sends 5. Of what is left rank 2 takes 4 in; what it took from rank 0 is explained. */
     assert_blamed((const struct share[]){{0, 0, 2, 1000}, {1, 0, 3, 4000}, {2, 1, 2, 2000}, {3, 3, 2, 2000}},
                   4, 0, (const int32_t[]){0, 0, 2, 2});
@@ -284,6 +321,9 @@ static void who_has_a_receiver_in_common(void **state)
     /* Ranks 0 and 1 send to rank 2 nearly all; what rank 0 sent to rank 3 was not rank 2's doing. */
     assert_blamed((const struct share[]){{0, 0, 2, 4000}, {1, 1, 2, 2000}, {2, 0, 3, 1000}}, 3, 1,
                   (const int32_t[]){2, 2, 0});
+    /* Ranks 1 and 2 to rank 0. */
+    assert_blamed((const struct share[]){{0, 1, 0, 4000}, {1, 2, 0, 2000}, {2, 1, 3, 1000}}, 3, 1,
+                  (const int32_t[]){0, 0, 1});
     /* Rank 3 sends half to rank 1: its sends are slow, those to rank 2 as well. */
     assert_blamed(
         (const struct share[]){
@@ -312,6 +352,7 @@ int main(void)
         cmocka_unit_test(sends_to_who_never_came),
         cmocka_unit_test(a_receiver_or_its_senders),
         cmocka_unit_test(senders_with_a_receiver_in_common),
+        cmocka_unit_test(beside_a_step_of_the_receiver),
         cmocka_unit_test(waiting_that_explains_half),
         cmocka_unit_test(a_slow_link_beside_longer_waiting),
         cmocka_unit_test(an_end_that_explains_it_alone),

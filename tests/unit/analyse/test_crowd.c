@@ -83,6 +83,7 @@ static void who_counts(void **state)
 {
     struct crowd crowd;
     assert_believed(4, (const char *const[]){"025h", "125h", "025m", "125m", NULL}, "hhmm", &crowd);
+    assert_believed(4, (const char *const[]){"025h", "125h", "025m", NULL}, "hhm", &crowd);
     assert_believed(4, (const char *const[]){"025h", "125h", "225l", NULL}, "hhl", &crowd);
 }
 
@@ -166,11 +167,48 @@ static void networks_that_were_slow_alone(void **state)
     assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
 }
 
+/*
+ * Two others were slow in both of its first steps, by next to nothing, and one by far more in one step: of
+ * three steps and more that is a moment, of two it is half.
+ */
+static void a_moment_of_another_network(void **state)
+{
+    struct slow slow[] = {{0, 2, 4, 300, CONFIDENCE_HIGH},
+                          {1, 2, 3, 10, CONFIDENCE_LOW},
+                          {2, 2, 3, 10, CONFIDENCE_LOW},
+                          {3, 3, 3, 900, CONFIDENCE_LOW}};
+    struct crowd crowd;
+    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    /* What goes on after its last step is one of its, too. */
+    slow[3] = (struct slow){3, 4, 9, 5400, CONFIDENCE_LOW};
+    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    slow[3].first_step = 3;
+    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+    slow[3] = (struct slow){3, 3, 3, 900, CONFIDENCE_LOW};
+    slow[0].last_step = 3;
+    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+}
+
+/* Exactly a third is enough, and of a single step, two others in that. */
+static void networks_that_were_slow_by_a_third(void **state)
+{
+    struct slow slow[] = {
+        {0, 4, 4, 300, CONFIDENCE_HIGH}, {1, 4, 4, 50, CONFIDENCE_LOW}, {2, 4, 4, 50, CONFIDENCE_LOW}};
+    struct crowd crowd;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+    assert_int_equal(crowd.first_step, 4);
+    assert_int_equal(crowd.last_step, 4);
+    slow[2].slow_ns = 49;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(more_than_half_of_the_ranks),
                                        cmocka_unit_test(networks_that_were_slow_at_once),
                                        cmocka_unit_test(networks_that_were_slow_alone),
+                                       cmocka_unit_test(a_moment_of_another_network),
+                                       cmocka_unit_test(networks_that_were_slow_by_a_third),
                                        cmocka_unit_test(two_ranks),
                                        cmocka_unit_test(most_of_its_steps),
                                        cmocka_unit_test(who_counts)};

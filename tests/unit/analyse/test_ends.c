@@ -194,6 +194,29 @@ static void a_stream_that_took_data_says_it_too(void **state)
 }
 
 /*
+ * Rank 0's stream took data until 1500, as its network has it, but began the next operation when that is
+ * told to have begun, or before its own stop: rank 1 was held until then, or that stop, 50 less by its clock.
+ */
+static void no_longer_than_the_last_ones_stream(void **state)
+{
+    static const int64_t begun_ns[] = {1400, 1100, 1050, TIME_UNKNOWN}, held_ns[] = {1350, 1050, 1050, 1450};
+    for (int i = 0; i < 4; i++) {
+        struct small small;
+        small_init(&small, 2000);
+        for (int j = 0; j < 4; j++) {
+            small.operations[j].is_tree = 0;
+            small.operations[j].function = FUNCTION_ALL_REDUCE;
+        }
+        small.operations[ROOT].start_ns = 0;
+        small.drafts[ROOT].free_ns = 1500;
+        small.operations[ROOT_NEXT].start_ns = begun_ns[i];
+        small.operations[LEAF].incomplete = 1;
+        mend(&small);
+        assert_int_equal(small.drafts[LEAF].free_ns, held_ns[i]);
+    }
+}
+
+/*
  * What the rank began on another stream within the doubt of the clocks began after that; not what it began
  * before that, or later.
  */
@@ -369,6 +392,7 @@ int main(void)
         cmocka_unit_test(lateness_is_a_part_of_own_time),
         cmocka_unit_test(other_streams_may_hold),
         cmocka_unit_test(one_that_held_its_stream),
+        cmocka_unit_test(no_longer_than_the_last_ones_stream),
         cmocka_unit_test(what_began_on_another_stream_came_after),
         cmocka_unit_test(a_stream_that_took_data_says_it_too),
     };

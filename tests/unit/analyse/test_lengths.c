@@ -2,6 +2,7 @@
 
 #include "support/cmocka_all.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -381,6 +382,146 @@ static void a_little_of_what_made_steps_longer(void **state)
     assert_true(shows(&steps, suspects, 1));
 }
 
+/* Three steps longer by 10, 20 and so much: three times the middle one is its own, more is not. */
+static void three_times_the_middle_one(void **state)
+{
+    for (int more = 0; more < 2; more++) {
+        struct steps steps;
+        int64_t lengths[RANKS][STEPS];
+        even(lengths);
+        for (int rank = 0; rank < RANKS; rank++) {
+            lengths[rank][6] = 110;
+            lengths[rank][7] = 120;
+            lengths[rank][8] = 160 + more;
+        }
+        steps_init(&steps, lengths);
+        struct suspect suspect = {.kind = FINDING_COMPUTE, .first_step = 6, .last_step = 8, .gain_ns = 30};
+        assert_int_equal(measured(&steps, &suspect, 1).least_ns, more ? 10 + 20 + 20 : 10 + 20 + 60);
+    }
+}
+
+/*
+ * Two steps longer by 50 each, beside steps of 80 and 120: give or take twice the standard error of their
+ * mean, 2 sqrt(2) x 29. A late host that is worth less than a tenth of the lesser is not what they show.
+ */
+static void give_or_take_what_steps_differ_by(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    uneven(lengths);
+    lengthen(lengths, 150);
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_HOST, .first_step = 6, .last_step = 7, .gain_ns = 2};
+    const double doubt = 2 * sqrt(2) * 29;
+    assert_int_equal(measured(&steps, &suspect, 1).most_ns, (int)(100 + doubt));
+    assert_int_equal(measured(&steps, &suspect, 1).rest_ns, (int)(100 - doubt));
+    assert_int_equal(measured(&steps, &suspect, 1).least_ns, (int)(100 - doubt));
+    assert_true(shows(&steps, &suspect, 1));
+    suspect.gain_ns = 1;
+    assert_false(shows(&steps, &suspect, 1));
+}
+
+/* All steps but one or two are its own: one alone does not say what is usual. */
+static void what_one_step_says(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 2, .last_step = 10, .gain_ns = 100};
+    assert_true(shows(&steps, &suspect, 1));
+    assert_int_equal(measured(&steps, &suspect, 1).most_ns, INT64_MAX);
+    suspect.first_step = 3;
+    assert_false(shows(&steps, &suspect, 1));
+}
+
+/* Nobody knows when its steps began: that speaks against nothing, whatever other hosts were late by. */
+static void steps_of_unknown_length(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS], unrest_ns[STEPS * RANKS];
+    even(lengths);
+    steps_init(&steps, lengths);
+    steps.baseline.rank_count = RANKS;
+    for (int rank = 0; rank < RANKS; rank++)
+        steps.operations[rank * STEPS + 6].start_ns = TIME_UNKNOWN;
+    for (int i = 0; i < STEPS * RANKS; i++)
+        unrest_ns[i] = 40;
+    for (int host = 0; host < 2; host++) {
+        struct suspect suspect = {
+            .kind = host ? FINDING_HOST : FINDING_NETWORK, .first_step = 6, .last_step = 7, .gain_ns = 900};
+        struct suspects all = {.items = &suspect, .count = 1, .unrest_ns = unrest_ns};
+        struct lengthening lengthening;
+        assert_int_equal(suspects_sum_costs(&all, STEPS), 0);
+        assert_int_equal(suspect_measure_steps(&all, &suspect, &steps.job, &steps.baseline, &lengthening), 0);
+        assert_true(lengthening.shows);
+        assert_int_equal(lengthening.most_ns, INT64_MAX);
+        assert_int_equal(lengthening.least_ns, 0);
+        free(all.cost_ns);
+    }
+}
+
+/* What noise makes so often as one in twenty jobs has cost something, what it makes more often has not. */
+static void what_chance_has_made_longer(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    lengthen(lengths, 150);
+    steps_init(&steps, lengths);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_HOST, .first_step = 6, .last_step = 7, .gain_ns = 70},
+        {.kind = FINDING_HOST, .first_step = 6, .last_step = 7, .gain_ns = 20, .chance = 0.05}};
+    assert_int_equal(measured(&steps, suspects, 2).rest_ns, 100 - 20);
+    suspects[1].chance = 0.051;
+    assert_int_equal(measured(&steps, suspects, 2).rest_ns, 100);
+}
+
+/*
+ * Another suspicion is said to have cost far more than its steps were longer by. No step is taken to be
+ * shorter for it than the lower quartile: of those in which it cost nothing, or of all where there are none;
+ * the suspicion's own steps are none of either, nor is one of unknown length.
+ */
+static void down_to_the_lower_quartile(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 2; step < STEPS; step++)
+            lengths[rank][step] = step < 4 ? 300 : 160;
+    steps_init(&steps, lengths);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_NETWORK, .first_step = 4, .last_step = 10, .gain_ns = 7 * 60},
+        {.kind = FINDING_NETWORK, .first_step = 2, .last_step = 3, .gain_ns = 2000, .chance = 0.01}};
+    assert_int_equal(measured(&steps, suspects, 2).least_ns, 7 * 60);
+    steps.step_ns[1] = steps.step_ns[4] = TIME_UNKNOWN;
+    suspects[0].first_step = 5;
+    assert_int_equal(measured(&steps, suspects, 2).least_ns, 6 * (160 - 300));
+}
+
+/* Of four steps in which it cost nothing the least is the lower quartile, of five the least but one. */
+static void which_is_the_lower_quartile(void **state)
+{
+    for (int five = 0; five < 2; five++) {
+        struct steps steps;
+        int64_t lengths[RANKS][STEPS];
+        even(lengths);
+        for (int rank = 0; rank < RANKS; rank++) {
+            for (int step = 1; step <= 5; step++)
+                lengths[rank][step] = 90 + 10 * step;
+            lengths[rank][5] = five ? 140 : 500;
+            lengths[rank][6] = lengths[rank][7] = lengths[rank][8] = 500;
+        }
+        steps_init(&steps, lengths);
+        struct suspect suspects[2] = {
+            {.kind = FINDING_NETWORK, .first_step = 9, .last_step = 10},
+            {.kind = FINDING_NETWORK, .first_step = five ? 6 : 5, .last_step = 8, .gain_ns = 4000}};
+        /* Of eight steps the middle one is the fourth: four that cost, or three, are as short as that. */
+        assert_int_equal(measured(&steps, suspects, 2).least_ns, 2 * (100 - (five ? 110 : 100)));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +537,13 @@ int main(void)
         cmocka_unit_test(a_quarter_of_what_a_late_rank_cost),
         cmocka_unit_test(what_uneven_steps_may_hide_of_a_late_rank),
         cmocka_unit_test(the_last_step),
+        cmocka_unit_test(three_times_the_middle_one),
+        cmocka_unit_test(give_or_take_what_steps_differ_by),
+        cmocka_unit_test(what_one_step_says),
+        cmocka_unit_test(steps_of_unknown_length),
+        cmocka_unit_test(what_chance_has_made_longer),
+        cmocka_unit_test(down_to_the_lower_quartile),
+        cmocka_unit_test(which_is_the_lower_quartile),
         cmocka_unit_test(without_what_all_hosts_were_late_by),
         cmocka_unit_test(a_little_of_what_made_steps_longer),
     };

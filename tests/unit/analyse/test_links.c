@@ -51,8 +51,61 @@ static void more_data(void **state)
     assert_int_equal(over_when(COUNT_UNKNOWN, 3000), 2000);
 }
 
+/*
+ * Eight links of one place, busy for 1000 in each step, but for the first two: by how much those were busy
+ * beyond what is usual there in step 4. Two more are at another position, and two of ranks without a role,
+ * each busy for 9000.
+ */
+enum { LINKS = 12 };
+
+static int64_t over_of_two(const int32_t senders[2], const int32_t receivers[2], int64_t busy_ns)
+{
+    struct job_operation operation = {.bytes = 1000};
+    struct job_instance instance = {.members = 1};
+    int32_t member = 0, role_of_rank[] = {0, 0, 0, 0, 0, 0, 0, 0, -1};
+    struct edge items[LINKS * STEPS];
+    for (int32_t i = 0; i < LINKS * STEPS; i++) {
+        int32_t link = i / STEPS;
+        items[i] = (struct edge){.sender = link < 2    ? senders[link]
+                                           : link < 8  ? link
+                                           : link < 10 ? link - 8
+                                                       : 8,
+                                 .receiver = link < 2 ? receivers[link] : (link + 1) % 8,
+                                 .position = link == 8 || link == 9,
+                                 .step = i % STEPS,
+                                 .steps = 1,
+                                 .busy_ns = link < 2   ? busy_ns
+                                            : link < 8 ? 1000
+                                                       : 9000};
+    }
+    const struct job job = {.operations = &operation,
+                            .operation_count = 1,
+                            .instances = &instance,
+                            .instance_count = 1,
+                            .instance_members = &member};
+    const struct baseline baseline = {
+        .role_of_rank = role_of_rank, .rank_count = 9, .first_step = 1, .step_count = STEPS};
+    struct edges edges = {.items = items, .count = LINKS * STEPS};
+    assert_int_equal(edges_measure_busy(&edges, &job, &baseline, 6), 0);
+    assert_int_equal(items[0].over_ns, 0);
+    for (int32_t i = 2 * STEPS; i < LINKS * STEPS; i++)
+        assert_int_equal(items[i].over_ns, 0);
+    assert_int_equal(items[4].over_ns, items[STEPS + 4].over_ns);
+    return items[4].over_ns;
+}
+
+/* In every step, a quarter of the links: of one sender or one receiver, and more than twice as long. */
+static void always_slow_at_one_end(void **state)
+{
+    assert_int_equal(over_of_two((const int32_t[]){0, 0}, (const int32_t[]){5, 6}, 2001), 1001);
+    assert_int_equal(over_of_two((const int32_t[]){0, 1}, (const int32_t[]){5, 5}, 2001), 1001);
+    assert_int_equal(over_of_two((const int32_t[]){0, 0}, (const int32_t[]){5, 6}, 2000), 0);
+    assert_int_equal(over_of_two((const int32_t[]){0, 1}, (const int32_t[]){5, 6}, 2001), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(slow_for_its_size), cmocka_unit_test(more_data)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(slow_for_its_size), cmocka_unit_test(more_data),
+                                       cmocka_unit_test(always_slow_at_one_end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,6 +158,7 @@ static int64_t widened_by(int32_t sender, int64_t beyond_ns, int64_t extra_ns)
     suspect_by(&network, (const struct sent[]){{0, 0, 1, 4000, 4000, 0}, {1, sender, 2, extra_ns, 0, 2000}},
                2);
     int64_t slow_ns = network.instances[1].culprit == 0 ? network.instances[1].slow_ns : 0;
+    assert_int_equal(network.instances[1].culprit, slow_ns ? 0 : -1);
     network_release(&network);
     return slow_ns;
 }
@@ -192,10 +193,32 @@ static void what_else_it_sent(void **state)
 {
     assert_int_equal(widened_by(0, 300, 10), 300);
     assert_int_equal(widened_by(3, 300, 10), 0);
+    assert_int_equal(widened_by(0, 300, 0), 0);
+    assert_int_equal(widened_by(0, 300, -10), 0);
     assert_int_equal(widened_by(0, TIME_UNKNOWN, 1500), 0);
     /* No longer than usual, as that is slow by its doing: where it waited twice as long as usual itself. */
     assert_int_equal(widened_by(0, -5, 1000), 0);
     assert_int_equal(widened_by(0, -5, 1001), 800);
+}
+
+/*
+ * Two links of an operation that have nothing in common held some by 4000, of which all members show 1000.
+ * Rank 0, to which one of them goes, is to blame elsewhere: the operation is its too, as it was.
+ */
+static void what_held_some_of_what_else_it_sent(void **state)
+{
+    struct network network;
+    network_init(&network, (const int32_t[]){3, 3, -1});
+    network.instances[1].slow_ns = network.instances[1].beyond_ns = 1000;
+    network.instances[1].transfer_ns = 2000;
+    suspect_by(
+        &network,
+        (const struct sent[]){{0, 0, 1, 4000, 4000, 0}, {1, 1, 2, 4000, 4000, 0}, {1, 3, 0, 4000, 4000, 0}},
+        3);
+    assert_int_equal(network.instances[1].culprit, 0);
+    assert_int_equal(network.instances[1].slow_ns, 4000);
+    assert_int_equal(network.instances[1].some_ns, 3000);
+    network_release(&network);
 }
 
 /* Rank 0's link is slow by 4000 in step 4; in another step an operation took longer by 3000, or had no link.
@@ -313,10 +336,10 @@ static void a_link_that_was_slow_for_longer(void **state)
 }
 
 /*
- * No network steps are recorded. Transfers last for 4800 to 5200, but in step 4 for so long, all
- * members present or not: by how much that is slow.
+ * No network steps are recorded. Transfers of 1000 bytes last for 4800 to 5200, but in step 4 so much for so
+ * long, all members present or not: by how much that is slow.
  */
-static int64_t slow_without_links(int64_t transfer_ns, int32_t members)
+static int64_t slow_without_links(int64_t bytes, int64_t transfer_ns, int32_t members)
 {
     static const int64_t usual_ns[STEPS] = {5000, 4800, 5000, 5200, 0, 4900};
     struct network network;
@@ -335,8 +358,10 @@ static int64_t slow_without_links(int64_t transfer_ns, int32_t members)
     network_init(&network, (const int32_t[]){0, 1, 2, 3, 4, 5, -1});
     for (int32_t step = 0; step < STEPS; step++) {
         network.instances[step].transfer_ns = step == 4 ? transfer_ns : usual_ns[step];
-        for (int32_t rank = 0; rank < RANKS; rank++)
+        for (int32_t rank = 0; rank < RANKS; rank++) {
             cells[rank * STEPS + step] = step * RANKS + rank;
+            network.operations[step * RANKS + rank].bytes = step == 4 ? bytes : 1000;
+        }
     }
     network.instances[4].members = members;
     assert_int_equal(job_index_steps(&network.job, &error), 0);
@@ -350,10 +375,12 @@ static int64_t slow_without_links(int64_t transfer_ns, int32_t members)
 /* Beyond what transfers differ by anyway. Of one that lacks members another may have been in it for less. */
 static void transfers_that_stand_out(void **state)
 {
-    assert_int_equal(slow_without_links(5300, RANKS), 0);
-    int64_t slow_ns = slow_without_links(9000, RANKS);
+    assert_int_equal(slow_without_links(1000, 5300, RANKS), 0);
+    int64_t slow_ns = slow_without_links(1000, 9000, RANKS);
     assert_true(slow_ns >= 9000 - 5200 && slow_ns <= 9000 - 4800);
-    assert_int_equal(slow_without_links(9000, RANKS - 1), 0);
+    assert_int_equal(slow_without_links(1000, 9000, RANKS - 1), 0);
+    /* Twice as much data takes longer. */
+    assert_int_equal(slow_without_links(2000, 9000, RANKS), 0);
 }
 
 /*
@@ -384,6 +411,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_longer_than_what_is_known_of_members),
         cmocka_unit_test(what_it_received),
+        cmocka_unit_test(what_held_some_of_what_else_it_sent),
         cmocka_unit_test(a_slow_link_says_what_is_usual),
         cmocka_unit_test(slow_at_the_end_beside_another),
         cmocka_unit_test(connections_get_up_to_speed),

@@ -83,6 +83,23 @@ static void over_several_steps(void **state)
     assert_true(is_doubted(early_ns, RANKS, FINDING_HOST, 100, 1, 1));
 }
 
+/* What hosts were late by in one step of three says nothing of its GPU in the others; a host may be all. */
+static void a_gpu_beside_hosts_that_were_late_once(void **state)
+{
+    const int64_t once_ns[RANKS][STEPS] = {
+        {0, 900, 100, 100, 0}, {0, 900, 0, 0, 0}, {0, 900, 0, 0, 0}, {0, 900, 0, 0, 0}};
+    const int64_t twice_ns[RANKS][STEPS] = {
+        {0, 900, 100, 100, 0}, {0, 900, 50, 0, 0}, {0, 900, 50, 0, 0}, {0, 900, 50, 0, 0}};
+    assert_true(is_doubted(once_ns, RANKS, FINDING_HOST, 300, 1, 3));
+    assert_false(is_doubted(once_ns, RANKS, FINDING_COMPUTE, 300, 1, 3));
+    assert_true(is_doubted(twice_ns, RANKS, FINDING_COMPUTE, 300, 1, 3));
+    const int64_t less_ns[RANKS][STEPS] = {
+        {0, 900, 100, 100, 0}, {0, 900, 49, 0, 0}, {0, 900, 49, 0, 0}, {0, 900, 49, 0, 0}};
+    assert_false(is_doubted(less_ns, RANKS, FINDING_COMPUTE, 300, 1, 3));
+    /* In half of its steps, no more. */
+    assert_false(is_doubted(once_ns, RANKS, FINDING_COMPUTE, 200, 1, 2));
+}
+
 static void alone(void **state)
 {
     const int64_t late_ns[RANKS][STEPS] = {{0, 0, 100, 0, 0}};
@@ -127,8 +144,12 @@ static void beside_a_late_host(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_hosts_were_late), cmocka_unit_test(over_several_steps), cmocka_unit_test(alone),
-        cmocka_unit_test(all_of_one_role),     cmocka_unit_test(beside_a_late_host),
+        cmocka_unit_test(all_hosts_were_late),
+        cmocka_unit_test(over_several_steps),
+        cmocka_unit_test(alone),
+        cmocka_unit_test(a_gpu_beside_hosts_that_were_late_once),
+        cmocka_unit_test(all_of_one_role),
+        cmocka_unit_test(beside_a_late_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
