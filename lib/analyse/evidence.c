@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Medians of own time at a place over the suspicion's steps: the suspect's own, and everybody else's. */
@@ -56,14 +57,17 @@ static int say_us(struct buffer *text, const char *before, int64_t time_ns, cons
     return buffer_printf(text, "%s%.0f us%s", before, (double)time_ns / 1e3, after);
 }
 
+/* Where it was latest at a place. */
 static const struct job_operation *operation_at(const struct suspect *suspect, const struct job *job,
                                                 int32_t position)
 {
+    const struct job_operation *latest = NULL;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]) && job->operations[i].position == position)
-            return &job->operations[i];
-    return NULL;
+        if (suspect_has_operation(suspect, &job->operations[i]) && job->operations[i].position == position &&
+            (!latest || job->operations[i].excess_ns > latest->excess_ns))
+            latest = &job->operations[i];
+    return latest;
 }
 
 /* Why it was late: who waits for GPU work after the last operation of a step is so, too, and nothing tells.
@@ -78,29 +82,66 @@ static const char *say_cause(const struct suspect *suspect, int32_t position)
                  "host had waited for the GPU at the end of the step before";
 }
 
+/* What a rank took at a place, its peers there, and itself in other steps. */
+struct own_times {
+    int64_t mine_ns;
+    int64_t others_ns;
+    int64_t usual_ns;
+};
+
+static int measure_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                       int32_t position, struct own_times *times)
+{
+    return own_medians(suspect, job, baseline, position, &times->mine_ns, &times->others_ns) ||
+                   own_history(suspect, job, baseline, position, &times->usual_ns)
+               ? -1
+               : 0;
+}
+
+static int stands_out(const struct own_times *times)
+{
+    return times->mine_ns > times->others_ns && times->mine_ns > times->usual_ns;
+}
+
+static int say_own(const struct suspect *suspect, const struct job *job,
+                   const struct job_operation *operation, const char *step, const struct own_times *times,
+                   struct buffer *text)
+{
+    const char *function = function_name(operation->function);
+    return buffer_printf(text, "before operation %d of %s (%s on communicator %s) it took",
+                         (int)operation->position, step, function ? function : "operation",
+                         job->communicators[operation->communicator].label) ||
+           say_us(text, " ", times->mine_ns, " of its own time") ||
+           say_us(text, ", its peers ", times->others_ns, "") ||
+           say_us(text, ", itself in other steps ", times->usual_ns, "") ||
+           buffer_append_text(text, say_cause(suspect, operation->position));
+}
+
+/* Where the middle one of its steps is none of those that stand out at the place, the one in which it does
+ * most. */
 int evidence_of_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                     int32_t position, struct buffer *text)
 {
-    int64_t mine, others, usual;
-    const struct job_operation *operation = operation_at(suspect, job, position);
-    if (!operation)
+    struct own_times times;
+    char step[32] = "the step";
+    const struct job_operation *latest = operation_at(suspect, job, position);
+    if (!latest)
         return 0;
-    if (own_medians(suspect, job, baseline, position, &mine, &others) ||
-        own_history(suspect, job, baseline, position, &usual))
+    if (measure_own(suspect, job, baseline, position, &times))
         return -1;
-    const char *function = function_name(operation->function),
-               *label = job->communicators[operation->communicator].label;
-    if (!function)
-        function = "operation";
-    if (mine == TIME_UNKNOWN)
+    if (times.mine_ns == TIME_UNKNOWN)
         return buffer_printf(
             text,
             "in operation %d of the step (%s on communicator %s) its partners waited %.0f us longer "
             "for it than usual, in step %d; its own time before that is not known",
-            (int)position, function, label, (double)operation->excess_ns / 1e3, operation->step);
-    return buffer_printf(text, "before operation %d of the step (%s on communicator %s) it took",
-                         (int)position, function, label) ||
-           say_us(text, " ", mine, " of its own time") || say_us(text, ", its peers ", others, "") ||
-           say_us(text, ", itself in other steps ", usual, "") ||
-           buffer_append_text(text, say_cause(suspect, position));
+            (int)position, function_name(latest->function) ? function_name(latest->function) : "operation",
+            job->communicators[latest->communicator].label, (double)latest->excess_ns / 1e3, latest->step);
+    if (!stands_out(&times)) {
+        struct suspect once = *suspect;
+        once.first_step = once.last_step = latest->step;
+        snprintf(step, sizeof step, "step %d", (int)latest->step);
+        if (measure_own(&once, job, baseline, position, &times))
+            return -1;
+    }
+    return say_own(suspect, job, latest, step, &times, text);
 }

@@ -5,8 +5,8 @@
 
 /*
  * Appends the figures that a suspicion of compute or host rests on at a position of the step: its own time
- * there, its peers', and its own in other steps, medians in microseconds. Nothing where the suspect has no
- * operation there. -1 when memory is out.
+ * there, its peers', and its own in other steps, medians in microseconds; of the step in which it was latest
+ * there where the median does not stand out. Nothing where it was not late there. -1 when memory is out.
  */
 int evidence_of_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                     int32_t position, struct buffer *text);

@@ -143,13 +143,16 @@ static int64_t cost_beside(const struct suspects *suspects, const struct suspect
 /* One of its steps that was longer by so many times the middle one of them was so for something else, too. */
 static const double OUTSTANDING = 3;
 
-/* By how much its steps were longer for something else. `list` has room for all steps. */
+/*
+ * By how much its steps were longer for something else: as many as it has, of one that shows later the next
+ * of each. `list` has room for all steps.
+ */
 static int64_t longer_for_others(const struct suspect *suspect, const struct baseline *baseline,
                                  int64_t usual_ns, int64_t *list)
 {
     size_t count = 0;
     int64_t over_ns = 0;
-    for (int32_t step = suspect->first_step; step <= shown_to(suspect); step++)
+    for (int32_t step = suspect->first_step + (suspect->shows_later != 0); step <= shown_to(suspect); step++)
         if (baseline->step_ns[step] != TIME_UNKNOWN)
             list[count++] = baseline->step_ns[step] - usual_ns;
     if (count < 3)

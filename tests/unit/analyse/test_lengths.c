@@ -400,6 +400,20 @@ static void three_times_the_middle_one(void **state)
     }
 }
 
+/* Of two steps that show in the next, one by 100: that is half of what they are, and no odd one of three. */
+static void one_of_two_that_show_later(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    for (int rank = 0; rank < RANKS; rank++)
+        lengths[rank][7] = 200;
+    steps_init(&steps, lengths);
+    struct suspect suspect = {
+        .kind = FINDING_NETWORK, .first_step = 6, .last_step = 7, .gain_ns = 100, .shows_later = 1};
+    assert_int_equal(measured(&steps, &suspect, 1).least_ns, 100);
+}
+
 /*
  * Two steps longer by 50 each, beside steps of 80 and 120: give or take twice the standard error of their
  * mean, 2 sqrt(2) x 29. A late host that is worth less than a tenth of the lesser is not what they show.
@@ -538,6 +552,7 @@ int main(void)
         cmocka_unit_test(what_uneven_steps_may_hide_of_a_late_rank),
         cmocka_unit_test(the_last_step),
         cmocka_unit_test(three_times_the_middle_one),
+        cmocka_unit_test(one_of_two_that_show_later),
         cmocka_unit_test(give_or_take_what_steps_differ_by),
         cmocka_unit_test(what_one_step_says),
         cmocka_unit_test(steps_of_unknown_length),
