@@ -132,6 +132,10 @@ static int read_settings(const struct analysis_request *request, struct settings
         return error_set(error, "--matrix goes with neither --by-channel nor --states");
     if (!values[OPTION_MATRIX] && option_is_given(request, options, OPTION_VALUE))
         return error_set(error, "--value is for --matrix only");
+    static const int judging[] = {OPTION_BY_CHANNEL, OPTION_SIGMAS, OPTION_FACTOR, OPTION_MIN_STALL};
+    for (size_t i = 0; values[OPTION_STATES] && i < sizeof judging / sizeof *judging; i++)
+        if (option_is_given(request, options, judging[i]))
+            return error_set(error, "--states judges no edges: not with --%s", options[judging[i]].name);
     if (option_real(values[OPTION_SIGMAS], "sigmas", 0, 1000, &settings->judge.sigmas, error) ||
         option_real(values[OPTION_FACTOR], "factor", 1, 1000, &settings->judge.factor, error) ||
         option_real(values[OPTION_MIN_STALL], "min-stall", 0, 100, &settings->judge.min_stall, error) ||
@@ -228,15 +232,21 @@ static int add_edge(const struct stalls *stalls, const struct stalls_edge *edge,
            table_set_text(table, AT_RECEIVER_NAME, receiver->name, error);
 }
 
+/* Names stand in for numbers that nobody knows. */
+static int has_unnumbered(const struct stalls *stalls)
+{
+    int unnumbered = 0;
+    for (size_t i = 0; i < stalls->seat_count; i++)
+        unnumbered |= stalls->seats[i].global_rank < 0;
+    return unnumbered;
+}
+
 static int show_edges(struct stalls *stalls, struct table *table, struct error *error)
 {
     struct column shown[COLUMN_COUNT];
     memcpy(shown, columns, sizeof columns);
-    /* Names stand in for numbers that nobody knows; the column that says nothing makes place. */
-    int unnumbered = 0;
-    for (size_t i = 0; i < stalls->seat_count; i++)
-        unnumbered |= stalls->seats[i].global_rank < 0;
-    shown[AT_SENDER_NAME].hidden = shown[AT_RECEIVER_NAME].hidden = !unnumbered;
+    /* The column that says nothing makes place. */
+    shown[AT_SENDER_NAME].hidden = shown[AT_RECEIVER_NAME].hidden = !has_unnumbered(stalls);
     shown[AT_CHANNEL].hidden = !stalls->by_channel;
     shown[AT_RUN].hidden = stalls->run_count < 2;
     if (table_add_columns(table, shown, COLUMN_COUNT, error))
@@ -310,10 +320,12 @@ static int fill_matrix(struct stalls *stalls, int figure, const size_t *column_o
     for (size_t i = 0; i < stalls->edge_count; i++) {
         const struct stalls_edge *edge = &stalls->edges[i];
         if (!i || edge->sender != stalls->edges[i - 1].sender) {
-            if (table_add_row(table, error) ||
-                table_set_text(table, 0, stalls->seats[edge->sender].name, error))
+            const struct stalls_seat *sender = &stalls->seats[edge->sender];
+            if (table_add_row(table, error) || table_set_text(table, 1, sender->name, error))
                 return -1;
-            table_set_integer(table, 1, stalls->runs[edge->run].id);
+            if (sender->global_rank >= 0)
+                table_set_integer(table, 0, sender->global_rank);
+            table_set_integer(table, 2, stalls->runs[edge->run].id);
         }
         if (set_figure(table, column_of[edge->receiver], figure, edge, error))
             return -1;
@@ -340,7 +352,11 @@ static int check_matrix(const struct stalls *stalls, const struct table *table, 
 static int show_matrix(struct stalls *stalls, int figure, struct table *table, struct error *error)
 {
     const struct column heads[] = {
-        {.name = "sender", .type = CELL_TEXT, .description = "global rank, or its name"},
+        {.name = "sender", .type = CELL_INTEGER, .description = "global rank"},
+        {.name = "sender_name",
+         .type = CELL_TEXT,
+         .hidden = !has_unnumbered(stalls),
+         .description = "its name, where nobody knows its number"},
         {.name = "run", .type = CELL_INTEGER, .hidden = stalls->run_count < 2, .description = "job"},
     };
     size_t *column_of = array_new(stalls->seat_count + 1, sizeof *column_of);

@@ -197,10 +197,11 @@ class Stalls(Case):
         job.slow(1, 2, range(5, 8))
         rows = self.judge(job)
         matrix = self.json("stalls", "--matrix")["rows"]
-        self.assertEqual([row["sender"] for row in matrix], ["0", "1", "2", "3"])
+        self.assertEqual([(row["sender"], row["sender_name"]) for row in matrix],
+                         [(0, "0"), (1, "1"), (2, "2"), (3, "3")])
         for row in matrix:
             for receiver in range(RANKS):
-                edge = rows.get((int(row["sender"]), receiver))
+                edge = rows.get((row["sender"], receiver))
                 self.assertEqual(row[f"to_{receiver}"], edge and edge["send_wait_us_p50"])
         verdicts = self.json("stalls", "--matrix", "--value", "verdict")["rows"]
         self.assertEqual(verdicts[1]["to_2"], "slow link")
@@ -231,7 +232,8 @@ class Stalls(Case):
         self.judge(Job())
         for words in (["--matrix", "--value", "colour"], ["--sigmas", "many"], ["--factor", "0.5"], ["--matrix", "--states"],
                       ["--matrix", "--by-channel"], ["--run", "0"], ["--value", "verdict"],
-                      ["--states", "--value", "send_wait_us_p50"]):
+                      ["--states", "--value", "send_wait_us_p50"], ["--states", "--sigmas", "3"],
+                      ["--states", "--factor", "3"], ["--states", "--min-stall", "3"], ["--states", "--by-channel"]):
             self.run_program("stalls", *words, status=2)
 
 
