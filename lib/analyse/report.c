@@ -195,6 +195,16 @@ static int warn_of_unhashed(struct store *store, int64_t run_id, struct table *t
     return failed ? -1 : 0;
 }
 
+static int warn_of_lacking(const struct grouping *report, struct table *table, struct error *error)
+{
+    return report->lacking ? table_add_warning(
+                                 table, error,
+                                 "of %lld of %lld operations some ranks' records are missing: their transfer "
+                                 "times may be waiting for those",
+                                 (long long)report->lacking, (long long)report->instances)
+                           : 0;
+}
+
 /* Runs of different jobs never share a row. */
 static void separate_runs(struct grouping *report, const struct runs *runs)
 {
@@ -219,7 +229,7 @@ static int group_and_show(struct grouping *report, const struct analysis_request
     separate_runs(report, runs);
     return grouping_read(report, request->store, runs->only, error) || show(report, table, error) ||
            warn_of_unhashed(request->store, runs->only, table, error) ||
-           caution_no_operations(runs, table, error);
+           warn_of_lacking(report, table, error) || caution_no_operations(runs, table, error);
 }
 
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,

@@ -64,7 +64,9 @@ struct grouping {
     struct report_group *groups;
     size_t count;
     size_t capacity;
-    size_t latest; /* the group of the row before */
+    size_t latest;     /* the group of the row before */
+    int64_t instances; /* whose transfer is known, of all groups */
+    int64_t lacking;   /* of those, whose members are not all there */
 };
 
 void grouping_init(struct grouping *report);

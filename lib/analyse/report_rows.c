@@ -144,11 +144,21 @@ static int keep_row(struct reader *reader, const struct report_row *row)
     return 0;
 }
 
+/* Of some members the shortest duration is no transfer, where the last to come is not among them. */
+static void count_lacking(struct grouping *report, const struct block_reader *rows, size_t row)
+{
+    if (rows->absent[INSTANCE_TRANSFER][row])
+        return;
+    report->instances++;
+    report->lacking +=
+        block_value(rows, INSTANCE_MEMBERS, row, 0) < block_value(rows, INSTANCE_EXPECTED, row, 0);
+}
+
 static int take_instances(struct reader *reader, struct block_scan *scan, struct error *error)
 {
-    static const int columns[] = {INSTANCE_ORDINAL, INSTANCE_FUNCTION, INSTANCE_SIZE_BYTES,
-                                  INSTANCE_MEMBERS, INSTANCE_TRANSFER, INSTANCE_EFFECTIVE,
-                                  INSTANCE_TAG,     INSTANCE_STEP};
+    static const int columns[] = {INSTANCE_ORDINAL,   INSTANCE_FUNCTION, INSTANCE_SIZE_BYTES,
+                                  INSTANCE_MEMBERS,   INSTANCE_EXPECTED, INSTANCE_TRANSFER,
+                                  INSTANCE_EFFECTIVE, INSTANCE_TAG,      INSTANCE_STEP};
     const int64_t *communicator = map_get(&reader->communicators, key_of(scan->owner_id));
     if (!communicator)
         return 0;
@@ -156,6 +166,7 @@ static int take_instances(struct reader *reader, struct block_scan *scan, struct
         return -1;
     for (size_t i = 0; i < scan->rows.count; i++) {
         struct report_row row = make_row(reader, &reader->items[*communicator], scan, i);
+        count_lacking(reader->report, &scan->rows, i);
         if (grouping_is_by(reader->report, KEY_TAG))
             row.key[KEY_TAG] = grouping_text(reader->report, block_text(&scan->rows, INSTANCE_TAG, i));
         if (row.key[KEY_TAG] < -1 ||

@@ -156,6 +156,17 @@ class Report(Case):
         self.assertIn("2 communicators have no hash", self.json("report", "--run", "1")["warnings"][0])
         self.assertEqual(self.json("report", "--run", "2")["warnings"], [])
 
+    def test_operations_that_lack_ranks_are_said(self):
+        """Rank 2 of the killed job left no file: whom others waited for may have been it."""
+        for fixture, said in (("tp2dp2pp2-kill", True), ("tp2dp2pp2-clean", False)):
+            self.store.unlink(missing_ok=True)
+            self.run_program("ingest", TOP / "fixtures" / fixture)
+            known, = self.rows("SELECT count(*) AS known, sum(members < expected) AS lacking FROM v_instance "
+                               "WHERE transfer_us IS NOT NULL")
+            warning = f"of {known[1]} of {known[0]} operations some ranks' records are missing"
+            self.assertEqual(any(warning in text for text in self.json("report")["warnings"]), said, (fixture, known))
+            self.assertEqual(known[1] > 0, said)
+
     def test_wrong_usage(self):
         self.run_program("ingest", TOP / "fixtures/copy-engine")
         for words in (["--by", "colour"], ["--by", ""], ["--by", "tag,tag"], ["--by"], ["--run", "0"], ["--run", "x"],
