@@ -70,8 +70,8 @@ class Jobs(Case):
         both = self.json("stalls", "--matrix")
         names = [column["name"] for column in both["columns"]]
         self.assertEqual(len(names), len(set(names)), names)
-        self.assertEqual(names[:2], ["sender", "run"])
-        self.assertEqual(names[2:], sorted(names[2:]))
+        self.assertEqual(names[:3], ["sender", "sender_name", "run"])
+        self.assertEqual(names[3:], sorted(names[3:]))
         for number, single in alone.items():
             self.assertTrue(single["rows"])
             rows = [row for row in both["rows"] if row["run"] == number]
