@@ -100,7 +100,7 @@ static int is_pending(const struct absence *absence, const struct job_instance *
     if (instance->members >= instance->expected)
         return 0;
     for (int32_t i = 0; i < instance->members; i++) {
-        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        int32_t at = job_member_at(job, instance, i);
         if (!got_past(absence, at) && !(to_be_sure && !ends_are_recorded(absence, at)))
             continue;
         if (job->finished_only || next_began(absence, at) || !function_is_full_exchange(instance->function))
@@ -128,8 +128,7 @@ static int32_t place_of(const struct job *job, const struct job_instance *instan
 {
     int32_t least = INT32_MAX;
     for (int32_t i = 0; i < instance->members; i++) {
-        int32_t position =
-            job->operations[job->instance_members[instance->first_member + (size_t)i]].position;
+        int32_t position = job_member(job, instance, i)->position;
         if (position >= 0 && position < least)
             least = position;
     }
@@ -167,7 +166,7 @@ static void note_pending(struct absence *absence, int32_t number)
     absence->pending[number] = 1;
     absence->is_sure = is_pending(absence, instance, 1);
     for (int32_t i = 0; i < instance->members; i++) {
-        int32_t rank = job->operations[job->instance_members[instance->first_member + (size_t)i]].rank;
+        int32_t rank = job_member(job, instance, i)->rank;
         absence->waiting[rank] = 1;
         absence->came[rank] = number + 1;
     }
@@ -196,8 +195,7 @@ static int say_waiting(const struct absence *absence, int32_t number, struct fin
     const struct job *job = absence->job;
     const struct job_instance *instance = &job->instances[number];
     for (int32_t i = 0; i < instance->members; i++)
-        if (finding_add_peer(finding,
-                             job->operations[job->instance_members[instance->first_member + (size_t)i]].rank))
+        if (finding_add_peer(finding, job_member(job, instance, i)->rank))
             return -1;
     return text_operation(&finding->evidence, job, instance, instance->function) ||
                    buffer_printf(&finding->evidence, " was begun by %d of %d ranks and never ended",
@@ -365,7 +363,7 @@ struct sizes {
 
 static int64_t bytes_of(const struct job *job, const struct job_instance *instance, int32_t member)
 {
-    return job->operations[job->instance_members[instance->first_member + (size_t)member]].bytes;
+    return job_member(job, instance, member)->bytes;
 }
 
 static struct sizes sizes_of(const struct job *job, const struct job_instance *instance)
@@ -434,7 +432,7 @@ static void find_habits(const struct job *job, struct sizes *sizes)
 {
     const struct job_instance *instance = sizes->instance;
     for (int32_t i = 0; !has_majority(sizes) && i < instance->members; i++) {
-        enum habit habit = habit_at(job, job->instance_members[instance->first_member + (size_t)i]);
+        enum habit habit = habit_at(job, job_member_at(job, instance, i));
         sizes->kept |= habit == HABIT_KEPT;
         sizes->broken |= habit == HABIT_BROKEN;
     }
@@ -471,7 +469,7 @@ static int find_size_mismatches(const struct absence *absence, struct findings *
         find_habits(job, &sizes);
         seen[instance->communicator] = 1;
         for (int32_t j = 0; !failed && j < instance->members; j++) {
-            int32_t at = job->instance_members[instance->first_member + (size_t)j];
+            int32_t at = job_member_at(job, instance, j);
             int confidence = confidence_in_size(job, &sizes, at);
             failed = confidence >= 0 && add_size_mismatch(absence, &sizes, at, confidence, findings);
         }

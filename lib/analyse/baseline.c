@@ -220,8 +220,7 @@ static int64_t longest_wait_in(const struct job *job, const struct job_operation
         return -1;
     int64_t mine = operation->end_ns - operation->start_ns, longest = 0;
     for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *other =
-            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        const struct job_operation *other = job_member(job, instance, i);
         if (other->start_ns == TIME_UNKNOWN || other->end_ns == TIME_UNKNOWN)
             return -1;
         if (other->end_ns - other->start_ns - mine > longest)

@@ -161,8 +161,7 @@ static int64_t ended_after(const struct job *job, const struct job_operation *me
 {
     int64_t mine = job_common_time(job, member, member->end_ns);
     int64_t end = job_common_time(job, other, other->end_ns);
-    int64_t doubt =
-        job->ranks[member->rank].clock_uncertainty_ns + job->ranks[other->rank].clock_uncertainty_ns;
+    int64_t doubt = job_clock_doubt(job, member->rank, other->rank);
     return mine == TIME_UNKNOWN || end == TIME_UNKNOWN ? TIME_UNKNOWN : end - mine + sign * doubt;
 }
 
@@ -172,8 +171,7 @@ static int64_t others_went_on(const struct job *job, const struct job_operation 
     const struct job_instance *instance = &job->instances[member->instance];
     int64_t most_ns = 0;
     for (int32_t i = 0; i < instance->members; i++) {
-        int64_t after_ns = ended_after(
-            job, member, &job->operations[job->instance_members[instance->first_member + (size_t)i]], -1);
+        int64_t after_ns = ended_after(job, member, job_member(job, instance, i), -1);
         if (after_ns != TIME_UNKNOWN && after_ns > most_ns)
             most_ns = after_ns;
     }
@@ -186,8 +184,7 @@ int all_have_left(const struct job *job, const struct job_operation *member, int
     if (instance->members < instance->expected)
         return 0;
     for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *other =
-            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        const struct job_operation *other = job_member(job, instance, i);
         int64_t most_ns = ended_after(job, member, other, 1);
         if (most_ns == TIME_UNKNOWN || (other != member && most_ns > after_ns))
             return 0;

@@ -108,8 +108,7 @@ static int meets(const struct job *job, const struct job_instance *instance, con
     if (!function_is_full_exchange(instance->function) || instance->members < 2)
         return 0;
     for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *member =
-            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        const struct job_operation *member = job_member(job, instance, i);
         if (member->start_ns == TIME_UNKNOWN || left[member - job->operations] == TIME_UNKNOWN)
             return 0;
     }
@@ -122,8 +121,7 @@ static void add_meeting(const struct job *job, const struct job_instance *instan
     struct align_meeting *meeting = &meetings->items[meetings->count++];
     *meeting = (struct align_meeting){.first = meetings->visit_count, .count = (size_t)instance->members};
     for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *member =
-            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        const struct job_operation *member = job_member(job, instance, i);
         const struct job_rank *rank = &job->ranks[member->rank];
         int64_t delay_ns = job_delay(job, member);
         meetings->visits[meetings->visit_count++] = (struct align_visit){

@@ -52,9 +52,7 @@ static int32_t sender_in(const struct job *job, const struct job_instance *insta
 {
     if (instance->function == FUNCTION_SEND)
         return number ? -1 : instance->sender;
-    return number < instance->members
-               ? job->operations[job->instance_members[instance->first_member + (size_t)number]].rank
-               : -1;
+    return number < instance->members ? job_member(job, instance, number)->rank : -1;
 }
 
 static const struct job_instance *slow_at(const struct cover *cover, size_t at)
@@ -124,8 +122,7 @@ static int took_both_long(const struct job *job, const struct job_instance *inst
                            ? 0
                            : instance->transfer_ns - instance->slow_ns;
     for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *member =
-            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        const struct job_operation *member = job_member(job, instance, i);
         if (member->start_ns == TIME_UNKNOWN || member->end_ns == TIME_UNKNOWN ||
             member->end_ns - member->start_ns < usual_ns + instance->slow_ns / 2)
             return 0;

@@ -57,7 +57,7 @@ static int32_t last_to_arrive(const struct job *job, const struct job_instance *
     if (!waits || instance->members < 2 || instance->members != instance->expected)
         return -1;
     for (int32_t i = 0; i < instance->members; i++) {
-        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        int32_t at = job_member_at(job, instance, i);
         const struct job_operation *operation = &job->operations[at];
         if (operation->start_ns == TIME_UNKNOWN || operation->end_ns == TIME_UNKNOWN ||
             operation->ends == ENDS_BY_PROXY)

@@ -135,8 +135,7 @@ static int sends_late(const struct suspects *suspects, const struct suspect *sus
 static int64_t absence_of(const struct job *job, const struct job_instance *instance, int32_t rank)
 {
     for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *member =
-            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        const struct job_operation *member = job_member(job, instance, i);
         if (member->rank == rank)
             return member->is_tree || member->incomplete ? member->excess_ns : 0;
     }

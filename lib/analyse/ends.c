@@ -17,8 +17,7 @@ static int64_t last_end(const struct job *job, const struct job_instance *instan
 {
     int64_t last = TIME_UNKNOWN;
     for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *member =
-            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        const struct job_operation *member = job_member(job, instance, i);
         int64_t end = job_common_time(job, member, member->end_ns);
         if (!member->is_tree || end == TIME_UNKNOWN)
             return TIME_UNKNOWN;
@@ -33,7 +32,7 @@ static int mend_tree(struct job *job, const struct job_instance *instance, const
     int mended = 0;
     int64_t last = instance->members == instance->expected ? last_end(job, instance) : TIME_UNKNOWN;
     for (int32_t i = 0; last != TIME_UNKNOWN && i < instance->members; i++) {
-        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        int32_t at = job_member_at(job, instance, i);
         struct job_operation *member = &job->operations[at];
         int64_t end = member->end_ns + (last - job_common_time(job, member, member->end_ns));
         if (next[at] != TIME_UNKNOWN && next[at] < end)
@@ -70,7 +69,7 @@ static int32_t last_member(const struct job *job, const struct job_instance *ins
     int32_t best = -1;
     *last = TIME_UNKNOWN;
     for (int32_t i = 0; i < instance->members; i++) {
-        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        int32_t at = job_member_at(job, instance, i);
         int64_t end = job_common_time(job, &job->operations[at], over_at(job, at, next[at]));
         if (end != TIME_UNKNOWN && (best < 0 || end > *last)) {
             *last = end;
@@ -116,13 +115,12 @@ static int mend_open_channels(struct job *job, const struct job_instance *instan
                            ? over_at(job, slowest, next[slowest]) - job->operations[slowest].start_ns
                            : TIME_UNKNOWN;
     for (int32_t i = 0; duration != TIME_UNKNOWN && i < instance->members; i++) {
-        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        int32_t at = job_member_at(job, instance, i);
         const struct job_operation *member = &job->operations[at];
         int64_t end = job_common_time(job, member, member->end_ns);
         if (!member->incomplete || end == TIME_UNKNOWN || next[at] == TIME_UNKNOWN)
             continue;
-        int64_t doubt = job->ranks[member->rank].clock_uncertainty_ns +
-                        job->ranks[job->operations[slowest].rank].clock_uncertainty_ns;
+        int64_t doubt = job_clock_doubt(job, member->rank, job->operations[slowest].rank);
         int64_t held = member->end_ns + (last - end);
         if (last - end <= doubt || (last - end) * 2 < duration || next[at] < held - doubt)
             continue;
@@ -155,8 +153,7 @@ static int mend_receive(struct job *job, const struct job_instance *instance, co
     if (receive->function != FUNCTION_RECV || !job_is_grouped(job, at) || sent == TIME_UNKNOWN ||
         ended == TIME_UNKNOWN)
         return 0;
-    int64_t doubt =
-        job->ranks[send->rank].clock_uncertainty_ns + job->ranks[receive->rank].clock_uncertainty_ns;
+    int64_t doubt = job_clock_doubt(job, send->rank, receive->rank);
     int64_t end = receive->end_ns + (sent - ended);
     if (next[at] != TIME_UNKNOWN && next[at] < end)
         end = next[at];

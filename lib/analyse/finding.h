@@ -145,11 +145,11 @@ int suspect_network(struct suspects *suspects, struct job *job, const struct bas
                     const struct edges *edges, const struct diagnose_options *options, struct error *error);
 
 /*
- * own.c, the host's part: the operation was handed to the GPU later than usual, when that had nothing to do,
- * by half of the excess. Otherwise the GPU had it in its queue and was busy. Within a step an eighth is
- * enough: computation that runs beside communication is late with the host, and then takes its time. A host
- * that waits for GPU work after the last operation of a step is late likewise: nothing in a trace of
- * communication tells the two apart.
+ * own.c: whether the host is to blame for an operation's excess: it was handed to the GPU later than usual,
+ * when that had nothing to do, by half of the excess. Otherwise the GPU had it in its queue and was busy.
+ * Within a step an eighth is enough: computation that runs beside communication is late with the host, and
+ * then takes its time. A host that waits for GPU work after the last operation of a step is late likewise:
+ * nothing in a trace of communication tells the two apart.
  */
 int is_late_by_host(const struct job *job, const struct job_operation *operation);
 /* Whether its host was late within the step: that hides nothing. It waits for its GPU at the end of one. */
@@ -212,7 +212,8 @@ int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job);
  */
 int cover_slow_instances(struct job *job);
 
-/* weigh.c: what the job would gain without each of them; the idle ones go. */
+/* weigh.c: what the job would gain without each of the strongest 64 (gain_ns). Puts them in order of
+ * total_ns. -1 when memory is out. */
 int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                    struct error *error);
 

@@ -241,6 +241,25 @@ static inline int64_t job_left_ns(const struct job_operation *member, int64_t ne
     return member->is_tree || member->incomplete ? next_ns : member->end_ns;
 }
 
+/* A member of an instance: its number among all operations, and itself. */
+static inline int32_t job_member_at(const struct job *job, const struct job_instance *instance,
+                                    int32_t member)
+{
+    return job->instance_members[instance->first_member + (size_t)member];
+}
+
+static inline struct job_operation *job_member(const struct job *job, const struct job_instance *instance,
+                                               int32_t member)
+{
+    return &job->operations[job_member_at(job, instance, member)];
+}
+
+/* How far the clocks of two ranks may be off each other, beside their offsets. */
+static inline int64_t job_clock_doubt(const struct job *job, int32_t a, int32_t b)
+{
+    return job->ranks[a].clock_uncertainty_ns + job->ranks[b].clock_uncertainty_ns;
+}
+
 /* How many ranks left no trace of what they called. */
 size_t job_silent_ranks(const struct job *job);
 /* And how many left one. */

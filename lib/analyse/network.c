@@ -84,7 +84,7 @@ static int64_t longest_member(const struct job *job, const struct job_instance *
 {
     int64_t longest = -1;
     for (int32_t i = 0; i < instance->members; i++) {
-        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        int32_t at = job_member_at(job, instance, i);
         int64_t stay_ns = stay_of(&job->operations[at], next_starts[at]);
         longest = stay_ns > longest ? stay_ns : longest;
     }
@@ -96,7 +96,7 @@ static int64_t longest_member(const struct job *job, const struct job_instance *
 static int never_ended(const struct job *job, const struct job_instance *instance, const int64_t *next_starts)
 {
     for (int32_t i = 0; i < instance->members; i++)
-        if (next_starts[job->instance_members[instance->first_member + (size_t)i]] != TIME_UNKNOWN)
+        if (next_starts[job_member_at(job, instance, i)] != TIME_UNKNOWN)
             return 0;
     return instance->members < instance->expected;
 }

@@ -176,8 +176,7 @@ static int64_t margin_of(const struct job *job, const struct job_operation *oper
     if (operation->end_ns == TIME_UNKNOWN || !function_is_full_exchange(operation->function))
         return operation->excess_ns;
     for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *other =
-            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        const struct job_operation *other = job_member(job, instance, i);
         if (other->start_ns == TIME_UNKNOWN || other->end_ns == TIME_UNKNOWN)
             return operation->excess_ns;
         int64_t after = other->end_ns - other->start_ns - mine;

@@ -97,7 +97,7 @@ static int64_t still_to_come(const struct job *job, const struct job_instance *i
                              int64_t transfer_ns)
 {
     for (int32_t i = 0; instance->function == FUNCTION_SEND && i < instance->members; i++) {
-        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        int32_t at = job_member_at(job, instance, i);
         const struct job_operation *receive = &job->operations[at];
         if (receive->function != FUNCTION_RECV || receive->start_ns == TIME_UNKNOWN ||
             ends[at] == TIME_UNKNOWN || job_is_grouped(job, at))
@@ -116,7 +116,7 @@ static void take_transfers(struct replay *replay, const int64_t *ends)
         const struct job_instance *instance = &job->instances[i];
         int64_t shortest = instance->transfer_ns;
         for (int32_t j = 0; instance->transfer_ns == TIME_UNKNOWN && j < instance->members; j++) {
-            int32_t at = job->instance_members[instance->first_member + (size_t)j];
+            int32_t at = job_member_at(job, instance, j);
             int64_t end = ends[at], start = job->operations[at].start_ns;
             if (end == TIME_UNKNOWN || start == TIME_UNKNOWN)
                 continue;
@@ -179,7 +179,7 @@ static uint64_t pair_in_groups(const struct job *job, const struct job_instance 
     if (instance->function != FUNCTION_SEND || instance->members < 2)
         return 0;
     for (int32_t i = 0; i < instance->members; i++) {
-        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        int32_t at = job_member_at(job, instance, i);
         if (!job_is_grouped(job, at))
             return 0;
         pair = hash_mix(
@@ -362,7 +362,7 @@ static void place(struct replay *replay, struct sequel *sequel, int32_t at)
         return;
     move->is_last = 1;
     for (int32_t i = 0; i < instance->members; i++) {
-        int32_t member = job->instance_members[instance->first_member + (size_t)i];
+        int32_t member = job_member_at(job, instance, i);
         if (!leaves_alone(replay, member))
             follow(sequel, member);
     }
@@ -541,7 +541,7 @@ static int64_t end_of_instance(const struct replay *replay, int32_t number)
     const struct job_instance *instance = &job->instances[number];
     int64_t longest_ns = 0;
     for (int32_t i = 0; replay->tail_ns[number] && i < instance->members; i++) {
-        int32_t member = job->instance_members[instance->first_member + (size_t)i];
+        int32_t member = job_member_at(job, instance, i);
         int64_t tail_ns = tail_of(replay, number, &job->operations[member]);
         if (tail_ns > longest_ns)
             longest_ns = tail_ns;

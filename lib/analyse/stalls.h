@@ -161,8 +161,8 @@ const char *stalls_verdict_name(enum stalls_verdict verdict);
 /* The listing of proxy operations that never ended. */
 int stalls_list_states(struct stalls *stalls, struct store *store, struct table *table, struct error *error);
 
-/* What an unfinished proxy operation was waiting for. Counters are API v1 to v3's, see semantics in the page.
- */
+/* What an unfinished proxy operation was waiting for. Counters, which API v1 to v3 keep, are read as
+ * ncclprof-stalls(1) says. */
 struct proxy_operation;
 const char *stalls_read_states(const struct proxy_operation *proxy);
 

@@ -322,7 +322,7 @@ static size_t at_least(const int64_t *sorted, size_t count, int64_t value)
 /*
  * Steps that stand out alone tell how often that happens by itself. Several in a row by chance are as likely
  * as that frequency to their power; a lone one is taken from a tail that falls off in inverse proportion to
- * the size. The same as diagnose's (strength.c).
+ * the size: more simply than diagnose does (strength.c), which looks at how the tail falls off.
  */
 static double chance_of(const struct episode *episode, const int64_t *lonely, size_t count, double cells,
                         int64_t least_ns)

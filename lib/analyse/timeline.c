@@ -320,8 +320,7 @@ static void measure_transfer(struct job *job, struct job_instance *instance)
     int known = 0;
     int64_t shortest = TIME_UNKNOWN;
     for (int32_t i = 0; i < instance->members; i++) {
-        int64_t duration =
-            job_duration(&job->operations[job->instance_members[instance->first_member + (size_t)i]]);
+        int64_t duration = job_duration(job_member(job, instance, i));
         if (duration == TIME_UNKNOWN)
             continue;
         known++;
@@ -335,7 +334,7 @@ static void measure_transfer(struct job *job, struct job_instance *instance)
 int64_t job_received_ns(const struct job *job, const struct job_instance *instance)
 {
     for (int32_t i = 0; instance->function == FUNCTION_SEND && i < instance->members; i++) {
-        int32_t at = job->instance_members[instance->first_member + (size_t)i];
+        int32_t at = job_member_at(job, instance, i);
         const struct job_operation *member = &job->operations[at];
         int64_t duration = job_duration(member);
         int is_told = member->ends == ENDS_BY_PROXY || (member->ends != ENDS_BY_HOST && !member->incomplete);
@@ -371,8 +370,7 @@ static void measure_pair_by_clocks(struct job *job, struct job_instance *instanc
 {
     const struct job_operation *send = NULL, *receive = NULL;
     for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *member =
-            &job->operations[job->instance_members[instance->first_member + (size_t)i]];
+        const struct job_operation *member = job_member(job, instance, i);
         *(member->function == FUNCTION_SEND ? &send : &receive) = member;
     }
     if (!send || !receive || send->start_ns == TIME_UNKNOWN || receive->start_ns == TIME_UNKNOWN ||
@@ -384,8 +382,7 @@ static void measure_pair_by_clocks(struct job *job, struct job_instance *instanc
     if (sent == TIME_UNKNOWN || began == TIME_UNKNOWN)
         return;
     int64_t transfer = ended - (sent > began ? sent : began);
-    int64_t doubt =
-        job->ranks[send->rank].clock_uncertainty_ns + job->ranks[receive->rank].clock_uncertainty_ns;
+    int64_t doubt = job_clock_doubt(job, send->rank, receive->rank);
     if (send->rank != receive->rank && transfer > instance->transfer_ns && doubt < transfer / 4)
         instance->transfer_ns = transfer;
 }
