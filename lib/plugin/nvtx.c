@@ -286,6 +286,9 @@ PLUGIN_EXPORT int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t 
     unsigned size = 0;
     if (!callbacks || callbacks->struct_size < sizeof(*callbacks) || !callbacks->module_table)
         return 0;
+    /* Read now: a range may be pushed by a signal's handler, where once-only calls may wait for themselves.
+     */
+    (void)config_tags();
     if (callbacks->module_table(NVTX_MODULE_CORE, &table, &size) && table) {
         set(table, size, NVTX_CORE_MARK_EX, CALLBACK(on_mark_ex));
         set(table, size, NVTX_CORE_MARK_A, CALLBACK(on_mark_a));

@@ -7,6 +7,7 @@
 #include "plugin/config.h"
 #include "plugin/ncclprof_tag.h"
 #include "plugin/recorder.h"
+#include "plugin/ring.h"
 
 /* Deeper ranges are counted, so that ends still match, but not remembered. */
 #define DEPTH_MAX 64
@@ -27,12 +28,33 @@ struct ranges {
 };
 
 static _Thread_local struct ranges ranges;
+/* A signal's handler that interrupts what follows finds ranges half moved, and early_lock its own thread's.
+ */
+static _Thread_local _Atomic bool busy;
 
 static pthread_mutex_t early_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct range early; /* newest tag from before recording began */
 static enum tag_source early_source;
 static unsigned early_depth;
 static bool early_set;
+
+/* False, and counted, from within a call that has not returned. */
+static bool enter(void)
+{
+    if (atomic_load_explicit(&busy, memory_order_relaxed)) {
+        ring_count_dropped();
+        return false;
+    }
+    atomic_store_explicit(&busy, true, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    return true;
+}
+
+static void leave(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&busy, false, memory_order_relaxed);
+}
 
 /* At most `most` bytes, and no half of a UTF-8 sequence at the end. */
 static size_t cut(const char *text, size_t length, size_t most)
@@ -92,12 +114,14 @@ static void emit(enum tag_source source, unsigned depth, const char *text, size_
 
 void tag_begin(void)
 {
+    (void)enter();
     pthread_mutex_lock(&early_lock);
     if (early_set)
         recorder_tag(NULL, -1, early_source, early_depth, early.text, early.length, early.truncated);
     early_set = false;
     atomic_store_explicit(&recorder_on, true, memory_order_release);
     pthread_mutex_unlock(&early_lock);
+    leave();
 }
 
 void tag_after_fork(void)
@@ -118,7 +142,7 @@ static void emit_innermost(void)
     emit(TAG_SOURCE_NVTX, 0, "", 0, false);
 }
 
-void tag_push(const void *domain, const char *text, size_t length)
+static void push(const void *domain, const char *text, size_t length)
 {
     if (ranges.depth == DEPTH_MAX) {
         ranges.overflow++;
@@ -134,7 +158,15 @@ void tag_push(const void *domain, const char *text, size_t length)
         emit(TAG_SOURCE_NVTX, ranges.depth, text, length, false);
 }
 
-void tag_pop(const void *domain)
+void tag_push(const void *domain, const char *text, size_t length)
+{
+    if (!enter())
+        return;
+    push(domain, text, length);
+    leave();
+}
+
+static void pop(const void *domain)
 {
     if (ranges.overflow > 0) {
         ranges.overflow--;
@@ -152,10 +184,21 @@ void tag_pop(const void *domain)
     }
 }
 
+void tag_pop(const void *domain)
+{
+    if (!enter())
+        return;
+    pop(domain);
+    leave();
+}
+
 void tag_mark(const char *text, size_t length)
 {
+    if (!enter())
+        return;
     if (is_description(text, length) || passes_prefix(text, length))
         emit(TAG_SOURCE_NVTX, ranges.depth, text, length, false);
+    leave();
 }
 
 void tag_of_nccl(const void *context, int rank, const char *text)
@@ -170,5 +213,8 @@ void tag_of_nccl(const void *context, int rank, const char *text)
 PLUGIN_EXPORT void ncclprof_tag(const char *tag)
 {
     size_t length = tag ? strnlen(tag, RECORD_TEXT_MAX + 1) : 0;
+    if (!enter())
+        return;
     emit(TAG_SOURCE_CALL, 0, tag ? tag : "", length, false);
+    leave();
 }

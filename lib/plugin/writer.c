@@ -154,9 +154,9 @@ static unsigned open_cursors(struct writer *writer, uint64_t until_ns, unsigned 
     for (unsigned i = 0; i < count; i++) {
         struct ring *ring = ring_at(i);
         int owner = atomic_load_explicit(&ring->owner, memory_order_acquire);
-        uint64_t limit = atomic_load_explicit(&ring->head, memory_order_acquire);
-        uint64_t at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-        if (at == limit) {
+        uint64_t at;
+        uint64_t limit;
+        if (!ring_unread(ring, &at, &limit)) {
             if (owner == RING_RETIRED)
                 ring_recycle(ring);
             continue;

@@ -25,6 +25,7 @@ static const struct scenario {
     {"nccl-tags", 7, probe_nccl_tags},
     {"changed-environment", 3, probe_changed_environment},
     {"many-communicators", 6, probe_many_communicators},
+    {"tags-in-handler", 6, probe_tags_in_handler},
     {"exit-in-handler", 6, probe_exit_in_handler},
     {"exit-at-steps", 6, probe_exit_at_steps},
     {"exit-during-init", 6, probe_exit_during_init},

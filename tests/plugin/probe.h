@@ -33,6 +33,9 @@ void probe_many_communicators(void);
 /* probe_settings.c */
 void probe_changed_environment(void);
 
+/* probe_tags.c */
+void probe_tags_in_handler(void);
+
 /* probe_ends.c */
 void probe_exit_in_handler(void);
 void probe_exit_at_steps(void);

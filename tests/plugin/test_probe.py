@@ -88,6 +88,18 @@ class Trees(ProbeTest):
         self.assertEqual(sorted(hashes), [0] * 5 + list(range(65532, 65536)))
 
 
+class Tags(ProbeTest):
+    def test_tags_by_a_handler_in_the_middle_of_events(self):
+        """Each is there or counted, and no operation suffers."""
+        said = self.probe("tags-in-handler", 50000, NCCLPROF_BUFFER_EVENTS=str(1 << 20), timeout=300)
+        trace = self.trace()
+        self.assertEqual(trace.count(cat="COLL", ph="b"), 50000)
+        self.assertEqual(trace.unfinished(), 0)
+        drops = trace.notes("Drops")[-1]["args"]
+        self.assertEqual(trace.count(cat="USER_TAG") + drops.pop("ring"), int(said.split()[-2]))
+        self.assertEqual(set(drops.values()), {0}, drops)
+
+
 class Settings(ProbeTest):
     def test_environment_is_read_once(self):
         """The writer's thread must not look at it: the job may change it meanwhile."""

@@ -15,6 +15,8 @@
 _Atomic bool recorder_on;
 static char recorded[64];
 static bool recorded_while_on;
+static uint64_t dropped;
+static void (*interrupt)(void); /* what a signal's handler does in the middle of the next tag */
 
 void recorder_tag(const void *context, int rank, enum tag_source source, unsigned depth, const char *text,
                   size_t length, bool truncated)
@@ -22,6 +24,15 @@ void recorder_tag(const void *context, int rank, enum tag_source source, unsigne
     (void)context, (void)rank, (void)source, (void)depth, (void)truncated;
     recorded_while_on = recorder_on;
     snprintf(recorded, sizeof(recorded), "%.*s", (int)length, text);
+    void (*handler)(void) = interrupt;
+    interrupt = NULL;
+    if (handler)
+        handler();
+}
+
+void ring_count_dropped(void)
+{
+    dropped++;
 }
 
 const struct config_tags *config_tags(void)
@@ -67,11 +78,54 @@ static void tag_set_while_recording_begins_is_not_lost(void **state)
     assert_string_equal(recorded, "meanwhile");
 }
 
+static void tag_in_handler(void)
+{
+    ncclprof_tag("handler");
+}
+
+/* A handler interrupts the thread that tells the early tag: it would wait for what its own thread holds. */
+static void tag_from_a_handler_while_recording_begins(void **state)
+{
+    (void)state;
+    recorder_on = false;
+    ncclprof_tag("early");
+    interrupt = tag_in_handler;
+    dropped = 0;
+    alarm(10);
+    tag_begin();
+    alarm(0);
+    assert_string_equal(recorded, "early");
+    assert_int_equal(dropped, 1);
+}
+
+static void range_in_handler(void)
+{
+    tag_push(NULL, "handler", 7);
+    tag_pop(NULL);
+}
+
+/* Nor may it take away a range that is half gone. */
+static void range_of_a_handler_within_a_pop(void **state)
+{
+    (void)state;
+    dropped = 0;
+    tag_push(NULL, "outer", 5);
+    tag_push(NULL, "inner", 5);
+    interrupt = range_in_handler;
+    tag_pop(NULL);
+    assert_string_equal(recorded, "outer");
+    assert_int_equal(dropped, 2);
+    tag_pop(NULL);
+    assert_string_equal(recorded, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(early_tag_comes_first),
         cmocka_unit_test(tag_set_while_recording_begins_is_not_lost),
+        cmocka_unit_test(tag_from_a_handler_while_recording_begins),
+        cmocka_unit_test(range_of_a_handler_within_a_pop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
