@@ -111,6 +111,7 @@ static void add_root(struct tree *tree, uint32_t number)
         tree->first_root = number;
     tree->last_root = number;
     node->reports_ns = UINT64_MAX;
+    node->part_ns = node->start_ns + FIRST_REPORT_NS;
 }
 
 static void remove_root(struct tree *tree, uint32_t number)
@@ -446,6 +447,66 @@ static bool is_due(struct tree *tree, uint32_t number, uint64_t now_ns)
     return is_complete(root) && quiet_ns >= (root->guessed ? LINGER_NS : GRACE_NS);
 }
 
+/* What is reported as pending, or would be if no operation below were. */
+static bool is_overdue(const struct tree *tree, uint32_t number, uint64_t now_ns)
+{
+    const struct node *node = tree_node(tree, number);
+    bool old = now_ns >= node->start_ns + FIRST_REPORT_NS;
+    if (node_is_task(node))
+        return old && !tree_task_finished(tree, number);
+    if (old && node->stop_ns == 0)
+        return true;
+    for (uint32_t child = node->first_child; child; child = tree_node(tree, child)->next_sibling)
+        if (is_overdue(tree, child, now_ns))
+            return true;
+    return false;
+}
+
+static void unlink_child(struct tree *tree, uint32_t parent, uint32_t before, uint32_t number)
+{
+    struct node *above = tree_node(tree, parent);
+    struct node *node = tree_node(tree, number);
+    if (before)
+        tree_node(tree, before)->next_sibling = node->next_sibling;
+    else
+        above->first_child = node->next_sibling;
+    if (above->last_child == number)
+        above->last_child = before;
+    node->parent = node->next_sibling = 0;
+}
+
+/* Tasks below that are over become trees of their own: all of them has stopped, so the root's counts stay. */
+static void part_finished(struct tree *tree, uint32_t number, bool guessed)
+{
+    uint32_t before = 0;
+    uint32_t next;
+    for (uint32_t child = tree_node(tree, number)->first_child; child; child = next) {
+        struct node *node = tree_node(tree, child);
+        next = node->next_sibling;
+        if (node_is_task(node) && tree_task_finished(tree, child)) {
+            unlink_child(tree, number, before, child);
+            add_root(tree, child);
+            node->touched_ns = tree_end_ns(tree, child);
+            node->guessed = guessed;
+            continue;
+        }
+        if (!node_is_task(node))
+            part_finished(tree, child, guessed);
+        before = child;
+    }
+}
+
+/* An operation that is over must not be lost with one of its group that hangs until the job is killed. */
+static void part(struct tree *tree, uint32_t root, uint64_t now_ns)
+{
+    struct node *node = tree_node(tree, root);
+    if (now_ns < node->part_ns)
+        return;
+    node->part_ns = now_ns + FIRST_REPORT_NS;
+    if (!node_is_task(node) && is_overdue(tree, root, now_ns))
+        part_finished(tree, root, node->guessed);
+}
+
 void tree_sweep(struct tree *tree, uint64_t now_ns, bool all)
 {
     for (uint32_t root = tree->first_root; root;) {
@@ -455,6 +516,8 @@ void tree_sweep(struct tree *tree, uint64_t now_ns, bool all)
             settle_kernels(tree, node, root);
         if (all || is_due(tree, root, now_ns))
             hand_over(tree, root, is_complete(node));
+        else
+            part(tree, root, now_ns);
         root = next;
     }
 }

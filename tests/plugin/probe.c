@@ -23,6 +23,7 @@ static const struct scenario {
     {"young-task", 4, probe_young_task},
     {"foreign-context", 6, probe_foreign_context},
     {"nccl-tags", 7, probe_nccl_tags},
+    {"group-that-hangs", 6, probe_group_that_hangs},
     {"changed-environment", 3, probe_changed_environment},
     {"many-communicators", 6, probe_many_communicators},
     {"tags-in-handler", 6, probe_tags_in_handler},

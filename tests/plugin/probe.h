@@ -29,6 +29,7 @@ void probe_young_task(void);
 void probe_foreign_context(void);
 void probe_nccl_tags(void);
 void probe_many_communicators(void);
+void probe_group_that_hangs(void);
 
 /* probe_settings.c */
 void probe_changed_environment(void);

@@ -4,7 +4,9 @@
 The program `probe`, beside the fake core, plays one scenario a run.
 """
 
+import json
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -56,6 +58,16 @@ class Trees(ProbeTest):
         self.assertEqual({e["args"]["SeqNum"] for e in notes}, {1})
         self.assertGreaterEqual(notes[0]["ts"] - notes[0]["args"]["begin"], 1e6)
         self.assertLess(notes[0]["ts"] - notes[0]["args"]["begin"], 1.9e6)
+
+    def test_operation_that_is_over_is_not_lost_with_one_that_hangs(self):
+        """Of one group call, in a job that is killed."""
+        self.probe("group-that-hangs", expect=-signal.SIGKILL, NCCLPROF_FORMAT="both")
+        trace = self.trace(whole=False)
+        self.assertEqual([e["args"]["SeqNum"] for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b"], [1])
+        self.assertEqual(trace.unfinished(), 0)
+        self.assertEqual({e["args"]["SeqNum"] for e in trace.notes("PendingOperation")}, {2})
+        with open(trace.path + "l", encoding="utf-8") as file:
+            self.assertEqual([json.loads(line)["coll_perf"]["coll_sn"] for line in file], [1])
 
     def test_operation_for_another_process(self):
         """Its context is a number of that process, whatever it means in ours."""

@@ -19,23 +19,26 @@
 
 uint32_t communicator_count(void)
 {
-    return 0;
+    return 2;
 }
 
 const struct communicator *communicator_at(uint32_t number)
 {
-    (void)number;
-    return NULL;
+    static const struct communicator known[] = {{.hash = 1, .api = 6}, {.hash = 2, .api = 6}};
+    return &known[number - 1];
 }
 
 struct done {
     uint64_t finished, unfinished;
+    uint64_t handle; /* of the tree that was the last */
 };
+
+static const struct tree *tree_under_test;
 
 static void count_done(void *owner, uint32_t root, bool finished)
 {
-    (void)root;
     struct done *done = owner;
+    done->handle = tree_under_test ? tree_node(tree_under_test, root)->handle : 0;
     done->finished += finished;
     done->unfinished += !finished;
 }
@@ -109,12 +112,93 @@ static void gives_up_more_where_little_is_complete(void **state)
     tree_release(&tree);
 }
 
+#define SECOND UINT64_C(1000000000)
+
+static void begin(struct tree *tree, struct done *done)
+{
+    assert_int_equal(tree_init(tree, CAPACITY, UINT32_MAX, 77, 6), 0);
+    tree->done = count_done;
+    tree->owner = done;
+    tree_under_test = tree;
+    tree_learn_communicators(tree);
+}
+
+static void end(struct tree *tree)
+{
+    tree_under_test = NULL;
+    tree_release(tree);
+}
+
+static void start(struct tree *tree, enum record_type type, uint64_t handle, uint64_t parent,
+                  uint32_t context)
+{
+    struct record record = {.time_ns = SECOND + handle,
+                            .handle = handle,
+                            .parent = parent,
+                            .context = context,
+                            .kind = RECORD_START,
+                            .type = (uint8_t)type};
+    if (type == TYPE_COLL)
+        record.task.channels = 1;
+    tree_take(tree, &record);
+}
+
+static void stop_at(struct tree *tree, uint64_t handle, uint64_t time_ns)
+{
+    struct record record = {.time_ns = time_ns, .handle = handle, .kind = RECORD_STOP};
+    tree_take(tree, &record);
+}
+
+/*
+ * A group call of two collectives on communicators 1 and 2, enqueued within a microsecond after one second:
+ * 1 the group, 10 and 20 the calls, 11 and 21 the operations, 12 and 22 their kernels.
+ */
+static void start_group_of_two(struct tree *tree)
+{
+    start(tree, TYPE_GROUP_API, 1, 0, 1);
+    for (uint32_t i = 1; i <= 2; i++) {
+        start(tree, TYPE_COLL_API, i * 10, 1, i);
+        start(tree, TYPE_COLL, i * 10 + 1, i * 10, i);
+        start(tree, TYPE_KERNEL_CH, i * 10 + 2, i * 10 + 1, i);
+        stop_at(tree, i * 10 + 1, SECOND + 100);
+        stop_at(tree, i * 10, SECOND + 100);
+    }
+    stop_at(tree, 1, SECOND + 100);
+}
+
+/* The job may be killed while the other hangs: what is over is handed over when that one is pending. */
+static void operation_that_is_over_leaves_a_group_that_hangs(void **state)
+{
+    (void)state;
+    struct tree tree;
+    struct done done = {0};
+    begin(&tree, &done);
+    start_group_of_two(&tree);
+    stop_at(&tree, 12, SECOND + 200);
+    tree_sweep(&tree, SECOND + SECOND / 2, false);
+    tree_sweep(&tree, SECOND + SECOND / 2 + 1, false);
+    assert_int_equal(done.finished + done.unfinished, 0);
+    tree_sweep(&tree, 2 * SECOND + 100, false);
+    tree_sweep(&tree, 2 * SECOND + 200, false);
+    assert_int_equal(done.finished, 1);
+    assert_int_equal(done.handle, 11);
+    /* The rest is complete without it. */
+    stop_at(&tree, 22, 3 * SECOND);
+    tree_sweep(&tree, 4 * SECOND, false);
+    assert_int_equal(done.finished, 2);
+    assert_int_equal(done.handle, 1);
+    assert_int_equal(done.unfinished + tree.counts.late + tree.counts.orphans, 0);
+    assert_int_equal(tree.pool.in_use, 0);
+    end(&tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_up_many_at_once),
         cmocka_unit_test(gives_up_nothing_where_enough_is_complete),
         cmocka_unit_test(gives_up_more_where_little_is_complete),
+        cmocka_unit_test(operation_that_is_over_leaves_a_group_that_hangs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
