@@ -442,7 +442,10 @@ static bool is_due(struct tree *tree, uint32_t number, uint64_t now_ns)
         settle_kernels(tree, root, number);
         root->settle_ns = now_ns + LINGER_NS;
     }
-    if (communicator->ended && !waits_for_live(tree, number))
+    /* A group call may hold operations of several communicators: the one it began with tells not of others.
+     */
+    bool may_have_ended = communicator->ended || (!is_complete(root) && quiet_ns >= LINGER_NS);
+    if (may_have_ended && !waits_for_live(tree, number))
         return true;
     return is_complete(root) && quiet_ns >= (root->guessed ? LINGER_NS : GRACE_NS);
 }

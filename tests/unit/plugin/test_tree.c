@@ -166,6 +166,12 @@ static void start_group_of_two(struct tree *tree)
     stop_at(tree, 1, SECOND + 100);
 }
 
+static void end_context(struct tree *tree, uint32_t context)
+{
+    struct record record = {.time_ns = SECOND, .context = context, .kind = RECORD_CONTEXT_END};
+    tree_take(tree, &record);
+}
+
 /* The job may be killed while the other hangs: what is over is handed over when that one is pending. */
 static void operation_that_is_over_leaves_a_group_that_hangs(void **state)
 {
@@ -192,6 +198,46 @@ static void operation_that_is_over_leaves_a_group_that_hangs(void **state)
     end(&tree);
 }
 
+/* An aborted communicator's operation is given up, whichever communicator its group call began with. */
+static void operation_of_an_aborted_communicator_is_given_up(void **state)
+{
+    (void)state;
+    for (uint32_t aborted = 1; aborted <= 2; aborted++) {
+        struct tree tree;
+        struct done done = {0};
+        begin(&tree, &done);
+        start_group_of_two(&tree);
+        stop_at(&tree, aborted == 1 ? 22 : 12, SECOND + 200);
+        end_context(&tree, aborted);
+        tree_sweep(&tree, SECOND + SECOND * 3 / 4, false);
+        assert_int_equal(done.unfinished, 1);
+        assert_int_equal(done.handle, 1);
+        assert_int_equal(tree.pool.in_use, 0);
+        end(&tree);
+    }
+}
+
+/* Nothing of a group is given up while a communicator lives that one of its operations waits for. */
+static void operation_of_a_live_communicator_is_waited_for(void **state)
+{
+    (void)state;
+    for (uint32_t aborted = 1; aborted <= 2; aborted++) {
+        struct tree tree;
+        struct done done = {0};
+        begin(&tree, &done);
+        start_group_of_two(&tree);
+        end_context(&tree, aborted);
+        tree_sweep(&tree, SECOND + SECOND * 3 / 4, false);
+        tree_sweep(&tree, 60 * SECOND, false);
+        assert_int_equal(done.finished + done.unfinished, 0);
+        stop_at(&tree, aborted == 1 ? 22 : 12, 60 * SECOND);
+        end_context(&tree, 3 - aborted);
+        tree_sweep(&tree, 61 * SECOND, false);
+        assert_int_equal(tree.pool.in_use, 0);
+        end(&tree);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +245,8 @@ int main(void)
         cmocka_unit_test(gives_up_nothing_where_enough_is_complete),
         cmocka_unit_test(gives_up_more_where_little_is_complete),
         cmocka_unit_test(operation_that_is_over_leaves_a_group_that_hangs),
+        cmocka_unit_test(operation_of_an_aborted_communicator_is_given_up),
+        cmocka_unit_test(operation_of_a_live_communicator_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
