@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "plugin/config.h"
 #include "plugin/ncclprof_tag.h"
@@ -27,7 +28,15 @@ struct ranges {
     struct range open[DEPTH_MAX];
 };
 
-static _Thread_local struct ranges ranges;
+/*
+ * Made with a thread's first range: inside the library's own thread-local memory they would be part of every
+ * thread's stack where the library is preloaded. Mapped, as a signal's handler may push while its thread
+ * allocates.
+ */
+static _Thread_local struct ranges *mine;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static bool key_made;
 /* A signal's handler that interrupts what follows finds ranges half moved, and early_lock its own thread's.
  */
 static _Thread_local _Atomic bool busy;
@@ -130,13 +139,44 @@ void tag_after_fork(void)
     early_lock = fresh;
 }
 
-/* What is in force after a range ended: the innermost kept one left. */
-static void emit_innermost(void)
+static void thread_exits(void *ranges)
 {
-    for (unsigned i = ranges.depth; i-- > 0;)
-        if (ranges.open[i].kept) {
-            emit(TAG_SOURCE_NVTX, i + 1, ranges.open[i].text, ranges.open[i].length,
-                 ranges.open[i].truncated);
+    mine = NULL;
+    munmap(ranges, sizeof(struct ranges));
+}
+
+static void make_key(void)
+{
+    key_made = pthread_key_create(&key, thread_exits) == 0;
+}
+
+/* Null when memory is short. */
+static struct ranges *ranges_mine(void)
+{
+    if (mine)
+        return mine;
+    pthread_once(&key_once, make_key);
+    if (!key_made)
+        return NULL;
+    struct ranges *ranges =
+        mmap(NULL, sizeof(*ranges), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (ranges == MAP_FAILED)
+        return NULL;
+    if (pthread_setspecific(key, ranges) != 0) {
+        munmap(ranges, sizeof(*ranges));
+        return NULL;
+    }
+    mine = ranges;
+    return ranges;
+}
+
+/* What is in force after a range ended: the innermost kept one left. */
+static void emit_innermost(const struct ranges *ranges)
+{
+    for (unsigned i = ranges->depth; i-- > 0;)
+        if (ranges->open[i].kept) {
+            emit(TAG_SOURCE_NVTX, i + 1, ranges->open[i].text, ranges->open[i].length,
+                 ranges->open[i].truncated);
             return;
         }
     emit(TAG_SOURCE_NVTX, 0, "", 0, false);
@@ -144,18 +184,23 @@ static void emit_innermost(void)
 
 static void push(const void *domain, const char *text, size_t length)
 {
-    if (ranges.depth == DEPTH_MAX) {
-        ranges.overflow++;
+    struct ranges *ranges = ranges_mine();
+    if (!ranges) {
+        ring_count_dropped();
         return;
     }
-    struct range *range = &ranges.open[ranges.depth++];
+    if (ranges->depth == DEPTH_MAX) {
+        ranges->overflow++;
+        return;
+    }
+    struct range *range = &ranges->open[ranges->depth++];
     range->domain = domain;
     range->length = (unsigned short)cut(text, length, RANGE_BYTES);
     range->truncated = range->length < length;
     memcpy(range->text, text, range->length);
     range->kept = !is_description(text, length) && passes_prefix(text, length);
     if (range->kept || is_description(text, length))
-        emit(TAG_SOURCE_NVTX, ranges.depth, text, length, false);
+        emit(TAG_SOURCE_NVTX, ranges->depth, text, length, false);
 }
 
 void tag_push(const void *domain, const char *text, size_t length)
@@ -168,18 +213,21 @@ void tag_push(const void *domain, const char *text, size_t length)
 
 static void pop(const void *domain)
 {
-    if (ranges.overflow > 0) {
-        ranges.overflow--;
+    struct ranges *ranges = mine;
+    if (!ranges)
+        return;
+    if (ranges->overflow > 0) {
+        ranges->overflow--;
         return;
     }
-    for (unsigned i = ranges.depth; i-- > 0;) {
-        if (ranges.open[i].domain != domain)
+    for (unsigned i = ranges->depth; i-- > 0;) {
+        if (ranges->open[i].domain != domain)
             continue;
-        bool kept = ranges.open[i].kept;
-        memmove(&ranges.open[i], &ranges.open[i + 1], (ranges.depth - i - 1) * sizeof(ranges.open[0]));
-        ranges.depth--;
+        bool kept = ranges->open[i].kept;
+        memmove(&ranges->open[i], &ranges->open[i + 1], (ranges->depth - i - 1) * sizeof(ranges->open[0]));
+        ranges->depth--;
         if (kept)
-            emit_innermost();
+            emit_innermost(ranges);
         return;
     }
 }
@@ -197,7 +245,7 @@ void tag_mark(const char *text, size_t length)
     if (!enter())
         return;
     if (is_description(text, length) || passes_prefix(text, length))
-        emit(TAG_SOURCE_NVTX, ranges.depth, text, length, false);
+        emit(TAG_SOURCE_NVTX, mine ? mine->depth : 0, text, length, false);
     leave();
 }
 

@@ -316,6 +316,30 @@ class Library(unittest.TestCase):
             self.assertEqual(os.listdir(directory), ["program"])
 
 
+    def test_leaves_small_stacks_their_room(self):
+        """What a library has for each thread lies in its stack, where the library is preloaded."""
+        code = '''
+            #include <limits.h>
+            #include <pthread.h>
+            static void *nothing(void *unused) { return unused; }
+            int main(void)
+            {
+                pthread_t thread;
+                pthread_attr_t attributes;
+                pthread_attr_init(&attributes);
+                pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
+                return pthread_create(&thread, &attributes, nothing, 0) || pthread_join(thread, 0) ? 4 : 3;
+            }'''
+        if SANITIZED:
+            self.skipTest("a sanitizer takes the room itself")
+        with tempfile.TemporaryDirectory() as directory:
+            program = os.path.join(directory, "program")
+            subprocess.run([os.environ.get("CC", "cc"), "-x", "c", "-pthread", "-o", program, "-"],
+                           input=code, text=True, check=True)
+            preloaded = dict(os.environ, LD_PRELOAD=os.path.abspath(PLUGIN))
+            self.assertEqual(subprocess.run([program], env=preloaded, cwd=directory).returncode, 3)
+
+
 class MissingKernels(PluginTest):
     """Operations of which NCCL reports fewer kernel channels than it announced, or none."""
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -119,6 +120,54 @@ static void range_of_a_handler_within_a_pop(void **state)
     assert_string_equal(recorded, "");
 }
 
+static void *push_and_leave(void *depth)
+{
+    tag_push(NULL, "forgotten", 9);
+    *(unsigned *)depth = mine->depth;
+    return NULL;
+}
+
+/* Each thread begins with none, and leaves nothing behind. */
+static void ranges_end_with_their_thread(void **state)
+{
+    (void)state;
+    tag_push(NULL, "outer", 5);
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        unsigned depth = 0;
+        assert_int_equal(pthread_create(&thread, NULL, push_and_leave, &depth), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(depth, 1);
+    }
+    assert_int_equal(mine->depth, 1);
+    tag_pop(NULL);
+}
+
+static void use_up_memory(struct rlimit *before)
+{
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
+    assert_int_equal(getrlimit(RLIMIT_AS, before), 0);
+    none.rlim_max = before->rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+}
+
+/* A range that cannot be remembered is counted; its end takes no other's place. */
+static void range_without_memory_is_counted(void **state)
+{
+    (void)state;
+    struct rlimit before;
+    struct ranges *kept = mine;
+    mine = NULL;
+    dropped = 0;
+    use_up_memory(&before);
+    tag_push(NULL, "outer", 5);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    mine = kept;
+    assert_int_equal(dropped, 1);
+    tag_pop(NULL);
+    assert_int_equal(dropped, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +175,8 @@ int main(void)
         cmocka_unit_test(tag_set_while_recording_begins_is_not_lost),
         cmocka_unit_test(tag_from_a_handler_while_recording_begins),
         cmocka_unit_test(range_of_a_handler_within_a_pop),
+        cmocka_unit_test(ranges_end_with_their_thread),
+        cmocka_unit_test(range_without_memory_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
