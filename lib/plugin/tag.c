@@ -10,8 +10,9 @@
 #include "plugin/recorder.h"
 #include "plugin/ring.h"
 
-/* Deeper ranges are counted, so that ends still match, but not remembered. */
+/* Deeper ranges are counted, so that ends still match, but not remembered: for so many domains at once. */
 #define DEPTH_MAX 64
+#define DOMAINS_MAX 16
 #define RANGE_BYTES 256
 
 struct range {
@@ -22,9 +23,14 @@ struct range {
     char text[RANGE_BYTES];
 };
 
+struct overflow {
+    const void *domain;
+    unsigned count; /* its ranges open beyond those remembered; 0: this place is free */
+};
+
 struct ranges {
-    unsigned depth;    /* entries in use */
-    unsigned overflow; /* ranges open beyond them */
+    unsigned depth; /* entries in use */
+    struct overflow overflows[DOMAINS_MAX];
     struct range open[DEPTH_MAX];
 };
 
@@ -182,6 +188,23 @@ static void emit_innermost(const struct ranges *ranges)
     emit(TAG_SOURCE_NVTX, 0, "", 0, false);
 }
 
+/* Null when the domain has none and `room` is false, or no place is free. */
+static struct overflow *overflow_of(struct ranges *ranges, const void *domain, bool room)
+{
+    struct overflow *free_place = NULL;
+    for (unsigned i = 0; i < DOMAINS_MAX; i++) {
+        struct overflow *overflow = &ranges->overflows[i];
+        if (overflow->count == 0)
+            free_place = overflow;
+        else if (overflow->domain == domain)
+            return overflow;
+    }
+    if (!room || !free_place)
+        return NULL;
+    free_place->domain = domain;
+    return free_place;
+}
+
 static void push(const void *domain, const char *text, size_t length)
 {
     struct ranges *ranges = ranges_mine();
@@ -189,10 +212,12 @@ static void push(const void *domain, const char *text, size_t length)
         ring_count_dropped();
         return;
     }
-    if (ranges->depth == DEPTH_MAX) {
-        ranges->overflow++;
+    /* Behind one that was only counted all of its domain are, so that ends go from the innermost outwards. */
+    struct overflow *overflow = overflow_of(ranges, domain, ranges->depth == DEPTH_MAX);
+    if (overflow)
+        overflow->count++;
+    if (overflow || ranges->depth == DEPTH_MAX)
         return;
-    }
     struct range *range = &ranges->open[ranges->depth++];
     range->domain = domain;
     range->length = (unsigned short)cut(text, length, RANGE_BYTES);
@@ -216,8 +241,9 @@ static void pop(const void *domain)
     struct ranges *ranges = mine;
     if (!ranges)
         return;
-    if (ranges->overflow > 0) {
-        ranges->overflow--;
+    struct overflow *overflow = overflow_of(ranges, domain, false);
+    if (overflow) {
+        overflow->count--;
         return;
     }
     for (unsigned i = ranges->depth; i-- > 0;) {

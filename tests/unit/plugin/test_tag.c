@@ -120,6 +120,38 @@ static void range_of_a_handler_within_a_pop(void **state)
     assert_string_equal(recorded, "");
 }
 
+static const char mine_domain[1];
+static const char other_domain[1];
+
+static void push_text(const void *domain, const char *text)
+{
+    tag_push(domain, text, strlen(text));
+}
+
+/* Too deep a range of one domain must not be ended by another's. */
+static void deep_ranges_keep_domains_apart(void **state)
+{
+    (void)state;
+    push_text(mine_domain, "mine");
+    for (int i = 0; i < 64; i++)
+        push_text(NULL, "deep");
+    push_text(other_domain, "other");
+    tag_pop(mine_domain);
+    assert_int_equal(mine->depth, 63);
+    /* There is room again, but an outer one of its domain is not remembered. */
+    push_text(NULL, "deepest");
+    assert_string_equal(recorded, "deep");
+    for (int i = 0; i < 65; i++)
+        tag_pop(NULL);
+    assert_int_equal(mine->depth, 0);
+    assert_string_equal(recorded, "");
+    push_text(NULL, "after");
+    assert_string_equal(recorded, "after");
+    tag_pop(NULL);
+    tag_pop(other_domain);
+    assert_int_equal(mine->depth, 0);
+}
+
 static void *push_and_leave(void *depth)
 {
     tag_push(NULL, "forgotten", 9);
@@ -175,6 +207,7 @@ int main(void)
         cmocka_unit_test(tag_set_while_recording_begins_is_not_lost),
         cmocka_unit_test(tag_from_a_handler_while_recording_begins),
         cmocka_unit_test(range_of_a_handler_within_a_pop),
+        cmocka_unit_test(deep_ranges_keep_domains_apart),
         cmocka_unit_test(ranges_end_with_their_thread),
         cmocka_unit_test(range_without_memory_is_counted),
     };
