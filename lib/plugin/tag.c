@@ -13,14 +13,13 @@
 /* Deeper ranges are counted, so that ends still match, but not remembered: for so many domains at once. */
 #define DEPTH_MAX 64
 #define DOMAINS_MAX 16
-#define RANGE_BYTES 256
 
 struct range {
     const void *domain;
     unsigned short length;
     bool kept; /* by the prefix filter */
     bool truncated;
-    char text[RANGE_BYTES];
+    char text[]; /* as many bytes as are kept of a tag */
 };
 
 struct overflow {
@@ -31,7 +30,7 @@ struct overflow {
 struct ranges {
     unsigned depth; /* entries in use */
     struct overflow overflows[DOMAINS_MAX];
-    struct range open[DEPTH_MAX];
+    _Alignas(struct range) unsigned char open[];
 };
 
 /*
@@ -48,7 +47,10 @@ static bool key_made;
 static _Thread_local _Atomic bool busy;
 
 static pthread_mutex_t early_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct range early; /* newest tag from before recording began */
+/* The newest tag from before recording began. */
+static char early_text[RECORD_TEXT_MAX];
+static size_t early_length;
+static bool early_truncated;
 static enum tag_source early_source;
 static unsigned early_depth;
 static bool early_set;
@@ -95,9 +97,9 @@ static bool remember_early(enum tag_source source, unsigned depth, const char *t
     pthread_mutex_lock(&early_lock);
     bool early_enough = !atomic_load_explicit(&recorder_on, memory_order_relaxed);
     if (early_enough) {
-        early.length = (unsigned short)cut(text, length, RANGE_BYTES);
-        early.truncated = truncated || early.length < length;
-        memcpy(early.text, text, early.length);
+        early_length = length;
+        early_truncated = truncated;
+        memcpy(early_text, text, length);
         early_source = source;
         early_depth = depth;
         early_set = true;
@@ -132,7 +134,7 @@ void tag_begin(void)
     (void)enter();
     pthread_mutex_lock(&early_lock);
     if (early_set)
-        recorder_tag(NULL, -1, early_source, early_depth, early.text, early.length, early.truncated);
+        recorder_tag(NULL, -1, early_source, early_depth, early_text, early_length, early_truncated);
     early_set = false;
     atomic_store_explicit(&recorder_on, true, memory_order_release);
     pthread_mutex_unlock(&early_lock);
@@ -145,10 +147,26 @@ void tag_after_fork(void)
     early_lock = fresh;
 }
 
+static size_t range_bytes(void)
+{
+    size_t bytes = sizeof(struct range) + config_tags()->bytes;
+    return (bytes + _Alignof(struct range) - 1) / _Alignof(struct range) * _Alignof(struct range);
+}
+
+static size_t ranges_bytes(void)
+{
+    return sizeof(struct ranges) + DEPTH_MAX * range_bytes();
+}
+
+static struct range *range_at(struct ranges *ranges, unsigned place)
+{
+    return (struct range *)(void *)(ranges->open + place * range_bytes());
+}
+
 static void thread_exits(void *ranges)
 {
     mine = NULL;
-    munmap(ranges, sizeof(struct ranges));
+    munmap(ranges, ranges_bytes());
 }
 
 static void make_key(void)
@@ -165,11 +183,11 @@ static struct ranges *ranges_mine(void)
     if (!key_made)
         return NULL;
     struct ranges *ranges =
-        mmap(NULL, sizeof(*ranges), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, ranges_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (ranges == MAP_FAILED)
         return NULL;
     if (pthread_setspecific(key, ranges) != 0) {
-        munmap(ranges, sizeof(*ranges));
+        munmap(ranges, ranges_bytes());
         return NULL;
     }
     mine = ranges;
@@ -177,12 +195,12 @@ static struct ranges *ranges_mine(void)
 }
 
 /* What is in force after a range ended: the innermost kept one left. */
-static void emit_innermost(const struct ranges *ranges)
+static void emit_innermost(struct ranges *ranges)
 {
     for (unsigned i = ranges->depth; i-- > 0;)
-        if (ranges->open[i].kept) {
-            emit(TAG_SOURCE_NVTX, i + 1, ranges->open[i].text, ranges->open[i].length,
-                 ranges->open[i].truncated);
+        if (range_at(ranges, i)->kept) {
+            emit(TAG_SOURCE_NVTX, i + 1, range_at(ranges, i)->text, range_at(ranges, i)->length,
+                 range_at(ranges, i)->truncated);
             return;
         }
     emit(TAG_SOURCE_NVTX, 0, "", 0, false);
@@ -218,9 +236,9 @@ static void push(const void *domain, const char *text, size_t length)
         overflow->count++;
     if (overflow || ranges->depth == DEPTH_MAX)
         return;
-    struct range *range = &ranges->open[ranges->depth++];
+    struct range *range = range_at(ranges, ranges->depth++);
     range->domain = domain;
-    range->length = (unsigned short)cut(text, length, RANGE_BYTES);
+    range->length = (unsigned short)cut(text, length, config_tags()->bytes);
     range->truncated = range->length < length;
     memcpy(range->text, text, range->length);
     range->kept = !is_description(text, length) && passes_prefix(text, length);
@@ -247,10 +265,10 @@ static void pop(const void *domain)
         return;
     }
     for (unsigned i = ranges->depth; i-- > 0;) {
-        if (ranges->open[i].domain != domain)
+        if (range_at(ranges, i)->domain != domain)
             continue;
-        bool kept = ranges->open[i].kept;
-        memmove(&ranges->open[i], &ranges->open[i + 1], (ranges->depth - i - 1) * sizeof(ranges->open[0]));
+        bool kept = range_at(ranges, i)->kept;
+        memmove(range_at(ranges, i), range_at(ranges, i + 1), (ranges->depth - i - 1) * range_bytes());
         ranges->depth--;
         if (kept)
             emit_innermost(ranges);

@@ -14,7 +14,8 @@
 #include "plugin/tag.c"
 
 _Atomic bool recorder_on;
-static char recorded[64];
+static char recorded[RECORD_TEXT_MAX + 1];
+static bool recorded_truncated;
 static bool recorded_while_on;
 static uint64_t dropped;
 static void (*interrupt)(void); /* what a signal's handler does in the middle of the next tag */
@@ -22,8 +23,9 @@ static void (*interrupt)(void); /* what a signal's handler does in the middle of
 void recorder_tag(const void *context, int rank, enum tag_source source, unsigned depth, const char *text,
                   size_t length, bool truncated)
 {
-    (void)context, (void)rank, (void)source, (void)depth, (void)truncated;
+    (void)context, (void)rank, (void)source, (void)depth;
     recorded_while_on = recorder_on;
+    recorded_truncated = truncated;
     snprintf(recorded, sizeof(recorded), "%.*s", (int)length, text);
     void (*handler)(void) = interrupt;
     interrupt = NULL;
@@ -38,7 +40,7 @@ void ring_count_dropped(void)
 
 const struct config_tags *config_tags(void)
 {
-    static const struct config_tags tags = {.bytes = 255};
+    static const struct config_tags tags = {.bytes = RECORD_TEXT_MAX};
     return &tags;
 }
 
@@ -152,6 +154,32 @@ static void deep_ranges_keep_domains_apart(void **state)
     assert_int_equal(mine->depth, 0);
 }
 
+static const char *long_text(void)
+{
+    static char text[RECORD_TEXT_MAX + 2];
+    memset(text, 'x', RECORD_TEXT_MAX + 1);
+    return text;
+}
+
+/* A long tag comes back as it was, from behind an inner range and from before recording began. */
+static void long_tags_come_back_whole(void **state)
+{
+    (void)state;
+    push_text(NULL, long_text());
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(strlen(recorded), RECORD_TEXT_MAX);
+        assert_true(recorded_truncated);
+        push_text(NULL, "inner");
+        tag_pop(NULL);
+    }
+    tag_pop(NULL);
+    recorder_on = false;
+    ncclprof_tag(long_text());
+    tag_begin();
+    assert_int_equal(strlen(recorded), RECORD_TEXT_MAX);
+    assert_true(recorded_truncated);
+}
+
 static void *push_and_leave(void *depth)
 {
     tag_push(NULL, "forgotten", 9);
@@ -208,6 +236,7 @@ int main(void)
         cmocka_unit_test(tag_from_a_handler_while_recording_begins),
         cmocka_unit_test(range_of_a_handler_within_a_pop),
         cmocka_unit_test(deep_ranges_keep_domains_apart),
+        cmocka_unit_test(long_tags_come_back_whole),
         cmocka_unit_test(ranges_end_with_their_thread),
         cmocka_unit_test(range_without_memory_is_counted),
     };
