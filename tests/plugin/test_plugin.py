@@ -386,6 +386,14 @@ class Files(PluginTest):
         self.assertEqual(len(glob.glob(stem + "-*.json")), 1)
         self.assertEqual(played.counts[0]["api"], 6)
 
+    def test_patterns_in_the_directory_and_the_stem(self):
+        for settings in ({"NCCLPROF_DIR": os.path.join(self.directory, "of-%r-50%%")},
+                         {"NCCLPROF_DIR": "", "NCCL_PROFILE_DUMP_FILE": os.path.join(self.directory, "of-%r-50%%/a")}):
+            with self.subTest(settings):
+                self.play("--ranks", 1, RANK="3", **settings)
+                name, = glob.glob(os.path.join(self.directory, "of-3-50%", "*.json"))
+                os.unlink(name)
+
     def test_gzip(self):
         played = self.play("--ranks", 2, NCCLPROF_GZIP="1")
         for path in played.files(".json.gz"):
