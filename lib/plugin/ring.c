@@ -218,6 +218,11 @@ uint64_t ring_dropped(void)
     return sum;
 }
 
+bool ring_refuses_threads(void)
+{
+    return atomic_load_explicit(&refused_threads_events, memory_order_relaxed) > 0;
+}
+
 void ring_count_dropped(void)
 {
     atomic_fetch_add_explicit(&dropped_elsewhere, 1, memory_order_relaxed);
@@ -237,6 +242,8 @@ void ring_forget_all(void)
     registry_lock = fresh;
     mine = NULL;
     refused_in = 0;
+    atomic_store_explicit(&refused_threads_events, 0, memory_order_relaxed);
+    atomic_store_explicit(&dropped_elsewhere, 0, memory_order_relaxed);
     if (exit_key_made)
         (void)pthread_setspecific(exit_key, NULL);
     atomic_store_explicit(&registered, 0, memory_order_relaxed);

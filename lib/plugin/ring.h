@@ -67,6 +67,8 @@ void ring_recycle(struct ring *ring);
 /* Records refused so far: by rings, by threads that got none, and by whoever counted one here. */
 uint64_t ring_dropped(void);
 void ring_count_dropped(void);
+/* Some are of threads that got no ring. */
+bool ring_refuses_threads(void);
 uint64_t ring_unknown(void);
 
 /* In a child after fork: every ring belongs to the parent; forget them. */

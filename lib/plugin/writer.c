@@ -226,6 +226,20 @@ static uint64_t take_all(struct writer *writer)
 
 /* -- what is due -- */
 
+static void log_drops(const struct writer *writer)
+{
+    if (ring_refuses_threads())
+        log_line(API_LOG_WARN,
+                 "more threads than there may be rings; events of some are dropped and counted in %s "
+                 "(NCCLPROF_MAX_THREADS)",
+                 writer_path(writer));
+    else
+        log_line(API_LOG_WARN,
+                 "events come faster than they can be written; some are dropped and counted in %s "
+                 "(NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)",
+                 writer_path(writer));
+}
+
 static void write_drops(struct writer *writer, uint64_t now_ns, bool always)
 {
     const struct tree_counts *counts = &writer->tree.counts;
@@ -239,10 +253,7 @@ static void write_drops(struct writer *writer, uint64_t now_ns, bool always)
     if (!always && memcmp(&drops, &writer->drops, sizeof(drops)) == 0)
         return;
     if (drops.ring && !writer->drops.ring)
-        log_line(API_LOG_WARN,
-                 "events come faster than they can be written; some are dropped and counted in %s "
-                 "(NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)",
-                 writer_path(writer));
+        log_drops(writer);
     if (drops.communicators && !writer->drops.communicators)
         log_line(API_LOG_WARN, "too many communicators; operations of further ones are without theirs in %s",
                  writer_path(writer));

@@ -208,6 +208,7 @@ class Losses(PluginTest):
         drops = trace.notes("Drops")[-1]["args"]
         self.assertGreater(drops["ring"], 0)
         self.assertIn("dropped and counted", played.log)
+        self.assertIn("(NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)", played.log)
         # Whatever was begun has its end: room is kept for stops.
         ends = [e for e in trace.events if e["ph"] == "e" and e["cat"] in ("GROUP_API", "COLL_API", "NET", "GPU")]
         self.assertEqual([e for e in ends if e["ts"] == 0], [])

@@ -119,6 +119,11 @@ class Settings(ProbeTest):
         self.assertEqual(said.count("dropped and counted"), 1)
         self.assertNotIn("recording to", said)
 
+    def test_too_few_rings_are_named_as_the_cause(self):
+        said = self.probe("changed-environment", NCCL_DEBUG="WARN", NCCLPROF_MAX_THREADS="1")
+        self.assertIn("(NCCLPROF_MAX_THREADS)", said)
+        self.assertNotIn("NCCLPROF_BUFFER_EVENTS", said)
+
 
 class Ends(ProbeTest):
     """A process ends whatever the plugin is doing."""

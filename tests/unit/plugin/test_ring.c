@@ -115,6 +115,19 @@ static void nonsense_is_not_read(void **state)
     assert_int_equal(limit - at, 1);
 }
 
+/* A child after fork is a process of its own. */
+static void child_begins_with_no_drops(void **state)
+{
+    (void)state;
+    ring_count_dropped();
+    assert_true(ring_refuses_threads());
+    ring_forget_all();
+    assert_false(ring_refuses_threads());
+    assert_int_equal(ring_count(), 0);
+    assert_int_equal(ring_dropped(), 0);
+    assert_non_null(ring_mine());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +135,7 @@ int main(void)
         cmocka_unit_test(refused_thread_gets_a_ring_that_becomes_free),
         cmocka_unit_test(push_within_a_push_is_refused),
         cmocka_unit_test(nonsense_is_not_read),
+        cmocka_unit_test(child_begins_with_no_drops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
