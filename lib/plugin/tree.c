@@ -60,6 +60,13 @@ uint32_t tree_learn_communicators(struct tree *tree)
     return tree->communicator_count;
 }
 
+void tree_learn_ends(struct tree *tree)
+{
+    uint32_t count = tree_learn_communicators(tree);
+    for (uint32_t number = 1; number < count; number++)
+        tree->communicators[number].ended |= communicator_ended(number);
+}
+
 struct communicator_state *tree_communicator(struct tree *tree, uint32_t number)
 {
     return &tree->communicators[number < tree->communicator_count ? number : 0];

@@ -33,6 +33,7 @@ static const struct scenario {
     {"fork-during-init", 6, probe_fork_during_init},
     {"bare-fork", 6, probe_bare_fork},
     {"nested-fork", 6, probe_nested_fork},
+    {"end-without-a-ring", 6, probe_end_without_a_ring},
 };
 
 uint64_t probe_now_ns(void)

@@ -44,5 +44,6 @@ void probe_exit_during_init(void);
 void probe_fork_during_init(void);
 void probe_bare_fork(void);
 void probe_nested_fork(void);
+void probe_end_without_a_ring(void);
 
 #endif

@@ -215,3 +215,22 @@ void probe_nested_fork(void)
     fake_finalize(&probe_plugin, another);
     fake_finalize(&probe_plugin, context);
 }
+
+static void *finalize(void *context)
+{
+    fake_finalize(&probe_plugin, context);
+    return NULL;
+}
+
+/* The only ring is another thread's. number 1: an operation is pending, as of an aborted communicator. */
+void probe_end_without_a_ring(void)
+{
+    pthread_t thread;
+    void *context = probe_init(1);
+    probe_play_task(context, NULL, 1);
+    if (probe_number)
+        (void)probe_kernel(context, probe_task(context, NULL, 2));
+    if (pthread_create(&thread, NULL, finalize, context) != 0 || pthread_join(thread, NULL) != 0)
+        _exit(2);
+    _exit(0);
+}

@@ -156,6 +156,15 @@ class Ends(ProbeTest):
     def test_fork_within_a_fork(self):
         self.check_none_hangs("nested-fork")
 
+    def test_end_of_a_communicator_that_found_no_ring(self):
+        """The array is closed all the same, or what was pending is told."""
+        self.probe("end-without-a-ring", 0, NCCLPROF_MAX_THREADS="1")
+        trace = self.trace()
+        self.assertEqual(trace.notes("End"), [])
+        os.unlink(trace.path)
+        self.probe("end-without-a-ring", 1, NCCLPROF_MAX_THREADS="1")
+        self.assertEqual(self.trace(whole=False).unfinished(), 1)
+
     def test_child_that_no_handler_was_called_for(self):
         self.check_none_hangs("bare-fork")
         self.assertEqual(len(self.trace().notes("End")), 1)

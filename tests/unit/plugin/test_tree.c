@@ -28,6 +28,13 @@ const struct communicator *communicator_at(uint32_t number)
     return &known[number - 1];
 }
 
+static bool second_ended;
+
+bool communicator_ended(uint32_t number)
+{
+    return number == 2 && second_ended;
+}
+
 struct done {
     uint64_t finished, unfinished;
     uint64_t handle; /* of the tree that was the last */
@@ -217,6 +224,23 @@ static void operation_of_an_aborted_communicator_is_given_up(void **state)
     }
 }
 
+/* Also where no ring had room for the record that tells. */
+static void end_without_a_record(void **state)
+{
+    (void)state;
+    struct tree tree;
+    struct done done = {0};
+    begin(&tree, &done);
+    second_ended = true;
+    tree_learn_ends(&tree);
+    second_ended = false;
+    assert_false(tree_communicator(&tree, 1)->ended);
+    assert_true(tree_communicator(&tree, 2)->ended);
+    tree_learn_ends(&tree);
+    assert_true(tree_communicator(&tree, 2)->ended);
+    end(&tree);
+}
+
 /* Nothing of a group is given up while a communicator lives that one of its operations waits for. */
 static void operation_of_a_live_communicator_is_waited_for(void **state)
 {
@@ -246,6 +270,7 @@ int main(void)
         cmocka_unit_test(gives_up_more_where_little_is_complete),
         cmocka_unit_test(operation_that_is_over_leaves_a_group_that_hangs),
         cmocka_unit_test(operation_of_an_aborted_communicator_is_given_up),
+        cmocka_unit_test(end_without_a_record),
         cmocka_unit_test(operation_of_a_live_communicator_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
