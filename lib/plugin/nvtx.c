@@ -212,6 +212,9 @@ static int on_domain_pop(const void *domain)
     return NOT_TRACKED;
 }
 
+/* Whatever is never used takes no memory, however many there are. */
+static const struct registered unkept_text;
+
 static const void *register_text(const struct message *message)
 {
     struct registered *registered = malloc(sizeof(*registered) + message->length);
@@ -228,7 +231,8 @@ static const void *register_text(const struct message *message)
 static const void *on_register_a(const void *domain, const char *text)
 {
     struct message message;
-    (void)domain;
+    if (!kept(domain))
+        return &unkept_text;
     read_ascii(&message, text);
     return register_text(&message);
 }
@@ -236,7 +240,8 @@ static const void *on_register_a(const void *domain, const char *text)
 static const void *on_register_w(const void *domain, const wchar_t *text)
 {
     struct message message;
-    (void)domain;
+    if (!kept(domain))
+        return &unkept_text;
     read_wide(&message, text);
     return register_text(&message);
 }
