@@ -397,6 +397,9 @@ void tree_take(struct tree *tree, const struct record *record)
 
 void tree_tag(struct tree *tree, const struct record *record)
 {
+    /* One communicator's, but of which, nobody knows: it has no number. */
+    if (record->context == 0 && record->tag.source == TAG_SOURCE_NCCL)
+        return;
     struct communicator_state *communicator = tree_communicator(tree, record->context);
     uint32_t *tag = record->context == 0 ? &tree->process_tag : &communicator->tag;
     tag_texts_drop(&tree->tags, *tag);

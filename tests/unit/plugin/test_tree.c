@@ -241,6 +241,32 @@ static void end_without_a_record(void **state)
     end(&tree);
 }
 
+static void tag(struct tree *tree, enum tag_source source, const char *text)
+{
+    unsigned char bytes[RECORD_SLOTS_MAX * RECORD_SLOT_BYTES] = {0};
+    struct record *record = (struct record *)(void *)bytes;
+    record->kind = RECORD_TAG;
+    record->tag.source = (uint8_t)source;
+    record->tag.length = (uint16_t)strlen(text);
+    memcpy(record->tag.text, text, strlen(text));
+    tree_tag(tree, record);
+}
+
+/* One that NCCL tells of a communicator without a number is not the process's. */
+static void tag_of_an_unknown_communicator(void **state)
+{
+    (void)state;
+    struct tree tree;
+    struct done done = {0};
+    begin(&tree, &done);
+    tag(&tree, TAG_SOURCE_CALL, "ours");
+    tag(&tree, TAG_SOURCE_NCCL, "stranger");
+    assert_string_equal(tag_texts_get(&tree.tags, tree.process_tag), "ours");
+    tag(&tree, TAG_SOURCE_NVTX, "next");
+    assert_string_equal(tag_texts_get(&tree.tags, tree.process_tag), "next");
+    end(&tree);
+}
+
 /* Nothing of a group is given up while a communicator lives that one of its operations waits for. */
 static void operation_of_a_live_communicator_is_waited_for(void **state)
 {
@@ -272,6 +298,7 @@ int main(void)
         cmocka_unit_test(operation_of_an_aborted_communicator_is_given_up),
         cmocka_unit_test(end_without_a_record),
         cmocka_unit_test(operation_of_a_live_communicator_is_waited_for),
+        cmocka_unit_test(tag_of_an_unknown_communicator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
