@@ -25,6 +25,7 @@ static const struct scenario {
     {"nccl-tags", 7, probe_nccl_tags},
     {"group-that-hangs", 6, probe_group_that_hangs},
     {"changed-environment", 3, probe_changed_environment},
+    {"logger-after-finalize", 6, probe_logger_after_finalize},
     {"many-communicators", 6, probe_many_communicators},
     {"tags-in-handler", 6, probe_tags_in_handler},
     {"exit-in-handler", 6, probe_exit_in_handler},
@@ -34,6 +35,7 @@ static const struct scenario {
     {"bare-fork", 6, probe_bare_fork},
     {"nested-fork", 6, probe_nested_fork},
     {"end-without-a-ring", 6, probe_end_without_a_ring},
+    {"files-after-fork", 6, probe_files_after_fork},
 };
 
 uint64_t probe_now_ns(void)

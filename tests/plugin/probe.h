@@ -33,6 +33,7 @@ void probe_group_that_hangs(void);
 
 /* probe_settings.c */
 void probe_changed_environment(void);
+void probe_logger_after_finalize(void);
 
 /* probe_tags.c */
 void probe_tags_in_handler(void);
@@ -45,5 +46,6 @@ void probe_fork_during_init(void);
 void probe_bare_fork(void);
 void probe_nested_fork(void);
 void probe_end_without_a_ring(void);
+void probe_files_after_fork(void);
 
 #endif

@@ -119,6 +119,20 @@ class Settings(ProbeTest):
         self.assertEqual(said.count("dropped and counted"), 1)
         self.assertNotIn("recording to", said)
 
+    def test_warns_where_it_is_asked_to(self):
+        """Without a logger of NCCL's, as before version 4."""
+        for debug, lines in (({}, 0), ({"NCCL_DEBUG": "VERSION"}, 0), ({"NCCL_DEBUG": "warn"}, 1),
+                             ({"NCCL_DEBUG": "INFO"}, 2)):
+            with self.subTest(debug):
+                said = self.probe("changed-environment", NCCLPROF_MAX_THREADS="1", **debug)
+                self.assertEqual(len(said.splitlines()), lines, said)
+
+    def test_logger_is_not_called_after_the_last_finalize(self):
+        """NCCL may be unloaded then."""
+        said = self.probe("logger-after-finalize", NCCLPROF_MAX_THREADS="1")
+        self.assertEqual(said, "1 before\n0 after\n")
+        self.assertGreater(self.trace().notes("Drops")[-1]["args"]["ring"], 0)
+
     def test_too_few_rings_are_named_as_the_cause(self):
         said = self.probe("changed-environment", NCCL_DEBUG="WARN", NCCLPROF_MAX_THREADS="1")
         self.assertIn("(NCCLPROF_MAX_THREADS)", said)
@@ -164,6 +178,11 @@ class Ends(ProbeTest):
         os.unlink(trace.path)
         self.probe("end-without-a-ring", 1, NCCLPROF_MAX_THREADS="1")
         self.assertEqual(self.trace(whole=False).unfinished(), 1)
+
+    def test_files_are_not_left_open_in_a_child(self):
+        said = self.probe("files-after-fork", NCCLPROF_FORMAT="both")
+        self.assertEqual(said, "2 in the parent\n0 in the child\n")
+        self.assertEqual(len(self.trace().notes("End")), 1)
 
     def test_child_that_no_handler_was_called_for(self):
         self.check_none_hangs("bare-fork")

@@ -115,6 +115,20 @@ static void nonsense_is_not_read(void **state)
     assert_int_equal(limit - at, 1);
 }
 
+static void record_of_no_size_is_not_copied(void **state)
+{
+    (void)state;
+    struct ring *ring = ring_mine();
+    unsigned char copy[RECORD_SLOTS_MAX * RECORD_SLOT_BYTES];
+    static const uint8_t sizes[] = {0, RECORD_SLOTS_MAX + 1};
+    for (int i = 0; i < 2; i++) {
+        const struct record record = {.slots = sizes[i]};
+        uint64_t at = ring->head;
+        assert_true(ring_push(ring, &record, 1, RING_STOP));
+        assert_int_equal(ring_copy(ring, at, copy), 0);
+    }
+}
+
 /* A child after fork is a process of its own. */
 static void child_begins_with_no_drops(void **state)
 {
@@ -135,6 +149,7 @@ int main(void)
         cmocka_unit_test(refused_thread_gets_a_ring_that_becomes_free),
         cmocka_unit_test(push_within_a_push_is_refused),
         cmocka_unit_test(nonsense_is_not_read),
+        cmocka_unit_test(record_of_no_size_is_not_copied),
         cmocka_unit_test(child_begins_with_no_drops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,6 +101,20 @@ static void tag_from_a_handler_while_recording_begins(void **state)
     assert_int_equal(dropped, 1);
 }
 
+/* Another thread held it when the process forked: in the child nobody does. */
+static void tag_in_a_child(void **state)
+{
+    (void)state;
+    recorder_on = false;
+    pthread_mutex_lock(&early_lock);
+    tag_after_fork();
+    alarm(10);
+    ncclprof_tag("child");
+    tag_begin();
+    alarm(0);
+    assert_string_equal(recorded, "child");
+}
+
 static void range_in_handler(void)
 {
     tag_push(NULL, "handler", 7);
@@ -234,6 +248,7 @@ int main(void)
         cmocka_unit_test(early_tag_comes_first),
         cmocka_unit_test(tag_set_while_recording_begins_is_not_lost),
         cmocka_unit_test(tag_from_a_handler_while_recording_begins),
+        cmocka_unit_test(tag_in_a_child),
         cmocka_unit_test(range_of_a_handler_within_a_pop),
         cmocka_unit_test(deep_ranges_keep_domains_apart),
         cmocka_unit_test(long_tags_come_back_whole),

@@ -119,6 +119,20 @@ static void gives_up_more_where_little_is_complete(void **state)
     tree_release(&tree);
 }
 
+/* Without room at all, each is counted. */
+static void what_finds_no_room_is_counted(void **state)
+{
+    (void)state;
+    struct tree tree;
+    assert_int_equal(tree_init(&tree, 0, UINT32_MAX, 77, 6), 0);
+    start_group(&tree, 1);
+    start_group(&tree, 2);
+    assert_int_equal(tree.counts.lost, 2);
+    stop(&tree, 2);
+    assert_int_equal(tree.counts.late, 1);
+    tree_release(&tree);
+}
+
 #define SECOND UINT64_C(1000000000)
 
 static void begin(struct tree *tree, struct done *done)
@@ -294,6 +308,7 @@ int main(void)
         cmocka_unit_test(gives_up_many_at_once),
         cmocka_unit_test(gives_up_nothing_where_enough_is_complete),
         cmocka_unit_test(gives_up_more_where_little_is_complete),
+        cmocka_unit_test(what_finds_no_room_is_counted),
         cmocka_unit_test(operation_that_is_over_leaves_a_group_that_hangs),
         cmocka_unit_test(operation_of_an_aborted_communicator_is_given_up),
         cmocka_unit_test(end_without_a_record),
