@@ -15,9 +15,10 @@ int probe_number;
 
 static const struct scenario {
     const char *name;
-    int api;
+    int api; /* 0: the number on the command line */
     void (*play)(void);
 } scenarios[] = {
+    {"every-field", 0, probe_every_field},
     {"replays", 6, probe_replays},
     {"late-tasks", 6, probe_late_tasks},
     {"young-task", 4, probe_young_task},
@@ -101,7 +102,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
         if (strcmp(scenarios[i].name, name) != 0)
             continue;
-        if (fake_plugin_load(&probe_plugin, argv[1], scenarios[i].api) != 0)
+        int api = scenarios[i].api ? scenarios[i].api : probe_number;
+        if (fake_plugin_load(&probe_plugin, argv[1], api) != 0)
             return 2;
         scenarios[i].play();
         return 0;

@@ -31,6 +31,9 @@ void probe_nccl_tags(void);
 void probe_many_communicators(void);
 void probe_group_that_hangs(void);
 
+/* probe_fields.c */
+void probe_every_field(void);
+
 /* probe_settings.c */
 void probe_changed_environment(void);
 void probe_logger_after_finalize(void);
