@@ -11,6 +11,10 @@
 /* Where nothing tells how many kernel channels will come. */
 #define LINGER_NS 500000000u
 #define FIRST_REPORT_NS 1000000000u
+/* What is over is to be on disk within a second, whatever its group waits for: this leaves time for a flush.
+ */
+#define PART_NS 700000000u
+#define PART_AGAIN_NS 200000000u
 
 int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process, unsigned api)
 {
@@ -118,7 +122,7 @@ static void add_root(struct tree *tree, uint32_t number)
         tree->first_root = number;
     tree->last_root = number;
     node->reports_ns = UINT64_MAX;
-    node->part_ns = node->start_ns + FIRST_REPORT_NS;
+    node->part_ns = node->start_ns + PART_NS;
 }
 
 static void remove_root(struct tree *tree, uint32_t number)
@@ -460,11 +464,11 @@ static bool is_due(struct tree *tree, uint32_t number, uint64_t now_ns)
     return is_complete(root) && quiet_ns >= (root->guessed ? LINGER_NS : GRACE_NS);
 }
 
-/* What is reported as pending, or would be if no operation below were. */
+/* What is going to be reported as pending, or would be if no operation below were. */
 static bool is_overdue(const struct tree *tree, uint32_t number, uint64_t now_ns)
 {
     const struct node *node = tree_node(tree, number);
-    bool old = now_ns >= node->start_ns + FIRST_REPORT_NS;
+    bool old = now_ns >= node->start_ns + PART_NS;
     if (node_is_task(node))
         return old && !tree_task_finished(tree, number);
     if (old && node->stop_ns == 0)
@@ -515,7 +519,7 @@ static void part(struct tree *tree, uint32_t root, uint64_t now_ns)
     struct node *node = tree_node(tree, root);
     if (now_ns < node->part_ns)
         return;
-    node->part_ns = now_ns + FIRST_REPORT_NS;
+    node->part_ns = now_ns + PART_AGAIN_NS;
     if (!node_is_task(node) && is_overdue(tree, root, now_ns))
         part_finished(tree, root, node->guessed);
 }
