@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 static struct communicator *known[COMMUNICATORS_MAX];
+static _Atomic bool ended[COMMUNICATORS_MAX];
 static _Atomic uint32_t count;
 static _Atomic uint64_t refused;
 
@@ -19,6 +20,16 @@ uint32_t communicator_add(const struct communicator *communicator)
     known[number] = copy;
     atomic_store_explicit(&count, number, memory_order_release);
     return number;
+}
+
+void communicator_end(uint32_t number)
+{
+    atomic_store_explicit(&ended[number], true, memory_order_release);
+}
+
+bool communicator_ended(uint32_t number)
+{
+    return atomic_load_explicit(&ended[number], memory_order_acquire);
 }
 
 uint32_t communicator_count(void)
@@ -41,6 +52,7 @@ void communicator_forget_all(void)
     for (uint32_t i = 1; i <= communicator_count(); i++) {
         free(known[i]);
         known[i] = NULL;
+        atomic_store_explicit(&ended[i], false, memory_order_relaxed);
     }
     atomic_store_explicit(&count, 0, memory_order_relaxed);
     atomic_store_explicit(&refused, 0, memory_order_relaxed);

@@ -5,6 +5,7 @@
 #ifndef PLUGIN_COMMUNICATOR_H
 #define PLUGIN_COMMUNICATOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define COMMUNICATORS_MAX 65536u
@@ -20,6 +21,10 @@ struct communicator {
 
 /* The number of a copy, from 1 on; 0 when there are too many or memory is short. Callers take turns. */
 uint32_t communicator_add(const struct communicator *communicator);
+
+/* That it ended, where no ring had room to say so. */
+void communicator_end(uint32_t number);
+bool communicator_ended(uint32_t number);
 
 /* Any thread. Numbers 1 to count are readable; they stay for good. */
 uint32_t communicator_count(void);

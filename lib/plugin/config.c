@@ -24,21 +24,18 @@ static const char *setting(const char *ours, const char *nccls)
     return value && *value ? value : NULL;
 }
 
+/* Decimal, or hexadecimal with 0x; where there is a least value, 0 makes no sense. */
 static uint64_t number(const char *text, uint64_t fallback, uint64_t least, uint64_t most)
 {
     if (!text)
         return fallback;
     char *end;
     errno = 0;
-    unsigned long long value = strtoull(text, &end, 0);
-    if (errno || end == text || *end || strchr(text, '-'))
+    bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    unsigned long long value = strtoull(text, &end, hexadecimal ? 16 : 10);
+    if (errno || end == text || *end || strchr(text, '-') || (value == 0 && least > 0))
         return fallback;
     return value < least ? least : value > most ? most : value;
-}
-
-static bool flag(const char *text)
-{
-    return text && strcmp(text, "0") != 0 && strcmp(text, "no") != 0 && strcmp(text, "off") != 0;
 }
 
 static int log_level(const char *text)
@@ -73,9 +70,9 @@ void config_read(struct config *config)
     const char *format = setting("NCCLPROF_FORMAT", NULL);
     config->inspector = format && (strcmp(format, "inspector") == 0 || strcmp(format, "both") == 0);
     config->chrome = !config->inspector || strcmp(format, "both") == 0;
-    config->gzip = flag(setting("NCCLPROF_GZIP", NULL));
+    config->gzip = number(setting("NCCLPROF_GZIP", NULL), 0, 0, UINT64_MAX) == 1;
     const char *mask = setting("NCCLPROF_EVENT_MASK", "NCCL_PROFILE_EVENT_MASK");
-    config->mask = (uint32_t)number(mask, DEFAULT_MASK, 0, UINT16_MAX);
+    config->mask = (uint32_t)number(mask, DEFAULT_MASK, 0, UINT64_MAX) & UINT16_MAX;
     config->buffer_slots = number(setting("NCCLPROF_BUFFER_EVENTS", NULL), 1u << 16, 1024, 1u << 26);
     config->pending_events =
         (uint32_t)number(setting("NCCLPROF_PENDING_EVENTS", NULL), 1u << 18, 1024, 1u << 26);

@@ -212,6 +212,9 @@ static int on_domain_pop(const void *domain)
     return NOT_TRACKED;
 }
 
+/* Whatever is never used takes no memory, however many there are. */
+static const struct registered unkept_text;
+
 static const void *register_text(const struct message *message)
 {
     struct registered *registered = malloc(sizeof(*registered) + message->length);
@@ -228,7 +231,8 @@ static const void *register_text(const struct message *message)
 static const void *on_register_a(const void *domain, const char *text)
 {
     struct message message;
-    (void)domain;
+    if (!kept(domain))
+        return &unkept_text;
     read_ascii(&message, text);
     return register_text(&message);
 }
@@ -236,7 +240,8 @@ static const void *on_register_a(const void *domain, const char *text)
 static const void *on_register_w(const void *domain, const wchar_t *text)
 {
     struct message message;
-    (void)domain;
+    if (!kept(domain))
+        return &unkept_text;
     read_wide(&message, text);
     return register_text(&message);
 }
@@ -286,6 +291,9 @@ PLUGIN_EXPORT int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t 
     unsigned size = 0;
     if (!callbacks || callbacks->struct_size < sizeof(*callbacks) || !callbacks->module_table)
         return 0;
+    /* Read now: a range may be pushed by a signal's handler, where once-only calls may wait for themselves.
+     */
+    (void)config_tags();
     if (callbacks->module_table(NVTX_MODULE_CORE, &table, &size) && table) {
         set(table, size, NVTX_CORE_MARK_EX, CALLBACK(on_mark_ex));
         set(table, size, NVTX_CORE_MARK_A, CALLBACK(on_mark_a));

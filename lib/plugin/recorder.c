@@ -33,7 +33,7 @@ static struct writer *writer;
 static struct writer *abandoned; /* of the parent: its thread was anywhere, so its memory is left alone */
 static bool live[COMMUNICATORS_MAX];
 static unsigned live_count;
-static bool some_untold; /* communicators that found no number, or their end no room in a ring */
+static bool some_unnumbered; /* communicators that found no number: nobody knows when they end */
 static bool fork_handlers_set;
 static _Thread_local bool locked_for_fork;
 static _Thread_local unsigned forks; /* one within another: a handler may fork, of a signal or of a fork */
@@ -76,7 +76,7 @@ static void child_after_fork(void)
         phase = PHASE_FRESH;
     atomic_store_explicit(&recording_process, 0, memory_order_relaxed);
     live_count = 0;
-    some_untold = false;
+    some_unnumbered = false;
     memset(live, 0, sizeof(live));
     log_set(NULL);
     ring_forget_all();
@@ -136,7 +136,7 @@ static uint32_t add_locked(const struct communicator *communicator)
         live[number] = true;
         live_count++;
     }
-    some_untold |= number == 0;
+    some_unnumbered |= number == 0;
     writer_resume(writer);
     return number;
 }
@@ -175,10 +175,11 @@ static struct writer *end_context(uintptr_t number, uint32_t *asked)
     if (number == 0 || number >= COMMUNICATORS_MAX || !live[number] || phase != PHASE_RECORDING)
         return NULL;
     live[number] = false;
-    some_untold |= !push_context_end((uint32_t)number);
+    if (!push_context_end((uint32_t)number))
+        communicator_end((uint32_t)number);
     if (--live_count > 0)
         return NULL;
-    *asked = writer_ask(writer, !some_untold);
+    *asked = writer_ask(writer, !some_unnumbered);
     return writer;
 }
 

@@ -13,6 +13,7 @@ static bool exit_key_made;
 static struct ring *registry[RINGS_MAX];
 static _Atomic unsigned registered;
 static _Atomic uint64_t refused_threads_events;
+static _Atomic uint64_t dropped_elsewhere;
 static uint64_t slots_wanted = 1u << 16;
 static unsigned rings_wanted = 256;
 static uint64_t handles_given;
@@ -20,6 +21,8 @@ static _Thread_local struct ring *mine;
 /* Rises when a ring becomes free: until then a thread that got none need not ask again. */
 static _Atomic uint64_t generation = 1;
 static _Thread_local uint64_t refused_in;
+/* The lock is not for a signal's handler that interrupts its holder. */
+static _Thread_local _Atomic bool acquiring;
 
 void ring_configure(uint64_t slots_per_ring, unsigned rings_max)
 {
@@ -72,7 +75,7 @@ static struct ring *registry_take_locked(void)
     return ring;
 }
 
-static struct ring *ring_acquire(void)
+static struct ring *acquire(void)
 {
     uint64_t asked_in = atomic_load_explicit(&generation, memory_order_acquire);
     if (asked_in == refused_in) {
@@ -97,6 +100,20 @@ static struct ring *ring_acquire(void)
     return ring;
 }
 
+static struct ring *ring_acquire(void)
+{
+    if (atomic_load_explicit(&acquiring, memory_order_relaxed)) {
+        ring_count_dropped();
+        return NULL;
+    }
+    atomic_store_explicit(&acquiring, true, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    struct ring *ring = acquire();
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&acquiring, false, memory_order_relaxed);
+    return ring;
+}
+
 struct ring *ring_mine(void)
 {
     return __builtin_expect(mine != NULL, 1) ? mine : ring_acquire();
@@ -107,17 +124,14 @@ static uint64_t room_kept(const struct ring *ring, enum ring_urgency urgency)
     return urgency == RING_START ? ring->capacity / 8 : urgency == RING_STATE ? ring->capacity / 16 : 0;
 }
 
-bool ring_push(struct ring *ring, const void *record, unsigned slots, enum ring_urgency urgency)
+static bool publish(struct ring *ring, const void *record, unsigned slots, enum ring_urgency urgency)
 {
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
     uint64_t wanted = head + slots + room_kept(ring, urgency);
     if (wanted - ring->tail_seen > ring->capacity) {
         ring->tail_seen = atomic_load_explicit(&ring->tail, memory_order_acquire);
-        if (wanted - ring->tail_seen > ring->capacity) {
-            uint64_t dropped = atomic_load_explicit(&ring->dropped, memory_order_relaxed);
-            atomic_store_explicit(&ring->dropped, dropped + 1, memory_order_relaxed);
+        if (wanted - ring->tail_seen > ring->capacity)
             return false;
-        }
     }
     const unsigned char *from = record;
     for (unsigned i = 0; i < slots; i++)
@@ -125,6 +139,21 @@ bool ring_push(struct ring *ring, const void *record, unsigned slots, enum ring_
                from + i * RECORD_SLOT_BYTES, RECORD_SLOT_BYTES);
     atomic_store_explicit(&ring->head, head + slots, memory_order_release);
     return true;
+}
+
+bool ring_push(struct ring *ring, const void *record, unsigned slots, enum ring_urgency urgency)
+{
+    bool published = false;
+    if (!atomic_load_explicit(&ring->pushing, memory_order_relaxed)) {
+        atomic_store_explicit(&ring->pushing, true, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst);
+        published = publish(ring, record, slots, urgency);
+        atomic_signal_fence(memory_order_seq_cst);
+        atomic_store_explicit(&ring->pushing, false, memory_order_relaxed);
+    }
+    if (!published)
+        atomic_fetch_add_explicit(&ring->dropped, 1, memory_order_relaxed);
+    return published;
 }
 
 unsigned ring_count(void)
@@ -135,6 +164,18 @@ unsigned ring_count(void)
 struct ring *ring_at(unsigned index)
 {
     return registry[index];
+}
+
+bool ring_unread(struct ring *ring, uint64_t *at, uint64_t *limit)
+{
+    *limit = atomic_load_explicit(&ring->head, memory_order_acquire);
+    *at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    if (*limit - *at <= ring->capacity)
+        return *limit != *at;
+    /* Cannot be; but whoever read on would read for ever. */
+    ring_count_dropped();
+    atomic_store_explicit(&ring->tail, *limit, memory_order_release);
+    return false;
 }
 
 static const unsigned char *slot_at(const struct ring *ring, uint64_t at)
@@ -170,10 +211,21 @@ void ring_recycle(struct ring *ring)
 
 uint64_t ring_dropped(void)
 {
-    uint64_t sum = atomic_load_explicit(&refused_threads_events, memory_order_relaxed);
+    uint64_t sum = atomic_load_explicit(&refused_threads_events, memory_order_relaxed) +
+                   atomic_load_explicit(&dropped_elsewhere, memory_order_relaxed);
     for (unsigned i = 0; i < ring_count(); i++)
         sum += atomic_load_explicit(&registry[i]->dropped, memory_order_relaxed);
     return sum;
+}
+
+bool ring_refuses_threads(void)
+{
+    return atomic_load_explicit(&refused_threads_events, memory_order_relaxed) > 0;
+}
+
+void ring_count_dropped(void)
+{
+    atomic_fetch_add_explicit(&dropped_elsewhere, 1, memory_order_relaxed);
 }
 
 uint64_t ring_unknown(void)
@@ -190,6 +242,8 @@ void ring_forget_all(void)
     registry_lock = fresh;
     mine = NULL;
     refused_in = 0;
+    atomic_store_explicit(&refused_threads_events, 0, memory_order_relaxed);
+    atomic_store_explicit(&dropped_elsewhere, 0, memory_order_relaxed);
     if (exit_key_made)
         (void)pthread_setspecific(exit_key, NULL);
     atomic_store_explicit(&registered, 0, memory_order_relaxed);

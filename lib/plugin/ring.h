@@ -20,7 +20,8 @@ struct ring {
     _Alignas(64) _Atomic uint64_t head; /* slots ever published */
     uint64_t tail_seen;
     uint64_t next_handle;
-    _Atomic uint64_t dropped; /* starts, states, stops and tags refused for want of room */
+    _Atomic bool pushing;     /* its thread is at it: a signal's handler may come in between and push, too */
+    _Atomic uint64_t dropped; /* starts, states, stops and tags refused */
     _Atomic uint64_t unknown; /* events and states of no kind that we know */
     uint64_t repeats[RING_REPEATS];
     /* the consumer's side */
@@ -39,7 +40,7 @@ void ring_configure(uint64_t slots_per_ring, unsigned rings_max);
 /* The calling thread's ring, made on its first call; null when the limit is reached or memory is short. */
 struct ring *ring_mine(void);
 
-/* Publishes slots * 64 bytes. False, and counted, when there is no room. */
+/* Publishes slots * 64 bytes. False, and counted, when there is no room, or from within another push. */
 bool ring_push(struct ring *ring, const void *record, unsigned slots, enum ring_urgency urgency);
 
 /* True when this key was the last one seen in its place: for states that NCCL repeats while it polls. */
@@ -55,14 +56,19 @@ static inline bool ring_repeated(struct ring *ring, uint64_t key)
 /* For the writer thread. */
 unsigned ring_count(void);
 struct ring *ring_at(unsigned index);
+/* The slots from *at to below *limit are to be read. False when there are none. */
+bool ring_unread(struct ring *ring, uint64_t *at, uint64_t *limit);
 /* Copies the record at slot position `at` (below head) and returns its slots; 0 if the ring holds nonsense.
  */
 unsigned ring_copy(const struct ring *ring, uint64_t at, void *record);
 uint64_t ring_time_ns(const struct ring *ring, uint64_t at);
 /* A retired ring that is empty may be taken by another thread. */
 void ring_recycle(struct ring *ring);
-/* Records refused so far: by full rings, and by threads that got no ring. */
+/* Records refused so far: by rings, by threads that got none, and by whoever counted one here. */
 uint64_t ring_dropped(void);
+void ring_count_dropped(void);
+/* Some are of threads that got no ring. */
+bool ring_refuses_threads(void);
 uint64_t ring_unknown(void);
 
 /* In a child after fork: every ring belongs to the parent; forget them. */

@@ -13,8 +13,15 @@
 
 #include "plugin/path.h"
 
+#define END_BYTES 64
+
 struct sink_gzip {
     z_stream stream;
+    /* What would end the file where it was last whole, without an ending: it is to come back after a failure.
+     */
+    unsigned char end[END_BYTES];
+    size_t end_length;
+    off_t end_at;
     unsigned char bytes[64 << 10];
 };
 
@@ -73,14 +80,43 @@ int sink_open(struct sink *sink, const char *pattern, int rank, const char *suff
     return 0;
 }
 
+/* 0, or errno. */
+static int write_at(const struct sink *sink, const unsigned char *bytes, size_t length, off_t at)
+{
+    while (length > 0) {
+        ssize_t done = pwrite(sink->file, bytes, length, at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return done < 0 ? errno : EIO;
+        bytes += done;
+        length -= (size_t)done;
+        at += done;
+    }
+    return 0;
+}
+
+/* Whatever was written over the end of a compressed file goes, and the end comes back: its room was there. */
+static void restore_end(struct sink *sink)
+{
+    const struct sink_gzip *gzip = sink->gzip;
+    bool is_whole = write_at(sink, gzip->end, gzip->end_length, gzip->end_at) == 0;
+    if (ftruncate(sink->file, gzip->end_at + (is_whole ? (off_t)gzip->end_length : 0)) != 0)
+        sink->failure = errno;
+}
+
 /* Of a write that failed half-way only the whole lines are kept: the rest would spoil the line after it. */
 static void keep_whole_lines(struct sink *sink, const unsigned char *bytes, size_t done)
 {
     size_t whole = done;
     while (whole > 0 && bytes[whole - 1] != '\n')
         whole--;
+    if (sink->gzip) {
+        restore_end(sink);
+        return;
+    }
     off_t end = lseek(sink->file, 0, SEEK_CUR);
-    if (sink->gzip || end < 0)
+    if (end < 0)
         return;
     if (ftruncate(sink->file, end - (off_t)(done - whole)) != 0)
         sink->failure = errno;
@@ -143,24 +179,41 @@ static size_t compressed_end(const struct sink *sink, const char *ending, unsign
     return length;
 }
 
+static void write_compressed_end(struct sink *sink, const char *ending, off_t here)
+{
+    unsigned char end[END_BYTES];
+    size_t length = compressed_end(sink, ending, end, sizeof(end));
+    int failure = write_at(sink, end, length, here);
+    if (failure) {
+        sink->failure = failure;
+        sink->has_ending = false;
+        restore_end(sink);
+        return;
+    }
+    /* What ended the file before may be longer. */
+    if (ftruncate(sink->file, here + (off_t)length) != 0)
+        sink->failure = errno;
+    sink->has_ending = length > 0 && ending[0];
+    sink->gzip->end_length = compressed_end(sink, "", sink->gzip->end, END_BYTES);
+    sink->gzip->end_at = here;
+}
+
 /*
  * What would end the file here, behind all that is written and overwritten by what comes next: a process that
  * is killed leaves a whole gzip file, not one that viewers refuse, and one that leaves by _exit() a whole
- * array. Best effort: the data is safe.
+ * array. Best effort: the lines are safe, but for those behind a compressed file's last whole end.
  */
 static void write_end(struct sink *sink, const char *ending)
 {
-    unsigned char packed[64];
-    const void *end = ending;
     size_t length = strlen(ending);
     off_t here = sink->failure || !still_ours(sink) ? -1 : lseek(sink->file, 0, SEEK_CUR);
     if (here < 0)
         return;
     if (sink->gzip) {
-        end = packed;
-        length = compressed_end(sink, ending, packed, sizeof(packed));
+        write_compressed_end(sink, ending, here);
+        return;
     }
-    bool is_whole = pwrite(sink->file, end, length, here) == (ssize_t)length;
+    bool is_whole = pwrite(sink->file, ending, length, here) == (ssize_t)length;
     /* What ended the file before may be longer, and no half of an end may stay. */
     if ((sink->has_ending || !is_whole) && ftruncate(sink->file, here + (is_whole ? (off_t)length : 0)) != 0)
         sink->failure = errno;

@@ -3,36 +3,75 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "plugin/config.h"
 #include "plugin/ncclprof_tag.h"
 #include "plugin/recorder.h"
+#include "plugin/ring.h"
 
-/* Deeper ranges are counted, so that ends still match, but not remembered. */
+/* Deeper ranges are counted, so that ends still match, but not remembered: for so many domains at once. */
 #define DEPTH_MAX 64
-#define RANGE_BYTES 256
+#define DOMAINS_MAX 16
 
 struct range {
     const void *domain;
     unsigned short length;
     bool kept; /* by the prefix filter */
     bool truncated;
-    char text[RANGE_BYTES];
+    char text[]; /* as many bytes as are kept of a tag */
+};
+
+struct overflow {
+    const void *domain;
+    unsigned count; /* its ranges open beyond those remembered; 0: this place is free */
 };
 
 struct ranges {
-    unsigned depth;    /* entries in use */
-    unsigned overflow; /* ranges open beyond them */
-    struct range open[DEPTH_MAX];
+    unsigned depth; /* entries in use */
+    struct overflow overflows[DOMAINS_MAX];
+    _Alignas(struct range) unsigned char open[];
 };
 
-static _Thread_local struct ranges ranges;
+/*
+ * Made with a thread's first range: inside the library's own thread-local memory they would be part of every
+ * thread's stack where the library is preloaded. Mapped, as a signal's handler may push while its thread
+ * allocates.
+ */
+static _Thread_local struct ranges *mine;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static bool key_made;
+/* A signal's handler that interrupts what follows finds ranges half moved, and early_lock its own thread's.
+ */
+static _Thread_local _Atomic bool busy;
 
 static pthread_mutex_t early_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct range early; /* newest tag from before recording began */
+/* The newest tag from before recording began. */
+static char early_text[RECORD_TEXT_MAX];
+static size_t early_length;
+static bool early_truncated;
 static enum tag_source early_source;
 static unsigned early_depth;
 static bool early_set;
+
+/* False, and counted, from within a call that has not returned. */
+static bool enter(void)
+{
+    if (atomic_load_explicit(&busy, memory_order_relaxed)) {
+        ring_count_dropped();
+        return false;
+    }
+    atomic_store_explicit(&busy, true, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    return true;
+}
+
+static void leave(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&busy, false, memory_order_relaxed);
+}
 
 /* At most `most` bytes, and no half of a UTF-8 sequence at the end. */
 static size_t cut(const char *text, size_t length, size_t most)
@@ -58,9 +97,9 @@ static bool remember_early(enum tag_source source, unsigned depth, const char *t
     pthread_mutex_lock(&early_lock);
     bool early_enough = !atomic_load_explicit(&recorder_on, memory_order_relaxed);
     if (early_enough) {
-        early.length = (unsigned short)cut(text, length, RANGE_BYTES);
-        early.truncated = truncated || early.length < length;
-        memcpy(early.text, text, early.length);
+        early_length = length;
+        early_truncated = truncated;
+        memcpy(early_text, text, length);
         early_source = source;
         early_depth = depth;
         early_set = true;
@@ -92,12 +131,14 @@ static void emit(enum tag_source source, unsigned depth, const char *text, size_
 
 void tag_begin(void)
 {
+    (void)enter();
     pthread_mutex_lock(&early_lock);
     if (early_set)
-        recorder_tag(NULL, -1, early_source, early_depth, early.text, early.length, early.truncated);
+        recorder_tag(NULL, -1, early_source, early_depth, early_text, early_length, early_truncated);
     early_set = false;
     atomic_store_explicit(&recorder_on, true, memory_order_release);
     pthread_mutex_unlock(&early_lock);
+    leave();
 }
 
 void tag_after_fork(void)
@@ -106,56 +147,150 @@ void tag_after_fork(void)
     early_lock = fresh;
 }
 
-/* What is in force after a range ended: the innermost kept one left. */
-static void emit_innermost(void)
+static size_t range_bytes(void)
 {
-    for (unsigned i = ranges.depth; i-- > 0;)
-        if (ranges.open[i].kept) {
-            emit(TAG_SOURCE_NVTX, i + 1, ranges.open[i].text, ranges.open[i].length,
-                 ranges.open[i].truncated);
+    size_t bytes = sizeof(struct range) + config_tags()->bytes;
+    return (bytes + _Alignof(struct range) - 1) / _Alignof(struct range) * _Alignof(struct range);
+}
+
+static size_t ranges_bytes(void)
+{
+    return sizeof(struct ranges) + DEPTH_MAX * range_bytes();
+}
+
+static struct range *range_at(struct ranges *ranges, unsigned place)
+{
+    return (struct range *)(void *)(ranges->open + place * range_bytes());
+}
+
+static void thread_exits(void *ranges)
+{
+    mine = NULL;
+    munmap(ranges, ranges_bytes());
+}
+
+static void make_key(void)
+{
+    key_made = pthread_key_create(&key, thread_exits) == 0;
+}
+
+/* Null when memory is short. */
+static struct ranges *ranges_mine(void)
+{
+    if (mine)
+        return mine;
+    pthread_once(&key_once, make_key);
+    if (!key_made)
+        return NULL;
+    struct ranges *ranges =
+        mmap(NULL, ranges_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (ranges == MAP_FAILED)
+        return NULL;
+    if (pthread_setspecific(key, ranges) != 0) {
+        munmap(ranges, ranges_bytes());
+        return NULL;
+    }
+    mine = ranges;
+    return ranges;
+}
+
+/* What is in force after a range ended: the innermost kept one left. */
+static void emit_innermost(struct ranges *ranges)
+{
+    for (unsigned i = ranges->depth; i-- > 0;)
+        if (range_at(ranges, i)->kept) {
+            emit(TAG_SOURCE_NVTX, i + 1, range_at(ranges, i)->text, range_at(ranges, i)->length,
+                 range_at(ranges, i)->truncated);
             return;
         }
     emit(TAG_SOURCE_NVTX, 0, "", 0, false);
 }
 
-void tag_push(const void *domain, const char *text, size_t length)
+/* Null when the domain has none and `room` is false, or no place is free. */
+static struct overflow *overflow_of(struct ranges *ranges, const void *domain, bool room)
 {
-    if (ranges.depth == DEPTH_MAX) {
-        ranges.overflow++;
+    struct overflow *free_place = NULL;
+    for (unsigned i = 0; i < DOMAINS_MAX; i++) {
+        struct overflow *overflow = &ranges->overflows[i];
+        if (overflow->count == 0)
+            free_place = overflow;
+        else if (overflow->domain == domain)
+            return overflow;
+    }
+    if (!room || !free_place)
+        return NULL;
+    free_place->domain = domain;
+    return free_place;
+}
+
+static void push(const void *domain, const char *text, size_t length)
+{
+    struct ranges *ranges = ranges_mine();
+    if (!ranges) {
+        ring_count_dropped();
         return;
     }
-    struct range *range = &ranges.open[ranges.depth++];
+    /* Behind one that was only counted all of its domain are, so that ends go from the innermost outwards. */
+    struct overflow *overflow = overflow_of(ranges, domain, ranges->depth == DEPTH_MAX);
+    if (overflow)
+        overflow->count++;
+    if (overflow || ranges->depth == DEPTH_MAX)
+        return;
+    struct range *range = range_at(ranges, ranges->depth++);
     range->domain = domain;
-    range->length = (unsigned short)cut(text, length, RANGE_BYTES);
+    range->length = (unsigned short)cut(text, length, config_tags()->bytes);
     range->truncated = range->length < length;
     memcpy(range->text, text, range->length);
     range->kept = !is_description(text, length) && passes_prefix(text, length);
     if (range->kept || is_description(text, length))
-        emit(TAG_SOURCE_NVTX, ranges.depth, text, length, false);
+        emit(TAG_SOURCE_NVTX, ranges->depth, text, length, false);
+}
+
+void tag_push(const void *domain, const char *text, size_t length)
+{
+    if (!enter())
+        return;
+    push(domain, text, length);
+    leave();
+}
+
+static void pop(const void *domain)
+{
+    struct ranges *ranges = mine;
+    if (!ranges)
+        return;
+    struct overflow *overflow = overflow_of(ranges, domain, false);
+    if (overflow) {
+        overflow->count--;
+        return;
+    }
+    for (unsigned i = ranges->depth; i-- > 0;) {
+        if (range_at(ranges, i)->domain != domain)
+            continue;
+        bool kept = range_at(ranges, i)->kept;
+        memmove(range_at(ranges, i), range_at(ranges, i + 1), (ranges->depth - i - 1) * range_bytes());
+        ranges->depth--;
+        if (kept)
+            emit_innermost(ranges);
+        return;
+    }
 }
 
 void tag_pop(const void *domain)
 {
-    if (ranges.overflow > 0) {
-        ranges.overflow--;
+    if (!enter())
         return;
-    }
-    for (unsigned i = ranges.depth; i-- > 0;) {
-        if (ranges.open[i].domain != domain)
-            continue;
-        bool kept = ranges.open[i].kept;
-        memmove(&ranges.open[i], &ranges.open[i + 1], (ranges.depth - i - 1) * sizeof(ranges.open[0]));
-        ranges.depth--;
-        if (kept)
-            emit_innermost();
-        return;
-    }
+    pop(domain);
+    leave();
 }
 
 void tag_mark(const char *text, size_t length)
 {
+    if (!enter())
+        return;
     if (is_description(text, length) || passes_prefix(text, length))
-        emit(TAG_SOURCE_NVTX, ranges.depth, text, length, false);
+        emit(TAG_SOURCE_NVTX, mine ? mine->depth : 0, text, length, false);
+    leave();
 }
 
 void tag_of_nccl(const void *context, int rank, const char *text)
@@ -170,5 +305,8 @@ void tag_of_nccl(const void *context, int rank, const char *text)
 PLUGIN_EXPORT void ncclprof_tag(const char *tag)
 {
     size_t length = tag ? strnlen(tag, RECORD_TEXT_MAX + 1) : 0;
+    if (!enter())
+        return;
     emit(TAG_SOURCE_CALL, 0, tag ? tag : "", length, false);
+    leave();
 }

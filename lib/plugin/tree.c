@@ -11,6 +11,10 @@
 /* Where nothing tells how many kernel channels will come. */
 #define LINGER_NS 500000000u
 #define FIRST_REPORT_NS 1000000000u
+/* What is over is to be on disk within a second, whatever its group waits for: this leaves time for a flush.
+ */
+#define PART_NS 700000000u
+#define PART_AGAIN_NS 200000000u
 
 int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process, unsigned api)
 {
@@ -58,6 +62,13 @@ uint32_t tree_learn_communicators(struct tree *tree)
         tree->communicator_count++;
     }
     return tree->communicator_count;
+}
+
+void tree_learn_ends(struct tree *tree)
+{
+    uint32_t count = tree_learn_communicators(tree);
+    for (uint32_t number = 1; number < count; number++)
+        tree->communicators[number].ended |= communicator_ended(number);
 }
 
 struct communicator_state *tree_communicator(struct tree *tree, uint32_t number)
@@ -111,6 +122,7 @@ static void add_root(struct tree *tree, uint32_t number)
         tree->first_root = number;
     tree->last_root = number;
     node->reports_ns = UINT64_MAX;
+    node->part_ns = node->start_ns + PART_NS;
 }
 
 static void remove_root(struct tree *tree, uint32_t number)
@@ -389,6 +401,9 @@ void tree_take(struct tree *tree, const struct record *record)
 
 void tree_tag(struct tree *tree, const struct record *record)
 {
+    /* One communicator's, but of which, nobody knows: it has no number. */
+    if (record->context == 0 && record->tag.source == TAG_SOURCE_NCCL)
+        return;
     struct communicator_state *communicator = tree_communicator(tree, record->context);
     uint32_t *tag = record->context == 0 ? &tree->process_tag : &communicator->tag;
     tag_texts_drop(&tree->tags, *tag);
@@ -441,9 +456,72 @@ static bool is_due(struct tree *tree, uint32_t number, uint64_t now_ns)
         settle_kernels(tree, root, number);
         root->settle_ns = now_ns + LINGER_NS;
     }
-    if (communicator->ended && !waits_for_live(tree, number))
+    /* A group call may hold operations of several communicators: the one it began with tells not of others.
+     */
+    bool may_have_ended = communicator->ended || (!is_complete(root) && quiet_ns >= LINGER_NS);
+    if (may_have_ended && !waits_for_live(tree, number))
         return true;
     return is_complete(root) && quiet_ns >= (root->guessed ? LINGER_NS : GRACE_NS);
+}
+
+/* What is going to be reported as pending, or would be if no operation below were. */
+static bool is_overdue(const struct tree *tree, uint32_t number, uint64_t now_ns)
+{
+    const struct node *node = tree_node(tree, number);
+    bool old = now_ns >= node->start_ns + PART_NS;
+    if (node_is_task(node))
+        return old && !tree_task_finished(tree, number);
+    if (old && node->stop_ns == 0)
+        return true;
+    for (uint32_t child = node->first_child; child; child = tree_node(tree, child)->next_sibling)
+        if (is_overdue(tree, child, now_ns))
+            return true;
+    return false;
+}
+
+static void unlink_child(struct tree *tree, uint32_t parent, uint32_t before, uint32_t number)
+{
+    struct node *above = tree_node(tree, parent);
+    struct node *node = tree_node(tree, number);
+    if (before)
+        tree_node(tree, before)->next_sibling = node->next_sibling;
+    else
+        above->first_child = node->next_sibling;
+    if (above->last_child == number)
+        above->last_child = before;
+    node->parent = node->next_sibling = 0;
+}
+
+/* Tasks below that are over become trees of their own: all of them has stopped, so the root's counts stay. */
+static void part_finished(struct tree *tree, uint32_t number, bool guessed)
+{
+    uint32_t before = 0;
+    uint32_t next;
+    for (uint32_t child = tree_node(tree, number)->first_child; child; child = next) {
+        struct node *node = tree_node(tree, child);
+        next = node->next_sibling;
+        if (node_is_task(node) && tree_task_finished(tree, child)) {
+            unlink_child(tree, number, before, child);
+            add_root(tree, child);
+            node->touched_ns = tree_end_ns(tree, child);
+            node->guessed = guessed;
+            continue;
+        }
+        if (!node_is_task(node))
+            part_finished(tree, child, guessed);
+        before = child;
+    }
+}
+
+/* An operation that is over must not be lost with one of its group that hangs until the job is killed. */
+static void part(struct tree *tree, uint32_t root, uint64_t now_ns)
+{
+    struct node *node = tree_node(tree, root);
+    if (now_ns < node->part_ns)
+        return;
+    node->part_ns = now_ns + PART_AGAIN_NS;
+    if (!node_is_task(node) && is_overdue(tree, root, now_ns))
+        part_finished(tree, root, node->guessed);
 }
 
 void tree_sweep(struct tree *tree, uint64_t now_ns, bool all)
@@ -455,6 +533,8 @@ void tree_sweep(struct tree *tree, uint64_t now_ns, bool all)
             settle_kernels(tree, node, root);
         if (all || is_due(tree, root, now_ns))
             hand_over(tree, root, is_complete(node));
+        else
+            part(tree, root, now_ns);
         root = next;
     }
 }

@@ -57,6 +57,8 @@ void tree_release(struct tree *tree);
 
 /* Takes over communicators that are new in the registry; returns how many are known then, [0] included. */
 uint32_t tree_learn_communicators(struct tree *tree);
+/* Takes over which have ended, where no record tells. */
+void tree_learn_ends(struct tree *tree);
 struct communicator_state *tree_communicator(struct tree *tree, uint32_t number);
 
 /* A start, stop, state or end of a context. */

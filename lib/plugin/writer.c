@@ -154,9 +154,9 @@ static unsigned open_cursors(struct writer *writer, uint64_t until_ns, unsigned 
     for (unsigned i = 0; i < count; i++) {
         struct ring *ring = ring_at(i);
         int owner = atomic_load_explicit(&ring->owner, memory_order_acquire);
-        uint64_t limit = atomic_load_explicit(&ring->head, memory_order_acquire);
-        uint64_t at = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-        if (at == limit) {
+        uint64_t at;
+        uint64_t limit;
+        if (!ring_unread(ring, &at, &limit)) {
             if (owner == RING_RETIRED)
                 ring_recycle(ring);
             continue;
@@ -226,6 +226,20 @@ static uint64_t take_all(struct writer *writer)
 
 /* -- what is due -- */
 
+static void log_drops(const struct writer *writer)
+{
+    if (ring_refuses_threads())
+        log_line(API_LOG_WARN,
+                 "more threads than there may be rings; events of some are dropped and counted in %s "
+                 "(NCCLPROF_MAX_THREADS)",
+                 writer_path(writer));
+    else
+        log_line(API_LOG_WARN,
+                 "events come faster than they can be written; some are dropped and counted in %s "
+                 "(NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)",
+                 writer_path(writer));
+}
+
 static void write_drops(struct writer *writer, uint64_t now_ns, bool always)
 {
     const struct tree_counts *counts = &writer->tree.counts;
@@ -239,10 +253,7 @@ static void write_drops(struct writer *writer, uint64_t now_ns, bool always)
     if (!always && memcmp(&drops, &writer->drops, sizeof(drops)) == 0)
         return;
     if (drops.ring && !writer->drops.ring)
-        log_line(API_LOG_WARN,
-                 "events come faster than they can be written; some are dropped and counted in %s "
-                 "(NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)",
-                 writer_path(writer));
+        log_drops(writer);
     if (drops.communicators && !writer->drops.communicators)
         log_line(API_LOG_WARN, "too many communicators; operations of further ones are without theirs in %s",
                  writer_path(writer));
@@ -354,6 +365,9 @@ static void *writer_main(void *argument)
         stopping = seen & 1;
         /* After what was asked: who asks for a flush says first whether there is a communicator. */
         see_rest(writer);
+        /* Before what they recorded is taken: all of it has been published. */
+        if (flush)
+            tree_learn_ends(&writer->tree);
         uint64_t pause_ns = take_all(writer);
         do_due(writer, flush);
         if (flush) {

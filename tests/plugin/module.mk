@@ -26,7 +26,9 @@ $(OUT)/probe: $(PROBE_OBJECTS) $(OUT)/fake/tests/gen/fakecore_api.o
 test-plugin: $(OUT)/fakecore $(OUT)/probe $(PLUGIN)
 	python3 tests/plugin/test_plugin.py $(OUT)/fakecore $(PLUGIN)
 	python3 tests/plugin/test_ends.py $(OUT)/fakecore $(PLUGIN)
+	python3 tests/plugin/test_library.py $(OUT)/fakecore $(PLUGIN)
 	python3 tests/plugin/test_probe.py $(OUT)/fakecore $(PLUGIN)
+	python3 tests/plugin/test_fields.py $(OUT)/fakecore $(PLUGIN)
 
 # Fifty deaths instead of a few.
 .PHONY: check-plugin-kills

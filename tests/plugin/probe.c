@@ -15,22 +15,28 @@ int probe_number;
 
 static const struct scenario {
     const char *name;
-    int api;
+    int api; /* 0: the number on the command line */
     void (*play)(void);
 } scenarios[] = {
+    {"every-field", 0, probe_every_field},
     {"replays", 6, probe_replays},
     {"late-tasks", 6, probe_late_tasks},
     {"young-task", 4, probe_young_task},
     {"foreign-context", 6, probe_foreign_context},
     {"nccl-tags", 7, probe_nccl_tags},
+    {"group-that-hangs", 6, probe_group_that_hangs},
     {"changed-environment", 3, probe_changed_environment},
+    {"logger-after-finalize", 6, probe_logger_after_finalize},
     {"many-communicators", 6, probe_many_communicators},
+    {"tags-in-handler", 6, probe_tags_in_handler},
     {"exit-in-handler", 6, probe_exit_in_handler},
     {"exit-at-steps", 6, probe_exit_at_steps},
     {"exit-during-init", 6, probe_exit_during_init},
     {"fork-during-init", 6, probe_fork_during_init},
     {"bare-fork", 6, probe_bare_fork},
     {"nested-fork", 6, probe_nested_fork},
+    {"end-without-a-ring", 6, probe_end_without_a_ring},
+    {"files-after-fork", 6, probe_files_after_fork},
 };
 
 uint64_t probe_now_ns(void)
@@ -96,7 +102,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
         if (strcmp(scenarios[i].name, name) != 0)
             continue;
-        if (fake_plugin_load(&probe_plugin, argv[1], scenarios[i].api) != 0)
+        int api = scenarios[i].api ? scenarios[i].api : probe_number;
+        if (fake_plugin_load(&probe_plugin, argv[1], api) != 0)
             return 2;
         scenarios[i].play();
         return 0;

@@ -1,8 +1,10 @@
 /* How processes end, and when. */
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -213,5 +215,54 @@ void probe_nested_fork(void)
     if (hung)
         _exit(0);
     fake_finalize(&probe_plugin, another);
+    fake_finalize(&probe_plugin, context);
+}
+
+static void *finalize(void *context)
+{
+    fake_finalize(&probe_plugin, context);
+    return NULL;
+}
+
+/* The only ring is another thread's. number 1: an operation is pending, as of an aborted communicator. */
+void probe_end_without_a_ring(void)
+{
+    pthread_t thread;
+    void *context = probe_init(1);
+    probe_play_task(context, NULL, 1);
+    if (probe_number)
+        (void)probe_kernel(context, probe_task(context, NULL, 2));
+    if (pthread_create(&thread, NULL, finalize, context) != 0 || pthread_join(thread, NULL) != 0)
+        _exit(2);
+    _exit(0);
+}
+
+/* Descriptors of this process that name a trace. */
+static int traces_open(void)
+{
+    int count = 0;
+    DIR *descriptors = opendir("/proc/self/fd");
+    for (struct dirent *entry; descriptors && (entry = readdir(descriptors));) {
+        char path[4096] = "";
+        if (readlinkat(dirfd(descriptors), entry->d_name, path, sizeof(path) - 1) > 0)
+            count += strstr(path, ".json") != NULL;
+    }
+    if (descriptors)
+        closedir(descriptors);
+    return count;
+}
+
+/* The parent's files are not the child's, which may live longer. */
+void probe_files_after_fork(void)
+{
+    void *context = probe_init(1);
+    probe_play_task(context, NULL, 1);
+    fprintf(stderr, "%d in the parent\n", traces_open());
+    pid_t child = fork();
+    if (child == 0) {
+        fprintf(stderr, "%d in the child\n", traces_open());
+        _exit(0);
+    }
+    (void)ends(child);
     fake_finalize(&probe_plugin, context);
 }

@@ -1,5 +1,6 @@
 /* What holds from the first communicator on. */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -23,4 +24,30 @@ void probe_changed_environment(void)
         _exit(2);
     pthread_join(thread, NULL);
     fake_finalize(&probe_plugin, context);
+}
+
+static _Atomic int lines_logged;
+
+static void count_lines(int level, unsigned long subsystem, const char *file, int line, const char *format,
+                        ...)
+{
+    (void)level, (void)subsystem, (void)file, (void)line, (void)format;
+    lines_logged++;
+}
+
+/* A task in a thread that gets no ring, which is worth a line; how many there were before and after. */
+void probe_logger_after_finalize(void)
+{
+    void *context = NULL;
+    int mask = 0;
+    pthread_t thread;
+    fake_init(&probe_plugin, &context, &mask, 1, "probe", 1, 2, 0, count_lines);
+    probe_play_task(context, NULL, 1);
+    fake_finalize(&probe_plugin, context);
+    int before = lines_logged;
+    if (pthread_create(&thread, NULL, play_in_thread, context) != 0)
+        _exit(2);
+    pthread_join(thread, NULL);
+    usleep(600000);
+    fprintf(stderr, "%d before\n%d after\n", before, lines_logged - before);
 }

@@ -1,4 +1,5 @@
 /* Which events belong together, and to which tag. */
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -128,4 +129,31 @@ void probe_many_communicators(void)
             usleep(10000);
     }
     fake_finalize(&probe_plugin, lasting);
+}
+
+static void *start_call(void *context, void *group)
+{
+    return probe_start(context,
+                       (struct api_descriptor_v7){
+                           .type = API_COLL_API,
+                           .parent = group,
+                           .coll_api = {.function = "AllReduce", .count = 1024, .datatype = "ncclFloat32"}});
+}
+
+/* Two operations in one group call; the second one is never over, and the job is killed two seconds later. */
+void probe_group_that_hangs(void)
+{
+    void *context = probe_init(1);
+    void *group = probe_start(context, (struct api_descriptor_v7){.type = API_GROUP_API});
+    void *call = start_call(context, group);
+    probe_play_task(context, call, 1);
+    fake_stop(&probe_plugin, call);
+    call = start_call(context, group);
+    void *task = probe_task(context, call, 2);
+    fake_stop(&probe_plugin, task);
+    fake_stop(&probe_plugin, call);
+    fake_stop(&probe_plugin, group);
+    (void)probe_kernel(context, task);
+    usleep(2000000);
+    kill(getpid(), SIGKILL);
 }

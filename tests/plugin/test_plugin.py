@@ -14,9 +14,7 @@ import signal
 import socket
 import stat
 import struct
-import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
@@ -208,6 +206,7 @@ class Losses(PluginTest):
         drops = trace.notes("Drops")[-1]["args"]
         self.assertGreater(drops["ring"], 0)
         self.assertIn("dropped and counted", played.log)
+        self.assertIn("(NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)", played.log)
         # Whatever was begun has its end: room is kept for stops.
         ends = [e for e in trace.events if e["ph"] == "e" and e["cat"] in ("GROUP_API", "COLL_API", "NET", "GPU")]
         self.assertEqual([e for e in ends if e["ts"] == 0], [])
@@ -282,40 +281,6 @@ class Losses(PluginTest):
             self.assertGreater(trace.parents()[("PROXY", None)], 0)
 
 
-class Library(unittest.TestCase):
-    def test_shows_its_entries_alone(self):
-        listing = subprocess.run(["nm", "-D", "--defined-only", PLUGIN], check=True, capture_output=True, text=True)
-        shown = {line.split()[-1] for line in listing.stdout.splitlines()}
-        entries = {f"ncclProfiler_v{version}" for version in range(1, 8)} | {"ncclprof_tag", "InitializeInjectionNvtx2"}
-        self.assertEqual(shown if not SANITIZED else shown & entries, entries)
-
-    def test_tag_from_python(self):
-        """A program that never uses NCCL may call it: nothing happens, no file appears."""
-        with tempfile.TemporaryDirectory() as directory:
-            code = f"import ctypes; ctypes.CDLL({os.path.abspath(PLUGIN)!r}).ncclprof_tag(b'forward')"
-            # A sanitizer's run time would have to be loaded before the interpreter.
-            if SANITIZED:
-                code = "pass"
-            done = subprocess.run([sys.executable, "-c", code],
-                                  env=dict(os.environ, NCCLPROF_DIR=directory), capture_output=True, text=True)
-            self.assertEqual((done.returncode, done.stderr, os.listdir(directory)), (0, "", []))
-
-
-    def test_tag_from_c(self):
-        """With the header a program calls it where the library is there, and runs as well where it is not."""
-        code = '#include "ncclprof_tag.h"\nint main(void) { if (ncclprof_tag) ncclprof_tag("forward"); return ncclprof_tag ? 3 : 4; }'
-        header = os.path.join(os.path.dirname(__file__), "..", "..", "lib", "plugin")
-        with tempfile.TemporaryDirectory() as directory:
-            program = os.path.join(directory, "program")
-            subprocess.run([os.environ.get("CC", "cc"), "-Wall", "-Werror", "-x", "c", "-I", header, "-o", program, "-"],
-                           input=code, text=True, check=True)
-            self.assertEqual(subprocess.run([program]).returncode, 4)
-            preloaded = dict(os.environ, LD_PRELOAD=os.path.abspath(PLUGIN))
-            if not SANITIZED:
-                self.assertEqual(subprocess.run([program], env=preloaded, cwd=directory).returncode, 3)
-            self.assertEqual(os.listdir(directory), ["program"])
-
-
 class MissingKernels(PluginTest):
     """Operations of which NCCL reports fewer kernel channels than it announced, or none."""
 
@@ -361,6 +326,14 @@ class Files(PluginTest):
         played = self.play("--ranks", 1, NCCLPROF_DIR="", NCCL_PROFILE_DUMP_FILE=stem)
         self.assertEqual(len(glob.glob(stem + "-*.json")), 1)
         self.assertEqual(played.counts[0]["api"], 6)
+
+    def test_patterns_in_the_directory_and_the_stem(self):
+        for settings in ({"NCCLPROF_DIR": os.path.join(self.directory, "of-%r-50%%")},
+                         {"NCCLPROF_DIR": "", "NCCL_PROFILE_DUMP_FILE": os.path.join(self.directory, "of-%r-50%%/a")}):
+            with self.subTest(settings):
+                self.play("--ranks", 1, RANK="3", **settings)
+                name, = glob.glob(os.path.join(self.directory, "of-3-50%", "*.json"))
+                os.unlink(name)
 
     def test_gzip(self):
         played = self.play("--ranks", 2, NCCLPROF_GZIP="1")

@@ -4,7 +4,9 @@
 The program `probe`, beside the fake core, plays one scenario a run.
 """
 
+import json
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -57,6 +59,16 @@ class Trees(ProbeTest):
         self.assertGreaterEqual(notes[0]["ts"] - notes[0]["args"]["begin"], 1e6)
         self.assertLess(notes[0]["ts"] - notes[0]["args"]["begin"], 1.9e6)
 
+    def test_operation_that_is_over_is_not_lost_with_one_that_hangs(self):
+        """Of one group call, in a job that is killed."""
+        self.probe("group-that-hangs", expect=-signal.SIGKILL, NCCLPROF_FORMAT="both")
+        trace = self.trace(whole=False)
+        self.assertEqual([e["args"]["SeqNum"] for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b"], [1])
+        self.assertEqual(trace.unfinished(), 0)
+        self.assertEqual({e["args"]["SeqNum"] for e in trace.notes("PendingOperation")}, {2})
+        with open(trace.path + "l", encoding="utf-8") as file:
+            self.assertEqual([json.loads(line)["coll_perf"]["coll_sn"] for line in file], [1])
+
     def test_operation_for_another_process(self):
         """Its context is a number of that process, whatever it means in ours."""
         self.probe("foreign-context")
@@ -88,12 +100,43 @@ class Trees(ProbeTest):
         self.assertEqual(sorted(hashes), [0] * 5 + list(range(65532, 65536)))
 
 
+class Tags(ProbeTest):
+    def test_tags_by_a_handler_in_the_middle_of_events(self):
+        """Each is there or counted, and no operation suffers."""
+        said = self.probe("tags-in-handler", 50000, NCCLPROF_BUFFER_EVENTS=str(1 << 20), timeout=300)
+        trace = self.trace()
+        self.assertEqual(trace.count(cat="COLL", ph="b"), 50000)
+        self.assertEqual(trace.unfinished(), 0)
+        drops = trace.notes("Drops")[-1]["args"]
+        self.assertEqual(trace.count(cat="USER_TAG") + drops.pop("ring"), int(said.split()[-2]))
+        self.assertEqual(set(drops.values()), {0}, drops)
+
+
 class Settings(ProbeTest):
     def test_environment_is_read_once(self):
         """The writer's thread must not look at it: the job may change it meanwhile."""
         said = self.probe("changed-environment", NCCL_DEBUG="WARN", NCCLPROF_MAX_THREADS="1")
         self.assertEqual(said.count("dropped and counted"), 1)
         self.assertNotIn("recording to", said)
+
+    def test_warns_where_it_is_asked_to(self):
+        """Without a logger of NCCL's, as before version 4."""
+        for debug, lines in (({}, 0), ({"NCCL_DEBUG": "VERSION"}, 0), ({"NCCL_DEBUG": "warn"}, 1),
+                             ({"NCCL_DEBUG": "INFO"}, 2)):
+            with self.subTest(debug):
+                said = self.probe("changed-environment", NCCLPROF_MAX_THREADS="1", **debug)
+                self.assertEqual(len(said.splitlines()), lines, said)
+
+    def test_logger_is_not_called_after_the_last_finalize(self):
+        """NCCL may be unloaded then."""
+        said = self.probe("logger-after-finalize", NCCLPROF_MAX_THREADS="1")
+        self.assertEqual(said, "1 before\n0 after\n")
+        self.assertGreater(self.trace().notes("Drops")[-1]["args"]["ring"], 0)
+
+    def test_too_few_rings_are_named_as_the_cause(self):
+        said = self.probe("changed-environment", NCCL_DEBUG="WARN", NCCLPROF_MAX_THREADS="1")
+        self.assertIn("(NCCLPROF_MAX_THREADS)", said)
+        self.assertNotIn("NCCLPROF_BUFFER_EVENTS", said)
 
 
 class Ends(ProbeTest):
@@ -126,6 +169,20 @@ class Ends(ProbeTest):
 
     def test_fork_within_a_fork(self):
         self.check_none_hangs("nested-fork")
+
+    def test_end_of_a_communicator_that_found_no_ring(self):
+        """The array is closed all the same, or what was pending is told."""
+        self.probe("end-without-a-ring", 0, NCCLPROF_MAX_THREADS="1")
+        trace = self.trace()
+        self.assertEqual(trace.notes("End"), [])
+        os.unlink(trace.path)
+        self.probe("end-without-a-ring", 1, NCCLPROF_MAX_THREADS="1")
+        self.assertEqual(self.trace(whole=False).unfinished(), 1)
+
+    def test_files_are_not_left_open_in_a_child(self):
+        said = self.probe("files-after-fork", NCCLPROF_FORMAT="both")
+        self.assertEqual(said, "2 in the parent\n0 in the child\n")
+        self.assertEqual(len(self.trace().notes("End")), 1)
 
     def test_child_that_no_handler_was_called_for(self):
         self.check_none_hangs("bare-fork")

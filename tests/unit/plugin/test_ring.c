@@ -1,5 +1,6 @@
 /* Rings and the threads that get one, or none. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,11 +53,104 @@ static void refused_thread_gets_a_ring_that_becomes_free(void **state)
     assert_int_equal(ring_dropped(), 2);
 }
 
+static struct record *unreadable;
+static bool nested_pushed;
+
+/* Comes while the record is copied; the copy goes on afterwards. */
+static void push_nested(int number)
+{
+    (void)number;
+    const struct record nested = {.time_ns = 7, .kind = RECORD_TAG, .slots = 1};
+    nested_pushed = ring_push(ring_mine(), &nested, 1, RING_STATE);
+    if (mprotect(unreadable, 4096, PROT_READ | PROT_WRITE) != 0)
+        _exit(2);
+}
+
+static void push_interrupted(struct ring *ring, const struct record *record)
+{
+    struct sigaction action = {.sa_handler = push_nested};
+    struct sigaction before;
+    unreadable = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(unreadable != MAP_FAILED);
+    *unreadable = *record;
+    assert_int_equal(mprotect(unreadable, 4096, PROT_NONE), 0);
+    assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
+    assert_true(ring_push(ring, unreadable, record->slots, RING_START));
+    assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+    munmap(unreadable, 4096);
+}
+
+/* What a signal's handler pushes in the middle of another push is refused, and spoils nothing. */
+static void push_within_a_push_is_refused(void **state)
+{
+    (void)state;
+    struct ring *ring = ring_mine();
+    uint64_t dropped = ring_dropped();
+    uint64_t at, limit;
+    struct record copy;
+    nested_pushed = true;
+    push_interrupted(ring, &(struct record){.time_ns = 42, .handle = 43, .slots = 3});
+    assert_false(nested_pushed);
+    assert_int_equal(ring_dropped(), dropped + 1);
+    assert_true(ring_unread(ring, &at, &limit));
+    assert_int_equal(limit - at, 3);
+    assert_int_equal(ring_copy(ring, at, &copy), 3);
+    assert_int_equal(copy.handle, 43);
+    assert_true(ring_push(ring, &copy, 3, RING_START));
+}
+
+/* Whatever wrote over the ring's figures: the reader says so, and goes on behind it. */
+static void nonsense_is_not_read(void **state)
+{
+    (void)state;
+    struct ring *ring = ring_mine();
+    uint64_t dropped = ring_dropped();
+    uint64_t at, limit;
+    ring->tail = ring->head + 1;
+    assert_false(ring_unread(ring, &at, &limit));
+    assert_int_equal(ring_dropped(), dropped + 1);
+    const struct record record = {.slots = 1};
+    assert_true(ring_push(ring, &record, 1, RING_STOP));
+    assert_true(ring_unread(ring, &at, &limit));
+    assert_int_equal(limit - at, 1);
+}
+
+static void record_of_no_size_is_not_copied(void **state)
+{
+    (void)state;
+    struct ring *ring = ring_mine();
+    unsigned char copy[RECORD_SLOTS_MAX * RECORD_SLOT_BYTES];
+    static const uint8_t sizes[] = {0, RECORD_SLOTS_MAX + 1};
+    for (int i = 0; i < 2; i++) {
+        const struct record record = {.slots = sizes[i]};
+        uint64_t at = ring->head;
+        assert_true(ring_push(ring, &record, 1, RING_STOP));
+        assert_int_equal(ring_copy(ring, at, copy), 0);
+    }
+}
+
+/* A child after fork is a process of its own. */
+static void child_begins_with_no_drops(void **state)
+{
+    (void)state;
+    ring_count_dropped();
+    assert_true(ring_refuses_threads());
+    ring_forget_all();
+    assert_false(ring_refuses_threads());
+    assert_int_equal(ring_count(), 0);
+    assert_int_equal(ring_dropped(), 0);
+    assert_non_null(ring_mine());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refused_thread_takes_no_lock),
         cmocka_unit_test(refused_thread_gets_a_ring_that_becomes_free),
+        cmocka_unit_test(push_within_a_push_is_refused),
+        cmocka_unit_test(nonsense_is_not_read),
+        cmocka_unit_test(record_of_no_size_is_not_copied),
+        cmocka_unit_test(child_begins_with_no_drops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -13,20 +14,33 @@
 #include "plugin/tag.c"
 
 _Atomic bool recorder_on;
-static char recorded[64];
+static char recorded[RECORD_TEXT_MAX + 1];
+static bool recorded_truncated;
 static bool recorded_while_on;
+static uint64_t dropped;
+static void (*interrupt)(void); /* what a signal's handler does in the middle of the next tag */
 
 void recorder_tag(const void *context, int rank, enum tag_source source, unsigned depth, const char *text,
                   size_t length, bool truncated)
 {
-    (void)context, (void)rank, (void)source, (void)depth, (void)truncated;
+    (void)context, (void)rank, (void)source, (void)depth;
     recorded_while_on = recorder_on;
+    recorded_truncated = truncated;
     snprintf(recorded, sizeof(recorded), "%.*s", (int)length, text);
+    void (*handler)(void) = interrupt;
+    interrupt = NULL;
+    if (handler)
+        handler();
+}
+
+void ring_count_dropped(void)
+{
+    dropped++;
 }
 
 const struct config_tags *config_tags(void)
 {
-    static const struct config_tags tags = {.bytes = 255};
+    static const struct config_tags tags = {.bytes = RECORD_TEXT_MAX};
     return &tags;
 }
 
@@ -67,11 +81,179 @@ static void tag_set_while_recording_begins_is_not_lost(void **state)
     assert_string_equal(recorded, "meanwhile");
 }
 
+static void tag_in_handler(void)
+{
+    ncclprof_tag("handler");
+}
+
+/* A handler interrupts the thread that tells the early tag: it would wait for what its own thread holds. */
+static void tag_from_a_handler_while_recording_begins(void **state)
+{
+    (void)state;
+    recorder_on = false;
+    ncclprof_tag("early");
+    interrupt = tag_in_handler;
+    dropped = 0;
+    alarm(10);
+    tag_begin();
+    alarm(0);
+    assert_string_equal(recorded, "early");
+    assert_int_equal(dropped, 1);
+}
+
+/* Another thread held it when the process forked: in the child nobody does. */
+static void tag_in_a_child(void **state)
+{
+    (void)state;
+    recorder_on = false;
+    pthread_mutex_lock(&early_lock);
+    tag_after_fork();
+    alarm(10);
+    ncclprof_tag("child");
+    tag_begin();
+    alarm(0);
+    assert_string_equal(recorded, "child");
+}
+
+static void range_in_handler(void)
+{
+    tag_push(NULL, "handler", 7);
+    tag_pop(NULL);
+}
+
+/* Nor may it take away a range that is half gone. */
+static void range_of_a_handler_within_a_pop(void **state)
+{
+    (void)state;
+    dropped = 0;
+    tag_push(NULL, "outer", 5);
+    tag_push(NULL, "inner", 5);
+    interrupt = range_in_handler;
+    tag_pop(NULL);
+    assert_string_equal(recorded, "outer");
+    assert_int_equal(dropped, 2);
+    tag_pop(NULL);
+    assert_string_equal(recorded, "");
+}
+
+static const char mine_domain[1];
+static const char other_domain[1];
+
+static void push_text(const void *domain, const char *text)
+{
+    tag_push(domain, text, strlen(text));
+}
+
+/* Too deep a range of one domain must not be ended by another's. */
+static void deep_ranges_keep_domains_apart(void **state)
+{
+    (void)state;
+    push_text(mine_domain, "mine");
+    for (int i = 0; i < 64; i++)
+        push_text(NULL, "deep");
+    push_text(other_domain, "other");
+    tag_pop(mine_domain);
+    assert_int_equal(mine->depth, 63);
+    /* There is room again, but an outer one of its domain is not remembered. */
+    push_text(NULL, "deepest");
+    assert_string_equal(recorded, "deep");
+    for (int i = 0; i < 65; i++)
+        tag_pop(NULL);
+    assert_int_equal(mine->depth, 0);
+    assert_string_equal(recorded, "");
+    push_text(NULL, "after");
+    assert_string_equal(recorded, "after");
+    tag_pop(NULL);
+    tag_pop(other_domain);
+    assert_int_equal(mine->depth, 0);
+}
+
+static const char *long_text(void)
+{
+    static char text[RECORD_TEXT_MAX + 2];
+    memset(text, 'x', RECORD_TEXT_MAX + 1);
+    return text;
+}
+
+/* A long tag comes back as it was, from behind an inner range and from before recording began. */
+static void long_tags_come_back_whole(void **state)
+{
+    (void)state;
+    push_text(NULL, long_text());
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(strlen(recorded), RECORD_TEXT_MAX);
+        assert_true(recorded_truncated);
+        push_text(NULL, "inner");
+        tag_pop(NULL);
+    }
+    tag_pop(NULL);
+    recorder_on = false;
+    ncclprof_tag(long_text());
+    tag_begin();
+    assert_int_equal(strlen(recorded), RECORD_TEXT_MAX);
+    assert_true(recorded_truncated);
+}
+
+static void *push_and_leave(void *depth)
+{
+    tag_push(NULL, "forgotten", 9);
+    *(unsigned *)depth = mine->depth;
+    return NULL;
+}
+
+/* Each thread begins with none, and leaves nothing behind. */
+static void ranges_end_with_their_thread(void **state)
+{
+    (void)state;
+    tag_push(NULL, "outer", 5);
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        unsigned depth = 0;
+        assert_int_equal(pthread_create(&thread, NULL, push_and_leave, &depth), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(depth, 1);
+    }
+    assert_int_equal(mine->depth, 1);
+    tag_pop(NULL);
+}
+
+static void use_up_memory(struct rlimit *before)
+{
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
+    assert_int_equal(getrlimit(RLIMIT_AS, before), 0);
+    none.rlim_max = before->rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+}
+
+/* A range that cannot be remembered is counted; its end takes no other's place. */
+static void range_without_memory_is_counted(void **state)
+{
+    (void)state;
+    struct rlimit before;
+    struct ranges *kept = mine;
+    mine = NULL;
+    dropped = 0;
+    use_up_memory(&before);
+    tag_push(NULL, "outer", 5);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    mine = kept;
+    assert_int_equal(dropped, 1);
+    tag_pop(NULL);
+    assert_int_equal(dropped, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(early_tag_comes_first),
         cmocka_unit_test(tag_set_while_recording_begins_is_not_lost),
+        cmocka_unit_test(tag_from_a_handler_while_recording_begins),
+        cmocka_unit_test(tag_in_a_child),
+        cmocka_unit_test(range_of_a_handler_within_a_pop),
+        cmocka_unit_test(deep_ranges_keep_domains_apart),
+        cmocka_unit_test(long_tags_come_back_whole),
+        cmocka_unit_test(ranges_end_with_their_thread),
+        cmocka_unit_test(range_without_memory_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,23 +19,33 @@
 
 uint32_t communicator_count(void)
 {
-    return 0;
+    return 2;
 }
 
 const struct communicator *communicator_at(uint32_t number)
 {
-    (void)number;
-    return NULL;
+    static const struct communicator known[] = {{.hash = 1, .api = 6}, {.hash = 2, .api = 6}};
+    return &known[number - 1];
+}
+
+static bool second_ended;
+
+bool communicator_ended(uint32_t number)
+{
+    return number == 2 && second_ended;
 }
 
 struct done {
     uint64_t finished, unfinished;
+    uint64_t handle; /* of the tree that was the last */
 };
+
+static const struct tree *tree_under_test;
 
 static void count_done(void *owner, uint32_t root, bool finished)
 {
-    (void)root;
     struct done *done = owner;
+    done->handle = tree_under_test ? tree_node(tree_under_test, root)->handle : 0;
     done->finished += finished;
     done->unfinished += !finished;
 }
@@ -109,12 +119,202 @@ static void gives_up_more_where_little_is_complete(void **state)
     tree_release(&tree);
 }
 
+/* Without room at all, each is counted. */
+static void what_finds_no_room_is_counted(void **state)
+{
+    (void)state;
+    struct tree tree;
+    assert_int_equal(tree_init(&tree, 0, UINT32_MAX, 77, 6), 0);
+    start_group(&tree, 1);
+    start_group(&tree, 2);
+    assert_int_equal(tree.counts.lost, 2);
+    stop(&tree, 2);
+    assert_int_equal(tree.counts.late, 1);
+    tree_release(&tree);
+}
+
+#define SECOND UINT64_C(1000000000)
+
+static void begin(struct tree *tree, struct done *done)
+{
+    assert_int_equal(tree_init(tree, CAPACITY, UINT32_MAX, 77, 6), 0);
+    tree->done = count_done;
+    tree->owner = done;
+    tree_under_test = tree;
+    tree_learn_communicators(tree);
+}
+
+static void end(struct tree *tree)
+{
+    tree_under_test = NULL;
+    tree_release(tree);
+}
+
+static void start(struct tree *tree, enum record_type type, uint64_t handle, uint64_t parent,
+                  uint32_t context)
+{
+    struct record record = {.time_ns = SECOND + handle,
+                            .handle = handle,
+                            .parent = parent,
+                            .context = context,
+                            .kind = RECORD_START,
+                            .type = (uint8_t)type};
+    if (type == TYPE_COLL)
+        record.task.channels = 1;
+    tree_take(tree, &record);
+}
+
+static void stop_at(struct tree *tree, uint64_t handle, uint64_t time_ns)
+{
+    struct record record = {.time_ns = time_ns, .handle = handle, .kind = RECORD_STOP};
+    tree_take(tree, &record);
+}
+
+/*
+ * A group call of two collectives on communicators 1 and 2, enqueued within a microsecond after one second:
+ * 1 the group, 10 and 20 the calls, 11 and 21 the operations, 12 and 22 their kernels.
+ */
+static void start_group_of_two(struct tree *tree)
+{
+    start(tree, TYPE_GROUP_API, 1, 0, 1);
+    for (uint32_t i = 1; i <= 2; i++) {
+        start(tree, TYPE_COLL_API, i * 10, 1, i);
+        start(tree, TYPE_COLL, i * 10 + 1, i * 10, i);
+        start(tree, TYPE_KERNEL_CH, i * 10 + 2, i * 10 + 1, i);
+        stop_at(tree, i * 10 + 1, SECOND + 100);
+        stop_at(tree, i * 10, SECOND + 100);
+    }
+    stop_at(tree, 1, SECOND + 100);
+}
+
+static void end_context(struct tree *tree, uint32_t context)
+{
+    struct record record = {.time_ns = SECOND, .context = context, .kind = RECORD_CONTEXT_END};
+    tree_take(tree, &record);
+}
+
+/* The job may be killed while the other hangs: what is over is handed over when that one is pending. */
+static void operation_that_is_over_leaves_a_group_that_hangs(void **state)
+{
+    (void)state;
+    struct tree tree;
+    struct done done = {0};
+    begin(&tree, &done);
+    start_group_of_two(&tree);
+    stop_at(&tree, 12, SECOND + 200);
+    tree_sweep(&tree, SECOND + SECOND / 2, false);
+    tree_sweep(&tree, SECOND + SECOND / 2 + 1, false);
+    assert_int_equal(done.finished + done.unfinished, 0);
+    /* Within a second of its end, with time to spare for a flush. */
+    tree_sweep(&tree, SECOND + SECOND * 3 / 4, false);
+    tree_sweep(&tree, SECOND + SECOND * 3 / 4 + 1, false);
+    assert_int_equal(done.finished, 1);
+    assert_int_equal(done.handle, 11);
+    /* The rest is complete without it. */
+    stop_at(&tree, 22, 3 * SECOND);
+    tree_sweep(&tree, 4 * SECOND, false);
+    assert_int_equal(done.finished, 2);
+    assert_int_equal(done.handle, 1);
+    assert_int_equal(done.unfinished + tree.counts.late + tree.counts.orphans, 0);
+    assert_int_equal(tree.pool.in_use, 0);
+    end(&tree);
+}
+
+/* An aborted communicator's operation is given up, whichever communicator its group call began with. */
+static void operation_of_an_aborted_communicator_is_given_up(void **state)
+{
+    (void)state;
+    for (uint32_t aborted = 1; aborted <= 2; aborted++) {
+        struct tree tree;
+        struct done done = {0};
+        begin(&tree, &done);
+        start_group_of_two(&tree);
+        stop_at(&tree, aborted == 1 ? 22 : 12, SECOND + 200);
+        end_context(&tree, aborted);
+        tree_sweep(&tree, SECOND + SECOND * 3 / 4, false);
+        assert_int_equal(done.unfinished, 1);
+        assert_int_equal(done.handle, 1);
+        assert_int_equal(tree.pool.in_use, 0);
+        end(&tree);
+    }
+}
+
+/* Also where no ring had room for the record that tells. */
+static void end_without_a_record(void **state)
+{
+    (void)state;
+    struct tree tree;
+    struct done done = {0};
+    begin(&tree, &done);
+    second_ended = true;
+    tree_learn_ends(&tree);
+    second_ended = false;
+    assert_false(tree_communicator(&tree, 1)->ended);
+    assert_true(tree_communicator(&tree, 2)->ended);
+    tree_learn_ends(&tree);
+    assert_true(tree_communicator(&tree, 2)->ended);
+    end(&tree);
+}
+
+static void tag(struct tree *tree, enum tag_source source, const char *text)
+{
+    unsigned char bytes[RECORD_SLOTS_MAX * RECORD_SLOT_BYTES] = {0};
+    struct record *record = (struct record *)(void *)bytes;
+    record->kind = RECORD_TAG;
+    record->tag.source = (uint8_t)source;
+    record->tag.length = (uint16_t)strlen(text);
+    memcpy(record->tag.text, text, strlen(text));
+    tree_tag(tree, record);
+}
+
+/* One that NCCL tells of a communicator without a number is not the process's. */
+static void tag_of_an_unknown_communicator(void **state)
+{
+    (void)state;
+    struct tree tree;
+    struct done done = {0};
+    begin(&tree, &done);
+    tag(&tree, TAG_SOURCE_CALL, "ours");
+    tag(&tree, TAG_SOURCE_NCCL, "stranger");
+    assert_string_equal(tag_texts_get(&tree.tags, tree.process_tag), "ours");
+    tag(&tree, TAG_SOURCE_NVTX, "next");
+    assert_string_equal(tag_texts_get(&tree.tags, tree.process_tag), "next");
+    end(&tree);
+}
+
+/* Nothing of a group is given up while a communicator lives that one of its operations waits for. */
+static void operation_of_a_live_communicator_is_waited_for(void **state)
+{
+    (void)state;
+    for (uint32_t aborted = 1; aborted <= 2; aborted++) {
+        struct tree tree;
+        struct done done = {0};
+        begin(&tree, &done);
+        start_group_of_two(&tree);
+        end_context(&tree, aborted);
+        tree_sweep(&tree, SECOND + SECOND * 3 / 4, false);
+        tree_sweep(&tree, 60 * SECOND, false);
+        assert_int_equal(done.finished + done.unfinished, 0);
+        stop_at(&tree, aborted == 1 ? 22 : 12, 60 * SECOND);
+        end_context(&tree, 3 - aborted);
+        tree_sweep(&tree, 61 * SECOND, false);
+        assert_int_equal(tree.pool.in_use, 0);
+        end(&tree);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_up_many_at_once),
         cmocka_unit_test(gives_up_nothing_where_enough_is_complete),
         cmocka_unit_test(gives_up_more_where_little_is_complete),
+        cmocka_unit_test(what_finds_no_room_is_counted),
+        cmocka_unit_test(operation_that_is_over_leaves_a_group_that_hangs),
+        cmocka_unit_test(operation_of_an_aborted_communicator_is_given_up),
+        cmocka_unit_test(end_without_a_record),
+        cmocka_unit_test(operation_of_a_live_communicator_is_waited_for),
+        cmocka_unit_test(tag_of_an_unknown_communicator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

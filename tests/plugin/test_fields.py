@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Each field that NCCL passes arrives where it belongs, in each version. usage: test_fields.py FAKECORE PLUGIN
+
+The values are those that probe_fields.c plays, each one's own; which version knows what is from NCCL's headers.
+"""
+
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from test_probe import ProbeTest  # noqa: E402
+from trace import Trace  # noqa: E402
+
+HASH = 0xabcdef0123
+
+# NCCL 2.23's numbers, in order, and nccl.h's sizes.
+FUNCTIONS = ("Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce", "SendRecv", "Send", "Recv")
+TYPES = (("ncclInt8", 1), ("ncclUint8", 1), ("ncclInt32", 4), ("ncclUint32", 4), ("ncclInt64", 8), ("ncclUint64", 8),
+         ("ncclFloat16", 2), ("ncclFloat32", 4), ("ncclFloat64", 8), ("ncclBfloat16", 2))
+
+TIME = "a time"
+TIMES = {"EnqueueEnd", "StartHost", "StopHost", "start_ts_cpu", "stop_ts_cpu", "duration_cpu_us", "ts"}
+
+
+def without_times(args):
+    """As pairs, in their order."""
+    return [(key, TIME if key in TIMES else without_times(value) if isinstance(value, dict) else value)
+            for key, value in args.items()]
+
+
+def kernel(version, channel, clock):
+    clocks = (clock, clock + 1000) if version >= 4 else (0, 0)
+    return ("GPU", "KernelCh", {"Channel": channel, "StartGpuClk": clocks[0], "StopGpuClk": clocks[1],
+                                "StartHost": TIME, "StopHost": TIME})
+
+
+def net(version):
+    names = ("SendGpuWait", "SendPeerWait", "SendWait") if version >= 4 else ("SendBufferWait", "SendGpuWait", "SendWait")
+    yield from (("NET", name, {"Step": 51}) for name in names)
+    if version >= 3:
+        yield "NET_IB", "Qp", {"device": 41, "qp_num": 44, "opcode": 43, "wr_id": 42, "size": 45}
+        yield "NET_SOCK", "Sock", {"sock": 46, "op": 47, "size": 48}
+
+
+def proxy(version, **origin):
+    args = {"Channel": 62, "Peer": 63, "Steps": 64, "ChunkSize": 6500, "transSize": 5200 if version >= 4 else 400}
+    if version < 4:
+        for i, state in enumerate(("POSTED", "REM_FIFO_WAIT", "TRANSMITTED", "DONE")):
+            args[state] = {"step": 71 + i, "ts": TIME}
+    for name in ("ScheduleSend", "ProgressSend") if version >= 4 else ("Send",):
+        yield "PROXY", name, args | origin
+    yield from net(version)
+
+
+def collective(version):
+    yield "COLL", "ReduceScatter", {
+        "SeqNum": 12, "CommHash": HASH, "Rank": 11, "Count": 15, "Datatype": "ncclInt64", "Algorithm": "RING",
+        "Protocol": "SIMPLE", "nChannels": 2, "Root": 16, "nWarps": 17, "SendBuff": "0x13", "RecvBuff": "0x14",
+        "EnqueueEnd": TIME}
+    if version >= 3:
+        yield kernel(version, 18, 100000)
+        yield kernel(version, 62, 200000)
+    yield from proxy(version)
+
+
+def receive(version):
+    yield "P2P", "Recv", {"CommHash": HASH, "Rank": 21, "Peer": 24, "Count": 23, "Datatype": "ncclBfloat16",
+                          "nChannels": 1 if version >= 4 else 0, "Buff": "0x22", "EnqueueEnd": TIME}
+    if version >= 3:
+        yield kernel(version, 25, 300000)
+
+
+def group(version):
+    if version < 5:
+        yield "GROUP", "Group", {"groupId": 0}
+        yield from collective(version)
+        yield from receive(version)
+        return
+    yield "GROUP_API", "Group API", {"groupApiId": 0, "groupDepth": 86}
+    yield "KERNEL_LAUNCH", "KernelLaunch", {"groupId": 0, "Stream": "0x87"}
+    yield "COLL_API", "ReduceScatter", {"count": 81, "datatype": "ncclUint64", "root": 82, "GraphCaptured": 0,
+                                        "Stream": "0x83"}
+    yield from collective(version)
+    # What follows a call that a graph captured is a replay.
+    yield "P2P_API", "Recv", {"count": 84, "datatype": "ncclFloat16", "GraphCaptured": 1, "Stream": "0x85"}
+    yield from receive(version)
+
+
+def copy_engine():
+    host = {"start_ts_cpu": TIME, "stop_ts_cpu": TIME, "duration_cpu_us": TIME}
+    yield "CE_COLL", "AllGather", {"eventId": 0, "count": 33, "datatype": "ncclFloat8e4m3", "strategy": "MC", **host,
+                                   "SeqNum": 32, "CommHash": HASH, "Rank": 31, "timing": "enqueue"}
+    yield "CE_SYNC", "CeSync", {"eventId": 0, "type": "Complete", "strategy": "MC", "nRanks": 36, **host,
+                                "timing": "enqueue"}
+    yield "CE_BATCH", "CeBatch", {"eventId": 0, "numOps": 37, "totalBytes": 38, **host, "timing": "enqueue"}
+
+
+def expected(version, process):
+    if version >= 7:
+        yield "USER_TAG", "UserTag", {"tag": "tagged", "rank": 95, "source": "nccl", "depth": 0, "CommHash": HASH}
+    yield "PROXY", "Append", {"appended": 91}
+    yield from group(version)
+    if version >= 6:
+        yield from copy_engine()
+    yield from proxy(version, OriginPid=process + 1, OriginRank=61)
+
+
+class Fields(ProbeTest):
+    def check_lines(self, trace, version):
+        """All lines of NCCL's events, but for the operations that differ in their names alone."""
+        lines, skip = [], False
+        for e in trace.events:
+            if e["ph"] not in "bi" or e["cat"] == "NCCLPROF":
+                continue
+            skip = e["cat"] == "COLL" and e["args"]["SeqNum"] >= 100 or skip and e["cat"] == "GPU"
+            if not skip:
+                lines.append((e["cat"], e["name"], without_times(e["args"])))
+        process = trace.events[0]["pid"]
+        wanted = [(category, name, without_times(args)) for category, name, args in expected(version, process)]
+        self.assertEqual(sorted(lines, key=str), sorted(wanted, key=str))
+
+    def check_names(self, trace):
+        begins = [e for e in trace.events if e["cat"] == "COLL" and e["ph"] == "b" and e["args"]["SeqNum"] >= 100]
+        self.assertEqual([(e["name"], e["args"]["Datatype"], e["args"]["Count"]) for e in begins],
+                         [(FUNCTIONS[i % 8], name, 1000 + i) for i, (name, _) in enumerate(TYPES)])
+
+    def check_communicator(self, trace, version):
+        known = {"Rank": 9, "nRanks": 12, "nNodes": 3} if version >= 4 else {"Rank": 11, "nRanks": -1, "nNodes": -1}
+        notes = [e["args"] for e in trace.notes("Communicator")]
+        self.assertEqual(notes, [{"CommHash": HASH, **known, "CommName": "everything", "api": version}])
+
+    def check_inspector(self, path, version):
+        with open(path, encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        collectives = [line["coll_perf"] for line in lines if "coll_perf" in line]
+        wanted = {12: ("ReduceScatter", 15 * 8)}
+        wanted.update({100 + i: (FUNCTIONS[i % 8], (1000 + i) * size) for i, (_, size) in enumerate(TYPES)})
+        self.assertEqual({c["coll_sn"]: (c["coll"], c["coll_msg_size_bytes"]) for c in collectives}, wanted)
+        receives, = (line for line in lines if "p2p_perf" in line)
+        self.assertEqual([receives["p2p_perf"][k] for k in ("p2p", "p2p_sn", "p2p_peer", "p2p_msg_size_bytes")],
+                         ["Recv", 1, 24, 23 * 2])
+        ranks = (12, 3) if version >= 4 else (-1, -1)
+        self.assertEqual(receives["header"], {"id": hex(HASH), "comm_name": "everything", "rank": 21,
+                                              "n_ranks": ranks[0], "nnodes": ranks[1]})
+        self.assertEqual({line.get("user_tag") for line in collectives}, {"tagged" if version >= 7 else None})
+
+    def test_every_version(self):
+        for version in range(1, 8):
+            with self.subTest(version=version):
+                self.probe("every-field", version, NCCLPROF_EVENT_MASK="65535", NCCLPROF_FORMAT="both",
+                           NCCLPROF_FILE=f"v{version}")
+                trace = Trace(os.path.join(self.directory, f"v{version}.json"))
+                trace.check_nesting()
+                self.assertEqual(set(trace.notes("Drops")[-1]["args"].values()), {0})
+                self.check_communicator(trace, version)
+                self.check_lines(trace, version)
+                self.check_names(trace)
+                self.check_inspector(trace.path + "l", version)
+
+
+del ProbeTest
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""The plugin as a library: what it shows, and in processes without NCCL. usage: test_library.py FAKECORE PLUGIN"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from played import PLUGIN, SANITIZED  # noqa: E402
+
+
+class Library(unittest.TestCase):
+    def test_shows_its_entries_alone(self):
+        listing = subprocess.run(["nm", "-D", "--defined-only", PLUGIN], check=True, capture_output=True, text=True)
+        shown = {line.split()[-1] for line in listing.stdout.splitlines()}
+        entries = {f"ncclProfiler_v{version}" for version in range(1, 8)} | {"ncclprof_tag", "InitializeInjectionNvtx2"}
+        self.assertEqual(shown if not SANITIZED else shown & entries, entries)
+
+    def test_tag_from_python(self):
+        """A program that never uses NCCL may call it: nothing happens, no file appears."""
+        with tempfile.TemporaryDirectory() as directory:
+            code = f"import ctypes; ctypes.CDLL({os.path.abspath(PLUGIN)!r}).ncclprof_tag(b'forward')"
+            # A sanitizer's run time would have to be loaded before the interpreter.
+            if SANITIZED:
+                code = "pass"
+            done = subprocess.run([sys.executable, "-c", code],
+                                  env=dict(os.environ, NCCLPROF_DIR=directory), capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr, os.listdir(directory)), (0, "", []))
+
+
+    def test_tag_from_c(self):
+        """With the header a program calls it where the library is there, and runs as well where it is not."""
+        code = '#include "ncclprof_tag.h"\nint main(void) { if (ncclprof_tag) ncclprof_tag("forward"); return ncclprof_tag ? 3 : 4; }'
+        header = os.path.join(os.path.dirname(__file__), "..", "..", "lib", "plugin")
+        with tempfile.TemporaryDirectory() as directory:
+            program = os.path.join(directory, "program")
+            subprocess.run([os.environ.get("CC", "cc"), "-Wall", "-Werror", "-x", "c", "-I", header, "-o", program, "-"],
+                           input=code, text=True, check=True)
+            self.assertEqual(subprocess.run([program]).returncode, 4)
+            preloaded = dict(os.environ, LD_PRELOAD=os.path.abspath(PLUGIN))
+            if not SANITIZED:
+                self.assertEqual(subprocess.run([program], env=preloaded, cwd=directory).returncode, 3)
+            self.assertEqual(os.listdir(directory), ["program"])
+
+
+    def test_leaves_small_stacks_their_room(self):
+        """What a library has for each thread lies in its stack, where the library is preloaded."""
+        code = '''
+            #include <limits.h>
+            #include <pthread.h>
+            static void *nothing(void *unused) { return unused; }
+            int main(void)
+            {
+                pthread_t thread;
+                pthread_attr_t attributes;
+                pthread_attr_init(&attributes);
+                pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
+                return pthread_create(&thread, &attributes, nothing, 0) || pthread_join(thread, 0) ? 4 : 3;
+            }'''
+        if SANITIZED:
+            self.skipTest("a sanitizer takes the room itself")
+        with tempfile.TemporaryDirectory() as directory:
+            program = os.path.join(directory, "program")
+            subprocess.run([os.environ.get("CC", "cc"), "-x", "c", "-pthread", "-o", program, "-"],
+                           input=code, text=True, check=True)
+            preloaded = dict(os.environ, LD_PRELOAD=os.path.abspath(PLUGIN))
+            self.assertEqual(subprocess.run([program], env=preloaded, cwd=directory).returncode, 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,80 @@
+/* What the environment asks for, and what of it makes no sense. */
+#include "support/cmocka_all.h"
+
+/* The plugin is a library of its own: the tool's does not hold it. */
+#include "plugin/config.c"
+
+static struct config config;
+
+static const struct config *with(const char *name, const char *value)
+{
+    assert_int_equal(setenv(name, value, 1), 0);
+    config_read(&config);
+    assert_int_equal(unsetenv(name), 0);
+    return &config;
+}
+
+static void masks(void **state)
+{
+    (void)state;
+    assert_int_equal(with("NCCLPROF_EVENT_MASK", "0x42")->mask, 66);
+    assert_int_equal(with("NCCLPROF_EVENT_MASK", "0")->mask, 0);
+    assert_int_equal(with("NCCL_PROFILE_EVENT_MASK", "10")->mask, 10);
+    /* Decimal, as NVIDIA's plugin reads it. */
+    assert_int_equal(with("NCCL_PROFILE_EVENT_MASK", "010")->mask, 10);
+    /* Bits that no event has. */
+    assert_int_equal(with("NCCLPROF_EVENT_MASK", "0x10002")->mask, 2);
+    assert_int_equal(with("NCCLPROF_EVENT_MASK", "0x100000002")->mask, 2);
+    static const char *const senseless[] = {"", "-1", "6 ", "coll", "0x", "0xg", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof(senseless) / sizeof(senseless[0]); i++)
+        assert_int_equal(with("NCCLPROF_EVENT_MASK", senseless[i])->mask, DEFAULT_MASK);
+}
+
+static void one_alone_compresses(void **state)
+{
+    (void)state;
+    assert_true(with("NCCLPROF_GZIP", "1")->gzip);
+    static const char *const others[] = {"", "0", "2", "no", "off", "false", "False", "n"};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        assert_false(with("NCCLPROF_GZIP", others[i])->gzip);
+}
+
+static void zero_counts_as_unset(void **state)
+{
+    (void)state;
+    assert_int_equal(with("NCCLPROF_BUFFER_EVENTS", "0")->buffer_slots, 65536);
+    assert_int_equal(with("NCCLPROF_FLUSH_MS", "0")->flush_ns, 200000000);
+    assert_int_equal(with("NCCLPROF_PENDING_EVENTS", "0")->pending_events, 262144);
+    assert_int_equal(with("NCCLPROF_MAX_THREADS", "0")->threads, 256);
+}
+
+static void nearest_value_that_is_allowed(void **state)
+{
+    (void)state;
+    assert_int_equal(with("NCCLPROF_FLUSH_MS", "1")->flush_ns, 10000000);
+    assert_int_equal(with("NCCLPROF_FLUSH_MS", "60000")->flush_ns, 500000000);
+    assert_int_equal(with("NCCLPROF_BUFFER_EVENTS", "1")->buffer_slots, 1024);
+    assert_int_equal(with("NCCLPROF_MAX_THREADS", "100000")->threads, 4096);
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "NCCLPROF_EVENT_MASK",    "NCCL_PROFILE_EVENT_MASK", "NCCLPROF_GZIP",          "NCCLPROF_FLUSH_MS",
+        "NCCLPROF_BUFFER_EVENTS", "NCCLPROF_MAX_THREADS",    "NCCLPROF_PENDING_EVENTS"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        unsetenv(names[i]);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(masks),
+        cmocka_unit_test(one_alone_compresses),
+        cmocka_unit_test(zero_counts_as_unset),
+        cmocka_unit_test(nearest_value_that_is_allowed),
+    };
+    return cmocka_run_group_tests(tests, clear, NULL);
+}
