@@ -289,8 +289,11 @@ class HostileStores(Case):
 
     def test_a_uri_is_a_file_name(self):
         self.write("a.json", trace())
-        self.run_program("--store", "file:x?mode=memory", "ingest", "a.json")
-        self.assertTrue((self.folder / "file:x?mode=memory").is_file())
+        for name in ("file:x?mode=memory", "file:y", ":memory:"):
+            with self.subTest(name):
+                self.run_program("--store", name, "ingest", "a.json")
+                self.assertTrue((self.folder / name).is_file())
+                self.assertEqual(self.json("--store", name, "info")["rows"][0]["collectives"], 5)
 
     def test_others_cannot_read_it(self):
         self.write("a.json", trace())
