@@ -12,7 +12,8 @@ enum { CARRY_MOST = 256 * 1024 };
 struct carry {
     struct buffer text;
     uint64_t offset;
-    int depth; /* of braces and brackets */
+    int depth;       /* of braces and brackets */
+    uint64_t arrays; /* a bit for each depth, the innermost lowest: it is a bracket's */
     int in_string;
     int escaped;
 };
@@ -66,6 +67,18 @@ static int unreadable(const struct cutter *cutter, const char *text, size_t leng
     return sink->note(sink->context, "unreadable text", 1, offset, text, length, error);
 }
 
+static void enter(struct carry *carry, int is_array)
+{
+    carry->depth++;
+    carry->arrays = carry->arrays << 1 | (uint64_t)is_array;
+}
+
+static int leave(struct carry *carry)
+{
+    carry->arrays >>= 1;
+    return --carry->depth;
+}
+
 /* Follows braces and strings; how many bytes belong to the object, its closing brace included. */
 static size_t follow(struct carry *carry, const char *text, size_t length)
 {
@@ -78,8 +91,8 @@ static size_t follow(struct carry *carry, const char *text, size_t length)
         else if (byte == '"')
             carry->in_string = !carry->in_string;
         else if (!carry->in_string && (byte == '{' || byte == '['))
-            carry->depth++;
-        else if (!carry->in_string && (byte == '}' || byte == ']') && --carry->depth <= 0)
+            enter(carry, byte == '[');
+        else if (!carry->in_string && (byte == '}' || byte == ']') && leave(carry) <= 0)
             return at + 1;
     }
     return length;
@@ -102,6 +115,7 @@ static int start_carry(struct cutter *cutter, const char *text, size_t length, u
     struct carry *carry = &cutter->carry;
     carry->offset = offset;
     carry->depth = carry->in_string = carry->escaped = 0;
+    carry->arrays = 0;
     follow(carry, text, length);
     if (carry->depth <= 0 || length > CARRY_MOST)
         return unreadable(cutter, text, length, offset, error);
@@ -244,9 +258,19 @@ static int read_text(struct cutter *cutter, const char *text, size_t length, uin
     return read_parts(cutter, text, length, offset, error);
 }
 
+/* Whether an object may come next in the one that is carried: as a member or as an element. */
+static int awaits_object(const struct carry *carry)
+{
+    const char *at = carry->text.data + carry->text.length;
+    while (at > carry->text.data && is_space(at[-1]))
+        at--;
+    return at > carry->text.data &&
+           (at[-1] == ':' || at[-1] == '[' || (at[-1] == ',' && (carry->arrays & 1)));
+}
+
 /*
- * A line that begins with a brace begins an object, whatever came before: no object of ours goes on that way,
- * and what is carried was cut off.
+ * A line that begins with a brace begins an object, and what is carried was cut off, unless the brace has its
+ * place in that. In a string it has: a tag is printed as it is and may hold a line's end, but no lone brace.
  */
 static int is_new_object(const struct cutter *cutter, const struct input_line *line)
 {
@@ -254,9 +278,13 @@ static int is_new_object(const struct cutter *cutter, const struct input_line *l
     const char *end = at + line->length;
     while (at < end && is_space(*at))
         at++;
+    while (end > at && is_space(end[-1]))
+        end--;
     if (line->continued || at == end || *at != '{')
         return 0;
-    return !cutter->carry.in_string || find_object(cutter, at, end) == at;
+    if (find_object(cutter, at, end) == at)
+        return 1;
+    return cutter->carry.in_string ? end - at == 1 : !awaits_object(&cutter->carry);
 }
 
 static int read_line(struct cutter *cutter, const struct input_line *line, struct error *error)
