@@ -164,40 +164,54 @@ static int is_end_of_array(const char *text, size_t length)
     return (length == 1 && *text == ']') || (length == 3 && memcmp(text, "{}]", 3) == 0);
 }
 
-/* What follows an object on its line without beginning like another. */
-static int read_rest(struct cutter *cutter, const char *text, size_t length, uint64_t offset, int is_last,
+/* What follows the last object on its line. */
+static int read_rest(struct cutter *cutter, const char *text, size_t length, uint64_t offset,
                      struct error *error)
 {
-    trim(&text, &length, &offset);
     if (length == 0)
         return 0;
     if (is_end_of_array(text, length)) {
         cutter->in_array = 0;
         return 0;
     }
-    if (is_last && *text == '{')
-        return start_carry(cutter, text, length, offset, error);
     return unreadable(cutter, text, length, offset, error);
 }
 
-/* A part of a line that ought to be one object. The last of its line may go on in the next. */
+/* Objects one after the other, whatever they begin with. The last of its line may go on in the next. */
+static int read_objects(struct cutter *cutter, const char *text, size_t length, uint64_t offset, int is_last,
+                        struct error *error)
+{
+    for (;;) {
+        struct carry probe = {.depth = 0};
+        size_t used = follow(&probe, text, length);
+        if (probe.depth > 0)
+            return is_last ? start_carry(cutter, text, length, offset, error)
+                           : unreadable(cutter, text, length, offset, error);
+        const char *rest = text + used;
+        size_t rest_length = length - used;
+        uint64_t rest_offset = offset + used;
+        trim(&rest, &rest_length, &rest_offset);
+        int goes_on = rest_length > 0 && *rest == '{';
+        int status = try_object(cutter, text, used, offset, error);
+        if (status < 0 || (status == 0 && unreadable(cutter, text, goes_on ? used : length, offset, error)))
+            return -1;
+        if (!goes_on)
+            return status ? read_rest(cutter, rest, rest_length, rest_offset, error) : 0;
+        text = rest;
+        length = rest_length;
+        offset = rest_offset;
+    }
+}
+
+/* A part of a line that ought to be one object. */
 static int read_part(struct cutter *cutter, const char *text, size_t length, uint64_t offset, int is_last,
                      struct error *error)
 {
-    struct carry probe = {.depth = 0};
     trim(&text, &length, &offset);
     int status = try_object(cutter, text, length, offset, error);
     if (status)
         return status < 0 ? -1 : 0;
-    size_t used = follow(&probe, text, length);
-    if (probe.depth > 0)
-        return is_last ? start_carry(cutter, text, length, offset, error)
-                       : unreadable(cutter, text, length, offset, error);
-    if (used < length)
-        status = try_object(cutter, text, used, offset, error);
-    if (status == 0)
-        return unreadable(cutter, text, length, offset, error);
-    return status < 0 ? -1 : read_rest(cutter, text + used, length - used, offset + used, is_last, error);
+    return read_objects(cutter, text, length, offset, is_last, error);
 }
 
 /* A line, or what is left of it, that is not one object. */
@@ -206,9 +220,9 @@ static int read_parts(struct cutter *cutter, const char *text, size_t length, ui
 {
     const char *end = text + length;
     const char *part = find_object(cutter, text, end);
-    if (!part && *text == '{')
-        return read_part(cutter, text, length, offset, 1, error);
-    if (part != text && unreadable(cutter, text, part ? (size_t)(part - text) : length, offset, error))
+    size_t before = part ? (size_t)(part - text) : length;
+    if (before > 0 && (*text == '{' ? read_part(cutter, text, before, offset, !part, error)
+                                    : unreadable(cutter, text, before, offset, error)))
         return -1;
     while (part) {
         const char *next = find_object(cutter, part + 1, end);

@@ -317,31 +317,93 @@ static void a_byte_order_mark(void **state)
     }
 }
 
-/* Megabytes on one line, cut in pieces on the way: nothing is lost where pieces meet. */
-static void a_very_long_line(void **state)
+/* One event a line, its name behind all else: {"cat": ..., "name": "KernelCh"}, as a tool that sorts keys has
+ * it. */
+static struct buffer with_names_last(const char *bytes, size_t length)
 {
-    static const char path[] = "fixtures/dialect-2.30.7/dump_12787039387218017232_0.json";
+    struct buffer out = BUFFER_INIT;
+    const char *end = bytes + length;
+    const char *newline;
+    for (; (newline = memchr(bytes, '\n', (size_t)(end - bytes))); bytes = newline + 1) {
+        const char *brace = memrchr(bytes, '}', (size_t)(newline - bytes));
+        const char *comma = memchr(bytes, ',', (size_t)(newline - bytes));
+        int is_event = memcmp(bytes, "{\"name\"", 7) == 0;
+        size_t plain = (size_t)(newline + 1 - bytes);
+        assert_int_equal(is_event ? buffer_printf(&out, "{%.*s, %.*s},\n", (int)(brace - comma - 2),
+                                                  comma + 2, (int)(comma - bytes - 1), bytes + 1)
+                                  : buffer_append(&out, bytes, plain),
+                         0);
+    }
+    return out;
+}
+
+/* Many times an array on one line, in one array. */
+static struct buffer repeated(const struct buffer *line, int times)
+{
+    struct buffer text = BUFFER_INIT;
+    size_t body = line->length - strlen("[{}]");
+    assert_int_equal(buffer_append_byte(&text, '['), 0);
+    for (int i = 0; i < times; i++)
+        assert_int_equal(buffer_append(&text, line->data + 1, body), 0);
+    assert_int_equal(buffer_append_text(&text, "{}]"), 0);
+    return text;
+}
+
+/* Megabytes on one line, cut in pieces on the way: nothing is lost where pieces meet. */
+static void assert_long_line_is_read(const char *path, const char *bytes, size_t length)
+{
     enum { REPEATED = 800 };
     struct recording once;
     struct recording many;
-    struct buffer text = BUFFER_INIT;
-    size_t length;
-    char *bytes = bytes_of_file(path, &length);
-    recording_of_bytes(&once, name_of(path), bytes, length);
     struct buffer line = lay_out(bytes, length, LAYOUT_ONE_LINE);
-    size_t body = line.length - strlen("[{}]");
-    assert_int_equal(buffer_append_byte(&text, '['), 0);
-    for (int i = 0; i < REPEATED; i++)
-        assert_int_equal(buffer_append(&text, line.data + 1, body), 0);
-    assert_int_equal(buffer_append_text(&text, "{}]"), 0);
-    assert_true(text.length > 3 << 20);
+    struct buffer text = repeated(&line, REPEATED);
+    recording_of_bytes(&once, name_of(path), bytes, length);
     recording_of_bytes(&many, name_of(path), text.data, text.length);
+    assert_true(text.length > 3 << 20);
     assert_int_equal(recording_damage(&many), 0);
     assert_int_equal(many.event_count, REPEATED * once.event_count);
     recording_release(&once);
     recording_release(&many);
     buffer_release(&text);
     buffer_release(&line);
+}
+
+static void a_very_long_line(void **state)
+{
+    static const char path[] = "fixtures/dialect-2.30.7/dump_12787039387218017232_0.json";
+    size_t length;
+    char *bytes = bytes_of_file(path, &length);
+    struct buffer other = with_names_last(bytes, length);
+    assert_long_line_is_read(path, bytes, length);
+    assert_long_line_is_read(path, other.data, other.length);
+    buffer_release(&other);
+    free(bytes);
+}
+
+/* On one line or many, also where one event of them is unreadable. */
+static void other_orders_of_keys_say_the_same(void **state)
+{
+    static const char path[] = "fixtures/dialect-2.30.7/dump_12787039387218017232_0.json";
+    struct recording whole, moved;
+    size_t length;
+    char *bytes = bytes_of_file(path, &length);
+    struct buffer other = with_names_last(bytes, length);
+    struct buffer line = lay_out(other.data, other.length, LAYOUT_ONE_LINE);
+    recording_of_bytes(&whole, name_of(path), bytes, length);
+    recording_of_bytes(&moved, name_of(path), line.data, line.length);
+    forget_offsets(&whole);
+    forget_offsets(&moved);
+    assert_int_equal(recording_damage(&moved), 0);
+    assert_same_events(&whole, &moved);
+    recording_release(&moved);
+    line.data[strlen("[{\"cat\"")] = ';';
+    recording_of_bytes(&moved, name_of(path), line.data, line.length);
+    assert_int_equal(recording_notes(&moved, "unreadable text"), 1);
+    assert_int_equal(moved.event_count, whole.event_count);
+    recording_release(&moved);
+    recording_release(&whole);
+    buffer_release(&line);
+    buffer_release(&other);
     free(bytes);
 }
 
@@ -355,6 +417,7 @@ int main(void)
         cmocka_unit_test(a_cut_object_costs_itself),
         cmocka_unit_test(both_ways_lose_the_same),
         cmocka_unit_test(a_byte_order_mark),
+        cmocka_unit_test(other_orders_of_keys_say_the_same),
         cmocka_unit_test(a_very_long_line),
     };
     return cmocka_run_group_tests_name("damage", tests, NULL, NULL);
