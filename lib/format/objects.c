@@ -22,6 +22,7 @@ struct cutter {
     const struct objects *objects;
     size_t key_length;
     struct carry carry;
+    const char *end; /* of the line being read */
     int in_array;
 };
 
@@ -109,10 +110,11 @@ static int drop_carry(struct cutter *cutter, struct error *error)
     return status;
 }
 
-static int start_carry(struct cutter *cutter, const char *text, size_t length, uint64_t offset,
-                       struct error *error)
+/* The comma and the space that its line ends with belong to it. */
+static int start_carry(struct cutter *cutter, const char *text, uint64_t offset, struct error *error)
 {
     struct carry *carry = &cutter->carry;
+    size_t length = (size_t)(cutter->end - text);
     carry->offset = offset;
     carry->depth = carry->in_string = carry->escaped = 0;
     carry->arrays = 0;
@@ -185,7 +187,7 @@ static int read_objects(struct cutter *cutter, const char *text, size_t length, 
         struct carry probe = {.depth = 0};
         size_t used = follow(&probe, text, length);
         if (probe.depth > 0)
-            return is_last ? start_carry(cutter, text, length, offset, error)
+            return is_last ? start_carry(cutter, text, offset, error)
                            : unreadable(cutter, text, length, offset, error);
         const char *rest = text + used;
         size_t rest_length = length - used;
@@ -305,6 +307,7 @@ static int read_line(struct cutter *cutter, const struct input_line *line, struc
 {
     struct carry *carry = &cutter->carry;
     size_t taken = 0;
+    cutter->end = line->text + line->length;
     if (carry->text.length > 0 && is_new_object(cutter, line)) {
         if (drop_carry(cutter, error))
             return -1;

@@ -133,6 +133,7 @@ enum layout {
     LAYOUT_ONE_LINE,
     LAYOUT_INDENTED,
     LAYOUT_LONE_BRACES,
+    LAYOUT_BROKEN_AT_COMMAS,
     LAYOUT_CARRIAGE_RETURNS,
     LAYOUT_COMMA_FIRST,
     LAYOUTS
@@ -159,6 +160,8 @@ static void put(struct buffer *out, char byte, int in_string, enum layout layout
     if ((layout == LAYOUT_INDENTED || layout == LAYOUT_LONE_BRACES) && !in_string) {
         if (!is_space)
             put_indented(out, byte, layout, depth);
+    } else if (layout == LAYOUT_BROKEN_AT_COMMAS && byte == ',' && !in_string) {
+        assert_int_equal(buffer_append_text(out, ",\n"), 0);
     } else if (layout == LAYOUT_CARRIAGE_RETURNS && byte == '\n') {
         assert_int_equal(buffer_append_text(out, "\r\n"), 0);
     } else if (layout == LAYOUT_COMMA_FIRST && byte == '\n' && out->length &&
