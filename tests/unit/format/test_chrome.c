@@ -389,6 +389,36 @@ static void detached_proxy_operations(void **state)
     recording_release(&recording);
 }
 
+/* What its slot held before: the end is not known, and that is told. */
+static void ends_before_begins_are_left_over(void **state)
+{
+    static const char trace[] =
+        "[\n" EVENT("AllReduce", "COLL", "b", "1", "10.0", ", \"args\": {" COLLECTIVE "}")
+            EVENT("KernelCh", "GPU", "b", "2", "20.0", ", \"args\": {\"Channel\": 0}")
+                EVENT("KernelCh", "GPU", "e", "2", "19.999", "")
+                    EVENT("ScheduleSend", "PROXY", "b", "1", "30.0", PROXY_ARGUMENTS)
+                        EVENT("ScheduleSend", "PROXY", "e", "1", "29.0", "")
+                            EVENT("ProgressSend", "PROXY", "b", "1", "40.0", PROXY_ARGUMENTS)
+                                EVENT("ProgressSend", "PROXY", "e", "1", "5.0", "")
+                                    EVENT("AllReduce", "COLL", "e", "1", "9.0", "")
+                                        EVENT("AllReduce", "CE_COLL", "b", "3", "70.0", ", \"args\": {}")
+                                            EVENT("AllReduce", "CE_COLL", "e", "3", "60.0", "") "{}]\n";
+    struct recording recording;
+    recording_of_bytes(&recording, "dump_5_0.json", trace, sizeof trace - 1);
+    assert_int_equal(recording_notes(&recording, "stale end"), 5);
+    assert_int_equal(recording.note_count, 5);
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_interval(operation(&recording, 0)->enqueue, 10000, TIME_UNKNOWN);
+    assert_interval(operation(&recording, 0)->device, 20000, TIME_UNKNOWN);
+    assert_interval(operation(&recording, 0)->channels[0].host, 20000, TIME_UNKNOWN);
+    assert_int_equal(operation(&recording, 0)->duration_ns, COUNT_UNKNOWN);
+    assert_int_equal(operation(&recording, 0)->unfinished, 1);
+    assert_interval(operation(&recording, 1)->device, 70000, TIME_UNKNOWN);
+    assert_interval(proxy(&recording, 0)->schedule, 30000, TIME_UNKNOWN);
+    assert_interval(proxy(&recording, 0)->progress, 40000, TIME_UNKNOWN);
+    recording_release(&recording);
+}
+
 /* An operation whose kernel ran for two microseconds, four after it was enqueued. */
 #define RAN(name, category, begin, arguments)                                          \
     EVENT(name, category, "b", "1", begin "0.0",                                       \
@@ -465,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_tag_with_a_nul),
         cmocka_unit_test(begin_and_end_share_an_id),
         cmocka_unit_test(detached_proxy_operations),
+        cmocka_unit_test(ends_before_begins_are_left_over),
         cmocka_unit_test(kernel_times_after_a_send_to_itself_are_not_believed),
         cmocka_unit_test(other_json_is_refused_with_a_reason),
     };
