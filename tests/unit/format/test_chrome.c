@@ -328,7 +328,17 @@ static void values_that_cannot_be_read(void **state)
         {"\"SeqNum\": 1", "\"SeqNum\": null", 0},
         {"\"RING\"", "null", 0},
         {"\"ncclInt8\", \"Algorithm\"", "0, \"Algorithm\"", 0},
-        {"\"ts\": 10.0", "\"ts\": -10.0", 0},
+        {"\"SeqNum\": 1", "\"SeqNum\": -1", 1},
+        {"\"Rank\": 0", "\"Rank\": -2", 1},
+        {"\"Rank\": 0", "\"Rank\": -1", 0},
+        {"\"Count\": 1", "\"Count\": -8", 1},
+        {"\"nChannels\": 1", "\"nChannels\": -1", 1},
+        {"\"count\": 1", "\"count\": -1", 1},
+        {"\"root\": 0", "\"root\": -2", 1},
+        {"\"root\": 0", "\"root\": -1", 0},
+        {"\"ts\": 10.0", "\"ts\": -10.0", 1},
+        {"\"ts\": 20.0", "\"ts\": -20.0", 1},
+        {"\"ts\": 20.0", "\"ts\": -1.0", 0},
         {"\"ts\": 10.0", "\"ts\": 0", 0},
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
@@ -337,6 +347,8 @@ static void values_that_cannot_be_read(void **state)
         if (recording_count(&recording, EVENT_OPERATION) != 1 || recording.note_count != changes[i].damage ||
             recording_notes(&recording, "value that cannot be read") != changes[i].damage)
             fail_msg("with %s", changes[i].after);
+        assert_true(operation(&recording, 0)->sequence >= COUNT_UNKNOWN);
+        assert_true(operation(&recording, 0)->bytes >= COUNT_UNKNOWN);
         recording_release(&recording);
     }
 }

@@ -232,6 +232,14 @@ static void values_that_cannot_be_read(void **state)
         {"\"AllReduce\"", "5"},
         {"\"coll_sn\": 3", "\"coll_sn\": 1.5"},
         {"\"coll_sn\": 3", "\"coll_sn\": \"7\""},
+        {"\"coll_sn\": 3", "\"coll_sn\": -3"},
+        {"\"rank\": 1", "\"rank\": -1"},
+        {"\"n_ranks\": 2", "\"n_ranks\": -2"},
+        {"\"nnodes\": 1", "\"nnodes\": -1"},
+        {"\"pid\": 7", "\"pid\": -7"},
+        {"\"coll_msg_size_bytes\": 8", "\"coll_msg_size_bytes\": -8"},
+        {"\"coll_exec_time_us\": 9", "\"coll_exec_time_us\": -9"},
+        {"\"coll_start_ts\": 1", "\"coll_start_ts\": -2"},
         {"\"coll_msg_size_bytes\": 8", "\"coll_msg_size_bytes\": 9223372036854775808"},
         {"\"coll_exec_time_us\": 9", "\"coll_exec_time_us\": 9000000000000000000"},
         {"\"coll_exec_time_us\": 9", "\"coll_exec_time_us\": \"nine\""},
@@ -250,6 +258,10 @@ static void values_that_cannot_be_read(void **state)
         if (recording.event_count != 1 || recording_notes(&recording, "value that cannot be read") != 1)
             fail_msg("with %s", changes[i][1]);
         assert_int_equal(recording_damage(&recording), 1);
+        assert_true(event(&recording, 0)->origin.rank >= COUNT_UNKNOWN);
+        assert_true(event(&recording, 0)->origin.communicator_size >= 0);
+        assert_true(event(&recording, 0)->operation.bytes >= COUNT_UNKNOWN);
+        assert_true(event(&recording, 0)->operation.sequence >= COUNT_UNKNOWN);
         recording_release(&recording);
     }
 }
