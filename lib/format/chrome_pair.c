@@ -14,19 +14,26 @@ static const unsigned char levels[CHROME_CATEGORIES] = {
     [CHROME_NET_PLUGIN] = LEVEL_PLUGIN,
 };
 
-/* NAME_<hash>_<rank>.json, whatever follows the first dot. */
+/* Whether a name ends with _<hash>_<rank>. */
+static int read_member(const char *name, size_t length, uint64_t *hash, int64_t *rank)
+{
+    const char *last = memrchr(name, '_', length);
+    const char *before = last ? memrchr(name, '_', (size_t)(last - name)) : NULL;
+    return before && !number_uint64(before + 1, (size_t)(last - before - 1), hash) &&
+           !number_int64(last + 1, (size_t)(name + length - last - 1), rank);
+}
+
+/* NAME_<hash>_<rank>.json, whatever dots there are in NAME and whatever follows the rank's. */
 static void read_file_name(struct chrome_reader *reader, const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    const char *dot = strchr(name, '.');
-    size_t length = dot ? (size_t)(dot - name) : strlen(name);
-    const char *last = memrchr(name, '_', length);
-    const char *before = last ? memrchr(name, '_', (size_t)(last - name)) : NULL;
+    const char *end = name + strlen(name);
     uint64_t hash;
     int64_t rank;
-    if (!before || number_uint64(before + 1, (size_t)(last - before - 1), &hash) ||
-        number_int64(last + 1, (size_t)(name + length - last - 1), &rank))
+    while (end && !read_member(name, (size_t)(end - name), &hash, &rank))
+        end = memrchr(name, '.', (size_t)(end - name));
+    if (!end)
         return;
     reader->communicator_hash = hash;
     reader->rank = rank;

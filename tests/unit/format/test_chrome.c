@@ -204,6 +204,35 @@ static void tags_are_taken_as_they_stand(void **state)
     recording_release(&recording);
 }
 
+/* Who writes is in the file's name, whatever else is in it. */
+static void names_of_files(void **state)
+{
+    static const char tag[] =
+        "[\n{\"name\": \"UserTag\", \"cat\": \"USER_TAG\", \"ph\": \"i\", \"pid\": 1, "
+        "\"ts\": 1.0, \"args\": {\"tag\": \"a\", \"rank\": 2}},\n{}]\n";
+    static const struct {
+        const char *name;
+        uint64_t hash;
+    } names[] = {{"dump_9999_2.json", 9999},
+                 {"run.2_9999_2.json", 9999},
+                 {"a.b_7_8.c_9999_2.json.gz", 9999},
+                 {"v1.0_9999_2", 9999},
+                 {"dump_9999_2.part_1.json", 9999},
+                 {"dump_18446744073709551616_2.json", 0},
+                 {"dump_9999.json", 0},
+                 {"9999_2.json", 0},
+                 {".json", 0}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct recording recording;
+        recording_of_bytes(&recording, names[i].name, tag, sizeof tag - 1);
+        const struct event *event = recording_event(&recording, EVENT_TAG, 0);
+        assert_non_null(event);
+        if (event->origin.communicator_hash != names[i].hash)
+            fail_msg("with %s", names[i].name);
+        recording_release(&recording);
+    }
+}
+
 static void copy_engine_operations(void **state)
 {
     struct recording recording;
@@ -500,6 +529,7 @@ int main(void)
         cmocka_unit_test(the_end_of_enqueueing_is_not_guessed),
         cmocka_unit_test(what_shares_a_kernel_was_issued_together),
         cmocka_unit_test(tags_are_taken_as_they_stand),
+        cmocka_unit_test(names_of_files),
         cmocka_unit_test(copy_engine_operations),
         cmocka_unit_test(damage_is_told_and_passed_over),
         cmocka_unit_test(pending_operations_are_unfinished),
