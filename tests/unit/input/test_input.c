@@ -319,6 +319,16 @@ static void unpacking_has_limits(void **state)
     struct input *input = open_bytes(member_one, sizeof member_one, &limits);
     assert_fails(input, "unpacks to more than");
     input_close(input);
+    /* What comes behind is not read. */
+    enum { LONG_BYTES = 1 << 20 };
+    unsigned char *bytes = calloc(1, LONG_BYTES);
+    assert_non_null(bytes);
+    memcpy(bytes, member_one, sizeof member_one);
+    input = open_bytes(bytes, LONG_BYTES, &limits);
+    assert_fails(input, "unpacks to more than");
+    assert_true(input_bytes_read(input) < LONG_BYTES / 2);
+    input_close(input);
+    free(bytes);
 }
 
 /* The digest is that of the raw bytes, also where unpacking failed half way. */
