@@ -316,6 +316,11 @@ int64_t source_read(struct source *source, char *bytes, size_t length, struct er
     return -1;
 }
 
+int source_is_packed(const struct source *source)
+{
+    return source->packing == PACKING_GZIP;
+}
+
 uint64_t source_bytes_read(const struct source *source)
 {
     return source->read_bytes;
