@@ -94,17 +94,17 @@ static void read_operation(struct json *json, const struct json_node *arguments,
     struct chrome_operation *operation = &line->operation;
     const char *algorithm = member_text(json, arguments, "Algorithm");
     const char *protocol = member_text(json, arguments, "Protocol");
-    int64_t most = member_integer(json, arguments, "nMaxChannels", COUNT_UNKNOWN);
-    operation->sequence = member_integer(json, arguments, "SeqNum", COUNT_UNKNOWN);
+    int64_t most = member_natural(json, arguments, "nMaxChannels", COUNT_UNKNOWN);
+    operation->sequence = member_natural(json, arguments, "SeqNum", COUNT_UNKNOWN);
     operation->communicator_hash = member_unsigned(json, arguments, "CommHash");
-    operation->rank = member_integer(json, arguments, "Rank", COUNT_UNKNOWN);
-    operation->peer = member_integer(json, arguments, "Peer", COUNT_UNKNOWN);
-    operation->count = member_integer(json, arguments, "Count", COUNT_UNKNOWN);
-    operation->channel_count = member_integer(json, arguments, "nChannels", most);
+    operation->rank = member_natural_or_none(json, arguments, "Rank");
+    operation->peer = member_natural_or_none(json, arguments, "Peer");
+    operation->count = member_natural(json, arguments, "Count", COUNT_UNKNOWN);
+    operation->channel_count = member_natural(json, arguments, "nChannels", most);
     operation->datatype = read_datatype(json, arguments, "Datatype", &line->hints);
     operation->algorithm = algorithm_from_text(algorithm ? algorithm : "", algorithm ? strlen(algorithm) : 0);
     operation->protocol = protocol_from_text(protocol ? protocol : "", protocol ? strlen(protocol) : 0);
-    operation->root = member_integer(json, arguments, "Root", COUNT_UNKNOWN);
+    operation->root = member_natural_or_none(json, arguments, "Root");
     operation->enqueue_end_ns = member_moment(json, arguments, "EnqueueEnd");
     operation->unfinished = member_integer(json, arguments, "Unfinished", 0) != 0;
     if (!json_member(arguments, "nChannels"))
@@ -115,9 +115,9 @@ static void read_api(struct json *json, const struct json_node *arguments, struc
 {
     unsigned ignored = 0;
     line->api = (struct chrome_api){
-        .count = member_integer(json, arguments, "count", COUNT_UNKNOWN),
+        .count = member_natural(json, arguments, "count", COUNT_UNKNOWN),
         .datatype = read_datatype(json, arguments, "datatype", &ignored),
-        .root = member_integer(json, arguments, "root", COUNT_UNKNOWN),
+        .root = member_natural_or_none(json, arguments, "root"),
         .graph_captured = member_integer(json, arguments, "GraphCaptured", 0),
         .stream = read_stream(json, arguments),
     };
@@ -130,18 +130,18 @@ static void read_state(struct json *json, const struct json_node *arguments, con
     if (!node)
         return;
     proxy->has_states = 1;
-    proxy->state[state].steps = member_integer(json, node, "step", 0);
+    proxy->state[state].steps = member_natural(json, node, "step", 0);
     proxy->state[state].at_ns = member_moment(json, node, "ts");
 }
 
 static void read_proxy(struct json *json, const struct json_node *arguments, struct chrome_line *line)
 {
     struct chrome_proxy *proxy = &line->proxy;
-    proxy->channel = member_integer(json, arguments, "Channel", COUNT_UNKNOWN);
-    proxy->peer = member_integer(json, arguments, "Peer", COUNT_UNKNOWN);
-    proxy->step_count = member_integer(json, arguments, "Steps", COUNT_UNKNOWN);
-    proxy->chunk_bytes = member_integer(json, arguments, "ChunkSize", COUNT_UNKNOWN);
-    proxy->transferred_bytes = member_integer(json, arguments, "transSize", COUNT_UNKNOWN);
+    proxy->channel = member_natural(json, arguments, "Channel", COUNT_UNKNOWN);
+    proxy->peer = member_natural_or_none(json, arguments, "Peer");
+    proxy->step_count = member_natural(json, arguments, "Steps", COUNT_UNKNOWN);
+    proxy->chunk_bytes = member_natural(json, arguments, "ChunkSize", COUNT_UNKNOWN);
+    proxy->transferred_bytes = member_natural(json, arguments, "transSize", COUNT_UNKNOWN);
     proxy->has_states = 0;
     for (int i = 0; i < PROXY_STATES; i++) {
         proxy->state[i].steps = 0;
@@ -160,14 +160,13 @@ static void read_copy(struct json *json, const struct json_node *arguments, stru
     unsigned ignored = 0;
     const char *timing = member_text(json, arguments, "timing");
     const char *key = json_member(arguments, "duration_gpu_us") ? "duration_gpu_us" : "duration_cpu_us";
-    int64_t ns = member_nanoseconds(json, arguments, key, COUNT_UNKNOWN);
     line->copy = (struct chrome_copy){
-        .count = member_integer(json, arguments, "count", COUNT_UNKNOWN),
+        .count = member_natural(json, arguments, "count", COUNT_UNKNOWN),
         .datatype = read_datatype(json, arguments, "datatype", &ignored),
-        .duration_ns = ns < 0 ? COUNT_UNKNOWN : ns,
-        .sequence = member_integer(json, arguments, "SeqNum", COUNT_UNKNOWN),
+        .duration_ns = member_nanoseconds(json, arguments, key, COUNT_UNKNOWN),
+        .sequence = member_natural(json, arguments, "SeqNum", COUNT_UNKNOWN),
         .communicator_hash = member_unsigned(json, arguments, "CommHash"),
-        .rank = member_integer(json, arguments, "Rank", COUNT_UNKNOWN),
+        .rank = member_natural_or_none(json, arguments, "Rank"),
         .is_enqueue = timing && strcmp(timing, "enqueue") == 0,
     };
 }
@@ -177,8 +176,8 @@ static void read_tag(struct json *json, const struct json_node *arguments, struc
     const char *text = member_text(json, arguments, "tag");
     line->tag.text = text ? text : "";
     line->tag.length = strlen(line->tag.text);
-    line->tag.rank = member_integer(json, arguments, "rank", COUNT_UNKNOWN);
-    line->tag.depth = member_integer(json, arguments, "depth", 0);
+    line->tag.rank = member_natural_or_none(json, arguments, "rank");
+    line->tag.depth = member_natural(json, arguments, "depth", 0);
     line->tag.communicator_hash = member_unsigned(json, arguments, "CommHash");
     line->tag.has_source = json_member(arguments, "source") != NULL;
 }
@@ -199,7 +198,7 @@ static void read_arguments(struct json *json, const struct json_node *arguments,
         read_proxy(json, arguments, line);
         break;
     case CHROME_NET:
-        line->step = member_integer(json, arguments, "Step", COUNT_UNKNOWN);
+        line->step = member_natural_or_none(json, arguments, "Step");
         break;
     case CHROME_GPU:
         line->kernel.channel = member_integer(json, arguments, "Channel", COUNT_UNKNOWN);

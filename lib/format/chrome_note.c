@@ -98,10 +98,10 @@ static int read_communicator(struct chrome_reader *reader, struct json *json, co
     struct event event = {.kind = EVENT_COMMUNICATOR, .origin = chrome_origin(reader, offset)};
     const char *name = text_of(json, line, "CommName");
     event.origin.communicator_hash = member_unsigned(json, line->arguments, "CommHash");
-    event.origin.rank = member_integer(json, line->arguments, "Rank", COUNT_UNKNOWN);
+    event.origin.rank = member_natural_or_none(json, line->arguments, "Rank");
     event.origin.communicator_name = name[0] ? name : NULL;
-    event.origin.communicator_size = known(member_integer(json, line->arguments, "nRanks", 0));
-    event.origin.node_count = known(member_integer(json, line->arguments, "nNodes", 0));
+    event.origin.communicator_size = known(member_natural_or_none(json, line->arguments, "nRanks"));
+    event.origin.node_count = known(member_natural_or_none(json, line->arguments, "nNodes"));
     return chrome_emit(reader, &event, error);
 }
 
@@ -122,7 +122,7 @@ static int read_drops(struct chrome_reader *reader, struct json *json, const str
     };
     for (int i = 0; i < CHROME_DROP_KINDS; i++) {
         struct event event = {.kind = EVENT_LOSS, .origin = chrome_origin(reader, offset)};
-        int64_t total = member_integer(json, line->arguments, keys[i], 0);
+        int64_t total = member_natural(json, line->arguments, keys[i], 0);
         event.loss = (struct loss){.events = total - reader->drops[i], .what = meanings[i]};
         if (total <= reader->drops[i])
             continue;
@@ -149,15 +149,15 @@ static void describe_pending(struct json *json, const struct chrome_line *line, 
     const char *protocol = text_of(json, line, "Protocol");
     *operation = (struct operation){
         .function = function_from_text(name, strlen(name)),
-        .sequence = member_integer(json, line->arguments, "SeqNum", COUNT_UNKNOWN),
-        .count = member_integer(json, line->arguments, "Count", COUNT_UNKNOWN),
+        .sequence = member_natural(json, line->arguments, "SeqNum", COUNT_UNKNOWN),
+        .count = member_natural(json, line->arguments, "Count", COUNT_UNKNOWN),
         .datatype = datatype_from_text(datatype, strlen(datatype)),
         .bytes = COUNT_UNKNOWN,
-        .root = member_integer(json, line->arguments, "Root", COUNT_UNKNOWN),
-        .peer = member_integer(json, line->arguments, "Peer", COUNT_UNKNOWN),
+        .root = member_natural_or_none(json, line->arguments, "Root"),
+        .peer = member_natural_or_none(json, line->arguments, "Peer"),
         .algorithm = algorithm_from_text(algorithm, strlen(algorithm)),
         .protocol = protocol_from_text(protocol, strlen(protocol)),
-        .channel_count = member_integer(json, line->arguments, "nChannels", COUNT_UNKNOWN),
+        .channel_count = member_natural(json, line->arguments, "nChannels", COUNT_UNKNOWN),
         .api = {TIME_UNKNOWN, TIME_UNKNOWN},
         .enqueue = {member_moment(json, line->arguments, "begin"),
                     member_moment(json, line->arguments, "EnqueueEnd")},
@@ -202,7 +202,7 @@ static int read_pending(struct chrome_reader *reader, struct json *json, const s
     describe_pending(json, line, &pending.operation);
     pending.operation.kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
     pending.communicator_hash = member_unsigned(json, line->arguments, "CommHash");
-    pending.rank = member_integer(json, line->arguments, "Rank", COUNT_UNKNOWN);
+    pending.rank = member_natural_or_none(json, line->arguments, "Rank");
     return keep_pending(reader, &pending, error);
 }
 

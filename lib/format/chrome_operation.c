@@ -30,7 +30,7 @@ static void start(struct chrome_reader *reader, const struct chrome_line *line, 
     assembly->proxy_pending = 0;
     assembly->channel_count = 0;
     assembly->channel_is_open = 0;
-    assembly->record_end_ns = TIME_UNKNOWN;
+    assembly->record = (struct interval_ns){line->time_ns, TIME_UNKNOWN};
     assembly->given_enqueue_end_ns = TIME_UNKNOWN;
     assembly->last_proxy_end_ns = TIME_UNKNOWN;
     assembly->origin = chrome_origin(reader, offset);
@@ -171,25 +171,29 @@ int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *
     return 0;
 }
 
-void chrome_kernel_end(struct chrome_reader *reader, int64_t end_ns)
+int chrome_kernel_end(struct chrome_reader *reader, int64_t end_ns, uint64_t offset, struct error *error)
 {
     struct chrome_assembly *assembly = &reader->assembly;
-    if (assembly->channel_is_open) {
-        struct interval_ns *host = &assembly->channels[assembly->channel_count - 1].host;
-        host->end_ns = kernel_time(end_ns, assembly->channel_end_ns, host->begin_ns);
-    }
+    if (!assembly->channel_is_open)
+        return 0;
     assembly->channel_is_open = 0;
+    struct interval_ns *host = &assembly->channels[assembly->channel_count - 1].host;
+    if (chrome_set_end(reader, host, end_ns, offset, error))
+        return -1;
+    host->end_ns = kernel_time(host->end_ns, assembly->channel_end_ns, host->begin_ns);
+    return 0;
 }
 
-void chrome_operation_end(struct chrome_reader *reader, int64_t end_ns, int has_end)
+int chrome_operation_end(struct chrome_reader *reader, int64_t end_ns, int has_end, uint64_t offset,
+                         struct error *error)
 {
     struct chrome_assembly *assembly = &reader->assembly;
     if (!assembly->is_open)
-        return;
+        return 0;
     assembly->is_open = 0;
     assembly->is_closed = 1;
-    assembly->record_end_ns = end_ns;
     assembly->unfinished |= !has_end;
+    return chrome_set_end(reader, &assembly->record, end_ns, offset, error);
 }
 
 /* From the channels that have both ends, by the GPU's clock and by the host's. */
@@ -226,8 +230,8 @@ static void measure_device(const struct chrome_assembly *assembly, struct operat
     else if (operation->end_source == END_KERNEL)
         operation->duration_ns = operation->device.end_ns - operation->device.begin_ns;
     if (operation->kind == OPERATION_COPY_ENGINE) {
-        if (operation->device.begin_ns != TIME_UNKNOWN && assembly->record_end_ns != TIME_UNKNOWN) {
-            operation->device.end_ns = assembly->record_end_ns;
+        if (operation->device.begin_ns != TIME_UNKNOWN && assembly->record.end_ns != TIME_UNKNOWN) {
+            operation->device.end_ns = assembly->record.end_ns;
             operation->end_source = END_HOST;
         }
         return;
@@ -250,9 +254,9 @@ static int64_t enqueue_end(const struct chrome_assembly *assembly, const struct 
         return assembly->given_enqueue_end_ns;
     if (operation->end_source == END_KERNEL && operation->device.end_ns > last_ns)
         last_ns = operation->device.end_ns;
-    if (last_ns != TIME_UNKNOWN && assembly->record_end_ns >= last_ns)
+    if (last_ns != TIME_UNKNOWN && assembly->record.end_ns >= last_ns)
         return TIME_UNKNOWN;
-    return assembly->record_end_ns;
+    return assembly->record.end_ns;
 }
 
 /* Something of it began on the device and nothing says that it ended: of channels only 0 is sure to say. */

@@ -14,19 +14,26 @@ static const unsigned char levels[CHROME_CATEGORIES] = {
     [CHROME_NET_PLUGIN] = LEVEL_PLUGIN,
 };
 
-/* NAME_<hash>_<rank>.json, whatever follows the first dot. */
+/* Whether a name ends with _<hash>_<rank>. */
+static int read_member(const char *name, size_t length, uint64_t *hash, int64_t *rank)
+{
+    const char *last = memrchr(name, '_', length);
+    const char *before = last ? memrchr(name, '_', (size_t)(last - name)) : NULL;
+    return before && !number_uint64(before + 1, (size_t)(last - before - 1), hash) &&
+           !number_int64(last + 1, (size_t)(name + length - last - 1), rank);
+}
+
+/* NAME_<hash>_<rank>.json, whatever dots there are in NAME and whatever follows the rank's. */
 static void read_file_name(struct chrome_reader *reader, const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    const char *dot = strchr(name, '.');
-    size_t length = dot ? (size_t)(dot - name) : strlen(name);
-    const char *last = memrchr(name, '_', length);
-    const char *before = last ? memrchr(name, '_', (size_t)(last - name)) : NULL;
+    const char *end = name + strlen(name);
     uint64_t hash;
     int64_t rank;
-    if (!before || number_uint64(before + 1, (size_t)(last - before - 1), &hash) ||
-        number_int64(last + 1, (size_t)(name + length - last - 1), &rank))
+    while (end && !read_member(name, (size_t)(end - name), &hash, &rank))
+        end = memrchr(name, '.', (size_t)(end - name));
+    if (!end)
         return;
     reader->communicator_hash = hash;
     reader->rank = rank;
@@ -66,6 +73,14 @@ struct origin chrome_origin(const struct chrome_reader *reader, uint64_t offset)
     };
 }
 
+int chrome_set_end(struct chrome_reader *reader, struct interval_ns *interval, int64_t end_ns,
+                   uint64_t offset, struct error *error)
+{
+    int is_stale = end_ns != TIME_UNKNOWN && end_ns < interval->begin_ns;
+    interval->end_ns = is_stale ? TIME_UNKNOWN : end_ns;
+    return is_stale ? chrome_note(reader, "stale end", 0, offset, NULL, 0, error) : 0;
+}
+
 static int is_open(const struct chrome_reader *reader, int level)
 {
     return (reader->open >> level & 1) != 0;
@@ -92,16 +107,15 @@ static int end_frame(struct chrome_reader *reader, enum chrome_level level, int6
     case CHROME_COLL:
     case CHROME_P2P:
     case CHROME_CE_COLL:
-        if (chrome_proxy_flush(reader, error))
+        if (chrome_proxy_flush(reader, error) ||
+            chrome_operation_end(reader, end_ns, has_end, frame->offset, error))
             return -1;
-        chrome_operation_end(reader, end_ns, has_end);
         /* The end of the call around it, which is worth waiting for, follows. */
         return is_open(reader, LEVEL_CALL) ? 0 : chrome_operation_flush(reader, TIME_UNKNOWN, error);
     case CHROME_GPU:
-        chrome_kernel_end(reader, end_ns);
-        return 0;
+        return chrome_kernel_end(reader, end_ns, frame->offset, error);
     case CHROME_PROXY:
-        return chrome_proxy_end(reader, frame->name, end_ns, error);
+        return chrome_proxy_end(reader, frame->name, end_ns, frame->offset, error);
     case CHROME_NET:
         chrome_wait_end(reader, frame->name, end_ns);
         return 0;

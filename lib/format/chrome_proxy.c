@@ -180,17 +180,18 @@ int chrome_proxy_begin(struct chrome_reader *reader, const struct chrome_line *l
     return 0;
 }
 
-int chrome_proxy_end(struct chrome_reader *reader, enum chrome_name name, int64_t end_ns, struct error *error)
+int chrome_proxy_end(struct chrome_reader *reader, enum chrome_name name, int64_t end_ns, uint64_t offset,
+                     struct error *error)
 {
     struct chrome_transfer *transfer = &reader->transfer;
     if (name == CHROME_NAME_OTHER || !transfer->is_open)
         return 0;
-    if (is_schedule(name)) {
-        transfer->proxy.schedule.end_ns = end_ns;
-        return 0;
-    }
-    transfer->proxy.progress.end_ns = end_ns;
-    return chrome_proxy_flush(reader, error);
+    if (is_schedule(name))
+        return chrome_set_end(reader, &transfer->proxy.schedule, end_ns, offset, error);
+    return chrome_set_end(reader, &transfer->proxy.progress, end_ns, offset, error) ||
+                   chrome_proxy_flush(reader, error)
+               ? -1
+               : 0;
 }
 
 int chrome_wait_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,

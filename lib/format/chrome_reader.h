@@ -42,7 +42,7 @@ struct chrome_assembly {
     int unfinished;
     struct operation operation;
     struct origin origin;
-    int64_t record_end_ns; /* the end that its own line gives */
+    struct interval_ns record; /* what its own lines give */
     int64_t given_enqueue_end_ns;
     int64_t last_proxy_end_ns; /* of its proxy operations that have an end */
     int proxy_pending;         /* one of them has none */
@@ -143,6 +143,9 @@ int chrome_note(struct chrome_reader *reader, const char *reason, int damage, ui
                 const char *detail, size_t detail_length, struct error *error);
 int chrome_emit(struct chrome_reader *reader, const struct event *event, struct error *error);
 struct origin chrome_origin(const struct chrome_reader *reader, uint64_t offset);
+/* An end before its begin is left from an earlier use of the slot: it is noted and unknown. */
+int chrome_set_end(struct chrome_reader *reader, struct interval_ns *interval, int64_t end_ns,
+                   uint64_t offset, struct error *error);
 
 /* chrome_operation.c */
 int64_t chrome_bytes(int64_t count, enum datatype datatype);
@@ -150,16 +153,17 @@ int chrome_has_root(enum function function);
 int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
                            struct error *error);
 void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset);
-void chrome_operation_end(struct chrome_reader *reader, int64_t end_ns, int has_end);
+int chrome_operation_end(struct chrome_reader *reader, int64_t end_ns, int has_end, uint64_t offset,
+                         struct error *error);
 int chrome_operation_flush(struct chrome_reader *reader, int64_t api_end_ns, struct error *error);
 int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
                         struct error *error);
-void chrome_kernel_end(struct chrome_reader *reader, int64_t end_ns);
+int chrome_kernel_end(struct chrome_reader *reader, int64_t end_ns, uint64_t offset, struct error *error);
 
 /* chrome_proxy.c */
 int chrome_proxy_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
                        struct error *error);
-int chrome_proxy_end(struct chrome_reader *reader, enum chrome_name name, int64_t end_ns,
+int chrome_proxy_end(struct chrome_reader *reader, enum chrome_name name, int64_t end_ns, uint64_t offset,
                      struct error *error);
 int chrome_proxy_flush(struct chrome_reader *reader, struct error *error);
 int chrome_wait_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,

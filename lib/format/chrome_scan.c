@@ -41,13 +41,13 @@ struct form {
 static const struct scan_field no_arguments[] = {LAST("}")};
 
 #define PROXY_FIELDS                                                  \
-    FIELD(", \"args\": {\"Channel\": ", SCAN_INTEGER, proxy.channel), \
-        FIELD(", \"Peer\": ", SCAN_INTEGER, proxy.peer),              \
-        FIELD(", \"Steps\": ", SCAN_INTEGER, proxy.step_count),       \
-        FIELD(", \"ChunkSize\": ", SCAN_INTEGER, proxy.chunk_bytes),  \
-        FIELD(", \"transSize\": ", SCAN_INTEGER, proxy.transferred_bytes)
+    FIELD(", \"args\": {\"Channel\": ", SCAN_NATURAL, proxy.channel), \
+        FIELD(", \"Peer\": ", SCAN_NATURAL_OR_NONE, proxy.peer),      \
+        FIELD(", \"Steps\": ", SCAN_NATURAL, proxy.step_count),       \
+        FIELD(", \"ChunkSize\": ", SCAN_NATURAL, proxy.chunk_bytes),  \
+        FIELD(", \"transSize\": ", SCAN_NATURAL, proxy.transferred_bytes)
 #define STATE_FIELDS(before, which)                                      \
-    FIELD(before "{\"step\": ", SCAN_INTEGER, proxy.state[which].steps), \
+    FIELD(before "{\"step\": ", SCAN_NATURAL, proxy.state[which].steps), \
         FIELD(", \"ts\": ", SCAN_MOMENT, proxy.state[which].at_ns)
 
 static const struct scan_field proxy_fields[] = {PROXY_FIELDS, LAST("}}")};
@@ -107,18 +107,18 @@ static const struct form launch_forms[] = {
     FORM(launch_fields, 0), FORM(launch_bare_fields, CHROME_HINT_UNQUOTED), {NULL, 0, 0}};
 
 #define CALL_FIELDS                                             \
-    FIELD(", \"args\": {\"count\": ", SCAN_INTEGER, api.count), \
+    FIELD(", \"args\": {\"count\": ", SCAN_NATURAL, api.count), \
         FIELD(", \"datatype\": \"", SCAN_DATATYPE, api.datatype)
 #define CALL_BARE_FIELDS                                        \
-    FIELD(", \"args\": {\"count\": ", SCAN_INTEGER, api.count), \
+    FIELD(", \"args\": {\"count\": ", SCAN_NATURAL, api.count), \
         FIELD(", \"datatype\": nccl", SCAN_DATATYPE_WORD, api.datatype)
 
 static const struct scan_field call_fields[] = {
-    CALL_FIELDS, FIELD("\", \"root\": ", SCAN_INTEGER, api.root),
+    CALL_FIELDS, FIELD("\", \"root\": ", SCAN_NATURAL_OR_NONE, api.root),
     FIELD(", \"GraphCaptured\": ", SCAN_INTEGER, api.graph_captured),
     FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream), LAST("\"}}")};
 static const struct scan_field call_bare_fields[] = {
-    CALL_BARE_FIELDS, FIELD(", \"root\": ", SCAN_INTEGER, api.root),
+    CALL_BARE_FIELDS, FIELD(", \"root\": ", SCAN_NATURAL_OR_NONE, api.root),
     FIELD(", \"GraphCaptured\":", SCAN_INTEGER, api.graph_captured),
     FIELD(", \"Stream\": ", SCAN_ADDRESS, api.stream), LAST("}}")};
 static const struct scan_field pair_call_fields[] = {
@@ -133,23 +133,23 @@ static const struct form pair_call_forms[] = {
     FORM(pair_call_fields, 0), FORM(pair_call_bare_fields, CHROME_HINT_UNQUOTED), {NULL, 0, 0}};
 
 #define COLLECTIVE_FIELDS                                                      \
-    FIELD(", \"args\": {\"SeqNum\": ", SCAN_INTEGER, operation.sequence),      \
+    FIELD(", \"args\": {\"SeqNum\": ", SCAN_NATURAL, operation.sequence),      \
         FIELD(", \"CommHash\": ", SCAN_UNSIGNED, operation.communicator_hash), \
-        FIELD(", \"Rank\": ", SCAN_INTEGER, operation.rank),                   \
-        FIELD(", \"Count\": ", SCAN_INTEGER, operation.count)
+        FIELD(", \"Rank\": ", SCAN_NATURAL_OR_NONE, operation.rank),           \
+        FIELD(", \"Count\": ", SCAN_NATURAL, operation.count)
 #define COLLECTIVE_WORDS                                                     \
     FIELD(", \"Datatype\": \"", SCAN_DATATYPE, operation.datatype),          \
         FIELD("\", \"Algorithm\": \"", SCAN_ALGORITHM, operation.algorithm), \
         FIELD("\", \"Protocol\": \"", SCAN_PROTOCOL, operation.protocol)
 
 static const struct scan_field collective_fields[] = {
-    COLLECTIVE_FIELDS, COLLECTIVE_WORDS, FIELD("\", \"nChannels\": ", SCAN_INTEGER, operation.channel_count),
+    COLLECTIVE_FIELDS, COLLECTIVE_WORDS, FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
     LAST("}}")};
 static const struct scan_field bundled_collective_fields[] = {
     COLLECTIVE_FIELDS,
     COLLECTIVE_WORDS,
-    FIELD("\", \"nChannels\": ", SCAN_INTEGER, operation.channel_count),
-    FIELD(", \"Root\": ", SCAN_INTEGER, operation.root),
+    FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
+    FIELD(", \"Root\": ", SCAN_NATURAL_OR_NONE, operation.root),
     SKIP(", \"nWarps\": ", SCAN_SKIP_INTEGER),
     SKIP(", \"SendBuff\": \"0x", SCAN_SKIP_HEXADECIMAL),
     SKIP("\", \"RecvBuff\": \"0x", SCAN_SKIP_HEXADECIMAL),
@@ -157,13 +157,13 @@ static const struct scan_field bundled_collective_fields[] = {
     LAST("}}")};
 static const struct scan_field old_collective_fields[] = {
     COLLECTIVE_FIELDS, COLLECTIVE_WORDS,
-    FIELD("\", \"nMaxChannels\": ", SCAN_INTEGER, operation.channel_count), LAST("}}")};
+    FIELD("\", \"nMaxChannels\": ", SCAN_NATURAL, operation.channel_count), LAST("}}")};
 static const struct scan_field first_collective_fields[] = {
     COLLECTIVE_FIELDS,
     FIELD(", \"Datatype\": ", SCAN_DATATYPE_NUMBER, operation.datatype),
     FIELD(", \"Algorithm\": \"", SCAN_ALGORITHM, operation.algorithm),
     FIELD("\", \"Protocol\": \"", SCAN_PROTOCOL, operation.protocol),
-    FIELD("\", \"nMaxChannels\": ", SCAN_INTEGER, operation.channel_count),
+    FIELD("\", \"nMaxChannels\": ", SCAN_NATURAL, operation.channel_count),
     LAST("}}")};
 static const struct form collective_forms[] = {
     FORM(collective_fields, 0),
@@ -174,15 +174,15 @@ static const struct form collective_forms[] = {
 
 #define PAIR_FIELDS                                                                   \
     FIELD(", \"args\": {\"CommHash\": ", SCAN_UNSIGNED, operation.communicator_hash), \
-        FIELD(", \"Rank\": ", SCAN_INTEGER, operation.rank),                          \
-        FIELD(", \"Peer\": ", SCAN_INTEGER, operation.peer),                          \
-        FIELD(", \"Count\": ", SCAN_INTEGER, operation.count),                        \
+        FIELD(", \"Rank\": ", SCAN_NATURAL_OR_NONE, operation.rank),                  \
+        FIELD(", \"Peer\": ", SCAN_NATURAL_OR_NONE, operation.peer),                  \
+        FIELD(", \"Count\": ", SCAN_NATURAL, operation.count),                        \
         FIELD(", \"Datatype\": \"", SCAN_DATATYPE, operation.datatype)
 
 static const struct scan_field pair_fields[] = {
-    PAIR_FIELDS, FIELD("\", \"nChannels\": ", SCAN_INTEGER, operation.channel_count), LAST("}}")};
+    PAIR_FIELDS, FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count), LAST("}}")};
 static const struct scan_field bundled_pair_fields[] = {
-    PAIR_FIELDS, FIELD("\", \"nChannels\": ", SCAN_INTEGER, operation.channel_count),
+    PAIR_FIELDS, FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
     SKIP(", \"Buff\": \"0x", SCAN_SKIP_HEXADECIMAL),
     FIELD("\", \"EnqueueEnd\": ", SCAN_MOMENT, operation.enqueue_end_ns), LAST("}}")};
 static const struct scan_field old_pair_fields[] = {PAIR_FIELDS, LAST("\"}}")};
@@ -423,7 +423,7 @@ static inline const char *scan_step(const char *at, const char *end, int64_t *st
 {
     at = scan_words(at, end, SCAN_WORDS(", \"args\": {\"Step\": "));
     if (at)
-        at = scan_integer(at, end, step);
+        at = scan_not_below(at, end, -1, step);
     return at ? scan_words(at, end, SCAN_WORDS("}}")) : NULL;
 }
 

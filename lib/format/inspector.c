@@ -77,33 +77,48 @@ static void keep_revision(struct inspector_file *file)
     file->revision[length] = '\0';
 }
 
+/* An end before its begin is left from an earlier use of the slot, and unknown. 1 where it is so. */
+static size_t forget_stale_end(struct interval_ns *interval)
+{
+    if (interval->end_ns >= interval->begin_ns || interval->end_ns == TIME_UNKNOWN)
+        return 0;
+    interval->end_ns = TIME_UNKNOWN;
+    return 1;
+}
+
 /*
  * When it ran: by the channels that have both ends. Without any, the recorder measured from the call to the
  * last sign of life, on the host: a late end, and a duration that holds the time in the queue as well.
+ * Returns how many ends were stale.
  */
-static void measure(const struct inspector_line *line, struct operation *operation)
+static size_t measure(struct inspector_line *line, struct operation *operation)
 {
+    size_t stale = forget_stale_end(&line->enqueue);
     int64_t first_ns = TIME_UNKNOWN;
     for (size_t i = 0; i < line->channel_count; i++) {
-        struct interval_ns host = line->channels[i].host;
-        if (host.begin_ns == TIME_UNKNOWN)
+        struct interval_ns *host = &line->channels[i].host;
+        if (host->begin_ns == TIME_UNKNOWN)
             continue;
-        if (host.end_ns != TIME_UNKNOWN)
-            interval_widen(&operation->device, host);
-        if (first_ns == TIME_UNKNOWN || host.begin_ns < first_ns)
-            first_ns = host.begin_ns;
+        if (host->end_ns >= host->begin_ns)
+            interval_widen(&operation->device, *host);
+        else
+            stale += forget_stale_end(host);
+        if (first_ns == TIME_UNKNOWN || host->begin_ns < first_ns)
+            first_ns = host->begin_ns;
     }
+    operation->enqueue = line->enqueue;
     if (operation->device.begin_ns == TIME_UNKNOWN)
         operation->device.begin_ns = first_ns;
     if (operation->device.end_ns != TIME_UNKNOWN) {
         operation->end_source = END_KERNEL;
-        return;
+        return stale;
     }
     if (line->timing != TIMING_OPERATION_CPU || line->duration_ns == COUNT_UNKNOWN)
-        return;
+        return stale;
     operation->end_source = END_HOST;
     if (line->enqueue.begin_ns != TIME_UNKNOWN && line->enqueue.begin_ns <= INT64_MAX - line->duration_ns)
         operation->device.end_ns = line->enqueue.begin_ns + line->duration_ns;
+    return stale;
 }
 
 /* What no line tells. */
@@ -127,9 +142,10 @@ static void fill_origin(const struct inspector_file *file, uint64_t offset, stru
     origin->offset = offset;
 }
 
-static void fill_operation(struct inspector_file *file, struct operation *operation)
+/* Returns how many ends were stale. */
+static size_t fill_operation(struct inspector_file *file, struct operation *operation)
 {
-    const struct inspector_line *line = file->line;
+    struct inspector_line *line = file->line;
     operation->ordinal = file->next_ordinal++;
     operation->kind = line->is_point_to_point ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
     operation->function = line->function;
@@ -139,14 +155,22 @@ static void fill_operation(struct inspector_file *file, struct operation *operat
     operation->bytes = line->bytes;
     operation->peer = line->is_point_to_point ? line->peer : COUNT_UNKNOWN;
     operation->channel_count = line->channel_count ? (int64_t)line->channel_count : COUNT_UNKNOWN;
-    operation->enqueue = line->enqueue;
     operation->device = (struct interval_ns){TIME_UNKNOWN, TIME_UNKNOWN};
     operation->end_source = END_UNKNOWN;
     operation->duration_ns = line->duration_ns;
     operation->tag = text_or_null(&file->tag);
     operation->channels = line->channels;
     operation->kernel_channel_count = line->channel_count;
-    measure(line, operation);
+    return measure(line, operation);
+}
+
+static int note_stale_ends(const struct inspector_file *file, size_t count, uint64_t offset,
+                           struct error *error)
+{
+    int failed = 0;
+    while (!failed && count-- > 0)
+        failed = file->sink->note(file->sink->context, "stale end", 0, offset, NULL, 0, error);
+    return failed;
 }
 
 static int emit(struct inspector_file *file, uint64_t offset, struct error *error)
@@ -156,7 +180,9 @@ static int emit(struct inspector_file *file, uint64_t offset, struct error *erro
     if (file->next_ordinal == 0)
         keep_revision(file);
     fill_origin(file, offset, &file->event.origin);
-    fill_operation(file, &file->event.operation);
+    size_t stale = fill_operation(file, &file->event.operation);
+    if (stale > 0 && note_stale_ends(file, stale, offset, error))
+        return -1;
     return file->sink->event(file->sink->context, &file->event, error);
 }
 

@@ -16,12 +16,12 @@ static void read_header(struct json *json, const struct json_node *root, struct 
     const struct json_node *metadata = member_object(json, root, "metadata");
     line->communicator_hash = member_hexadecimal(json, header, "id");
     line->communicator_name = text_of(json, header, "comm_name");
-    line->rank = member_integer(json, header, "rank", COUNT_UNKNOWN);
-    line->communicator_size = member_integer(json, header, "n_ranks", 0);
-    line->node_count = member_integer(json, header, "nnodes", 0);
+    line->rank = member_natural(json, header, "rank", COUNT_UNKNOWN);
+    line->communicator_size = member_natural(json, header, "n_ranks", 0);
+    line->node_count = member_natural(json, header, "nnodes", 0);
     line->revision = text_of(json, metadata, "git_rev");
     line->host = text_of(json, metadata, "hostname");
-    line->pid = member_integer(json, metadata, "pid", COUNT_UNKNOWN);
+    line->pid = member_natural(json, metadata, "pid", COUNT_UNKNOWN);
 }
 
 enum inspector_timing inspector_timing_from_text(const char *text, size_t length)
@@ -75,9 +75,9 @@ static void read_record(struct json *json, const struct json_node *record, const
     struct scan_text timing = text_of(json, record, keys->timing);
     int64_t duration_ns = member_nanoseconds(json, record, keys->duration, 0);
     line->function = function_from_text(function.text ? function.text : "", function.length);
-    line->sequence = member_integer(json, record, keys->sequence, COUNT_UNKNOWN);
-    line->peer = member_integer(json, record, keys->peer, COUNT_UNKNOWN);
-    line->bytes = member_integer(json, record, keys->bytes, COUNT_UNKNOWN);
+    line->sequence = member_natural(json, record, keys->sequence, COUNT_UNKNOWN);
+    line->peer = member_natural_or_none(json, record, keys->peer);
+    line->bytes = member_natural(json, record, keys->bytes, COUNT_UNKNOWN);
     line->duration_ns = duration_ns > 0 ? duration_ns : COUNT_UNKNOWN;
     line->timing = timing.text ? inspector_timing_from_text(timing.text, timing.length) : TIMING_UNKNOWN;
     line->tag = text_of(json, record, "user_tag");

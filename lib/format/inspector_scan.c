@@ -23,9 +23,9 @@ static const struct scan_field id_fields[] = {
 static const struct scan_field name_fields[] = {HEAD("\",\"comm_name\":\"", SCAN_TEXT, communicator_name)};
 
 static const struct scan_field head_fields[] = {
-    HEAD("\",\"rank\":", SCAN_INTEGER, rank),
-    HEAD(",\"n_ranks\":", SCAN_INTEGER, communicator_size),
-    HEAD(",\"nnodes\":", SCAN_INTEGER, node_count),
+    HEAD("\",\"rank\":", SCAN_NATURAL, rank),
+    HEAD(",\"n_ranks\":", SCAN_NATURAL, communicator_size),
+    HEAD(",\"nnodes\":", SCAN_NATURAL, node_count),
     HEAD("},\"metadata\":{\"inspector_output_format_version\":\"v4.0\",\"git_rev\":\"", SCAN_TEXT, revision),
     SKIP("\",\"rec_mechanism\":\"nccl_profiler_interface\",\"dump_timestamp_us\":", SCAN_NOTHING),
 };
@@ -33,13 +33,13 @@ static const struct scan_field head_fields[] = {
 static const struct scan_field writer_fields[] = {
     SKIP("", SCAN_SKIP_UNSIGNED),
     FIELD(",\"hostname\":\"", SCAN_TEXT, host),
-    FIELD("\",\"pid\":", SCAN_INTEGER, pid),
+    FIELD("\",\"pid\":", SCAN_NATURAL, pid),
 };
 
 static const struct scan_field collective_fields[] = {
     FIELD("},\"coll_perf\":{\"coll\":\"", SCAN_FUNCTION, function),
-    FIELD("\",\"coll_sn\":", SCAN_INTEGER, sequence),
-    FIELD(",\"coll_msg_size_bytes\":", SCAN_INTEGER, bytes),
+    FIELD("\",\"coll_sn\":", SCAN_NATURAL, sequence),
+    FIELD(",\"coll_msg_size_bytes\":", SCAN_NATURAL, bytes),
     FIELD(",\"coll_exec_time_us\":", SCAN_MICROSECONDS, duration_ns),
     FIELD(",\"coll_timing_source\":\"", SCAN_TEXT, tag), /* borrowed for a moment */
     SKIP("\",\"coll_algobw_gbs\":", SCAN_SKIP_DECIMAL),
@@ -48,9 +48,9 @@ static const struct scan_field collective_fields[] = {
 
 static const struct scan_field pair_fields[] = {
     FIELD("},\"p2p_perf\":{\"p2p\":\"", SCAN_FUNCTION, function),
-    FIELD("\",\"p2p_sn\":", SCAN_INTEGER, sequence),
-    FIELD(",\"p2p_peer\":", SCAN_INTEGER, peer),
-    FIELD(",\"p2p_msg_size_bytes\":", SCAN_INTEGER, bytes),
+    FIELD("\",\"p2p_sn\":", SCAN_NATURAL, sequence),
+    FIELD(",\"p2p_peer\":", SCAN_NATURAL_OR_NONE, peer),
+    FIELD(",\"p2p_msg_size_bytes\":", SCAN_NATURAL, bytes),
     FIELD(",\"p2p_exec_time_us\":", SCAN_MICROSECONDS, duration_ns),
     FIELD(",\"p2p_timing_source\":\"", SCAN_TEXT, tag),
     SKIP("\",\"p2p_algobw_gbs\":", SCAN_SKIP_DECIMAL),

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+/* -1 microsecond, which is how copy-engine operations print it. */
+enum { NEVER_NS = -1000 };
+
 static int is_there(const struct json_node *node)
 {
     return node && json_kind(node) != JSON_NULL;
@@ -44,6 +47,25 @@ int64_t member_integer(struct json *json, const struct json_node *object, const 
     return otherwise;
 }
 
+int64_t member_natural(struct json *json, const struct json_node *object, const char *key, int64_t otherwise)
+{
+    const struct json_node *node = json_member(object, key);
+    int64_t value = 0;
+    if (!is_there(node))
+        return otherwise;
+    if (!json_int64(json, node, &value) && value >= 0)
+        return value;
+    json->misread = 1;
+    return otherwise;
+}
+
+int64_t member_natural_or_none(struct json *json, const struct json_node *object, const char *key)
+{
+    int64_t value = member_integer(json, object, key, COUNT_UNKNOWN);
+    json->misread |= value < COUNT_UNKNOWN;
+    return value < COUNT_UNKNOWN ? COUNT_UNKNOWN : value;
+}
+
 uint64_t member_unsigned(struct json *json, const struct json_node *object, const char *key)
 {
     const struct json_node *node = json_member(object, key);
@@ -70,12 +92,20 @@ int64_t member_nanoseconds(struct json *json, const struct json_node *object, co
                            int64_t otherwise)
 {
     const struct json_node *node = json_member(object, key);
-    json->misread |= is_there(node) && !is_nan(node) && json_microseconds_ns(json, node, &otherwise);
+    int64_t ns = 0;
+    if (!is_there(node) || is_nan(node))
+        return otherwise;
+    if (!json_microseconds_ns(json, node, &ns) && ns >= 0)
+        return ns;
+    json->misread = 1;
     return otherwise;
 }
 
 int64_t member_moment(struct json *json, const struct json_node *object, const char *key)
 {
-    int64_t ns = member_nanoseconds(json, object, key, TIME_UNKNOWN);
+    const struct json_node *node = json_member(object, key);
+    int64_t ns = 0;
+    if (is_there(node) && !is_nan(node))
+        json->misread |= json_microseconds_ns(json, node, &ns) || (ns < 0 && ns != NEVER_NS);
     return ns > 0 ? ns : TIME_UNKNOWN;
 }

@@ -12,7 +12,8 @@ enum { CARRY_MOST = 256 * 1024 };
 struct carry {
     struct buffer text;
     uint64_t offset;
-    int depth; /* of braces and brackets */
+    int depth;       /* of braces and brackets */
+    uint64_t arrays; /* a bit for each depth, the innermost lowest: it is a bracket's */
     int in_string;
     int escaped;
 };
@@ -21,6 +22,7 @@ struct cutter {
     const struct objects *objects;
     size_t key_length;
     struct carry carry;
+    const char *end; /* of the line being read */
     int in_array;
 };
 
@@ -66,6 +68,18 @@ static int unreadable(const struct cutter *cutter, const char *text, size_t leng
     return sink->note(sink->context, "unreadable text", 1, offset, text, length, error);
 }
 
+static void enter(struct carry *carry, int is_array)
+{
+    carry->depth++;
+    carry->arrays = carry->arrays << 1 | (uint64_t)is_array;
+}
+
+static int leave(struct carry *carry)
+{
+    carry->arrays >>= 1;
+    return --carry->depth;
+}
+
 /* Follows braces and strings; how many bytes belong to the object, its closing brace included. */
 static size_t follow(struct carry *carry, const char *text, size_t length)
 {
@@ -78,8 +92,8 @@ static size_t follow(struct carry *carry, const char *text, size_t length)
         else if (byte == '"')
             carry->in_string = !carry->in_string;
         else if (!carry->in_string && (byte == '{' || byte == '['))
-            carry->depth++;
-        else if (!carry->in_string && (byte == '}' || byte == ']') && --carry->depth <= 0)
+            enter(carry, byte == '[');
+        else if (!carry->in_string && (byte == '}' || byte == ']') && leave(carry) <= 0)
             return at + 1;
     }
     return length;
@@ -96,12 +110,14 @@ static int drop_carry(struct cutter *cutter, struct error *error)
     return status;
 }
 
-static int start_carry(struct cutter *cutter, const char *text, size_t length, uint64_t offset,
-                       struct error *error)
+/* The comma and the space that its line ends with belong to it. */
+static int start_carry(struct cutter *cutter, const char *text, uint64_t offset, struct error *error)
 {
     struct carry *carry = &cutter->carry;
+    size_t length = (size_t)(cutter->end - text);
     carry->offset = offset;
     carry->depth = carry->in_string = carry->escaped = 0;
+    carry->arrays = 0;
     follow(carry, text, length);
     if (carry->depth <= 0 || length > CARRY_MOST)
         return unreadable(cutter, text, length, offset, error);
@@ -150,40 +166,54 @@ static int is_end_of_array(const char *text, size_t length)
     return (length == 1 && *text == ']') || (length == 3 && memcmp(text, "{}]", 3) == 0);
 }
 
-/* What follows an object on its line without beginning like another. */
-static int read_rest(struct cutter *cutter, const char *text, size_t length, uint64_t offset, int is_last,
+/* What follows the last object on its line. */
+static int read_rest(struct cutter *cutter, const char *text, size_t length, uint64_t offset,
                      struct error *error)
 {
-    trim(&text, &length, &offset);
     if (length == 0)
         return 0;
     if (is_end_of_array(text, length)) {
         cutter->in_array = 0;
         return 0;
     }
-    if (is_last && *text == '{')
-        return start_carry(cutter, text, length, offset, error);
     return unreadable(cutter, text, length, offset, error);
 }
 
-/* A part of a line that ought to be one object. The last of its line may go on in the next. */
+/* Objects one after the other, whatever they begin with. The last of its line may go on in the next. */
+static int read_objects(struct cutter *cutter, const char *text, size_t length, uint64_t offset, int is_last,
+                        struct error *error)
+{
+    for (;;) {
+        struct carry probe = {.depth = 0};
+        size_t used = follow(&probe, text, length);
+        if (probe.depth > 0)
+            return is_last ? start_carry(cutter, text, offset, error)
+                           : unreadable(cutter, text, length, offset, error);
+        const char *rest = text + used;
+        size_t rest_length = length - used;
+        uint64_t rest_offset = offset + used;
+        trim(&rest, &rest_length, &rest_offset);
+        int goes_on = rest_length > 0 && *rest == '{';
+        int status = try_object(cutter, text, used, offset, error);
+        if (status < 0 || (status == 0 && unreadable(cutter, text, goes_on ? used : length, offset, error)))
+            return -1;
+        if (!goes_on)
+            return status ? read_rest(cutter, rest, rest_length, rest_offset, error) : 0;
+        text = rest;
+        length = rest_length;
+        offset = rest_offset;
+    }
+}
+
+/* A part of a line that ought to be one object. */
 static int read_part(struct cutter *cutter, const char *text, size_t length, uint64_t offset, int is_last,
                      struct error *error)
 {
-    struct carry probe = {.depth = 0};
     trim(&text, &length, &offset);
     int status = try_object(cutter, text, length, offset, error);
     if (status)
         return status < 0 ? -1 : 0;
-    size_t used = follow(&probe, text, length);
-    if (probe.depth > 0)
-        return is_last ? start_carry(cutter, text, length, offset, error)
-                       : unreadable(cutter, text, length, offset, error);
-    if (used < length)
-        status = try_object(cutter, text, used, offset, error);
-    if (status == 0)
-        return unreadable(cutter, text, length, offset, error);
-    return status < 0 ? -1 : read_rest(cutter, text + used, length - used, offset + used, is_last, error);
+    return read_objects(cutter, text, length, offset, is_last, error);
 }
 
 /* A line, or what is left of it, that is not one object. */
@@ -192,9 +222,9 @@ static int read_parts(struct cutter *cutter, const char *text, size_t length, ui
 {
     const char *end = text + length;
     const char *part = find_object(cutter, text, end);
-    if (!part && *text == '{')
-        return read_part(cutter, text, length, offset, 1, error);
-    if (part != text && unreadable(cutter, text, part ? (size_t)(part - text) : length, offset, error))
+    size_t before = part ? (size_t)(part - text) : length;
+    if (before > 0 && (*text == '{' ? read_part(cutter, text, before, offset, !part, error)
+                                    : unreadable(cutter, text, before, offset, error)))
         return -1;
     while (part) {
         const char *next = find_object(cutter, part + 1, end);
@@ -244,9 +274,19 @@ static int read_text(struct cutter *cutter, const char *text, size_t length, uin
     return read_parts(cutter, text, length, offset, error);
 }
 
+/* Whether an object may come next in the one that is carried: as a member or as an element. */
+static int awaits_object(const struct carry *carry)
+{
+    const char *at = carry->text.data + carry->text.length;
+    while (at > carry->text.data && is_space(at[-1]))
+        at--;
+    return at > carry->text.data &&
+           (at[-1] == ':' || at[-1] == '[' || (at[-1] == ',' && (carry->arrays & 1)));
+}
+
 /*
- * A line that begins with a brace begins an object, whatever came before: no object of ours goes on that way,
- * and what is carried was cut off.
+ * A line that begins with a brace begins an object, and what is carried was cut off, unless the brace has its
+ * place in that. In a string it has: a tag is printed as it is and may hold a line's end, but no lone brace.
  */
 static int is_new_object(const struct cutter *cutter, const struct input_line *line)
 {
@@ -254,15 +294,20 @@ static int is_new_object(const struct cutter *cutter, const struct input_line *l
     const char *end = at + line->length;
     while (at < end && is_space(*at))
         at++;
+    while (end > at && is_space(end[-1]))
+        end--;
     if (line->continued || at == end || *at != '{')
         return 0;
-    return !cutter->carry.in_string || find_object(cutter, at, end) == at;
+    if (find_object(cutter, at, end) == at)
+        return 1;
+    return cutter->carry.in_string ? end - at == 1 : !awaits_object(&cutter->carry);
 }
 
 static int read_line(struct cutter *cutter, const struct input_line *line, struct error *error)
 {
     struct carry *carry = &cutter->carry;
     size_t taken = 0;
+    cutter->end = line->text + line->length;
     if (carry->text.length > 0 && is_new_object(cutter, line)) {
         if (drop_carry(cutter, error))
             return -1;

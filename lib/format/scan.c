@@ -170,6 +170,10 @@ const char *scan_value(const char *at, const char *end, enum scan_type type, voi
         return at;
     case SCAN_INTEGER:
         return scan_integer(at, end, into);
+    case SCAN_NATURAL:
+        return scan_not_below(at, end, 0, into);
+    case SCAN_NATURAL_OR_NONE:
+        return scan_not_below(at, end, -1, into);
     case SCAN_UNSIGNED:
         return scan_any_unsigned(at, end, into);
     case SCAN_HEXADECIMAL:

@@ -17,6 +17,8 @@
 enum scan_type {
     SCAN_NOTHING = 0,     /* the fixed words alone */
     SCAN_INTEGER,         /* int64_t */
+    SCAN_NATURAL,         /* int64_t, not below 0 */
+    SCAN_NATURAL_OR_NONE, /* the same, or -1 */
     SCAN_UNSIGNED,        /* uint64_t */
     SCAN_HEXADECIMAL,     /* uint64_t, digits without 0x */
     SCAN_ADDRESS,         /* uint64_t as printf's %p has it: "0x55d0", or "(nil)" for 0 */
@@ -94,6 +96,12 @@ static inline const char *scan_integer(const char *at, const char *end, int64_t 
         return scan_any_integer(at, end, value);
     *value = (int64_t)scan_number_of_eight(bytes, digits);
     return at + digits;
+}
+
+static inline const char *scan_not_below(const char *at, const char *end, int64_t least, int64_t *value)
+{
+    at = scan_integer(at, end, value);
+    return at && *value >= least ? at : NULL;
 }
 
 /* Whole microseconds of our days have so many digits. */
@@ -220,6 +228,10 @@ static inline __attribute__((always_inline)) const char *scan_frequent_value(con
         return at;
     case SCAN_INTEGER:
         return scan_integer(at, end, into);
+    case SCAN_NATURAL:
+        return scan_not_below(at, end, 0, into);
+    case SCAN_NATURAL_OR_NONE:
+        return scan_not_below(at, end, -1, into);
     case SCAN_SKIP_INTEGER:
         return scan_integer(at, end, &ignored);
     case SCAN_MICROSECONDS:

@@ -20,7 +20,6 @@ struct input {
     uint64_t offset;
     int at_end;
     int has_begun;          /* a byte order mark would be behind us */
-    int is_packed;          /* told by the first read */
     struct digest unpacked; /* only if it is packed */
     int goes_on;            /* the last piece handed out did not end its line */
     int failed;             /* reading failed; what was read before still comes out */
@@ -104,15 +103,6 @@ static int make_room(struct input *input, struct error *error)
     return 0;
 }
 
-/* Bytes that are not packed come out as they were read, neither more nor fewer. */
-static void take_digest(struct input *input, const char *bytes, size_t length)
-{
-    if (source_bytes_unpacked(input->source) == length)
-        input->is_packed = source_bytes_read(input->source) != length;
-    if (input->is_packed)
-        digest_update(&input->unpacked, bytes, length);
-}
-
 /* Reads more behind what the window holds. Sets at_end at the end, and where reading fails. */
 static void fill(struct input *input)
 {
@@ -128,7 +118,8 @@ static void fill(struct input *input)
         input->at_end = 1;
         return;
     }
-    take_digest(input, input->window + input->end, (size_t)got);
+    if (source_is_packed(input->source))
+        digest_update(&input->unpacked, input->window + input->end, (size_t)got);
     input->end += (size_t)got;
 }
 
@@ -275,7 +266,7 @@ int input_unpacked_digest(const struct input *input, char text[33])
 {
     if (input->failed || !input->at_end)
         return -1;
-    if (input->is_packed)
+    if (source_is_packed(input->source))
         digest_hex(&input->unpacked, text);
     else
         source_digest(input->source, text);

@@ -309,10 +309,16 @@ int64_t source_read(struct source *source, char *bytes, size_t length, struct er
         source->unpacked_bytes += (uint64_t)got;
     if (got >= 0 && !within_limits(source, error))
         return got;
-    skip_rest(source, NULL); /* so that the digest is that of the whole file all the same */
     if (got >= 0)
         be_unlike(source);
+    else
+        skip_rest(source, NULL); /* so that the digest is that of the whole file all the same */
     return -1;
+}
+
+int source_is_packed(const struct source *source)
+{
+    return source->packing == PACKING_GZIP;
 }
 
 uint64_t source_bytes_read(const struct source *source)

@@ -23,6 +23,8 @@ void source_close(struct source *source);
  */
 int64_t source_read(struct source *source, char *bytes, size_t length, struct error *error);
 
+/* Told by the first read. */
+int source_is_packed(const struct source *source);
 uint64_t source_bytes_read(const struct source *source);
 uint64_t source_bytes_unpacked(const struct source *source);
 uint64_t source_size(const struct source *source);

@@ -156,6 +156,23 @@ static int configure(struct store *store, enum store_mode mode, struct error *er
                          error);
 }
 
+/*
+ * A name such as ":memory:" or "file:x?mode=memory" is a file's name here; SQLite, which may have been built
+ * to see a URI in it, takes none for one that begins like a path.
+ */
+static int open_file(struct store *store, enum store_mode mode, struct error *error)
+{
+    int flags = (mode == STORE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX;
+    char *name = sqlite3_mprintf("%s%s", store->path[0] == '/' ? "" : "./", store->path);
+    if (!name)
+        return error_no_memory(error);
+    int code = sqlite3_open_v2(name, &store->handle, flags, NULL);
+    sqlite3_free(name);
+    if (code == SQLITE_OK)
+        return 0;
+    return store->handle ? store_error(store, error, "cannot open it") : error_no_memory(error);
+}
+
 static struct store *connect(const char *path, enum store_mode mode, struct error *error)
 {
     struct store *store = calloc(1, sizeof *store);
@@ -165,13 +182,7 @@ static struct store *connect(const char *path, enum store_mode mode, struct erro
         return NULL;
     }
     use_folder(path);
-    /* A name such as "file:x?mode=memory" is a file's name here, never a URI. */
-    int flags = (mode == STORE_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX;
-    if (sqlite3_open_v2(path, &store->handle, flags, NULL) != SQLITE_OK) {
-        if (store->handle)
-            store_error(store, error, "cannot open it");
-        else
-            error_no_memory(error);
+    if (open_file(store, mode, error)) {
         store_close(store);
         return NULL;
     }

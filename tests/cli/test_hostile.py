@@ -116,7 +116,7 @@ class Hostile(Case):
         self.assertEqual(self.info()["collectives"], 3)
 
     def test_ranks_beyond_counting(self):
-        """What a trace claims of ranks is kept, costs no memory, and spoils neither its own job nor another's."""
+        """What a trace claims of ranks is kept unless it is below 0, costs no memory, and spoils no job, not even its own."""
         claims = [(2**20, 0), (2**31 - 2, 0), (2**31 - 1, 0), (2**63 - 1, 0), (-(2**63), 0), (1, 1000), (1, 5000), (1, 2**20), (1, 2**31 - 1),
                   (1, 2**62), (1, 2**63 - 1), (1, -9), (2**62, 2**62)]
         for number, (rank, size) in enumerate(claims):
@@ -126,11 +126,14 @@ class Hostile(Case):
                 self.write(f"traces/{number}-{own}.json", trace(own, pid=100 + 2 * number + bool(own), communicator=900 + number))
         for rank in range(2):
             self.write(f"traces/good-{rank}.json", trace(rank, pid=1000 + rank, communicator=5, count=7))
-        self.run_bounded("ingest", "traces", status=0)
+        self.run_bounded("ingest", "traces", status=1)
+        self.assertEqual([(os.path.basename(path), reason) for path, reason in self.rows("SELECT path, reason FROM v_ledger ORDER BY path")],
+                         [(name, "value that cannot be read")
+                          for name in ("11-0.log", "11-1.log", f"4-{-(2**63)}.json", f"4-{-(2**63)}.log")])
         for words in (["info", "--communicators"], ["report", "--by", "rank,communicator"], ["stragglers"], ["stalls"], ["clocks"],
                       ["stalls", "--matrix"], ["diagnose", "--all"]):
             self.run_bounded(*words, status=0)
-        self.assertEqual(self.rows("SELECT min(rank), max(rank) FROM member"), [(-(2**63), 2**63 - 1)])
+        self.assertEqual(self.rows("SELECT min(rank), max(rank) FROM member"), [(-1, 2**63 - 1)])
         self.assertEqual(self.rows("SELECT count(*), sum(members = 2) FROM v_instance JOIN communicator USING (communicator_id) "
                                    "WHERE hash = 5"), [(7, 7)])
         # Ranks that nobody recorded are named where they are few: of 1000 only.

@@ -1,5 +1,6 @@
 """Odd places and odd files: each gives a message, the right exit status, in bounded time and memory."""
 
+import contextlib
 import gzip
 import json
 import os
@@ -10,6 +11,7 @@ import stat
 import subprocess
 import threading
 import time
+import zlib
 
 from tests.cli.support import PATIENCE_S, PROGRAM, SANITIZED, TOP, Case, all_reduce, event, inspector_trace, tag, trace
 
@@ -52,6 +54,25 @@ class HostileFiles(Case):
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=20)
         self.assertIn(process.returncode, (1, 130), errors)
+
+    def test_an_endless_packed_pipe_ends_at_the_limit(self):
+        """Who packs without end is not listened to any longer; what was read before stays."""
+        packer = zlib.compressobj(wbits=31)
+        process = subprocess.Popen([PROGRAM, "--store", self.store, "ingest", "--max-unpacked", "20", "-"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0)
+        self.addCleanup(process.kill)
+        with self.assertRaises(BrokenPipeError):
+            process.stdin.write(packer.compress(trace()[:-4].encode()))
+            process.stdin.write(packer.flush(zlib.Z_FULL_FLUSH))
+            block = packer.compress(b" " * (1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+            for _ in range(1 << 16):
+                process.stdin.write(block)
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        self.assertIn(b"unreadable rest of the file", process.stderr.read())
+        process.stderr.close()
+        self.assertEqual(process.wait(PATIENCE_S), 1)
+        self.assertEqual((self.info()["collectives"], self.info()["partial_files"]), (5, 1))
 
     def stop_while_waiting(self, operand, **more):
         process = subprocess.Popen([PROGRAM, "--store", self.store, "ingest", operand], cwd=self.folder, stdout=subprocess.PIPE,
@@ -289,8 +310,11 @@ class HostileStores(Case):
 
     def test_a_uri_is_a_file_name(self):
         self.write("a.json", trace())
-        self.run_program("--store", "file:x?mode=memory", "ingest", "a.json")
-        self.assertTrue((self.folder / "file:x?mode=memory").is_file())
+        for name in ("file:x?mode=memory", "file:y", ":memory:"):
+            with self.subTest(name):
+                self.run_program("--store", name, "ingest", "a.json")
+                self.assertTrue((self.folder / name).is_file())
+                self.assertEqual(self.json("--store", name, "info")["rows"][0]["collectives"], 5)
 
     def test_others_cannot_read_it(self):
         self.write("a.json", trace())

@@ -204,6 +204,35 @@ static void tags_are_taken_as_they_stand(void **state)
     recording_release(&recording);
 }
 
+/* Who writes is in the file's name, whatever else is in it. */
+static void names_of_files(void **state)
+{
+    static const char tag[] =
+        "[\n{\"name\": \"UserTag\", \"cat\": \"USER_TAG\", \"ph\": \"i\", \"pid\": 1, "
+        "\"ts\": 1.0, \"args\": {\"tag\": \"a\", \"rank\": 2}},\n{}]\n";
+    static const struct {
+        const char *name;
+        uint64_t hash;
+    } names[] = {{"dump_9999_2.json", 9999},
+                 {"run.2_9999_2.json", 9999},
+                 {"a.b_7_8.c_9999_2.json.gz", 9999},
+                 {"v1.0_9999_2", 9999},
+                 {"dump_9999_2.part_1.json", 9999},
+                 {"dump_18446744073709551616_2.json", 0},
+                 {"dump_9999.json", 0},
+                 {"9999_2.json", 0},
+                 {".json", 0}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct recording recording;
+        recording_of_bytes(&recording, names[i].name, tag, sizeof tag - 1);
+        const struct event *event = recording_event(&recording, EVENT_TAG, 0);
+        assert_non_null(event);
+        if (event->origin.communicator_hash != names[i].hash)
+            fail_msg("with %s", names[i].name);
+        recording_release(&recording);
+    }
+}
+
 static void copy_engine_operations(void **state)
 {
     struct recording recording;
@@ -328,7 +357,17 @@ static void values_that_cannot_be_read(void **state)
         {"\"SeqNum\": 1", "\"SeqNum\": null", 0},
         {"\"RING\"", "null", 0},
         {"\"ncclInt8\", \"Algorithm\"", "0, \"Algorithm\"", 0},
-        {"\"ts\": 10.0", "\"ts\": -10.0", 0},
+        {"\"SeqNum\": 1", "\"SeqNum\": -1", 1},
+        {"\"Rank\": 0", "\"Rank\": -2", 1},
+        {"\"Rank\": 0", "\"Rank\": -1", 0},
+        {"\"Count\": 1", "\"Count\": -8", 1},
+        {"\"nChannels\": 1", "\"nChannels\": -1", 1},
+        {"\"count\": 1", "\"count\": -1", 1},
+        {"\"root\": 0", "\"root\": -2", 1},
+        {"\"root\": 0", "\"root\": -1", 0},
+        {"\"ts\": 10.0", "\"ts\": -10.0", 1},
+        {"\"ts\": 20.0", "\"ts\": -20.0", 1},
+        {"\"ts\": 20.0", "\"ts\": -1.0", 0},
         {"\"ts\": 10.0", "\"ts\": 0", 0},
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
@@ -337,6 +376,8 @@ static void values_that_cannot_be_read(void **state)
         if (recording_count(&recording, EVENT_OPERATION) != 1 || recording.note_count != changes[i].damage ||
             recording_notes(&recording, "value that cannot be read") != changes[i].damage)
             fail_msg("with %s", changes[i].after);
+        assert_true(operation(&recording, 0)->sequence >= COUNT_UNKNOWN);
+        assert_true(operation(&recording, 0)->bytes >= COUNT_UNKNOWN);
         recording_release(&recording);
     }
 }
@@ -386,6 +427,36 @@ static void detached_proxy_operations(void **state)
     assert_interval(proxy(&recording, 0)->progress, 10000, 20000);
     assert_int_equal(recording_notes(&recording, "proxy control event"), 1);
     assert_string_equal(recording.dialect, "chrome-v4");
+    recording_release(&recording);
+}
+
+/* What its slot held before: the end is not known, and that is told. */
+static void ends_before_begins_are_left_over(void **state)
+{
+    static const char trace[] =
+        "[\n" EVENT("AllReduce", "COLL", "b", "1", "10.0", ", \"args\": {" COLLECTIVE "}")
+            EVENT("KernelCh", "GPU", "b", "2", "20.0", ", \"args\": {\"Channel\": 0}")
+                EVENT("KernelCh", "GPU", "e", "2", "19.999", "")
+                    EVENT("ScheduleSend", "PROXY", "b", "1", "30.0", PROXY_ARGUMENTS)
+                        EVENT("ScheduleSend", "PROXY", "e", "1", "29.0", "")
+                            EVENT("ProgressSend", "PROXY", "b", "1", "40.0", PROXY_ARGUMENTS)
+                                EVENT("ProgressSend", "PROXY", "e", "1", "5.0", "")
+                                    EVENT("AllReduce", "COLL", "e", "1", "9.0", "")
+                                        EVENT("AllReduce", "CE_COLL", "b", "3", "70.0", ", \"args\": {}")
+                                            EVENT("AllReduce", "CE_COLL", "e", "3", "60.0", "") "{}]\n";
+    struct recording recording;
+    recording_of_bytes(&recording, "dump_5_0.json", trace, sizeof trace - 1);
+    assert_int_equal(recording_notes(&recording, "stale end"), 5);
+    assert_int_equal(recording.note_count, 5);
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_interval(operation(&recording, 0)->enqueue, 10000, TIME_UNKNOWN);
+    assert_interval(operation(&recording, 0)->device, 20000, TIME_UNKNOWN);
+    assert_interval(operation(&recording, 0)->channels[0].host, 20000, TIME_UNKNOWN);
+    assert_int_equal(operation(&recording, 0)->duration_ns, COUNT_UNKNOWN);
+    assert_int_equal(operation(&recording, 0)->unfinished, 1);
+    assert_interval(operation(&recording, 1)->device, 70000, TIME_UNKNOWN);
+    assert_interval(proxy(&recording, 0)->schedule, 30000, TIME_UNKNOWN);
+    assert_interval(proxy(&recording, 0)->progress, 40000, TIME_UNKNOWN);
     recording_release(&recording);
 }
 
@@ -458,6 +529,7 @@ int main(void)
         cmocka_unit_test(the_end_of_enqueueing_is_not_guessed),
         cmocka_unit_test(what_shares_a_kernel_was_issued_together),
         cmocka_unit_test(tags_are_taken_as_they_stand),
+        cmocka_unit_test(names_of_files),
         cmocka_unit_test(copy_engine_operations),
         cmocka_unit_test(damage_is_told_and_passed_over),
         cmocka_unit_test(pending_operations_are_unfinished),
@@ -465,6 +537,7 @@ int main(void)
         cmocka_unit_test(a_tag_with_a_nul),
         cmocka_unit_test(begin_and_end_share_an_id),
         cmocka_unit_test(detached_proxy_operations),
+        cmocka_unit_test(ends_before_begins_are_left_over),
         cmocka_unit_test(kernel_times_after_a_send_to_itself_are_not_believed),
         cmocka_unit_test(other_json_is_refused_with_a_reason),
     };

@@ -236,7 +236,29 @@ static void odd_numbers(void **state)
         NET("5", "01.000000", "0"),  NET("5", "1.00000a", "0"),  NET("5", "-1.000000", "0"),
         NET("5", "1.000000e3", "0"), NET("5", "1.000000", "+1"), NET("5", "1.000000", "1.5"),
         NET("", "1.000000", "1"),    NET("5", "1.000000", "-"),  NET("5", "1.000000", "12345678901234567890"),
+        NET("5", "1.000000", "-2"),
     };
+    struct readers readers;
+    json_init(&readers.json);
+    chrome_scanner_init(&readers.scanner);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        assert_true(scan_and_compare(&readers, taken[i], strlen(taken[i])));
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        assert_false(scan_and_compare(&readers, refused[i], strlen(refused[i])));
+    json_release(&readers.json);
+}
+
+#define SUM(sequence, rank, count)                                                                    \
+    "{\"name\": \"AllReduce\", \"cat\": \"COLL\", \"ph\": \"b\", \"id\": 5, \"pid\": 1, \"tid\": 1, " \
+    "\"ts\": 1.000000, \"args\": {\"SeqNum\": " sequence ", \"CommHash\": 5, \"Rank\": " rank         \
+    ", \"Count\": " count                                                                             \
+    ", \"Datatype\": \"ncclInt8\", \"Algorithm\": \"RING\", \"Protocol\": \"LL\", \"nChannels\": 1}}"
+
+/* What cannot be below 0 is left to cJSON where it is; -1 says that there is none. */
+static void negative_numbers(void **state)
+{
+    static const char *const taken[] = {SUM("3", "0", "8"), SUM("3", "-1", "8")};
+    static const char *const refused[] = {SUM("-1", "0", "8"), SUM("3", "-2", "8"), SUM("3", "0", "-8")};
     struct readers readers;
     json_init(&readers.json);
     chrome_scanner_init(&readers.scanner);
@@ -301,7 +323,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_dialects_are_scanned),  cmocka_unit_test(changed_lines_mean_the_same),
         cmocka_unit_test(waits_are_their_two_lines), cmocka_unit_test(odd_numbers),
-        cmocka_unit_test(addresses_of_streams),      cmocka_unit_test(processes_in_turn),
+        cmocka_unit_test(negative_numbers),          cmocka_unit_test(addresses_of_streams),
+        cmocka_unit_test(processes_in_turn),
     };
     return cmocka_run_group_tests_name("chrome scanner", tests, NULL, NULL);
 }

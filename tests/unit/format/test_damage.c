@@ -129,12 +129,22 @@ static void many_wrong_bytes(void **state)
 }
 
 /* Ways in which other tools write the same objects. */
-enum layout { LAYOUT_ONE_LINE, LAYOUT_INDENTED, LAYOUT_CARRIAGE_RETURNS, LAYOUT_COMMA_FIRST };
+enum layout {
+    LAYOUT_ONE_LINE,
+    LAYOUT_INDENTED,
+    LAYOUT_LONE_BRACES,
+    LAYOUT_BROKEN_AT_COMMAS,
+    LAYOUT_CARRIAGE_RETURNS,
+    LAYOUT_COMMA_FIRST,
+    LAYOUTS
+};
 
-static void put_indented(struct buffer *out, char byte, int *depth)
+static void put_indented(struct buffer *out, char byte, enum layout layout, int *depth)
 {
     if (byte == '}' || byte == ']')
         assert_int_equal(buffer_printf(out, "\n%*s", 2 * --*depth, ""), 0);
+    if (layout == LAYOUT_LONE_BRACES && (byte == '{' || byte == '['))
+        assert_int_equal(buffer_printf(out, "\n%*s", 2 * *depth, ""), 0);
     assert_int_equal(buffer_append_byte(out, byte), 0);
     if (byte == '{' || byte == '[')
         ++*depth;
@@ -147,9 +157,11 @@ static void put_indented(struct buffer *out, char byte, int *depth)
 static void put(struct buffer *out, char byte, int in_string, enum layout layout, int *depth)
 {
     int is_space = !in_string && (byte == ' ' || byte == '\n');
-    if (layout == LAYOUT_INDENTED && !in_string) {
+    if ((layout == LAYOUT_INDENTED || layout == LAYOUT_LONE_BRACES) && !in_string) {
         if (!is_space)
-            put_indented(out, byte, depth);
+            put_indented(out, byte, layout, depth);
+    } else if (layout == LAYOUT_BROKEN_AT_COMMAS && byte == ',' && !in_string) {
+        assert_int_equal(buffer_append_text(out, ",\n"), 0);
     } else if (layout == LAYOUT_CARRIAGE_RETURNS && byte == '\n') {
         assert_int_equal(buffer_append_text(out, "\r\n"), 0);
     } else if (layout == LAYOUT_COMMA_FIRST && byte == '\n' && out->length &&
@@ -182,15 +194,14 @@ static void forget_offsets(struct recording *recording)
         recording->notes[i].offset = 0;
 }
 
-static void other_layouts_say_the_same(void **state)
+static void assert_layouts_say_the_same(const char *path)
 {
-    static const char path[] = "fixtures/dialect-2.30.7/dump_12787039387218017232_0.json";
     struct recording whole;
     size_t length;
     char *bytes = bytes_of_file(path, &length);
     recording_of_bytes(&whole, name_of(path), bytes, length);
     forget_offsets(&whole);
-    for (int layout = LAYOUT_ONE_LINE; layout <= LAYOUT_COMMA_FIRST; layout++) {
+    for (int layout = LAYOUT_ONE_LINE; layout < LAYOUTS; layout++) {
         struct recording other;
         struct buffer text = lay_out(bytes, length, (enum layout)layout);
         recording_of_bytes(&other, name_of(path), text.data, text.length);
@@ -201,6 +212,48 @@ static void other_layouts_say_the_same(void **state)
         buffer_release(&text);
     }
     recording_release(&whole);
+    free(bytes);
+}
+
+static void other_layouts_say_the_same(void **state)
+{
+    assert_layouts_say_the_same("fixtures/dialect-2.30.7/dump_12787039387218017232_0.json");
+    assert_layouts_say_the_same("fixtures/inspector-pr2045-verbose/vm-pid31031.log");
+}
+
+/* Two records, the first cut: only that is lost. Where an object might have come next, it took the other's
+ * place. */
+static void assert_cut_costs_itself(const char *record, size_t length, size_t cut)
+{
+    struct recording recording;
+    struct buffer text = BUFFER_INIT;
+    size_t last = cut - 1;
+    while (record[last] == ' ' || record[last] == '\n')
+        last--;
+    assert_int_equal(buffer_append(&text, record, cut), 0);
+    for (int times = 0; times < 2; times++)
+        assert_int_equal(buffer_append_byte(&text, '\n') || buffer_append(&text, record, length), 0);
+    recording_of_bytes(&recording, "a.log", text.data, text.length);
+    assert_int_equal(recording.status, 0);
+    assert_int_equal(recording_damage(&recording), 1);
+    if (!strchr(":[,", record[last]))
+        assert_int_equal(recording.event_count + recording_notes(&recording, "duplicate record"), 2);
+    recording_release(&recording);
+    buffer_release(&text);
+}
+
+static void a_cut_object_costs_itself(void **state)
+{
+    static const char path[] = "fixtures/inspector-pr2045-verbose/vm-pid31031.log";
+    size_t length;
+    char *bytes = bytes_of_file(path, &length);
+    size_t line = (size_t)((char *)memchr(bytes, '\n', length) - bytes);
+    struct buffer indented = lay_out(bytes, line, LAYOUT_INDENTED);
+    for (size_t cut = 100; cut < line; cut++)
+        assert_cut_costs_itself(bytes, line, cut);
+    for (size_t cut = 200; cut < indented.length - 2; cut++)
+        assert_cut_costs_itself(indented.data, indented.length, cut);
+    buffer_release(&indented);
     free(bytes);
 }
 
@@ -267,31 +320,93 @@ static void a_byte_order_mark(void **state)
     }
 }
 
-/* Megabytes on one line, cut in pieces on the way: nothing is lost where pieces meet. */
-static void a_very_long_line(void **state)
+/* One event a line, its name behind all else: {"cat": ..., "name": "KernelCh"}, as a tool that sorts keys has
+ * it. */
+static struct buffer with_names_last(const char *bytes, size_t length)
 {
-    static const char path[] = "fixtures/dialect-2.30.7/dump_12787039387218017232_0.json";
+    struct buffer out = BUFFER_INIT;
+    const char *end = bytes + length;
+    const char *newline;
+    for (; (newline = memchr(bytes, '\n', (size_t)(end - bytes))); bytes = newline + 1) {
+        const char *brace = memrchr(bytes, '}', (size_t)(newline - bytes));
+        const char *comma = memchr(bytes, ',', (size_t)(newline - bytes));
+        int is_event = memcmp(bytes, "{\"name\"", 7) == 0;
+        size_t plain = (size_t)(newline + 1 - bytes);
+        assert_int_equal(is_event ? buffer_printf(&out, "{%.*s, %.*s},\n", (int)(brace - comma - 2),
+                                                  comma + 2, (int)(comma - bytes - 1), bytes + 1)
+                                  : buffer_append(&out, bytes, plain),
+                         0);
+    }
+    return out;
+}
+
+/* Many times an array on one line, in one array. */
+static struct buffer repeated(const struct buffer *line, int times)
+{
+    struct buffer text = BUFFER_INIT;
+    size_t body = line->length - strlen("[{}]");
+    assert_int_equal(buffer_append_byte(&text, '['), 0);
+    for (int i = 0; i < times; i++)
+        assert_int_equal(buffer_append(&text, line->data + 1, body), 0);
+    assert_int_equal(buffer_append_text(&text, "{}]"), 0);
+    return text;
+}
+
+/* Megabytes on one line, cut in pieces on the way: nothing is lost where pieces meet. */
+static void assert_long_line_is_read(const char *path, const char *bytes, size_t length)
+{
     enum { REPEATED = 800 };
     struct recording once;
     struct recording many;
-    struct buffer text = BUFFER_INIT;
-    size_t length;
-    char *bytes = bytes_of_file(path, &length);
-    recording_of_bytes(&once, name_of(path), bytes, length);
     struct buffer line = lay_out(bytes, length, LAYOUT_ONE_LINE);
-    size_t body = line.length - strlen("[{}]");
-    assert_int_equal(buffer_append_byte(&text, '['), 0);
-    for (int i = 0; i < REPEATED; i++)
-        assert_int_equal(buffer_append(&text, line.data + 1, body), 0);
-    assert_int_equal(buffer_append_text(&text, "{}]"), 0);
-    assert_true(text.length > 3 << 20);
+    struct buffer text = repeated(&line, REPEATED);
+    recording_of_bytes(&once, name_of(path), bytes, length);
     recording_of_bytes(&many, name_of(path), text.data, text.length);
+    assert_true(text.length > 3 << 20);
     assert_int_equal(recording_damage(&many), 0);
     assert_int_equal(many.event_count, REPEATED * once.event_count);
     recording_release(&once);
     recording_release(&many);
     buffer_release(&text);
     buffer_release(&line);
+}
+
+static void a_very_long_line(void **state)
+{
+    static const char path[] = "fixtures/dialect-2.30.7/dump_12787039387218017232_0.json";
+    size_t length;
+    char *bytes = bytes_of_file(path, &length);
+    struct buffer other = with_names_last(bytes, length);
+    assert_long_line_is_read(path, bytes, length);
+    assert_long_line_is_read(path, other.data, other.length);
+    buffer_release(&other);
+    free(bytes);
+}
+
+/* On one line or many, also where one event of them is unreadable. */
+static void other_orders_of_keys_say_the_same(void **state)
+{
+    static const char path[] = "fixtures/dialect-2.30.7/dump_12787039387218017232_0.json";
+    struct recording whole, moved;
+    size_t length;
+    char *bytes = bytes_of_file(path, &length);
+    struct buffer other = with_names_last(bytes, length);
+    struct buffer line = lay_out(other.data, other.length, LAYOUT_ONE_LINE);
+    recording_of_bytes(&whole, name_of(path), bytes, length);
+    recording_of_bytes(&moved, name_of(path), line.data, line.length);
+    forget_offsets(&whole);
+    forget_offsets(&moved);
+    assert_int_equal(recording_damage(&moved), 0);
+    assert_same_events(&whole, &moved);
+    recording_release(&moved);
+    line.data[strlen("[{\"cat\"")] = ';';
+    recording_of_bytes(&moved, name_of(path), line.data, line.length);
+    assert_int_equal(recording_notes(&moved, "unreadable text"), 1);
+    assert_int_equal(moved.event_count, whole.event_count);
+    recording_release(&moved);
+    recording_release(&whole);
+    buffer_release(&line);
+    buffer_release(&other);
     free(bytes);
 }
 
@@ -302,8 +417,10 @@ int main(void)
         cmocka_unit_test(one_wrong_byte),
         cmocka_unit_test(many_wrong_bytes),
         cmocka_unit_test(other_layouts_say_the_same),
+        cmocka_unit_test(a_cut_object_costs_itself),
         cmocka_unit_test(both_ways_lose_the_same),
         cmocka_unit_test(a_byte_order_mark),
+        cmocka_unit_test(other_orders_of_keys_say_the_same),
         cmocka_unit_test(a_very_long_line),
     };
     return cmocka_run_group_tests_name("damage", tests, NULL, NULL);

@@ -198,6 +198,25 @@ static void read_changed(struct recording *recording, const char *before, const 
     recording_of_bytes(recording, "h-pid7.log", text, strlen(text));
 }
 
+/* What its slot held before: the end is not known, and that is told. */
+static void ends_before_begins_are_left_over(void **state)
+{
+    struct recording recording;
+    read_changed(&recording, "\"kernel_stop_ts\": 4", "\"kernel_stop_ts\": 2");
+    assert_int_equal(recording_notes(&recording, "stale end"), 1);
+    assert_int_equal(recording_damage(&recording), 0);
+    assert_int_equal(event(&recording, 0)->operation.channels[0].host.end_ns, TIME_UNKNOWN);
+    assert_int_equal(event(&recording, 0)->operation.device.begin_ns, 3000);
+    assert_int_equal(event(&recording, 0)->operation.device.end_ns, TIME_UNKNOWN);
+    recording_release(&recording);
+    read_changed(&recording, "\"coll_start_ts\": 1", "\"coll_start_ts\": 3");
+    assert_int_equal(recording_notes(&recording, "stale end"), 1);
+    assert_int_equal(event(&recording, 0)->operation.enqueue.begin_ns, 3000);
+    assert_int_equal(event(&recording, 0)->operation.enqueue.end_ns, TIME_UNKNOWN);
+    assert_int_equal(event(&recording, 0)->operation.device.end_ns, 4000);
+    recording_release(&recording);
+}
+
 /* What is there and cannot be read is told, once a record, which counts all the same. */
 static void values_that_cannot_be_read(void **state)
 {
@@ -213,6 +232,14 @@ static void values_that_cannot_be_read(void **state)
         {"\"AllReduce\"", "5"},
         {"\"coll_sn\": 3", "\"coll_sn\": 1.5"},
         {"\"coll_sn\": 3", "\"coll_sn\": \"7\""},
+        {"\"coll_sn\": 3", "\"coll_sn\": -3"},
+        {"\"rank\": 1", "\"rank\": -1"},
+        {"\"n_ranks\": 2", "\"n_ranks\": -2"},
+        {"\"nnodes\": 1", "\"nnodes\": -1"},
+        {"\"pid\": 7", "\"pid\": -7"},
+        {"\"coll_msg_size_bytes\": 8", "\"coll_msg_size_bytes\": -8"},
+        {"\"coll_exec_time_us\": 9", "\"coll_exec_time_us\": -9"},
+        {"\"coll_start_ts\": 1", "\"coll_start_ts\": -2"},
         {"\"coll_msg_size_bytes\": 8", "\"coll_msg_size_bytes\": 9223372036854775808"},
         {"\"coll_exec_time_us\": 9", "\"coll_exec_time_us\": 9000000000000000000"},
         {"\"coll_exec_time_us\": 9", "\"coll_exec_time_us\": \"nine\""},
@@ -231,6 +258,10 @@ static void values_that_cannot_be_read(void **state)
         if (recording.event_count != 1 || recording_notes(&recording, "value that cannot be read") != 1)
             fail_msg("with %s", changes[i][1]);
         assert_int_equal(recording_damage(&recording), 1);
+        assert_true(event(&recording, 0)->origin.rank >= COUNT_UNKNOWN);
+        assert_true(event(&recording, 0)->origin.communicator_size >= 0);
+        assert_true(event(&recording, 0)->operation.bytes >= COUNT_UNKNOWN);
+        assert_true(event(&recording, 0)->operation.sequence >= COUNT_UNKNOWN);
         recording_release(&recording);
     }
 }
@@ -346,6 +377,7 @@ int main(void)
         cmocka_unit_test(a_line_repeats_one_read_in_another_way),
         cmocka_unit_test(lines_repeat_across_windows),
         cmocka_unit_test(damage_and_nan),
+        cmocka_unit_test(ends_before_begins_are_left_over),
         cmocka_unit_test(values_that_cannot_be_read),
         cmocka_unit_test(values_that_are_not_there),
         cmocka_unit_test(records_that_are_none),

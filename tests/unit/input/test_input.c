@@ -319,6 +319,16 @@ static void unpacking_has_limits(void **state)
     struct input *input = open_bytes(member_one, sizeof member_one, &limits);
     assert_fails(input, "unpacks to more than");
     input_close(input);
+    /* What comes behind is not read. */
+    enum { LONG_BYTES = 1 << 20 };
+    unsigned char *bytes = calloc(1, LONG_BYTES);
+    assert_non_null(bytes);
+    memcpy(bytes, member_one, sizeof member_one);
+    input = open_bytes(bytes, LONG_BYTES, &limits);
+    assert_fails(input, "unpacks to more than");
+    assert_true(input_bytes_read(input) < LONG_BYTES / 2);
+    input_close(input);
+    free(bytes);
 }
 
 /* The digest is that of the raw bytes, also where unpacking failed half way. */
@@ -370,6 +380,30 @@ static void digest_of_what_is_unpacked(void **state)
     input_close(input);
 }
 
+/* Twenty times "hello\n" by gzip, and zeros to the same length: it is packed all the same. */
+static void packed_to_its_own_size(void **state)
+{
+    static const unsigned char bytes[120] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03,
+                                             0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0xe7, 0xca, 0xa0, 0x3b, 0x09,
+                                             0x00, 0x4c, 0xfc, 0x5a, 0x66, 0x78, 0x00, 0x00, 0x00};
+    char text[sizeof bytes + 1], packed[33], plain[33];
+    for (size_t at = 0; at < sizeof bytes; at += 6)
+        memcpy(text + at, "hello\n", 7);
+    struct input *input = open_bytes(bytes, sizeof bytes, NULL);
+    for (size_t at = 0; at < sizeof bytes; at += 6)
+        assert_line(input, "hello", at, 1);
+    assert_end(input);
+    assert_int_equal(input_unpacked_digest(input, packed), 0);
+    input_close(input);
+    input = open_bytes(text, sizeof bytes, NULL);
+    for (size_t at = 0; at < sizeof bytes; at += 6)
+        assert_line(input, "hello", at, 1);
+    assert_end(input);
+    assert_int_equal(input_unpacked_digest(input, plain), 0);
+    input_close(input);
+    assert_string_equal(packed, plain);
+}
+
 static void what_is_no_file_is_refused(void **state)
 {
     struct error error = ERROR_INIT;
@@ -399,6 +433,7 @@ int main(void)
         cmocka_unit_test(unpacking_has_limits),
         cmocka_unit_test(digest_of_the_whole_file),
         cmocka_unit_test(digest_of_what_is_unpacked),
+        cmocka_unit_test(packed_to_its_own_size),
         cmocka_unit_test(what_is_no_file_is_refused),
     };
     return cmocka_run_group_tests_name("input", tests, make_path, remove_path);
