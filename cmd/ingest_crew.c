@@ -123,7 +123,8 @@ static int finish_file(struct crew *crew, size_t first, struct error *error)
                                        .unpacked_bytes = slot->facts.unpacked_bytes,
                                        .events = slot->result.events,
                                        .ledger = slot->facts.ledger,
-                                       .force = crew->ingest->force};
+                                       .force = crew->ingest->force,
+                                       .has_moved = slot->facts.has_moved};
     enum writer_outcome outcome;
     if (begin_part(crew, first, error) || writer_finish(crew->writer, &slot->target, &facts, &outcome, error))
         return -1;

@@ -68,6 +68,7 @@ struct writer {
     int64_t first_file; /* of this transaction: the number of the file whose order is first_order */
     int64_t first_order;
     int64_t next_order; /* past the files so far */
+    int64_t pipes;      /* names the file set of pipes: no file before has so high a number; 0: none came */
     uint64_t transaction_bytes;
     struct timespec begun;
     struct map met; /* files whose content some path of this ingest still holds */
@@ -137,12 +138,23 @@ void writer_file_release(struct writer_file *file)
     *file = (struct writer_file){.path = NULL};
 }
 
+/* Pipes have no directory: those of one ingest tell of one job, as far as anyone can say, and of no other. */
+static char *name_set(struct writer *writer, const char *path, const char *file_set)
+{
+    char *name;
+    if (strcmp(path, "-") != 0)
+        return strdup(file_set);
+    if (!writer->pipes)
+        writer->pipes = writer->first_file;
+    return asprintf(&name, "-%lld", (long long)writer->pipes) < 0 ? NULL : name;
+}
+
 int writer_begin(struct writer *writer, struct writer_file *file, int64_t order, int64_t first_ordinal,
                  const char *path, const char *file_set, struct error *error)
 {
     if (begin_transaction(writer, error))
         return fail(writer);
-    *file = (struct writer_file){.path = strdup(path), .file_set = strdup(file_set)};
+    *file = (struct writer_file){.path = strdup(path), .file_set = name_set(writer, path, file_set)};
     if (!file->path || !file->file_set) {
         writer_file_release(file);
         error_no_memory(error);
@@ -283,22 +295,32 @@ static int move_file(struct writer *writer, int64_t id, const struct writer_file
                : 0;
 }
 
+static int note_met(struct writer *writer, int64_t id, struct error *error)
+{
+    return map_put(&writer->met, (struct map_key){{(uint64_t)id}}, 1, NULL) ? 0 : error_no_memory(error);
+}
+
+/* The file that has the content already and keeps it; 0: there is none, -1: error. */
+static int64_t find_keeper(struct writer *writer, const struct writer_facts *facts, struct error *error)
+{
+    int64_t known = facts->force ? 0 : find_content(writer, facts, error);
+    int keeps = known <= 0 || !facts->has_moved || map_get(&writer->met, (struct map_key){{(uint64_t)known}});
+    return keeps ? known : 0;
+}
+
 int writer_finish(struct writer *writer, struct writer_file *file, const struct writer_facts *facts,
                   enum writer_outcome *outcome, struct error *error)
 {
-    int64_t known = facts->force ? 0 : find_content(writer, facts, error);
+    int64_t known = find_keeper(writer, facts, error);
     if (known > 0) {
         *outcome = WRITER_UNCHANGED;
-        if (!map_put(&writer->met, (struct map_key){{(uint64_t)known}}, 1, NULL)) {
-            error_no_memory(error);
-            return fail(writer);
-        }
-        if (move_file(writer, known, file, facts, error))
+        if (note_met(writer, known, error) || move_file(writer, known, file, facts, error))
             return fail(writer);
         return writer_abandon(writer, file, error);
     }
     *outcome = ledger_damage(facts->ledger) ? WRITER_PARTIAL : WRITER_INGESTED;
-    int failed = known < 0 || keep_file(writer, file, facts, *outcome, error);
+    int failed = known < 0 || keep_file(writer, file, facts, *outcome, error) ||
+                 (facts->has_moved && note_met(writer, file->target.file_id, error));
     writer_file_release(file);
     return failed ? fail(writer) : 0;
 }
