@@ -21,6 +21,7 @@ enum sentence {
     ADD_LEDGER,
     FILE_BY_CONTENT,
     FILE_BY_PATH,
+    FILE_OF_TWIN,
     MOVE_FILE,
     NOTE_ARRIVAL,
     NOTE_DEPARTURE,
@@ -43,6 +44,7 @@ static const char *const sentences[SENTENCES] = {
     [ADD_LEDGER] = schema_ingest_write_add_ledger,
     [FILE_BY_CONTENT] = schema_ingest_write_file_by_content,
     [FILE_BY_PATH] = schema_ingest_write_file_by_path,
+    [FILE_OF_TWIN] = schema_ingest_write_file_of_twin,
     [MOVE_FILE] = schema_ingest_write_move_file,
     [NOTE_ARRIVAL] = schema_ingest_write_note_arrival,
     [NOTE_DEPARTURE] = schema_ingest_write_note_departure,
@@ -222,6 +224,16 @@ static int depart(struct writer *writer, int64_t id, struct error *error)
     return run_for(writer, NOTE_DEPARTURE, id, error) || remove_file(writer, id, error) ? -1 : 0;
 }
 
+static int remove_twin(struct writer *writer, const char *path, const struct writer_facts *facts,
+                       struct error *error)
+{
+    struct statement *find = writer->statements[FILE_OF_TWIN];
+    if (statement_bind_text(find, 1, path, error) || statement_bind_text(find, 2, facts->dialect, error))
+        return -1;
+    int64_t id = find_file(find, error);
+    return id > 0 ? depart(writer, id, error) : (int)id;
+}
+
 /* An earlier version may have taken a trace in packed and unpacked. */
 static int remove_others(struct writer *writer, const char *path, const struct writer_facts *facts,
                          struct error *error)
@@ -275,7 +287,8 @@ static int add_file(struct writer *writer, const struct writer_file *file, const
 static int keep_file(struct writer *writer, const struct writer_file *file, const struct writer_facts *facts,
                      enum writer_outcome outcome, struct error *error)
 {
-    if (remove_others(writer, file->path, facts, error) || add_file(writer, file, facts, outcome, error) ||
+    if (remove_others(writer, file->path, facts, error) || remove_twin(writer, file->path, facts, error) ||
+        add_file(writer, file, facts, outcome, error) ||
         run_for(writer, NOTE_ARRIVAL, file->target.file_id, error))
         return -1;
     writer->has_changed = 1;
