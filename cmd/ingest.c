@@ -95,7 +95,7 @@ static int ingest_into_store(struct context *context, const struct arguments *ar
             "interrupted; files that were finished are in the store, the same command brings in the rest");
         return EXIT_INTERRUPTED;
     }
-    if (outcome == 0 && walk->count)
+    if (outcome == 0 && walk->count && context->store)
         outcome = join_store(context->store, (size_t)jobs_wanted(arguments), &context->error);
     return outcome ? EXIT_NOT_DONE : EXIT_DONE;
 }
@@ -113,13 +113,13 @@ static void tell_walk(const struct context *context, const struct walk *walk)
 static int run(struct context *context, const struct arguments *arguments)
 {
     struct walk walk;
-    struct known known;
+    struct known known = {.files = NULL};
     struct report report = {.results = NULL};
     size_t twins = 0;
     walk_init(&walk);
     int status = EXIT_NOT_DONE;
     if (find_files(arguments, &walk, &report, &context->error) == 0 &&
-        known_read(&known, context->store, &context->error) == 0) {
+        (!context->store || known_read(&known, context->store, &context->error) == 0)) {
         if (twins_leave_out(&walk, &known, &twins, &context->error) == 0)
             status = ingest_into_store(context, arguments, &known, &walk, &report);
         known_release(&known);
@@ -161,7 +161,7 @@ static const struct option_table table = {
 const struct command command_ingest = {
     .name = "ingest",
     .summary = "bring trace files into the store",
-    .needs = NEEDS_STORE_CREATED,
+    .needs = NEEDS_STORE_IF_ANY,
     .options = &table,
     .run = run,
 };
