@@ -4,7 +4,7 @@ import gzip
 import os
 import subprocess
 
-from tests.cli.support import PROGRAM, TOP, Case, trace
+from tests.cli.support import PROGRAM, TOP, Case, inspector_trace, trace
 
 FIRST, SECOND = sorted((TOP / "fixtures/inspector-2.30").glob("*.log"))[:2]
 
@@ -133,6 +133,36 @@ class Moved(Case):
         subprocess.run(["bash", "-c", f"'{PROGRAM}' ingest -q <(cat 5.json) <(cat 6.json)"], cwd=self.folder,
                        env={**os.environ, "NCCLPROF_STORE": str(self.store)}, check=True, capture_output=True)
         self.assertEqual((self.info()["processes"], self.info()["runs"]), (1, 1))
+
+    def check_repeated(self, count):
+        """What is said of them is said by all that count them."""
+        for command in ("report", "stragglers", "diagnose"):
+            warnings = " ".join(self.json(command)["warnings"])
+            if count:
+                self.assertIn(f"tell of the same {count} collective", warnings)
+            else:
+                self.assertNotIn("tell of the same", warnings)
+
+    def test_an_earlier_state_of_a_log_beside_it(self):
+        whole = inspector_trace(count=9)
+        lines = whole.splitlines(keepends=True)
+        self.write("logs/a.log", whole)
+        self.write("other/a.log", inspector_trace(rank=1, count=9))
+        self.ingest("logs", "other")
+        self.check_repeated(0)
+        self.write("logs/a.log.old", whole[:len(lines[0]) * 5 + 9])
+        self.ingest("logs", status=1)
+        self.check_repeated(5)
+
+    def test_a_log_in_pieces(self):
+        """Whichever comes first; and a CUDA graph that is replayed is nobody's copy."""
+        lines = inspector_trace(count=9).splitlines(keepends=True)
+        self.write("logs/a.log", "".join(lines[5:]))
+        self.write("logs/b.log", "".join(lines[:5]))
+        for name in ("a.json", "b.json"):
+            self.write(f"traces/{name}", trace(tags=[(name, 1.0)]))
+        self.ingest("logs", "traces")
+        self.check_repeated(0)
 
     def test_a_file_that_is_unpacked_and_grows(self):
         logs = self.folder / "logs"
