@@ -34,6 +34,20 @@ class Jobs(Case):
         self.assertRegex(findings[0], r"^run 1: compute \(high confidence\): the GPU of rank 1 ")
         self.assertTrue(all(line.startswith(("run 1: ", "run 2: ")) for line in findings), findings)
 
+    def test_which_run_is_which(self):
+        self.ingest(*JOBS)
+        coverage = {row["run"]: row for row in self.json("diagnose")["coverage"]}
+        rows = self.json("info", "--runs")["rows"]
+        self.assertEqual([row["run"] for row in rows], [1, 2])
+        for row, name in zip(rows, JOBS):
+            folder = TOP / "fixtures" / name
+            files = sorted(str(path) for path in folder.glob("dump*"))
+            self.assertEqual((row["file_set"], row["first_file"], row["files"]), (str(folder), files[0], len(files)))
+            self.assertEqual((row["ranks"], row["expected_ranks"]), (8, 8))
+            self.assertEqual(row["steps"], coverage[row["run"]]["steps"])
+        shown = self.run_program("info", "--runs").out
+        self.assertTrue(all(f"fixtures/{name}" in line for name, line in zip(JOBS, shown.splitlines()[1:])), shown)
+
     def test_one_run_of_several(self):
         """What is said of a job alone is what is said of it among others, but for its number."""
         alone = {}
