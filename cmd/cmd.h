@@ -22,10 +22,10 @@ struct store;
 
 enum command_needs {
     NEEDS_NOTHING = 0,
-    NEEDS_STORE = 1 << 0,         /* an existing store is open, for reading and writing */
-    NEEDS_STORE_CREATED = 1 << 1, /* likewise, and made when missing */
-    NEEDS_STORE_READ = 1 << 2,    /* an existing store is open, nothing can change it */
-    NEEDS_JOINED = 1 << 3         /* the derived tables match the files; made anew if not */
+    NEEDS_STORE = 1 << 0,        /* an existing store is open, for reading and writing */
+    NEEDS_STORE_IF_ANY = 1 << 1, /* likewise; NULL where there is none, which the command may make */
+    NEEDS_STORE_READ = 1 << 2,   /* an existing store is open, nothing can change it */
+    NEEDS_JOINED = 1 << 3        /* the derived tables match the files; made anew if not */
 };
 
 enum exit_status {

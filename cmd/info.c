@@ -9,9 +9,10 @@
 #include <string.h>
 
 /* Which rows are asked for; without any of them, one row of counts. */
-enum { OPTION_COMMUNICATORS, OPTION_PROCESSES, OPTION_FILES, OPTION_LEDGER, OPTIONS };
+enum { OPTION_RUNS, OPTION_COMMUNICATORS, OPTION_PROCESSES, OPTION_FILES, OPTION_LEDGER, OPTIONS };
 
 static const struct option options[OPTIONS] = {
+    [OPTION_RUNS] = {.name = "runs", .help = "a row a run, which is a job"},
     [OPTION_COMMUNICATORS] = {.name = "communicators", .help = "a row a communicator"},
     [OPTION_PROCESSES] = {.name = "processes", .help = "a row a process"},
     [OPTION_FILES] = {.name = "files", .help = "a row a file"},
@@ -20,9 +21,8 @@ static const struct option options[OPTIONS] = {
 };
 
 static const char *const row_sql[OPTIONS] = {
-    [OPTION_COMMUNICATORS] = schema_info_info_communicators,
-    [OPTION_PROCESSES] = schema_info_info_processes,
-    [OPTION_FILES] = schema_info_info_files,
+    [OPTION_RUNS] = schema_info_info_runs,           [OPTION_COMMUNICATORS] = schema_info_info_communicators,
+    [OPTION_PROCESSES] = schema_info_info_processes, [OPTION_FILES] = schema_info_info_files,
     [OPTION_LEDGER] = schema_info_info_ledger,
 };
 
@@ -70,14 +70,24 @@ static const struct column descriptions[] = {
     {.name = "first_file", .description = "the file it was first met in"},
 };
 
-static void describe(struct table *head)
+/* What is said otherwise where a row is a run. */
+static const struct column descriptions_of_runs[] = {
+    {.name = "ranks", .description = "its ranks that left a trace"},
+    {.name = "expected_ranks", .description = "ranks that it must have had"},
+    {.name = "steps", .description = "its training iterations; 0 where none could be told"},
+    {.name = "files", .description = "trace files that speak of it"},
+    {.name = "file_set", .description = "folder of the first of them"},
+    {.name = "first_file", .description = "the first of them by name"},
+};
+
+static void describe(struct table *head, const struct column *columns, size_t count)
 {
-    for (size_t i = 0; i < sizeof descriptions / sizeof *descriptions; i++) {
-        int at = table_find_column(head, descriptions[i].name);
+    for (size_t i = 0; i < count; i++) {
+        int at = table_find_column(head, columns[i].name);
         if (at < 0)
             continue;
-        head->columns[at].unit = descriptions[i].unit;
-        head->columns[at].description = descriptions[i].description;
+        head->columns[at].unit = columns[i].unit;
+        head->columns[at].description = columns[i].description;
     }
     head->command = "info";
 }
@@ -125,7 +135,7 @@ static int run(struct context *context, const struct arguments *arguments)
         if (!arguments->values[i])
             continue;
         if (sql) {
-            error_set(&context->error, "only one of --communicators, --processes, --files, --ledger");
+            error_set(&context->error, "only one of --runs, --communicators, --processes, --files, --ledger");
             return EXIT_USAGE;
         }
         sql = row_sql[i];
@@ -134,7 +144,10 @@ static int run(struct context *context, const struct arguments *arguments)
         query_open(context->store, sql ? sql : schema_info_info_counts, &no_limits, &context->error);
     if (!query)
         return EXIT_NOT_DONE;
-    describe(query_head(query));
+    describe(query_head(query), descriptions, sizeof descriptions / sizeof *descriptions);
+    if (arguments->values[OPTION_RUNS])
+        describe(query_head(query), descriptions_of_runs,
+                 sizeof descriptions_of_runs / sizeof *descriptions_of_runs);
     int is_for_people = strcmp(arguments->renderer->name, "table") == 0;
     int status = !sql && is_for_people ? show_upright(context, arguments, query)
                                        : rows_show(context, arguments, query);

@@ -66,13 +66,12 @@ static int jobs_wanted(const struct arguments *arguments)
 }
 
 /* Where things are while the writer and the workers run. */
-static int ingest_files(struct context *context, const struct arguments *arguments, const struct walk *walk,
-                        struct report *report)
+static int ingest_files(struct context *context, const struct arguments *arguments, const struct known *known,
+                        const struct walk *walk, struct report *report)
 {
-    struct known known;
     struct stat status;
     struct ingest ingest = {
-        .known = &known,
+        .known = known,
         .limits = {.unpacked_bytes = (uint64_t)arguments_number(arguments, OPTION_UNPACKED) << 20,
                    .unpack_ratio = (uint64_t)arguments_number(arguments, OPTION_RATIO)},
         .force = arguments->values[OPTION_FORCE] != NULL,
@@ -81,25 +80,22 @@ static int ingest_files(struct context *context, const struct arguments *argumen
         ingest.store_device = status.st_dev;
         ingest.store_inode = status.st_ino;
     }
-    if (known_read(&known, context->store, &context->error))
-        return -1;
     interrupt_watch();
     int outcome = crew_run(context, &ingest, walk, arguments, jobs_wanted(arguments), report);
     interrupt_at_once();
-    known_release(&known);
     return outcome;
 }
 
 static int ingest_into_store(struct context *context, const struct arguments *arguments,
-                             const struct walk *walk, struct report *report)
+                             const struct known *known, const struct walk *walk, struct report *report)
 {
-    int outcome = ingest_files(context, arguments, walk, report);
+    int outcome = ingest_files(context, arguments, known, walk, report);
     if (outcome && interrupt_wanted(NULL)) {
         print_line(
             "interrupted; files that were finished are in the store, the same command brings in the rest");
         return EXIT_INTERRUPTED;
     }
-    if (outcome == 0 && walk->count)
+    if (outcome == 0 && walk->count && context->store)
         outcome = join_store(context->store, (size_t)jobs_wanted(arguments), &context->error);
     return outcome ? EXIT_NOT_DONE : EXIT_DONE;
 }
@@ -117,13 +113,17 @@ static void tell_walk(const struct context *context, const struct walk *walk)
 static int run(struct context *context, const struct arguments *arguments)
 {
     struct walk walk;
+    struct known known = {.files = NULL};
     struct report report = {.results = NULL};
     size_t twins = 0;
     walk_init(&walk);
     int status = EXIT_NOT_DONE;
     if (find_files(arguments, &walk, &report, &context->error) == 0 &&
-        twins_leave_out(&walk, &twins, &context->error) == 0)
-        status = ingest_into_store(context, arguments, &walk, &report);
+        (!context->store || known_read(&known, context->store, &context->error) == 0)) {
+        if (twins_leave_out(&walk, &known, &twins, &context->error) == 0)
+            status = ingest_into_store(context, arguments, &known, &walk, &report);
+        known_release(&known);
+    }
     if (twins && !context->quiet)
         print_line(
             "%zu files of Inspector lines left out: the Chrome traces beside them tell of the same "
@@ -161,7 +161,7 @@ static const struct option_table table = {
 const struct command command_ingest = {
     .name = "ingest",
     .summary = "bring trace files into the store",
-    .needs = NEEDS_STORE_CREATED,
+    .needs = NEEDS_STORE_IF_ANY,
     .options = &table,
     .run = run,
 };

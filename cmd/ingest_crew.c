@@ -10,6 +10,7 @@
 #include "format/format.h"
 #include "input/walk.h"
 #include "store/ledger.h"
+#include "store/store.h"
 #include "store/writer.h"
 
 #include <signal.h>
@@ -30,14 +31,15 @@ struct slot {
 };
 
 struct crew {
+    struct context *context;
     const struct ingest *ingest;
     const struct walk *walk;
     const char **named; /* owned: the operands, sorted: looked through for each file */
     size_t named_count;
     struct parts parts;
     struct pipeline pipeline;
-    struct slot *slots; /* one a part */
-    struct writer *writer;
+    struct slot *slots;    /* one a part */
+    struct writer *writer; /* NULL: nothing is to be written so far */
     struct progress progress;
     size_t safe; /* slots below are committed */
 };
@@ -95,6 +97,17 @@ static char *folder_of(const char *path)
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
+/* What cannot be read leaves no empty store behind. */
+static int need_writer(struct crew *crew, struct error *error)
+{
+    struct context *context = crew->context;
+    if (!context->store)
+        context->store = store_open(context->store_path, STORE_CREATE, error);
+    if (context->store && !crew->writer)
+        crew->writer = writer_new(context->store, error);
+    return crew->writer ? 0 : -1;
+}
+
 static int begin_part(struct crew *crew, size_t number, struct error *error)
 {
     struct slot *slot = &crew->slots[number];
@@ -102,6 +115,8 @@ static int begin_part(struct crew *crew, size_t number, struct error *error)
     const char *path = crew->walk->files[part->file].realpath;
     if (slot->begun)
         return 0;
+    if (need_writer(crew, error))
+        return -1;
     char *folder = folder_of(path);
     int64_t first_ordinal = (int64_t)(part->begin / FORMAT_RECORD_BYTES);
     int outcome = folder ? writer_begin(crew->writer, &slot->target, (int64_t)part->file, first_ordinal, path,
@@ -123,7 +138,8 @@ static int finish_file(struct crew *crew, size_t first, struct error *error)
                                        .unpacked_bytes = slot->facts.unpacked_bytes,
                                        .events = slot->result.events,
                                        .ledger = slot->facts.ledger,
-                                       .force = crew->ingest->force};
+                                       .force = crew->ingest->force,
+                                       .has_moved = slot->facts.has_moved};
     enum writer_outcome outcome;
     if (begin_part(crew, first, error) || writer_finish(crew->writer, &slot->target, &facts, &outcome, error))
         return -1;
@@ -264,7 +280,7 @@ static int handle(struct crew *crew, const struct message *message, struct error
 static int commit_if_due(struct crew *crew, struct error *error)
 {
     size_t taken;
-    if (!writer_is_due(crew->writer) || pipeline_close_gate(&crew->pipeline, &taken))
+    if (!crew->writer || !writer_is_due(crew->writer) || pipeline_close_gate(&crew->pipeline, &taken))
         return 0;
     if (writer_commit(crew->writer, error))
         return -1;
@@ -327,7 +343,7 @@ static int run_threads(struct crew *crew, int jobs, struct error *error)
     free(threads);
     if (failed)
         return -1;
-    if (drop_unfinished(crew, error) || writer_commit(crew->writer, error))
+    if (drop_unfinished(crew, error) || (crew->writer && writer_commit(crew->writer, error)))
         return -1;
     crew->safe = crew->pipeline.taken;
     if (!crew->pipeline.stopped && !interrupt_wanted(NULL))
@@ -382,18 +398,17 @@ static void release(struct crew *crew)
 int crew_run(struct context *context, const struct ingest *ingest, const struct walk *walk,
              const struct arguments *arguments, int jobs, struct report *report)
 {
-    struct crew crew = {.ingest = ingest, .walk = walk};
+    struct crew crew = {.context = context, .ingest = ingest, .walk = walk};
     int outcome = -1;
     if (list_named(&crew, arguments))
         error_no_memory(&context->error);
     else if (parts_plan(&crew.parts, walk, ingest, &context->error) == 0 &&
              pipeline_init(&crew.pipeline, &crew.parts, jobs, &context->error) == 0) {
         crew.slots = array_new(crew.parts.count, sizeof *crew.slots);
-        crew.writer = crew.slots ? writer_new(context->store, &context->error) : NULL;
         if (!crew.slots)
             error_no_memory(&context->error);
     }
-    if (crew.writer) {
+    if (crew.slots) {
         progress_begin(&crew.progress, context->quiet, walk->count, total_bytes(walk));
         outcome = run_threads(&crew, jobs, &context->error);
         progress_clear(&crew.progress);

@@ -217,6 +217,36 @@ static int take_digest(struct reading *reading, struct file_facts *facts, struct
     return 0;
 }
 
+/* What came through a pipe lies in no directory. */
+static int is_elsewhere(const char *one, const char *other)
+{
+    const char *end = strrchr(one, '/'), *other_end = strrchr(other, '/');
+    return end && other_end &&
+           (end - one != other_end - other || memcmp(one, other, (size_t)(end - one)) != 0);
+}
+
+static const struct known_file *known_content(const struct reading *reading, const struct file_facts *facts)
+{
+    const struct known *all = reading->ingest->known;
+    uint64_t bytes = is_whole(reading->part) ? input_bytes_read(reading->input) : reading->part->size;
+    const struct known_file *known = known_find(all, bytes, facts->digest);
+    return known ? known : known_find(all, input_bytes_unpacked(reading->input), facts->unpacked_digest);
+}
+
+/*
+ * A directory stands for the host where a trace names none: of what has left it nothing may stay there, or
+ * what comes to it next would be of the same processes.
+ */
+static int has_moved(struct reading *reading, const struct file_facts *facts)
+{
+    struct stat status;
+    const struct known_file *known = known_content(reading, facts);
+    if (!known || !is_elsewhere(known->path, reading->path))
+        return 0;
+    return stat(known->path, &status) ||
+           !ingest_known(reading->ingest, known->path, (uint64_t)status.st_size, must_stop, reading);
+}
+
 /* The ledger outlives the intake: the thread that writes needs it. */
 static int hand_over(struct reading *reading, struct file_facts *facts, struct error *error)
 {
@@ -245,6 +275,7 @@ static enum message_kind finish(struct reading *reading, struct file_result *res
     }
     if (take_digest(reading, facts, error))
         return stopped(reading) ? MESSAGE_ABANDON : file_failed(result, FILE_FAILED, error);
+    facts->has_moved = *facts->digest && has_moved(reading, facts);
     if (hand_over(reading, facts, error) || intake_end(intake, error))
         return MESSAGE_ABANDON;
     result->status = FILE_INGESTED;

@@ -32,6 +32,7 @@ struct file_facts {
     char unpacked_digest[33]; /* "" when not all of it could be unpacked */
     uint64_t unpacked_bytes;
     struct ledger *ledger; /* owned */
+    int has_moved;         /* the store has this content from another directory, where it is no longer */
 };
 
 /* What holds for all files; only read while workers run. */

@@ -3,6 +3,7 @@
 #include "format/format.h"
 #include "input/input.h"
 #include "input/walk.h"
+#include "store/known.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,14 @@ static int is_trace(const char *path, struct error *error)
     return !found && error->is_no_memory ? -1 : found;
 }
 
-static int has_chrome_trace(const char *path, size_t stem, struct error *error)
+/* Nothing is left out for a trace that nobody brings in. */
+static int comes_in(const struct walk *walk, const struct known *known, const char *path)
+{
+    return walk_has(walk, path) || known_has_path(known, path);
+}
+
+static int has_chrome_trace(const struct walk *walk, const struct known *known, const char *path, size_t stem,
+                            struct error *error)
 {
     static const char *const ends[] = {".json", ".json.gz"};
     int found = 0;
@@ -52,7 +60,7 @@ static int has_chrome_trace(const char *path, size_t stem, struct error *error)
     memcpy(twin, path, stem);
     for (size_t i = 0; i < sizeof ends / sizeof *ends && !found; i++) {
         memcpy(twin + stem, ends[i], strlen(ends[i]) + 1);
-        found = is_trace(twin, error);
+        found = comes_in(walk, known, twin) ? is_trace(twin, error) : 0;
     }
     free(twin);
     return found;
@@ -73,10 +81,12 @@ static int is_ours(const char *path, struct error *error)
     return length < 0 && error->is_no_memory ? -1 : found;
 }
 
-static int is_twin(const struct walk_file *file, struct error *error)
+static int is_twin(const struct walk *walk, const struct known *known, const struct walk_file *file,
+                   struct error *error)
 {
     size_t stem = stem_of(file->realpath);
-    int outcome = stem && is_file(file->realpath) ? has_chrome_trace(file->realpath, stem, error) : 0;
+    int outcome =
+        stem && is_file(file->realpath) ? has_chrome_trace(walk, known, file->realpath, stem, error) : 0;
     if (outcome > 0)
         outcome = is_ours(file->path, error);
     if (outcome >= 0)
@@ -84,12 +94,12 @@ static int is_twin(const struct walk_file *file, struct error *error)
     return outcome;
 }
 
-int twins_leave_out(struct walk *walk, size_t *left_out, struct error *error)
+int twins_leave_out(struct walk *walk, const struct known *known, size_t *left_out, struct error *error)
 {
     size_t kept = 0;
     int outcome = 0;
     for (size_t i = 0; i < walk->count; i++) {
-        int twin = outcome < 0 ? 0 : is_twin(&walk->files[i], error);
+        int twin = outcome < 0 ? 0 : is_twin(walk, known, &walk->files[i], error);
         if (twin < 0)
             outcome = -1;
         if (twin <= 0) {

@@ -96,10 +96,12 @@ static int join_if_needed(struct context *context)
 
 static int open_store(struct context *context, int needs)
 {
-    enum store_mode mode = needs & NEEDS_STORE_CREATED ? STORE_CREATE
-                           : needs & NEEDS_STORE       ? STORE_WRITE
-                                                       : STORE_READ;
-    if (!(needs & (NEEDS_STORE | NEEDS_STORE_CREATED | NEEDS_STORE_READ)))
+    enum store_mode mode = needs & NEEDS_STORE_IF_ANY ? STORE_CREATE
+                           : needs & NEEDS_STORE      ? STORE_WRITE
+                                                      : STORE_READ;
+    if (!(needs & (NEEDS_STORE | NEEDS_STORE_IF_ANY | NEEDS_STORE_READ)))
+        return 0;
+    if (needs & NEEDS_STORE_IF_ANY && access(context->store_path, F_OK) && errno == ENOENT)
         return 0;
     context->store = store_open(context->store_path, mode, &context->error);
     if (!context->store)

@@ -23,6 +23,10 @@ int caution_parts(const struct job *job, struct table *table, struct error *erro
 /* That `count` communicators have no hash, if they do. `run_id` 0: of the whole store. */
 int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct error *error);
 
+/* That logs of a process tell of the same operations, which count as often. Of all runs that are asked about.
+ */
+int caution_repeated(struct store *store, const struct runs *runs, struct table *table, struct error *error);
+
 /* That the store holds no runs, hence no operations. */
 int caution_no_operations(const struct runs *runs, struct table *table, struct error *error);
 

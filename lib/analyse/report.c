@@ -229,7 +229,8 @@ static int group_and_show(struct grouping *report, const struct analysis_request
     separate_runs(report, runs);
     return grouping_read(report, request->store, runs->only, error) || show(report, table, error) ||
            warn_of_unhashed(request->store, runs->only, table, error) ||
-           warn_of_lacking(report, table, error) || caution_no_operations(runs, table, error);
+           warn_of_lacking(report, table, error) || caution_repeated(request->store, runs, table, error) ||
+           caution_no_operations(runs, table, error);
 }
 
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,

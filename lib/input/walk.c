@@ -63,12 +63,22 @@ static int add_loss(struct walk *walk, const char *path, int number, const char 
     return 0;
 }
 
+static struct map_key key_of(const struct stat *status)
+{
+    return (struct map_key){{(uint64_t)status->st_dev, (uint64_t)status->st_ino}};
+}
+
+int walk_has(const struct walk *walk, const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && map_get(&walk->seen, key_of(&status)) != NULL;
+}
+
 /* 1 when the file or directory is new, 0 when it was met before. */
 static int meet(struct walk *walk, const struct stat *status, struct error *error)
 {
-    struct map_key key = {{(uint64_t)status->st_dev, (uint64_t)status->st_ino}};
     int is_new = 0;
-    const int64_t *start = map_put(&walk->seen, key, (int64_t)walk->start_count - 1, &is_new);
+    const int64_t *start = map_put(&walk->seen, key_of(status), (int64_t)walk->start_count - 1, &is_new);
     if (!start)
         return error_no_memory(error);
     if (*start != (int64_t)walk->start_count - 1)

@@ -49,4 +49,7 @@ void walk_release(struct walk *walk);
  */
 int walk_add(struct walk *walk, const char *path, struct error *error);
 
+/* Whether the file at `path`, whatever way leads to it, is among what was added. */
+int walk_has(const struct walk *walk, const char *path);
+
 #endif

@@ -142,39 +142,6 @@ static int make_ranks(struct work *work, const unsigned char *shared, struct err
     return failed ? error_no_memory(error) : 0;
 }
 
-static struct map_key alike_key(const struct work *work, const struct work_member *member)
-{
-    return (struct map_key){{(uint64_t)member->process, (uint64_t)member->rank + 1,
-                             (uint64_t)work->communicators[member->communicator].member_count}};
-}
-
-/*
- * Members that nothing told apart go together when they have the same rank number in communicators of the
- * same size (a duplicate of the world); each of the others counts as a rank.
- */
-static int place_the_rest(struct work *work, const unsigned char *shared, struct error *error)
-{
-    struct map ranks;
-    int failed = 0;
-    map_init(&ranks);
-    for (size_t i = 0; !failed && i < work->member_count; i++)
-        if (shared[work->members[i].process] && work->members[i].job_rank >= 0)
-            failed = !map_put(&ranks, alike_key(work, &work->members[i]), work->members[i].job_rank, NULL);
-    for (size_t i = 0; !failed && i < work->member_count; i++) {
-        struct work_member *member = &work->members[i];
-        if (member->job_rank >= 0)
-            continue;
-        int added;
-        int64_t *rank = map_put(&ranks, alike_key(work, member), 0, &added);
-        if (rank && added)
-            *rank = work_add_rank(work, work->processes[member->process].run, member->process);
-        failed = !rank || *rank < 0;
-        member->job_rank = failed ? -1 : (int32_t)*rank;
-    }
-    map_release(&ranks);
-    return failed ? error_no_memory(error) : 0;
-}
-
 static void size_communicators(struct work *work)
 {
     for (size_t i = 0; i < work->communicator_count; i++)
@@ -503,7 +470,7 @@ int work_find_ranks(struct work *work, struct error *error)
         failed = choose_worlds(work, error);
     if (!failed) {
         take_global_ranks(work);
-        failed = work_place_members(work) ? error_no_memory(error) : place_the_rest(work, shared, error);
+        failed = work_place_members(work) ? error_no_memory(error) : work_place_alike(work, shared, error);
     }
     free(shared);
     if (failed || choose_worlds(work, error))

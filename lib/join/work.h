@@ -154,6 +154,9 @@ int work_split_process(struct work *work, int32_t process);
  */
 int work_place_members(struct work *work);
 
+/* alike.c: a rank for all that are left of the processes marked in `shared`. */
+int work_place_alike(struct work *work, const unsigned char *shared, struct error *error);
+
 /* save.c: the derived tables, but for instances and what is said of operations. */
 int work_save(const struct work *work, struct store *store, struct error *error);
 

@@ -78,6 +78,14 @@ int known_has_size(const struct known *known, uint64_t bytes)
     return at < known->count && known->files[at].bytes == bytes;
 }
 
+int known_has_path(const struct known *known, const char *path)
+{
+    for (size_t i = 0; i < known->count; i++)
+        if (strcmp(known->files[i].path, path) == 0)
+            return 1;
+    return 0;
+}
+
 const struct known_file *known_find(const struct known *known, uint64_t bytes, const char *digest)
 {
     for (size_t at = first_of(known, bytes); at < known->count && known->files[at].bytes == bytes; at++)

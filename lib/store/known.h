@@ -35,6 +35,8 @@ void known_release(struct known *known);
 
 int known_has_size(const struct known *known, uint64_t bytes);
 
+int known_has_path(const struct known *known, const char *path);
+
 /* NULL when there is none of that content. */
 const struct known_file *known_find(const struct known *known, uint64_t bytes, const char *digest);
 

@@ -21,6 +21,7 @@ enum sentence {
     ADD_LEDGER,
     FILE_BY_CONTENT,
     FILE_BY_PATH,
+    FILE_OF_TWIN,
     MOVE_FILE,
     NOTE_ARRIVAL,
     NOTE_DEPARTURE,
@@ -43,6 +44,7 @@ static const char *const sentences[SENTENCES] = {
     [ADD_LEDGER] = schema_ingest_write_add_ledger,
     [FILE_BY_CONTENT] = schema_ingest_write_file_by_content,
     [FILE_BY_PATH] = schema_ingest_write_file_by_path,
+    [FILE_OF_TWIN] = schema_ingest_write_file_of_twin,
     [MOVE_FILE] = schema_ingest_write_move_file,
     [NOTE_ARRIVAL] = schema_ingest_write_note_arrival,
     [NOTE_DEPARTURE] = schema_ingest_write_note_departure,
@@ -68,6 +70,7 @@ struct writer {
     int64_t first_file; /* of this transaction: the number of the file whose order is first_order */
     int64_t first_order;
     int64_t next_order; /* past the files so far */
+    int64_t pipes;      /* names the file set of pipes: no file before has so high a number; 0: none came */
     uint64_t transaction_bytes;
     struct timespec begun;
     struct map met; /* files whose content some path of this ingest still holds */
@@ -137,12 +140,23 @@ void writer_file_release(struct writer_file *file)
     *file = (struct writer_file){.path = NULL};
 }
 
+/* Pipes have no directory: those of one ingest tell of one job, as far as anyone can say, and of no other. */
+static char *name_set(struct writer *writer, const char *path, const char *file_set)
+{
+    char *name;
+    if (strcmp(path, "-") != 0)
+        return strdup(file_set);
+    if (!writer->pipes)
+        writer->pipes = writer->first_file;
+    return asprintf(&name, "-%lld", (long long)writer->pipes) < 0 ? NULL : name;
+}
+
 int writer_begin(struct writer *writer, struct writer_file *file, int64_t order, int64_t first_ordinal,
                  const char *path, const char *file_set, struct error *error)
 {
     if (begin_transaction(writer, error))
         return fail(writer);
-    *file = (struct writer_file){.path = strdup(path), .file_set = strdup(file_set)};
+    *file = (struct writer_file){.path = strdup(path), .file_set = name_set(writer, path, file_set)};
     if (!file->path || !file->file_set) {
         writer_file_release(file);
         error_no_memory(error);
@@ -210,6 +224,16 @@ static int depart(struct writer *writer, int64_t id, struct error *error)
     return run_for(writer, NOTE_DEPARTURE, id, error) || remove_file(writer, id, error) ? -1 : 0;
 }
 
+static int remove_twin(struct writer *writer, const char *path, const struct writer_facts *facts,
+                       struct error *error)
+{
+    struct statement *find = writer->statements[FILE_OF_TWIN];
+    if (statement_bind_text(find, 1, path, error) || statement_bind_text(find, 2, facts->dialect, error))
+        return -1;
+    int64_t id = find_file(find, error);
+    return id > 0 ? depart(writer, id, error) : (int)id;
+}
+
 /* An earlier version may have taken a trace in packed and unpacked. */
 static int remove_others(struct writer *writer, const char *path, const struct writer_facts *facts,
                          struct error *error)
@@ -263,7 +287,8 @@ static int add_file(struct writer *writer, const struct writer_file *file, const
 static int keep_file(struct writer *writer, const struct writer_file *file, const struct writer_facts *facts,
                      enum writer_outcome outcome, struct error *error)
 {
-    if (remove_others(writer, file->path, facts, error) || add_file(writer, file, facts, outcome, error) ||
+    if (remove_others(writer, file->path, facts, error) || remove_twin(writer, file->path, facts, error) ||
+        add_file(writer, file, facts, outcome, error) ||
         run_for(writer, NOTE_ARRIVAL, file->target.file_id, error))
         return -1;
     writer->has_changed = 1;
@@ -283,22 +308,32 @@ static int move_file(struct writer *writer, int64_t id, const struct writer_file
                : 0;
 }
 
+static int note_met(struct writer *writer, int64_t id, struct error *error)
+{
+    return map_put(&writer->met, (struct map_key){{(uint64_t)id}}, 1, NULL) ? 0 : error_no_memory(error);
+}
+
+/* The file that has the content already and keeps it; 0: there is none, -1: error. */
+static int64_t find_keeper(struct writer *writer, const struct writer_facts *facts, struct error *error)
+{
+    int64_t known = facts->force ? 0 : find_content(writer, facts, error);
+    int keeps = known <= 0 || !facts->has_moved || map_get(&writer->met, (struct map_key){{(uint64_t)known}});
+    return keeps ? known : 0;
+}
+
 int writer_finish(struct writer *writer, struct writer_file *file, const struct writer_facts *facts,
                   enum writer_outcome *outcome, struct error *error)
 {
-    int64_t known = facts->force ? 0 : find_content(writer, facts, error);
+    int64_t known = find_keeper(writer, facts, error);
     if (known > 0) {
         *outcome = WRITER_UNCHANGED;
-        if (!map_put(&writer->met, (struct map_key){{(uint64_t)known}}, 1, NULL)) {
-            error_no_memory(error);
-            return fail(writer);
-        }
-        if (move_file(writer, known, file, facts, error))
+        if (note_met(writer, known, error) || move_file(writer, known, file, facts, error))
             return fail(writer);
         return writer_abandon(writer, file, error);
     }
     *outcome = ledger_damage(facts->ledger) ? WRITER_PARTIAL : WRITER_INGESTED;
-    int failed = known < 0 || keep_file(writer, file, facts, *outcome, error);
+    int failed = known < 0 || keep_file(writer, file, facts, *outcome, error) ||
+                 (facts->has_moved && note_met(writer, file->target.file_id, error));
     writer_file_release(file);
     return failed ? fail(writer) : 0;
 }

@@ -37,9 +37,10 @@ void writer_file_release(struct writer_file *file);
 
 /*
  * `order` counts the files of this writer, 0, 1, 2 ...: they are numbered by it, in whatever order they
- * arrive. Both texts are copied. A file may come in parts, side by side, each with a struct writer_file and
- * the order of the file, and with a first_ordinal that keeps its records apart from those of the others: one
- * of them is finished or abandoned for all, the others are released.
+ * arrive. Both texts are copied; pipes, whose path is "-", have a file set that is this writer's. A file may
+ * come in parts, side by side, each with a struct writer_file and the order of the file, and with a
+ * first_ordinal that keeps its records apart from those of the others: one of them is finished or abandoned
+ * for all, the others are released.
  */
 int writer_begin(struct writer *writer, struct writer_file *file, int64_t order, int64_t first_ordinal,
                  const char *path, const char *file_set, struct error *error);
@@ -55,7 +56,8 @@ struct writer_facts {
     uint64_t unpacked_bytes;
     int64_t events;
     const struct ledger *ledger;
-    int force; /* takes the place of a file of the same content, instead of being dropped */
+    int force;     /* takes the place of a file of the same content, instead of being dropped */
+    int has_moved; /* likewise, of one that came in before this writer: its directory holds it no longer */
 };
 
 enum writer_outcome { WRITER_INGESTED, WRITER_PARTIAL, WRITER_UNCHANGED };

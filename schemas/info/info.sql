@@ -21,6 +21,20 @@ SELECT (SELECT count(*) FROM process) AS processes,
        (SELECT coalesce(sum(events), 0) FROM loss) AS dropped,
        (SELECT count(*) FROM file WHERE status = 'partial') AS partial_files
 
+-- statement: runs
+-- Of the file with the least path its folder, too (SQLite takes it from the row that holds the minimum).
+WITH of_run AS (
+    SELECT r.run_id, count(DISTINCT f.file_id) AS files, min(f.path) AS first_file, f.file_set
+    FROM job_rank r
+    JOIN member_join USING (job_rank_id)
+    JOIN file_member USING (member_id)
+    JOIN file f USING (file_id)
+    GROUP BY r.run_id
+)
+SELECT run_id AS run, rank_count AS ranks, expected_ranks, step_count AS steps, files, file_set, first_file
+FROM run LEFT JOIN of_run USING (run_id)
+ORDER BY run_id
+
 -- statement: communicators
 SELECT v.run_id AS run,
        v.communicator,

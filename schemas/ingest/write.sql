@@ -52,6 +52,13 @@ WHERE file_id = ?1 AND file_set = ?3 AND (path, digest) <> (?2, ?4)
   AND NOT EXISTS (SELECT 1 FROM file other WHERE other.path = ?2 AND other.file_id <> ?1 AND ?2 <> '-')
 -- statement: file_by_path
 SELECT file_id FROM file WHERE path = ?1 AND path <> '-' LIMIT 1
+-- statement: file_of_twin
+-- The bundled plugin's Inspector lines beside its Chrome trace ?1 of the same operations, which says more.
+WITH trace AS (SELECT CASE WHEN ?1 LIKE '%.gz' THEN substr(?1, 1, length(?1) - 3) ELSE ?1 END AS name)
+SELECT file_id FROM file
+WHERE ?2 LIKE 'chrome%' AND dialect LIKE 'inspector-ncclprof%'
+  AND path IN ((SELECT name || 'l' FROM trace), (SELECT name || 'l.gz' FROM trace))
+LIMIT 1
 
 -- statement: note_arrival
 -- Whose job is to be joined anew, now that file ?1 has come.

@@ -344,6 +344,7 @@ class Diagnose(Case):
 
     def test_nothing_ingested(self):
         self.write("empty.txt", "")
+        self.write(self.store, "") # which ingest makes a store of, as it does not where there is none
         self.run_program("ingest", "empty.txt", status=None)
         warning = "the store holds no operations: nothing was judged or measured"
         self.check_unjudged(warning)

@@ -16,6 +16,7 @@ FIXTURES = sorted(path for path in (TOP / "fixtures").iterdir() if path.is_dir()
 
 COMMANDS = {
     "info": ["info"],
+    "info-runs": ["info", "--runs"],
     "info-communicators": ["info", "--communicators"],
     "info-processes": ["info", "--processes"],
     "info-ledger": ["info", "--ledger"],

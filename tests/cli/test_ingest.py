@@ -70,6 +70,20 @@ class Ingest(Case):
         self.assertEqual(self.rows("SELECT communicator_hash FROM v_communicator ORDER BY 1"),
                          [("18446744073709551614",), ("18446744073709551615",)])
 
+    def test_nothing_to_read_makes_no_store(self):
+        """One that came of a path mistyped would be asked in vain."""
+        self.write("notes/a.txt", "no trace")
+        self.write("b.json", "[\n")
+        for words in (("tracse",), ("notes",), ("notes/a.txt", "b.json", "tracse")):
+            self.run_program("ingest", *words, status=1)
+            self.assertFalse(self.store.exists())
+        self.assertIn("there is no such file", self.run_program("diagnose", status=1).err)
+        self.write("c.json", trace())
+        self.assertEqual(self.ingest("tracse", "notes", "c.json", status=1)["c.json"]["status"], "ingested")
+        before = self.store.read_bytes()
+        self.run_program("ingest", "tracse", status=1)
+        self.assertEqual(self.store.read_bytes(), before)
+
     def test_again_is_unchanged(self):
         self.write("a.json", trace())
         self.ingest("a.json")

@@ -34,6 +34,20 @@ class Jobs(Case):
         self.assertRegex(findings[0], r"^run 1: compute \(high confidence\): the GPU of rank 1 ")
         self.assertTrue(all(line.startswith(("run 1: ", "run 2: ")) for line in findings), findings)
 
+    def test_which_run_is_which(self):
+        self.ingest(*JOBS)
+        coverage = {row["run"]: row for row in self.json("diagnose")["coverage"]}
+        rows = self.json("info", "--runs")["rows"]
+        self.assertEqual([row["run"] for row in rows], [1, 2])
+        for row, name in zip(rows, JOBS):
+            folder = TOP / "fixtures" / name
+            files = sorted(str(path) for path in folder.glob("dump*"))
+            self.assertEqual((row["file_set"], row["first_file"], row["files"]), (str(folder), files[0], len(files)))
+            self.assertEqual((row["ranks"], row["expected_ranks"]), (8, 8))
+            self.assertEqual(row["steps"], coverage[row["run"]]["steps"])
+        shown = self.run_program("info", "--runs").out
+        self.assertTrue(all(f"fixtures/{name}" in line for name, line in zip(JOBS, shown.splitlines()[1:])), shown)
+
     def test_one_run_of_several(self):
         """What is said of a job alone is what is said of it among others, but for its number."""
         alone = {}
@@ -164,7 +178,7 @@ class Incomplete(Case):
         return path.read_text().split('"pid": ', 1)[1].split(",", 1)[0]
 
     def test_ranks_of_one_process(self):
-        """By their GPUs' clocks; where those are not recorded, nobody knows which members of communicators are one rank."""
+        """By their GPUs' clocks, which sends and receives here have none of: nobody knows whose those are."""
         for clocks in (True, False):
             self.store.unlink(missing_ok=True)
             for path in (TOP / "fixtures/tp2dp2pp2-slow-rank").glob("*.gz"):
@@ -175,10 +189,24 @@ class Incomplete(Case):
             self.run_program("ingest", self.folder)
             for command in ("diagnose", "stragglers"):
                 said = " ".join(self.json(command)["warnings"])
-                (self.assertNotIn if clocks else self.assertIn)("ranks of one process cannot be told apart", said)
-            sure = [(finding["rank"], finding["kind"]) for finding in self.json("diagnose")["findings"]
-                    if finding["confidence"] != "low"]
-            self.assertEqual(sure, [(1, "compute")] if clocks else [])
+                self.assertIn("ranks of one process cannot be told apart", said)
+            findings = self.json("diagnose", "--all")["findings"]
+            self.assertEqual([finding for finding in findings if finding["confidence"] != "low"], [])
+            if clocks:
+                self.assertIn((1, "compute"), [(finding["rank"], finding["kind"]) for finding in findings])
+            self.assertEqual(self.rows("SELECT DISTINCT rank FROM v_operation WHERE function IN ('Send', 'Recv')"),
+                             [(None,)])
+
+    def test_ranks_of_one_process_that_clocks_tell(self):
+        told = []
+        for pid in (rb"\g<1>", b"1"):
+            self.store.unlink(missing_ok=True)
+            for path in (TOP / "fixtures/fsdp-clean").glob("*.gz"):
+                self.write(path.name[:-3], re.sub(rb'(?<="pid": )(\d+)', pid, gzip.decompress(path.read_bytes())))
+            self.run_program("ingest", self.folder)
+            self.assertNotIn("cannot be told apart", " ".join(self.json("diagnose")["warnings"]))
+            told.append(self.rows("SELECT communicator, function, rank, count(*) AS operations FROM v_operation GROUP BY 1, 2, 3"))
+        self.assertEqual(told[1], told[0])
 
     def test_communicators_alone(self):
         """Three processes that no communicator joins: two of the eight of one (TRUTH), and a pair."""

@@ -2,8 +2,9 @@
 
 import gzip
 import os
+import subprocess
 
-from tests.cli.support import TOP, Case
+from tests.cli.support import PROGRAM, TOP, Case, inspector_trace, trace
 
 FIRST, SECOND = sorted((TOP / "fixtures/inspector-2.30").glob("*.log"))[:2]
 
@@ -57,6 +58,111 @@ class Moved(Case):
                 os.rename(logs / "1/a.log", logs / away / "a.log")
                 self.write(logs / "1/a.log", SECOND.read_bytes())
                 self.check(logs)
+
+    def write_job(self, folder, communicator):
+        for rank in range(2):
+            self.write(f"{folder}/rank{rank}.json", trace(rank=rank, communicator=communicator))
+
+    def check_two_jobs(self):
+        """Each of two ranks, whose process ids are the same."""
+        self.assertEqual((self.info()["processes"], self.info()["runs"]), (4, 2))
+
+    def test_a_job_that_made_room_for_another(self):
+        """Where no host is named the directory is, and it is another job's now; whichever is read first."""
+        for away in ("a", "z"):
+            with self.subTest(away=away):
+                self.store.unlink(missing_ok=True)
+                top = self.folder / f"top-{away}"
+                self.write_job(top / "m", 5)
+                self.run_program("ingest", "-q", top)
+                os.rename(top / "m", top / away)
+                self.write_job(top / "m", 6)
+                self.check(top)
+                self.check_two_jobs()
+                again = self.json("ingest", top)["totals"]
+                self.assertEqual(again["unchanged"], 4)
+
+    def test_a_job_that_made_room_for_a_smaller_one(self):
+        """Nothing has come to the path of its second file."""
+        self.write_job("top/m", 5)
+        self.run_program("ingest", "-q", "top")
+        os.rename(self.folder / "top/m", self.folder / "top/away")
+        self.write("top/m/rank0.json", trace(rank=0, communicator=6))
+        self.run_program("ingest", "-q", "top")
+        self.assertEqual((self.info()["processes"], self.info()["runs"]), (3, 2))
+
+    def test_copies_in_two_directories(self):
+        """Nobody has moved: what came first stays, packed or not, whoever is given."""
+        self.write_job("one", 5)
+        for rank in range(2):
+            text = trace(rank=rank, communicator=5).encode()
+            self.write(f"two/rank{rank}.json", text)
+            self.write(f"three/rank{rank}.json.gz", gzip.compress(text))
+        self.run_program("ingest", "-q", "one")
+        before = self.rows("SELECT path FROM file ORDER BY path")
+        for given in (("two",), ("three",), ("three", "two", "one")):
+            totals = self.json("ingest", *given)["totals"]
+            self.assertEqual(totals["unchanged"], totals["files"])
+            self.assertEqual(self.rows("SELECT path FROM file ORDER BY path"), before)
+
+    def test_a_move_to_two_directories(self):
+        self.write_job("one", 5)
+        self.run_program("ingest", "-q", "one")
+        os.rename(self.folder / "one", self.folder / "two")
+        self.write_job("three", 5)
+        statuses = [file["status"] for file in self.json("ingest", "two", "three")["files"]]
+        self.assertEqual(statuses.count("ingested"), 2)
+        self.assertEqual((self.info()["processes"], self.info()["collectives"]), (2, 10))
+
+    def test_jobs_that_come_through_pipes(self):
+        """Two of one ingest are of one job, those of the next are not; what comes again is known."""
+        for communicator in (5, 6):
+            for rank in range(2):
+                self.write(f"{communicator}-{rank}.json", trace(rank=rank, communicator=communicator))
+        for times in range(2):
+            for communicator in (5, 6):
+                words = f"'{PROGRAM}' ingest <(cat {communicator}-0.json) <(cat {communicator}-1.json)"
+                said = subprocess.run(["bash", "-c", words], cwd=self.folder, env={**os.environ, "NCCLPROF_STORE": str(self.store)},
+                                      check=True, capture_output=True).stdout
+                self.assertIn(b"2 unchanged" if times else b"2 ingested", said)
+        self.check_two_jobs()
+
+    def test_a_job_of_several_communicators_through_pipes(self):
+        for communicator in (5, 6):
+            self.write(f"{communicator}.json", trace(pid=7, communicator=communicator))
+        subprocess.run(["bash", "-c", f"'{PROGRAM}' ingest -q <(cat 5.json) <(cat 6.json)"], cwd=self.folder,
+                       env={**os.environ, "NCCLPROF_STORE": str(self.store)}, check=True, capture_output=True)
+        self.assertEqual((self.info()["processes"], self.info()["runs"]), (1, 1))
+
+    def check_repeated(self, count):
+        """What is said of them is said by all that count them."""
+        for command in ("report", "stragglers", "diagnose"):
+            warnings = " ".join(self.json(command)["warnings"])
+            if count:
+                self.assertIn(f"tell of the same {count} collective", warnings)
+            else:
+                self.assertNotIn("tell of the same", warnings)
+
+    def test_an_earlier_state_of_a_log_beside_it(self):
+        whole = inspector_trace(count=9)
+        lines = whole.splitlines(keepends=True)
+        self.write("logs/a.log", whole)
+        self.write("other/a.log", inspector_trace(rank=1, count=9))
+        self.ingest("logs", "other")
+        self.check_repeated(0)
+        self.write("logs/a.log.old", whole[:len(lines[0]) * 5 + 9])
+        self.ingest("logs", status=1)
+        self.check_repeated(5)
+
+    def test_a_log_in_pieces(self):
+        """Whichever comes first; and a CUDA graph that is replayed is nobody's copy."""
+        lines = inspector_trace(count=9).splitlines(keepends=True)
+        self.write("logs/a.log", "".join(lines[5:]))
+        self.write("logs/b.log", "".join(lines[:5]))
+        for name in ("a.json", "b.json"):
+            self.write(f"traces/{name}", trace(tags=[(name, 1.0)]))
+        self.ingest("logs", "traces")
+        self.check_repeated(0)
 
     def test_a_file_that_is_unpacked_and_grows(self):
         logs = self.folder / "logs"

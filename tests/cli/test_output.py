@@ -18,7 +18,7 @@ COMMANDS = {
     "stalls": (["stalls"],),
     "clocks": (["clocks"],),
     "diagnose": (["diagnose"], ["diagnose", "--all"]),
-    "info": (["info"], ["info", "--communicators"], ["info", "--processes"], ["info", "--ledger"], ["info", "--files"]),
+    "info": (["info"], ["info", "--runs"], ["info", "--communicators"], ["info", "--processes"], ["info", "--ledger"], ["info", "--files"]),
     "query": (["query", "SELECT 1 AS a, 'x' AS b, NULL AS c"],),
 }
 

@@ -339,6 +339,22 @@ class Record(Case):
                 shutil.rmtree(self.folder / "traces")
                 self.store.unlink()
 
+    def test_inspector_lines_named_without_their_trace_are_read(self):
+        """Until the trace comes in: then they tell of nothing new, whoever is given."""
+        for packed in ([], ["--gzip"]):
+            with self.subTest(packed=packed):
+                played = self.play("--format", "both", *packed)
+                lines = sorted((self.folder / "traces").glob("*.jsonl*"))
+                self.assertEqual({file["status"] for file in self.ingest(*lines).values()}, {"ingested"})
+                self.assertEqual(self.info()["collectives"], played["coll"])
+                self.assertEqual(len(self.ingest("traces")), 8)
+                self.check_everything(played)
+                self.assertEqual(self.info()["files"], 8)
+                self.assertIn("8 files of Inspector lines left out", self.run_program("ingest", *lines).err)
+                self.check_everything(played)
+                shutil.rmtree(self.folder / "traces")
+                self.store.unlink()
+
     def test_inspector_lines_alone_are_read(self):
         played = self.play("--format", "both")
         for path in (self.folder / "traces").glob("*.json"):

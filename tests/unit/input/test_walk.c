@@ -91,6 +91,9 @@ static void paths_by_name(void **state)
     assert_string_equal(walk.files[2].path, "again");
     assert_non_null(strstr(walk.files[2].realpath, "/a"));
     assert_string_equal(walk.files[3].path, "pipe");
+    assert_true(walk_has(&walk, "hard")); /* is a */
+    assert_false(walk_has(&walk, ".hidden"));
+    assert_false(walk_has(&walk, "nothing"));
     assert_int_equal(walk_add(&walk, "nothing", &error), -1);
     assert_non_null(strstr(error.cause[0], "nothing: cannot be found"));
     assert_int_equal(walk_add(&walk, "/dev/null", &error), -1);

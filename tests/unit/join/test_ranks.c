@@ -172,6 +172,17 @@ static void several_ranks_of_a_process(void **state)
     assert_found("1: A0 A1 B2 | 2: A1 B0 | 3: B7", "h:0 h:0 h:1 | h:0 h:1 | h:1", 4);
 }
 
+/* One that could be any of several goes with none of them, nor do two of a communicator that would be one. */
+static void members_that_could_be_anybodys(void **state)
+{
+    assert_found("1: A0@100 A1@200 A2@900 A3@2000 | 2: A0@100 A1@200 | 3: A0@900 A1@2000 | 4: A0 A1",
+                 "0 1 2 3 | 0 1 | 2 3 | h:0 h:0", 4);
+    assert_found("4: A0 A1 | 3: A0@900 A1@2000 | 2: A0@100 A1@200 | 1: A0@100 A1@200 A2@900 A3@2000",
+                 "h:0 h:0 | 2 3 | 0 1 | 0 1 2 3", 4);
+    assert_found("1: A0@100 A1@200 B2 | 2: A0@200 B1 | 3: B0 A1@200 | 4: A0 A1",
+                 "0 1 2 | 1 2 | 2 1 | h:0 h:0", 3);
+}
+
 /*
  * Everybody seen is in the world, whose size is not told: a place left elsewhere is that of a rank beyond it,
  * since nothing runs in a communicator of one.
@@ -306,7 +317,7 @@ int main(void)
         cmocka_unit_test(several_ranks_of_a_process), cmocka_unit_test(ranks_of_which_there_is_nothing),
         cmocka_unit_test(ranks_above_a_last_member),  cmocka_unit_test(ranks_that_are_only_claimed),
         cmocka_unit_test(what_they_are_called),       cmocka_unit_test(whose_members_are_the_ranks),
-        cmocka_unit_test(which_rank_is_nearest),
+        cmocka_unit_test(which_rank_is_nearest),      cmocka_unit_test(members_that_could_be_anybodys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
