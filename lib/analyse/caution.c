@@ -35,6 +35,15 @@ static size_t count_incomplete(const struct job *job)
     return count;
 }
 
+/* A recorder that does not say how large a communicator is shows so many places of it at least. */
+static int is_size_known(const struct job *job)
+{
+    for (size_t i = 0; i < job->communicator_count; i++)
+        if (job->communicators[i].size_is_known && job->communicators[i].size >= job->expected_ranks)
+            return 1;
+    return 0;
+}
+
 /* Nothing where there is nothing to say. */
 static int say_absent(const struct job *job, int64_t recorded, struct buffer *text)
 {
@@ -43,7 +52,8 @@ static int say_absent(const struct job *job, int64_t recorded, struct buffer *te
         return incomplete ? buffer_printf(text, "%zu communicator%s ranks that left no trace", incomplete,
                                           incomplete == 1 ? " has" : "s have")
                           : 0;
-    if (buffer_printf(text, "only %lld of %lld ranks left a trace", (long long)recorded,
+    if (buffer_printf(text, "only %lld of %s%lld ranks left a trace", (long long)recorded,
+                      recorded == 1 && !is_size_known(job) ? "at least " : "",
                       (long long)job->expected_ranks) ||
         name_absent(job, job->expected_ranks - recorded, text))
         return -1;

@@ -10,7 +10,8 @@ struct extent {
     int64_t seen;
     int64_t span; /* numbers from the least to the greatest */
     int64_t series;
-    int64_t late; /* of them that begin beyond the first number, 0 or 1 */
+    int64_t least; /* number of all: recorders count from 0 or from 1 */
+    int64_t late;  /* series that begin in the middle */
 };
 
 static int add_series(void *context, const struct series *series)
@@ -21,14 +22,29 @@ static int add_series(void *context, const struct series *series)
     extent->seen += series->count;
     extent->span += series->greatest - series->least + 1;
     extent->series++;
-    extent->late += series->least > 1;
+    extent->least = series->least < extent->least ? series->least : extent->least;
+    return 0;
+}
+
+/* Recorders lose a few at the beginning, too: in the middle begins what lacks as much as a quarter of it. */
+enum { FEW = 2, PARTS = 4 };
+
+static int add_late(void *context, const struct series *series)
+{
+    struct extent *extent = context;
+    int64_t before = series->least - extent->least;
+    if (extent->job->communicators[series->communicator].hashed)
+        extent->late += before > FEW && before * PARTS > series->count;
     return 0;
 }
 
 int job_count_gaps(struct job *job, struct error *error)
 {
-    struct extent extent = {.job = job};
+    struct extent extent = {.job = job, .least = INT64_MAX};
     if (job_each_series(job, add_series, &extent))
+        return error_no_memory(error);
+    extent.least = extent.least == 1 ? 1 : 0;
+    if (job_each_series(job, add_late, &extent))
         return error_no_memory(error);
     job->missing_sequence = extent.span > extent.seen ? extent.span - extent.seen : 0;
     job->sequences = extent.series;

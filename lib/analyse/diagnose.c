@@ -321,11 +321,23 @@ static int note_unexplained(struct diagnosis *diagnosis, const struct job *job,
     return failed;
 }
 
-/* Whether late ranks and slow links can show. */
+/* Whether late ranks can show, or slow links at least. */
 static int is_judged(const struct job *job, const struct baseline *baseline)
 {
-    return job->timed_operations && job->step_count >= 3 && job_recorded_ranks(job) > 1 &&
-           baseline_is_regular(baseline);
+    return (job->timed_operations || job->traffic_count) && job->step_count >= 3 &&
+           job_recorded_ranks(job) > 1 && baseline_is_regular(baseline);
+}
+
+/* Network steps say when they were, whatever operations do. */
+static const char *what_untimed_lack(const struct job *job)
+{
+    if (job->traffic_count)
+        return "no operation says when it ran: late ranks cannot be told";
+    return job->has_durations
+               ? "no operation says when it ran: only durations can be compared, and late ranks "
+                 "and slow links cannot be told apart"
+               : "no operation says when it ran or how long it took: late ranks and slow links "
+                 "cannot be told";
 }
 
 static int warn_of_times(const struct job *job, const struct baseline *baseline, struct table *table,
@@ -333,24 +345,17 @@ static int warn_of_times(const struct job *job, const struct baseline *baseline,
 {
     long long run = (long long)job->run_id;
     if (!job->timed_operations &&
-        table_add_warning(
-            table, error,
-            job->has_durations
-                ? "run %lld: no operation says when it ran: only durations can be compared, and late "
-                  "ranks and slow links cannot be told apart"
-                : "run %lld: no operation says when it ran or how long it took: late ranks and slow "
-                  "links cannot be told",
-            run))
+        table_add_warning(table, error, "run %lld: %s", run, what_untimed_lack(job)))
         return -1;
     if (job->step_count < 3)
         return table_add_warning(
             table, error, "run %lld: fewer than three steps could be told apart: nothing to compare with",
             run);
-    return baseline_is_regular(baseline)
+    return !job->timed_operations || baseline_is_regular(baseline)
                ? 0
                : table_add_warning(table, error,
-                                   "run %lld: less than half of what ranks do in a step is there: nothing "
-                                   "can be held against its own place",
+                                   "run %lld: less than half of what ranks did has its place in a step: "
+                                   "nothing can be held against what is usual there",
                                    run);
 }
 

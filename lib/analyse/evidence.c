@@ -117,6 +117,18 @@ static int say_own(const struct suspect *suspect, const struct job *job,
            buffer_append_text(text, say_cause(suspect, operation->position));
 }
 
+static int say_waited(const struct job *job, const struct job_operation *operation, struct buffer *text)
+{
+    const char *function = function_name(operation->function);
+    return buffer_printf(
+        text,
+        "in operation %d of the step (%s on communicator %s) its partners waited %.0f us longer "
+        "for it than usual, in step %d; its own time before that is not known",
+        (int)operation->position, function ? function : "operation",
+        job->communicators[operation->communicator].label, (double)operation->excess_ns / 1e3,
+        operation->step);
+}
+
 /* Where the middle one of its steps is none of those that stand out at the place, the one in which it does
  * most. */
 int evidence_of_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
@@ -129,19 +141,13 @@ int evidence_of_own(const struct suspect *suspect, const struct job *job, const 
         return 0;
     if (measure_own(suspect, job, baseline, position, &times))
         return -1;
-    if (times.mine_ns == TIME_UNKNOWN)
-        return buffer_printf(
-            text,
-            "in operation %d of the step (%s on communicator %s) its partners waited %.0f us longer "
-            "for it than usual, in step %d; its own time before that is not known",
-            (int)position, function_name(latest->function) ? function_name(latest->function) : "operation",
-            job->communicators[latest->communicator].label, (double)latest->excess_ns / 1e3, latest->step);
-    if (!stands_out(&times)) {
+    if (times.mine_ns != TIME_UNKNOWN && !stands_out(&times)) {
         struct suspect once = *suspect;
         once.first_step = once.last_step = latest->step;
         snprintf(step, sizeof step, "step %d", (int)latest->step);
         if (measure_own(&once, job, baseline, position, &times))
             return -1;
     }
-    return say_own(suspect, job, latest, step, &times, text);
+    return times.mine_ns == TIME_UNKNOWN ? say_waited(job, latest, text)
+                                         : say_own(suspect, job, latest, step, &times, text);
 }

@@ -231,6 +231,7 @@ struct lengthening {
     int64_t rest_ns;   /* what the others leave; 0 or less where it is not known */
     int64_t beside_ns; /* what those cost */
     int64_t most_ns;   /* INT64_MAX unknown */
+    int64_t shared_ns; /* of a late host, what most others were late by, too */
 };
 
 int suspects_sum_costs(struct suspects *suspects, int32_t step_count); /* first; -1 when memory is out */

@@ -180,6 +180,7 @@ static int load_communicators(struct job *job, struct error *error)
                                                   .size = statement_integer(statement, 1),
                                                   .hashed = statement_integer(statement, 2) != 0,
                                                   .label = copy(statement, 3),
+                                                  .size_is_known = statement_integer(statement, 4) != 0,
                                                   .silent = -1};
         if (!communicator->label)
             row = error_no_memory(error);

@@ -154,6 +154,7 @@ struct job_seat {
 struct job_communicator {
     int64_t id;
     int64_t size;
+    int size_is_known; /* else it has so many at least */
     int hashed;
     char *label;            /* owned */
     struct job_seat *seats; /* owned: the job rank of each rank that recorded something, by number */

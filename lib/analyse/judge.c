@@ -296,6 +296,14 @@ static int is_in_shadow(const struct suspects *suspects, const struct suspect *s
     return 0;
 }
 
+/* By how much its steps were longer at most, without what most hosts were late by in them. */
+static int64_t most_unshared(const struct lengthening *lengthening)
+{
+    if (lengthening->most_ns == INT64_MAX)
+        return INT64_MAX;
+    return lengthening->most_ns > lengthening->shared_ns ? lengthening->most_ns - lengthening->shared_ns : 0;
+}
+
 /*
  * Whether the length of its steps speaks for what its partners waited for it, where the replay cannot: they
  * were longer by half of that, or more, for no other reason; or may have been, where waiting is passed on by
@@ -304,7 +312,7 @@ static int is_in_shadow(const struct suspects *suspects, const struct suspect *s
 static int is_shown_by_steps(const struct suspect *suspect, const struct lengthening *lengthening,
                              const struct job *job)
 {
-    int64_t longer_ns = job->blind_to_pairs ? lengthening->most_ns : lengthening->least_ns;
+    int64_t longer_ns = job->blind_to_pairs ? most_unshared(lengthening) : lengthening->least_ns;
     return longer_ns > 0 && longer_ns >= suspect->margin_ns / 2;
 }
 
@@ -415,8 +423,9 @@ static int64_t cost_of(const struct suspects *suspects, const struct suspect *su
         cost_ns += held_back(suspects, suspect);
     if (job->blind_to_pairs && confidence != CONFIDENCE_LOW && suspect->margin_ns > cost_ns)
         cost_ns = suspect->margin_ns;
-    if (cost_ns > lengthening->most_ns)
-        cost_ns = lengthening->most_ns;
+    int64_t most_ns = confidence == CONFIDENCE_LOW ? most_unshared(lengthening) : lengthening->most_ns;
+    if (cost_ns > most_ns)
+        cost_ns = most_ns;
     if (confidence == CONFIDENCE_LOW || cost_ns > lengthening->rest_ns ||
         (double)lengthening->rest_ns > UNEXPLAINED * (double)suspect->total_ns)
         return cost_ns;

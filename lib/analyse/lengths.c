@@ -182,9 +182,9 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     int64_t own_ns = longer - longer_for_others(suspect, baseline, usual, list);
     lengthening->beside_ns = cost_beside(suspects, suspect);
     lengthening->rest_ns = scale(1, ((double)(own_ns - lengthening->beside_ns) - doubt) * all);
-    int64_t shared_ns = shared_with_hosts(suspects, suspect, baseline);
-    lengthening->least_ns = is_alone(suspects, suspect) ? lengthening->rest_ns - shared_ns : 0;
-    longer -= shared_ns;
+    lengthening->shared_ns = shared_with_hosts(suspects, suspect, baseline);
+    lengthening->least_ns = is_alone(suspects, suspect) ? lengthening->rest_ns - lengthening->shared_ns : 0;
+    longer -= lengthening->shared_ns;
     if (suspect->kind == FINDING_HOST &&
         (double)(longer - lengthening->beside_ns) - doubt > LITTLE * (double)worth_ns)
         return 0;

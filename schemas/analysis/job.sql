@@ -15,7 +15,7 @@ SELECT job_rank_id, coalesce(process_id, -1), coalesce(global_rank, -1), name
   FROM job_rank WHERE run_id = ?1 ORDER BY global_rank IS NULL, global_rank, name, job_rank_id;
 
 -- statement: communicators
-SELECT communicator.communicator_id, communicator_join.size, hash <> 0, label
+SELECT communicator.communicator_id, communicator_join.size, hash <> 0, label, size_is_known
   FROM communicator JOIN communicator_join USING (communicator_id) WHERE run_id = ?1 ORDER BY 1;
 
 -- statement: members

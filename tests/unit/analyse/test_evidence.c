@@ -74,6 +74,11 @@ static void what_is_not_known(void **state)
           "in operation 1 of the step (AllReduce on communicator 0-2) its partners waited 7 us longer for it "
           "than "
           "usual, in step 1; its own time before that is not known");
+    /* Where it was latest, though the middle one of the others is. */
+    check((const int64_t[]){TIME_UNKNOWN, -5, 0}, 3, FINDING_COMPUTE,
+          "in operation 1 of the step (AllReduce on communicator 0-2) its partners waited 7 us longer for it "
+          "than "
+          "usual, in step 1; its own time before that is not known");
     check((const int64_t[]){0, 0, 0}, 3, FINDING_COMPUTE, "");
 }
 

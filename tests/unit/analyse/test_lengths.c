@@ -344,6 +344,7 @@ static void without_what_all_hosts_were_late_by(void **state)
     unrest_ns[7 * RANKS] = 9000;
     assert_int_equal(suspect_measure_steps(&all, &suspect, &steps.job, &steps.baseline, &lengthening), 0);
     assert_int_equal(lengthening.least_ns, 600);
+    assert_int_equal(lengthening.shared_ns, 400);
     assert_int_equal(lengthening.rest_ns, 1000);
     assert_int_equal(lengthening.most_ns, 1000);
     unrest_ns[7 * RANKS + 1] = 600;

@@ -100,6 +100,33 @@ static void what_it_cost_where_pairs_are_not_recorded(void **state)
     assert_int_equal(told(suspect, &(struct besides){.blind_to_pairs = 1}).lost_ns, 100);
 }
 
+/*
+ * Its two steps were longer by 200 each, most hosts late by 150 in each of them: once it is believed, the
+ * others may have been late for it; what is not believed may have cost what is left.
+ */
+static void what_it_cost_where_all_hosts_were_late(void **state)
+{
+    const struct besides besides = {.suspects_steps_ns = 1200, .hosts_late_ns = 150};
+    struct suspect suspect = two_steps(FINDING_HOST, 400);
+    assert_int_equal(told(suspect, &besides).lost_ns, 400);
+    suspect.ambiguous = 1;
+    assert_int_equal(told(suspect, &besides).lost_ns, 100);
+    assert_int_equal(told(suspect, &(struct besides){.hosts_late_ns = 150}).lost_ns, 400);
+}
+
+/* Where the replay knows nothing of it, more than half of what partners waited has to show, of its own. */
+static void whether_steps_show_it_where_all_hosts_were_late(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_HOST, 0);
+    suspect.margin_ns = 600;
+    struct besides besides = {.blind_to_pairs = 1, .missing_of_100 = 3, .suspects_steps_ns = 1200};
+    assert_int_not_equal(told(suspect, &besides).confidence, CONFIDENCE_LOW);
+    besides.hosts_late_ns = 50;
+    assert_int_not_equal(told(suspect, &besides).confidence, CONFIDENCE_LOW);
+    besides.hosts_late_ns = 51;
+    assert_int_equal(told(suspect, &besides).confidence, CONFIDENCE_LOW);
+}
+
 /* What a network of 1500 cost, told beside another suspicion of 250. */
 static int64_t cost_beside(struct suspect other)
 {
@@ -252,6 +279,8 @@ int main(void)
         cmocka_unit_test(what_it_cost),
         cmocka_unit_test(a_little_of_what_made_steps_longer),
         cmocka_unit_test(what_it_cost_where_pairs_are_not_recorded),
+        cmocka_unit_test(what_it_cost_where_all_hosts_were_late),
+        cmocka_unit_test(whether_steps_show_it_where_all_hosts_were_late),
         cmocka_unit_test(what_a_network_cost_beside_its_hidden_sends),
         cmocka_unit_test(whether_it_receives),
         cmocka_unit_test(slow_for_some_members),

@@ -86,10 +86,13 @@ static void lengths_init(struct lengths *lengths, const struct suspect *suspect,
 /* No operation of the job is indexed: there are none but by number, which says how many of them are missing.
  */
 static void judge(struct suspect *items, size_t count, struct job *job, const struct baseline *baseline,
-                  const struct edges *edges, struct findings *findings)
+                  const struct edges *edges, int64_t hosts_late_ns, struct findings *findings)
 {
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
-    struct suspects suspects = {.items = items, .count = count};
+    int64_t unrest_ns[STEPS * RANKS];
+    struct suspects suspects = {.items = items, .count = count, .unrest_ns = unrest_ns};
+    for (int i = 0; i < STEPS * RANKS; i++)
+        unrest_ns[i] = hosts_late_ns;
     struct error error = ERROR_INIT;
     assert_int_equal(job_index_steps(job, &error), 0);
     job->operation_count = 100;
@@ -152,5 +155,6 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
     lengths_init(&lengths, &suspect, besides->suspects_steps_ns);
     if (besides->slow)
         make_slow(&suspect, besides, &transfers);
-    judge(items, besides->other ? 2 : 1, &job, &baseline, besides->slow ? &edges : NULL, findings);
+    judge(items, besides->other ? 2 : 1, &job, &baseline, besides->slow ? &edges : NULL,
+          besides->hosts_late_ns, findings);
 }
