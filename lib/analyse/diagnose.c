@@ -243,22 +243,6 @@ static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
            text_json_integer(json, "lost_events", job->lost_events) || buffer_append_byte(json, '}');
 }
 
-/* Whether it is said of a step that it did not end, or what explains half of what it was longer. */
-static int is_covered(const struct findings *findings, int32_t step, int64_t longer_ns)
-{
-    int64_t said_ns = 0;
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->items[i];
-        int32_t first = finding->first_step, last = finding->last_step + (finding->shows_later ? 1 : 0);
-        if (step < (first == finding->last_step ? last : first) || step > last)
-            continue;
-        if (finding->kind >= FINDING_MISSING)
-            return 1;
-        said_ns += finding->lost_ns / (finding->last_step - finding->first_step + 1);
-    }
-    return said_ns >= longer_ns / 2;
-}
-
 /* The slowest transfer of a step that nobody is to blame for; -1 where none explains half of `longer_ns`. */
 static int32_t slowest_in(const struct job *job, int32_t step, int64_t longer_ns)
 {
@@ -304,7 +288,7 @@ static int note_unexplained(struct diagnosis *diagnosis, const struct job *job,
         if (baseline->step_ns[step] != TIME_UNKNOWN &&
             baseline->step_ns[step] / 2 >= baseline->median_step_ns &&
             (longest < 0 || baseline->step_ns[step] > baseline->step_ns[longest]) &&
-            !is_covered(findings, step, baseline->step_ns[step] - baseline->median_step_ns))
+            !findings_explain(findings, step, baseline->step_ns[step] - baseline->median_step_ns))
             longest = step;
     if (longest < 0 || !baseline->median_step_ns)
         return 0;

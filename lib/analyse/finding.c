@@ -53,3 +53,18 @@ const char *confidence_name(enum confidence confidence)
     static const char *const names[] = {"low", "medium", "high"};
     return names[confidence];
 }
+
+int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns)
+{
+    int64_t said_ns = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        int32_t first = finding->first_step, last = finding->last_step + (finding->shows_later ? 1 : 0);
+        if (step < (first == finding->last_step ? last : first) || step > last)
+            continue;
+        if (finding->kind >= FINDING_MISSING)
+            return 1;
+        said_ns += finding->lost_ns / (finding->last_step - finding->first_step + 1);
+    }
+    return said_ns >= longer_ns / 2;
+}

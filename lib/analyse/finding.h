@@ -62,6 +62,12 @@ struct finding *findings_add(struct findings *findings);
 /* Keeps them in order, each once. */
 int finding_add_peer(struct finding *finding, int32_t rank);
 
+/*
+ * Whether findings say of a step that it did not end, or explain half of what it was longer. A slow link that
+ * ends a step shows in the next: a single one there only, several in each from their first to the one after.
+ */
+int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns);
+
 const char *finding_kind_name(enum finding_kind kind);
 const char *confidence_name(enum confidence confidence);
 
