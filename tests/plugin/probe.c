@@ -25,6 +25,7 @@ static const struct scenario {
     {"foreign-context", 6, probe_foreign_context},
     {"nccl-tags", 7, probe_nccl_tags},
     {"group-that-hangs", 6, probe_group_that_hangs},
+    {"group-that-waits", 6, probe_group_that_waits},
     {"changed-environment", 3, probe_changed_environment},
     {"logger-after-finalize", 6, probe_logger_after_finalize},
     {"many-communicators", 6, probe_many_communicators},

@@ -30,6 +30,7 @@ void probe_foreign_context(void);
 void probe_nccl_tags(void);
 void probe_many_communicators(void);
 void probe_group_that_hangs(void);
+void probe_group_that_waits(void);
 
 /* probe_fields.c */
 void probe_every_field(void);

@@ -68,6 +68,16 @@ class Trees(ProbeTest):
         self.assertEqual({e["args"]["SeqNum"] for e in trace.notes("PendingOperation")}, {2})
         with open(trace.path + "l", encoding="utf-8") as file:
             self.assertEqual([json.loads(line)["coll_perf"]["coll_sn"] for line in file], [1])
+        # With the call that it belongs to, and that one's group.
+        self.assertEqual([trace.parents()[pair] for pair in (("COLL", "COLL_API"), ("COLL_API", "GROUP_API"))], [1, 1])
+        self.assertEqual([e["ts"] for e in trace.events if e.get("cat") == "GROUP_API" and e["ts"] == 0.0], [])
+
+    def test_group_that_waits_is_written_as_one(self):
+        self.probe("group-that-waits")
+        trace = self.trace()
+        self.assertEqual({e["args"]["SeqNum"] for e in trace.notes("PendingOperation")}, {2})
+        self.assertEqual([e["cat"] for e in trace.events if e["ph"] == "b"],
+                         ["GROUP_API"] + 2 * ["COLL_API", "COLL", "GPU"])
 
     def test_operation_for_another_process(self):
         """Its context is a number of that process, whatever it means in ours."""
