@@ -41,6 +41,12 @@ static void thread_exits(void *ring)
     atomic_store_explicit(&((struct ring *)ring)->owner, RING_RETIRED, memory_order_release);
 }
 
+/* When the library is loaded: later keys may need memory in each thread (tag.c). */
+__attribute__((constructor)) static void make_exit_key(void)
+{
+    exit_key_made = pthread_key_create(&exit_key, thread_exits) == 0;
+}
+
 static struct ring *ring_new(uint64_t slots)
 {
     struct ring *ring = mmap(NULL, sizeof(*ring), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -83,8 +89,6 @@ static struct ring *acquire(void)
         return NULL;
     }
     pthread_mutex_lock(&registry_lock);
-    if (!exit_key_made)
-        exit_key_made = pthread_key_create(&exit_key, thread_exits) == 0;
     struct ring *ring = exit_key_made ? registry_take_locked() : NULL;
     if (ring)
         ring->next_handle = ++handles_given << HANDLE_RING_SHIFT | 1;

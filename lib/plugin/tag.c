@@ -39,7 +39,6 @@ struct ranges {
  * allocates.
  */
 static _Thread_local struct ranges *mine;
-static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool key_made;
 /* A signal's handler that interrupts what follows finds ranges half moved, and early_lock its own thread's.
@@ -169,7 +168,11 @@ static void thread_exits(void *ranges)
     munmap(ranges, ranges_bytes());
 }
 
-static void make_key(void)
+/*
+ * When the library is loaded: for one of a process's first 32 keys a thread has room from its beginning, for
+ * any other the C library allocates, which a signal's handler that interrupts an allocation would wait for.
+ */
+__attribute__((constructor)) static void make_key(void)
 {
     key_made = pthread_key_create(&key, thread_exits) == 0;
 }
@@ -179,7 +182,6 @@ static struct ranges *ranges_mine(void)
 {
     if (mine)
         return mine;
-    pthread_once(&key_once, make_key);
     if (!key_made)
         return NULL;
     struct ranges *ranges =

@@ -12,6 +12,14 @@
 /* The plugin is a library of its own: the tool's does not hold it. */
 #include "plugin/ring.c"
 
+/* Whatever keys the job makes: a late one needs memory in each thread. */
+static void key_is_an_early_one(void **state)
+{
+    (void)state;
+    assert_true(exit_key_made);
+    assert_true(exit_key < 32);
+}
+
 static void *take_ring(void *got)
 {
     *(bool *)got = ring_mine() != NULL;
@@ -145,6 +153,7 @@ static void child_begins_with_no_drops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(key_is_an_early_one),
         cmocka_unit_test(refused_thread_takes_no_lock),
         cmocka_unit_test(refused_thread_gets_a_ring_that_becomes_free),
         cmocka_unit_test(push_within_a_push_is_refused),

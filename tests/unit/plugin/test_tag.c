@@ -44,6 +44,14 @@ const struct config_tags *config_tags(void)
     return &tags;
 }
 
+/* Whatever keys the job makes: a late one needs memory in each thread. */
+static void key_is_an_early_one(void **state)
+{
+    (void)state;
+    assert_true(key_made);
+    assert_true(key < 32);
+}
+
 /* Whatever another thread sets once recording is on comes behind it. */
 static void early_tag_comes_first(void **state)
 {
@@ -245,6 +253,7 @@ static void range_without_memory_is_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(key_is_an_early_one),
         cmocka_unit_test(early_tag_comes_first),
         cmocka_unit_test(tag_set_while_recording_begins_is_not_lost),
         cmocka_unit_test(tag_from_a_handler_while_recording_begins),
