@@ -81,7 +81,6 @@ static void child_after_fork(void)
     log_set(NULL);
     ring_forget_all();
     communicator_forget_all();
-    tag_after_fork();
 }
 
 /* NCCL's version, by way of the library that its logger lives in. */
