@@ -147,14 +147,15 @@ static bool publish(struct ring *ring, const void *record, unsigned slots, enum 
 
 bool ring_push(struct ring *ring, const void *record, unsigned slots, enum ring_urgency urgency)
 {
-    bool published = false;
-    if (!atomic_load_explicit(&ring->pushing, memory_order_relaxed)) {
-        atomic_store_explicit(&ring->pushing, true, memory_order_relaxed);
-        atomic_signal_fence(memory_order_seq_cst);
-        published = publish(ring, record, slots, urgency);
-        atomic_signal_fence(memory_order_seq_cst);
-        atomic_store_explicit(&ring->pushing, false, memory_order_relaxed);
+    if (atomic_load_explicit(&ring->pushing, memory_order_relaxed)) {
+        ring_count_dropped();
+        return false;
     }
+    atomic_store_explicit(&ring->pushing, true, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    bool published = publish(ring, record, slots, urgency);
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&ring->pushing, false, memory_order_relaxed);
     if (!published)
         atomic_fetch_add_explicit(&ring->dropped, 1, memory_order_relaxed);
     return published;
@@ -213,18 +214,14 @@ void ring_recycle(struct ring *ring)
         atomic_fetch_add_explicit(&generation, 1, memory_order_release);
 }
 
-uint64_t ring_dropped(void)
+struct ring_drops ring_drops(void)
 {
-    uint64_t sum = atomic_load_explicit(&refused_threads_events, memory_order_relaxed) +
-                   atomic_load_explicit(&dropped_elsewhere, memory_order_relaxed);
+    struct ring_drops drops = {.ringless =
+                                   atomic_load_explicit(&refused_threads_events, memory_order_relaxed),
+                               .other = atomic_load_explicit(&dropped_elsewhere, memory_order_relaxed)};
     for (unsigned i = 0; i < ring_count(); i++)
-        sum += atomic_load_explicit(&registry[i]->dropped, memory_order_relaxed);
-    return sum;
-}
-
-bool ring_refuses_threads(void)
-{
-    return atomic_load_explicit(&refused_threads_events, memory_order_relaxed) > 0;
+        drops.full += atomic_load_explicit(&registry[i]->dropped, memory_order_relaxed);
+    return drops;
 }
 
 void ring_count_dropped(void)

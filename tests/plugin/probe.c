@@ -27,6 +27,7 @@ static const struct scenario {
     {"group-that-hangs", 6, probe_group_that_hangs},
     {"group-that-waits", 6, probe_group_that_waits},
     {"changed-environment", 3, probe_changed_environment},
+    {"two-causes", 6, probe_two_causes},
     {"logger-after-finalize", 6, probe_logger_after_finalize},
     {"many-communicators", 6, probe_many_communicators},
     {"tags-in-handler", 6, probe_tags_in_handler},

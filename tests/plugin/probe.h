@@ -37,6 +37,7 @@ void probe_every_field(void);
 
 /* probe_settings.c */
 void probe_changed_environment(void);
+void probe_two_causes(void);
 void probe_logger_after_finalize(void);
 
 /* probe_tags.c */

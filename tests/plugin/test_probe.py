@@ -113,12 +113,15 @@ class Trees(ProbeTest):
 class Tags(ProbeTest):
     def test_tags_by_a_handler_in_the_middle_of_events(self):
         """Each is there or counted, and no operation suffers."""
-        said = self.probe("tags-in-handler", 50000, NCCLPROF_BUFFER_EVENTS=str(1 << 20), timeout=300)
+        said = self.probe("tags-in-handler", 50000, NCCLPROF_BUFFER_EVENTS=str(1 << 20), NCCL_DEBUG="WARN", timeout=300)
         trace = self.trace()
         self.assertEqual(trace.count(cat="COLL", ph="b"), 50000)
         self.assertEqual(trace.unfinished(), 0)
         drops = trace.notes("Drops")[-1]["args"]
-        self.assertEqual(trace.count(cat="USER_TAG") + drops.pop("ring"), int(said.split()[-2]))
+        dropped = drops.pop("ring")
+        self.assertEqual(trace.count(cat="USER_TAG") + dropped, int(said.split()[-2]))
+        self.assertEqual(said.count("signal's handler"), dropped > 0)
+        self.assertNotIn("faster", said)
         self.assertEqual(set(drops.values()), {0}, drops)
 
 
@@ -147,6 +150,11 @@ class Settings(ProbeTest):
         said = self.probe("changed-environment", NCCL_DEBUG="WARN", NCCLPROF_MAX_THREADS="1")
         self.assertIn("(NCCLPROF_MAX_THREADS)", said)
         self.assertNotIn("NCCLPROF_BUFFER_EVENTS", said)
+
+    def test_each_cause_of_drops_is_named_once(self):
+        said = self.probe("two-causes", NCCL_DEBUG="WARN", NCCLPROF_MAX_THREADS="1", NCCLPROF_BUFFER_EVENTS="1024")
+        self.assertEqual([said.count(name) for name in ("NCCLPROF_MAX_THREADS", "NCCLPROF_BUFFER_EVENTS", "handler")],
+                         [1, 1, 0], said)
 
 
 class Ends(ProbeTest):
