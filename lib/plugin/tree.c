@@ -64,6 +64,10 @@ uint32_t tree_learn_communicators(struct tree *tree)
 
 void tree_learn_ends(struct tree *tree)
 {
+    uint32_t ends = communicator_ends();
+    if (ends == tree->ends_learnt)
+        return;
+    tree->ends_learnt = ends;
     uint32_t count = tree_learn_communicators(tree);
     for (uint32_t number = 1; number < count; number++)
         tree->communicators[number].ended |= communicator_ended(number);

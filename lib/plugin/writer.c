@@ -373,8 +373,7 @@ static void *writer_main(void *argument)
         /* After what was asked: who asks for a flush says first whether there is a communicator. */
         see_rest(writer);
         /* Before what they recorded is taken: all of it has been published. */
-        if (flush)
-            tree_learn_ends(&writer->tree);
+        tree_learn_ends(&writer->tree);
         uint64_t pause_ns = take_all(writer);
         do_due(writer, flush);
         if (flush) {

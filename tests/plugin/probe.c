@@ -38,6 +38,7 @@ static const struct scenario {
     {"bare-fork", 6, probe_bare_fork},
     {"nested-fork", 6, probe_nested_fork},
     {"end-without-a-ring", 6, probe_end_without_a_ring},
+    {"end-beside-another", 6, probe_end_beside_another},
     {"files-after-fork", 6, probe_files_after_fork},
 };
 

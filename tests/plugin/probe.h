@@ -51,6 +51,7 @@ void probe_fork_during_init(void);
 void probe_bare_fork(void);
 void probe_nested_fork(void);
 void probe_end_without_a_ring(void);
+void probe_end_beside_another(void);
 void probe_files_after_fork(void);
 
 #endif

@@ -197,6 +197,11 @@ class Ends(ProbeTest):
         self.probe("end-without-a-ring", 1, NCCLPROF_MAX_THREADS="1")
         self.assertEqual(self.trace(whole=False).unfinished(), 1)
 
+    def test_end_that_found_no_ring_while_another_communicator_lives(self):
+        """What was pending is given up at once."""
+        self.probe("end-beside-another", expect=-signal.SIGKILL, NCCLPROF_MAX_THREADS="1")
+        self.assertEqual(self.trace(whole=False).unfinished(), 1)
+
     def test_files_are_not_left_open_in_a_child(self):
         said = self.probe("files-after-fork", NCCLPROF_FORMAT="both")
         self.assertEqual(said, "2 in the parent\n0 in the child\n")

@@ -35,6 +35,11 @@ bool communicator_ended(uint32_t number)
     return number == 2 && second_ended;
 }
 
+uint32_t communicator_ends(void)
+{
+    return second_ended;
+}
+
 struct done {
     uint64_t finished, unfinished;
     /* of the tree that was the last */
@@ -312,6 +317,8 @@ static void end_without_a_record(void **state)
     struct tree tree;
     struct done done = {0};
     begin(&tree, &done);
+    tree_learn_ends(&tree);
+    assert_false(tree_communicator(&tree, 2)->ended);
     second_ended = true;
     tree_learn_ends(&tree);
     second_ended = false;
