@@ -90,8 +90,11 @@ static struct ring *acquire(void)
     }
     pthread_mutex_lock(&registry_lock);
     struct ring *ring = exit_key_made ? registry_take_locked() : NULL;
-    if (ring)
+    if (ring) {
         ring->next_handle = ++handles_given << HANDLE_RING_SHIFT | 1;
+        /* A handler may have left the last owner's push by siglongjmp. */
+        atomic_store_explicit(&ring->pushing, false, memory_order_relaxed);
+    }
     pthread_mutex_unlock(&registry_lock);
     if (!ring) {
         refused_in = asked_in;
@@ -145,6 +148,10 @@ static bool publish(struct ring *ring, const void *record, unsigned slots, enum 
     return true;
 }
 
+/*
+ * A handler that leaves by siglongjmp leaves its thread's ring closed: to know that from a handler on another
+ * stack, which is to be refused, takes more than addresses of frames.
+ */
 bool ring_push(struct ring *ring, const void *record, unsigned slots, enum ring_urgency urgency)
 {
     if (atomic_load_explicit(&ring->pushing, memory_order_relaxed)) {

@@ -145,6 +145,38 @@ static void record_of_no_size_is_not_copied(void **state)
     }
 }
 
+static void *push_into_ring(void *pushed)
+{
+    const struct record record = {.slots = 1};
+    *(bool *)pushed = ring_push(ring_mine(), &record, 1, RING_STOP);
+    return NULL;
+}
+
+static void *leave_in_a_push(void *got)
+{
+    ring_mine()->pushing = true;
+    return take_ring(got);
+}
+
+/* A thread that a handler took out of the middle of a push, and that ended then, does not spoil its ring. */
+static void ring_of_a_broken_push_is_used_again(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    bool done = false;
+    ring_configure(1024, ring_count() + 1);
+    assert_int_equal(pthread_create(&thread, NULL, leave_in_a_push, &done), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(done);
+    unsigned count = ring_count();
+    ring_recycle(ring_at(count - 1));
+    done = false;
+    assert_int_equal(pthread_create(&thread, NULL, push_into_ring, &done), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(ring_count(), count);
+    assert_true(done);
+}
+
 /* A child after fork is a process of its own. */
 static void child_begins_with_no_drops(void **state)
 {
@@ -167,6 +199,7 @@ int main(void)
         cmocka_unit_test(push_within_a_push_is_refused),
         cmocka_unit_test(nonsense_is_not_read),
         cmocka_unit_test(record_of_no_size_is_not_copied),
+        cmocka_unit_test(ring_of_a_broken_push_is_used_again),
         cmocka_unit_test(child_begins_with_no_drops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
