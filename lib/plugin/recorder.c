@@ -109,6 +109,9 @@ static void begin(uint32_t supported, const struct communicator *communicator, a
     char failure[4500];
     atomic_store_explicit(&recording_process, getpid(), memory_order_relaxed);
     config_read(&config);
+    /* Not with the first tag of NCCL's: a signal's handler that interrupts it may set one, and would wait for
+     * it. */
+    (void)config_tags();
     config.mask &= supported;
     log_limit(config.log_limit);
     ring_configure(config.buffer_slots, config.threads);

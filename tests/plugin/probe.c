@@ -31,6 +31,7 @@ static const struct scenario {
     {"logger-after-finalize", 6, probe_logger_after_finalize},
     {"many-communicators", 6, probe_many_communicators},
     {"tags-in-handler", 6, probe_tags_in_handler},
+    {"changed-tag-settings", 7, probe_changed_tag_settings},
     {"exit-in-handler", 6, probe_exit_in_handler},
     {"exit-at-steps", 6, probe_exit_at_steps},
     {"exit-during-init", 6, probe_exit_during_init},

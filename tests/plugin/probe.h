@@ -42,6 +42,7 @@ void probe_logger_after_finalize(void);
 
 /* probe_tags.c */
 void probe_tags_in_handler(void);
+void probe_changed_tag_settings(void);
 
 /* probe_ends.c */
 void probe_exit_in_handler(void);

@@ -124,6 +124,11 @@ class Tags(ProbeTest):
         self.assertNotIn("faster", said)
         self.assertEqual(set(drops.values()), {0}, drops)
 
+    def test_settings_for_tags_are_read_with_the_others(self):
+        """At the latest: the first tag of NCCL's is no moment to do so."""
+        self.probe("changed-tag-settings")
+        self.assertEqual([e["args"]["tag"] for e in self.trace().events if e["cat"] == "USER_TAG"], ["forward"])
+
 
 class Settings(ProbeTest):
     def test_environment_is_read_once(self):
