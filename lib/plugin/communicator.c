@@ -5,6 +5,7 @@
 
 static struct communicator *known[COMMUNICATORS_MAX];
 static _Atomic bool ended[COMMUNICATORS_MAX];
+static _Atomic uint32_t ends;
 static _Atomic uint32_t count;
 static _Atomic uint64_t refused;
 
@@ -24,12 +25,18 @@ uint32_t communicator_add(const struct communicator *communicator)
 
 void communicator_end(uint32_t number)
 {
-    atomic_store_explicit(&ended[number], true, memory_order_release);
+    atomic_store_explicit(&ended[number], true, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ends, 1, memory_order_release);
 }
 
 bool communicator_ended(uint32_t number)
 {
     return atomic_load_explicit(&ended[number], memory_order_acquire);
+}
+
+uint32_t communicator_ends(void)
+{
+    return atomic_load_explicit(&ends, memory_order_acquire);
 }
 
 uint32_t communicator_count(void)
@@ -54,6 +61,7 @@ void communicator_forget_all(void)
         known[i] = NULL;
         atomic_store_explicit(&ended[i], false, memory_order_relaxed);
     }
+    atomic_store_explicit(&ends, 0, memory_order_relaxed);
     atomic_store_explicit(&count, 0, memory_order_relaxed);
     atomic_store_explicit(&refused, 0, memory_order_relaxed);
 }

@@ -25,6 +25,8 @@ uint32_t communicator_add(const struct communicator *communicator);
 /* That it ended, where no ring had room to say so. */
 void communicator_end(uint32_t number);
 bool communicator_ended(uint32_t number);
+/* How many did so: whoever saw as many need not look at each. */
+uint32_t communicator_ends(void);
 
 /* Any thread. Numbers 1 to count are readable; they stay for good. */
 uint32_t communicator_count(void);

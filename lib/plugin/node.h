@@ -78,7 +78,7 @@ struct node {
     uint64_t report_ns;       /* when a report that it is pending is due */
     uint64_t report_step_ns;  /* and how long until the next */
     uint64_t reports_ns;      /* roots: when the first of all below may be due */
-    uint64_t part_ns;         /* roots: when to let go of operations below that are over */
+    uint64_t part_ns;         /* roots: when to let go of what is over below, if nothing starts or stops */
     uint8_t type;             /* enum record_type */
     uint8_t api;
     uint8_t channel;

@@ -81,7 +81,6 @@ static void child_after_fork(void)
     log_set(NULL);
     ring_forget_all();
     communicator_forget_all();
-    tag_after_fork();
 }
 
 /* NCCL's version, by way of the library that its logger lives in. */
@@ -110,6 +109,9 @@ static void begin(uint32_t supported, const struct communicator *communicator, a
     char failure[4500];
     atomic_store_explicit(&recording_process, getpid(), memory_order_relaxed);
     config_read(&config);
+    /* Not with the first tag of NCCL's: a signal's handler that interrupts it may set one, and would wait for
+     * it. */
+    (void)config_tags();
     config.mask &= supported;
     log_limit(config.log_limit);
     ring_configure(config.buffer_slots, config.threads);

@@ -41,6 +41,12 @@ static void thread_exits(void *ring)
     atomic_store_explicit(&((struct ring *)ring)->owner, RING_RETIRED, memory_order_release);
 }
 
+/* When the library is loaded: later keys may need memory in each thread (tag.c). */
+__attribute__((constructor)) static void make_exit_key(void)
+{
+    exit_key_made = pthread_key_create(&exit_key, thread_exits) == 0;
+}
+
 static struct ring *ring_new(uint64_t slots)
 {
     struct ring *ring = mmap(NULL, sizeof(*ring), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -83,11 +89,12 @@ static struct ring *acquire(void)
         return NULL;
     }
     pthread_mutex_lock(&registry_lock);
-    if (!exit_key_made)
-        exit_key_made = pthread_key_create(&exit_key, thread_exits) == 0;
     struct ring *ring = exit_key_made ? registry_take_locked() : NULL;
-    if (ring)
+    if (ring) {
         ring->next_handle = ++handles_given << HANDLE_RING_SHIFT | 1;
+        /* A handler may have left the last owner's push by siglongjmp. */
+        atomic_store_explicit(&ring->pushing, false, memory_order_relaxed);
+    }
     pthread_mutex_unlock(&registry_lock);
     if (!ring) {
         refused_in = asked_in;
@@ -141,16 +148,21 @@ static bool publish(struct ring *ring, const void *record, unsigned slots, enum 
     return true;
 }
 
+/*
+ * A handler that leaves by siglongjmp leaves its thread's ring closed: to know that from a handler on another
+ * stack, which is to be refused, takes more than addresses of frames.
+ */
 bool ring_push(struct ring *ring, const void *record, unsigned slots, enum ring_urgency urgency)
 {
-    bool published = false;
-    if (!atomic_load_explicit(&ring->pushing, memory_order_relaxed)) {
-        atomic_store_explicit(&ring->pushing, true, memory_order_relaxed);
-        atomic_signal_fence(memory_order_seq_cst);
-        published = publish(ring, record, slots, urgency);
-        atomic_signal_fence(memory_order_seq_cst);
-        atomic_store_explicit(&ring->pushing, false, memory_order_relaxed);
+    if (atomic_load_explicit(&ring->pushing, memory_order_relaxed)) {
+        ring_count_dropped();
+        return false;
     }
+    atomic_store_explicit(&ring->pushing, true, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    bool published = publish(ring, record, slots, urgency);
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&ring->pushing, false, memory_order_relaxed);
     if (!published)
         atomic_fetch_add_explicit(&ring->dropped, 1, memory_order_relaxed);
     return published;
@@ -209,18 +221,14 @@ void ring_recycle(struct ring *ring)
         atomic_fetch_add_explicit(&generation, 1, memory_order_release);
 }
 
-uint64_t ring_dropped(void)
+struct ring_drops ring_drops(void)
 {
-    uint64_t sum = atomic_load_explicit(&refused_threads_events, memory_order_relaxed) +
-                   atomic_load_explicit(&dropped_elsewhere, memory_order_relaxed);
+    struct ring_drops drops = {.ringless =
+                                   atomic_load_explicit(&refused_threads_events, memory_order_relaxed),
+                               .other = atomic_load_explicit(&dropped_elsewhere, memory_order_relaxed)};
     for (unsigned i = 0; i < ring_count(); i++)
-        sum += atomic_load_explicit(&registry[i]->dropped, memory_order_relaxed);
-    return sum;
-}
-
-bool ring_refuses_threads(void)
-{
-    return atomic_load_explicit(&refused_threads_events, memory_order_relaxed) > 0;
+        drops.full += atomic_load_explicit(&registry[i]->dropped, memory_order_relaxed);
+    return drops;
 }
 
 void ring_count_dropped(void)

@@ -21,7 +21,7 @@ struct ring {
     uint64_t tail_seen;
     uint64_t next_handle;
     _Atomic bool pushing;     /* its thread is at it: a signal's handler may come in between and push, too */
-    _Atomic uint64_t dropped; /* starts, states, stops and tags refused */
+    _Atomic uint64_t dropped; /* starts, states, stops and tags that found it full */
     _Atomic uint64_t unknown; /* events and states of no kind that we know */
     uint64_t repeats[RING_REPEATS];
     /* the consumer's side */
@@ -64,11 +64,14 @@ unsigned ring_copy(const struct ring *ring, uint64_t at, void *record);
 uint64_t ring_time_ns(const struct ring *ring, uint64_t at);
 /* A retired ring that is empty may be taken by another thread. */
 void ring_recycle(struct ring *ring);
-/* Records refused so far: by rings, by threads that got none, and by whoever counted one here. */
-uint64_t ring_dropped(void);
+/* Records refused so far. */
+struct ring_drops {
+    uint64_t full;     /* by rings without room */
+    uint64_t ringless; /* of threads that got no ring */
+    uint64_t other;    /* from within another push, and what was counted by ring_count_dropped */
+};
+struct ring_drops ring_drops(void);
 void ring_count_dropped(void);
-/* Some are of threads that got no ring. */
-bool ring_refuses_threads(void);
 uint64_t ring_unknown(void);
 
 /* In a child after fork: every ring belongs to the parent; forget them. */

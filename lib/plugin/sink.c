@@ -179,6 +179,14 @@ static size_t compressed_end(const struct sink *sink, const char *ending, unsign
     return length;
 }
 
+static void lose_lines(struct sink *sink)
+{
+    for (size_t i = 0; i < sink->text.length; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.*): where there are no bytes, the length is 0 */
+        sink->lines_lost += sink->text.bytes[i] == '\n';
+    sink->text.length = 0;
+}
+
 static void write_compressed_end(struct sink *sink, const char *ending, off_t here)
 {
     unsigned char end[END_BYTES];
@@ -187,14 +195,20 @@ static void write_compressed_end(struct sink *sink, const char *ending, off_t he
     if (failure) {
         sink->failure = failure;
         sink->has_ending = false;
+        /* Lines that were written since the last whole end go with what is behind it. */
         restore_end(sink);
+        lose_lines(sink);
         return;
     }
     /* What ended the file before may be longer. */
     if (ftruncate(sink->file, here + (off_t)length) != 0)
         sink->failure = errno;
     sink->has_ending = length > 0 && ending[0];
-    sink->gzip->end_length = compressed_end(sink, "", sink->gzip->end, END_BYTES);
+    length = compressed_end(sink, "", end, sizeof(end));
+    if (length == 0)
+        return; /* the end before is better than none */
+    memcpy(sink->gzip->end, end, length);
+    sink->gzip->end_length = length;
     sink->gzip->end_at = here;
 }
 
@@ -220,13 +234,6 @@ static void write_end(struct sink *sink, const char *ending)
     sink->has_ending = is_whole && length > 0 && ending[0];
 }
 
-static void count_lost(struct sink *sink)
-{
-    for (size_t i = 0; i < sink->text.length; i++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.*): where there are no bytes, the length is 0 */
-        sink->lines_lost += sink->text.bytes[i] == '\n';
-}
-
 static void put_out(struct sink *sink, int mode)
 {
     if (!sink->failure && sink->gzip)
@@ -234,8 +241,7 @@ static void put_out(struct sink *sink, int mode)
     else if (!sink->failure)
         write_bytes(sink, sink->text.bytes, sink->text.length);
     if (sink->failure)
-        count_lost(sink);
-    sink->text.length = 0;
+        lose_lines(sink);
 }
 
 void sink_flush(struct sink *sink, const char *ending)
@@ -249,6 +255,7 @@ void sink_flush(struct sink *sink, const char *ending)
         put_out(sink, Z_SYNC_FLUSH);
     if (sink->gzip || ending[0])
         write_end(sink, ending);
+    sink->text.length = 0;
 }
 
 static void release_memory(struct sink *sink)

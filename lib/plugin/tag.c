@@ -39,7 +39,6 @@ struct ranges {
  * allocates.
  */
 static _Thread_local struct ranges *mine;
-static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool key_made;
 /* A signal's handler that interrupts what follows finds ranges half moved, and early_lock its own thread's.
@@ -141,10 +140,12 @@ void tag_begin(void)
     leave();
 }
 
-void tag_after_fork(void)
+/* In a child nobody holds the lock, and the parent's tag is not the child's. */
+static void forget_after_fork(void)
 {
     pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     early_lock = fresh;
+    early_set = false;
 }
 
 static size_t range_bytes(void)
@@ -169,9 +170,16 @@ static void thread_exits(void *ranges)
     munmap(ranges, ranges_bytes());
 }
 
-static void make_key(void)
+/*
+ * When the library is loaded: for one of a process's first 32 keys a thread has room from its beginning, for
+ * any other the C library allocates, which a signal's handler that interrupts an allocation would wait for.
+ */
+__attribute__((constructor)) static void library_loads(void)
 {
     key_made = pthread_key_create(&key, thread_exits) == 0;
+    /* Nor may the first early tag register it: that allocates, too. Without it a child has the parent's tag.
+     */
+    (void)pthread_atfork(NULL, NULL, forget_after_fork);
 }
 
 /* Null when memory is short. */
@@ -179,7 +187,6 @@ static struct ranges *ranges_mine(void)
 {
     if (mine)
         return mine;
-    pthread_once(&key_once, make_key);
     if (!key_made)
         return NULL;
     struct ranges *ranges =

@@ -17,6 +17,5 @@ void tag_of_nccl(const void *context, int rank, const char *text);
 
 /* Turns recorder_on on, behind the tag set before the first communicator. */
 void tag_begin(void);
-void tag_after_fork(void);
 
 #endif

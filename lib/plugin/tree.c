@@ -11,10 +11,8 @@
 /* Where nothing tells how many kernel channels will come. */
 #define LINGER_NS 500000000u
 #define FIRST_REPORT_NS 1000000000u
-/* What is over is to be on disk within a second, whatever its group waits for: this leaves time for a flush.
- */
-#define PART_NS 700000000u
-#define PART_AGAIN_NS 200000000u
+/* A pipeline's ranks wait for each other, too, but not for so long: a group that does is likely to hang. */
+#define PART_NS 5000000000u
 
 int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process, unsigned api)
 {
@@ -66,6 +64,10 @@ uint32_t tree_learn_communicators(struct tree *tree)
 
 void tree_learn_ends(struct tree *tree)
 {
+    uint32_t ends = communicator_ends();
+    if (ends == tree->ends_learnt)
+        return;
+    tree->ends_learnt = ends;
     uint32_t count = tree_learn_communicators(tree);
     for (uint32_t number = 1; number < count; number++)
         tree->communicators[number].ended |= communicator_ended(number);
@@ -122,7 +124,6 @@ static void add_root(struct tree *tree, uint32_t number)
         tree->first_root = number;
     tree->last_root = number;
     node->reports_ns = UINT64_MAX;
-    node->part_ns = node->start_ns + PART_NS;
 }
 
 static void remove_root(struct tree *tree, uint32_t number)
@@ -279,6 +280,7 @@ static void take_start(struct tree *tree, const struct record *record)
     struct node *root = tree_node(tree, root_of(tree, number));
     root->open++;
     root->touched_ns = record->time_ns;
+    root->part_ns = record->time_ns + PART_NS;
     node->report_ns = node->start_ns + FIRST_REPORT_NS;
     node->report_step_ns = FIRST_REPORT_NS;
     if (node->report_ns < root->reports_ns)
@@ -317,6 +319,7 @@ static void take_stop(struct tree *tree, const struct record *record)
     struct node *root = tree_node(tree, root_number);
     root->open--;
     root->touched_ns = record->time_ns;
+    root->part_ns = record->time_ns + PART_NS;
     if (node->type == TYPE_KERNEL_CH)
         kernel_stopped(tree, root, node);
     if (node->type == TYPE_PROXY_CTRL)
@@ -464,19 +467,18 @@ static bool is_due(struct tree *tree, uint32_t number, uint64_t now_ns)
     return is_complete(root) && quiet_ns >= (root->guessed ? LINGER_NS : GRACE_NS);
 }
 
-/* What is going to be reported as pending, or would be if no operation below were. */
-static bool is_overdue(const struct tree *tree, uint32_t number, uint64_t now_ns)
+/* With all that is below. */
+static bool is_over(const struct tree *tree, uint32_t number)
 {
     const struct node *node = tree_node(tree, number);
-    bool old = now_ns >= node->start_ns + PART_NS;
     if (node_is_task(node))
-        return old && !tree_task_finished(tree, number);
-    if (old && node->stop_ns == 0)
-        return true;
+        return tree_task_finished(tree, number);
+    if (node->stop_ns == 0)
+        return false;
     for (uint32_t child = node->first_child; child; child = tree_node(tree, child)->next_sibling)
-        if (is_overdue(tree, child, now_ns))
-            return true;
-    return false;
+        if (!is_over(tree, child))
+            return false;
+    return true;
 }
 
 static void unlink_child(struct tree *tree, uint32_t parent, uint32_t before, uint32_t number)
@@ -492,36 +494,54 @@ static void unlink_child(struct tree *tree, uint32_t parent, uint32_t before, ui
     node->parent = node->next_sibling = 0;
 }
 
-/* Tasks below that are over become trees of their own: all of them has stopped, so the root's counts stay. */
-static void part_finished(struct tree *tree, uint32_t number, bool guessed)
+/* A second group with the times of this one, for what of it is over; 0 when there is no room. */
+static uint32_t add_part(struct tree *tree, const struct node *group)
 {
-    uint32_t before = 0;
-    uint32_t next;
-    for (uint32_t child = tree_node(tree, number)->first_child; child; child = next) {
-        struct node *node = tree_node(tree, child);
-        next = node->next_sibling;
-        if (node_is_task(node) && tree_task_finished(tree, child)) {
-            unlink_child(tree, number, before, child);
-            add_root(tree, child);
-            node->touched_ns = tree_end_ns(tree, child);
-            node->guessed = guessed;
-            continue;
-        }
-        if (!node_is_task(node))
-            part_finished(tree, child, guessed);
-        before = child;
-    }
+    /* No event has such a handle: rings count them up from small ones. */
+    uint32_t number = node_add(&tree->pool, ~group->handle);
+    if (!number)
+        return 0;
+    struct node *part = tree_node(tree, number);
+    part->type = group->type;
+    part->api = group->api;
+    part->context = group->context;
+    part->start_ns = group->start_ns;
+    part->stop_ns = group->stop_ns;
+    part->touched_ns = group->touched_ns;
+    part->part_ns = UINT64_MAX;
+    part->guessed = group->guessed;
+    part->call = group->call;
+    add_root(tree, number);
+    return number;
 }
 
-/* An operation that is over must not be lost with one of its group that hangs until the job is killed. */
-static void part(struct tree *tree, uint32_t root, uint64_t now_ns)
+/*
+ * An operation that is over must not be lost with one of its group that hangs until the job is killed. A call
+ * without operations waits for them; what is moved has stopped, so that the root's counts stay.
+ */
+static void part_group(struct tree *tree, uint32_t root, uint64_t now_ns)
 {
-    struct node *node = tree_node(tree, root);
-    if (now_ns < node->part_ns)
+    struct node *group = tree_node(tree, root);
+    bool is_group = group->type == TYPE_GROUP || group->type == TYPE_GROUP_API;
+    if (now_ns < group->part_ns || group->stop_ns == 0 || !is_group)
         return;
-    node->part_ns = now_ns + PART_AGAIN_NS;
-    if (!node_is_task(node) && is_overdue(tree, root, now_ns))
-        part_finished(tree, root, node->guessed);
+    group->part_ns = now_ns + PART_NS;
+    uint32_t part = 0;
+    uint32_t before = 0;
+    uint32_t next;
+    for (uint32_t child = group->first_child; child; child = next) {
+        const struct node *node = tree_node(tree, child);
+        next = node->next_sibling;
+        bool over = (node_is_task(node) || node->first_child) && is_over(tree, child);
+        if (over && !part)
+            part = add_part(tree, group);
+        if (over && part) {
+            unlink_child(tree, root, before, child);
+            link_child(tree, part, child);
+        } else {
+            before = child;
+        }
+    }
 }
 
 void tree_sweep(struct tree *tree, uint64_t now_ns, bool all)
@@ -534,7 +554,7 @@ void tree_sweep(struct tree *tree, uint64_t now_ns, bool all)
         if (all || is_due(tree, root, now_ns))
             hand_over(tree, root, is_complete(node));
         else
-            part(tree, root, now_ns);
+            part_group(tree, root, now_ns);
         root = next;
     }
 }

@@ -40,6 +40,7 @@ struct tree {
     struct tag_texts tags;
     struct communicator_state *communicators; /* [0]: unknown */
     uint32_t communicator_count, communicator_room;
+    uint32_t ends_learnt;
     uint32_t first_root, last_root;
     uint32_t mask;        /* enum api_event: what is recorded */
     uint32_t process_tag; /* number in tags: newest of a call or NVTX */

@@ -52,7 +52,8 @@ struct writer {
     struct chrome chrome;
     struct inspector inspector;
     struct notes_process process;
-    struct notes_drops drops; /* as last written */
+    struct notes_drops drops;     /* as last written */
+    struct ring_drops ring_drops; /* as last logged */
     struct due due;
     uint64_t operations, unfinished;
     uint64_t broken_off; /* operations that were pending when their communicator ended: it was aborted */
@@ -226,24 +227,30 @@ static uint64_t take_all(struct writer *writer)
 
 /* -- what is due -- */
 
-static void log_drops(const struct writer *writer)
+static void log_drop(const struct writer *writer, uint64_t count, uint64_t before, const char *cause,
+                     const char *settings)
 {
-    if (ring_refuses_threads())
-        log_line(API_LOG_WARN,
-                 "more threads than there may be rings; events of some are dropped and counted in %s "
-                 "(NCCLPROF_MAX_THREADS)",
-                 writer_path(writer));
-    else
-        log_line(API_LOG_WARN,
-                 "events come faster than they can be written; some are dropped and counted in %s "
-                 "(NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)",
-                 writer_path(writer));
+    if (count && !before)
+        log_line(API_LOG_WARN, "%s are dropped and counted in %s%s", cause, writer_path(writer), settings);
+}
+
+/* Each cause once. */
+static void log_drops(const struct writer *writer, const struct ring_drops *drops)
+{
+    const struct ring_drops *before = &writer->ring_drops;
+    log_drop(writer, drops->ringless, before->ringless,
+             "more threads than there may be rings; events of some", " (NCCLPROF_MAX_THREADS)");
+    log_drop(writer, drops->full, before->full, "events come faster than they can be written; some",
+             " (NCCLPROF_BUFFER_EVENTS, NCCLPROF_EVENT_MASK)");
+    log_drop(writer, drops->other, before->other,
+             "tags that a signal's handler sets in the middle of an event, or that find no memory,", "");
 }
 
 static void write_drops(struct writer *writer, uint64_t now_ns, bool always)
 {
     const struct tree_counts *counts = &writer->tree.counts;
-    struct notes_drops drops = {.ring = ring_dropped(),
+    struct ring_drops rings = ring_drops();
+    struct notes_drops drops = {.ring = rings.full + rings.ringless + rings.other,
                                 .lost = counts->lost,
                                 .evicted = counts->evicted,
                                 .late = counts->late,
@@ -252,12 +259,12 @@ static void write_drops(struct writer *writer, uint64_t now_ns, bool always)
                                 .communicators = communicator_refused()};
     if (!always && memcmp(&drops, &writer->drops, sizeof(drops)) == 0)
         return;
-    if (drops.ring && !writer->drops.ring)
-        log_drops(writer);
+    log_drops(writer, &rings);
     if (drops.communicators && !writer->drops.communicators)
         log_line(API_LOG_WARN, "too many communicators; operations of further ones are without theirs in %s",
                  writer_path(writer));
     writer->drops = drops;
+    writer->ring_drops = rings;
     if (writer->config.chrome)
         notes_drops(&writer->chrome, &drops, now_ns);
 }
@@ -366,8 +373,7 @@ static void *writer_main(void *argument)
         /* After what was asked: who asks for a flush says first whether there is a communicator. */
         see_rest(writer);
         /* Before what they recorded is taken: all of it has been published. */
-        if (flush)
-            tree_learn_ends(&writer->tree);
+        tree_learn_ends(&writer->tree);
         uint64_t pause_ns = take_all(writer);
         do_due(writer, flush);
         if (flush) {

@@ -25,10 +25,13 @@ static const struct scenario {
     {"foreign-context", 6, probe_foreign_context},
     {"nccl-tags", 7, probe_nccl_tags},
     {"group-that-hangs", 6, probe_group_that_hangs},
+    {"group-that-waits", 6, probe_group_that_waits},
     {"changed-environment", 3, probe_changed_environment},
+    {"two-causes", 6, probe_two_causes},
     {"logger-after-finalize", 6, probe_logger_after_finalize},
     {"many-communicators", 6, probe_many_communicators},
     {"tags-in-handler", 6, probe_tags_in_handler},
+    {"changed-tag-settings", 7, probe_changed_tag_settings},
     {"exit-in-handler", 6, probe_exit_in_handler},
     {"exit-at-steps", 6, probe_exit_at_steps},
     {"exit-during-init", 6, probe_exit_during_init},
@@ -36,6 +39,7 @@ static const struct scenario {
     {"bare-fork", 6, probe_bare_fork},
     {"nested-fork", 6, probe_nested_fork},
     {"end-without-a-ring", 6, probe_end_without_a_ring},
+    {"end-beside-another", 6, probe_end_beside_another},
     {"files-after-fork", 6, probe_files_after_fork},
 };
 

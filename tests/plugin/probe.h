@@ -30,16 +30,19 @@ void probe_foreign_context(void);
 void probe_nccl_tags(void);
 void probe_many_communicators(void);
 void probe_group_that_hangs(void);
+void probe_group_that_waits(void);
 
 /* probe_fields.c */
 void probe_every_field(void);
 
 /* probe_settings.c */
 void probe_changed_environment(void);
+void probe_two_causes(void);
 void probe_logger_after_finalize(void);
 
 /* probe_tags.c */
 void probe_tags_in_handler(void);
+void probe_changed_tag_settings(void);
 
 /* probe_ends.c */
 void probe_exit_in_handler(void);
@@ -49,6 +52,7 @@ void probe_fork_during_init(void);
 void probe_bare_fork(void);
 void probe_nested_fork(void);
 void probe_end_without_a_ring(void);
+void probe_end_beside_another(void);
 void probe_files_after_fork(void);
 
 #endif

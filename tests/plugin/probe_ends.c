@@ -237,6 +237,21 @@ void probe_end_without_a_ring(void)
     _exit(0);
 }
 
+/* Likewise, of a communicator with a pending operation while another lives; the job is killed a second later.
+ */
+void probe_end_beside_another(void)
+{
+    pthread_t thread;
+    void *lasting = probe_init(1);
+    void *context = probe_init(2);
+    probe_play_task(lasting, NULL, 1);
+    (void)probe_kernel(context, probe_task(context, NULL, 2));
+    if (pthread_create(&thread, NULL, finalize, context) != 0 || pthread_join(thread, NULL) != 0)
+        _exit(2);
+    usleep(1000000);
+    kill(getpid(), SIGKILL);
+}
+
 /* Descriptors of this process that name a trace. */
 static int traces_open(void)
 {

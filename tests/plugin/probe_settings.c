@@ -26,6 +26,22 @@ void probe_changed_environment(void)
     fake_finalize(&probe_plugin, context);
 }
 
+/* A thread that gets no ring, if there is one alone; when that has been said, more than fits into this
+ * thread's. */
+void probe_two_causes(void)
+{
+    pthread_t thread;
+    void *context = probe_init(1);
+    probe_play_task(context, NULL, 1);
+    if (pthread_create(&thread, NULL, play_in_thread, context) != 0)
+        _exit(2);
+    pthread_join(thread, NULL);
+    usleep(600000);
+    for (uint64_t i = 0; i < 20000; i++)
+        probe_play_task(context, NULL, 3 + i);
+    fake_finalize(&probe_plugin, context);
+}
+
 static _Atomic int lines_logged;
 
 static void count_lines(int level, unsigned long subsystem, const char *file, int line, const char *format,

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 
@@ -38,4 +39,13 @@ void probe_tags_in_handler(void)
     setitimer(ITIMER_REAL, &none, NULL);
     fake_finalize(&probe_plugin, context);
     fprintf(stderr, "%d tags\n", (int)tags_set);
+}
+
+/* What is asked of tags is changed between the first communicator and the first tag, one of NCCL's. */
+void probe_changed_tag_settings(void)
+{
+    void *context = probe_init(1);
+    setenv("NCCLPROF_TAG_BYTES", "3", 1);
+    probe_start(context, (struct api_descriptor_v7){.type = API_USER_TAG, .user_tag = {.tag = "forward"}});
+    fake_finalize(&probe_plugin, context);
 }

@@ -140,10 +140,9 @@ static void *start_call(void *context, void *group)
                            .coll_api = {.function = "AllReduce", .count = 1024, .datatype = "ncclFloat32"}});
 }
 
-/* Two operations in one group call; the second one is never over, and the job is killed two seconds later. */
-void probe_group_that_hangs(void)
+/* Two operations in one group call; the kernel of the second one, which goes on. */
+static void *play_group(void *context)
 {
-    void *context = probe_init(1);
     void *group = probe_start(context, (struct api_descriptor_v7){.type = API_GROUP_API});
     void *call = start_call(context, group);
     probe_play_task(context, call, 1);
@@ -153,7 +152,23 @@ void probe_group_that_hangs(void)
     fake_stop(&probe_plugin, task);
     fake_stop(&probe_plugin, call);
     fake_stop(&probe_plugin, group);
-    (void)probe_kernel(context, task);
-    usleep(2000000);
+    return probe_kernel(context, task);
+}
+
+/* It is never over, and the job is killed seven seconds later. */
+void probe_group_that_hangs(void)
+{
+    (void)play_group(probe_init(1));
+    usleep(7000000);
     kill(getpid(), SIGKILL);
+}
+
+/* It is over two seconds later, as of a rank that waits for another's turn in a pipeline. */
+void probe_group_that_waits(void)
+{
+    void *context = probe_init(1);
+    void *kernel = play_group(context);
+    usleep(2000000);
+    probe_stop_kernel(kernel);
+    fake_finalize(&probe_plugin, context);
 }

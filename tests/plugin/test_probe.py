@@ -68,6 +68,16 @@ class Trees(ProbeTest):
         self.assertEqual({e["args"]["SeqNum"] for e in trace.notes("PendingOperation")}, {2})
         with open(trace.path + "l", encoding="utf-8") as file:
             self.assertEqual([json.loads(line)["coll_perf"]["coll_sn"] for line in file], [1])
+        # With the call that it belongs to, and that one's group.
+        self.assertEqual([trace.parents()[pair] for pair in (("COLL", "COLL_API"), ("COLL_API", "GROUP_API"))], [1, 1])
+        self.assertEqual([e["ts"] for e in trace.events if e.get("cat") == "GROUP_API" and e["ts"] == 0.0], [])
+
+    def test_group_that_waits_is_written_as_one(self):
+        self.probe("group-that-waits")
+        trace = self.trace()
+        self.assertEqual({e["args"]["SeqNum"] for e in trace.notes("PendingOperation")}, {2})
+        self.assertEqual([e["cat"] for e in trace.events if e["ph"] == "b"],
+                         ["GROUP_API"] + 2 * ["COLL_API", "COLL", "GPU"])
 
     def test_operation_for_another_process(self):
         """Its context is a number of that process, whatever it means in ours."""
@@ -103,13 +113,21 @@ class Trees(ProbeTest):
 class Tags(ProbeTest):
     def test_tags_by_a_handler_in_the_middle_of_events(self):
         """Each is there or counted, and no operation suffers."""
-        said = self.probe("tags-in-handler", 50000, NCCLPROF_BUFFER_EVENTS=str(1 << 20), timeout=300)
+        said = self.probe("tags-in-handler", 50000, NCCLPROF_BUFFER_EVENTS=str(1 << 20), NCCL_DEBUG="WARN", timeout=300)
         trace = self.trace()
         self.assertEqual(trace.count(cat="COLL", ph="b"), 50000)
         self.assertEqual(trace.unfinished(), 0)
         drops = trace.notes("Drops")[-1]["args"]
-        self.assertEqual(trace.count(cat="USER_TAG") + drops.pop("ring"), int(said.split()[-2]))
+        dropped = drops.pop("ring")
+        self.assertEqual(trace.count(cat="USER_TAG") + dropped, int(said.split()[-2]))
+        self.assertEqual(said.count("signal's handler"), dropped > 0)
+        self.assertNotIn("faster", said)
         self.assertEqual(set(drops.values()), {0}, drops)
+
+    def test_settings_for_tags_are_read_with_the_others(self):
+        """At the latest: the first tag of NCCL's is no moment to do so."""
+        self.probe("changed-tag-settings")
+        self.assertEqual([e["args"]["tag"] for e in self.trace().events if e["cat"] == "USER_TAG"], ["forward"])
 
 
 class Settings(ProbeTest):
@@ -137,6 +155,11 @@ class Settings(ProbeTest):
         said = self.probe("changed-environment", NCCL_DEBUG="WARN", NCCLPROF_MAX_THREADS="1")
         self.assertIn("(NCCLPROF_MAX_THREADS)", said)
         self.assertNotIn("NCCLPROF_BUFFER_EVENTS", said)
+
+    def test_each_cause_of_drops_is_named_once(self):
+        said = self.probe("two-causes", NCCL_DEBUG="WARN", NCCLPROF_MAX_THREADS="1", NCCLPROF_BUFFER_EVENTS="1024")
+        self.assertEqual([said.count(name) for name in ("NCCLPROF_MAX_THREADS", "NCCLPROF_BUFFER_EVENTS", "handler")],
+                         [1, 1, 0], said)
 
 
 class Ends(ProbeTest):
@@ -177,6 +200,11 @@ class Ends(ProbeTest):
         self.assertEqual(trace.notes("End"), [])
         os.unlink(trace.path)
         self.probe("end-without-a-ring", 1, NCCLPROF_MAX_THREADS="1")
+        self.assertEqual(self.trace(whole=False).unfinished(), 1)
+
+    def test_end_that_found_no_ring_while_another_communicator_lives(self):
+        """What was pending is given up at once."""
+        self.probe("end-beside-another", expect=-signal.SIGKILL, NCCLPROF_MAX_THREADS="1")
         self.assertEqual(self.trace(whole=False).unfinished(), 1)
 
     def test_files_are_not_left_open_in_a_child(self):

@@ -48,6 +48,15 @@ static void zero_counts_as_unset(void **state)
     assert_int_equal(with("NCCLPROF_MAX_THREADS", "0")->threads, 256);
 }
 
+static void strange_numbers_count_as_unset(void **state)
+{
+    (void)state;
+    static const char *const strange[] = {"-1", "-18446744073709551615", "18446744073709551616"};
+    for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++)
+        assert_int_equal(with("NCCLPROF_MAX_THREADS", strange[i])->threads, 256);
+    assert_int_equal(with("NCCLPROF_MAX_THREADS", "18446744073709551615")->threads, 4096);
+}
+
 static void nearest_value_that_is_allowed(void **state)
 {
     (void)state;
@@ -74,6 +83,7 @@ int main(void)
         cmocka_unit_test(masks),
         cmocka_unit_test(one_alone_compresses),
         cmocka_unit_test(zero_counts_as_unset),
+        cmocka_unit_test(strange_numbers_count_as_unset),
         cmocka_unit_test(nearest_value_that_is_allowed),
     };
     return cmocka_run_group_tests(tests, clear, NULL);

@@ -177,6 +177,49 @@ static void a_failing_write_leaves_no_end(void **state)
     signal(SIGXFSZ, before);
 }
 
+/* What the text so far takes in a compressed file, without its end. */
+static off_t compressed_bytes(const struct sink *sink)
+{
+    z_stream copy;
+    unsigned char bytes[4096];
+    assert_int_equal(deflateCopy(&copy, &sink->gzip->stream), Z_OK);
+    copy.next_in = (const unsigned char *)sink->text.bytes;
+    copy.avail_in = (unsigned)sink->text.length;
+    copy.next_out = bytes;
+    copy.avail_out = sizeof(bytes);
+    assert_int_equal(deflate(&copy, Z_SYNC_FLUSH), Z_OK);
+    deflateEnd(&copy);
+    return (off_t)(sizeof(bytes) - copy.avail_out);
+}
+
+/* Lines that found room, but not the end behind them, go again, and are counted. */
+static void lines_without_room_for_their_end(void **state)
+{
+    (void)state;
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    struct sink sink;
+    open_sink(&sink, "taken-back", true);
+    put(&sink, "[\n{},\n");
+    sink_flush(&sink, "");
+    unsigned random = 1;
+    for (int i = 0; i < 300; i++) {
+        random = random * 1103515245 + 12345;
+        char text[2] = {i % 100 == 99 ? '\n' : (char)(35 + random / 65536 % 60), '\0'};
+        put(&sink, text);
+    }
+    limit_files(lseek(sink.file, 0, SEEK_CUR) + compressed_bytes(&sink));
+    sink_flush(&sink, END);
+    assert_int_equal(sink.failure, EFBIG);
+    assert_int_equal(sink.lines_lost, 3);
+    put(&sink, "{},\n");
+    sink_flush(&sink, END);
+    limit_files(-1);
+    assert_int_equal(sink.lines_lost, 4);
+    check(sink.path, "[\n{},\n");
+    close_sink(&sink);
+    signal(SIGXFSZ, before);
+}
+
 /* No room for the whole end: none of it, and the lines before it stay as they are. */
 static void an_end_that_does_not_fit(void **state)
 {
@@ -269,6 +312,7 @@ int main(void)
         cmocka_unit_test(lines_overwrite_an_end),
         cmocka_unit_test(an_end_comes_and_goes_alone),
         cmocka_unit_test(a_failing_write_leaves_no_end),
+        cmocka_unit_test(lines_without_room_for_their_end),
         cmocka_unit_test(an_end_that_does_not_fit),
         cmocka_unit_test(a_strangers_file_is_left_alone),
         cmocka_unit_test(an_abandoned_file_is_not_written_to),

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -42,6 +43,14 @@ const struct config_tags *config_tags(void)
 {
     static const struct config_tags tags = {.bytes = RECORD_TEXT_MAX};
     return &tags;
+}
+
+/* Whatever keys the job makes: a late one needs memory in each thread. */
+static void key_is_an_early_one(void **state)
+{
+    (void)state;
+    assert_true(key_made);
+    assert_true(key < 32);
 }
 
 /* Whatever another thread sets once recording is on comes behind it. */
@@ -107,12 +116,31 @@ static void tag_in_a_child(void **state)
     (void)state;
     recorder_on = false;
     pthread_mutex_lock(&early_lock);
-    tag_after_fork();
+    forget_after_fork();
     alarm(10);
     ncclprof_tag("child");
     tag_begin();
     alarm(0);
     assert_string_equal(recorded, "child");
+}
+
+/* It has none until it sets one, whoever has been recording. */
+static void early_tag_is_not_a_childs(void **state)
+{
+    (void)state;
+    int status = -1;
+    recorder_on = false;
+    recorded[0] = '\0';
+    ncclprof_tag("parent");
+    pid_t child = fork();
+    if (child == 0) {
+        tag_begin();
+        _exit(recorded[0] != '\0');
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    tag_begin();
+    assert_string_equal(recorded, "parent");
 }
 
 static void range_in_handler(void)
@@ -245,10 +273,12 @@ static void range_without_memory_is_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(key_is_an_early_one),
         cmocka_unit_test(early_tag_comes_first),
         cmocka_unit_test(tag_set_while_recording_begins_is_not_lost),
         cmocka_unit_test(tag_from_a_handler_while_recording_begins),
         cmocka_unit_test(tag_in_a_child),
+        cmocka_unit_test(early_tag_is_not_a_childs),
         cmocka_unit_test(range_of_a_handler_within_a_pop),
         cmocka_unit_test(deep_ranges_keep_domains_apart),
         cmocka_unit_test(long_tags_come_back_whole),

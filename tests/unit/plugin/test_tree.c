@@ -35,9 +35,17 @@ bool communicator_ended(uint32_t number)
     return number == 2 && second_ended;
 }
 
+uint32_t communicator_ends(void)
+{
+    return second_ended;
+}
+
 struct done {
     uint64_t finished, unfinished;
-    uint64_t handle; /* of the tree that was the last */
+    /* of the tree that was the last */
+    uint64_t handle, start_ns, stop_ns;
+    uint64_t child; /* handle of the first below */
+    uint8_t type;
 };
 
 static const struct tree *tree_under_test;
@@ -45,7 +53,14 @@ static const struct tree *tree_under_test;
 static void count_done(void *owner, uint32_t root, bool finished)
 {
     struct done *done = owner;
-    done->handle = tree_under_test ? tree_node(tree_under_test, root)->handle : 0;
+    if (tree_under_test) {
+        const struct node *node = tree_node(tree_under_test, root);
+        done->handle = node->handle;
+        done->start_ns = node->start_ns;
+        done->stop_ns = node->stop_ns;
+        done->type = node->type;
+        done->child = node->first_child ? tree_node(tree_under_test, node->first_child)->handle : 0;
+    }
     done->finished += finished;
     done->unfinished += !finished;
 }
@@ -193,7 +208,13 @@ static void end_context(struct tree *tree, uint32_t context)
     tree_take(tree, &record);
 }
 
-/* The job may be killed while the other hangs: what is over is handed over when that one is pending. */
+static void sweep_twice(struct tree *tree, uint64_t now_ns)
+{
+    tree_sweep(tree, now_ns, false);
+    tree_sweep(tree, now_ns + 1, false);
+}
+
+/* The job may be killed while the other hangs: what is over is handed over in its call and a group. */
 static void operation_that_is_over_leaves_a_group_that_hangs(void **state)
 {
     (void)state;
@@ -202,20 +223,70 @@ static void operation_that_is_over_leaves_a_group_that_hangs(void **state)
     begin(&tree, &done);
     start_group_of_two(&tree);
     stop_at(&tree, 12, SECOND + 200);
-    tree_sweep(&tree, SECOND + SECOND / 2, false);
-    tree_sweep(&tree, SECOND + SECOND / 2 + 1, false);
-    assert_int_equal(done.finished + done.unfinished, 0);
-    /* Within a second of its end, with time to spare for a flush. */
-    tree_sweep(&tree, SECOND + SECOND * 3 / 4, false);
-    tree_sweep(&tree, SECOND + SECOND * 3 / 4 + 1, false);
+    sweep_twice(&tree, 6 * SECOND + 200);
     assert_int_equal(done.finished, 1);
-    assert_int_equal(done.handle, 11);
+    assert_int_equal(done.unfinished, 0);
+    assert_int_equal(done.type, TYPE_GROUP_API);
+    assert_int_equal(done.child, 10);
+    assert_int_equal(done.start_ns, SECOND + 1);
+    assert_int_equal(done.stop_ns, SECOND + 100);
     /* The rest is complete without it. */
-    stop_at(&tree, 22, 3 * SECOND);
-    tree_sweep(&tree, 4 * SECOND, false);
+    stop_at(&tree, 22, 8 * SECOND);
+    sweep_twice(&tree, 9 * SECOND);
     assert_int_equal(done.finished, 2);
     assert_int_equal(done.handle, 1);
+    assert_int_equal(done.child, 20);
     assert_int_equal(done.unfinished + tree.counts.late + tree.counts.orphans, 0);
+    assert_int_equal(tree.pool.in_use, 0);
+    end(&tree);
+}
+
+/* In a pipeline one operation of a group waits for seconds when all is well: the group stays whole. */
+static void group_that_waits_stays_whole(void **state)
+{
+    (void)state;
+    struct tree tree;
+    struct done done = {0};
+    begin(&tree, &done);
+    start_group_of_two(&tree);
+    stop_at(&tree, 12, 3 * SECOND);
+    sweep_twice(&tree, 8 * SECOND - 2);
+    assert_int_equal(done.finished + done.unfinished, 0);
+    stop_at(&tree, 22, 8 * SECOND);
+    sweep_twice(&tree, 9 * SECOND);
+    assert_int_equal(done.finished, 1);
+    assert_int_equal(done.handle, 1);
+    assert_int_equal(done.child, 10);
+    end(&tree);
+}
+
+/* Nor is one parted while its call has not returned: it may still have operations to launch. */
+static void group_that_has_not_returned_stays_whole(void **state)
+{
+    (void)state;
+    struct tree tree;
+    struct done done = {0};
+    begin(&tree, &done);
+    start(&tree, TYPE_GROUP_API, 1, 0, 1);
+    start(&tree, TYPE_COLL_API, 10, 1, 1);
+    start(&tree, TYPE_COLL, 11, 10, 1);
+    start(&tree, TYPE_KERNEL_CH, 12, 11, 1);
+    for (uint64_t handle = 12; handle >= 10; handle--)
+        stop_at(&tree, handle, SECOND + 100);
+    start(&tree, TYPE_COLL_API, 20, 1, 1);
+    stop_at(&tree, 20, SECOND + 100);
+    sweep_twice(&tree, 20 * SECOND);
+    assert_int_equal(done.finished + done.unfinished, 0);
+    /* The second call has no operation yet, and what it is going to have finds it. */
+    stop_at(&tree, 1, 20 * SECOND);
+    start(&tree, TYPE_COLL, 21, 20, 1);
+    stop_at(&tree, 21, 20 * SECOND);
+    sweep_twice(&tree, 26 * SECOND);
+    assert_int_equal(done.finished, 1);
+    assert_int_equal(done.child, 10);
+    tree_sweep(&tree, 27 * SECOND, true);
+    assert_int_equal(done.unfinished, 1);
+    assert_int_equal(done.child, 20);
     assert_int_equal(tree.pool.in_use, 0);
     end(&tree);
 }
@@ -246,6 +317,8 @@ static void end_without_a_record(void **state)
     struct tree tree;
     struct done done = {0};
     begin(&tree, &done);
+    tree_learn_ends(&tree);
+    assert_false(tree_communicator(&tree, 2)->ended);
     second_ended = true;
     tree_learn_ends(&tree);
     second_ended = false;
@@ -311,6 +384,8 @@ int main(void)
         cmocka_unit_test(gives_up_more_where_little_is_complete),
         cmocka_unit_test(what_finds_no_room_is_counted),
         cmocka_unit_test(operation_that_is_over_leaves_a_group_that_hangs),
+        cmocka_unit_test(group_that_waits_stays_whole),
+        cmocka_unit_test(group_that_has_not_returned_stays_whole),
         cmocka_unit_test(operation_of_an_aborted_communicator_is_given_up),
         cmocka_unit_test(end_without_a_record),
         cmocka_unit_test(operation_of_a_live_communicator_is_waited_for),
