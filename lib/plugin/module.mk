@@ -2,9 +2,8 @@
 PLUGIN_SOURCES := $(wildcard lib/plugin/*.c)
 PLUGIN_OBJECTS := $(PLUGIN_SOURCES:%.c=$(OUT)/plugin/%.o)
 PLUGIN := $(OUT)/libnccl-profiler-ncclprof.so
-# initial-exec: the few bytes of thread-local memory are there with the thread; otherwise its first event would allocate
-# them, also in a signal's handler that interrupts an allocation.
-PLUGIN_CFLAGS := $(filter-out -fPIE,$(NCCLPROF_CFLAGS)) -fPIC -ftls-model=initial-exec -fvisibility=hidden -pthread
+# Not initial-exec: where other libraries have used up the static thread-local memory, NCCL could not load the plugin.
+PLUGIN_CFLAGS := $(filter-out -fPIE,$(NCCLPROF_CFLAGS)) -fPIC -fvisibility=hidden -pthread
 # nodelete: NCCL closes the plugin with its last communicator, while the writer thread goes on until the process ends.
 PLUGIN_LDFLAGS := $(SANITIZE) -shared -pthread -Wl,-soname,libnccl-profiler-ncclprof.so -Wl,-z,nodelete \
                   $(if $(SAN),,-Wl,-z,relro,-z,now,-z,defs)

@@ -36,7 +36,7 @@ struct ranges {
 /*
  * Made with a thread's first range: inside the library's own thread-local memory they would be part of every
  * thread's stack where the library is preloaded. Mapped, as a signal's handler may push while its thread
- * allocates.
+ * allocates; the linker still allocates the pointer's own place at a thread's first use of the library.
  */
 static _Thread_local struct ranges *mine;
 static pthread_key_t key;
