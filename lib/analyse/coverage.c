@@ -10,9 +10,18 @@ struct extent {
     int64_t seen;
     int64_t span; /* numbers from the least to the greatest */
     int64_t series;
-    int64_t least; /* number of all: recorders count from 0 or from 1 */
-    int64_t late;  /* series that begin in the middle */
+    int64_t least;   /* number of all: recorders count from 0 or from 1 */
+    int64_t late[2]; /* series that begin in the middle, where they do from either */
 };
+
+/* Recorders lose a few at the beginning, too: in the middle begins what lacks as much as a quarter of it. */
+enum { FEW = 2, PARTS = 4 };
+
+static int begins_late(const struct series *series, int64_t first)
+{
+    int64_t before = series->least - first;
+    return before > FEW && before > series->count / PARTS;
+}
 
 static int add_series(void *context, const struct series *series)
 {
@@ -23,18 +32,8 @@ static int add_series(void *context, const struct series *series)
     extent->span += series->greatest - series->least + 1;
     extent->series++;
     extent->least = series->least < extent->least ? series->least : extent->least;
-    return 0;
-}
-
-/* Recorders lose a few at the beginning, too: in the middle begins what lacks as much as a quarter of it. */
-enum { FEW = 2, PARTS = 4 };
-
-static int add_late(void *context, const struct series *series)
-{
-    struct extent *extent = context;
-    int64_t before = series->least - extent->least;
-    if (extent->job->communicators[series->communicator].hashed)
-        extent->late += before > FEW && before * PARTS > series->count;
+    for (int first = 0; first < 2; first++)
+        extent->late[first] += begins_late(series, first);
     return 0;
 }
 
@@ -43,11 +42,8 @@ int job_count_gaps(struct job *job, struct error *error)
     struct extent extent = {.job = job, .least = INT64_MAX};
     if (job_each_series(job, add_series, &extent))
         return error_no_memory(error);
-    extent.least = extent.least == 1 ? 1 : 0;
-    if (job_each_series(job, add_late, &extent))
-        return error_no_memory(error);
     job->missing_sequence = extent.span > extent.seen ? extent.span - extent.seen : 0;
     job->sequences = extent.series;
-    job->late_sequences = extent.late;
+    job->late_sequences = extent.late[extent.least == 1];
     return 0;
 }
