@@ -99,11 +99,12 @@ static int packed_connect(sqlite3 *handle, void *context, int count, const char 
     made->store->declares_table = 1;
     int code = sqlite3_declare_vtab(handle, made->table->declaration);
     made->store->declares_table = 0;
+    if (code == SQLITE_OK)
+        code = sqlite3_vtab_config(handle, SQLITE_VTAB_INNOCUOUS);
     if (code != SQLITE_OK) {
         sqlite3_free(made);
         return code;
     }
-    sqlite3_vtab_config(handle, SQLITE_VTAB_INNOCUOUS);
     *table = &made->base;
     return SQLITE_OK;
 }

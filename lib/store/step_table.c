@@ -64,9 +64,10 @@ static int step_connect(sqlite3 *handle, void *context, int count, const char *c
     store->declares_table = 1;
     int code = sqlite3_declare_vtab(handle, declaration);
     store->declares_table = 0;
+    if (code == SQLITE_OK)
+        code = sqlite3_vtab_config(handle, SQLITE_VTAB_INNOCUOUS);
     if (code != SQLITE_OK)
         return code;
-    sqlite3_vtab_config(handle, SQLITE_VTAB_INNOCUOUS);
     struct step_table *made = sqlite3_malloc(sizeof *made);
     if (!made)
         return SQLITE_NOMEM;

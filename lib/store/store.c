@@ -136,13 +136,31 @@ static const char *place_of_temporaries(void)
     return usable ? "PRAGMA temp_store=FILE" : "PRAGMA temp_store=MEMORY";
 }
 
+/* Another one may have made the file: nothing in it shall act. */
+static int distrust(struct store *store, struct error *error)
+{
+    static const struct {
+        int setting;
+        int on;
+    } settings[] = {
+        {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+        {SQLITE_DBCONFIG_DEFENSIVE, 1},
+        {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        /* We make none: one that is there is a stranger's, and would act on what we write. */
+        {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (sqlite3_db_config(store->handle, settings[i].setting, settings[i].on, (int *)NULL) != SQLITE_OK)
+            return error_set(error,
+                             "SQLite %s refuses setting %d, without which a stranger's file is not safe",
+                             sqlite3_libversion(), settings[i].setting);
+    return 0;
+}
+
 static int configure(struct store *store, enum store_mode mode, struct error *error)
 {
-    sqlite3_db_config(store->handle, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, (int *)NULL);
-    sqlite3_db_config(store->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
-    sqlite3_db_config(store->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
-    /* We make none: one that is there is a stranger's, and would act on what we write. */
-    sqlite3_db_config(store->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)NULL);
+    if (distrust(store, error))
+        return -1;
     /* secure_delete: Debian builds it on, which costs a fifth of the speed; a trace holds no secrets that
      * its deletion must scrub. cell_size_check: a damaged page is told, not followed. */
     if (store_execute(store, "PRAGMA cell_size_check=ON; PRAGMA foreign_keys=OFF;", error) ||
@@ -186,8 +204,12 @@ static struct store *connect(const char *path, enum store_mode mode, struct erro
         store_close(store);
         return NULL;
     }
-    sqlite3_extended_result_codes(store->handle, 1);
-    sqlite3_busy_handler(store->handle, wait_for_others, NULL);
+    if (sqlite3_extended_result_codes(store->handle, 1) != SQLITE_OK ||
+        sqlite3_busy_handler(store->handle, wait_for_others, NULL) != SQLITE_OK) {
+        store_error(store, error, "cannot set the connection up");
+        store_close(store);
+        return NULL;
+    }
     return store;
 }
 
