@@ -129,9 +129,9 @@ int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct 
 
 int caution_repeated(struct store *store, const struct runs *runs, struct table *table, struct error *error)
 {
-    struct statement *statement = store_prepare(store, schema_analysis_caution_repeated, error);
-    int bound = statement && (!runs->only || !statement_bind_integer(statement, 1, runs->only, error));
-    int row = bound ? statement_step(statement, error) : -1;
+    struct statement *statement =
+        store_prepare_for(store, schema_analysis_caution_repeated, runs->only, error);
+    int row = statement ? statement_step(statement, error) : -1;
     long long repeated = row == 1 ? (long long)statement_integer(statement, 0) : 0;
     statement_free(statement);
     if (!repeated)

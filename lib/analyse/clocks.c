@@ -49,8 +49,9 @@ static int name_clock(struct clock_reader *reader, struct job_rank *rank, struct
 static int read_clocks(struct clock_reader *reader, struct error *error)
 {
     struct job *job = reader->job;
-    struct statement *statement = store_prepare(job->store, schema_analysis_clocks_ranks, error);
-    int row = statement && !statement_bind_integer(statement, 1, job->run_id, error) ? 1 : -1;
+    struct statement *statement =
+        store_prepare_for(job->store, schema_analysis_clocks_ranks, job->run_id, error);
+    int row = statement ? 1 : -1;
     while (row == 1 && (row = statement_step(statement, error)) == 1) {
         int64_t *at = map_get(&reader->ranks, (struct map_key){{(uint64_t)statement_integer(statement, 0)}});
         if (at && name_clock(reader, &job->ranks[*at], statement, error))

@@ -108,17 +108,6 @@ int job_count_pieces(struct store *store, int64_t *count, struct error *error)
     return row < 0 ? -1 : 0;
 }
 
-/* A statement of this run, its first parameter bound. */
-static struct statement *query(struct job *job, const char *sql, struct error *error)
-{
-    struct statement *statement = store_prepare(job->store, sql, error);
-    if (statement && statement_bind_integer(statement, 1, job->run_id, error)) {
-        statement_free(statement);
-        return NULL;
-    }
-    return statement;
-}
-
 static char *copy(struct statement *statement, int column)
 {
     const char *text = statement_text(statement, column);
@@ -127,7 +116,7 @@ static char *copy(struct statement *statement, int column)
 
 static int load_run(struct job *job, struct error *error)
 {
-    struct statement *statement = query(job, schema_analysis_job_run, error);
+    struct statement *statement = store_prepare_for(job->store, schema_analysis_job_run, job->run_id, error);
     int row = statement ? statement_step(statement, error) : -1;
     if (row == 0)
         row = error_set(error, "the store has no run %lld", (long long)job->run_id);
@@ -145,7 +134,8 @@ static int load_run(struct job *job, struct error *error)
 static int load_ranks(struct job *job, struct error *error)
 {
     size_t capacity = 0;
-    struct statement *statement = query(job, schema_analysis_job_ranks, error);
+    struct statement *statement =
+        store_prepare_for(job->store, schema_analysis_job_ranks, job->run_id, error);
     int row = statement ? 1 : -1;
     while (row == 1 && (row = statement_step(statement, error)) == 1) {
         if (array_reserve((void **)&job->ranks, &capacity, job->rank_count + 1, sizeof *job->ranks)) {
@@ -167,7 +157,8 @@ static int load_ranks(struct job *job, struct error *error)
 static int load_communicators(struct job *job, struct error *error)
 {
     size_t capacity = 0;
-    struct statement *statement = query(job, schema_analysis_job_communicators, error);
+    struct statement *statement =
+        store_prepare_for(job->store, schema_analysis_job_communicators, job->run_id, error);
     int row = statement ? 1 : -1;
     while (row == 1 && (row = statement_step(statement, error)) == 1) {
         if (array_reserve((void **)&job->communicators, &capacity, job->communicator_count + 1,

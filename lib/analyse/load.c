@@ -27,10 +27,8 @@ static int64_t find(const struct map *map, int64_t id)
 
 int loader_read(struct loader *loader, const char *sql, row_reader read, struct error *error)
 {
-    struct statement *statement = store_prepare(loader->job->store, sql, error);
+    struct statement *statement = store_prepare_for(loader->job->store, sql, loader->job->run_id, error);
     int row = statement ? 1 : -1;
-    if (statement && statement_bind_integer(statement, 1, loader->job->run_id, error))
-        row = -1;
     while (row == 1 && (row = statement_step(statement, error)) == 1)
         if (read(loader, statement, error))
             row = -1;
@@ -41,10 +39,8 @@ int loader_read(struct loader *loader, const char *sql, row_reader read, struct 
 /* What the one row of a query says; 0 where there is none. */
 static int read_number(struct loader *loader, const char *sql, int64_t *number, struct error *error)
 {
-    struct statement *statement = store_prepare(loader->job->store, sql, error);
-    int row = statement && !statement_bind_integer(statement, 1, loader->job->run_id, error)
-                  ? statement_step(statement, error)
-                  : -1;
+    struct statement *statement = store_prepare_for(loader->job->store, sql, loader->job->run_id, error);
+    int row = statement ? statement_step(statement, error) : -1;
     *number = row == 1 ? statement_integer(statement, 0) : 0;
     statement_free(statement);
     return row < 0 ? -1 : 0;

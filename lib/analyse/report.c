@@ -187,9 +187,8 @@ static int add_key_columns(const struct grouping *report, struct table *table, s
 
 static int warn_of_unhashed(struct store *store, int64_t run_id, struct table *table, struct error *error)
 {
-    struct statement *statement = store_prepare(store, schema_analysis_report_unhashed, error);
-    int bound = statement && (!run_id || !statement_bind_integer(statement, 1, run_id, error));
-    int row = bound ? statement_step(statement, error) : -1;
+    struct statement *statement = store_prepare_for(store, schema_analysis_report_unhashed, run_id, error);
+    int row = statement ? statement_step(statement, error) : -1;
     int failed = row != 1 || caution_unhashed(0, statement_integer(statement, 0), table, error);
     statement_free(statement);
     return failed ? -1 : 0;

@@ -48,10 +48,8 @@ typedef int (*row_taker)(struct reader *reader, struct statement *statement);
 static int each_row(struct reader *reader, struct store *store, const char *sql, int64_t run_id,
                     row_taker take, struct error *error)
 {
-    struct statement *statement = store_prepare(store, sql, error);
+    struct statement *statement = store_prepare_for(store, sql, run_id, error);
     int more = statement ? 1 : -1;
-    if (statement && run_id && statement_bind_integer(statement, 1, run_id, error))
-        more = -1;
     while (more == 1 && (more = statement_step(statement, error)) == 1)
         if (take(reader, statement))
             more = error_no_memory(error);

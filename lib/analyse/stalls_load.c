@@ -155,10 +155,8 @@ static int read_member(struct stalls *stalls, struct statement *statement)
 static int read_rows(struct stalls *stalls, struct store *store, const char *sql, int64_t run_id,
                      row_reader read, struct error *error)
 {
-    struct statement *statement = store_prepare(store, sql, error);
+    struct statement *statement = store_prepare_for(store, sql, run_id, error);
     int row = statement ? 1 : -1;
-    if (statement && run_id && statement_bind_integer(statement, 1, run_id, error))
-        row = -1;
     while (row == 1 && (row = statement_step(statement, error)) == 1)
         if (read(stalls, statement))
             row = error_no_memory(error);

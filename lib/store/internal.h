@@ -38,10 +38,6 @@ int migrate_run(struct store *store, struct error *error);
 /* Fills table vocabulary with the words of lib/model/vocab.h. */
 int vocabulary_write(struct store *store, struct error *error);
 
-/* `of_all`, or `of_run` with the run as its first parameter where there is one: run ids are not 0. */
-struct statement *prepare_for_run(struct store *store, const char *of_all, const char *of_run, int64_t run_id,
-                                  struct error *error);
-
 /* Registers the virtual table proxy_step on this connection (step_table.c). */
 int step_table_register(struct store *store, struct error *error);
 

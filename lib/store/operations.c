@@ -55,8 +55,8 @@ struct operation_cursor *operation_cursor_open(struct store *store, int64_t run_
         error_no_memory(error);
         return NULL;
     }
-    cursor->source = prepare_for_run(store, schema_join_read_operations, schema_join_read_operations_of_run,
-                                     run_id, error);
+    cursor->source = store_prepare_for(
+        store, run_id ? schema_join_read_operations_of_run : schema_join_read_operations, run_id, error);
     int row = cursor->source ? statement_step(cursor->source, error) : -1;
     cursor->has_next = row == 1;
     if (row >= 0)

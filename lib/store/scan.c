@@ -10,8 +10,8 @@ int scan_operations(struct block_scan *scan, struct store *store, int64_t run_id
     *scan = (struct block_scan){.has_joined = 1};
     block_reader_init(&scan->rows, &operation_layout);
     block_reader_init(&scan->joined, &joined_layout);
-    scan->source = prepare_for_run(store, schema_join_read_operations, schema_join_read_operations_of_run,
-                                   run_id, error);
+    scan->source = store_prepare_for(
+        store, run_id ? schema_join_read_operations_of_run : schema_join_read_operations, run_id, error);
     return scan->source ? 0 : -1;
 }
 
@@ -20,8 +20,8 @@ int scan_instances(struct block_scan *scan, struct store *store, int64_t run_id,
     *scan = (struct block_scan){0};
     block_reader_init(&scan->rows, &instance_layout);
     block_reader_init(&scan->joined, &joined_layout);
-    scan->source =
-        prepare_for_run(store, schema_join_read_instances, schema_join_read_instances_of_run, run_id, error);
+    scan->source = store_prepare_for(
+        store, run_id ? schema_join_read_instances_of_run : schema_join_read_instances, run_id, error);
     return scan->source ? 0 : -1;
 }
 

@@ -40,10 +40,9 @@ int statement_bind_integer(struct statement *statement, int parameter, int64_t v
     return bound(statement, sqlite3_bind_int64(statement->handle, parameter, value), error);
 }
 
-struct statement *prepare_for_run(struct store *store, const char *of_all, const char *of_run, int64_t run_id,
-                                  struct error *error)
+struct statement *store_prepare_for(struct store *store, const char *sql, int64_t run_id, struct error *error)
 {
-    struct statement *statement = store_prepare(store, run_id ? of_run : of_all, error);
+    struct statement *statement = store_prepare(store, sql, error);
     if (!statement || !run_id || !statement_bind_integer(statement, 1, run_id, error))
         return statement;
     statement_free(statement);

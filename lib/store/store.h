@@ -36,6 +36,9 @@ int store_execute(struct store *store, const char *sql, struct error *error);
 
 /* A statement to bind, step and read. Freed with statement_free. NULL on error. */
 struct statement *store_prepare(struct store *store, const char *sql, struct error *error);
+/* The same with a run as its first parameter, or with NULL there for run 0: there is none, all are meant. */
+struct statement *store_prepare_for(struct store *store, const char *sql, int64_t run_id,
+                                    struct error *error);
 void statement_free(struct statement *statement);
 
 /* Parameters count from 1. Text and blobs are copied. Binding cannot fail for valid indexes but for memory.
