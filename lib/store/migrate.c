@@ -70,10 +70,7 @@ int migrate_check(struct store *store, enum schema_state *state, struct error *e
 static int drop_views(struct store *store, struct error *error)
 {
     for (;;) {
-        struct statement *list = store_prepare(store,
-                                               "SELECT 'DROP VIEW \"' || replace(name, '\"', '\"\"') || '\"' "
-                                               "FROM sqlite_schema WHERE type = 'view' LIMIT 1",
-                                               error);
+        struct statement *list = store_prepare(store, schema_meta_meta_drop_view, error);
         if (!list)
             return -1;
         int found = statement_step(list, error);

@@ -1,3 +1,4 @@
+#include "schemas.h"
 #include "store/internal.h"
 
 #include <errno.h>
@@ -310,7 +311,7 @@ void store_rollback(struct store *store)
 
 int store_fact(struct store *store, const char *name, int64_t absent, int64_t *value, struct error *error)
 {
-    struct statement *statement = store_prepare(store, "SELECT value FROM fact WHERE name = ?", error);
+    struct statement *statement = store_prepare(store, schema_meta_meta_fact, error);
     if (!statement)
         return -1;
     int found = statement_bind_text(statement, 1, name, error) ? -1 : statement_step(statement, error);
@@ -322,8 +323,7 @@ int store_fact(struct store *store, const char *name, int64_t absent, int64_t *v
 
 int store_set_fact(struct store *store, const char *name, int64_t value, struct error *error)
 {
-    struct statement *statement =
-        store_prepare(store, "INSERT OR REPLACE INTO fact (name, value) VALUES (?, ?)", error);
+    struct statement *statement = store_prepare(store, schema_meta_meta_set_fact, error);
     if (!statement)
         return -1;
     int outcome = statement_bind_text(statement, 1, name, error) ||

@@ -1,5 +1,6 @@
 #include "model/event.h"
 #include "model/vocab.h"
+#include "schemas.h"
 #include "store/internal.h"
 
 static const char *function_word(int number)
@@ -55,8 +56,7 @@ static int write_words(struct statement *insert, size_t at, struct error *error)
 
 int vocabulary_write(struct store *store, struct error *error)
 {
-    struct statement *insert = store_prepare(
-        store, "INSERT OR REPLACE INTO vocabulary (kind, number, name) VALUES (?, ?, ?)", error);
+    struct statement *insert = store_prepare(store, schema_meta_meta_add_word, error);
     if (!insert)
         return -1;
     int outcome = 0;
