@@ -28,6 +28,17 @@ static void put_commands(void)
         printf(" %s", command.name);
 }
 
+/* After the option's name its choices, where it has some. */
+static void put_choices(const char *name, const struct option *option)
+{
+    if (!option->choice)
+        return;
+    printf("    %s:--%s) COMPREPLY=($(compgen -W '", name, option->name);
+    for (size_t i = 0; option->choice(i); i++)
+        printf("%s%s", i ? " " : "", option->choice(i));
+    puts("' -- \"$word\")); return ;;");
+}
+
 static int run(struct context *context, const struct arguments *arguments)
 {
     if (strcmp(arguments->operands[0], shells[0]) != 0) {
@@ -43,9 +54,13 @@ static int run(struct context *context, const struct arguments *arguments)
         "        case ${COMP_WORDS[i]} in --store) ((i++)) ;; -*) ;; *) name=${COMP_WORDS[i]}; break ;; "
         "esac\n"
         "    done\n"
-        "    case $name:$before in\n"
-        "    record:--format) COMPREPLY=($(compgen -W 'chrome inspector both' -- \"$word\")); return ;;\n"
-        "    *:--format) COMPREPLY=($(compgen -W 'table json csv' -- \"$word\")); return ;;\n"
+        "    case $name:$before in\n",
+        stdout);
+    for (size_t i = 0; registry_command(i, &command); i++)
+        for (size_t k = 0; k < command.options->count; k++)
+            put_choices(command.name, &command.options->options[k]);
+    put_choices("*", &common_options[COMMON_FORMAT]);
+    fputs(
         "    *:--store | record:--plugin) compopt -o default; return ;;\n"
         "    record:--output | record:-o) compopt -o dirnames; return ;;\n"
         "    esac\n"

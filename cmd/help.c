@@ -41,8 +41,9 @@ static void put_option(FILE *stream, const struct option *option)
     char letter[8] = "    ";
     if (option->letter)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    int column = fprintf(stream, "  %s--%s%s%s", letter, option->name, option->argument ? " " : "",
-                         option->argument ? option->argument : "");
+    char argument[OPTION_ARGUMENT_BYTES];
+    option_argument(option, argument);
+    int column = fprintf(stream, "  %s--%s%s%s", letter, option->name, *argument ? " " : "", argument);
     if (column > HELP_COLUMN - 2)
         column = fprintf(stream, "\n") - 1;
     fprintf(stream, "%*s", HELP_COLUMN - column, "");

@@ -6,8 +6,6 @@
 #include "schemas.h"
 #include "store/query.h"
 
-#include <string.h>
-
 /* Which rows are asked for; without any of them, one row of counts. */
 enum { OPTION_RUNS, OPTION_COMMUNICATORS, OPTION_PROCESSES, OPTION_FILES, OPTION_LEDGER, OPTIONS };
 
@@ -148,9 +146,8 @@ static int run(struct context *context, const struct arguments *arguments)
     if (arguments->values[OPTION_RUNS])
         describe(query_head(query), descriptions_of_runs,
                  sizeof descriptions_of_runs / sizeof *descriptions_of_runs);
-    int is_for_people = strcmp(arguments->renderer->name, "table") == 0;
-    int status = !sql && is_for_people ? show_upright(context, arguments, query)
-                                       : rows_show(context, arguments, query);
+    int status = !sql && arguments->renderer->is_for_people ? show_upright(context, arguments, query)
+                                                            : rows_show(context, arguments, query);
     query_close(query);
     return status;
 }

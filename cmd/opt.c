@@ -15,9 +15,35 @@ const struct option common_options[] = {
                       .argument = "FILE",
                       .help = "the store (default: $NCCLPROF_STORE, else ./ncclprof.db)"},
     [COMMON_FORMAT] = {.name = "format",
-                       .argument = "table|json|csv",
+                       .choice = renderer_name,
                        .help = "how the result is written (default: table)"},
 };
+
+/* The choices, `between` each two of them, `last` before the last one. */
+static void list_choices(const struct option *option, const char *between, const char *last,
+                         char text[OPTION_ARGUMENT_BYTES])
+{
+    size_t length = 0;
+    *text = '\0';
+    for (size_t i = 0; option->choice(i) && length < OPTION_ARGUMENT_BYTES; i++) {
+        const char *before = i == 0 ? "" : option->choice(i + 1) ? between : last;
+        length += (size_t)snprintf(text + length, OPTION_ARGUMENT_BYTES - length, "%s%s", before,
+                                   option->choice(i));
+    }
+}
+
+void option_argument(const struct option *option, char text[OPTION_ARGUMENT_BYTES])
+{
+    if (option->choice)
+        list_choices(option, "|", "|", text);
+    else
+        snprintf(text, OPTION_ARGUMENT_BYTES, "%s", option->argument ? option->argument : "");
+}
+
+static int takes_value(const struct option *option)
+{
+    return option->argument || option->choice;
+}
 
 /* Where a parse stands. */
 struct parser {
@@ -42,10 +68,22 @@ static int check_number(const struct option *option, const char *value, struct e
 
 static int check_choice(const struct option *option, const char *value, struct error *error)
 {
-    for (size_t i = 0; option->choices[i]; i++)
-        if (strcmp(option->choices[i], value) == 0)
+    for (size_t i = 0; option->choice(i); i++)
+        if (strcmp(option->choice(i), value) == 0)
             return 0;
-    return error_set(error, "--%s takes %s, not '%s'", option->name, option->argument, value);
+    char words[OPTION_ARGUMENT_BYTES];
+    option_argument(option, words);
+    return error_set(error, "--%s takes %s, not '%s'", option->name, words, value);
+}
+
+static int set_format(struct parser *parser, const char *value)
+{
+    char names[OPTION_ARGUMENT_BYTES];
+    parser->arguments->renderer = renderer_find(value);
+    if (parser->arguments->renderer)
+        return 0;
+    list_choices(&common_options[COMMON_FORMAT], ", ", " or ", names);
+    return error_set(parser->error, "--format takes %s, not '%s'", names, value);
 }
 
 static int set_common(struct parser *parser, size_t which, const char *value)
@@ -62,10 +100,7 @@ static int set_common(struct parser *parser, size_t which, const char *value)
         arguments->store_path = value;
         return *value ? 0 : error_set(parser->error, "--store takes the name of a file");
     default:
-        arguments->renderer = renderer_find(value);
-        return arguments->renderer
-                   ? 0
-                   : error_set(parser->error, "--format takes table, json or csv, not '%s'", value);
+        return set_format(parser, value);
     }
 }
 
@@ -73,7 +108,7 @@ static int set_own(struct parser *parser, size_t which, const char *value)
 {
     const struct option *option = &parser->table->options[which];
     if ((option->is_number && check_number(option, value, parser->error)) ||
-        (option->choices && check_choice(option, value, parser->error)))
+        (option->choice && check_choice(option, value, parser->error)))
         return -1;
     parser->arguments->values[which] = value;
     return 0;
@@ -111,6 +146,15 @@ static int set(struct parser *parser, int common, size_t which, const char *valu
     return common ? set_common(parser, which, value) : set_own(parser, which, value);
 }
 
+/* Returns -1. */
+static int lacks_value(const struct parser *parser, const struct option *option, const char *dashes,
+                       const char *name)
+{
+    char argument[OPTION_ARGUMENT_BYTES];
+    option_argument(option, argument);
+    return error_set(parser->error, "%s%s takes a value (%s)", dashes, name, argument);
+}
+
 static const char *next_word(struct parser *parser)
 {
     return parser->at + 1 < parser->argc ? parser->argv[++parser->at] : NULL;
@@ -124,11 +168,11 @@ static int parse_long(struct parser *parser, const char *text)
     if (!option)
         return error_set(parser->error, "there is no option --%.*s", (int)length, text);
     const char *value = text[length] == '=' ? text + length + 1 : NULL;
-    if (!option->argument && value)
+    if (!takes_value(option) && value)
         return error_set(parser->error, "--%s takes no value", option->name);
-    if (option->argument && !value && !(value = next_word(parser)))
-        return error_set(parser->error, "--%s takes a value (%s)", option->name, option->argument);
-    return set(parser, common, which, option->argument ? value : "1");
+    if (takes_value(option) && !value && !(value = next_word(parser)))
+        return lacks_value(parser, option, "--", option->name);
+    return set(parser, common, which, takes_value(option) ? value : "1");
 }
 
 /* "-qj4": flags may share a dash, a value may follow its letter at once. */
@@ -140,14 +184,14 @@ static int parse_letters(struct parser *parser, const char *text)
         const struct option *option = find(parser, *text, "", 0, &common, &which);
         if (!option)
             return error_set(parser->error, "there is no option -%c", *text);
-        if (!option->argument) {
+        if (!takes_value(option)) {
             if (set(parser, common, which, "1"))
                 return -1;
             continue;
         }
         const char *value = text[1] ? text + 1 : next_word(parser);
         if (!value)
-            return error_set(parser->error, "-%c takes a value (%s)", *text, option->argument);
+            return lacks_value(parser, option, "-", (const char[]){*text, '\0'});
         return set(parser, common, which, value);
     }
     return 0;

@@ -18,11 +18,12 @@ struct renderer;
 struct option {
     const char *name;     /* long name without dashes */
     char letter;          /* 0: none */
-    const char *argument; /* what its value is called in help; NULL: a flag, whose value is "1" when given */
+    const char *argument; /* what its value is called in help; NULL: its choices, or of a flag, whose value is
+                             "1" when given, nothing */
     const char *help;
-    const char *fallback;       /* value when not given; NULL: none */
-    const char *const *choices; /* ended by NULL; NULL: any text */
-    int is_number;              /* a whole number from `least` to `most` */
+    const char *fallback;                 /* value when not given; NULL: none */
+    const char *(*choice)(size_t number); /* the words it takes, NULL past the last; NULL: any text */
+    int is_number;                        /* a whole number from `least` to `most` */
     int64_t least;
     int64_t most;
 };
@@ -55,6 +56,11 @@ struct arguments {
 int arguments_parse(struct arguments *arguments, const struct command *command, int argc, char **argv,
                     struct error *error);
 void arguments_release(struct arguments *arguments);
+
+/* What an option's value is called in help, or its choices with `|` between; of a flag nothing. Text that
+ * does not fit is cut. */
+enum { OPTION_ARGUMENT_BYTES = 128 };
+void option_argument(const struct option *option, char text[OPTION_ARGUMENT_BYTES]);
 
 /* The value of a number option that has a value. */
 int64_t arguments_number(const struct arguments *arguments, size_t option);

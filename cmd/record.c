@@ -30,7 +30,11 @@ enum {
     OPTIONS
 };
 
-static const char *const formats[] = {"chrome", "inspector", "both", NULL};
+static const char *format(size_t number)
+{
+    static const char *const formats[] = {"chrome", "inspector", "both"};
+    return number < sizeof formats / sizeof *formats ? formats[number] : NULL;
+}
 
 static const struct option options[OPTIONS] = {
     [OPTION_OUTPUT] = {.name = "output",
@@ -45,10 +49,7 @@ static const struct option options[OPTIONS] = {
                         .argument = "NAME,...",
                         .help = "NVTX domains whose ranges are tags; *: all (default: the one without a "
                                 "name, 'default' here)"},
-    [OPTION_FORMAT] = {.name = "format",
-                       .argument = "chrome|inspector|both",
-                       .help = "what is written (default: chrome)",
-                       .choices = formats},
+    [OPTION_FORMAT] = {.name = "format", .help = "what is written (default: chrome)", .choice = format},
     [OPTION_GZIP] = {.name = "gzip", .help = "compress the traces"},
     [OPTION_PLUGIN] = {.name = "plugin", .argument = "FILE", .help = "the plugin (default: the bundled one)"},
     [OPTION_FORCE] = {.name = "force",

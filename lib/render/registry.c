@@ -6,6 +6,12 @@
 
 const struct renderer *const renderer_registry[] = {&renderer_table, &renderer_json, &renderer_csv, NULL};
 
+const char *renderer_name(size_t number)
+{
+    static const size_t count = sizeof renderer_registry / sizeof *renderer_registry - 1;
+    return number < count ? renderer_registry[number]->name : NULL;
+}
+
 const struct renderer *renderer_find(const char *name)
 {
     for (size_t i = 0; renderer_registry[i]; i++)

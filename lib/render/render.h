@@ -25,6 +25,7 @@ struct render_target {
 struct renderer {
     const char *name;
     const char *description;
+    int is_for_people;  /* laid out for the eye, so that a single row may be turned upright */
     int shows_warnings; /* false: the format has no place for them, the caller says them elsewhere */
     void *(*begin)(const struct table *head, const struct render_target *target, struct error *error);
     int (*row)(void *state, const struct cell *cells, struct error *error);
@@ -33,6 +34,9 @@ struct renderer {
 };
 
 extern const struct renderer *const renderer_registry[]; /* ended by NULL; the first is the default */
+
+/* What the formats are called, in the registry's order; NULL past the last. */
+const char *renderer_name(size_t number);
 
 /* NULL when there is none of that name. */
 const struct renderer *renderer_find(const char *name);

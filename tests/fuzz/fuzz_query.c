@@ -54,6 +54,14 @@ static int stop(void *context)
     return ++looks > MOST_LOOKS;
 }
 
+static const struct renderer *renderer_at(size_t number)
+{
+    size_t count = 0;
+    while (renderer_registry[count])
+        count++;
+    return renderer_registry[number % count];
+}
+
 static void show(struct query *query, const struct renderer *renderer)
 {
     struct error error = ERROR_INIT;
@@ -91,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     struct query *query = query_open(store, sql, &limits, &error);
     require(query != NULL || error.depth > 0, "a reason");
     if (query)
-        show(query, renderer_registry[length % 3]);
+        show(query, renderer_at(length));
     query_close(query);
     free(sql);
     digest_store(after);

@@ -194,6 +194,11 @@ static void test_a_full_disk_is_told(void **state)
 static void test_unknown_renderer(void **state)
 {
     assert_null(renderer_find("xml"));
+    size_t count = 0;
+    for (; renderer_registry[count]; count++)
+        assert_ptr_equal(renderer_find(renderer_name(count)), renderer_registry[count]);
+    assert_null(renderer_name(count));
+    assert_null(renderer_name(SIZE_MAX));
 }
 
 int main(void)
