@@ -1,7 +1,7 @@
 #include "analyse/load.h"
 
-#include "analyse/moment.h"
 #include "base/array.h"
+#include "base/keyed.h"
 
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ static void count_ranks(struct job *job)
 }
 
 /* Operations by rank in order of issue; `next` is scratch, an index a rank. */
-static int list_issues(const struct job *job, size_t *next, struct moment *moments)
+static int list_issues(const struct job *job, size_t *next, struct keyed *issued)
 {
     size_t longest = 0;
     for (size_t i = 0; i < job->rank_count; i++) {
@@ -38,39 +38,39 @@ static int list_issues(const struct job *job, size_t *next, struct moment *momen
         longest = job->ranks[i].count > longest ? job->ranks[i].count : longest;
     }
     for (size_t i = 0; i < job->operation_count; i++)
-        moments[next[job->operations[i].rank]++] = (struct moment){issue_of(job, i), (int32_t)i};
-    struct moment *scratch = array_new(longest, sizeof *scratch);
+        issued[next[job->operations[i].rank]++] = (struct keyed){issue_of(job, i), (int32_t)i};
+    struct keyed *scratch = array_new(longest, sizeof *scratch);
     for (size_t i = 0; scratch && i < job->rank_count; i++)
-        moments_sort(moments + job->ranks[i].first, scratch, job->ranks[i].count);
+        keyed_sort(issued + job->ranks[i].first, scratch, job->ranks[i].count);
     free(scratch);
     return scratch ? 0 : -1;
 }
 
 /* Moves each operation once, along the circles of who takes whose place. */
-static void move(struct job *job, struct moment *moments)
+static void move(struct job *job, struct keyed *issued)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
-        if (moments[i].operation == (int32_t)i)
+        if (issued[i].index == (int32_t)i)
             continue;
         struct job_operation first = job->operations[i];
         struct job_draft first_draft = job->drafts[i];
         size_t at = i;
-        while (moments[at].operation != (int32_t)i) {
-            size_t from = (size_t)moments[at].operation;
+        while (issued[at].index != (int32_t)i) {
+            size_t from = (size_t)issued[at].index;
             job->operations[at] = job->operations[from];
             job->drafts[at] = job->drafts[from];
-            moments[at].operation = (int32_t)at;
+            issued[at].index = (int32_t)at;
             at = from;
         }
         job->operations[at] = first;
         job->drafts[at] = first_draft;
-        moments[at].operation = (int32_t)at;
+        issued[at].index = (int32_t)at;
     }
 }
 
 /* An operation of a group call and what orders it there. */
 struct grouped {
-    struct moment moment;
+    struct keyed place;
     int32_t communicator;
     int32_t function;
     int32_t peer;
@@ -82,64 +82,64 @@ static int by_peer(const void *a, const void *b)
     const int32_t keys[][2] = {{left->communicator, right->communicator},
                                {left->function, right->function},
                                {left->peer, right->peer},
-                               {left->moment.operation, right->moment.operation}};
+                               {left->place.index, right->place.index}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i][0] != keys[i][1])
             return keys[i][0] < keys[i][1] ? -1 : 1;
     return 0;
 }
 
-static void order_group(const struct job *job, struct moment *moments, size_t count, struct grouped *list)
+static void order_group(const struct job *job, struct keyed *issued, size_t count, struct grouped *list)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct job_operation *operation = &job->operations[moments[i].operation];
+        const struct job_operation *operation = &job->operations[issued[i].index];
         const struct job_instance *instance = &job->instances[operation->instance];
         list[i] =
-            (struct grouped){moments[i], operation->communicator, operation->function,
+            (struct grouped){issued[i], operation->communicator, operation->function,
                              operation->function == FUNCTION_SEND ? instance->receiver : instance->sender};
     }
     array_sort(list, count, sizeof *list, by_peer);
     for (size_t i = 0; i < count; i++)
-        moments[i] = list[i].moment;
+        issued[i] = list[i].place;
 }
 
 /*
  * The calls of one group are seen in any order where times are coarse: by peer they come in the same order in
  * every step, and at every rank.
  */
-static int order_groups(const struct job *job, struct moment *moments)
+static int order_groups(const struct job *job, struct keyed *issued)
 {
     struct grouped *list = array_new(job->operation_count, sizeof *list);
     for (size_t i = 0, next; list && i < job->operation_count; i = next) {
         next = i + 1;
         while (next < job->operation_count &&
-               job_same_group(job, (size_t)moments[next - 1].operation, (size_t)moments[next].operation))
+               job_same_group(job, (size_t)issued[next - 1].index, (size_t)issued[next].index))
             next++;
         if (next > i + 2)
-            order_group(job, moments + i, next - i, list);
+            order_group(job, issued + i, next - i, list);
     }
     free(list);
     return list ? 0 : -1;
 }
 
-static int note_places(const struct job *job, const struct moment *moments, int32_t **places)
+static int note_places(const struct job *job, const struct keyed *issued, int32_t **places)
 {
     *places = array_new(job->operation_count, sizeof **places);
     for (size_t i = 0; *places && i < job->operation_count; i++)
-        (*places)[moments[i].operation] = (int32_t)i;
+        (*places)[issued[i].index] = (int32_t)i;
     return *places ? 0 : -1;
 }
 
 int job_lay_out(struct job *job, int32_t **places)
 {
     count_ranks(job);
-    struct moment *moments = array_new(job->operation_count, sizeof *moments);
+    struct keyed *issued = array_new(job->operation_count, sizeof *issued);
     size_t *next = array_new(job->rank_count, sizeof *next);
-    int failed = !moments || !next || list_issues(job, next, moments) || order_groups(job, moments) ||
-                 (places && note_places(job, moments, places));
+    int failed = !issued || !next || list_issues(job, next, issued) || order_groups(job, issued) ||
+                 (places && note_places(job, issued, places));
     if (!failed)
-        move(job, moments);
-    free(moments);
+        move(job, issued);
+    free(issued);
     free(next);
     return failed ? -1 : 0;
 }

@@ -1,8 +1,8 @@
 #include "analyse/load.h"
 
-#include "analyse/moment.h"
 #include "base/array.h"
 #include "base/ids.h"
+#include "base/keyed.h"
 #include "model/pack.h"
 #include "schemas.h"
 #include "store/store.h"
@@ -115,16 +115,16 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
 static int order_traffic(struct job *job)
 {
     size_t count = job->traffic_count;
-    struct moment *moments = array_new(count, sizeof *moments), *scratch = array_new(count, sizeof *scratch);
+    struct keyed *order = array_new(count, sizeof *order), *scratch = array_new(count, sizeof *scratch);
     struct job_traffic *ordered = array_new(count, sizeof *ordered);
-    int failed = !moments || !scratch || !ordered;
+    int failed = !order || !scratch || !ordered;
     for (size_t i = 0; !failed && i < count; i++)
-        moments[i] = (struct moment){job->traffic[i].operation, (int32_t)i};
+        order[i] = (struct keyed){job->traffic[i].operation, (int32_t)i};
     if (!failed)
-        moments_sort(moments, scratch, count);
+        keyed_sort(order, scratch, count);
     for (size_t i = 0; !failed && i < count; i++)
-        ordered[i] = job->traffic[moments[i].operation];
-    free(moments);
+        ordered[i] = job->traffic[order[i].index];
+    free(order);
     free(scratch);
     free(failed ? ordered : job->traffic);
     if (!failed)

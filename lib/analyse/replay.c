@@ -1,8 +1,8 @@
 #include "analyse/replay.h"
 
-#include "analyse/moment.h"
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/keyed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,22 +31,22 @@ static void fill_ends(const struct job *job, int64_t *ends)
 }
 
 static size_t list_moments(const struct job *job, const struct job_rank *rank, const int64_t *ends,
-                           struct moment *moments, struct moment *scratch)
+                           struct keyed *moments, struct keyed *scratch)
 {
     size_t count = 0;
     for (size_t i = rank->first; i < rank->first + rank->count; i++) {
         int64_t time = ends ? ends[i] : job->operations[i].start_ns;
         if (time != TIME_UNKNOWN)
-            moments[count++] = (struct moment){time, (int32_t)i};
+            moments[count++] = (struct keyed){time, (int32_t)i};
     }
-    moments_sort(moments, scratch, count);
+    keyed_sort(moments, scratch, count);
     return count;
 }
 
 /* Each operation comes after the one that had ended last when it started; where times are unknown, the one
  * before. */
 static void find_order(struct replay *replay, const struct job_rank *rank, const int64_t *ends,
-                       struct moment *starts, struct moment *stops, struct moment *scratch)
+                       struct keyed *starts, struct keyed *stops, struct keyed *scratch)
 {
     const struct job *job = replay->job;
     size_t start_count = list_moments(job, rank, NULL, starts, scratch),
@@ -55,9 +55,9 @@ static void find_order(struct replay *replay, const struct job_rank *rank, const
     for (size_t i = rank->first; i < rank->first + rank->count; i++)
         replay->after[i] = job->operations[i].previous;
     for (size_t i = 0, j = 0; i < start_count; i++) {
-        for (; j < stop_count && stops[j].time_ns <= starts[i].time_ns; j++)
-            last = stops[j].operation;
-        int32_t at = starts[i].operation, previous = job->operations[at].previous;
+        for (; j < stop_count && stops[j].key <= starts[i].key; j++)
+            last = stops[j].index;
+        int32_t at = starts[i].index, previous = job->operations[at].previous;
         if (last >= 0 && last != at &&
             (previous < 0 || (ends[previous] != TIME_UNKNOWN && ends[last] > ends[previous] &&
                               job->operations[last].group != job->operations[previous].group)))
@@ -419,8 +419,8 @@ static int measure(struct replay *replay)
 {
     const struct job *job = replay->job;
     size_t longest = longest_rank(job);
-    struct moment *starts = array_new(longest, sizeof *starts), *stops = array_new(longest, sizeof *stops),
-                  *scratch = array_new(longest, sizeof *scratch);
+    struct keyed *starts = array_new(longest, sizeof *starts), *stops = array_new(longest, sizeof *stops),
+                 *scratch = array_new(longest, sizeof *scratch);
     int failed = !starts || !stops || !scratch;
     if (!failed) {
         mark_receiving(job, replay->receives);

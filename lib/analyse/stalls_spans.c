@@ -50,11 +50,11 @@ static int make_room(struct spans *spans, size_t count)
 }
 
 /* How long at least one of `count` spans, in order of their begins, was open. */
-static int64_t length_of_union(const struct span *spans, const struct moment *order, size_t count)
+static int64_t length_of_union(const struct span *spans, const struct keyed *order, size_t count)
 {
-    int64_t total = 0, reached = spans[order[0].operation].begin_ns;
+    int64_t total = 0, reached = spans[order[0].index].begin_ns;
     for (size_t i = 0; i < count; i++) {
-        const struct span *span = &spans[order[i].operation];
+        const struct span *span = &spans[order[i].index];
         int64_t begin = span->begin_ns > reached ? span->begin_ns : reached;
         if (span->end_ns > begin)
             total += span->end_ns - begin;
@@ -68,17 +68,17 @@ static int64_t length_of_union(const struct span *spans, const struct moment *or
  * The longest time from one end to the next (of a first one: from its begin) in which a span was open; begins
  * and ends each in order.
  */
-static int64_t longest_standstill(const struct moment *begins, const int64_t *ends, size_t count)
+static int64_t longest_standstill(const struct keyed *begins, const int64_t *ends, size_t count)
 {
     int64_t longest = 0;
     size_t open = 0; /* spans before this one began by the last end */
     for (size_t i = 0; i < count; i++) {
-        int64_t from = i ? ends[i - 1] : begins[0].time_ns;
-        while (open < count && begins[open].time_ns <= from)
+        int64_t from = i ? ends[i - 1] : begins[0].key;
+        while (open < count && begins[open].key <= from)
             open++;
         /* As many began by then as have ended: nothing was on its way until the next begins. */
         if (open == i)
-            from = begins[i].time_ns;
+            from = begins[i].key;
         if (ends[i] - from > longest)
             longest = ends[i] - from;
     }
@@ -86,16 +86,16 @@ static int64_t longest_standstill(const struct moment *begins, const int64_t *en
 }
 
 /* The spans of one cell, `count` of them, whose numbers are those of `of_cell`. */
-static void sum_cell(struct spans *spans, enum stalls_wait wait, const struct moment *of_cell, size_t count,
+static void sum_cell(struct spans *spans, enum stalls_wait wait, const struct keyed *of_cell, size_t count,
                      struct stalls_cell *cell)
 {
     const struct span *items = spans->of[wait].items;
     for (size_t i = 0; i < count; i++) {
-        const struct span *span = &items[of_cell[i].operation];
-        spans->by_begin[i] = (struct moment){span->begin_ns, of_cell[i].operation};
+        const struct span *span = &items[of_cell[i].index];
+        spans->by_begin[i] = (struct keyed){span->begin_ns, of_cell[i].index};
         spans->ends[i] = span->end_ns;
     }
-    moments_sort(spans->by_begin, spans->scratch, count);
+    keyed_sort(spans->by_begin, spans->scratch, count);
     cell->busy_ns[wait] += length_of_union(items, spans->by_begin, count);
     if (wait != STALLS_NETWORK)
         return;
@@ -112,14 +112,14 @@ int spans_sum(struct spans *spans, struct stalls_cell *cells)
         struct span_list *list = &spans->of[wait];
         if (make_room(spans, list->count))
             return -1;
-        struct moment *order = spans->by_cell;
+        struct keyed *order = spans->by_cell;
         for (size_t i = 0; i < list->count; i++)
-            order[i] = (struct moment){list->items[i].cell, (int32_t)i};
-        moments_sort(order, spans->scratch, list->count);
+            order[i] = (struct keyed){list->items[i].cell, (int32_t)i};
+        keyed_sort(order, spans->scratch, list->count);
         for (size_t i = 0, next; i < list->count; i = next) {
-            for (next = i; next < list->count && order[next].time_ns == order[i].time_ns; next++)
+            for (next = i; next < list->count && order[next].key == order[i].key; next++)
                 ;
-            sum_cell(spans, (enum stalls_wait)wait, order + i, next - i, &cells[order[i].time_ns]);
+            sum_cell(spans, (enum stalls_wait)wait, order + i, next - i, &cells[order[i].key]);
         }
         list->count = 0;
     }

@@ -1,8 +1,8 @@
 #ifndef NCCLPROF_ANALYSE_STALLS_SPANS_H
 #define NCCLPROF_ANALYSE_STALLS_SPANS_H
 
-#include "analyse/moment.h"
 #include "analyse/stalls.h"
+#include "base/keyed.h"
 #include "model/event.h"
 
 /* The waits of one operation's network steps, by what they waited for, until they are summed into its cells.
@@ -21,9 +21,9 @@ struct span_list {
 
 struct spans {
     struct span_list of[STALLS_WAITS];
-    struct moment *by_cell; /* scratch, owned, as are the next two: room for `room` */
-    struct moment *by_begin;
-    struct moment *scratch;
+    struct keyed *by_cell; /* scratch, owned, as are the next two: room for `room` */
+    struct keyed *by_begin;
+    struct keyed *scratch;
     int64_t *ends; /* likewise */
     size_t room;
 };

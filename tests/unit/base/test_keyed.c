@@ -1,4 +1,4 @@
-#include "analyse/moment.h"
+#include "base/keyed.h"
 
 #include "support/cmocka_all.h"
 
@@ -6,14 +6,14 @@
 
 enum { MOST = 200 };
 
-static struct moment items[MOST], expected[MOST], scratch[MOST];
+static struct keyed items[MOST], expected[MOST], scratch[MOST];
 
 /* By definition: each goes before the first that is later. */
 static void insert_all(size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         size_t at = i;
-        for (; at > 0 && expected[at - 1].time_ns > items[i].time_ns; at--)
+        for (; at > 0 && expected[at - 1].key > items[i].key; at--)
             expected[at] = expected[at - 1];
         expected[at] = items[i];
     }
@@ -22,10 +22,10 @@ static void insert_all(size_t count)
 static void check(size_t count)
 {
     insert_all(count);
-    moments_sort(items, scratch, count);
+    keyed_sort(items, scratch, count);
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(items[i].time_ns, expected[i].time_ns);
-        assert_int_equal(items[i].operation, expected[i].operation);
+        assert_int_equal(items[i].key, expected[i].key);
+        assert_int_equal(items[i].index, expected[i].index);
     }
 }
 
@@ -36,7 +36,7 @@ static void sorts_any_order(void **state)
     for (size_t count = 0; count <= MOST; count++) {
         for (size_t i = 0; i < count; i++) {
             random = random * 1664525 + 1013904223;
-            items[i] = (struct moment){(int64_t)(random >> 24) - 128, (int32_t)i};
+            items[i] = (struct keyed){(int64_t)(random >> 24) - 128, (int32_t)i};
         }
         check(count);
     }
@@ -49,9 +49,9 @@ static void sorts_runs(void **state)
     for (size_t runs = 1; runs <= 7; runs++) {
         size_t length = MOST / runs;
         for (size_t i = 0; i < runs * length; i++)
-            items[i] = (struct moment){(int64_t)(i % length / 2), (int32_t)i};
-        items[0].time_ns = INT64_MIN;
-        items[length - 1].time_ns = INT64_MAX;
+            items[i] = (struct keyed){(int64_t)(i % length / 2), (int32_t)i};
+        items[0].key = INT64_MIN;
+        items[length - 1].key = INT64_MAX;
         check(runs * length);
     }
 }
@@ -60,7 +60,7 @@ static void sorts_backwards(void **state)
 {
     (void)state;
     for (size_t i = 0; i < MOST; i++)
-        items[i] = (struct moment){-(int64_t)i, (int32_t)i};
+        items[i] = (struct keyed){-(int64_t)i, (int32_t)i};
     check(MOST);
 }
 
