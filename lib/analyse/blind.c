@@ -1,6 +1,6 @@
 #include "analyse/contest.h"
-#include "analyse/finding.h"
 #include "analyse/stages.h"
+#include "analyse/suspect.h"
 
 #include "base/array.h"
 

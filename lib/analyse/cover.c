@@ -1,5 +1,5 @@
 #include "analyse/contest.h"
-#include "analyse/finding.h"
+#include "analyse/suspect.h"
 
 #include "base/array.h"
 

@@ -1,5 +1,5 @@
 #include "analyse/edges.h"
-#include "analyse/finding.h"
+#include "analyse/suspect.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #ifndef NCCLPROF_ANALYSE_EVIDENCE_H
 #define NCCLPROF_ANALYSE_EVIDENCE_H
 
-#include "analyse/finding.h"
+#include "analyse/suspect.h"
 
 /*
  * Appends the figures that a suspicion of compute or host rests on at a position of the step: its own time

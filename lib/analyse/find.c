@@ -1,6 +1,6 @@
 #include "analyse/edges.h"
 #include "analyse/extents.h"
-#include "analyse/finding.h"
+#include "analyse/suspect.h"
 
 #include <stdlib.h>
 

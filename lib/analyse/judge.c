@@ -1,6 +1,6 @@
 #include "analyse/edges.h"
 #include "analyse/evidence.h"
-#include "analyse/finding.h"
+#include "analyse/suspect.h"
 
 #include "base/array.h"
 #include "base/scale.h"

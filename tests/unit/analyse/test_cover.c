@@ -1,5 +1,5 @@
-#include "analyse/finding.h"
 #include "analyse/stages.h"
+#include "analyse/suspect.h"
 
 #include "support/cmocka_all.h"
 

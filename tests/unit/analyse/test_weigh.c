@@ -1,4 +1,4 @@
-#include "analyse/finding.h"
+#include "analyse/suspect.h"
 
 #include "support/cmocka_all.h"
 

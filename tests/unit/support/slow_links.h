@@ -2,7 +2,7 @@
 #define NCCLPROF_TESTS_SUPPORT_SLOW_LINKS_H
 
 #include "analyse/edges.h"
-#include "analyse/finding.h"
+#include "analyse/suspect.h"
 
 /* A network of four ranks of which some links are slow, and whose that is said to be. */
 enum { RANKS = 4 };

@@ -2,7 +2,7 @@
 #define NCCLPROF_TESTS_SUPPORT_SMALL_JOB_H
 
 #include "analyse/edges.h"
-#include "analyse/finding.h"
+#include "analyse/suspect.h"
 
 /*
  * Three ranks, four steps, two AllReduces of all a step; operation k of step s of a rank is number 2 s + k of
