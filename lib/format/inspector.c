@@ -137,8 +137,8 @@ static void fill_origin(const struct inspector_file *file, uint64_t offset, stru
     origin->communicator_hash = line->communicator_hash;
     origin->rank = line->rank;
     origin->communicator_name = text_or_null(&file->communicator_name);
-    origin->communicator_size = line->communicator_size;
-    origin->node_count = line->node_count;
+    origin->communicator_size = line->communicator_size > 0 ? line->communicator_size : 0;
+    origin->node_count = line->node_count > 0 ? line->node_count : 0;
     origin->offset = offset;
 }
 

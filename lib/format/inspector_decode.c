@@ -17,8 +17,8 @@ static void read_header(struct json *json, const struct json_node *root, struct 
     line->communicator_hash = member_hexadecimal(json, header, "id");
     line->communicator_name = text_of(json, header, "comm_name");
     line->rank = member_natural(json, header, "rank", COUNT_UNKNOWN);
-    line->communicator_size = member_natural(json, header, "n_ranks", 0);
-    line->node_count = member_natural(json, header, "nnodes", 0);
+    line->communicator_size = member_natural_or_none(json, header, "n_ranks");
+    line->node_count = member_natural_or_none(json, header, "nnodes");
     line->revision = text_of(json, metadata, "git_rev");
     line->host = text_of(json, metadata, "hostname");
     line->pid = member_natural(json, metadata, "pid", COUNT_UNKNOWN);

@@ -20,7 +20,7 @@ struct inspector_line {
     uint64_t communicator_hash;
     struct scan_text communicator_name; /* texts: NULL when not there */
     int64_t rank;
-    int64_t communicator_size;
+    int64_t communicator_size; /* like the nodes COUNT_UNKNOWN where the recorder was not told */
     int64_t node_count;
     struct scan_text revision; /* of NCCL: "v2.30.7" */
     struct scan_text host;

@@ -24,8 +24,8 @@ static const struct scan_field name_fields[] = {HEAD("\",\"comm_name\":\"", SCAN
 
 static const struct scan_field head_fields[] = {
     HEAD("\",\"rank\":", SCAN_NATURAL, rank),
-    HEAD(",\"n_ranks\":", SCAN_NATURAL, communicator_size),
-    HEAD(",\"nnodes\":", SCAN_NATURAL, node_count),
+    HEAD(",\"n_ranks\":", SCAN_NATURAL_OR_NONE, communicator_size),
+    HEAD(",\"nnodes\":", SCAN_NATURAL_OR_NONE, node_count),
     HEAD("},\"metadata\":{\"inspector_output_format_version\":\"v4.0\",\"git_rev\":\"", SCAN_TEXT, revision),
     SKIP("\",\"rec_mechanism\":\"nccl_profiler_interface\",\"dump_timestamp_us\":", SCAN_NOTHING),
 };

@@ -235,7 +235,7 @@ static void values_that_cannot_be_read(void **state)
         {"\"coll_sn\": 3", "\"coll_sn\": -3"},
         {"\"rank\": 1", "\"rank\": -1"},
         {"\"n_ranks\": 2", "\"n_ranks\": -2"},
-        {"\"nnodes\": 1", "\"nnodes\": -1"},
+        {"\"nnodes\": 1", "\"nnodes\": -2"},
         {"\"pid\": 7", "\"pid\": -7"},
         {"\"coll_msg_size_bytes\": 8", "\"coll_msg_size_bytes\": -8"},
         {"\"coll_exec_time_us\": 9", "\"coll_exec_time_us\": -9"},
@@ -275,6 +275,8 @@ static void values_that_are_not_there(void **state)
         {"\"coll_sn\": 3, ", ""},
         {"\"coll_sn\": 3", "\"coll_sn\": null"},
         {"\"coll_exec_time_us\": 9", "\"coll_exec_time_us\": \"nan\""},
+        {"\"n_ranks\": 2", "\"n_ranks\": -1"},
+        {"\"nnodes\": 1", "\"nnodes\": -1"},
         {"[{\"channel_id\"", "null, \"were\": [{\"channel_id\""},
         {"\"coll_sn\": 3", "\"coll_sn\": 3, \"coll_algobw_gbs\": \"\\\\u0000\""},
         {"\"coll_perf\"", "\"p2p_perf\": null, \"coll_perf\""},
@@ -284,6 +286,8 @@ static void values_that_are_not_there(void **state)
         read_changed(&recording, changes[i][0], changes[i][1]);
         if (recording.event_count != 1 || recording.note_count != 0)
             fail_msg("with %s", changes[i][1]);
+        assert_true(event(&recording, 0)->origin.communicator_size >= 0);
+        assert_true(event(&recording, 0)->origin.node_count >= 0);
         recording_release(&recording);
     }
 }
