@@ -66,7 +66,9 @@ static void measure(const struct tree *tree, uint32_t number, struct execution *
     execution->duration_ns = gpu_ns ? gpu_ns : host_ns ? host_ns : end_ns - task->start_ns;
 }
 
-/* nccl-tests' convention: size times `share` moves over the bus; sizes of gather and scatter count all ranks.
+/*
+ * nccl-tests' convention: size times `share` moves over the bus; sizes of gather and scatter count all ranks.
+ * 0 is unknown, as is what takes the number of ranks where NCCL does not tell it.
  */
 static void bandwidth(const char *function, double bytes, int ranks, double seconds, double *algorithm,
                       double *bus)
@@ -79,7 +81,7 @@ static void bandwidth(const char *function, double bytes, int ranks, double seco
     } else if (strcmp(function, "AllGather") == 0 || strcmp(function, "ReduceScatter") == 0 ||
                strcmp(function, "AlltoAll") == 0 || strcmp(function, "Gather") == 0 ||
                strcmp(function, "Scatter") == 0) {
-        size = bytes * n;
+        size = ranks > 0 ? bytes * n : 0;
         factor = (n - 1) / n;
     }
     *algorithm = seconds > 0 ? size / 1e9 / seconds : 0;

@@ -144,6 +144,14 @@ class Fields(ProbeTest):
         ranks = (12, 3) if version >= 4 else (-1, -1)
         self.assertEqual(receives["header"], {"id": hex(HASH), "comm_name": "everything", "rank": 21,
                                               "n_ranks": ranks[0], "nnodes": ranks[1]})
+        for c in collectives:
+            takes_ranks = c["coll"] in ("AllGather", "ReduceScatter", "AlltoAll", "Gather", "Scatter")
+            bandwidths = c["coll_algobw_gbs"], c["coll_busbw_gbs"]
+            if version < 4 and takes_ranks:
+                self.assertEqual(bandwidths, (0, 0), c["coll"])
+            elif c["coll"] == "AllReduce":
+                # Twelve ranks, or nobody knows.
+                self.assertAlmostEqual(bandwidths[1], bandwidths[0] * 22 / 12 if version >= 4 else 0, delta=1e-5)
         self.assertEqual({line.get("user_tag") for line in collectives}, {"tagged" if version >= 7 else None})
 
     def test_every_version(self):
