@@ -113,7 +113,8 @@ enum {
     COLUMN_STEP,
     COLUMN_TAG,
     COLUMN_FUNCTION,
-    COLUMN_SEQUENCE
+    COLUMN_SEQUENCE,
+    COLUMN_END
 };
 
 /* The first step that is open is what holds up those behind it. NULL with 0: no step is. */
@@ -157,6 +158,8 @@ static int read_unfinished(struct statement *row, struct proxy_operation *proxy,
         return proxy->state[STATE_DONE].steps < proxy->step_count ||
                proxy->state[STATE_DONE].steps < proxy->state[STATE_POSTED].steps;
     }
+    if (!statement_is_null(row, COLUMN_END))
+        return 0;
     if (read_steps(row, proxy->direction, reading))
         return -1;
     if (!*reading)

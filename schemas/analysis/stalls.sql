@@ -29,7 +29,7 @@ SELECT proxy_operation.operation_id, proxy_operation.member_id, direction, chann
 -- Proxy operations that never ended. Of one in several records only the last could have an end.
 -- statement: unfinished
 SELECT p.member_id, p.direction, p.channel, p.peer, p.step_count, p.progress_begin_ns, p.states, p.steps,
-       operation_join.step, operation_join.tag, operation.function, operation.sequence
+       operation_join.step, operation_join.tag, operation.function, operation.sequence, p.progress_end_ns
   FROM proxy_operation p
   LEFT JOIN operation ON operation.operation_id = p.operation_id
   LEFT JOIN operation_join ON operation_join.operation_id = p.operation_id

@@ -281,6 +281,14 @@ class States(Case):
         self.assertEqual([(row["direction"], row["channel"], row["done"], row["reading"]) for row in rows],
                          [("send", 1, 1, "sent, not delivered; behind it no credit or no data")])
 
+    def test_counters_that_nobody_kept(self):
+        """An older interface before a newer NCCL: all of them are 0, and the ends of the operations are there."""
+        for version in ("2.23.4", "2.24.3", "2.25.1", "2.26.2"):
+            self.store.unlink(missing_ok=True)
+            self.run_program("ingest", TOP / f"fixtures/dialect-{version}")
+            self.assertGreater(self.info()["proxy_ops"], 0)
+            self.assertEqual(self.json("stalls", "--states")["rows"], [], version)
+
     def test_a_job_that_hangs(self):
         """Rank 5 never entered grad_sync: its partner waits for data, and the GPUs have none to send."""
         self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-hang", status=None)
