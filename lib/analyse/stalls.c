@@ -183,7 +183,7 @@ static int set_figure(struct table *table, size_t column, int figure, const stru
 {
     switch (figure) {
     case AT_STEPS:
-        table_set_integer(table, column, (int64_t)edge->send.count);
+        table_set_integer(table, column, edge->sent_steps);
         return 0;
     case AT_SEND_P50:
         set_us(table, column, stalls_median_us(&edge->send));

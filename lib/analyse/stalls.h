@@ -72,8 +72,9 @@ struct stalls_edge {
     int32_t receiver;
     int32_t communicator;        /* -1: all of them */
     int32_t channel;             /* -1: all of them */
-    struct stalls_waits send;    /* SendWait of every network step that the sender recorded */
-    struct stalls_waits receive; /* RecvWait likewise */
+    int64_t sent_steps;          /* network steps that the sender recorded */
+    struct stalls_waits send;    /* SendWait of those that came to it, and whose end is known */
+    struct stalls_waits receive; /* RecvWait of the receiver's, likewise */
     int64_t send_wait_max_ns;
     /* The verdict, and what it rests on. */
     enum stalls_verdict verdict;

@@ -355,6 +355,7 @@ static int add_step(struct reader *reader, int64_t edge_number, int32_t cell_num
     struct stalls_edge *edge = &reader->stalls->edges[edge_number];
     const struct interval_ns *network = &step->wait[WAIT_NETWORK];
     reader->stalls->runs[edge->run].network_steps++;
+    edge->sent_steps += !received;
     if (!received && (spans_add(&reader->spans, cell_number, STALLS_GPU, &step->wait[WAIT_GPU]) ||
                       spans_add(&reader->spans, cell_number, STALLS_PEER, &step->wait[WAIT_PEER])))
         return -1;

@@ -326,6 +326,19 @@ class SecondReading(Case):
                     edge = (int(rank), peer) if name == "SendWait" else (peer, int(rank))
                     waits[name, communicator, edge].append(at_us - begun[number])
 
+    def test_steps_that_never_came_to_the_network_count(self):
+        """Of a job that hangs: data that the sender's GPU never had ready."""
+        folder = TOP / "fixtures/tp2dp2pp2-hang"
+        self.run_program("ingest", folder, status=None)
+        begun = done = 0
+        for path in folder.glob("dump*"):
+            content = path.read_bytes()
+            text = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode()
+            begun += len(re.findall(r'"SendGpuWait", "cat": "NET", "ph": "b"', text))
+            done += len(re.findall(r'"SendWait", "cat": "NET", "ph": "e", .*"ts": [1-9]', text))
+        self.assertGreater(begun, done)
+        self.assertEqual(sum(row["steps"] for row in self.json("stalls")["rows"]), begun)
+
     def test_slow_sender(self):
         folder = TOP / "fixtures/tp2dp2pp2-slow-sender"
         self.run_program("ingest", folder)
