@@ -74,12 +74,14 @@ static int moments_of_operations(struct numbering *numbering, struct moments *mo
     struct sweep sweep;
     struct swept swept;
     int32_t last = -1;
+    int64_t number = 0;
     int more = begin(numbering, &sweep, error) ? -1 : 1;
-    while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1) {
+    moments->of_operations = 1;
+    for (; more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1; number++) {
         if (swept.tag < 0 || swept.tag == last)
             continue;
         last = swept.tag;
-        if (moments_add(moments, (uint64_t)last + 1, swept.issued_ns))
+        if (moments_add(moments, (uint64_t)last + 1, number))
             more = error_no_memory(error);
     }
     sweep_end(&sweep);
@@ -172,17 +174,17 @@ static int number_by_tags(void *context, struct hand *hand, size_t number, struc
     struct ranks *ranks = context;
     struct numbering numbering = numbering_of(ranks, hand, number);
     struct moments moments = {.count = 0};
-    int64_t *times = NULL;
-    size_t count = 0;
+    struct step_teller teller = {.shared = -1};
     int failed = find_moments(&numbering, &moments, error);
-    if (!failed && moments.count >= 2 && steps_from_tags(&moments, &times, &count))
+    if (!failed && moments.count >= 2 && steps_from_tags(&moments, &teller))
         failed = error_no_memory(error);
     moments_release(&moments);
-    if (!failed && count >= 2) {
+    if (!failed && teller.time_count + teller.start_count >= 2) {
         hand->work.ranks[numbering.rank].by_tags = 1;
-        failed = number_rank(&numbering, (struct step_teller){.times = times, .time_count = count}, error);
+        failed = number_rank(&numbering, teller, error);
     }
-    free(times);
+    free(teller.times);
+    free(teller.starts);
     return failed;
 }
 

@@ -9,19 +9,18 @@
 void moments_release(struct moments *moments)
 {
     free(moments->symbols);
-    free(moments->at_ns);
+    free(moments->at);
     *moments = (struct moments){.count = 0};
 }
 
-int moments_add(struct moments *moments, uint64_t symbol, int64_t at_ns)
+int moments_add(struct moments *moments, uint64_t symbol, int64_t at)
 {
     if (array_reserve((void **)&moments->symbols, &moments->capacity, moments->count + 1,
                       sizeof *moments->symbols) ||
-        array_reserve((void **)&moments->at_ns, &moments->time_capacity, moments->count + 1,
-                      sizeof *moments->at_ns))
+        array_reserve((void **)&moments->at, &moments->at_capacity, moments->count + 1, sizeof *moments->at))
         return -1;
     moments->symbols[moments->count] = symbol;
-    moments->at_ns[moments->count++] = at_ns;
+    moments->at[moments->count++] = at;
     return 0;
 }
 
@@ -85,21 +84,36 @@ static size_t find_starts(const struct moments *moments, const struct cycle *cyc
     return cycle->extent || moments->count >= 4 ? wrapping_starts(moments, starts) : 0;
 }
 
-int steps_from_tags(const struct moments *moments, int64_t **times, size_t *count)
+/* Takes `starts`, which are moments, over. */
+static int tell_starts(struct step_teller *teller, const struct moments *moments, size_t *starts,
+                       size_t count)
 {
-    *count = 0;
+    if (moments->of_operations) {
+        for (size_t i = 0; i < count; i++)
+            starts[i] = (size_t)moments->at[starts[i]];
+        teller->starts = starts;
+        teller->start_count = count;
+        return 0;
+    }
+    int64_t *times = array_new(count + 1, sizeof *times);
+    for (size_t i = 0; times && i < count; i++)
+        times[i] = moments->at[starts[i]];
+    teller->times = times;
+    teller->time_count = times ? count : 0;
+    free(starts);
+    return times ? 0 : -1;
+}
+
+int steps_from_tags(const struct moments *moments, struct step_teller *teller)
+{
+    *teller = (struct step_teller){.shared = -1};
     struct cycle cycle;
     size_t *starts = array_new(moments->count + 1, sizeof *starts);
-    *times = array_new(moments->count + 1, sizeof **times);
-    if (!starts || !*times || cycle_find(moments->symbols, moments->count, &cycle)) {
+    if (!starts || cycle_find(moments->symbols, moments->count, &cycle)) {
         free(starts);
         return -1;
     }
-    *count = find_starts(moments, &cycle, starts);
-    for (size_t i = 0; i < *count; i++)
-        (*times)[i] = moments->at_ns[starts[i]];
-    free(starts);
-    return 0;
+    return tell_starts(teller, moments, starts, find_starts(moments, &cycle, starts));
 }
 
 static int32_t step_by_ends(struct step_teller *teller, const struct work *work, const struct swept *swept)

@@ -13,18 +13,19 @@
  * share. What comes before the first cycle belongs to step 0.
  */
 
-/* Tags of one rank, as they come. */
+/* Tags of one rank, as they come: each at its time, or, where only operations tell them, at one's number. */
 struct moments {
-    uint64_t *symbols; /* owned, as is at_ns */
-    int64_t *at_ns;
+    uint64_t *symbols; /* owned, as is at */
+    int64_t *at;
     size_t count;
     size_t capacity;
-    size_t time_capacity;
+    size_t at_capacity;
+    int of_operations;
     uint64_t begin; /* what most ranks begin with, where only operations tell the tags; 0: not known */
 };
 
 void moments_release(struct moments *moments);
-int moments_add(struct moments *moments, uint64_t symbol, int64_t at_ns); /* -1: out of memory */
+int moments_add(struct moments *moments, uint64_t symbol, int64_t at); /* -1: out of memory */
 
 /* The tags of a rank as they were set, out of its process's marks. -1 when memory is out. */
 int moments_of_marks(struct moments *moments, const struct work *work, int32_t rank);
@@ -37,12 +38,12 @@ struct step_end {
 
 /* How the steps of a rank are told, one operation after the other. One of the three lists, or none. */
 struct step_teller {
-    const int64_t *times; /* steps begin then */
+    int64_t *times; /* steps begin then */
     size_t time_count;
     const struct step_end *ends; /* steps end with these, on the communicator `shared` */
     size_t end_count;
     int32_t shared;
-    const size_t *starts; /* steps begin with the operations of these numbers */
+    size_t *starts; /* steps begin with the operations of these numbers */
     size_t start_count;
     size_t next; /* of the list */
     size_t at;   /* operations so far */
@@ -51,9 +52,11 @@ struct step_teller {
 /* The step of a rank's next operation, in order of issue; -1 when there is nothing to tell it by. */
 int32_t step_next(struct step_teller *teller, const struct work *work, const struct swept *swept);
 
-/* Times at which steps begin, from a rank's tags; *count 0 when they do not recur. The caller frees *times.
+/*
+ * Where steps begin, from a rank's tags: times, or numbers of operations. `teller` has none when they do not
+ * recur. The caller frees what its `times` and `starts` point at. -1: out of memory.
  */
-int steps_from_tags(const struct moments *moments, int64_t **times, size_t *count);
+int steps_from_tags(const struct moments *moments, struct step_teller *teller);
 
 /*
  * The cycle of a rank's operations: the numbers of those that begin a step; *count 0 unless it covers most of

@@ -53,6 +53,19 @@ class Join(Case):
                               "min(sequence) FROM v_operation WHERE communicator = '0-7')")
         self.assertEqual(wrong[0], 0)
 
+    def test_steps_by_tags_without_times(self):
+        """Inspector, not verbose: tags stand at operations, and nothing says when those ran."""
+        for lost in ("0", "0.2"):
+            self.store.unlink(missing_ok=True)
+            files, truth = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 2 --layers 2 --steps 8 "
+                                         f"--dialect inspector-terse --drop {lost} --seed 3")
+            self.run_program("ingest", "-q", *files)
+            rows = self.rows("SELECT step, sequence FROM v_operation WHERE communicator = '0-7' ORDER BY sequence")
+            self.assertEqual({step for step, _ in rows}, set(range(truth["steps"])))
+            self.assertEqual([row["step"] for row in self.json("report", "--by", "step")["rows"]],
+                             list(range(truth["steps"])))
+            self.assertEqual(len({sequence - step for step, sequence in rows}), 1, lost)
+
     def test_answers_do_not_hang_on_the_order_of_reading(self):
         """Two communicators of the same ranks; which is "#2" is settled by their hashes."""
         files, _ = self.simulate("--shape 3d --tp 1 --dp 4 --pp 1 --ranks 4 --per-node 1 --steps 5 --dialect "
