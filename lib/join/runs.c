@@ -6,6 +6,7 @@
 #include "join/tags.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* How the steps of a run without tags are told. */
 struct period {
@@ -22,7 +23,7 @@ struct ranks {
     const int32_t *items; /* the ranks to be numbered */
     struct series_table *series;
     struct period period;
-    uint64_t begin; /* symbol of the tag that the operations of most ranks begin with; 0: of none */
+    const char *begin; /* tag that the operations of most ranks begin with; NULL: of none. The first hand's */
 };
 
 /* A rank being numbered. */
@@ -156,6 +157,14 @@ static int number_rank(struct numbering *numbering, struct step_teller teller, s
     return failed;
 }
 
+/* Each hand has numbers of its own for texts. 0: none. */
+static int find_symbol(struct numbering *numbering, const char *text, uint64_t *symbol, struct error *error)
+{
+    int64_t number = text ? intern_put(&numbering->work->texts, text, strlen(text)) : 0;
+    *symbol = text ? (uint64_t)number + 1 : 0;
+    return number < 0 ? error_no_memory(error) : 0;
+}
+
 /* What the steps are told by where there are tags. */
 static int find_moments(struct numbering *numbering, struct moments *moments, struct error *error)
 {
@@ -165,8 +174,8 @@ static int find_moments(struct numbering *numbering, struct moments *moments, st
         return error_no_memory(error);
     if (moments->count || !carries_tags(numbering->work, numbering->rank))
         return 0;
-    moments->begin = numbering->ranks->begin;
-    return moments_of_operations(numbering, moments, error);
+    return find_symbol(numbering, numbering->ranks->begin, &moments->begin, error) ||
+           moments_of_operations(numbering, moments, error);
 }
 
 static int number_by_tags(void *context, struct hand *hand, size_t number, struct error *error)
@@ -312,35 +321,67 @@ static int number_by_period(void *context, struct hand *hand, size_t number, str
     return number_rank(&numbering, teller, error);
 }
 
-/* The tag of the first operation of a rank that has one, as a symbol; 0: none has. */
-static int find_first_tag(struct ranks *ranks, int32_t rank, int64_t *symbol, struct error *error)
+/* What a rank's operations begin with. */
+struct first_tag {
+    const char *text; /* borrowed from the first hand; NULL: none has one */
+    size_t operations;
+};
+
+static int find_first_tag(struct ranks *ranks, int32_t rank, struct first_tag *first, struct error *error)
 {
     struct hand *hand = &ranks->hands->items[0];
     struct numbering numbering = {.work = &hand->work, .blocks = &hand->blocks, .rank = rank};
     struct sweep sweep;
-    struct swept swept;
-    *symbol = 0;
+    struct swept swept = {.tag = -1};
     int more = begin(&numbering, &sweep, error) ? -1 : 1;
-    while (more == 1 && !*symbol && (more = sweep_next(&sweep, &swept, error)) == 1)
-        *symbol = (int64_t)swept.tag + 1;
+    while (more == 1 && swept.tag < 0)
+        more = sweep_next(&sweep, &swept, error);
+    first->text = more == 1 ? intern_text(&hand->work.texts, swept.tag) : NULL;
+    first->operations = count_operations(&hand->work, rank);
     sweep_end(&sweep);
     return more < 0 ? -1 : 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const struct first_tag *)a)->text, ((const struct first_tag *)b)->text);
+}
+
+/* The one of most ranks; of as many, the one of ranks with most operations, which lost the fewest. */
+static const char *usual_first(const struct first_tag *sorted, size_t count)
+{
+    const char *usual = NULL;
+    size_t most_ranks = 0, most_operations = 0;
+    for (size_t i = 0, end; i < count; i = end) {
+        size_t operations = 0;
+        for (end = i; end < count && strcmp(sorted[end].text, sorted[i].text) == 0; end++)
+            operations += sorted[end].operations;
+        if (end - i < most_ranks || (end - i == most_ranks && operations <= most_operations))
+            continue;
+        usual = sorted[i].text;
+        most_ranks = end - i;
+        most_operations = operations;
+    }
+    return usual;
 }
 
 /* What most of the ranks begin with whose operations carry tags: a rank may have lost what it began with. */
 static int find_begin(struct ranks *ranks, size_t count, struct error *error)
 {
-    int64_t *symbols = array_new(count, sizeof *symbols);
+    struct first_tag *firsts = array_new(count, sizeof *firsts);
     size_t found = 0;
-    int failed = symbols ? 0 : error_no_memory(error);
-    for (size_t i = 0; !failed && i < count; i++)
-        if (carries_tags(&ranks->hands->items[0].work, ranks->items[i]))
-            failed = find_first_tag(ranks, ranks->items[i], &symbols[found++], error);
-    if (!failed) {
-        sort_integers(symbols, found);
-        ranks->begin = (uint64_t)usual_integer(symbols, found);
+    int failed = firsts ? 0 : error_no_memory(error);
+    for (size_t i = 0; !failed && i < count; i++) {
+        if (!carries_tags(&ranks->hands->items[0].work, ranks->items[i]))
+            continue;
+        failed = find_first_tag(ranks, ranks->items[i], &firsts[found], error);
+        found += !failed && firsts[found].text;
     }
-    free(symbols);
+    if (!failed) {
+        array_sort(firsts, found, sizeof *firsts, by_text);
+        ranks->begin = usual_first(firsts, found);
+    }
+    free(firsts);
     return failed;
 }
 

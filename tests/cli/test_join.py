@@ -66,6 +66,24 @@ class Join(Case):
                              list(range(truth["steps"])))
             self.assertEqual(len({sequence - step for step, sequence in rows}), 1, lost)
 
+    def test_steps_by_tags_with_many_hands(self):
+        """Which thread joins a rank says nothing, though each sees tags in another order: half of the ranks lost the first."""
+        for rank in range(16):
+            lines, calls = [], [(step, tag) for step in range(8) for tag in ("forward", "backward", "optimizer") * 4]
+            for number, (step, tag) in enumerate(sorted(calls, key=lambda call: (call[0], "fbo".index(call[1][0])))):
+                at_us = 1795218000000000 + step * 100000 + number * 100
+                if step or tag != "forward" or rank % 2 == 0 or rank > 13:
+                    lines.append('{"header":{"id":"0x11","rank":%d,"n_ranks":16,"nnodes":1},"metadata":{"git_rev":"pr2045",'
+                                 '"hostname":"node","pid":%d},"coll_perf":{"coll":"AllReduce","coll_sn":%d,'
+                                 '"coll_msg_size_bytes":1024,"coll_exec_time_us":9,"coll_timing_source":"kernel_gpu",'
+                                 '"user_tag":"%s","event_trace_ts":{"coll_start_ts":%d,"coll_stop_ts":%d,'
+                                 '"kernel_events":[]}}}\n' % (rank, 2000 + rank, number, tag, at_us, at_us + 5))
+            self.write(f"insp/{rank:02}.log", "".join(lines))
+        for _ in range(8):
+            self.store.unlink(missing_ok=True)
+            self.run_program("ingest", "-q", "-j8", self.folder / "insp")
+            self.assertEqual(self.rows("SELECT count(*) FROM v_operation WHERE step <> sequence / 12"), [(0,)])
+
     def test_answers_do_not_hang_on_the_order_of_reading(self):
         """Two communicators of the same ranks; which is "#2" is settled by their hashes."""
         files, _ = self.simulate("--shape 3d --tp 1 --dp 4 --pp 1 --ranks 4 --per-node 1 --steps 5 --dialect "
