@@ -37,7 +37,7 @@ static int is_file(const char *path)
 static int is_trace(const char *path, struct error *error)
 {
     const struct input_limits limits = {.unpacked_bytes = 0};
-    struct input *input = is_file(path) ? input_open(path, &limits, error) : NULL;
+    struct input *input = input_open(path, &limits, error);
     int found = input && format_detect(input, error) != NULL;
     input_close(input);
     return !found && error->is_no_memory ? -1 : found;
@@ -60,7 +60,7 @@ static int has_chrome_trace(const struct walk *walk, const struct known *known, 
     memcpy(twin, path, stem);
     for (size_t i = 0; i < sizeof ends / sizeof *ends && !found; i++) {
         memcpy(twin + stem, ends[i], strlen(ends[i]) + 1);
-        found = comes_in(walk, known, twin) ? is_trace(twin, error) : 0;
+        found = is_file(twin) && comes_in(walk, known, twin) ? is_trace(twin, error) : 0;
     }
     free(twin);
     return found;
