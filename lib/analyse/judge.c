@@ -410,6 +410,20 @@ static int64_t part_of_rest(const struct suspect *suspect, const struct lengthen
 }
 
 /*
+ * What a suspicion cost at most, as the length of its steps says it: where waiting is passed on from stage to
+ * stage by what the recorder leaves out, what partners waited may pass while another stage is at work still.
+ */
+static int64_t most_shown(const struct lengthening *lengthening, const struct job *job,
+                          enum confidence confidence)
+{
+    if (confidence == CONFIDENCE_LOW || lengthening->most_ns == INT64_MAX)
+        return most_unshared(lengthening);
+    if (!job->blind_to_pairs || !job->in_stages)
+        return lengthening->most_ns;
+    return lengthening->longer_ns > 0 ? lengthening->longer_ns : 0;
+}
+
+/*
  * What the replay says, as far as the length of the steps allows; and with its part of what all suspicions
  * leave of that, unless it is so much that something else made them longer. Where the recorder leaves out by
  * what waiting is passed on, what partners waited takes the replay's place if that is more.
@@ -423,7 +437,7 @@ static int64_t cost_of(const struct suspects *suspects, const struct suspect *su
         cost_ns += held_back(suspects, suspect);
     if (job->blind_to_pairs && confidence != CONFIDENCE_LOW && suspect->margin_ns > cost_ns)
         cost_ns = suspect->margin_ns;
-    int64_t most_ns = confidence == CONFIDENCE_LOW ? most_unshared(lengthening) : lengthening->most_ns;
+    int64_t most_ns = most_shown(lengthening, job, confidence);
     if (cost_ns > most_ns)
         cost_ns = most_ns;
     if (confidence == CONFIDENCE_LOW || cost_ns > lengthening->rest_ns ||

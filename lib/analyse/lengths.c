@@ -31,6 +31,12 @@ static int32_t shown_to(const struct suspect *suspect)
     return suspect->last_step + (suspect->shows_later ? 1 : 0);
 }
 
+/* The first such step. */
+static int32_t shown_from(const struct suspect *suspect)
+{
+    return suspect->first_step - (suspect->shows_earlier ? 1 : 0);
+}
+
 /*
  * What may be waiting in a receive cost nothing by itself, and is no other suspicion that had a part in it.
  * What the next step shows of a single one is no part of that.
@@ -63,7 +69,7 @@ static int64_t cost_of_others(const struct suspects *suspects, const struct susp
 /* Whether a step is none of the suspicion's, and its length is known. */
 static int is_outside(const struct suspect *suspect, const struct baseline *baseline, int32_t step)
 {
-    return (step < suspect->first_step || step > shown_to(suspect)) &&
+    return (step < shown_from(suspect) || step > shown_to(suspect)) &&
            baseline->step_ns[step] != TIME_UNKNOWN;
 }
 
@@ -108,7 +114,7 @@ static size_t list_unburdened(const struct suspects *suspects, const struct susp
 /* Whether nothing else is said to have cost anything in its steps. */
 static int is_alone(const struct suspects *suspects, const struct suspect *suspect)
 {
-    for (int32_t step = suspect->first_step; step <= shown_to(suspect); step++)
+    for (int32_t step = shown_from(suspect); step <= shown_to(suspect); step++)
         if (cost_of_others(suspects, suspect, step) > 0)
             return 0;
     return 1;
@@ -135,7 +141,7 @@ static int64_t shared_with_hosts(const struct suspects *suspects, const struct s
 static int64_t cost_beside(const struct suspects *suspects, const struct suspect *suspect)
 {
     int64_t cost_ns = 0;
-    for (int32_t step = suspect->first_step; step <= shown_to(suspect); step++)
+    for (int32_t step = shown_from(suspect); step <= shown_to(suspect); step++)
         cost_ns += cost_of_others(suspects, suspect, step);
     return cost_ns;
 }
@@ -166,10 +172,10 @@ static int64_t longer_for_others(const struct suspect *suspect, const struct bas
 static int shows(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
                  const struct baseline *baseline, int64_t *list, struct lengthening *lengthening)
 {
-    int64_t inside_ns = baseline_stretch_ns(baseline, job, suspect->first_step, shown_to(suspect), list);
+    int64_t inside_ns = baseline_stretch_ns(baseline, job, shown_from(suspect), shown_to(suspect), list);
     size_t count = list_unburdened(suspects, suspect, baseline, list);
     int32_t last = shown_to(suspect), end = last + 1 < baseline->step_count ? last + 1 : last;
-    int64_t steps = end - suspect->first_step;
+    int64_t steps = end - shown_from(suspect);
     if (count < 2 || inside_ns == TIME_UNKNOWN || steps < 1)
         return 1;
     int64_t usual = median_of(list, count);
@@ -177,8 +183,9 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     int64_t worth_ns = suspect->gain_ns > suspect->margin_ns ? suspect->gain_ns : suspect->margin_ns;
     double doubt = ERRORS * sqrt((double)steps) * (double)scale(median_distance(list, count, usual), 1.4826);
     /* Its steps whose length is not known, the last of all, count as those that are. */
-    double all = (double)(last - suspect->first_step + 1) / (double)steps;
+    double all = (double)(last - shown_from(suspect) + 1) / (double)steps;
     lengthening->most_ns = scale(1, ((longer > 0 ? (double)longer : 0) + doubt) * all);
+    lengthening->longer_ns = scale(1, (double)longer * all);
     int64_t own_ns = longer - longer_for_others(suspect, baseline, usual, list);
     lengthening->beside_ns = cost_beside(suspects, suspect);
     lengthening->rest_ns = scale(1, ((double)(own_ns - lengthening->beside_ns) - doubt) * all);

@@ -297,6 +297,20 @@ static int is_mostly(const struct suspect *suspect, const struct doubt *doubt, i
 }
 
 /*
+ * Whether most of a suspicion is before the operations that begin its steps. Where there are stages, those
+ * that wait for such a rank begin late, too: by their clocks the step before was longer.
+ */
+static int begins_steps(const struct suspect *suspect, const struct job *job, const struct baseline *baseline)
+{
+    int64_t first_ns = 0;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
+        if (suspect_has_operation(suspect, &job->operations[i]) && job->operations[i].position == 0)
+            first_ns += job->operations[i].excess_ns;
+    return job->in_stages && suspect->first_step > baseline->first_step && first_ns * 2 > suspect->total_ns;
+}
+
+/*
  * A suspicion is ambiguous when most of it may be something else. Where only the end of sends is doubtful,
  * several steps in a row speak for it all the same. The first step after the warm-up alone may still be part
  * of that.
@@ -340,6 +354,7 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
         return error_no_memory(error);
     for (size_t i = first; i < suspects->count; i++) {
         suspects->items[i].margin_ns = total_margin(&suspects->items[i], job);
+        suspects->items[i].shows_earlier = begins_steps(&suspects->items[i], job, baseline);
         mark_ambiguous(&suspects->items[i], job, baseline,
                        scale(baseline->median_step_ns, options->min_gain));
         if (is_mostly_hosts(&suspects->items[i], job))

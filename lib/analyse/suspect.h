@@ -23,6 +23,7 @@ struct suspect {
     int after_warm_up; /* it begins with the first step after that, which speaks for nothing */
     int hides_pairs;   /* most of it may be receives that the recorder leaves out */
     int ambiguous;     /* the trace cannot tell this rank's fault from something it did not record */
+    int shows_earlier; /* in the step before its first, too: it begins its steps late */
     int shows_later;   /* in the step after its last: what was slow there ended that step */
     int beside_late_host; /* it may have waited for one that was late as well, and gains little then */
 };
@@ -164,6 +165,7 @@ struct lengthening {
                           known, or others cost something in the same steps */
     int64_t rest_ns;   /* what the others leave; 0 or less where it is not known */
     int64_t beside_ns; /* what those cost */
+    int64_t longer_ns; /* by how much they were longer */
     int64_t most_ns;   /* INT64_MAX unknown */
     int64_t shared_ns; /* of a late host, what most others were late by, too */
 };

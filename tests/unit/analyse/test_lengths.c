@@ -515,6 +515,31 @@ static void down_to_the_lower_quartile(void **state)
     assert_int_equal(measured(&steps, suspects, 2).least_ns, 6 * (160 - 300));
 }
 
+/*
+ * Late by 50 before the operations that begin steps 6 and 7, on both ranks by what happens in them; one of
+ * the ranks begins both late, so that to it steps 5 and 6 were longer.
+ */
+static void what_the_step_before_shows(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    lengths[0][5] = lengths[0][6] = lengths[1][6] = lengths[1][7] = 150;
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_HOST, .first_step = 6, .last_step = 7, .gain_ns = 100};
+    assert_int_equal(measured(&steps, &suspect, 1).longer_ns, 50);
+    suspect.shows_earlier = 1;
+    assert_int_equal(measured(&steps, &suspect, 1).longer_ns, 100);
+    /* Steps that another one made longer, and that it may have had a part in. */
+    struct suspect suspects[2] = {
+        suspect, {.kind = FINDING_HOST, .first_step = 5, .last_step = 5, .gain_ns = 30, .chance = 0.01}};
+    assert_int_equal(measured(&steps, suspects, 2).beside_ns, 30);
+    assert_int_equal(measured(&steps, suspects, 2).least_ns, 0);
+    suspects[0].shows_earlier = 0;
+    assert_int_equal(measured(&steps, suspects, 2).beside_ns, 0);
+    assert_int_equal(measured(&steps, suspects, 2).least_ns, 50);
+}
+
 /* Of four steps in which it cost nothing the least is the lower quartile, of five the least but one. */
 static void which_is_the_lower_quartile(void **state)
 {
@@ -560,6 +585,7 @@ int main(void)
         cmocka_unit_test(what_chance_has_made_longer),
         cmocka_unit_test(down_to_the_lower_quartile),
         cmocka_unit_test(which_is_the_lower_quartile),
+        cmocka_unit_test(what_the_step_before_shows),
         cmocka_unit_test(without_what_all_hosts_were_late_by),
         cmocka_unit_test(a_little_of_what_made_steps_longer),
     };

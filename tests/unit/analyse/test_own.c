@@ -138,6 +138,31 @@ static void the_least_that_counts(void **state)
 }
 
 /*
+ * Rank 1 is late by `first_ns` before the first operation of step `step`, by 1000 before the second. Stages
+ * that wait for it begin late as well, and the step before is longer to them; the warm-up is held against
+ * nothing.
+ */
+static int shows_earlier_where(int32_t step, int64_t first_ns, int in_stages)
+{
+    struct small small;
+    small_init(&small);
+    if (in_stages)
+        small_in_stages(&small);
+    at(&small, 1, step, 0)->excess_ns = first_ns;
+    at(&small, 1, step, 1)->excess_ns = 1000;
+    at(&small, 1, step, 1)->position = 1;
+    return suspicion_of(&small).shows_earlier;
+}
+
+static void steps_that_begin_late(void **state)
+{
+    assert_true(shows_earlier_where(2, 1001, 1));
+    assert_false(shows_earlier_where(2, 1000, 1));
+    assert_false(shows_earlier_where(2, 1001, 0));
+    assert_false(shows_earlier_where(1, 1001, 1));
+}
+
+/*
  * What lies between steps is of none: rank 1 is late by 1000 in each; what it is late by beside that, by its
  * host and after a send that may not have been over, says nothing; nor do others there.
  */
@@ -348,6 +373,7 @@ int main(void)
         cmocka_unit_test(a_host_that_was_late_where_own_time_is_unknown),
         cmocka_unit_test(more_than_half_where_own_time_is_unknown),
         cmocka_unit_test(the_least_that_counts),
+        cmocka_unit_test(steps_that_begin_late),
         cmocka_unit_test(lateness_between_steps),
         cmocka_unit_test(hidden_lateness_counts_once),
         cmocka_unit_test(hidden_lateness_is_of_two_steps),

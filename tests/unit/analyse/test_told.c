@@ -101,6 +101,33 @@ static void what_it_cost_where_pairs_are_not_recorded(void **state)
 }
 
 /*
+ * Its two steps were longer by 200 each, give or take 82: two standard errors, of the median distance of 20
+ * that the others have from 1000, times 1.4826, in whole ones 29. Partners waited 600, which another stage
+ * may have covered.
+ */
+static void what_it_cost_between_stages(void **state)
+{
+    struct besides besides = {.blind_to_pairs = 1, .suspects_steps_ns = 1200, .uneven_ns = 20};
+    struct suspect suspect = two_steps(FINDING_HOST, 100);
+    suspect.margin_ns = 600;
+    assert_int_equal(told(suspect, &besides).lost_ns, 482);
+    besides.in_stages = 1;
+    assert_int_equal(told(suspect, &besides).lost_ns, 400);
+    /* Where all that is waited by is recorded the replay says it, as far as steps may have been longer. */
+    suspect.gain_ns = 600;
+    besides.blind_to_pairs = 0;
+    assert_int_equal(told(suspect, &besides).lost_ns, 482);
+    /* No step was longer, and none is known to have been. */
+    besides =
+        (struct besides){.blind_to_pairs = 1, .in_stages = 1, .suspects_steps_ns = 990, .uneven_ns = 20};
+    suspect.gain_ns = 100;
+    suspect.margin_ns = 200;
+    assert_int_equal(told(suspect, &besides).lost_ns, 0);
+    besides.suspects_steps_ns = 0;
+    assert_int_equal(told(suspect, &besides).lost_ns, 200);
+}
+
+/*
  * Its two steps were longer by 200 each, most hosts late by 150 in each of them: once it is believed, the
  * others may have been late for it; what is not believed may have cost what is left.
  */
@@ -279,6 +306,7 @@ int main(void)
         cmocka_unit_test(what_it_cost),
         cmocka_unit_test(a_little_of_what_made_steps_longer),
         cmocka_unit_test(what_it_cost_where_pairs_are_not_recorded),
+        cmocka_unit_test(what_it_cost_between_stages),
         cmocka_unit_test(what_it_cost_where_all_hosts_were_late),
         cmocka_unit_test(whether_steps_show_it_where_all_hosts_were_late),
         cmocka_unit_test(what_a_network_cost_beside_its_hidden_sends),

@@ -67,8 +67,10 @@ struct lengths {
     int64_t step_ns[STEPS];
 };
 
-static void lengths_init(struct lengths *lengths, const struct suspect *suspect, int64_t suspects_steps_ns)
+static void lengths_init(struct lengths *lengths, const struct suspect *suspect,
+                         const struct besides *besides)
 {
+    int64_t suspects_steps_ns = besides->suspects_steps_ns;
     *lengths = (struct lengths){.cells_of_role = {lengths->cells}};
     for (int i = 0; i < RANKS * STEPS; i++) {
         int step = i % STEPS, before = step - 1;
@@ -78,9 +80,12 @@ static void lengths_init(struct lengths *lengths, const struct suspect *suspect,
         lengths->cells[i] = i;
     }
     for (int i = 0; i < STEPS; i++)
-        lengths->step_ns[i] = !suspects_steps_ns || i == STEPS - 1                  ? TIME_UNKNOWN
-                              : i >= suspect->first_step && i <= suspect->last_step ? suspects_steps_ns
-                                                                                    : 1000;
+        lengths->step_ns[i] = !suspects_steps_ns || i == STEPS - 1 ? TIME_UNKNOWN
+                              : i >= suspect->first_step && i <= suspect->last_step
+                                  ? suspects_steps_ns
+                                  : 1000 + (i % 3 == 0   ? besides->uneven_ns
+                                            : i % 3 == 2 ? -besides->uneven_ns
+                                                         : 0);
 }
 
 /* No operation of the job is indexed: there are none but by number, which says how many of them are missing.
@@ -121,6 +126,7 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
                       .finished_only = besides->finished_only,
                       .lacks_files = besides->lacks_files != 0,
                       .blind_to_pairs = besides->blind_to_pairs,
+                      .in_stages = besides->in_stages,
                       .lost_events = besides->lost_events,
                       .damaged_lines = besides->damaged_lines,
                       .missing_sequence = besides->missing_of_100,
@@ -152,7 +158,7 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
     struct suspect items[2] = {suspect};
     if (besides->other)
         items[1] = *besides->other;
-    lengths_init(&lengths, &suspect, besides->suspects_steps_ns);
+    lengths_init(&lengths, &suspect, besides);
     if (besides->slow)
         make_slow(&suspect, besides, &transfers);
     judge(items, besides->other ? 2 : 1, &job, &baseline, besides->slow ? &edges : NULL,

@@ -29,9 +29,11 @@ struct besides {
     int for_some; /* what its transfers took longer is not in the shortest duration */
     const struct suspect *other;
     int64_t suspects_steps_ns; /* how long its steps lasted, all others 1000; 0: no length is known */
-    int64_t hosts_late_ns;     /* the middle one of the other hosts, in every step */
+    int64_t uneven_ns;     /* of the others, one after the other: as long as 1000, less and more by this */
+    int64_t hosts_late_ns; /* the middle one of the other hosts, in every step */
     int finished_only;
     int blind_to_pairs;
+    int in_stages;
     int lost_events;
     int damaged_lines;
     int missing_of_100; /* operations */
