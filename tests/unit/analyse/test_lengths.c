@@ -538,6 +538,13 @@ static void what_the_step_before_shows(void **state)
     suspects[0].shows_earlier = 0;
     assert_int_equal(measured(&steps, suspects, 2).beside_ns, 0);
     assert_int_equal(measured(&steps, suspects, 2).least_ns, 50);
+    /* It is held against two others at least, of which the step before is none. */
+    for (int step = 0; step < STEPS; step++)
+        if (step != 4 && step != 5)
+            steps.step_ns[step] = TIME_UNKNOWN;
+    assert_int_equal(measured(&steps, suspects, 1).longer_ns, 50);
+    suspects[0].shows_earlier = 1;
+    assert_int_equal(measured(&steps, suspects, 1).longer_ns, 0);
 }
 
 /* Of four steps in which it cost nothing the least is the lower quartile, of five the least but one. */
