@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_ANALYSE_CAUTION_H
 #define NCCLPROF_ANALYSE_CAUTION_H
 
+#include "analyse/baseline.h"
 #include "analyse/finding.h"
 #include "analyse/job.h"
 #include "analyse/runs.h"
@@ -26,6 +27,15 @@ int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct 
 /* That logs of a process tell of the same operations, which count as often. Of all runs that are asked about.
  */
 int caution_repeated(struct store *store, const struct runs *runs, struct table *table, struct error *error);
+
+/*
+ * Steps that lasted longer than usual, where the findings do not explain half of that: the row of them, or
+ * the single one, that lost most. Several in a row count from a tenth of the median step, and from `sigmas`
+ * times its noise; one alone where it lasted twice as long. Wants what findings_find fills in.
+ */
+int caution_unexplained(const struct job *job, const struct baseline *baseline,
+                        const struct findings *findings, double sigmas, struct table *table,
+                        struct error *error);
 
 /* That the store holds no runs, hence no operations. */
 int caution_no_operations(const struct runs *runs, struct table *table, struct error *error);

@@ -243,68 +243,6 @@ static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
            text_json_integer(json, "lost_events", job->lost_events) || buffer_append_byte(json, '}');
 }
 
-/* The slowest transfer of a step that nobody is to blame for; -1 where none explains half of `longer_ns`. */
-static int32_t slowest_in(const struct job *job, int32_t step, int64_t longer_ns)
-{
-    int32_t slowest = -1;
-    struct job_range instances = job_instances_in(job, step, step);
-    for (size_t i = instances.first; i < instances.end; i++) {
-        int32_t at = job->by_step[i];
-        const struct job_instance *instance = &job->instances[at];
-        if (instance->culprit < 0 && instance->slow_ns >= longer_ns / 2 &&
-            (slowest < 0 || instance->slow_ns > job->instances[slowest].slow_ns))
-            slowest = at;
-    }
-    return slowest;
-}
-
-static int say_slowest(const struct job *job, int32_t number, struct buffer *text)
-{
-    const struct job_instance *instance = &job->instances[number];
-    const int32_t *members = job->instance_members + instance->first_member;
-    if (instance->transfer_ns == TIME_UNKNOWN)
-        return 0;
-    if (buffer_append_text(text, ": ") || text_operation(text, job, instance, instance->function) ||
-        buffer_printf(text, " took %.1f ms to transfer, usually %.1f ms", (double)instance->transfer_ns / 1e6,
-                      (double)(instance->transfer_ns + instance->some_ns - instance->slow_ns) / 1e6))
-        return -1;
-    if (instance->members != 2 || instance->sender >= 0)
-        return 0;
-    return buffer_printf(text, " (ranks %s and %s)", job->ranks[job->operations[members[0]].rank].name,
-                         job->ranks[job->operations[members[1]].rank].name);
-}
-
-/*
- * The longest step that lasted twice as long as usual, or more, while no finding says anything of it. The
- * first after the warm-up may still be part of that.
- */
-static int note_unexplained(struct diagnosis *diagnosis, const struct job *job,
-                            const struct baseline *baseline, const struct findings *findings,
-                            struct error *error)
-{
-    int32_t longest = -1;
-    struct buffer text = BUFFER_INIT;
-    for (int32_t step = baseline->first_step + 1; baseline->step_ns && step < baseline->step_count; step++)
-        if (baseline->step_ns[step] != TIME_UNKNOWN &&
-            baseline->step_ns[step] / 2 >= baseline->median_step_ns &&
-            (longest < 0 || baseline->step_ns[step] > baseline->step_ns[longest]) &&
-            !findings_explain(findings, step, baseline->step_ns[step] - baseline->median_step_ns))
-            longest = step;
-    if (longest < 0 || !baseline->median_step_ns)
-        return 0;
-    int32_t slowest = slowest_in(job, longest, baseline->step_ns[longest] - baseline->median_step_ns);
-    int failed = (slowest >= 0 && say_slowest(job, slowest, &text))
-                     ? error_no_memory(error)
-                     : table_add_warning(
-                           &diagnosis->result->table, error,
-                           "run %lld: step %d lasted %.1f ms, usually %.1f ms: the trace cannot "
-                           "tell whose fault it is%s",
-                           (long long)job->run_id, (int)longest, (double)baseline->step_ns[longest] / 1e6,
-                           (double)baseline->median_step_ns / 1e6, text.data ? text.data : "");
-    buffer_release(&text);
-    return failed;
-}
-
 /* Whether late ranks can show, or slow links at least. */
 static int is_judged(const struct job *job, const struct baseline *baseline)
 {
@@ -399,7 +337,8 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
     int failed = findings_find(&findings, &job, &baseline, &diagnosis->options, error);
     failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, &baseline, error) ||
              caution_crowd(&findings.crowd, &job, &diagnosis->result->table, error) ||
-             note_unexplained(diagnosis, &job, &baseline, &findings, error);
+             caution_unexplained(&job, &baseline, &findings, diagnosis->options.sigmas,
+                                 &diagnosis->result->table, error);
     if (!failed && note_coverage(diagnosis, &job))
         failed = error_no_memory(error);
     diagnosis->operations += job.operation_count;
