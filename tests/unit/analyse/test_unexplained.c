@@ -126,6 +126,9 @@ static void the_row_that_lost_most(void **state)
     steps.ns[2] = steps.ns[3] = 1300;
     steps.ns[6] = steps.ns[7] = steps.ns[8] = 1250;
     assert_string_equal(said_of(&steps), "run 1: steps 6 to 8");
+    steps.ns[8] = 1000;
+    assert_string_equal(said_of(&steps), "run 1: steps 2 to 3");
+    steps.ns[8] = 1250;
     steps.ns[7] = TIME_UNKNOWN;
     assert_string_equal(said_of(&steps), "run 1: steps 2 to 3");
     steps.ns[10] = 2500;
