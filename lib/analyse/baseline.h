@@ -54,6 +54,10 @@ int baseline_init(struct baseline *baseline, struct job *job, const struct basel
                   struct error *error);
 void baseline_release(struct baseline *baseline);
 
+/* baseline_init's parts: excess.c fills in excess_ns and hidden_ns, step_lengths.c step_ns and its median. */
+int baseline_measure_places(const struct baseline *baseline, struct job *job, double sigmas);
+int baseline_measure_steps(struct baseline *baseline, const struct job *job);
+
 /* Whether half of all steps are whole, or more: else nothing can be held against its own place. */
 int baseline_is_regular(const struct baseline *baseline);
 
