@@ -4,6 +4,34 @@
 
 /* What stands out at each place of the step: own time, and lateness of hosts and of hidden origin. */
 
+/* A place, and the operation that each rank has there in each step. */
+struct cells {
+    const struct baseline *baseline;
+    struct job *job;
+    const struct role *role;
+    const int32_t *operations; /* as the values of struct place; -1: none */
+    size_t count;
+};
+
+static struct cells cells_at(const struct baseline *baseline, struct job *job, size_t role, int32_t position)
+{
+    size_t count = baseline->roles[role].rank_count * (size_t)baseline->step_count;
+    return (struct cells){.baseline = baseline,
+                          .job = job,
+                          .role = &baseline->roles[role],
+                          .operations = baseline->cells[role] + (size_t)position * count,
+                          .count = count};
+}
+
+/* The operation of a cell that has an excess; NULL in the warm-up, and where nothing is known of it. */
+static struct job_operation *judged(const struct cells *cells, const struct place *place, size_t cell)
+{
+    size_t step = cell % (size_t)cells->baseline->step_count;
+    if (step < (size_t)cells->baseline->first_step || place->value[cell] == TIME_UNKNOWN)
+        return NULL;
+    return &cells->job->operations[cells->operations[cell]];
+}
+
 /*
  * Own time counts only where the operation before it is the one that usually is: across a gap in the trace it
  * would hold the lost operation.
@@ -93,63 +121,34 @@ static int64_t bounded(const struct job *job, const struct job_operation *operat
     return excess < waited ? excess : waited;
 }
 
-static void sum_lateness(const struct baseline *baseline, const struct role *role, const struct place *place)
+static void take_values(const struct cells *cells, struct place *place, measure value_of)
 {
-    size_t steps = (size_t)baseline->step_count;
-    for (size_t rank = 0; rank < role->rank_count; rank++)
-        for (size_t step = (size_t)baseline->first_step; step < steps; step++)
-            if (place->apart[rank * steps + step] != TIME_UNKNOWN)
-                baseline->late_ns[(size_t)role->ranks[rank] * steps + step] +=
-                    place->apart[rank * steps + step];
+    for (size_t i = 0; i < cells->count; i++)
+        place->value[i] = cells->operations[i] < 0 ? TIME_UNKNOWN
+                                                   : value_of(cells->baseline, cells->job,
+                                                              &cells->job->operations[cells->operations[i]]);
 }
 
-/* The values of a place become what is beyond the usual; returns sigma. */
-static int64_t measure_values(const struct baseline *baseline, const struct job *job, int32_t role,
-                              int32_t position, struct place *place, double sigmas, measure value_of)
+/* The values of a place become what is beyond the usual, of ranks that should be alike; returns sigma. */
+static int64_t measure_alike(const struct cells *cells, struct place *place, measure value_of, double sigmas)
 {
-    size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
-    for (size_t rank = 0; rank < ranks; rank++)
-        for (int32_t step = 0; step < baseline->step_count; step++) {
-            int32_t cell = baseline_cell(baseline, role, position, rank, step);
-            place->value[rank * steps + (size_t)step] =
-                cell >= 0 ? value_of(baseline, job, &job->operations[cell]) : TIME_UNKNOWN;
-        }
-    return value_of != hidden_lateness
-               ? place_measure_alike(place, ranks, baseline->first_step, baseline->step_count, sigmas, 1,
-                                     NULL)
-               : place_measure(place, ranks, baseline->first_step, baseline->step_count);
+    take_values(cells, place, value_of);
+    return place_measure_alike(place, cells->role->rank_count, cells->baseline->first_step,
+                               cells->baseline->step_count, sigmas, 1, NULL);
 }
 
-static void measure_place(const struct baseline *baseline, struct job *job, int32_t role, int32_t position,
-                          struct place *place, double sigmas, measure value_of)
+static void judge_own_time(const struct cells *cells, struct place *own, double sigmas)
 {
-    size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
-    int64_t sigma = measure_values(baseline, job, role, position, place, sigmas, value_of);
-    if (value_of == host_lateness)
-        sum_lateness(baseline, &baseline->roles[role], place);
-    for (size_t rank = 0; rank < ranks; rank++)
-        for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
-            int64_t excess = place->value[rank * steps + (size_t)step];
-            if (excess == TIME_UNKNOWN)
-                continue;
-            struct job_operation *operation =
-                &job->operations[baseline_cell(baseline, role, position, rank, step)];
-            if (value_of == own_time) {
-                operation->beyond_ns = excess;
-                operation->own_is_known = 1;
-            }
-            if (value_of == host_lateness)
-                operation->late_beyond_ns = excess;
-            if (excess <= 0)
-                continue;
-            int stands_out = (double)excess > sigmas * (double)sigma;
-            if (value_of == hidden_lateness && excess > 2 * sigma) {
-                operation->hidden_ns = excess;
-                operation->hidden_stands_out = (uint8_t)stands_out;
-            } else if (value_of == own_time && stands_out) {
-                operation->excess_ns = bounded(job, operation, excess);
-            }
-        }
+    int64_t sigma = measure_alike(cells, own, own_time, sigmas);
+    for (size_t i = 0; i < cells->count; i++) {
+        struct job_operation *operation = judged(cells, own, i);
+        if (!operation)
+            continue;
+        operation->beyond_ns = own->value[i];
+        operation->own_is_known = 1;
+        if ((double)own->value[i] > sigmas * (double)sigma)
+            operation->excess_ns = bounded(cells->job, operation, own->value[i]);
+    }
 }
 
 /*
@@ -157,27 +156,56 @@ static void measure_place(const struct baseline *baseline, struct job *job, int3
  * streams, the time in which nothing was under way on any of them tells who was late, if the own time grew,
  * too. (By itself it grows where what ran beside it is over sooner.) `own` was measured at the same place.
  */
-static void take_idle_time(const struct baseline *baseline, struct job *job, int32_t role, int32_t position,
-                           const struct place *own, struct place *place, double sigmas)
+static void judge_idle_time(const struct cells *cells, struct place *idle, const struct place *own,
+                            double sigmas)
 {
-    size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
-    int64_t sigma = measure_values(baseline, job, role, position, place, sigmas, idle_time);
-    for (size_t rank = 0; rank < ranks; rank++)
-        for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
-            size_t cell = rank * steps + (size_t)step;
-            int64_t excess = place->value[cell], grown = own->apart[cell];
-            if (excess == TIME_UNKNOWN)
-                continue;
-            struct job_operation *operation =
-                &job->operations[baseline_cell(baseline, role, position, rank, step)];
-            if (operation->excess_ns > excess)
-                operation->excess_ns = excess > 0 ? excess : 0;
-            if (grown == TIME_UNKNOWN || (double)excess <= sigmas * (double)sigma || grown < excess / 2)
-                continue;
-            excess = bounded(job, operation, excess < grown ? excess : grown);
-            if (excess > operation->excess_ns)
-                operation->excess_ns = excess;
-        }
+    int64_t sigma = measure_alike(cells, idle, idle_time, sigmas);
+    for (size_t i = 0; i < cells->count; i++) {
+        struct job_operation *operation = judged(cells, idle, i);
+        int64_t excess = idle->value[i], grown = own->apart[i];
+        if (!operation)
+            continue;
+        if (operation->excess_ns > excess)
+            operation->excess_ns = excess > 0 ? excess : 0;
+        if (grown == TIME_UNKNOWN || (double)excess <= sigmas * (double)sigma || grown < excess / 2)
+            continue;
+        excess = bounded(cells->job, operation, excess < grown ? excess : grown);
+        if (excess > operation->excess_ns)
+            operation->excess_ns = excess;
+    }
+}
+
+/*
+ * Hidden lateness is only added to what stands out by itself elsewhere (own.c), so it takes less than that:
+ * beyond so many sigma noise is rare enough.
+ */
+enum { HIDDEN_SIGMAS = 2 };
+
+static void judge_hidden_lateness(const struct cells *cells, struct place *place, double sigmas)
+{
+    take_values(cells, place, hidden_lateness);
+    int64_t sigma = place_measure(place, cells->role->rank_count, cells->baseline->first_step,
+                                  cells->baseline->step_count);
+    for (size_t i = 0; i < cells->count; i++) {
+        struct job_operation *operation = judged(cells, place, i);
+        if (!operation || place->value[i] <= HIDDEN_SIGMAS * sigma)
+            continue;
+        operation->hidden_ns = place->value[i];
+        operation->hidden_stands_out = (double)place->value[i] > sigmas * (double)sigma;
+    }
+}
+
+static void judge_host_lateness(const struct cells *cells, struct place *place, double sigmas)
+{
+    measure_alike(cells, place, host_lateness, sigmas);
+    size_t steps = (size_t)cells->baseline->step_count;
+    for (size_t i = 0; i < cells->count; i++) {
+        struct job_operation *operation = judged(cells, place, i);
+        if (!operation)
+            continue;
+        operation->late_beyond_ns = place->value[i];
+        cells->baseline->late_ns[(size_t)operation->rank * steps + i % steps] += place->apart[i];
+    }
 }
 
 static int has_streams(const struct job *job, const struct role *role)
@@ -188,19 +216,24 @@ static int has_streams(const struct job *job, const struct role *role)
     return 0;
 }
 
+static void judge_place(const struct cells *cells, struct place *own, struct place *place, double sigmas)
+{
+    judge_own_time(cells, own, sigmas);
+    if (has_streams(cells->job, cells->role))
+        judge_idle_time(cells, place, own, sigmas);
+    judge_hidden_lateness(cells, place, sigmas);
+    judge_host_lateness(cells, place, sigmas);
+}
+
 int baseline_measure_places(const struct baseline *baseline, struct job *job, double sigmas)
 {
-    for (size_t i = 0; i < baseline->role_count; i++) {
+    for (size_t role = 0; role < baseline->role_count; role++) {
         struct place place = {0}, own = {0};
-        size_t ranks = baseline->roles[i].rank_count, steps = (size_t)baseline->step_count;
-        int several_streams = has_streams(job, &baseline->roles[i]);
+        size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
         int failed = place_init(&place, ranks, steps) || place_init(&own, ranks, steps);
-        for (int32_t position = 0; !failed && position < baseline->roles[i].length; position++) {
-            measure_place(baseline, job, (int32_t)i, position, &own, sigmas, own_time);
-            if (several_streams)
-                take_idle_time(baseline, job, (int32_t)i, position, &own, &place, sigmas);
-            measure_place(baseline, job, (int32_t)i, position, &place, sigmas, hidden_lateness);
-            measure_place(baseline, job, (int32_t)i, position, &place, sigmas, host_lateness);
+        for (int32_t position = 0; !failed && position < baseline->roles[role].length; position++) {
+            struct cells cells = cells_at(baseline, job, role, position);
+            judge_place(&cells, &own, &place, sigmas);
         }
         place_release(&place);
         place_release(&own);
