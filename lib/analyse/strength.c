@@ -108,8 +108,8 @@ static int by_excess(const void *a, const void *b)
  * no measure of how late ranks are by themselves.
  */
 struct noise {
-    struct sample *cells; /* owned */
-    const struct sample *single;
+    struct sample *cells;        /* owned */
+    const struct sample *single; /* the cells, or the samples given */
     size_t single_count;
     double all; /* cells that there are */
     int64_t least_ns;
@@ -173,43 +173,86 @@ static int64_t noise_ends(const struct strength *strength, const struct noise *n
     return steps * 4 <= strength->steps - strength->first_step && !in_turns ? strength->whole_ns : INT64_MAX;
 }
 
+/*
+ * The cells of single steps, sorted; returns how many. The first step after the warm-up may still be part of
+ * that: no example of what is usual.
+ */
+static size_t list_cells(const struct strength *strength, const unsigned char *in_run, struct sample *cells)
+{
+    size_t count = 0;
+    for (size_t rank = 0; rank < strength->rank_count; rank++)
+        for (int32_t step = strength->first_step + 1; step < strength->steps; step++) {
+            size_t cell = rank * (size_t)strength->steps + (size_t)step;
+            int64_t hidden_ns = strength->hidden_ns ? strength->hidden_ns[cell] : 0;
+            int64_t shown_ns = strength->excess_ns[cell] - hidden_ns;
+            if (shown_ns > 0 && !in_run[cell])
+                cells[count++] = (struct sample){shown_ns, (int32_t)rank, step};
+        }
+    array_sort(cells, count, sizeof *cells, by_excess);
+    return count;
+}
+
+/* Drops the samples in runs of several steps and sorts the others; returns how many those are. */
+static size_t keep_single(struct strength *strength, const unsigned char *in_run)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < strength->sample_count; i++) {
+        const struct sample *sample = &strength->samples[i];
+        if (sample->rank < 0 ||
+            !in_run[(size_t)sample->rank * (size_t)strength->steps + (size_t)sample->step])
+            strength->samples[count++] = *sample;
+    }
+    array_sort(strength->samples, count, sizeof *strength->samples, by_excess);
+    return count;
+}
+
+static void list_single(struct noise *noise, struct strength *strength, const unsigned char *in_run)
+{
+    noise->single = strength->samples ? strength->samples : noise->cells;
+    noise->single_count =
+        strength->samples ? keep_single(strength, in_run) : list_cells(strength, in_run, noise->cells);
+}
+
+static int find_end(struct noise *noise, const struct strength *strength)
+{
+    unsigned char *hit = array_new((size_t)strength->steps + strength->rank_count, 1);
+    if (!hit)
+        return -1;
+    noise->whole_ns = noise_ends(strength, noise, hit);
+    free(hit);
+    return 0;
+}
+
+static int list_outside(struct noise *noise)
+{
+    noise->outside = array_new(noise->single_count, sizeof *noise->outside);
+    for (size_t i = 0; noise->outside && i < noise->single_count; i++)
+        if (!noise->taken[noise->single[i].step])
+            noise->outside[noise->outside_count++] = noise->single[i];
+    return noise->outside ? 0 : -1;
+}
+
 static int noise_init(struct noise *noise, struct strength *strength, const struct suspects *suspects,
                       size_t first, int64_t least_ns)
 {
-    size_t steps = (size_t)strength->steps, all = strength->rank_count * steps, kept = 0, cells = 0;
-    unsigned char *in_run = mark_runs(strength, suspects, first),
-                  *hit = array_new(steps + strength->rank_count, 1);
-    *noise = (struct noise){.cells = array_new(all, sizeof *noise->cells),
+    size_t cells = strength->rank_count * (size_t)strength->steps;
+    unsigned char *in_run = mark_runs(strength, suspects, first);
+    *noise = (struct noise){.cells = array_new(cells, sizeof *noise->cells),
+                            .taken = in_run ? mark_taken(strength, in_run) : NULL,
                             .all = (double)strength->rank_count * (strength->steps - strength->first_step),
                             .least_ns = least_ns};
-    /* The first step after the warm-up may still be part of that: no example of what is usual. */
-    for (size_t i = 0; in_run && noise->cells && i < all; i++) {
-        int64_t shown_ns = strength->excess_ns[i] - (strength->hidden_ns ? strength->hidden_ns[i] : 0);
-        if (shown_ns > 0 && !in_run[i] && (int32_t)(i % steps) > strength->first_step)
-            noise->cells[cells++] = (struct sample){shown_ns, (int32_t)(i / steps), (int32_t)(i % steps)};
-    }
-    for (size_t i = 0; in_run && i < strength->sample_count; i++) {
-        const struct sample *sample = &strength->samples[i];
-        if (sample->rank < 0 || !in_run[(size_t)sample->rank * steps + (size_t)sample->step])
-            strength->samples[kept++] = *sample;
-    }
-    noise->taken = in_run ? mark_taken(strength, in_run) : NULL;
-    noise->outside = array_new(strength->samples ? kept : cells, sizeof *noise->outside);
+    int failed = !in_run || !noise->cells || !noise->taken;
+    if (!failed)
+        list_single(noise, strength, in_run);
     free(in_run);
-    if (!noise->cells || !noise->taken || !noise->outside || !hit) {
-        free(hit);
-        return -1;
-    }
-    array_sort(noise->cells, cells, sizeof *noise->cells, by_excess);
-    array_sort(strength->samples, kept, sizeof *strength->samples, by_excess);
-    noise->single = strength->samples ? strength->samples : noise->cells;
-    noise->single_count = strength->samples ? kept : cells;
-    noise->whole_ns = noise_ends(strength, noise, hit);
-    for (size_t i = 0; i < noise->single_count; i++)
-        if (!noise->taken[noise->single[i].step])
-            noise->outside[noise->outside_count++] = noise->single[i];
-    free(hit);
-    return 0;
+    return failed || find_end(noise, strength) || list_outside(noise) ? -1 : 0;
+}
+
+static void noise_release(struct noise *noise)
+{
+    free(noise->cells);
+    free(noise->taken);
+    free(noise->outside);
 }
 
 static size_t at_least(const struct sample *sorted, size_t count, int64_t value)
@@ -443,8 +486,6 @@ int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind
     for (size_t i = first; !failed && i < suspects->count; i++)
         suspects->items[i].chance = chance_of(strength, &suspects->items[i], &noise);
     failed = failed || doubt_rows(strength, &noise, suspects, first);
-    free(noise.cells);
-    free(noise.taken);
-    free(noise.outside);
+    noise_release(&noise);
     return failed;
 }
