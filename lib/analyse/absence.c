@@ -14,24 +14,28 @@
  * who waits never is. Where everybody waits, two sides called different operations.
  */
 
+/* Where a rank is, and where it is not. */
+struct attendance {
+    int32_t missing_from; /* the first pending instance that it is missing from; -1 */
+    int32_t place;        /* of that, in its step */
+    int32_t came_to;      /* the last pending instance looked at that it is a member of; -1 */
+    int is_waiting;       /* in a pending operation */
+    int is_lost;          /* its record ends before what others got past with it */
+};
+
 struct absence {
     int64_t pieces; /* of the store, see job_count_pieces */
     const struct job *job;
-    unsigned char *pending; /* per instance */
-    unsigned char *waiting; /* per rank: is in a pending operation */
-    unsigned char *absent;  /* per rank: is missing from one */
-    int32_t *waits_in;      /* per rank: the first pending instance it is missing from; -1 */
-    int32_t *next;          /* per operation that is the first of its group: the next on its stream; -1 */
-    int32_t *came;          /* per rank: the pending instance looked at that it is a member of, plus 1 */
-    int32_t *place;         /* per rank: of waits_in, its place in the step */
-    int32_t last_step;      /* of all operations */
-    int is_sure;            /* that the instance looked at is pending */
     const struct extents *extents;
-    struct map endless; /* (rank, communicator, function, bytes) -> the last with one after it has no end */
-    unsigned char *is_lost; /* per rank: its record ends before what others got past with it */
-    size_t silent_count;    /* ranks that left no trace, or lost what they did last */
-    size_t lost_count;      /* the latter of those */
-    size_t absent_count;    /* others that are merely absent */
+    unsigned char *pending; /* per instance */
+    struct attendance *ranks;
+    int32_t *next;       /* per operation that is the first of its group: the next on its stream; -1 */
+    struct map endless;  /* (rank, communicator, function, bytes) -> the last with one after it has no end */
+    int32_t last_step;   /* of all operations */
+    int is_sure;         /* that the instance looked at is pending */
+    size_t silent_count; /* ranks that left no trace, or lost what they did last */
+    size_t lost_count;   /* the latter of those */
+    size_t absent_count; /* others that are merely absent */
 };
 
 static void note_next(struct absence *absence)
@@ -142,20 +146,18 @@ static int32_t place_of(const struct job *job, const struct job_instance *instan
 static void note_absent(struct absence *absence, int32_t number, int32_t place, int32_t rank)
 {
     const struct job_instance *instance = &absence->job->instances[number];
-    if (rank < 0 || absence->came[rank] == number + 1 || went_past(absence, instance, rank))
+    struct attendance *of = rank < 0 ? NULL : &absence->ranks[rank];
+    if (!of || of->came_to == number || went_past(absence, instance, rank))
         return;
     int is_lost = is_record_lost(absence, instance, rank);
     if ((is_lost || absence->job->ranks[rank].count == 0) && !absence->is_sure)
         return;
-    absence->absent[rank] = 1;
-    int32_t step =
-        absence->waits_in[rank] < 0 ? INT32_MAX : absence->job->instances[absence->waits_in[rank]].step;
-    if (absence->waits_in[rank] >= 0 &&
-        (instance->step > step || (instance->step == step && place >= absence->place[rank])))
+    int32_t step = of->missing_from < 0 ? INT32_MAX : absence->job->instances[of->missing_from].step;
+    if (of->missing_from >= 0 && (instance->step > step || (instance->step == step && place >= of->place)))
         return;
-    absence->waits_in[rank] = number;
-    absence->place[rank] = place;
-    absence->is_lost[rank] = (unsigned char)is_lost;
+    of->missing_from = number;
+    of->place = place;
+    of->is_lost = is_lost;
 }
 
 static void note_pending(struct absence *absence, int32_t number)
@@ -166,9 +168,9 @@ static void note_pending(struct absence *absence, int32_t number)
     absence->pending[number] = 1;
     absence->is_sure = is_pending(absence, instance, 1);
     for (int32_t i = 0; i < instance->members; i++) {
-        int32_t rank = job_member(job, instance, i)->rank;
-        absence->waiting[rank] = 1;
-        absence->came[rank] = number + 1;
+        struct attendance *of = &absence->ranks[job_member(job, instance, i)->rank];
+        of->is_waiting = 1;
+        of->came_to = number;
     }
     if (instance->function == FUNCTION_SEND) {
         note_absent(absence, number, place, instance->sender);
@@ -219,12 +221,12 @@ static int say_last(const struct job *job, int32_t rank, int is_lost, struct fin
 
 static int is_silent(const struct absence *absence, size_t rank)
 {
-    return absence->job->ranks[rank].count == 0 || absence->is_lost[rank];
+    return absence->job->ranks[rank].count == 0 || absence->ranks[rank].is_lost;
 }
 
 static int is_merely_absent(const struct absence *absence, size_t rank)
 {
-    return absence->absent[rank] && !absence->waiting[rank];
+    return absence->ranks[rank].missing_from >= 0 && !absence->ranks[rank].is_waiting;
 }
 
 static void count_absent(struct absence *absence)
@@ -259,7 +261,7 @@ static int is_torn(const struct absence *absence, const struct job_instance *ins
 static int add_finding(const struct absence *absence, int32_t rank, struct findings *findings)
 {
     const struct job *job = absence->job;
-    const struct job_instance *instance = &job->instances[absence->waits_in[rank]];
+    const struct job_instance *instance = &job->instances[absence->ranks[rank].missing_from];
     struct finding *finding = findings_add(findings);
     if (!finding)
         return -1;
@@ -272,8 +274,8 @@ static int add_finding(const struct absence *absence, int32_t rank, struct findi
         (silent && (absence->silent_count > 1 || is_piece(absence) || absence->absent_count > 0)) ||
         (job->ranks[rank].count && is_torn(absence, instance));
     finding->confidence = is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
-    return say_waiting(absence, absence->waits_in[rank], finding) ||
-           say_last(job, rank, absence->is_lost[rank], finding);
+    return say_waiting(absence, absence->ranks[rank].missing_from, finding) ||
+           say_last(job, rank, absence->ranks[rank].is_lost, finding);
 }
 
 /* The first pending operation of a rank on a communicator; -1. */
@@ -308,7 +310,7 @@ static int add_mismatch(const struct absence *absence, int32_t at, int confidenc
     const struct job *job = absence->job;
     const struct job_operation *operation = &job->operations[at];
     const struct job_instance *mine = &job->instances[operation->instance];
-    const struct job_instance *theirs = &job->instances[absence->waits_in[operation->rank]];
+    const struct job_instance *theirs = &job->instances[absence->ranks[operation->rank].missing_from];
     struct finding *finding = findings_add(findings);
     if (!finding)
         return -1;
@@ -319,7 +321,7 @@ static int add_mismatch(const struct absence *absence, int32_t at, int confidenc
                                 .first_step = theirs->step,
                                 .last_step = theirs->step};
     const char *name = function_name(mine->function);
-    return say_waiting(absence, absence->waits_in[operation->rank], finding) ||
+    return say_waiting(absence, absence->ranks[operation->rank].missing_from, finding) ||
            buffer_printf(&finding->evidence, "; this rank waits in %s number %lld of the same communicator",
                          name ? name : "another operation", (long long)mine->sequence);
 }
@@ -334,7 +336,7 @@ static int find_mismatches(const struct absence *absence, struct findings *findi
 {
     const struct job *job = absence->job;
     for (size_t rank = 0; rank < job->rank_count; rank++) {
-        int32_t other = absence->waits_in[rank];
+        int32_t other = absence->ranks[rank].missing_from;
         int32_t at =
             other < 0 ? -1 : first_pending(absence, (int32_t)rank, job->instances[other].communicator);
         if (at < 0)
@@ -491,42 +493,41 @@ static int judge(struct absence *absence, struct findings *findings)
     return find_size_mismatches(absence, findings);
 }
 
+static int absence_init(struct absence *absence)
+{
+    const struct job *job = absence->job;
+    map_init(&absence->endless);
+    absence->pending = array_new(job->instance_count, 1);
+    absence->ranks = array_new(job->rank_count, sizeof *absence->ranks);
+    absence->next = array_new(job->operation_count, sizeof *absence->next);
+    if (!absence->pending || !absence->ranks || !absence->next)
+        return -1;
+    for (size_t i = 0; i < job->rank_count; i++)
+        absence->ranks[i].missing_from = absence->ranks[i].came_to = -1;
+    for (size_t i = 0; i < job->operation_count; i++)
+        if (job->operations[i].step > absence->last_step)
+            absence->last_step = job->operations[i].step;
+    note_next(absence);
+    return note_endless(absence);
+}
+
+static void absence_release(struct absence *absence)
+{
+    map_release(&absence->endless);
+    free(absence->pending);
+    free(absence->ranks);
+    free(absence->next);
+}
+
 int find_absence(const struct job *job, const struct extents *extents, const struct diagnose_options *options,
                  struct findings *findings, struct error *error)
 {
     struct absence absence = {.job = job, .extents = extents, .pieces = options->pieces};
-    map_init(&absence.endless);
-    absence.pending = array_new(job->instance_count, 1);
-    absence.waiting = array_new(job->rank_count, 1);
-    absence.absent = array_new(job->rank_count, 1);
-    absence.is_lost = array_new(job->rank_count, 1);
-    absence.waits_in = array_new(job->rank_count, sizeof *absence.waits_in);
-    absence.next = array_new(job->operation_count, sizeof *absence.next);
-    absence.came = array_new(job->rank_count, sizeof *absence.came);
-    absence.place = array_new(job->rank_count, sizeof *absence.place);
-    int failed = !absence.pending || !absence.waiting || !absence.absent || !absence.is_lost ||
-                 !absence.waits_in || !absence.next || !absence.came || !absence.place;
-    if (!failed) {
-        note_next(&absence);
-        failed = note_endless(&absence);
-    }
-    for (size_t i = 0; !failed && i < job->rank_count; i++)
-        absence.waits_in[i] = -1;
-    for (size_t i = 0; i < job->operation_count; i++)
-        if (job->operations[i].step > absence.last_step)
-            absence.last_step = job->operations[i].step;
+    int failed = absence_init(&absence);
     for (size_t i = 0; !failed && i < job->instance_count; i++)
         if (is_pending(&absence, &job->instances[i], 0))
             note_pending(&absence, (int32_t)i);
     failed = failed || judge(&absence, findings);
-    map_release(&absence.endless);
-    free(absence.is_lost);
-    free(absence.pending);
-    free(absence.waiting);
-    free(absence.absent);
-    free(absence.waits_in);
-    free(absence.next);
-    free(absence.came);
-    free(absence.place);
+    absence_release(&absence);
     return failed ? error_no_memory(error) : 0;
 }
