@@ -56,19 +56,38 @@ static size_t list_places(const struct edges *edges, const struct baseline *base
     return count;
 }
 
-/* Numbers the links of one place; row[] and the owners by row. Returns how many there are. */
-static size_t number_links(const struct place_of_edge *list, size_t count, size_t *row, int32_t *senders,
-                           int32_t *receivers)
+/* How many of a sorted list are at the place of the first. */
+static size_t count_of_place(const struct place_of_edge *list, size_t count)
 {
-    size_t rows = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!i || !same_link(&list[i - 1], &list[i])) {
-            senders[rows] = list[i].sender;
-            receivers[rows++] = list[i].receiver;
+    size_t same = 1;
+    while (same < count && list[same].role == list->role && list[same].position == list->position)
+        same++;
+    return same;
+}
+
+/* The edges of one place of the step, and the links that they are of: a row each of struct place. */
+struct links {
+    struct edges *edges;
+    const struct job *job;
+    const struct baseline *baseline;
+    const struct place_of_edge *list;
+    size_t count;
+    size_t *row; /* of each of the list */
+    size_t rows;
+    int32_t *senders; /* of each row */
+    int32_t *receivers;
+};
+
+static void number_links(struct links *links)
+{
+    links->rows = 0;
+    for (size_t i = 0; i < links->count; i++) {
+        if (!i || !same_link(&links->list[i - 1], &links->list[i])) {
+            links->senders[links->rows] = links->list[i].sender;
+            links->receivers[links->rows++] = links->list[i].receiver;
         }
-        row[i] = rows - 1;
+        links->row[i] = links->rows - 1;
     }
-    return rows;
 }
 
 static int64_t bytes_of(const struct job *job, const struct edge *edge)
@@ -76,44 +95,45 @@ static int64_t bytes_of(const struct job *job, const struct edge *edge)
     return job->operations[job->instance_members[job->instances[edge->instance].first_member]].bytes;
 }
 
-static void fill(struct place *place, const struct edges *edges, const struct job *job,
-                 const struct place_of_edge *list, size_t count, const size_t *row, size_t rows, size_t steps)
+static void fill(struct place *place, const struct links *links)
 {
-    for (size_t i = 0; i < rows * steps; i++)
+    size_t steps = (size_t)links->baseline->step_count;
+    for (size_t i = 0; i < links->rows * steps; i++)
         place->value[i] = TIME_UNKNOWN;
-    for (size_t i = 0; i < count; i++) {
-        const struct edge *edge = &edges->items[list[i].edge];
-        place->value[row[i] * steps + (size_t)edge->step] = edge->busy_ns;
-        place->bytes[row[i] * steps + (size_t)edge->step] = bytes_of(job, edge);
+    for (size_t i = 0; i < links->count; i++) {
+        const struct edge *edge = &links->edges->items[links->list[i].edge];
+        place->value[links->row[i] * steps + (size_t)edge->step] = edge->busy_ns;
+        place->bytes[links->row[i] * steps + (size_t)edge->step] = bytes_of(links->job, edge);
     }
 }
 
-static void take(struct edges *edges, const struct place *place, const struct place_of_edge *list,
-                 size_t count, const size_t *row, const struct baseline *baseline, int64_t limit_ns)
+static void take(const struct links *links, const struct place *place, int64_t limit_ns)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct edge *edge = &edges->items[list[i].edge];
-        int64_t excess = place->value[row[i] * (size_t)baseline->step_count + (size_t)edge->step];
-        if (edge->step >= baseline->first_step && excess != TIME_UNKNOWN && excess > limit_ns &&
+    size_t steps = (size_t)links->baseline->step_count;
+    for (size_t i = 0; i < links->count; i++) {
+        struct edge *edge = &links->edges->items[links->list[i].edge];
+        int64_t excess = place->value[links->row[i] * steps + (size_t)edge->step];
+        if (edge->step >= links->baseline->first_step && excess != TIME_UNKNOWN && excess > limit_ns &&
             excess > edge->over_ns)
             edge->over_ns = excess;
     }
 }
 
+/* Links that are slow by design, or by load, differ by less: those are held against their own past. */
+static const double TIMES_OTHERS = 2;
+
 /* Once with the links of a sender, once with those of a receiver seen as one. */
-static int measure(struct edges *edges, const struct job *job, const struct baseline *baseline,
-                   const struct place_of_edge *list, size_t count, double sigmas, size_t *row,
-                   int32_t *owners)
+static int measure(struct links *links, double sigmas)
 {
     struct place place = {0};
-    int32_t *senders = owners, *receivers = owners + count;
-    size_t rows = number_links(list, count, row, senders, receivers);
-    int failed = place_init(&place, rows, (size_t)baseline->step_count);
+    number_links(links);
+    int32_t first_step = links->baseline->first_step, steps = links->baseline->step_count;
+    int failed = place_init(&place, links->rows, (size_t)steps);
     for (int side = 0; !failed && side < 2; side++) {
-        fill(&place, edges, job, list, count, row, rows, (size_t)baseline->step_count);
-        int64_t sigma = place_measure_alike(&place, rows, baseline->first_step, baseline->step_count, sigmas,
-                                            2, side ? receivers : senders);
-        take(edges, &place, list, count, row, baseline, scale(sigma, sigmas));
+        fill(&place, links);
+        int64_t sigma = place_measure_alike(&place, links->rows, first_step, steps, sigmas, TIMES_OTHERS,
+                                            side ? links->receivers : links->senders);
+        take(links, &place, scale(sigma, sigmas));
     }
     place_release(&place);
     return failed;
@@ -123,18 +143,22 @@ int edges_measure_busy(struct edges *edges, const struct job *job, const struct 
                        double sigmas)
 {
     struct place_of_edge *list = array_new(edges->count, sizeof *list);
-    size_t *row = array_new(edges->count, sizeof *row);
-    int32_t *owners = array_new(edges->count * 2, sizeof *owners);
-    int failed = !list || !row || !owners;
+    struct links links = {.edges = edges,
+                          .job = job,
+                          .baseline = baseline,
+                          .row = array_new(edges->count, sizeof *links.row),
+                          .senders = array_new(edges->count, sizeof *links.senders),
+                          .receivers = array_new(edges->count, sizeof *links.receivers)};
+    int failed = !list || !links.row || !links.senders || !links.receivers;
     size_t count = failed ? 0 : list_places(edges, baseline, list);
-    for (size_t i = 0, next; !failed && i < count; i = next) {
-        for (next = i;
-             next < count && list[next].role == list[i].role && list[next].position == list[i].position;)
-            next++;
-        failed = measure(edges, job, baseline, list + i, next - i, sigmas, row, owners);
+    for (size_t i = 0; !failed && i < count; i += links.count) {
+        links.list = list + i;
+        links.count = count_of_place(links.list, count - i);
+        failed = measure(&links, sigmas);
     }
     free(list);
-    free(row);
-    free(owners);
+    free(links.row);
+    free(links.senders);
+    free(links.receivers);
     return failed ? -1 : 0;
 }
