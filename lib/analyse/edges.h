@@ -38,6 +38,9 @@ int edges_init(struct edges *edges, const struct job *job, const struct baseline
  */
 int edges_measure_busy(struct edges *edges, const struct job *job, const struct baseline *baseline,
                        double sigmas);
+
+/* blame.c: whose links made slow instances slow (culprit). -1 when memory is out. */
+int edges_blame(struct job *job, const struct edges *edges);
 void edges_release(struct edges *edges);
 
 #endif
