@@ -69,7 +69,10 @@ static int32_t rank_between(const struct edges *edges, size_t first, size_t last
     return sends > receives ? sender : receiver;
 }
 
-/* An end explains a slow transfer when two thirds of all extra waiting is its. */
+/*
+ * An end explains a slow transfer when two thirds of all extra waiting is its. Where that is less than half
+ * of what the transfer was slow by, something else made it slow.
+ */
 static struct ends slow_ends(const struct edges *edges, const struct job *job, size_t number)
 {
     size_t first = edges->first[number], last = edges->first[number + 1], best = last;
@@ -94,25 +97,34 @@ static struct ends slow_ends(const struct edges *edges, const struct job *job, s
 }
 
 /*
- * Slow instances of one step. A rank whose sends are slow shows at many receivers, one that receives slowly
- * at many senders: the side that explains most takes the blame for all it explains, then the next. A lone
- * edge is its sender's.
+ * Slow instances, a step at a time. A rank whose sends are slow shows at many receivers, one that receives
+ * slowly at many senders: the side that explains most takes the blame for all it explains, then the next. A
+ * lone edge is its sender's.
  */
 struct blame {
-    const struct job *job;
-    const struct ends *ends; /* per instance */
-    const int32_t *slow;     /* the step's slow instances */
-    size_t slow_count;
+    struct job *job;
+    struct ends *ends;   /* per instance */
+    int32_t *slow;       /* all slow instances, by step */
+    size_t *first;       /* [step]: the first of its slow instances, and one past the end */
+    const int32_t *here; /* those of the step looked at */
+    size_t here_count;
     int64_t *sent;     /* per rank */
     int64_t *received; /* per rank */
 };
 
+/* The slow instances of a step. */
+static void look_at(struct blame *blame, int32_t step)
+{
+    blame->here = blame->slow + blame->first[step];
+    blame->here_count = blame->first[step + 1] - blame->first[step];
+}
+
 static void weigh_ends(const struct blame *blame)
 {
     for (int count = 0; count <= 1; count++)
-        for (size_t i = 0; i < blame->slow_count; i++) {
-            const struct ends *ends = &blame->ends[blame->slow[i]];
-            const struct job_instance *instance = &blame->job->instances[blame->slow[i]];
+        for (size_t i = 0; i < blame->here_count; i++) {
+            const struct ends *ends = &blame->ends[blame->here[i]];
+            const struct job_instance *instance = &blame->job->instances[blame->here[i]];
             int64_t slow_ns = instance->culprit < 0 ? instance->slow_ns : 0;
             if (ends->sender >= 0)
                 blame->sent[ends->sender] = count ? blame->sent[ends->sender] + slow_ns : 0;
@@ -126,9 +138,9 @@ static int greatest_end(const struct blame *blame, struct ends *greatest)
 {
     int64_t sent = 0, received = 0;
     *greatest = (struct ends){-1, -1};
-    for (size_t i = 0; i < blame->slow_count; i++) {
-        const struct ends *ends = &blame->ends[blame->slow[i]];
-        if (blame->job->instances[blame->slow[i]].culprit >= 0)
+    for (size_t i = 0; i < blame->here_count; i++) {
+        const struct ends *ends = &blame->ends[blame->here[i]];
+        if (blame->job->instances[blame->here[i]].culprit >= 0)
             continue;
         if (ends->sender >= 0 && blame->sent[ends->sender] > sent) {
             sent = blame->sent[ends->sender];
@@ -147,13 +159,13 @@ static int greatest_end(const struct blame *blame, struct ends *greatest)
     return sent > 0 || received > 0;
 }
 
-static void blame_step(struct job *job, const struct blame *blame)
+static void blame_step(const struct blame *blame)
 {
     struct ends greatest;
     for (weigh_ends(blame); greatest_end(blame, &greatest); weigh_ends(blame))
-        for (size_t i = 0; i < blame->slow_count; i++) {
-            struct job_instance *instance = &job->instances[blame->slow[i]];
-            const struct ends *ends = &blame->ends[blame->slow[i]];
+        for (size_t i = 0; i < blame->here_count; i++) {
+            struct job_instance *instance = &blame->job->instances[blame->here[i]];
+            const struct ends *ends = &blame->ends[blame->here[i]];
             if (instance->culprit < 0 && ((greatest.sender >= 0 && ends->sender == greatest.sender) ||
                                           (greatest.receiver >= 0 && ends->receiver == greatest.receiver)))
                 instance->culprit = greatest.sender >= 0 ? greatest.sender : greatest.receiver;
@@ -203,9 +215,9 @@ static void add_to_aim(struct aim *aim, int pass, int32_t receiver, int64_t slow
 static void take_aim(const struct blame *blame, struct aim *aims)
 {
     for (int pass = 0; pass <= 2; pass++)
-        for (size_t i = 0; i < blame->slow_count; i++) {
-            const struct job_instance *instance = &blame->job->instances[blame->slow[i]];
-            const struct ends *ends = &blame->ends[blame->slow[i]];
+        for (size_t i = 0; i < blame->here_count; i++) {
+            const struct job_instance *instance = &blame->job->instances[blame->here[i]];
+            const struct ends *ends = &blame->ends[blame->here[i]];
             int is_sent = ends->sender == instance->culprit;
             if (instance->culprit >= 0)
                 add_to_aim(&aims[instance->culprit], pass, is_sent ? ends->receiver : -1, instance->slow_ns);
@@ -218,8 +230,8 @@ static int32_t common_receiver(const struct blame *blame, struct aim *aims, int3
     int32_t found = -1;
     take_aim(blame, aims);
     for (int count = 0; count <= 1; count++)
-        for (size_t i = 0; i < blame->slow_count; i++) {
-            int32_t culprit = blame->job->instances[blame->slow[i]].culprit;
+        for (size_t i = 0; i < blame->here_count; i++) {
+            int32_t culprit = blame->job->instances[blame->here[i]].culprit;
             if (culprit < 0 || !is_aimed(&aims[culprit]) || aims[culprit].is_counted)
                 continue;
             int32_t receiver = aims[culprit].receiver;
@@ -231,37 +243,29 @@ static int32_t common_receiver(const struct blame *blame, struct aim *aims, int3
     return found;
 }
 
-static void blame_receiver(struct job *job, const struct blame *blame, struct aim *aims, int32_t receiver)
+static void blame_receiver(const struct blame *blame, struct aim *aims, int32_t receiver)
 {
     take_aim(blame, aims);
-    for (size_t i = 0; i < blame->slow_count; i++) {
-        struct job_instance *instance = &job->instances[blame->slow[i]];
-        const struct ends *ends = &blame->ends[blame->slow[i]];
+    for (size_t i = 0; i < blame->here_count; i++) {
+        struct job_instance *instance = &blame->job->instances[blame->here[i]];
+        const struct ends *ends = &blame->ends[blame->here[i]];
         if (instance->culprit >= 0 && instance->culprit == ends->sender && ends->receiver == receiver &&
             is_aimed(&aims[instance->culprit]) && aims[instance->culprit].receiver == receiver)
             instance->culprit = receiver;
     }
 }
 
-/* The slow instances of a step. */
-static void look_at(struct blame *blame, const int32_t *slow, const size_t *first, int32_t step)
-{
-    blame->slow = slow + first[step];
-    blame->slow_count = first[step + 1] - first[step];
-}
-
 /* Whether a rank is to blame in a step for what was sent to it. */
-static int receives_slowly(struct blame *blame, const int32_t *slow, const size_t *first, int32_t step,
-                           int32_t rank)
+static int receives_slowly(struct blame *blame, int32_t step, int32_t rank)
 {
     if (step < 0 || step >= blame->job->step_count)
         return 0;
-    look_at(blame, slow, first, step);
+    look_at(blame, step);
     size_t i = 0;
-    while (i < blame->slow_count && (blame->job->instances[blame->slow[i]].culprit != rank ||
-                                     blame->ends[blame->slow[i]].receiver != rank))
+    while (i < blame->here_count && (blame->job->instances[blame->here[i]].culprit != rank ||
+                                     blame->ends[blame->here[i]].receiver != rank))
         i++;
-    return i < blame->slow_count;
+    return i < blame->here_count;
 }
 
 /*
@@ -269,14 +273,15 @@ static int receives_slowly(struct blame *blame, const int32_t *slow, const size_
  * receives slowly, where that was so in the step before or after, too, or it is to blame there. -1 when
  * memory is out.
  */
-static int blame_receivers(struct job *job, struct blame *blame, const int32_t *slow, const size_t *first)
+static int blame_receivers(struct blame *blame)
 {
+    const struct job *job = blame->job;
     struct aim *aims = array_new(job->rank_count, sizeof *aims);
     int32_t *aimers = array_new(job->rank_count, sizeof *aimers);
     int32_t *common = array_new((size_t)job->step_count + 2, sizeof *common);
     int failed = !aims || !aimers || !common;
     for (int32_t step = 0; !failed && step < job->step_count; step++) {
-        look_at(blame, slow, first, step);
+        look_at(blame, step);
         common[step + 1] = common_receiver(blame, aims, aimers);
     }
     if (!failed)
@@ -284,11 +289,10 @@ static int blame_receivers(struct job *job, struct blame *blame, const int32_t *
     for (int32_t step = 0; !failed && step < job->step_count; step++) {
         int32_t here = common[step + 1];
         if (here < 0 || (here != common[step] && here != common[step + 2] &&
-                         !receives_slowly(blame, slow, first, step - 1, here) &&
-                         !receives_slowly(blame, slow, first, step + 1, here)))
+                         !receives_slowly(blame, step - 1, here) && !receives_slowly(blame, step + 1, here)))
             continue;
-        look_at(blame, slow, first, step);
-        blame_receiver(job, blame, aims, here);
+        look_at(blame, step);
+        blame_receiver(blame, aims, here);
     }
     free(aims);
     free(aimers);
@@ -298,24 +302,23 @@ static int blame_receivers(struct job *job, struct blame *blame, const int32_t *
 
 int edges_blame(struct job *job, const struct edges *edges)
 {
-    struct ends *ends = array_new(job->instance_count, sizeof *ends);
-    size_t *first = array_new((size_t)job->step_count + 2, sizeof *first);
-    int32_t *slow = first ? job_slow_by_step(job, first) : NULL;
     struct blame blame = {.job = job,
-                          .ends = ends,
+                          .ends = array_new(job->instance_count, sizeof *blame.ends),
+                          .first = array_new((size_t)job->step_count + 2, sizeof *blame.first),
                           .sent = array_new(job->rank_count, sizeof *blame.sent),
                           .received = array_new(job->rank_count, sizeof *blame.received)};
-    int failed = !ends || !slow || !blame.sent || !blame.received;
+    blame.slow = blame.first ? job_slow_by_step(job, blame.first) : NULL;
+    int failed = !blame.ends || !blame.slow || !blame.sent || !blame.received;
     for (size_t i = 0; !failed && i < job->instance_count; i++)
-        ends[i] = job->instances[i].slow_ns > 0 ? slow_ends(edges, job, i) : (struct ends){-1, -1};
+        blame.ends[i] = job->instances[i].slow_ns > 0 ? slow_ends(edges, job, i) : (struct ends){-1, -1};
     for (int32_t step = 0; !failed && step < job->step_count; step++) {
-        look_at(&blame, slow, first, step);
-        blame_step(job, &blame);
+        look_at(&blame, step);
+        blame_step(&blame);
     }
-    failed = failed || blame_receivers(job, &blame, slow, first);
-    free(ends);
-    free(first);
-    free(slow);
+    failed = failed || blame_receivers(&blame);
+    free(blame.ends);
+    free(blame.first);
+    free(blame.slow);
     free(blame.sent);
     free(blame.received);
     return failed ? -1 : 0;
