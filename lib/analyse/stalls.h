@@ -144,7 +144,10 @@ struct stalls_options {
 void stalls_init(struct stalls *stalls);
 void stalls_release(struct stalls *stalls);
 
-/* Runs, ranks and communicators; then every network step. `run_id` 0: of all runs. */
+/*
+ * Runs, ranks and communicators (stalls_names.c); then every network step (stalls_load.c). `run_id` 0: of all
+ * runs.
+ */
 int stalls_load_names(struct stalls *stalls, struct store *store, int64_t run_id, struct error *error);
 int stalls_load_steps(struct stalls *stalls, struct store *store, struct error *error);
 
