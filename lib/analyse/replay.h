@@ -51,6 +51,10 @@ struct replay {
 int replay_init(struct replay *replay, const struct job *job, struct error *error);
 void replay_release(struct replay *replay);
 
+/* replay_init's parts (replay_order.c), once `ends` and `after` are filled in. -1 when memory is out. */
+int replay_list_leavers(struct replay *replay);
+int replay_find_moves(struct replay *replay);
+
 /*
  * Lengthens (or shortens) what an instance took: first, by no more than a link held only some members for,
  * for those, and by the rest for all.
