@@ -1,5 +1,6 @@
 #include "analyse/edges.h"
 #include "analyse/evidence.h"
+#include "analyse/slowness.h"
 #include "analyse/suspect.h"
 
 #include "base/array.h"
@@ -162,98 +163,6 @@ static double least_share(const struct suspect *suspect, const struct diagnose_o
     return suspect->kind == FINDING_NETWORK ? LONGER_ALONE : 2 * options->min_gain;
 }
 
-/* What the network steps of slow edges waited for, summed. */
-struct edge_sum {
-    int64_t steps;
-    int64_t wait_ns;
-    int64_t extra_ns;
-    int64_t longest_ns;
-};
-
-/* How slow the network was that a suspicion speaks of. */
-struct slowness {
-    size_t edges;                 /* of the job: 0 where no network steps are recorded, and of no network */
-    struct edge_sum sent;         /* of the edges that the suspect sends by */
-    struct edge_sum received;     /* of those that it receives by */
-    const struct edge_sum *worse; /* the direction that the finding speaks of */
-    int64_t operations;           /* slow ones whose transfer is known */
-    int64_t transfer_ns;
-    int64_t slow_ns;
-    struct lengthening lengthening; /* also of a suspicion of another kind */
-};
-
-/* Whether the suspect is an end of an edge that waited longer than usual by a quarter. */
-static int is_slow_edge(const struct suspect *suspect, const struct edge *edge)
-{
-    return (edge->sender == suspect->rank || edge->receiver == suspect->rank) &&
-           edge->extra_ns * 4 >= edge->wait_ns;
-}
-
-static void add_edges(const struct suspect *suspect, const struct edges *edges, int32_t instance,
-                      struct slowness *slowness)
-{
-    for (size_t i = edges->first[instance]; i < edges->first[instance + 1]; i++) {
-        const struct edge *edge = &edges->items[i];
-        struct edge_sum *sum = edge->sender == suspect->rank ? &slowness->sent : &slowness->received;
-        if (!is_slow_edge(suspect, edge))
-            continue;
-        sum->steps += edge->steps;
-        sum->wait_ns += edge->wait_ns;
-        sum->extra_ns += edge->extra_ns;
-        if (edge->wait_max_ns > sum->longest_ns)
-            sum->longest_ns = edge->wait_max_ns;
-    }
-}
-
-static int name_peers(const struct suspect *suspect, const struct edges *edges, int32_t instance,
-                      struct finding *finding)
-{
-    for (size_t i = edges->first[instance]; i < edges->first[instance + 1]; i++) {
-        const struct edge *edge = &edges->items[i];
-        int32_t end = finding->receives ? edge->receiver : edge->sender;
-        int32_t other = finding->receives ? edge->sender : edge->receiver;
-        if (end == suspect->rank && is_slow_edge(suspect, edge) && finding_add_peer(finding, other))
-            return -1;
-    }
-    return 0;
-}
-
-/* The finding speaks of one direction: only the slow edges of that one count. */
-static int find_peers(const struct suspect *suspect, const struct job *job, const struct edges *edges,
-                      struct finding *finding)
-{
-    struct job_range instances = suspect_instances(suspect, job);
-    for (size_t i = instances.first; i < instances.end; i++)
-        if (suspect_has_instance(suspect, &job->instances[job->by_step[i]]) &&
-            name_peers(suspect, edges, job->by_step[i], finding))
-            return -1;
-    return 0;
-}
-
-/* Names the other ends of slow edges in the finding, too. */
-static int measure_slowness(const struct suspect *suspect, const struct job *job, const struct edges *edges,
-                            struct slowness *slowness, struct finding *finding)
-{
-    struct job_range instances = suspect_instances(suspect, job);
-    slowness->edges = edges ? edges->count : 0;
-    for (size_t i = instances.first; i < instances.end; i++) {
-        int32_t at = job->by_step[i];
-        const struct job_instance *instance = &job->instances[at];
-        if (!suspect_has_instance(suspect, instance))
-            continue;
-        if (edges)
-            add_edges(suspect, edges, at, slowness);
-        if (instance->transfer_ns == TIME_UNKNOWN)
-            continue;
-        slowness->operations++;
-        slowness->transfer_ns += instance->transfer_ns + instance->some_ns;
-        slowness->slow_ns += instance->slow_ns;
-    }
-    finding->receives = slowness->sent.extra_ns < slowness->received.extra_ns;
-    slowness->worse = finding->receives ? &slowness->received : &slowness->sent;
-    return edges ? find_peers(suspect, job, edges, finding) : 0;
-}
-
 /*
  * Links that share a host or a switch have their slow moments: what makes a finding is slower than they are,
  * or lasts longer and costs more or is far ahead of anything else. Links differ by design, too: one that is
@@ -351,15 +260,21 @@ static double share_shown(const struct suspect *suspect, const struct lengthenin
     return counts && least > share ? least : share;
 }
 
+/* What a suspicion is judged by, beside its chance and its gain. */
+struct measures {
+    struct slowness slowness; /* of a network */
+    struct lengthening lengthening;
+};
+
 static enum confidence confidence_of(const struct suspects *suspects, const struct suspect *suspect,
-                                     const struct slowness *slowness, const struct job *job,
+                                     const struct measures *measures, const struct job *job,
                                      const struct baseline *baseline, const struct diagnose_options *options)
 {
     int must_show = suspect->kind == FINDING_NETWORK;
-    double share = share_shown(suspect, &slowness->lengthening, job, baseline);
+    double share = share_shown(suspect, &measures->lengthening, job, baseline);
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
     if (share_of(suspect, baseline, suspect->gain_ns) < options->min_gain / 10 &&
-        !is_shown_by_steps(suspect, &slowness->lengthening, job) &&
+        !is_shown_by_steps(suspect, &measures->lengthening, job) &&
         (has_gaps(job) || is_in_shadow(suspects, suspect)))
         return CONFIDENCE_LOW;
     if (suspect->beside_late_host && suspect->gain_ns < suspect->margin_ns / 2)
@@ -373,11 +288,11 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
     if (share < least_share(suspect, options) ||
         (differs_by_design(suspect, job, baseline) && share < LONGER_MANY) ||
         (!is_beyond_chance(suspect, share, 1) && !is_late_enough_alone(suspect, job, share)) ||
-        suspect->ambiguous || !baseline_is_regular(baseline) || (must_show && !slowness->lengthening.shows) ||
-        !is_slow_enough(suspect, baseline, slowness))
+        suspect->ambiguous || !baseline_is_regular(baseline) || (must_show && !measures->lengthening.shows) ||
+        !is_slow_enough(suspect, baseline, &measures->slowness))
         return CONFIDENCE_LOW;
     /* What made them so may be a rank that left no trace, and this an effect of it. */
-    if (is_little(suspect, &slowness->lengthening) && job_silent_ranks(job))
+    if (is_little(suspect, &measures->lengthening) && job_silent_ranks(job))
         return CONFIDENCE_LOW;
     int sure = !is_steady(suspect, baseline) && share >= 2 * options->min_gain &&
                is_beyond_chance(suspect, share, 0.1);
@@ -487,46 +402,20 @@ static int32_t greatest(const int64_t *values, size_t count)
     return count && values[best] > 0 ? (int32_t)best : -1;
 }
 
-static int say_edges(const struct edge_sum *worse, struct finding *finding)
-{
-    if (!worse->steps)
-        return 0;
-    return buffer_printf(
-        &finding->evidence,
-        "%s network steps waited %.0f us each (SendWait), usually %.0f us, at most %.0f us; ",
-        finding->receives ? "the" : "its", (double)worse->wait_ns / (double)worse->steps / 1e3,
-        (double)(worse->wait_ns - worse->extra_ns) / (double)worse->steps / 1e3,
-        (double)worse->longest_ns / 1e3);
-}
-
-static int say_network(const struct slowness *slowness, struct finding *finding)
-{
-    if (say_edges(slowness->worse, finding))
-        return -1;
-    if (!slowness->operations)
-        return buffer_append_text(&finding->evidence,
-                                  "how long its operations took on the GPU is not recorded");
-    double operations = (double)slowness->operations;
-    return buffer_printf(&finding->evidence,
-                         "%lld operations that it was in took %.0f us to transfer, usually %.0f us",
-                         (long long)slowness->operations, (double)slowness->transfer_ns / operations / 1e3,
-                         (double)(slowness->transfer_ns - slowness->slow_ns) / operations / 1e3);
-}
-
 static int judge(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
                  const struct baseline *baseline, const struct edges *edges,
                  const struct diagnose_options *options, struct finding *finding)
 {
     struct spread spread = {0};
-    struct slowness slowness = {0};
+    struct measures measures = {0};
     int32_t role = baseline->role_of_rank[suspect->rank];
     spread.positions = role >= 0 ? (size_t)baseline->roles[role].length : 0;
     spread.by_tag = array_new(job->tags.count + 1, sizeof *spread.by_tag);
     spread.by_position = array_new(spread.positions, sizeof *spread.by_position);
-    int failed =
-        !spread.by_tag || !spread.by_position ||
-        suspect_measure_steps(suspects, suspect, job, baseline, &slowness.lengthening) ||
-        (suspect->kind == FINDING_NETWORK && measure_slowness(suspect, job, edges, &slowness, finding));
+    int failed = !spread.by_tag || !spread.by_position ||
+                 suspect_measure_steps(suspects, suspect, job, baseline, &measures.lengthening) ||
+                 (suspect->kind == FINDING_NETWORK &&
+                  slowness_measure(suspect, job, edges, &measures.slowness, finding));
     if (!failed) {
         measure_spread(suspect, job, &spread);
         finding->kind = suspect->kind;
@@ -536,13 +425,13 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
             finding->tag = -1;
         finding->first_step = suspect->first_step;
         finding->last_step = suspect->last_step;
-        finding->confidence = confidence_of(suspects, suspect, &slowness, job, baseline, options);
+        finding->confidence = confidence_of(suspects, suspect, &measures, job, baseline, options);
         finding->slow_ns = suspect->total_ns;
         finding->shows_later = suspect->shows_later;
-        finding->lost_ns = cost_of(suspects, suspect, &slowness.lengthening, job, finding->confidence);
+        finding->lost_ns = cost_of(suspects, suspect, &measures.lengthening, job, finding->confidence);
         int32_t position = greatest(spread.by_position, spread.positions);
         failed = suspect->kind == FINDING_NETWORK
-                     ? say_network(&slowness, finding)
+                     ? slowness_say(&measures.slowness, finding)
                      : evidence_of_own(suspect, job, baseline, position, &finding->evidence);
     }
     free(spread.by_tag);
