@@ -68,7 +68,7 @@ static int is_crowded(const struct finding *finding, const int32_t *ranks, size_
 static void join_step(struct crowd *crowd, int32_t step, int32_t ranks)
 {
     crowd->first_step = crowd->ranks && crowd->first_step < step ? crowd->first_step : step;
-    crowd->last_step = crowd->ranks && crowd->last_step > step ? crowd->last_step : step;
+    crowd->last_step = crowd->last_step > step ? crowd->last_step : step;
     crowd->ranks = ranks > crowd->ranks ? ranks : crowd->ranks;
 }
 

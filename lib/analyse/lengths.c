@@ -86,7 +86,7 @@ static int64_t lower_quartile(const struct suspects *suspects, const struct susp
             if (is_outside(suspect, baseline, step) &&
                 (!free_only || cost_of_others(suspects, suspect, step) <= 0))
                 list[count++] = baseline->step_ns[step];
-        if (count || !free_only)
+        if (count)
             return quantile_of(list, count, 0.25);
     }
     return TIME_UNKNOWN;
@@ -176,7 +176,7 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     size_t count = list_unburdened(suspects, suspect, baseline, list);
     int32_t last = shown_to(suspect), end = last + 1 < baseline->step_count ? last + 1 : last;
     int64_t steps = end - shown_from(suspect);
-    if (count < 2 || inside_ns == TIME_UNKNOWN || steps < 1)
+    if (count < 2 || inside_ns == TIME_UNKNOWN)
         return 1;
     int64_t usual = median_of(list, count);
     int64_t longer = inside_ns - steps * usual;

@@ -43,7 +43,7 @@ static void measure_place(struct job *job, const struct baseline *baseline, int3
             int32_t cell = baseline_cell(baseline, role, position, rank, step);
             struct job_instance *instance = &job->instances[job->operations[cell].instance];
             instance->beyond_ns = excess;
-            if (excess > 0 && (double)excess > sigmas * (double)sigma)
+            if ((double)excess > sigmas * (double)sigma)
                 instance->slow_ns = excess;
         }
 }
@@ -128,8 +128,9 @@ static int find_slow_links(struct job *job, const struct edges *edges)
             continue;
         instance->some_ns = holds_some ? over - instance->slow_ns : 0;
         instance->slow_ns = over;
-        if (instance->beyond_ns == TIME_UNKNOWN || instance->beyond_ns < instance->slow_ns)
-            instance->beyond_ns = instance->slow_ns;
+        /* Less is also what is not known. */
+        if (instance->beyond_ns < over)
+            instance->beyond_ns = over;
     }
     int failed = next_starts ? 0 : -1;
     free(next_starts);

@@ -120,7 +120,7 @@ static void gather_hidden(const struct job *job, struct strength *strength)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
-        if (operation->step >= 0 && operation->excess_ns > 0 && is_hidden_pair(job, operation))
+        if (operation->excess_ns > 0 && is_hidden_pair(job, operation))
             strength->hidden_ns[cell_of(strength, operation) - strength->excess_ns] += operation->excess_ns;
     }
 }

@@ -197,7 +197,7 @@ static int choose_worlds(struct work *work, struct error *error)
         if (communicator->run < 0 || communicator->hash == 0)
             continue;
         struct work_run *run = &work->runs[communicator->run];
-        if (run->world >= 0 && run->world_is_settled)
+        if (run->world_is_settled)
             continue;
         int64_t ranks = runs[communicator->run].ranks;
         int covers = communicator->member_count == ranks ||
