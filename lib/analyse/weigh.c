@@ -95,24 +95,53 @@ static int64_t lengthened(const struct baseline *baseline, int32_t step, int64_t
     return longer < 0 ? 0 : longer < most ? longer : most;
 }
 
+static int64_t slow_in_step(const struct suspect *suspect, const struct job *job, int32_t step)
+{
+    int64_t slow_ns = 0;
+    struct job_range instances = job_instances_in(job, step, step);
+    for (size_t i = instances.first; i < instances.end; i++)
+        if (suspect_has_instance(suspect, &job->instances[job->by_step[i]]))
+            slow_ns += job->instances[job->by_step[i]].slow_ns;
+    return slow_ns;
+}
+
+/* What steps were longer for a suspicion, at most, as its last one shows by itself or in the next. */
+struct shown {
+    int64_t here_ns;
+    int64_t later_ns;
+    int64_t taken_ns; /* by the latter, of what the next is longer */
+};
+
+static int64_t most_of(const struct shown *shown)
+{
+    return shown->here_ns > shown->later_ns ? shown->here_ns : shown->later_ns;
+}
+
+/* Goes on by a step in which transfers were slow by so much. */
+static void show_step(struct shown *shown, const struct baseline *baseline, int32_t step, int64_t slow_ns)
+{
+    int64_t left_ns = lengthened(baseline, step, INT64_MAX) - shown->taken_ns;
+    struct shown next = {.here_ns = shown->here_ns + lengthened(baseline, step, slow_ns),
+                         .later_ns = shown->later_ns + (left_ns < slow_ns ? left_ns : slow_ns)};
+    next.here_ns = most_of(&next);
+    next.taken_ns = lengthened(baseline, step + 1, slow_ns);
+    next.later_ns = most_of(shown) + next.taken_ns;
+    *shown = next;
+}
+
 /*
  * Without times on the device there is nothing to replay. The host calls show how long steps lasted: a slow
- * transfer cost what its step was longer than others, or the next one where the host runs a step ahead.
+ * transfer cost what its step was longer than others, or the next one where the host runs a step ahead, but
+ * no step is longer for two of them at once.
  */
 static void weigh_by_steps(struct suspects *suspects, const struct job *job, const struct baseline *baseline)
 {
     for (size_t i = 0; i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
-        for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
-            int64_t slow_ns = 0;
-            struct job_range instances = job_instances_in(job, step, step);
-            for (size_t j = instances.first; j < instances.end; j++)
-                if (suspect_has_instance(suspect, &job->instances[job->by_step[j]]))
-                    slow_ns += job->instances[job->by_step[j]].slow_ns;
-            int64_t here = lengthened(baseline, step, slow_ns),
-                    next = lengthened(baseline, step + 1, slow_ns);
-            suspect->gain_ns += here > next ? here : next;
-        }
+        struct shown shown = {0};
+        for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+            show_step(&shown, baseline, step, slow_in_step(suspect, job, step));
+        suspect->gain_ns += most_of(&shown);
     }
 }
 

@@ -205,6 +205,17 @@ static void by_the_length_of_steps(void **state)
     assert_int_equal(gain_by_steps(4, 1000, 1000, 1000), 200);
 }
 
+/* The 120 that one step was longer are the one transfer's or the other's; 350 are enough for 300, and 50. */
+static void one_step_is_longer_once(void **state)
+{
+    assert_int_equal(gain_by_steps(5, 1000, 1120, 1000), 120);
+    assert_int_equal(gain_by_steps(5, 1000, 1350, 1000), 350);
+    assert_int_equal(gain_by_steps(5, 1000, 1600, 1000), 300 + 200);
+    assert_int_equal(gain_by_steps(5, 1100, 1120, 1000), 100 + 120);
+    assert_int_equal(gain_by_steps(5, 1000, 1120, 1180), 120 + 180);
+    assert_int_equal(gain_by_steps(5, 1000, 1350, 1060), 300 + 60);
+}
+
 /* A late operation of the rank in its steps, or a transfer that is the rank's fault; nothing else. */
 static void what_a_suspicion_has(void **state)
 {
@@ -230,7 +241,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(either_of_two_in_a_row), cmocka_unit_test(two_that_hide_each_other),
         cmocka_unit_test(noise_gains_nothing),    cmocka_unit_test(the_greatest_are_weighed),
-        cmocka_unit_test(by_the_length_of_steps), cmocka_unit_test(what_a_suspicion_has),
+        cmocka_unit_test(by_the_length_of_steps), cmocka_unit_test(one_step_is_longer_once),
+        cmocka_unit_test(what_a_suspicion_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
