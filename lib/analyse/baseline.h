@@ -66,8 +66,8 @@ int baseline_is_regular(const struct baseline *baseline);
  * count a delay at its edge to different steps. The last step of all, whose end nothing tells, is left out.
  * TIME_UNKNOWN where there is no other. `list` has room for one of each rank.
  */
-int64_t baseline_stretch_ns(const struct baseline *baseline, const struct job *job, int32_t first_step,
-                            int32_t last_step, int64_t *list);
+int64_t baseline_lasted_ns(const struct baseline *baseline, const struct job *job, int32_t first_step,
+                           int32_t last_step, int64_t *list);
 
 /* The operation of a rank at a place in a step; -1. */
 int32_t baseline_cell(const struct baseline *baseline, int32_t role, int32_t position, size_t rank,

@@ -10,7 +10,7 @@
  */
 
 /* Who may have made an instance slow: the rank that most of the extra waiting was sent by, and sent to. */
-struct ends {
+struct link_ends {
     int32_t sender;   /* -1: several */
     int32_t receiver; /* -1: several */
 };
@@ -73,12 +73,12 @@ static int32_t rank_between(const struct edges *edges, size_t first, size_t last
  * An end explains a slow transfer when two thirds of all extra waiting is its. Where that is less than half
  * of what the transfer was slow by, something else made it slow.
  */
-static struct ends slow_ends(const struct edges *edges, const struct job *job, size_t number)
+static struct link_ends slow_ends(const struct edges *edges, const struct job *job, size_t number)
 {
     size_t first = edges->first[number], last = edges->first[number + 1], best = last;
     int64_t total = 0;
     int by_links = has_slow_link(edges, number);
-    struct ends ends = {-1, -1};
+    struct link_ends ends = {-1, -1};
     for (size_t i = first; i < last; i++) {
         int64_t extra = extra_of(&edges->items[i], by_links);
         total += extra;
@@ -103,10 +103,10 @@ static struct ends slow_ends(const struct edges *edges, const struct job *job, s
  */
 struct blame {
     struct job *job;
-    struct ends *ends;   /* per instance */
-    int32_t *slow;       /* all slow instances, by step */
-    size_t *first;       /* [step]: the first of its slow instances, and one past the end */
-    const int32_t *here; /* those of the step looked at */
+    struct link_ends *ends; /* per instance */
+    int32_t *slow;          /* all slow instances, by step */
+    size_t *first;          /* [step]: the first of its slow instances, and one past the end */
+    const int32_t *here;    /* those of the step looked at */
     size_t here_count;
     int64_t *sent;     /* per rank */
     int64_t *received; /* per rank */
@@ -123,7 +123,7 @@ static void weigh_ends(const struct blame *blame)
 {
     for (int count = 0; count <= 1; count++)
         for (size_t i = 0; i < blame->here_count; i++) {
-            const struct ends *ends = &blame->ends[blame->here[i]];
+            const struct link_ends *ends = &blame->ends[blame->here[i]];
             const struct job_instance *instance = &blame->job->instances[blame->here[i]];
             int64_t slow_ns = instance->culprit < 0 ? instance->slow_ns : 0;
             if (ends->sender >= 0)
@@ -134,12 +134,12 @@ static void weigh_ends(const struct blame *blame)
 }
 
 /* The end that explains most of what is not explained yet; 0 when nothing is left. */
-static int greatest_end(const struct blame *blame, struct ends *greatest)
+static int greatest_end(const struct blame *blame, struct link_ends *greatest)
 {
     int64_t sent = 0, received = 0;
-    *greatest = (struct ends){-1, -1};
+    *greatest = (struct link_ends){-1, -1};
     for (size_t i = 0; i < blame->here_count; i++) {
-        const struct ends *ends = &blame->ends[blame->here[i]];
+        const struct link_ends *ends = &blame->ends[blame->here[i]];
         if (blame->job->instances[blame->here[i]].culprit >= 0)
             continue;
         if (ends->sender >= 0 && blame->sent[ends->sender] > sent) {
@@ -161,11 +161,11 @@ static int greatest_end(const struct blame *blame, struct ends *greatest)
 
 static void blame_step(const struct blame *blame)
 {
-    struct ends greatest;
+    struct link_ends greatest;
     for (weigh_ends(blame); greatest_end(blame, &greatest); weigh_ends(blame))
         for (size_t i = 0; i < blame->here_count; i++) {
             struct job_instance *instance = &blame->job->instances[blame->here[i]];
-            const struct ends *ends = &blame->ends[blame->here[i]];
+            const struct link_ends *ends = &blame->ends[blame->here[i]];
             if (instance->culprit < 0 && ((greatest.sender >= 0 && ends->sender == greatest.sender) ||
                                           (greatest.receiver >= 0 && ends->receiver == greatest.receiver)))
                 instance->culprit = greatest.sender >= 0 ? greatest.sender : greatest.receiver;
@@ -217,7 +217,7 @@ static void take_aim(const struct blame *blame, struct aim *aims)
     for (int pass = 0; pass <= 2; pass++)
         for (size_t i = 0; i < blame->here_count; i++) {
             const struct job_instance *instance = &blame->job->instances[blame->here[i]];
-            const struct ends *ends = &blame->ends[blame->here[i]];
+            const struct link_ends *ends = &blame->ends[blame->here[i]];
             int is_sent = ends->sender == instance->culprit;
             if (instance->culprit >= 0)
                 add_to_aim(&aims[instance->culprit], pass, is_sent ? ends->receiver : -1, instance->slow_ns);
@@ -248,7 +248,7 @@ static void blame_receiver(const struct blame *blame, struct aim *aims, int32_t 
     take_aim(blame, aims);
     for (size_t i = 0; i < blame->here_count; i++) {
         struct job_instance *instance = &blame->job->instances[blame->here[i]];
-        const struct ends *ends = &blame->ends[blame->here[i]];
+        const struct link_ends *ends = &blame->ends[blame->here[i]];
         if (instance->culprit >= 0 && instance->culprit == ends->sender && ends->receiver == receiver &&
             is_aimed(&aims[instance->culprit]) && aims[instance->culprit].receiver == receiver)
             instance->culprit = receiver;
@@ -310,7 +310,7 @@ int edges_blame(struct job *job, const struct edges *edges)
     blame.slow = blame.first ? job_slow_by_step(job, blame.first) : NULL;
     int failed = !blame.ends || !blame.slow || !blame.sent || !blame.received;
     for (size_t i = 0; !failed && i < job->instance_count; i++)
-        blame.ends[i] = job->instances[i].slow_ns > 0 ? slow_ends(edges, job, i) : (struct ends){-1, -1};
+        blame.ends[i] = job->instances[i].slow_ns > 0 ? slow_ends(edges, job, i) : (struct link_ends){-1, -1};
     for (int32_t step = 0; !failed && step < job->step_count; step++) {
         look_at(&blame, step);
         blame_step(&blame);

@@ -5,7 +5,7 @@
  * per communicator and function, so that a gap is a record that was lost; what came before the first one too.
  */
 
-struct extent {
+struct numbers {
     const struct job *job;
     int64_t seen;
     int64_t span; /* numbers from the least to the greatest */
@@ -25,25 +25,25 @@ static int begins_late(const struct series *series, int64_t first)
 
 static int add_series(void *context, const struct series *series)
 {
-    struct extent *extent = context;
-    if (!extent->job->communicators[series->communicator].hashed)
+    struct numbers *numbers = context;
+    if (!numbers->job->communicators[series->communicator].hashed)
         return 0;
-    extent->seen += series->count;
-    extent->span += series->greatest - series->least + 1;
-    extent->series++;
-    extent->least = series->least < extent->least ? series->least : extent->least;
+    numbers->seen += series->count;
+    numbers->span += series->greatest - series->least + 1;
+    numbers->series++;
+    numbers->least = series->least < numbers->least ? series->least : numbers->least;
     for (int first = 0; first < 2; first++)
-        extent->late[first] += begins_late(series, first);
+        numbers->late[first] += begins_late(series, first);
     return 0;
 }
 
 int job_count_gaps(struct job *job, struct error *error)
 {
-    struct extent extent = {.job = job, .least = INT64_MAX};
-    if (job_each_series(job, add_series, &extent))
+    struct numbers numbers = {.job = job, .least = INT64_MAX};
+    if (job_each_series(job, add_series, &numbers))
         return error_no_memory(error);
-    job->missing_sequence = extent.span > extent.seen ? extent.span - extent.seen : 0;
-    job->sequences = extent.series;
-    job->late_sequences = extent.late[extent.least == 1];
+    job->missing_sequence = numbers.span > numbers.seen ? numbers.span - numbers.seen : 0;
+    job->sequences = numbers.series;
+    job->late_sequences = numbers.late[numbers.least == 1];
     return 0;
 }

@@ -362,34 +362,34 @@ static int64_t cost_of(const struct suspects *suspects, const struct suspect *su
 }
 
 /* What of the suspicion falls on each tag, and on each position of the step. */
-struct spread {
+struct tally {
     int64_t *by_tag; /* [tag + 1] */
     int64_t *by_position;
     size_t positions;
 };
 
-static void count_in(struct spread *spread, int32_t tag, int32_t position, int64_t excess_ns)
+static void count_in(struct tally *tally, int32_t tag, int32_t position, int64_t excess_ns)
 {
-    spread->by_tag[tag + 1] += excess_ns;
-    if (position >= 0 && (size_t)position < spread->positions)
-        spread->by_position[position] += excess_ns;
+    tally->by_tag[tag + 1] += excess_ns;
+    if (position >= 0 && (size_t)position < tally->positions)
+        tally->by_position[position] += excess_ns;
 }
 
-static void measure_spread(const struct suspect *suspect, const struct job *job, struct spread *spread)
+static void count_suspect(const struct suspect *suspect, const struct job *job, struct tally *tally)
 {
     if (suspect->kind == FINDING_NETWORK) {
         struct job_range instances = suspect_instances(suspect, job);
         for (size_t i = instances.first; i < instances.end; i++) {
             const struct job_instance *instance = &job->instances[job->by_step[i]];
             if (suspect_has_instance(suspect, instance))
-                count_in(spread, instance->tag, -1, instance->slow_ns);
+                count_in(tally, instance->tag, -1, instance->slow_ns);
         }
         return;
     }
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
         if (suspect_has_operation(suspect, &job->operations[i]))
-            count_in(spread, job->operations[i].tag, job->operations[i].position,
+            count_in(tally, job->operations[i].tag, job->operations[i].position,
                      job->operations[i].excess_ns);
 }
 
@@ -406,21 +406,21 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
                  const struct baseline *baseline, const struct edges *edges,
                  const struct diagnose_options *options, struct finding *finding)
 {
-    struct spread spread = {0};
+    struct tally tally = {0};
     struct measures measures = {0};
     int32_t role = baseline->role_of_rank[suspect->rank];
-    spread.positions = role >= 0 ? (size_t)baseline->roles[role].length : 0;
-    spread.by_tag = array_new(job->tags.count + 1, sizeof *spread.by_tag);
-    spread.by_position = array_new(spread.positions, sizeof *spread.by_position);
-    int failed = !spread.by_tag || !spread.by_position ||
+    tally.positions = role >= 0 ? (size_t)baseline->roles[role].length : 0;
+    tally.by_tag = array_new(job->tags.count + 1, sizeof *tally.by_tag);
+    tally.by_position = array_new(tally.positions, sizeof *tally.by_position);
+    int failed = !tally.by_tag || !tally.by_position ||
                  suspect_measure_steps(suspects, suspect, job, baseline, &measures.lengthening) ||
                  (suspect->kind == FINDING_NETWORK &&
                   slowness_measure(suspect, job, edges, &measures.slowness, finding));
     if (!failed) {
-        measure_spread(suspect, job, &spread);
+        count_suspect(suspect, job, &tally);
         finding->kind = suspect->kind;
         finding->rank = suspect->rank;
-        finding->tag = greatest(spread.by_tag, job->tags.count + 1) - 1;
+        finding->tag = greatest(tally.by_tag, job->tags.count + 1) - 1;
         if (finding->tag < -1)
             finding->tag = -1;
         finding->first_step = suspect->first_step;
@@ -429,13 +429,13 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
         finding->slow_ns = suspect->total_ns;
         finding->shows_later = suspect->shows_later;
         finding->lost_ns = cost_of(suspects, suspect, &measures.lengthening, job, finding->confidence);
-        int32_t position = greatest(spread.by_position, spread.positions);
+        int32_t position = greatest(tally.by_position, tally.positions);
         failed = suspect->kind == FINDING_NETWORK
                      ? slowness_say(&measures.slowness, finding)
                      : evidence_of_own(suspect, job, baseline, position, &finding->evidence);
     }
-    free(spread.by_tag);
-    free(spread.by_position);
+    free(tally.by_tag);
+    free(tally.by_position);
     return failed;
 }
 

@@ -172,7 +172,7 @@ static int64_t longer_for_others(const struct suspect *suspect, const struct bas
 static int shows(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
                  const struct baseline *baseline, int64_t *list, struct lengthening *lengthening)
 {
-    int64_t inside_ns = baseline_stretch_ns(baseline, job, shown_from(suspect), shown_to(suspect), list);
+    int64_t inside_ns = baseline_lasted_ns(baseline, job, shown_from(suspect), shown_to(suspect), list);
     size_t count = list_unburdened(suspects, suspect, baseline, list);
     int32_t last = shown_to(suspect), end = last + 1 < baseline->step_count ? last + 1 : last;
     int64_t steps = end - shown_from(suspect);

@@ -82,7 +82,7 @@ static const struct column value_columns[] = {
 
 enum { VALUE_COUNT = sizeof value_columns / sizeof *value_columns };
 
-static int add_key(struct grouping *report, const char *name, size_t length, struct error *error)
+static int add_key(struct report_groups *report, const char *name, size_t length, struct error *error)
 {
     for (size_t i = 0; i < KEY_COUNT; i++) {
         if (strlen(key_names[i]) != length || memcmp(key_names[i], name, length) != 0)
@@ -99,7 +99,8 @@ static int add_key(struct grouping *report, const char *name, size_t length, str
                      (int)length, name);
 }
 
-static int parse_keys(struct grouping *report, const struct analysis_request *request, struct error *error)
+static int parse_keys(struct report_groups *report, const struct analysis_request *request,
+                      struct error *error)
 {
     int by_tag = request->values[OPTION_BY_TAG] != NULL;
     if (by_tag && option_is_given(request, options, OPTION_BY))
@@ -115,7 +116,7 @@ static int parse_keys(struct grouping *report, const struct analysis_request *re
 }
 
 /* Where no number is known, the name tells which rank it is. */
-static int show_rank(const struct grouping *report, int64_t value, size_t column, struct table *table,
+static int show_rank(const struct report_groups *report, int64_t value, size_t column, struct table *table,
                      struct error *error)
 {
     if (report->numbers[value] >= 0)
@@ -123,7 +124,7 @@ static int show_rank(const struct grouping *report, int64_t value, size_t column
     return table_set_text(table, column + 1, intern_text(&report->texts, value), error);
 }
 
-static int show_key(const struct grouping *report, enum report_key key, int64_t value, size_t column,
+static int show_key(const struct report_groups *report, enum report_key key, int64_t value, size_t column,
                     struct table *table, struct error *error)
 {
     if (value < 0)
@@ -148,7 +149,7 @@ static void show_bandwidth(struct table *table, size_t column, struct samples *s
         table_set_real(table, column, samples_real(samples_percentile(samples, 0.5)));
 }
 
-static int show_group(const struct grouping *report, struct report_group *group, struct table *table,
+static int show_group(const struct report_groups *report, struct report_group *group, struct table *table,
                       struct error *error)
 {
     size_t at = 0;
@@ -170,7 +171,7 @@ static int show_group(const struct grouping *report, struct report_group *group,
     return 0;
 }
 
-static int add_key_columns(const struct grouping *report, struct table *table, struct error *error)
+static int add_key_columns(const struct report_groups *report, struct table *table, struct error *error)
 {
     int unnumbered = 0;
     for (size_t i = 0; i < report->count; i++)
@@ -194,7 +195,7 @@ static int warn_of_unhashed(struct store *store, int64_t run_id, struct table *t
     return failed ? -1 : 0;
 }
 
-static int warn_of_lacking(const struct grouping *report, struct table *table, struct error *error)
+static int warn_of_lacking(const struct report_groups *report, struct table *table, struct error *error)
 {
     return report->lacking ? table_add_warning(
                                  table, error,
@@ -205,28 +206,28 @@ static int warn_of_lacking(const struct grouping *report, struct table *table, s
 }
 
 /* Runs of different jobs never share a row. */
-static void separate_runs(struct grouping *report, const struct runs *runs)
+static void separate_runs(struct report_groups *report, const struct runs *runs)
 {
-    if (runs->count > 1 && !grouping_is_by(report, KEY_RUN))
+    if (runs->count > 1 && !report_groups_is_by(report, KEY_RUN))
         report->by[report->by_count++] = KEY_RUN;
 }
 
-static int show(struct grouping *report, struct table *table, struct error *error)
+static int show(struct report_groups *report, struct table *table, struct error *error)
 {
     if (add_key_columns(report, table, error) || table_add_columns(table, value_columns, VALUE_COUNT, error))
         return -1;
-    grouping_sort(report);
+    report_groups_sort(report);
     for (size_t i = 0; i < report->count; i++)
         if (show_group(report, &report->groups[i], table, error))
             return -1;
     return 0;
 }
 
-static int group_and_show(struct grouping *report, const struct analysis_request *request,
+static int group_and_show(struct report_groups *report, const struct analysis_request *request,
                           const struct runs *runs, struct table *table, struct error *error)
 {
     separate_runs(report, runs);
-    return grouping_read(report, request->store, runs->only, error) || show(report, table, error) ||
+    return report_groups_read(report, request->store, runs->only, error) || show(report, table, error) ||
            warn_of_unhashed(request->store, runs->only, table, error) ||
            warn_of_lacking(report, table, error) || caution_repeated(request->store, runs, table, error) ||
            caution_no_operations(runs, table, error);
@@ -235,14 +236,14 @@ static int group_and_show(struct grouping *report, const struct analysis_request
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
                struct error *error)
 {
-    struct grouping report;
+    struct report_groups report;
     struct runs runs = {0};
-    grouping_init(&report);
+    report_groups_init(&report);
     *usage = parse_keys(&report, request, error);
     int failed = *usage || runs_choose(&runs, request, OPTION_RUN, usage, error) ||
                  group_and_show(&report, request, &runs, &result->table, error);
     runs_release(&runs);
-    grouping_release(&report);
+    report_groups_release(&report);
     return failed ? -1 : 0;
 }
 

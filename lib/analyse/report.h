@@ -54,7 +54,7 @@ struct report_group {
     int64_t key[KEY_COUNT]; /* the first by_count are used */
 };
 
-struct grouping {
+struct report_groups {
     enum report_key by[KEY_COUNT];
     size_t by_count;
     struct intern texts; /* of key values */
@@ -69,22 +69,23 @@ struct grouping {
     int64_t lacking;   /* of those, whose members are not all there */
 };
 
-void grouping_init(struct grouping *report);
-void grouping_release(struct grouping *report);
+void report_groups_init(struct report_groups *report);
+void report_groups_release(struct report_groups *report);
 
-int grouping_is_by(const struct grouping *report, enum report_key key);
+int report_groups_is_by(const struct report_groups *report, enum report_key key);
 
 /* The number of a key's text; -1 for NULL; -2 when memory is out. */
-int64_t grouping_text(struct grouping *report, const char *text);
+int64_t report_groups_text(struct report_groups *report, const char *text);
 
 /* Reads all rows of a run (0: of all) and groups them; those of one instance come one after the other. */
-int grouping_read(struct grouping *report, struct store *store, int64_t run_id, struct error *error);
+int report_groups_read(struct report_groups *report, struct store *store, int64_t run_id,
+                       struct error *error);
 
 /* Adds a row to its group. -1 when memory is out. */
-int grouping_add(struct grouping *report, const struct report_row *row);
+int report_groups_add(struct report_groups *report, const struct report_row *row);
 
 /* Puts the groups in order: by step where that is a key, then those that took longest first. */
-void grouping_sort(struct grouping *report);
+void report_groups_sort(struct report_groups *report);
 
 /* Nearest rank: the least value that at least `part` of them do not exceed. They are reordered; 0 for none.
  */

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-void grouping_init(struct grouping *report)
+void report_groups_init(struct report_groups *report)
 {
-    *report = (struct grouping){0};
+    *report = (struct report_groups){0};
     intern_init(&report->texts);
     intern_init(&report->group_names);
 }
 
-void grouping_release(struct grouping *report)
+void report_groups_release(struct report_groups *report)
 {
     for (size_t i = 0; i < report->count; i++) {
         free(report->groups[i].transfer_ns.values);
@@ -29,7 +29,7 @@ void grouping_release(struct grouping *report)
     intern_release(&report->group_names);
 }
 
-int grouping_is_by(const struct grouping *report, enum report_key key)
+int report_groups_is_by(const struct report_groups *report, enum report_key key)
 {
     for (size_t i = 0; i < report->by_count; i++)
         if (report->by[i] == key)
@@ -37,7 +37,7 @@ int grouping_is_by(const struct grouping *report, enum report_key key)
     return 0;
 }
 
-int64_t grouping_text(struct grouping *report, const char *text)
+int64_t report_groups_text(struct report_groups *report, const char *text)
 {
     if (!text)
         return -1;
@@ -76,7 +76,7 @@ double samples_real(int64_t bits)
     return value;
 }
 
-static int is_in(const struct grouping *report, const struct report_group *group,
+static int is_in(const struct report_groups *report, const struct report_group *group,
                  const struct report_row *row)
 {
     for (size_t i = 0; i < report->by_count; i++)
@@ -86,7 +86,7 @@ static int is_in(const struct grouping *report, const struct report_group *group
 }
 
 /* The keys' numbers as text, for want of a map with so long keys. */
-static size_t name_group(const struct grouping *report, const struct report_row *row, char *name)
+static size_t name_group(const struct report_groups *report, const struct report_row *row, char *name)
 {
     size_t length = 0;
     for (size_t i = 0; i < report->by_count; i++)
@@ -95,7 +95,7 @@ static size_t name_group(const struct grouping *report, const struct report_row 
     return length;
 }
 
-static struct report_group *find_group(struct grouping *report, const struct report_row *row)
+static struct report_group *find_group(struct report_groups *report, const struct report_row *row)
 {
     char name[KEY_COUNT * sizeof(int64_t) * 2];
     if (report->latest < report->count && is_in(report, &report->groups[report->latest], row))
@@ -127,7 +127,7 @@ static int add_time(struct samples *times, struct samples *gbs, int64_t time_ns,
     return samples_add(gbs, bits_of((double)size_bytes / (double)time_ns * factor));
 }
 
-int grouping_add(struct grouping *report, const struct report_row *row)
+int report_groups_add(struct report_groups *report, const struct report_row *row)
 {
     struct report_group *group = find_group(report, row);
     if (!group)
@@ -159,7 +159,7 @@ static int is_text(enum report_key key)
 }
 
 /* Ranks by number, texts by their letters; what is not known comes last. */
-static int compare_key(const struct grouping *report, enum report_key key, int64_t left, int64_t right)
+static int compare_key(const struct report_groups *report, enum report_key key, int64_t left, int64_t right)
 {
     if (left == right || left < 0 || right < 0)
         return left == right ? 0 : left < 0 ? 1 : -1;
@@ -171,7 +171,7 @@ static int compare_key(const struct grouping *report, enum report_key key, int64
 
 static int by_place(const void *a, const void *b, void *context)
 {
-    const struct grouping *report = context;
+    const struct report_groups *report = context;
     const struct report_group *left = a, *right = b;
     for (size_t i = 0; i < report->by_count; i++)
         if (report->by[i] == KEY_STEP && left->key[i] != right->key[i])
@@ -186,7 +186,7 @@ static int by_place(const void *a, const void *b, void *context)
     return 0;
 }
 
-void grouping_sort(struct grouping *report)
+void report_groups_sort(struct report_groups *report)
 {
     if (report->count)
         qsort_r(report->groups, report->count, sizeof *report->groups, by_place, report);

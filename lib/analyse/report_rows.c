@@ -22,7 +22,7 @@ struct report_communicator {
 };
 
 struct reader {
-    struct grouping *report;
+    struct report_groups *report;
     struct map communicators; /* id -> index */
     struct report_communicator *items;
     size_t count;
@@ -59,7 +59,7 @@ static int each_row(struct reader *reader, struct store *store, const char *sql,
 
 static int take_communicator(struct reader *reader, struct statement *statement)
 {
-    int64_t label = grouping_text(reader->report, statement_text(statement, 3));
+    int64_t label = report_groups_text(reader->report, statement_text(statement, 3));
     if (label < -1 ||
         array_reserve((void **)&reader->items, &reader->capacity, reader->count + 1, sizeof *reader->items))
         return -1;
@@ -72,7 +72,7 @@ static int take_communicator(struct reader *reader, struct statement *statement)
 }
 
 /* Makes room for the numbers of ranks' names. */
-static int reserve_numbers(struct grouping *report, size_t wanted)
+static int reserve_numbers(struct report_groups *report, size_t wanted)
 {
     size_t had = report->number_count;
     if (array_reserve((void **)&report->numbers, &report->number_count, wanted, sizeof *report->numbers))
@@ -84,7 +84,7 @@ static int reserve_numbers(struct grouping *report, size_t wanted)
 
 static int take_member(struct reader *reader, struct statement *statement)
 {
-    int64_t name = grouping_text(reader->report, statement_text(statement, 1));
+    int64_t name = report_groups_text(reader->report, statement_text(statement, 1));
     if (name < 0 || reserve_numbers(reader->report, (size_t)name + 1))
         return -1;
     reader->report->numbers[name] = statement_integer_or(statement, 2, -1);
@@ -96,13 +96,13 @@ static int number_names(struct reader *reader)
     int failed = 0;
     for (int i = 0; i < FUNCTION_COUNT; i++)
         failed |=
-            (reader->functions[i] = grouping_text(reader->report, function_name((enum function)i))) < -1;
+            (reader->functions[i] = report_groups_text(reader->report, function_name((enum function)i))) < -1;
     for (int i = 0; i < ALGORITHM_COUNT; i++)
-        failed |=
-            (reader->algorithms[i] = grouping_text(reader->report, algorithm_name((enum algorithm)i))) < -1;
+        failed |= (reader->algorithms[i] =
+                       report_groups_text(reader->report, algorithm_name((enum algorithm)i))) < -1;
     for (int i = 0; i < PROTOCOL_COUNT; i++)
         failed |=
-            (reader->protocols[i] = grouping_text(reader->report, protocol_name((enum protocol)i))) < -1;
+            (reader->protocols[i] = report_groups_text(reader->report, protocol_name((enum protocol)i))) < -1;
     return failed;
 }
 
@@ -143,7 +143,7 @@ static int keep_row(struct reader *reader, const struct report_row *row)
 }
 
 /* Of some members the shortest duration is no transfer, where the last to come is not among them. */
-static void count_lacking(struct grouping *report, const struct block_reader *rows, size_t row)
+static void count_lacking(struct report_groups *report, const struct block_reader *rows, size_t row)
 {
     if (rows->absent[INSTANCE_TRANSFER][row])
         return;
@@ -165,10 +165,10 @@ static int take_instances(struct reader *reader, struct block_scan *scan, struct
     for (size_t i = 0; i < scan->rows.count; i++) {
         struct report_row row = make_row(reader, &reader->items[*communicator], scan, i);
         count_lacking(reader->report, &scan->rows, i);
-        if (grouping_is_by(reader->report, KEY_TAG))
-            row.key[KEY_TAG] = grouping_text(reader->report, block_text(&scan->rows, INSTANCE_TAG, i));
+        if (report_groups_is_by(reader->report, KEY_TAG))
+            row.key[KEY_TAG] = report_groups_text(reader->report, block_text(&scan->rows, INSTANCE_TAG, i));
         if (row.key[KEY_TAG] < -1 ||
-            (reader->keep ? keep_row(reader, &row) : grouping_add(reader->report, &row)))
+            (reader->keep ? keep_row(reader, &row) : report_groups_add(reader->report, &row)))
             return error_no_memory(error);
     }
     return 0;
@@ -245,7 +245,7 @@ static int group_details(struct reader *reader, const struct details *details)
             row.key[KEY_RANK] = detail->rank;
             row.key[KEY_ALGORITHM] = name_at(reader->algorithms, ALGORITHM_COUNT, detail->algorithm);
             row.key[KEY_PROTOCOL] = name_at(reader->protocols, PROTOCOL_COUNT, detail->protocol);
-            if (grouping_add(reader->report, &row))
+            if (report_groups_add(reader->report, &row))
                 return -1;
         }
     return 0;
@@ -294,11 +294,12 @@ static int read_all(struct reader *reader, struct store *store, int64_t run_id, 
     return reader->keep ? read_operations(reader, store, run_id, error) : 0;
 }
 
-int grouping_read(struct grouping *report, struct store *store, int64_t run_id, struct error *error)
+int report_groups_read(struct report_groups *report, struct store *store, int64_t run_id, struct error *error)
 {
     struct reader reader = {.report = report,
-                            .keep = grouping_is_by(report, KEY_ALGORITHM) ||
-                                    grouping_is_by(report, KEY_PROTOCOL) || grouping_is_by(report, KEY_RANK)};
+                            .keep = report_groups_is_by(report, KEY_ALGORITHM) ||
+                                    report_groups_is_by(report, KEY_PROTOCOL) ||
+                                    report_groups_is_by(report, KEY_RANK)};
     map_init(&reader.communicators);
     map_init(&reader.members);
     int failed = read_all(&reader, store, run_id, error);

@@ -22,9 +22,9 @@ static int64_t issue_of(const struct job_operation *operation)
 }
 
 /* From an operation of `step` to the same one of `end`, at the first position that has a time in both. */
-static int64_t stretch_of_rank(const struct baseline *baseline, const struct job *job, int32_t role,
-                               size_t rank, int32_t step, int32_t end,
-                               int64_t (*time_of)(const struct job_operation *))
+static int64_t length_at_rank(const struct baseline *baseline, const struct job *job, int32_t role,
+                              size_t rank, int32_t step, int32_t end,
+                              int64_t (*time_of)(const struct job_operation *))
 {
     for (int32_t position = 0; position < baseline->roles[role].length; position++) {
         int32_t here = baseline_cell(baseline, role, position, rank, step);
@@ -37,13 +37,13 @@ static int64_t stretch_of_rank(const struct baseline *baseline, const struct job
 }
 
 /* Median over ranks; `list` has room for one each. */
-static int64_t stretch(const struct baseline *baseline, const struct job *job, int32_t step, int32_t end,
-                       int64_t (*time_of)(const struct job_operation *), int64_t *list)
+static int64_t median_length(const struct baseline *baseline, const struct job *job, int32_t step,
+                             int32_t end, int64_t (*time_of)(const struct job_operation *), int64_t *list)
 {
     size_t count = 0;
     for (size_t role = 0; role < baseline->role_count; role++)
         for (size_t rank = 0; rank < baseline->roles[role].rank_count; rank++) {
-            int64_t length = stretch_of_rank(baseline, job, (int32_t)role, rank, step, end, time_of);
+            int64_t length = length_at_rank(baseline, job, (int32_t)role, rank, step, end, time_of);
             if (length > 0)
                 list[count++] = length;
         }
@@ -54,20 +54,20 @@ static int64_t stretch(const struct baseline *baseline, const struct job *job, i
  * Between starts on the device; where no trace has those, between ends as the network's steps tell them;
  * without network, between calls, which says less: a host may run steps ahead.
  */
-static int64_t best_stretch(const struct baseline *baseline, const struct job *job, int32_t step, int32_t end,
-                            int64_t *list)
+static int64_t best_length(const struct baseline *baseline, const struct job *job, int32_t step, int32_t end,
+                           int64_t *list)
 {
     if (job->timed_operations)
-        return stretch(baseline, job, step, end, start_of, list);
-    int64_t length = stretch(baseline, job, step, end, end_of, list);
-    return length != TIME_UNKNOWN ? length : stretch(baseline, job, step, end, issue_of, list);
+        return median_length(baseline, job, step, end, start_of, list);
+    int64_t length = median_length(baseline, job, step, end, end_of, list);
+    return length != TIME_UNKNOWN ? length : median_length(baseline, job, step, end, issue_of, list);
 }
 
-int64_t baseline_stretch_ns(const struct baseline *baseline, const struct job *job, int32_t first_step,
-                            int32_t last_step, int64_t *list)
+int64_t baseline_lasted_ns(const struct baseline *baseline, const struct job *job, int32_t first_step,
+                           int32_t last_step, int64_t *list)
 {
     int32_t end = last_step + 1 < baseline->step_count ? last_step + 1 : baseline->step_count - 1;
-    return end > first_step ? best_stretch(baseline, job, first_step, end, list) : TIME_UNKNOWN;
+    return end > first_step ? best_length(baseline, job, first_step, end, list) : TIME_UNKNOWN;
 }
 
 int baseline_measure_steps(struct baseline *baseline, const struct job *job)
@@ -81,9 +81,8 @@ int baseline_measure_steps(struct baseline *baseline, const struct job *job)
     }
     /* No step follows the last one to tell how long that was. */
     for (int32_t step = 0; step < baseline->step_count; step++)
-        baseline->step_ns[step] = step + 1 < baseline->step_count
-                                      ? best_stretch(baseline, job, step, step + 1, list)
-                                      : TIME_UNKNOWN;
+        baseline->step_ns[step] =
+            step + 1 < baseline->step_count ? best_length(baseline, job, step, step + 1, list) : TIME_UNKNOWN;
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
         if (baseline->step_ns[step] != TIME_UNKNOWN)
             list[count++] = baseline->step_ns[step];

@@ -15,12 +15,12 @@
  * Host clock minus GPU clock, as the least seen over a block of operations and its neighbours: the host
  * notices a start late, never early, and the two clocks drift apart slowly.
  */
-struct delays {
+struct host_delays {
     int64_t *least; /* per block */
     size_t count;
 };
 
-static void take_neighbours(struct delays *delays)
+static void take_neighbours(struct host_delays *delays)
 {
     int64_t before = TIME_UNKNOWN;
     for (size_t i = 0; i < delays->count; i++) {
@@ -36,7 +36,7 @@ static void take_neighbours(struct delays *delays)
 }
 
 /* Blocks without any delay take that of the nearest block before, or else after. */
-static int fill_gaps(struct delays *delays)
+static int fill_gaps(struct host_delays *delays)
 {
     size_t known = 0;
     while (known < delays->count && delays->least[known] == TIME_UNKNOWN)
@@ -52,7 +52,7 @@ static int fill_gaps(struct delays *delays)
     return 1;
 }
 
-static int measure_delays(const struct job *job, const struct job_rank *rank, struct delays *delays)
+static int measure_delays(const struct job *job, const struct job_rank *rank, struct host_delays *delays)
 {
     delays->count = rank->count / JOB_DELAY_BLOCK + 1;
     delays->least = array_new(delays->count, sizeof *delays->least);
@@ -93,7 +93,7 @@ static void map_operation(struct job_operation *operation, struct job_draft *dra
 
 static int map_rank(struct job *job, struct job_rank *rank)
 {
-    struct delays delays;
+    struct host_delays delays;
     size_t first = rank->first, end = rank->first + rank->count;
     if (measure_delays(job, rank, &delays))
         return -1;

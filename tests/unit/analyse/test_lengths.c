@@ -197,7 +197,7 @@ static void a_pause_between_two_steps(void **state)
     steps_init(&steps, lengths);
     struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 6, .last_step = 7, .gain_ns = 400};
     int64_t list[RANKS];
-    assert_int_equal(baseline_stretch_ns(&steps.baseline, &steps.job, 6, 7, list), 600);
+    assert_int_equal(baseline_lasted_ns(&steps.baseline, &steps.job, 6, 7, list), 600);
     assert_true(shows(&steps, &suspect, 1));
 }
 
