@@ -1,6 +1,7 @@
 #include "analyse/job.h"
 
 #include "base/array.h"
+#include "base/scale.h"
 #include "base/sort.h"
 #include "schemas.h"
 #include "store/store.h"
@@ -70,11 +71,11 @@ int64_t median_without(const int64_t *sorted, size_t count, int64_t left_out)
     return sorted[middle] >= left_out ? sorted[middle + 1] : sorted[middle];
 }
 
-int64_t median_distance(int64_t *values, size_t count, int64_t centre)
+int64_t sigma_about(int64_t *values, size_t count, int64_t centre)
 {
     for (size_t i = 0; i < count; i++)
         values[i] = values[i] > centre ? values[i] - centre : centre - values[i];
-    return median_of(values, count);
+    return scale(median_of(values, count), SIGMA_OF_DISTANCE);
 }
 
 int job_list(struct store *store, int64_t **ids, size_t *count, struct error *error)

@@ -353,8 +353,11 @@ int64_t median_of(int64_t *values, size_t count);
  * left. */
 int64_t median_without(const int64_t *sorted, size_t count, int64_t left_out);
 
-/* The median of their distances from a centre, which take their places. */
-int64_t median_distance(int64_t *values, size_t count, int64_t centre);
+/* The standard deviation of a normal distribution is so many times the median distance from its middle. */
+static const double SIGMA_OF_DISTANCE = 1.4826;
+
+/* Their standard deviation about a centre, from the median of their distances, which take their places. */
+int64_t sigma_about(int64_t *values, size_t count, int64_t centre);
 
 /* The value at fraction `part` (0 to 1) of `count` values, which are reordered. */
 int64_t quantile_of(int64_t *values, size_t count, double part);

@@ -181,7 +181,7 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     int64_t usual = median_of(list, count);
     int64_t longer = inside_ns - steps * usual;
     int64_t worth_ns = suspect->gain_ns > suspect->margin_ns ? suspect->gain_ns : suspect->margin_ns;
-    double doubt = ERRORS * sqrt((double)steps) * (double)scale(median_distance(list, count, usual), 1.4826);
+    double doubt = ERRORS * sqrt((double)steps) * (double)sigma_about(list, count, usual);
     /* Its steps whose length is not known, the last of all, count as those that are. */
     double all = (double)(last - shown_from(suspect) + 1) / (double)steps;
     lengthening->most_ns = scale(1, ((longer > 0 ? (double)longer : 0) + doubt) * all);

@@ -78,7 +78,7 @@ static int64_t spread_of(int64_t *values, size_t count)
     int64_t middle = median_of(values, count), quarter = values[(count - 1) / 4];
     size_t lower = (count + 1) / 2;
     int64_t below = nearest_half(values, lower, quarter);
-    int64_t wide = scale(median_distance(values, count, middle), 1.4826);
+    int64_t wide = sigma_about(values, count, middle);
     int64_t narrow = scale(below, 2.5);
     return lower >= 8 && narrow < wide ? narrow : wide;
 }
@@ -132,7 +132,7 @@ static int64_t limit_of(struct place *place, size_t ranks, double sigmas, double
         if (place->usual[rank] != TIME_UNKNOWN)
             place->list[(*known)++] = place->usual[rank];
     *middle = median_of(place->list, *known);
-    int64_t sigma = scale(median_distance(place->list, *known, *middle), 1.4826);
+    int64_t sigma = sigma_about(place->list, *known, *middle);
     int64_t beyond = *middle + scale(sigma, sigmas), times = scale(*middle, factor);
     return beyond > times ? beyond : times;
 }

@@ -58,12 +58,12 @@ static double part_of(enum stalls_wait wait)
     return wait == STALLS_GPU ? 0.5 : 0.25;
 }
 
-static int add_habit(struct judge *judge, const struct stalls_cell *cells, size_t count, int32_t first_step)
+static int add_usual(struct judge *judge, const struct stalls_cell *cells, size_t count, int32_t first_step)
 {
     size_t seen = 0;
     double operations = 0, busy_ns = 0;
-    if (array_reserve((void **)&judge->habits, &judge->habit_capacity, judge->habit_count + 1,
-                      sizeof *judge->habits))
+    if (array_reserve((void **)&judge->usuals, &judge->usual_capacity, judge->usual_count + 1,
+                      sizeof *judge->usuals))
         return -1;
     for (size_t i = 0; i < count; i++)
         if (cells[i].step >= first_step && cells[i].steps) {
@@ -72,11 +72,12 @@ static int add_habit(struct judge *judge, const struct stalls_cell *cells, size_
             busy_ns += (double)cells[i].busy_ns[STALLS_NETWORK];
         }
     if (seen >= LEAST_STEPS)
-        judge->habits[judge->habit_count++] = (struct habit){.edge = cells->edge,
-                                                             .place = cells->place,
-                                                             .wait_ns = (double)median_of(judge->list, seen),
-                                                             .busy_ns = busy_ns / (double)seen,
-                                                             .operations = operations / (double)seen};
+        judge->usuals[judge->usual_count++] =
+            (struct usual_wait){.edge = cells->edge,
+                                .place = cells->place,
+                                .wait_ns = (double)median_of(judge->list, seen),
+                                .busy_ns = busy_ns / (double)seen,
+                                .operations = operations / (double)seen};
     return 0;
 }
 
@@ -100,7 +101,7 @@ static int learn_usual(struct judge *judge, struct stalls_cell *cells, size_t co
     int64_t usual = seen ? quantile_of(judge->list, seen, 0.25) : 0;
     for (size_t i = 0; i < count; i++)
         cells[i].usual_wait_ns = usual * cells[i].steps;
-    return cells->received ? 0 : add_habit(judge, cells, count, first_step);
+    return cells->received ? 0 : add_usual(judge, cells, count, first_step);
 }
 
 static int learn(struct judge *judge)
@@ -230,7 +231,6 @@ int judge_stands_out(const struct judge *judge, const struct stalls_cell *cell, 
            (double)excess_ns > judge->options->sigmas * (double)sigma_ns && is_long_enough(judge, cell, wait);
 }
 
-/* 1.4826 x median absolute deviation of an edge's training steps. */
 int64_t judge_spread_ns(struct judge *judge, size_t edge, enum stalls_wait wait)
 {
     const struct stalls_cell *cells = judge->stalls->cells;
@@ -241,7 +241,7 @@ int64_t judge_spread_ns(struct judge *judge, size_t edge, enum stalls_wait wait)
     if (!count)
         return 0;
     int64_t middle = median_of(judge->list, count);
-    return scale(median_distance(judge->list, count, middle), 1.4826);
+    return sigma_about(judge->list, count, middle);
 }
 
 static int add_episode(struct judge *judge, struct episode episode)
@@ -437,7 +437,7 @@ int stalls_judge(struct stalls *stalls, const struct stalls_options *options, st
     free(judge.first);
     free(judge.list);
     free(judge.episodes);
-    free(judge.habits);
+    free(judge.usuals);
     map_release(&judge.inbound);
     return failed ? error_no_memory(error) : 0;
 }

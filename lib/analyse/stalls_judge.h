@@ -19,7 +19,7 @@ struct episode {
 };
 
 /* What is usual for an edge in one kind of operation, and how long its steps wait in the middle. */
-struct habit {
+struct usual_wait {
     int32_t edge;
     int32_t place;
     double wait_ns;    /* median over training steps of SendWait per network step */
@@ -34,9 +34,9 @@ struct judge {
     struct episode *episodes;
     size_t episode_count;
     size_t episode_capacity;
-    struct habit *habits;
-    size_t habit_count;
-    size_t habit_capacity;
+    struct usual_wait *usuals;
+    size_t usual_count;
+    size_t usual_capacity;
     int64_t *list;      /* scratch, of as many as an edge has cells */
     struct map inbound; /* seat, training step -> the most that its receives waited beyond the usual */
 };
@@ -44,7 +44,7 @@ struct judge {
 /* The run of a cell's edge. */
 const struct stalls_run *judge_run(const struct judge *judge, const struct stalls_cell *cell);
 
-/* 1.4826 x the median absolute deviation of an edge's training steps. */
+/* Sigma of what an edge waited beyond the usual in a training step. */
 int64_t judge_spread_ns(struct judge *judge, size_t edge, enum stalls_wait wait);
 
 /* The least that counts in a step. */

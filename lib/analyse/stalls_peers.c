@@ -1,5 +1,6 @@
 #include "analyse/stalls_judge.h"
 
+#include "analyse/job.h"
 #include "base/array.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ enum { LEAST_PEERS = 4 };
 
 static int by_work(const void *a, const void *b)
 {
-    const struct habit *left = a, *right = b;
+    const struct usual_wait *left = a, *right = b;
     if (left->place != right->place)
         return left->place < right->place ? -1 : 1;
     return (left->wait_ns > right->wait_ns) - (left->wait_ns < right->wait_ns);
@@ -26,13 +27,14 @@ static int by_real(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Of habits of one place, sorted by wait: how far the waits of its edges are from the middle one, usually. */
-static double spread_of_peers(const struct habit *habits, size_t count, double middle, double *list)
+/* Of the usual waits at one place, sorted: how far the waits of its edges are from the middle one, usually.
+ */
+static double spread_of_peers(const struct usual_wait *usuals, size_t count, double middle, double *list)
 {
     for (size_t i = 0; i < count; i++)
-        list[i] = fabs(habits[i].wait_ns - middle);
+        list[i] = fabs(usuals[i].wait_ns - middle);
     array_sort(list, count, sizeof *list, by_real);
-    return 1.4826 * list[(count - 1) / 2];
+    return SIGMA_OF_DISTANCE * list[(count - 1) / 2];
 }
 
 /* What is held against an edge that has no better past. */
@@ -43,15 +45,15 @@ struct charge {
     double usual_ns;
 };
 
-/* The longest wait at a place among edges that share no end with `of`; habits are sorted by wait. */
-static double longest_elsewhere(const struct judge *judge, const struct habit *habits, size_t count,
-                                const struct habit *of)
+/* The longest wait at a place among edges that share no end with `of`; those are sorted by wait. */
+static double longest_elsewhere(const struct judge *judge, const struct usual_wait *usuals, size_t count,
+                                const struct usual_wait *of)
 {
     const struct stalls_edge *edges = judge->stalls->edges, *mine = &edges[of->edge];
     for (size_t i = count; i-- > 0;) {
-        const struct stalls_edge *other = &edges[habits[i].edge];
+        const struct stalls_edge *other = &edges[usuals[i].edge];
         if (other->sender != mine->sender && other->receiver != mine->receiver)
-            return habits[i].wait_ns;
+            return usuals[i].wait_ns;
     }
     return INFINITY;
 }
@@ -60,28 +62,28 @@ static double longest_elsewhere(const struct judge *judge, const struct habit *h
  * Links differ for good reasons, so that it takes more than to stand out from the middle: the edge is
  * `factor` times slower than every edge that shares no end with it.
  */
-static int is_slowest(const struct judge *judge, const struct habit *habits, size_t count, double sigma,
-                      const struct habit *habit)
+static int is_slowest(const struct judge *judge, const struct usual_wait *usuals, size_t count, double sigma,
+                      const struct usual_wait *usual)
 {
-    return habit->wait_ns - habits[(count - 1) / 2].wait_ns > judge->options->sigmas * sigma &&
-           habit->wait_ns >= judge->options->factor * longest_elsewhere(judge, habits, count, habit);
+    return usual->wait_ns - usuals[(count - 1) / 2].wait_ns > judge->options->sigmas * sigma &&
+           usual->wait_ns >= judge->options->factor * longest_elsewhere(judge, usuals, count, usual);
 }
 
-static void compare_place(const struct judge *judge, const struct habit *habits, size_t count, double *list,
-                          struct charge *charges)
+static void compare_place(const struct judge *judge, const struct usual_wait *usuals, size_t count,
+                          double *list, struct charge *charges)
 {
-    const struct habit *middle = &habits[(count - 1) / 2];
-    double sigma = spread_of_peers(habits, count, middle->wait_ns, list);
+    const struct usual_wait *middle = &usuals[(count - 1) / 2];
+    double sigma = spread_of_peers(usuals, count, middle->wait_ns, list);
     for (size_t i = 0; i < count; i++) {
-        struct charge *charge = &charges[habits[i].edge];
-        double excess_ns = habits[i].busy_ns - middle->busy_ns / middle->operations * habits[i].operations;
-        if (excess_ns <= 0 || !is_slowest(judge, habits, count, sigma, &habits[i]))
+        struct charge *charge = &charges[usuals[i].edge];
+        double excess_ns = usuals[i].busy_ns - middle->busy_ns / middle->operations * usuals[i].operations;
+        if (excess_ns <= 0 || !is_slowest(judge, usuals, count, sigma, &usuals[i]))
             continue;
         charge->excess_ns += excess_ns;
         if (excess_ns <= charge->largest_ns)
             continue;
         charge->largest_ns = excess_ns;
-        charge->wait_ns = habits[i].wait_ns;
+        charge->wait_ns = usuals[i].wait_ns;
         charge->usual_ns = middle->wait_ns;
     }
 }
@@ -105,16 +107,16 @@ int judge_compare_edges(struct judge *judge)
 {
     struct stalls *stalls = judge->stalls;
     struct charge *charges = array_new(stalls->edge_count + 1, sizeof *charges);
-    double *list = array_new(judge->habit_count + 1, sizeof *list);
+    double *list = array_new(judge->usual_count + 1, sizeof *list);
     int failed = !charges || !list;
     if (!failed)
-        array_sort(judge->habits, judge->habit_count, sizeof *judge->habits, by_work);
-    for (size_t i = 0, next; !failed && i < judge->habit_count; i = next) {
-        for (next = i; next < judge->habit_count && judge->habits[next].place == judge->habits[i].place;
+        array_sort(judge->usuals, judge->usual_count, sizeof *judge->usuals, by_work);
+    for (size_t i = 0, next; !failed && i < judge->usual_count; i = next) {
+        for (next = i; next < judge->usual_count && judge->usuals[next].place == judge->usuals[i].place;
              next++)
             ;
         if (next - i >= LEAST_PEERS)
-            compare_place(judge, &judge->habits[i], next - i, list, charges);
+            compare_place(judge, &judge->usuals[i], next - i, list, charges);
     }
     for (size_t i = 0; !failed && i < stalls->edge_count; i++)
         take_charge(judge, i, &charges[i]);

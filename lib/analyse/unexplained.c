@@ -35,7 +35,7 @@ static int64_t least_longer_ns(const struct baseline *baseline, double sigmas, i
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
         if (baseline->step_ns[step] != TIME_UNKNOWN)
             list[count++] = baseline->step_ns[step];
-    int64_t sigma = count ? scale(median_distance(list, count, baseline->median_step_ns), 1.4826) : 0;
+    int64_t sigma = count ? sigma_about(list, count, baseline->median_step_ns) : 0;
     int64_t noise_ns = scale(sigma, sigmas), share_ns = scale(baseline->median_step_ns, LONGER);
     int64_t least_ns = noise_ns > share_ns ? noise_ns : share_ns;
     return least_ns < baseline->median_step_ns ? least_ns : baseline->median_step_ns;
