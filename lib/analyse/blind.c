@@ -28,10 +28,15 @@ static int64_t least_of_kind(const struct job *job, const struct job_operation *
     return least;
 }
 
+/* To wait for another stage takes the work of several layers, where others of the kind come after one each.
+ */
+enum { TIMES_OTHERS = 3 };
+
 int may_hide_pair(const struct job *job, const struct job_operation *operation)
 {
     int64_t least = least_of_kind(job, operation);
-    return operation->previous >= 0 && (least < 0 || operation->own_ns - operation->beyond_ns > 3 * least);
+    return operation->previous >= 0 &&
+           (least < 0 || operation->own_ns - operation->beyond_ns > TIMES_OTHERS * least);
 }
 
 static int64_t excess_in_step(const struct job *job, int32_t rank, int32_t step)
@@ -211,6 +216,10 @@ static int is_mostly_leaf(const struct suspect *suspect, const struct job *job)
     return held_ns * 2 > suspect->total_ns;
 }
 
+/* That others waited for less than one part in so many of what a rank was late by is as good as not at all.
+ */
+enum { WAITED_PART = 20 };
+
 /*
  * Whether nobody waited for it (a twentieth at most) where that can be read, and it was late after operations
  * with a root: that ends them before the others do, and is idle then.
@@ -218,7 +227,7 @@ static int is_mostly_leaf(const struct suspect *suspect, const struct job *job)
 static int may_have_ended_first(const struct suspect *suspect, const struct job *job)
 {
     int64_t after_ns = 0;
-    if (suspect->margin_ns * 20 >= suspect->total_ns)
+    if (suspect->margin_ns * WAITED_PART >= suspect->total_ns)
         return 0;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++) {

@@ -100,6 +100,9 @@ static int64_t hidden_in(const struct cover *cover, int32_t rank)
     return hidden_ns;
 }
 
+/* Where a rank explains so many tenths of what the best does, which of them is the best may be chance. */
+enum { ALIKE_TENTHS = 8 };
+
 /* Of those that explain about as much as the best, the one whose own time grew, by far more than the others'.
  */
 static int32_t break_tie(const struct cover *cover, const struct job_instance *instance, int64_t best_ns)
@@ -107,7 +110,7 @@ static int32_t break_tie(const struct cover *cover, const struct job_instance *i
     struct contest hidden = {.rank = -1};
     int32_t rank;
     for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++)
-        if (cover->explained_ns[rank] * 10 >= best_ns * 8)
+        if (cover->explained_ns[rank] * 10 >= best_ns * ALIKE_TENTHS)
             contest_enter(&hidden, rank, hidden_in(cover, rank));
     return hidden.most >= 2 * hidden.second && hidden.most * 4 >= instance->slow_ns ? hidden.rank : -1;
 }
@@ -146,7 +149,7 @@ static int32_t culprit_of(const struct cover *cover, const struct job_instance *
         return -1;
     for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++)
         contest_enter(&explained, rank, cover->explained_ns[rank]);
-    if (explained.rank >= 0 && explained.second * 10 <= explained.most * 8) {
+    if (explained.rank >= 0 && explained.second * 10 <= explained.most * ALIKE_TENTHS) {
         int is_sure = cover->communicator[explained.rank] == SEVERAL || took_both_long(cover->job, instance);
         return is_sure ? explained.rank : -1;
     }

@@ -243,10 +243,13 @@ static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
            text_json_integer(json, "lost_events", job->lost_events) || buffer_append_byte(json, '}');
 }
 
+/* The first is warm-up, and of two neither says which is the usual one. */
+enum { STEPS_TO_COMPARE = 3 };
+
 /* Whether late ranks can show, or slow links at least. */
 static int is_judged(const struct job *job, const struct baseline *baseline)
 {
-    return (job->timed_operations || job->traffic_count) && job->step_count >= 3 &&
+    return (job->timed_operations || job->traffic_count) && job->step_count >= STEPS_TO_COMPARE &&
            job_recorded_ranks(job) > 1 && baseline_is_regular(baseline);
 }
 
@@ -269,7 +272,7 @@ static int warn_of_times(const struct job *job, const struct baseline *baseline,
     if (!job->timed_operations &&
         table_add_warning(table, error, "run %lld: %s", run, what_untimed_lack(job)))
         return -1;
-    if (job->step_count < 3)
+    if (job->step_count < STEPS_TO_COMPARE)
         return table_add_warning(
             table, error, "run %lld: fewer than three steps could be told apart: nothing to compare with",
             run);

@@ -85,6 +85,9 @@ static int may_have_been_held(const struct suspects *suspects, const struct susp
            greater_suspect(suspects, suspect, instance->culprit, previous->step);
 }
 
+/* What has one cause is as long to one part in so many; what differs by more may be two faults. */
+enum { ALIKE_PART = 5 };
+
 /* Whether another rank was late in the same steps, most of them, by about as much. */
 static int is_twin(const struct suspect *a, const struct suspect *b)
 {
@@ -92,7 +95,7 @@ static int is_twin(const struct suspect *a, const struct suspect *b)
     int64_t other = b->total_ns / suspect_steps(b);
     int64_t apart = mine > other ? mine - other : other - mine;
     return b->kind != FINDING_NETWORK && b->rank != a->rank && suspects_are_together(a, b) &&
-           apart * 5 <= (mine > other ? mine : other);
+           apart * ALIKE_PART <= (mine > other ? mine : other);
 }
 
 /*

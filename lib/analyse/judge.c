@@ -16,6 +16,7 @@
  */
 static const double CHANCE = 0.05;
 static const double CHANCE_ALONE = 0.01;
+static const double SURE = 0.1;
 
 /* Several steps of which some other one alone is beyond the weakest: moments come in rows, too. */
 static const double CHANCE_BEHIND = 0.0002;
@@ -138,11 +139,14 @@ static double worth(const struct suspect *suspect, const struct baseline *baseli
     return share_of(suspect, baseline, time_ns);
 }
 
+/* Recorders lose one here and there: one in so many operations hides nothing that lasts. */
+enum { FEW_LOST = 50 };
+
 /* Records missing between others, or lines lost, leave room for another explanation. */
 static int has_gaps(const struct job *job)
 {
     return job->damaged_lines || job->lost_events ||
-           job->missing_sequence > (int64_t)(job->operation_count / 50);
+           job->missing_sequence > (int64_t)(job->operation_count / FEW_LOST);
 }
 
 /* Whether there is no other rank of its role: with records missing, that may be what makes the role. */
@@ -266,6 +270,9 @@ struct measures {
     struct lengthening lengthening;
 };
 
+/* One part in so many of what a finding must be worth is as good as no gain: replays are no more exact. */
+enum { NO_GAIN_PART = 10 };
+
 static enum confidence confidence_of(const struct suspects *suspects, const struct suspect *suspect,
                                      const struct measures *measures, const struct job *job,
                                      const struct baseline *baseline, const struct diagnose_options *options)
@@ -273,7 +280,7 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
     int must_show = suspect->kind == FINDING_NETWORK;
     double share = share_shown(suspect, &measures->lengthening, job, baseline);
     /* A rank that is late at no cost is believed only where nothing is missing that would show the cost. */
-    if (share_of(suspect, baseline, suspect->gain_ns) < options->min_gain / 10 &&
+    if (share_of(suspect, baseline, suspect->gain_ns) < options->min_gain / NO_GAIN_PART &&
         !is_shown_by_steps(suspect, &measures->lengthening, job) &&
         (has_gaps(job) || is_in_shadow(suspects, suspect)))
         return CONFIDENCE_LOW;
@@ -295,7 +302,7 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
     if (is_little(suspect, &measures->lengthening) && job_silent_ranks(job))
         return CONFIDENCE_LOW;
     int sure = !is_steady(suspect, baseline) && share >= 2 * options->min_gain &&
-               is_beyond_chance(suspect, share, 0.1);
+               is_beyond_chance(suspect, share, SURE);
     return sure && !has_gaps(job) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 }
 

@@ -25,6 +25,9 @@ static const double LITTLE = 10;
 /* The replay knows not all that overlaps with a slow send: a third of what it says has to show. */
 enum { SHOWN = 3 };
 
+/* Steps speak against a late rank that are not longer by one part in so many of what it is worth. */
+enum { SHOWN_OF_LATE = 4 };
+
 /* The last step whose length says what a suspicion cost. */
 static int32_t shown_to(const struct suspect *suspect)
 {
@@ -196,7 +199,7 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
         (double)(longer - lengthening->beside_ns) - doubt > LITTLE * (double)worth_ns)
         return 0;
     if (suspect->kind != FINDING_NETWORK)
-        return ((double)longer + doubt) * all >= (double)worth_ns / 4;
+        return ((double)longer + doubt) * all >= (double)worth_ns / SHOWN_OF_LATE;
     return (double)longer * SHOWN >= (double)suspect->gain_ns && (double)longer >= doubt;
 }
 

@@ -103,7 +103,8 @@ static int never_ended(const struct job *job, const struct job_instance *instanc
 
 /*
  * The shortest duration does not show a link that delays only some members, or hardly, and nothing where
- * kernel times are unknown or the link was always slow. Its network steps do.
+ * kernel times are unknown or the link was always slow. Its network steps do. Where the transfer shows half
+ * of it, that is no other slowness.
  */
 static int find_slow_links(struct job *job, const struct edges *edges)
 {

@@ -7,14 +7,20 @@
 
 /* Ranks that came late to their operations by themselves: excess own time, by rank and step. */
 
+/*
+ * Of the excess, one part in so many has to be lateness of the host: half; within a step less, since the
+ * GPU's work beside communication then takes its time as well (finding.h).
+ */
+enum { HOSTS_PART = 2, HOSTS_PART_WITHIN = 8 };
+
 int is_late_by_host(const struct job *job, const struct job_operation *operation)
 {
     if (operation->own_ns == TIME_UNKNOWN)
         return operation->enqueued_ns != TIME_UNKNOWN &&
-               operation->start_ns - operation->enqueued_ns < operation->excess_ns / 2;
+               operation->start_ns - operation->enqueued_ns < operation->excess_ns / HOSTS_PART;
     int within = operation->previous >= 0 && job->operations[operation->previous].step == operation->step;
     return operation->late_beyond_ns != TIME_UNKNOWN &&
-           operation->late_beyond_ns >= operation->excess_ns / (within ? 8 : 2);
+           operation->late_beyond_ns >= operation->excess_ns / (within ? HOSTS_PART_WITHIN : HOSTS_PART);
 }
 
 /*

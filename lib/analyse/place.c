@@ -66,6 +66,10 @@ static int64_t nearest_half(const int64_t *sorted, size_t count, int64_t centre)
                                                             : sorted[high - 1] - centre;
 }
 
+/* Of the lower half alone; fewer values in it may be alike by chance. */
+static const double SIGMA_OF_LOWER = 2.5;
+enum { ENOUGH_BELOW = 8 };
+
 /*
  * The standard deviation that a normal distribution of the same middle would have: from the lower half alone
  * (its median distance from its own middle is 0.4 of it), or from all (0.6745), whichever is less. A fault
@@ -79,8 +83,8 @@ static int64_t spread_of(int64_t *values, size_t count)
     size_t lower = (count + 1) / 2;
     int64_t below = nearest_half(values, lower, quarter);
     int64_t wide = sigma_about(values, count, middle);
-    int64_t narrow = scale(below, 2.5);
-    return lower >= 8 && narrow < wide ? narrow : wide;
+    int64_t narrow = scale(below, SIGMA_OF_LOWER);
+    return lower >= ENOUGH_BELOW && narrow < wide ? narrow : wide;
 }
 
 static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
@@ -112,11 +116,14 @@ static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_s
     return spread_of(place->residual, residuals);
 }
 
+enum { QUIET_PART = 10, QUIET_LEAST = 2 };
+
 /* The least tenth of the values, two at least, takes the place of the lower quartile. */
 static void use_quiet_steps(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
 {
     for (size_t rank = 0; rank < ranks; rank++) {
-        size_t count = values_of(place, rank, first_step, steps), quiet = count > 20 ? (count - 1) / 10 : 1;
+        size_t count = values_of(place, rank, first_step, steps);
+        size_t quiet = count > QUIET_PART * QUIET_LEAST ? (count - 1) / QUIET_PART : QUIET_LEAST - 1;
         sort_integers(place->list, count);
         if (count > quiet && place->list[quiet] < place->usual[rank])
             place->usual[rank] = place->list[quiet];
@@ -177,14 +184,17 @@ struct measuring {
     const int32_t *owner;
 };
 
+/* Of fewer rows than so many, the one that stands out may be the one that is as it should. */
+enum { ROWS_TO_COMPARE = 4, UNLIKE_PART = 4 };
+
 static void look_for_unlike(struct place *place, const struct measuring *as)
 {
     size_t known;
     int64_t middle, limit = limit_of(place, as->ranks, as->sigmas, as->factor, &known, &middle);
     if (!as->owner)
         limit = beyond_all(place, as->ranks, limit, middle);
-    size_t count = known >= 4 ? standing_out(place, as->ranks, limit, as->owner) : 0;
-    for (size_t rank = 0; count && count * 4 <= known && rank < as->ranks; rank++)
+    size_t count = known >= ROWS_TO_COMPARE ? standing_out(place, as->ranks, limit, as->owner) : 0;
+    for (size_t rank = 0; count && count * UNLIKE_PART <= known && rank < as->ranks; rank++)
         if (place->usual[rank] != TIME_UNKNOWN && place->usual[rank] > limit)
             place->usual[rank] = place->middle[rank] = middle;
     if (known > 1)

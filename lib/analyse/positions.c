@@ -129,6 +129,9 @@ static void add_step(struct uses *uses, int32_t step)
 /* As many operations of the function are between the same of two steps, but for a quarter of one. */
 static const double WHOLE = 0.25;
 
+/* Where the middles of steps are off by more of a step, some count to the one beside them. */
+static const double EVEN = 0.25;
+
 /*
  * By how much the numbers grow from step to step: least squares, where the middles of steps are no further
  * off than the quarter of a step. 0: no such number.
@@ -141,7 +144,7 @@ static int64_t growth_of(const struct uses *uses)
     double together = uses->steps * uses->step_middle - uses->step * uses->middle;
     double growth = together / spread, near = nearbyint(growth);
     double rest = uses->steps * uses->middle_squared - uses->middle * uses->middle - growth * together;
-    int is_even = rest <= uses->steps * uses->steps * (growth / 4) * (growth / 4);
+    int is_even = rest <= uses->steps * uses->steps * (EVEN * growth) * (EVEN * growth);
     return growth < INT32_MAX && near >= (double)uses->count && fabs(growth - near) < WHOLE && is_even
                ? (int64_t)near
                : 0;

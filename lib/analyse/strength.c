@@ -40,6 +40,9 @@ static int add_suspect(struct suspects *suspects, struct suspect suspect)
     return 0;
 }
 
+/* What is less than one part in so many of the strongest does not come of the same: it would show more. */
+enum { WEAK_PART = 4 };
+
 /* Drops steps at both ends that have less than a quarter of the strongest: they are another matter. */
 static void trim(const struct strength *strength, struct suspect *run)
 {
@@ -47,9 +50,9 @@ static void trim(const struct strength *strength, struct suspect *run)
     for (int32_t i = run->first_step; i <= run->last_step; i++)
         if (at(strength, (size_t)run->rank, i) > most)
             most = at(strength, (size_t)run->rank, i);
-    while (at(strength, (size_t)run->rank, run->first_step) < most / 4)
+    while (at(strength, (size_t)run->rank, run->first_step) < most / WEAK_PART)
         run->first_step++;
-    while (at(strength, (size_t)run->rank, run->last_step) < most / 4)
+    while (at(strength, (size_t)run->rank, run->last_step) < most / WEAK_PART)
         run->last_step--;
     run->total_ns = 0;
     run->weakest_ns = INT64_MAX;
@@ -57,7 +60,7 @@ static void trim(const struct strength *strength, struct suspect *run)
         int64_t here = at(strength, (size_t)run->rank, i);
         run->total_ns += here;
         /* A weak step between strong ones was let pass. */
-        if (here >= most / 4 && here < run->weakest_ns)
+        if (here >= most / WEAK_PART && here < run->weakest_ns)
             run->weakest_ns = here;
     }
 }
@@ -321,10 +324,12 @@ static int64_t greatest_other(const struct noise *noise, const struct suspect *r
  * seen at it: 1 for networks, where it hardly has a mean, else 1.5. Where no other is worth anything, one is
  * taken to be.
  */
+enum { TAIL = 20 };
+static const double HEAVY_OF_NETWORKS = 1, HEAVY = 1.5, SEEN_AT_IT = 2;
+
 static double chance_alone(const struct noise *noise, const struct suspect *run)
 {
-    enum { TAIL = 20 };
-    double heavy = run->kind == FINDING_NETWORK ? 1 : 1.5, logs = 0;
+    double heavy = run->kind == FINDING_NETWORK ? HEAVY_OF_NETWORKS : HEAVY, logs = 0;
     size_t used = 0, count;
     int64_t least_ns = noise->least_ns;
     const struct sample *samples = samples_for(noise, run, &count);
@@ -340,7 +345,8 @@ static double chance_alone(const struct noise *noise, const struct suspect *run)
     }
     if (used < TAIL)
         least_ns = noise->least_ns;
-    double power = (double)(used + 2) / (logs - (double)used * log((double)least_ns) + 2 / heavy);
+    double beyond = logs - (double)used * log((double)least_ns);
+    double power = ((double)used + SEEN_AT_IT) / (beyond + SEEN_AT_IT / heavy);
     return (double)(used ? used : 1) * pow((double)least_ns / (double)run->weakest_ns, power);
 }
 

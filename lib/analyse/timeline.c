@@ -116,8 +116,11 @@ struct stream_end {
 
 /*
  * Where a trace names no streams, operations of different communicators that overlap on the device cannot
- * share one: then each communicator counts as a stream.
+ * share one: then each communicator counts as a stream. A few pairs in so many may seem to overlap by the
+ * rough times of hosts.
  */
+enum { MOST_OVERLAPS = 10 };
+
 static int communicators_overlap(const struct job *job, const struct job_rank *rank)
 {
     size_t overlaps = 0, pairs = 0;
@@ -131,7 +134,7 @@ static int communicators_overlap(const struct job *job, const struct job_rank *r
         pairs++;
         overlaps += after->start_ns < before->start_ns + (before->end_ns - before->start_ns) / 2;
     }
-    return overlaps * 10 > pairs;
+    return overlaps * MOST_OVERLAPS > pairs;
 }
 
 static uint64_t stream_of(const struct job *job, size_t at, int by_communicator)
@@ -362,6 +365,9 @@ static void measure_pairs(struct job *job)
     }
 }
 
+/* Clocks are aligned well enough where they may be off by less than one part in so many of what they tell. */
+enum { CLOCKS_PART = 4 };
+
 /*
  * Otherwise it is the time from when both sides were there to the end of the receive, where their clocks are
  * aligned well enough to tell.
@@ -383,7 +389,7 @@ static void measure_pair_by_clocks(struct job *job, struct job_instance *instanc
         return;
     int64_t transfer = ended - (sent > began ? sent : began);
     int64_t doubt = job_clock_doubt(job, send->rank, receive->rank);
-    if (send->rank != receive->rank && transfer > instance->transfer_ns && doubt < transfer / 4)
+    if (send->rank != receive->rank && transfer > instance->transfer_ns && doubt < transfer / CLOCKS_PART)
         instance->transfer_ns = transfer;
 }
 
