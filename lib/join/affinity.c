@@ -31,6 +31,9 @@ static uint64_t distance(int64_t a, int64_t b)
     return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
 
+/* Clocks drift: of two values that are about as far, which is the nearer one is chance. */
+enum { TIMES_NEARER = 3 };
+
 /* The seed nearest to a value, -1 when the second nearest is not at least three times as far. */
 static int64_t nearest(const struct seed *seeds, size_t count, int64_t affinity)
 {
@@ -54,7 +57,7 @@ static int64_t nearest(const struct seed *seeds, size_t count, int64_t affinity)
             second = far;
         }
     }
-    return count > 1 && best >= second / 3 ? -1 : at;
+    return count > 1 && best >= second / TIMES_NEARER ? -1 : at;
 }
 
 /* The communicator in which a process has most members, among equals the greatest; -2: out of memory. */

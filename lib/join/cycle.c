@@ -168,6 +168,9 @@ static size_t first_whole(const int64_t *gaps, size_t count, int64_t least, size
     return first % distance ? first : distance;
 }
 
+/* Three steps tell two distances: fewer may be even by chance. Of those four in five have to be. */
+enum { EVEN_STEPS = 3, EVEN_OF = 5, EVEN = 4 };
+
 /* Where steps begin when gaps from `least` on are long, if they are spaced evenly enough; 0: they are not. */
 static size_t first_of_steps(const int64_t *gaps, size_t count, int64_t least, size_t distance)
 {
@@ -178,7 +181,7 @@ static size_t first_of_steps(const int64_t *gaps, size_t count, int64_t least, s
         even += (next - i) % distance == 0;
         kept++;
     }
-    return kept < 3 || even * 5 < (kept - 1) * 4 ? 0 : first;
+    return kept < EVEN_STEPS || even * EVEN_OF < (kept - 1) * EVEN ? 0 : first;
 }
 
 size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *scratch)
@@ -186,7 +189,7 @@ size_t cycle_merge(size_t *starts, const int64_t *gaps, size_t count, int64_t *s
     size_t first = 0, distance = 0, left = 1;
     int64_t least = 0;
     double narrower = INFINITY;
-    for (int split = 0; count >= 6 && split < SPLITS && !first && least != INT64_MAX; split++) {
+    for (int split = 0; count >= 2 * EVEN_STEPS && split < SPLITS && !first && least != INT64_MAX; split++) {
         sort_gaps(gaps, count, scratch);
         least = least_long(scratch, count, &narrower);
         distance = least == INT64_MAX ? 0 : usual_distance(gaps, count, least, scratch);

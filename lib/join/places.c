@@ -227,6 +227,9 @@ static int place_members(struct places *places, size_t communicator, size_t *pla
     return 0;
 }
 
+/* Communicators of tensor, data, pipeline and expert parallelism each tell the next kind at most. */
+enum { ROUNDS = 4 };
+
 int work_place_members(struct work *work)
 {
     struct places places = {
@@ -236,7 +239,7 @@ int work_place_members(struct work *work)
     int failed = index_ranks(&places) || note_strides(&places);
     size_t placed = 1;
     /* What is placed tells where others lie. */
-    for (int round = 0; !failed && placed && round < 4; round++) {
+    for (int round = 0; !failed && placed && round < ROUNDS; round++) {
         placed = 0;
         for (size_t i = 0; !failed && i < work->communicator_count; i++)
             failed = place_members(&places, i, &placed);

@@ -22,9 +22,12 @@ static int holds_half(const struct cycle *cycle, size_t count, size_t fewest)
     return cycle->period && cycle->extent * 2 >= count && cycle->extent >= fewest * cycle->period;
 }
 
+/* What no cycle holds may be the warm-up and the end: one part in so many. */
+enum { REST_SHARE = 8 };
+
 static int holds_most(const struct cycle *cycle, size_t count)
 {
-    return cycle->extent * 8 >= count * 7;
+    return cycle->extent * REST_SHARE >= count * (REST_SHARE - 1);
 }
 
 /* Operations that are left when some are passed over. */
