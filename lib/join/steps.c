@@ -123,11 +123,9 @@ static int32_t step_by_ends(struct step_teller *teller, const struct work *work,
                     swept->function == end->function;
     if (!on_shared)
         return (int32_t)teller->next;
-    /* An operation beyond the end shows that the end itself was lost. */
-    if (swept->sequence > end->sequence) {
+    /* An operation beyond the end shows that the end itself was lost, and so may the next have been. */
+    for (; end < last && swept->function == end->function && swept->sequence > end->sequence; end++)
         teller->next++;
-        end++;
-    }
     int32_t step = (int32_t)teller->next;
     if (end < last && swept->sequence == end->sequence)
         teller->next++;

@@ -70,8 +70,8 @@ static void how_long_they_have_to_be(void **state)
 }
 
 /*
- * Steps that differ by 50 from 1000: times 1.4826, in whole ones 74, six of which count. Twice the length does
- * whatever the noise.
+ * Steps that differ by 50 from 1000: times 1.4826, in whole ones 74, six of which count. Twice the length
+ * does whatever the noise.
  */
 static void beyond_what_steps_differ_by(void **state)
 {
@@ -150,9 +150,9 @@ static void where_nothing_is_usual(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(how_long_they_have_to_be), cmocka_unit_test(beyond_what_steps_differ_by),
+        cmocka_unit_test(how_long_they_have_to_be),   cmocka_unit_test(beyond_what_steps_differ_by),
         cmocka_unit_test(what_begins_with_the_first), cmocka_unit_test(what_findings_explain),
-        cmocka_unit_test(the_row_that_lost_most),   cmocka_unit_test(where_nothing_is_usual),
+        cmocka_unit_test(the_row_that_lost_most),     cmocka_unit_test(where_nothing_is_usual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,24 +5,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tags as letters, one every ten nanoseconds; a space: a step has to begin. */
-static void check_tags(const char *steps)
+/* Tags as letters, one every ten nanoseconds, or operations; a space: a step has to begin. */
+static void check_tags_at(const char *steps, int of_operations)
 {
-    struct moments moments = {.count = 0};
-    int64_t expected[64], *times;
-    size_t expected_count = 0, count;
+    struct moments moments = {.of_operations = of_operations};
+    struct step_teller teller;
+    int64_t expected[64];
+    size_t expected_count = 0;
     for (const char *at = steps; *at; at++) {
         if (*at == ' ' || at == steps)
             expected[expected_count++] = 10 * (int64_t)moments.count;
         if (*at != ' ')
             assert_int_equal(moments_add(&moments, (uint64_t)*at, 10 * (int64_t)moments.count), 0);
     }
-    assert_int_equal(steps_from_tags(&moments, &times, &count), 0);
-    assert_int_equal(count, expected_count);
-    for (size_t i = 0; i < count; i++)
-        assert_int_equal(times[i], expected[i]);
-    free(times);
+    assert_int_equal(steps_from_tags(&moments, &teller), 0);
+    assert_int_equal(teller.time_count, of_operations ? 0 : expected_count);
+    assert_int_equal(teller.start_count, of_operations ? expected_count : 0);
+    for (size_t i = 0; i < expected_count; i++)
+        assert_int_equal(of_operations ? (int64_t)teller.starts[i] : teller.times[i], expected[i]);
+    free(teller.times);
+    free(teller.starts);
     moments_release(&moments);
+}
+
+static void check_tags(const char *steps)
+{
+    check_tags_at(steps, 0);
+    check_tags_at(steps, 1);
 }
 
 static void tags_that_recur(void **state)
@@ -38,29 +47,30 @@ static void tags_with_holes(void **state)
     check_tags("fbo f fb fo bo fo");
 }
 
-static void tags_that_do_not_recur(void **state)
-{
-    struct moments moments = {.count = 0};
-    int64_t *times;
-    size_t count;
-    for (uint64_t i = 1; i <= 3; i++)
-        assert_int_equal(moments_add(&moments, i, (int64_t)i), 0);
-    assert_int_equal(steps_from_tags(&moments, &times, &count), 0);
-    assert_int_equal(count, 0);
-    free(times);
-    moments_release(&moments);
-}
-
 static int32_t step_at(struct step_teller *teller, int64_t issued_ns)
 {
     const struct swept swept = {.issued_ns = issued_ns};
     return step_next(teller, NULL, &swept);
 }
 
+static void tags_that_do_not_recur(void **state)
+{
+    struct moments moments = {.count = 0};
+    struct step_teller teller;
+    for (uint64_t i = 1; i <= 3; i++)
+        assert_int_equal(moments_add(&moments, i, (int64_t)i), 0);
+    assert_int_equal(steps_from_tags(&moments, &teller), 0);
+    assert_int_equal(teller.time_count + teller.start_count, 0);
+    assert_int_equal(step_at(&teller, 2), -1);
+    free(teller.times);
+    free(teller.starts);
+    moments_release(&moments);
+}
+
 /* What comes before the first belongs to step 0. */
 static void steps_begin_at_times(void **state)
 {
-    static const int64_t times[] = {100, 200, 300};
+    int64_t times[] = {100, 200, 300};
     struct step_teller teller = {.times = times, .time_count = 3};
     assert_int_equal(step_at(&teller, 50), 0);
     assert_int_equal(step_at(&teller, 100), 0);
@@ -71,7 +81,7 @@ static void steps_begin_at_times(void **state)
 
 static void steps_begin_with_operations(void **state)
 {
-    static const size_t starts[] = {1, 3, 6};
+    size_t starts[] = {1, 3, 6};
     static const int32_t expected[] = {0, 0, 0, 1, 1, 1, 2, 2};
     struct step_teller teller = {.starts = starts, .start_count = 3};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
@@ -118,6 +128,16 @@ static void an_end_was_lost(void **state)
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 20), 2);
 }
 
+static void ends_in_a_row_were_lost(void **state)
+{
+    struct step_teller teller = {.ends = ends, .end_count = 2, .shared = 0};
+    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 8), 0);
+    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 21), 2);
+    teller.next = 0;
+    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 19), 1);
+    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 20), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +149,7 @@ int main(void)
         cmocka_unit_test(nothing_tells_steps),
         cmocka_unit_test(steps_end_with_shared_operations),
         cmocka_unit_test(an_end_was_lost),
+        cmocka_unit_test(ends_in_a_row_were_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
