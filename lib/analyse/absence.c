@@ -258,6 +258,30 @@ static int is_torn(const struct absence *absence, const struct job_instance *ins
            absence->last_step > (int64_t)instance->step + STEPS_AHEAD;
 }
 
+static int is_widest(const struct job *job, int32_t communicator)
+{
+    for (size_t i = 0; i < job->communicator_count; i++)
+        if (job->communicators[i].size > job->communicators[communicator].size)
+            return 0;
+    return 1;
+}
+
+/*
+ * Where ranks of one process cannot be told apart, what is absent may be the same that waits as another one:
+ * unless nobody else is missing from an operation of all, since then all others wait.
+ */
+static int may_wait_as_another(const struct absence *absence, int32_t rank)
+{
+    const struct job *job = absence->job;
+    const struct job_rank *of = &job->ranks[rank];
+    const struct job_instance *instance = &job->instances[absence->ranks[rank].missing_from];
+    int is_only_one = instance->members + 1 == instance->expected && is_widest(job, instance->communicator);
+    for (size_t i = 0; of->is_part && !is_only_one && i < job->rank_count; i++)
+        if (job->ranks[i].process_id == of->process_id && absence->ranks[i].is_waiting)
+            return 1;
+    return 0;
+}
+
 static int add_finding(const struct absence *absence, int32_t rank, struct findings *findings)
 {
     const struct job *job = absence->job;
@@ -272,7 +296,7 @@ static int add_finding(const struct absence *absence, int32_t rank, struct findi
     finding->first_step = finding->last_step = instance->step;
     int is_unsure =
         (silent && (absence->silent_count > 1 || is_piece(absence) || absence->absent_count > 0)) ||
-        (job->ranks[rank].count && is_torn(absence, instance));
+        (job->ranks[rank].count && is_torn(absence, instance)) || may_wait_as_another(absence, rank);
     finding->confidence = is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
     return say_waiting(absence, absence->ranks[rank].missing_from, finding) ||
            say_last(job, rank, absence->ranks[rank].is_lost, finding);

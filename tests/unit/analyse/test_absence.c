@@ -319,6 +319,32 @@ static void where_most_traces_are_cut(void **state)
     check_cut("r", CUT_AT_END, 1, "missing 1 low 1 <03 missing 2 low 1 <03 ");
 }
 
+/* Rank 3's process is also `other`'s, and they cannot be told apart. */
+static void check_parts(const char *const calls[RANKS], int other, const char *expected)
+{
+    struct played played;
+    play(&played, calls);
+    played.ranks[3].is_part = played.ranks[other].is_part = 1;
+    played.ranks[3].process_id = played.ranks[other].process_id;
+    check_found(&played, expected);
+}
+
+/* Rank 3 may be rank 2, which waits for rank 1; but not rank 1, which does not wait. */
+static void who_may_wait_as_another(void **state)
+{
+    const char *const calls[] = {"rP!", "r", "rR!", "r"};
+    check_parts(calls, 2, "missing 1 high 0 <2 missing 3 low 0 <0 ");
+    check_parts(calls, 1, "missing 1 high 0 <2 missing 3 high 0 <0 ");
+}
+
+/* If all others wait for rank 3 it is not one of them. */
+static void who_cannot_be_another_since_all_wait(void **state)
+{
+    check_parts((const char *const[]){"rr!", "rr!", "rr!", "r"}, 2, "missing 3 high 0 <012 ");
+    check_parts((const char *const[]){"rr!", "r", "rr!", "r"}, 2,
+                "missing 1 high 0 <02 missing 3 low 0 <02 ");
+}
+
 /* That nothing at all is recorded of a rank is not for a cut. */
 static void who_left_no_trace_where_most_are_cut(void **state)
 {
@@ -438,6 +464,8 @@ int main(void)
         cmocka_unit_test(what_others_went_on_from),
         cmocka_unit_test(whose_trace_is_cut),
         cmocka_unit_test(where_most_traces_are_cut),
+        cmocka_unit_test(who_may_wait_as_another),
+        cmocka_unit_test(who_cannot_be_another_since_all_wait),
         cmocka_unit_test(who_left_no_trace_where_most_are_cut),
         cmocka_unit_test(where_records_end_before_and_most_are_cut),
         cmocka_unit_test(who_called_something_else),
