@@ -15,8 +15,9 @@ enum { MOST_WORDS = 64 };
 
 static int is_choice(const struct option *option, const char *value)
 {
-    for (size_t i = 0; option->choices[i]; i++)
-        if (strcmp(option->choices[i], value) == 0)
+    const char *word;
+    for (size_t i = 0; (word = option->choice(i)); i++)
+        if (strcmp(word, value) == 0)
             return 1;
     return 0;
 }
@@ -31,7 +32,7 @@ static void check_option(const struct option *option, const struct arguments *ar
         int64_t number = arguments_number(arguments, at);
         require(number >= option->least && number <= option->most, "a number in its bounds");
     }
-    if (option->choices)
+    if (option->choice)
         require(is_choice(option, value), "one of the choices");
 }
 
