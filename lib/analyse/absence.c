@@ -425,6 +425,17 @@ static int32_t count_others(const struct job *job, const struct sizes *sizes, in
     return count;
 }
 
+/* Whether somebody is held up in it: it did not go well. */
+static int holds_somebody(const struct absence *absence, const struct job_instance *instance)
+{
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(absence->job, instance, i);
+        if (!got_past(absence, at) && ends_are_recorded(absence, at))
+            return 1;
+    }
+    return 0;
+}
+
 static int add_size_mismatch(const struct absence *absence, const struct sizes *sizes, int32_t at,
                              int confidence, struct findings *findings)
 {
@@ -439,7 +450,7 @@ static int add_size_mismatch(const struct absence *absence, const struct sizes *
     finding->rank = operation->rank;
     finding->tag = instance->tag;
     finding->first_step = finding->last_step = instance->step;
-    finding->confidence = got_past(absence, at) ? CONFIDENCE_LOW : (enum confidence)confidence;
+    finding->confidence = holds_somebody(absence, instance) ? (enum confidence)confidence : CONFIDENCE_LOW;
     int32_t others = count_others(job, sizes, operation->bytes, &theirs);
     if (buffer_append_text(&finding->evidence, "it called ") ||
         text_operation(&finding->evidence, job, instance, instance->function))

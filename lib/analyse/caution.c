@@ -88,6 +88,27 @@ int caution_crowd(const struct crowd *crowd, const struct job *job, struct table
                : 0;
 }
 
+static int is_stop(enum finding_kind kind)
+{
+    return kind == FINDING_MISSING || kind == FINDING_MISMATCH || kind == FINDING_ENDED_EARLY;
+}
+
+int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
+                struct error *error)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (is_stop(findings->items[i].kind))
+            return 0;
+    return job->most_cut == CUT_NOT
+               ? 0
+               : table_add_warning(
+                     table, error,
+                     "run %lld: the traces of most ranks stop without their end, and no "
+                     "operation shows whom the others wait for: the job was stopped as a whole, "
+                     "still ran, or the files were cut",
+                     (long long)job->run_id);
+}
+
 int caution_parts(const struct job *job, struct table *table, struct error *error)
 {
     size_t parts = 0;

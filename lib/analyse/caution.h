@@ -37,6 +37,13 @@ int caution_unexplained(const struct job *job, const struct baseline *baseline,
                         const struct findings *findings, double sigmas, struct table *table,
                         struct error *error);
 
+/*
+ * That most traces stop without their end, where no finding says who did not get on. Wants what findings_find
+ * fills in.
+ */
+int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
+                struct error *error);
+
 /* That the store holds no runs, hence no operations. */
 int caution_no_operations(const struct runs *runs, struct table *table, struct error *error);
 

@@ -340,6 +340,7 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
     int failed = findings_find(&findings, &job, &baseline, &diagnosis->options, error);
     failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, &baseline, error) ||
              caution_crowd(&findings.crowd, &job, &diagnosis->result->table, error) ||
+             caution_cut(&job, &findings, &diagnosis->result->table, error) ||
              caution_unexplained(&job, &baseline, &findings, diagnosis->options.sigmas,
                                  &diagnosis->result->table, error);
     if (!failed && note_coverage(diagnosis, &job))

@@ -129,6 +129,18 @@ def check_headers_alone():
             yield f"{path} does not compile alone:\n{result.stderr}"
 
 
+def check_fuzz_targets_compile():
+    """They are built by `make fuzz` alone, with clang: what they call must not change behind their back."""
+    flags = ["-std=c11", "-D_GNU_SOURCE", "-I.", "-Ilib", "-Itests/unit", "-Itests/fuzz", "-Wall", "-Wextra",
+             "-Wno-unused-parameter", "-Werror", "-fsyntax-only", "-DNCCLPROF_VERSION=\"\"",
+             f"-I{sys.argv[1]}/generated"]
+    for path in files(".c"):
+        if path.startswith("tests/fuzz/"):
+            result = subprocess.run([os.environ.get("CC", "cc"), *flags, path], capture_output=True, text=True)
+            if result.returncode:
+                yield f"{path} does not compile:\n{result.stderr}"
+
+
 def check_banned_functions():
     for path in files(".c", ".h"):
         for number, line in enumerate(without_comments(text_of(path)).splitlines(), 1):
@@ -302,6 +314,7 @@ RULES = [
     ("libraries stay behind their doors", check_doors),
     ("the simulator is independent", check_simulator_is_independent),
     ("headers compile alone", check_headers_alone),
+    ("fuzz targets compile", check_fuzz_targets_compile),
     ("no banned functions", check_banned_functions),
     ("the library never prints or exits", check_library_is_silent),
     ("functions and files are short", check_lengths),

@@ -170,6 +170,19 @@ class Diagnose(Case):
         self.assertEqual(self.cut_hang(midway=0), [("missing", 5)])
         self.assertEqual(self.cut_hang(midway=1), [("ended_early", 5)])
 
+    def test_a_job_that_was_stopped_as_a_whole(self):
+        """No file has its end; who is missing is said where it is seen, and else that nobody is."""
+        for fixture, expected in (("tp2dp2pp2-clean", 1), ("tp2dp2pp2-hang", 0)):
+            for path in (TOP / "fixtures" / fixture).glob("*.gz"):
+                text = gzip.decompress(path.read_bytes()).decode()
+                self.write(f"{fixture}/{path.name[:-3]}", text[:text.rindex("]")])
+            self.store.unlink(missing_ok=True)
+            self.run_program("ingest", "-q", self.folder / fixture, status=None)
+            said = " ".join(self.json("diagnose")["warnings"])
+            self.assertEqual(said.count("the traces of most ranks stop without their end"), expected, said)
+        self.ingest_fixture("tp2dp2pp2-clean")
+        self.assertEqual(self.json("diagnose")["warnings"], [])
+
     def test_a_pause_among_grouped_sends(self):
         """Four ranks that exchange all with all by grouped sends; those of one stop for nine steps' length once."""
         files, truth = self.simulate("--shape moe --ranks 4 --per-node 2 --layers 2 --fault pause:?:4:4:900%:* "

@@ -407,6 +407,9 @@ static void who_called_with_another_size(void **state)
     /* Nor what ranks 0 and 3 are, who may not be used to theirs either. */
     check("r?|r?|r!", "r|r|r*!", "r|r|r*!", "r?|r?|r!",
           "mismatch 0 low 2 < mismatch 1 low 2 < mismatch 2 low 2 < mismatch 3 low 2 < ");
+    /* Who sends less than the others wait for is done, and so is who can do with less. */
+    check("r|r*!", "r|r", "r|r*!", "r|r*!", "mismatch 1 high 1 < ");
+    check("r|r*!", "r|r", "r|r*", "r|r*!", "mismatch 1 high 1 < ");
     /* It went well; what comes after the first is no news. */
     check("r|r|r", "r|r*|r*", "r|r|r", "r|r|r", "mismatch 1 low 1 < ");
 }
