@@ -11,7 +11,8 @@
 /*
  * Jobs that never finish. An operation is pending when not all of its members began it and none of those who
  * did got past it. Who is absent from a pending operation and not itself waiting in another one is at fault;
- * who waits never is. Where everybody waits, two sides called different operations.
+ * who waits never is. Where everybody waits, two sides called different operations. What was called
+ * differently otherwise is told by mismatch.c.
  */
 
 /* Where a rank is, and where it is not. */
@@ -258,14 +259,6 @@ static int is_torn(const struct absence *absence, const struct job_instance *ins
            absence->last_step > (int64_t)instance->step + STEPS_AHEAD;
 }
 
-static int is_widest(const struct job *job, int32_t communicator)
-{
-    for (size_t i = 0; i < job->communicator_count; i++)
-        if (job->communicators[i].size > job->communicators[communicator].size)
-            return 0;
-    return 1;
-}
-
 /*
  * Where ranks of one process cannot be told apart, what is absent may be the same that waits as another one:
  * unless nobody else is missing from an operation of all, since then all others wait.
@@ -275,7 +268,8 @@ static int may_wait_as_another(const struct absence *absence, int32_t rank)
     const struct job *job = absence->job;
     const struct job_rank *of = &job->ranks[rank];
     const struct job_instance *instance = &job->instances[absence->ranks[rank].missing_from];
-    int is_only_one = instance->members + 1 == instance->expected && is_widest(job, instance->communicator);
+    int is_only_one =
+        instance->members + 1 == instance->expected && instance->expected == job->expected_ranks;
     for (size_t i = 0; of->is_part && !is_only_one && i < job->rank_count; i++)
         if (job->ranks[i].process_id == of->process_id && absence->ranks[i].is_waiting)
             return 1;
@@ -291,6 +285,7 @@ static int add_finding(const struct absence *absence, int32_t rank, struct findi
         return -1;
     int silent = is_silent(absence, (size_t)rank);
     finding->kind = silent || job->ranks[rank].cut ? FINDING_ENDED_EARLY : FINDING_MISSING;
+    finding->stops_job = 1;
     finding->rank = rank;
     finding->tag = instance->tag;
     finding->first_step = finding->last_step = instance->step;
@@ -339,6 +334,7 @@ static int add_mismatch(const struct absence *absence, int32_t at, int confidenc
     if (!finding)
         return -1;
     *finding = (struct finding){.kind = FINDING_MISMATCH,
+                                .stops_job = 1,
                                 .confidence = (enum confidence)confidence,
                                 .rank = operation->rank,
                                 .tag = theirs->tag,
@@ -377,142 +373,15 @@ static int find_mismatches(const struct absence *absence, struct findings *findi
     return 0;
 }
 
-/* Who called a collective with which size, and whether that was what they are used to. */
-struct sizes {
-    const struct job_instance *instance;
-    int64_t common_bytes; /* what most called it with */
-    int32_t votes;        /* members that did */
-    int32_t known;        /* members whose size is known */
-    int kept;             /* somebody called what is usual; only known where there is no majority */
-    int broken;
-};
-
-static int64_t bytes_of(const struct job *job, const struct job_instance *instance, int32_t member)
-{
-    return job_member(job, instance, member)->bytes;
-}
-
-static struct sizes sizes_of(const struct job *job, const struct job_instance *instance)
-{
-    struct sizes sizes = {.instance = instance, .common_bytes = COUNT_UNKNOWN};
-    int32_t votes = 0;
-    for (int32_t i = 0; i < instance->members; i++) {
-        int64_t here = bytes_of(job, instance, i);
-        if (here < 0)
-            continue;
-        if (votes == 0)
-            sizes.common_bytes = here;
-        votes += here == sizes.common_bytes ? 1 : -1;
-        sizes.known++;
-    }
-    for (int32_t i = 0; i < instance->members; i++)
-        sizes.votes += sizes.known && bytes_of(job, instance, i) == sizes.common_bytes;
-    return sizes;
-}
-
-/* Those members whose size is another one than `bytes`, and what that is; the common one where it differs. */
-static int32_t count_others(const struct job *job, const struct sizes *sizes, int64_t bytes, int64_t *theirs)
-{
-    const struct job_instance *instance = sizes->instance;
-    int32_t count = 0;
-    *theirs = bytes == sizes->common_bytes ? COUNT_UNKNOWN : sizes->common_bytes;
-    for (int32_t i = 0; i < instance->members; i++) {
-        int64_t here = bytes_of(job, instance, i);
-        if (*theirs == COUNT_UNKNOWN && here != bytes)
-            *theirs = here;
-        count += here >= 0 && here != bytes && here == *theirs;
-    }
-    return count;
-}
-
-/* Whether somebody is held up in it: it did not go well. */
-static int holds_somebody(const struct absence *absence, const struct job_instance *instance)
-{
-    for (int32_t i = 0; i < instance->members; i++) {
-        int32_t at = job_member_at(absence->job, instance, i);
-        if (!got_past(absence, at) && ends_are_recorded(absence, at))
-            return 1;
-    }
-    return 0;
-}
-
-static int add_size_mismatch(const struct absence *absence, const struct sizes *sizes, int32_t at,
-                             int confidence, struct findings *findings)
+/* By instance, whether somebody is held up in it: it did not go well. NULL: no memory. */
+static unsigned char *list_stuck(const struct absence *absence)
 {
     const struct job *job = absence->job;
-    const struct job_operation *operation = &job->operations[at];
-    const struct job_instance *instance = sizes->instance;
-    struct finding *finding = findings_add(findings);
-    int64_t theirs;
-    if (!finding)
-        return -1;
-    finding->kind = FINDING_MISMATCH;
-    finding->rank = operation->rank;
-    finding->tag = instance->tag;
-    finding->first_step = finding->last_step = instance->step;
-    finding->confidence = holds_somebody(absence, instance) ? (enum confidence)confidence : CONFIDENCE_LOW;
-    int32_t others = count_others(job, sizes, operation->bytes, &theirs);
-    if (buffer_append_text(&finding->evidence, "it called ") ||
-        text_operation(&finding->evidence, job, instance, instance->function))
-        return -1;
-    return buffer_printf(&finding->evidence, " with %lld bytes, %d other%s with %lld bytes%s",
-                         (long long)operation->bytes, others, others == 1 ? "" : "s", (long long)theirs,
-                         confidence == CONFIDENCE_MEDIUM ? "; they are used to that, it is not to this" : "");
-}
-
-static int has_majority(const struct sizes *sizes)
-{
-    return sizes->votes * 2 > sizes->known;
-}
-
-static void find_habits(const struct job *job, struct sizes *sizes)
-{
-    const struct job_instance *instance = sizes->instance;
-    for (int32_t i = 0; !has_majority(sizes) && i < instance->members; i++) {
-        enum habit habit = habit_at(job, job_member_at(job, instance, i));
-        sizes->kept |= habit == HABIT_KEPT;
-        sizes->broken |= habit == HABIT_BROKEN;
-    }
-}
-
-/* As confidence_in; -1 also for those who called it with the size of the majority, or one that is not known.
- */
-static int confidence_in_size(const struct job *job, const struct sizes *sizes, int32_t at)
-{
-    if (job->operations[at].bytes < 0)
-        return -1;
-    if (has_majority(sizes))
-        return job->operations[at].bytes == sizes->common_bytes ? -1 : CONFIDENCE_HIGH;
-    if (!sizes->kept || !sizes->broken)
-        return CONFIDENCE_LOW;
-    enum habit habit = habit_at(job, at);
-    return habit == HABIT_BROKEN ? CONFIDENCE_MEDIUM : habit == HABIT_KEPT ? -1 : CONFIDENCE_LOW;
-}
-
-/* The first collective of each communicator that its members called with different sizes. */
-static int find_size_mismatches(const struct absence *absence, struct findings *findings)
-{
-    const struct job *job = absence->job;
-    unsigned char *seen = array_new(job->communicator_count, 1);
-    int failed = !seen;
-    for (size_t i = 0; !failed && i < job->instance_count; i++) {
-        const struct job_instance *instance = &job->instances[i];
-        if (instance->function == FUNCTION_SEND || seen[instance->communicator] ||
-            !job->communicators[instance->communicator].hashed)
-            continue;
-        struct sizes sizes = sizes_of(job, instance);
-        if (sizes.votes == sizes.known)
-            continue;
-        find_habits(job, &sizes);
-        seen[instance->communicator] = 1;
-        for (int32_t j = 0; !failed && j < instance->members; j++) {
-            int32_t at = job_member_at(job, instance, j);
-            int confidence = confidence_in_size(job, &sizes, at);
-            failed = confidence >= 0 && add_size_mismatch(absence, &sizes, at, confidence, findings);
-        }
-    }
-    free(seen);
-    return failed;
+    unsigned char *stuck = array_new(job->instance_count, 1);
+    for (size_t i = 0; stuck && i < job->operation_count; i++)
+        if (!got_past(absence, (int32_t)i) && ends_are_recorded(absence, (int32_t)i))
+            stuck[job->operations[i].instance] = 1;
+    return stuck;
 }
 
 static int judge(struct absence *absence, struct findings *findings)
@@ -525,7 +394,10 @@ static int judge(struct absence *absence, struct findings *findings)
             return -1;
     if (findings->count == before && find_mismatches(absence, findings))
         return -1;
-    return find_size_mismatches(absence, findings);
+    unsigned char *stuck = list_stuck(absence);
+    int failed = !stuck || find_disagreements(job, stuck, findings);
+    free(stuck);
+    return failed;
 }
 
 static int absence_init(struct absence *absence)

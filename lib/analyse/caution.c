@@ -88,16 +88,11 @@ int caution_crowd(const struct crowd *crowd, const struct job *job, struct table
                : 0;
 }
 
-static int is_stop(enum finding_kind kind)
-{
-    return kind == FINDING_MISSING || kind == FINDING_MISMATCH || kind == FINDING_ENDED_EARLY;
-}
-
 int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
                 struct error *error)
 {
     for (size_t i = 0; i < findings->count; i++)
-        if (is_stop(findings->items[i].kind))
+        if (findings->items[i].stops_job)
             return 0;
     return job->most_cut == CUT_NOT
                ? 0

@@ -209,7 +209,8 @@ static int report(struct diagnosis *diagnosis, const struct job *job, struct fin
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
         struct buffer text = BUFFER_INIT;
-        /* A job that never ended is told even where the trace cannot say whose fault it was. */
+        /* Why a job stopped, or computed nonsense, is told even where the trace cannot say whose fault it
+         * was. */
         int shown =
             finding->confidence > CONFIDENCE_LOW || diagnosis->show_low || finding->kind >= FINDING_MISSING;
         int failed = say_what(finding, job, &text) || say_where(finding, job, &text) ||

@@ -32,7 +32,9 @@ struct finding {
     int receives;      /* network: what is sent to it is slow, not what it sends */
     int64_t lost_ns;   /* of the whole job; 0 where it cannot be said */
     int64_t slow_ns;   /* by how much its operations were slow or late, summed */
+    int shows_earlier; /* in the step before its first, too, as of a suspect */
     int shows_later;   /* network: in the step after its last, as of a suspect */
+    int stops_job;     /* somebody waits for good: the step did not end */
     int32_t *peers;    /* owned: the other ends of slow links, or who waits */
     size_t peer_count;
     size_t peer_capacity;
@@ -64,6 +66,7 @@ int finding_add_peer(struct finding *finding, int32_t rank);
 /*
  * Whether findings say of a step that it did not end, or explain half of what it was longer. A slow link that
  * ends a step shows in the next: a single one there only, several in each from their first to the one after.
+ * Who begins steps late shows in the one before as well.
  */
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns);
 
@@ -99,6 +102,13 @@ int find_laggards(const struct job *job, const struct baseline *baseline, struct
 /* absence.c: ranks that never came, or called something else. Wants positions (baseline_init). */
 int find_absence(const struct job *job, const struct extents *extents, const struct diagnose_options *options,
                  struct findings *findings, struct error *error);
+
+/*
+ * mismatch.c: who called a collective with another size, datatype or root than the other members, or two in
+ * another order: of each communicator the first that holds somebody up, else the first. `stuck` says so, by
+ * instance. -1 when memory is out.
+ */
+int find_disagreements(const struct job *job, const unsigned char *stuck, struct findings *findings);
 
 /*
  * find.c: what suspicions (suspect.h) amount to, and all of the above, in their order. `baseline` is made

@@ -60,6 +60,8 @@ struct job_operation {
     int32_t previous; /* on the same stream; of a group, the one that held it longest */
     int32_t group;    /* first operation of its group: those of one group call run at once */
     int32_t position; /* in the step's canonical sequence (baseline.h); -1 */
+    signed root : 26; /* rank in the communicator; -1 */
+    unsigned datatype : 6;
     uint8_t kind;
     uint8_t function;
     uint8_t ends; /* end_kind */

@@ -434,6 +434,7 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
         finding->last_step = suspect->last_step;
         finding->confidence = confidence_of(suspects, suspect, &measures, job, baseline, options);
         finding->slow_ns = suspect->total_ns;
+        finding->shows_earlier = suspect->shows_earlier;
         finding->shows_later = suspect->shows_later;
         finding->lost_ns = cost_of(suspects, suspect, &measures.lengthening, job, finding->confidence);
         int32_t position = greatest(tally.by_position, tally.positions);

@@ -65,6 +65,7 @@ static int add(const struct job *job, const struct baseline *baseline, int32_t r
     if (!finding)
         return -1;
     finding->kind = FINDING_MISSING;
+    finding->stops_job = 1;
     finding->rank = rank;
     finding->tag = next ? next->tag : -1;
     finding->first_step = finding->last_step = next ? next->step : here.step;
@@ -80,11 +81,9 @@ static int add(const struct job *job, const struct baseline *baseline, int32_t r
 /* Whether a finding says already why the job stopped. What was slow before that does not. */
 static int is_explained(const struct findings *findings)
 {
-    for (size_t i = 0; i < findings->count; i++) {
-        enum finding_kind kind = findings->items[i].kind;
-        if (kind != FINDING_COMPUTE && kind != FINDING_HOST && kind != FINDING_NETWORK)
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].stops_job)
             return 1;
-    }
     return 0;
 }
 

@@ -211,6 +211,8 @@ int32_t loader_step(const struct loader *loader, int64_t step)
     return step >= 0 && step < loader->job->step_count ? (int32_t)step : -1;
 }
 
+enum { MOST_ROOTS = 1 << 25 }; /* what job_operation has room for */
+
 static int take_operation(struct loader *loader, const struct stored_operation *stored, struct error *error)
 {
     struct job *job = loader->job;
@@ -232,6 +234,8 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         .step = loader_step(loader, stored->step),
         .kind = (uint8_t)recorded->kind,
         .function = (uint8_t)recorded->function,
+        .datatype = (unsigned)recorded->datatype,
+        .root = recorded->root >= 0 && recorded->root < MOST_ROOTS ? (signed)recorded->root : -1,
         .is_tree = recorded->algorithm == ALGORITHM_TREE && recorded->function == FUNCTION_ALL_REDUCE,
         .bytes = recorded->bytes,
         .enqueued_ns = first_known(recorded->enqueue.end_ns,
@@ -301,16 +305,18 @@ static int read_cut(struct loader *loader, struct statement *statement, struct e
     return 0;
 }
 
-/* Where most files lack their end, or most stop midway, that says nothing of a single rank. */
+/* Where most traces lack their end, or most stop midway, that says nothing of a single rank. */
 static void weigh_cuts(struct job *job)
 {
+    size_t recorded = job_recorded_ranks(job);
     for (enum cut cut = CUT_AT_END; cut <= CUT_MIDWAY; cut++) {
         size_t count = 0;
         for (size_t i = 0; i < job->rank_count; i++)
             count += job->ranks[i].cut >= cut;
-        if (count > 0 && count * 2 >= job->rank_count)
-            job->most_cut = cut;
-        for (size_t i = 0; count * 2 >= job->rank_count && i < job->rank_count; i++)
+        if (count * 2 <= recorded)
+            continue;
+        job->most_cut = cut;
+        for (size_t i = 0; i < job->rank_count; i++)
             if (job->ranks[i].cut == cut)
                 job->ranks[i].cut = CUT_NOT;
     }

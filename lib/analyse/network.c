@@ -9,9 +9,8 @@
 
 /*
  * Ranks whose transfers were slow. First the instances whose transfer stands out against the same place of
- * other steps and of other communicators; then, for each, the edge whose network steps waited so much longer
- * than usual that it explains the delay. Without network steps, the rank that all slow transfers of a step
- * share.
+ * other steps and of other communicators; then whom that is blamed on, by edges (blame.c) or, without network
+ * steps, by who shares slow transfers (cover.c).
  */
 
 /* The transfer of an instance is told once: at the first of its members. */

@@ -9,7 +9,7 @@
 
 /*
  * Of the excess, one part in so many has to be lateness of the host: half; within a step less, since the
- * GPU's work beside communication then takes its time as well (finding.h).
+ * GPU's work beside communication then takes its time as well (suspect.h).
  */
 enum { HOSTS_PART = 2, HOSTS_PART_WITHIN = 8 };
 

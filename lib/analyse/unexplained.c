@@ -96,7 +96,9 @@ static int say_slowest(const struct job *job, int32_t number, struct buffer *tex
 {
     const struct job_instance *instance = &job->instances[number];
     const int32_t *members = job->instance_members + instance->first_member;
-    if (instance->transfer_ns == TIME_UNKNOWN)
+    /* A receive may hide more than what is known of its own length. */
+    if (instance->transfer_ns == TIME_UNKNOWN ||
+        instance->transfer_ns + instance->some_ns <= instance->slow_ns)
         return 0;
     if (buffer_append_text(text, ": ") || text_operation(text, job, instance, instance->function) ||
         buffer_printf(text, " took %.1f ms to transfer, usually %.1f ms", (double)instance->transfer_ns / 1e6,

@@ -130,7 +130,7 @@ static void show_step(struct shown *shown, const struct baseline *baseline, int3
 }
 
 /*
- * Without times on the device there is nothing to replay. The host calls show how long steps lasted: a slow
+ * Without times on the device there is nothing to replay. How long steps lasted is known: a slow
  * transfer cost what its step was longer than others, or the next one where the host runs a step ahead, but
  * no step is longer for two of them at once.
  */

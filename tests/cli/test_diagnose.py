@@ -183,6 +183,22 @@ class Diagnose(Case):
         self.ingest_fixture("tp2dp2pp2-clean")
         self.assertEqual(self.json("diagnose")["warnings"], [])
 
+    def test_a_few_cut_traces_of_a_healthy_job(self):
+        """Files of three processes of eight, none with its end, one cut a little earlier: most are of those three."""
+        by_pid = {}
+        for path in (TOP / "fixtures" / "tp2dp2pp2-clean").glob("*.gz"):
+            text = gzip.decompress(path.read_bytes()).decode()
+            (pid,) = set(re.findall(r'"pid": (\d+)', text))
+            by_pid.setdefault(pid, {})[path.name[:-3]] = text
+        for number, pid in enumerate(sorted(by_pid)[:3]):
+            until = 608_000 - 600 * (number == 1)
+            for name, text in by_pid[pid].items():
+                lines = [line for line in text.splitlines(keepends=True)
+                         if float((re.search(r'"ts": ([\d.]+)', line) or [0, 0])[1]) < until and line != "{}]\n"]
+                self.write(f"few/{name}", "".join(lines))
+        self.run_program("ingest", "-q", self.folder / "few", status=None)
+        self.assertEqual(self.sure(), [])
+
     def test_a_pause_among_grouped_sends(self):
         """Four ranks that exchange all with all by grouped sends; those of one stop for nine steps' length once."""
         files, truth = self.simulate("--shape moe --ranks 4 --per-node 2 --layers 2 --fault pause:?:4:4:900%:* "

@@ -11,8 +11,9 @@
 /*
  * Four ranks and what each called: r an AllReduce, g an AllGather, b a Broadcast of all; R an AllReduce of
  * ranks 1 and 2, P one of 0 and 3; s a send to the next rank, v a receive from the one before. An asterisk:
- * with twice the size. A question mark: with one that is not known. An exclamation mark: it began and never
- * ended. A point before it: its record was lost. A bar ends a step. A rank that called nothing left no trace.
+ * with twice the size. A hash: with another root; a plus: with another datatype. A question mark: with a size
+ * that is not known. An exclamation mark: it began and never ended. A point before it: its record was lost. A
+ * bar ends a step. A rank that called nothing left no trace.
  */
 enum { RANKS = 4, COMMUNICATORS = 3, MOST = 64 };
 
@@ -61,8 +62,9 @@ static void play_one(struct played *played, int32_t rank, int32_t step, int32_t 
                                         FUNCTION_ALL_REDUCE, FUNCTION_ALL_REDUCE, FUNCTION_SEND,
                                         FUNCTION_RECV};
     size_t at = played->job.operation_count++, twice = text[1] == '*', unknown = text[1] == '?';
+    size_t rooted = text[1] == '#', typed = text[1] == '+';
     size_t first = played->ranks[rank].first;
-    int stuck = text[1 + twice + unknown] == '!';
+    int stuck = text[1 + twice + unknown + rooted + typed] == '!';
     assert_true(at < MOST && strchr(letters, *text));
     struct job_operation *operation = &played->operations[at];
     *operation = (struct job_operation){.rank = rank,
@@ -71,6 +73,8 @@ static void play_one(struct played *played, int32_t rank, int32_t step, int32_t 
                                                                        : 0,
                                         .function = functions[strchr(letters, *text) - letters],
                                         .bytes = unknown ? COUNT_UNKNOWN : 1024 << twice,
+                                        .root = (signed)rooted,
+                                        .datatype = typed ? DATATYPE_INT32 : DATATYPE_FLOAT32,
                                         .step = step,
                                         .position = position,
                                         .tag = -1,
@@ -95,7 +99,7 @@ static void play_rank(struct played *played, int32_t rank, const char *calls)
         } else if (*calls == '.') {
             played->numbers[rank][(unsigned char)*++calls]++;
             position++;
-        } else if (!strchr("*?!", *calls)) {
+        } else if (!strchr("*#+?!", *calls)) {
             play_one(played, rank, step, position++, calls);
         }
     }
@@ -335,6 +339,10 @@ static void who_may_wait_as_another(void **state)
     const char *const calls[] = {"rP!", "r", "rR!", "r"};
     check_parts(calls, 2, "missing 1 high 0 <2 missing 3 low 0 <0 ");
     check_parts(calls, 1, "missing 1 high 0 <2 missing 3 high 0 <0 ");
+    /* Where nobody else is missing from an operation of all, all others wait; one of the most is none of all.
+     */
+    check_parts((const char *const[]){"rr!", "rr!", "rr!", "r"}, 2, "missing 3 high 0 <012 ");
+    check_parts((const char *const[]){"P", "RR!", "R", "PP!"}, 2, "missing 0 high 0 <3 missing 2 low 0 <1 ");
 }
 
 /* If all others wait for rank 3 it is not one of them. */
@@ -410,6 +418,8 @@ static void who_called_with_another_size(void **state)
     /* Who sends less than the others wait for is done, and so is who can do with less. */
     check("r|r*!", "r|r", "r|r*!", "r|r*!", "mismatch 1 high 1 < ");
     check("r|r*!", "r|r", "r|r*", "r|r*!", "mismatch 1 high 1 < ");
+    /* What holds somebody up is told, not what went well before. */
+    check("r|r|r!", "r|r*|r*!", "r|r|r!", "r|r|r!", "mismatch 1 high 2 < ");
     /* It went well; what comes after the first is no news. */
     check("r|r|r", "r|r*|r*", "r|r|r", "r|r|r", "mismatch 1 low 1 < ");
 }
@@ -421,6 +431,41 @@ static void sizes_that_are_not_known(void **state)
     check("r|r?!", "r|r?!", "r|r?!", "r|r?!", "");
     check("r|r!", "r|r?!", "r|r?!", "r|r*!", "mismatch 0 low 1 < mismatch 3 low 1 < ");
     check("r|r!", "r|r?!", "r|r!", "r|r*!", "mismatch 3 high 1 < ");
+}
+
+static void who_called_with_another_root_or_datatype(void **state)
+{
+    check("r|b!", "r|b#!", "r|b!", "r|b!", "mismatch 1 high 1 < ");
+    check("r|r!", "r|r!", "r|r+!", "r|r!", "mismatch 2 high 1 < ");
+    check("r|r", "r|r", "r|r+", "r|r", "mismatch 2 low 1 < ");
+    check("P|P!", "", "", "P|P+!", "mismatch 0 low 1 < mismatch 3 low 1 < ");
+}
+
+/* Two collectives of a communicator, one after the other, in another order than most. */
+static void who_called_in_another_order(void **state)
+{
+    check("rg|rg", "rg|gr", "rg|rg", "rg|rg", "mismatch 1 low 1 < ");
+    check("rg|r!g!", "rg|g!r!", "rg|r!g!", "rg|r!g!", "mismatch 1 high 1 < ");
+    check("rg|gr!", "rg|r!g", "rg|r!g", "rg|r!g", "mismatch 0 high 1 < ");
+    check("rg|r!g!", "rg|r!g!", "rg|g!r!", "rg|g!r!",
+          "mismatch 0 low 1 < mismatch 1 low 1 < mismatch 2 low 1 < mismatch 3 low 1 < ");
+    /* On communicators that share no stream, everyone has its own order. */
+    check("rP|Pr", "r|r", "r|r", "rP|rP", "");
+}
+
+/* What finished is listed in no order of calls; what is called as one has none; of what is lost nothing is
+ * known. */
+static void orders_that_say_nothing(void **state)
+{
+    struct played played;
+    play(&played, (const char *const[]){"rg|rg", "rg|gr", "rg|rg", "rg|rg"});
+    played.job.finished_only = 1;
+    check_found(&played, "");
+    play(&played, (const char *const[]){"rg|rg", "rg|gr", "rg|rg", "rg|rg"});
+    for (size_t i = 0; i < played.job.rank_count; i++)
+        played.operations[played.ranks[i].first + 3].group = (int32_t)played.ranks[i].first + 2;
+    check_found(&played, "");
+    check("rg|.r.g", "rg|gr", ".r.g|rg", ".r.g|rg", "mismatch 1 low 1 < ");
 }
 
 /* Without its hash, a communicator may be two. */
@@ -474,6 +519,9 @@ int main(void)
         cmocka_unit_test(who_called_something_else),
         cmocka_unit_test(who_called_something_else_by_habit),
         cmocka_unit_test(who_called_with_another_size),
+        cmocka_unit_test(who_called_with_another_root_or_datatype),
+        cmocka_unit_test(who_called_in_another_order),
+        cmocka_unit_test(orders_that_say_nothing),
         cmocka_unit_test(sizes_that_are_not_known),
         cmocka_unit_test(sizes_of_what_may_be_two),
         cmocka_unit_test(where_only_finished_operations_are_listed),

@@ -29,9 +29,14 @@ static void all_that_is_said(void **state)
     assert_true(findings_explain(&findings, 4, 200));
     assert_false(findings_explain(&findings, 3, 200));
     assert_true(
-        explains((struct finding){.kind = FINDING_MISSING, .first_step = 4, .last_step = 4}, 4, 1000));
+        explains((struct finding){.kind = FINDING_MISMATCH, .first_step = 4, .last_step = 4, .stops_job = 1},
+                 4, 1000));
     assert_false(
-        explains((struct finding){.kind = FINDING_MISSING, .first_step = 4, .last_step = 4}, 5, 1000));
+        explains((struct finding){.kind = FINDING_MISMATCH, .first_step = 4, .last_step = 4, .stops_job = 1},
+                 5, 1000));
+    /* All got past it. */
+    assert_false(
+        explains((struct finding){.kind = FINDING_MISMATCH, .first_step = 4, .last_step = 4}, 4, 1000));
 }
 
 /* A single step shows in the next and not in itself; of several the first may show a part of its own. */
@@ -47,12 +52,21 @@ static void what_shows_later(void **state)
         assert_int_equal(explains(finding, step, 200), step >= 4 && step <= 6);
 }
 
+static void what_shows_earlier(void **state)
+{
+    struct finding finding = {
+        .kind = FINDING_HOST, .first_step = 4, .last_step = 4, .lost_ns = 100, .shows_earlier = 1};
+    for (int32_t step = 2; step <= 5; step++)
+        assert_int_equal(explains(finding, step, 200), step == 3 || step == 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(half_of_what_a_step_was_longer),
         cmocka_unit_test(all_that_is_said),
         cmocka_unit_test(what_shows_later),
+        cmocka_unit_test(what_shows_earlier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
