@@ -226,9 +226,12 @@ static int take_ends(const struct whole *whole, struct step_end **ends, size_t *
         *ends = array_new(starts, sizeof **ends);
         failed = !*ends;
     }
-    for (size_t i = 1; !failed && i < starts; i++) {
-        const struct shared_operation *last = &whole->items[order.items[order.starts[i] - 1]];
-        (*ends)[(*count)++] = (struct step_end){.sequence = last->sequence, .function = last->function};
+    struct step_end end = step_end_none();
+    for (size_t i = 1, at = 0; !failed && i < starts; i++) {
+        for (; at < order.starts[i]; at++)
+            step_end_take(&end, whole->items[order.items[at]].function,
+                          whole->items[order.items[at]].sequence);
+        (*ends)[(*count)++] = end;
     }
     order_release(&order);
     return failed ? error_no_memory(error) : 0;

@@ -120,8 +120,8 @@ struct end_search {
     size_t next; /* start to come */
     size_t at;   /* operations so far */
     int32_t shared;
-    int has_last;
-    struct step_end last; /* of this step so far */
+    int has_last; /* this step has one so far */
+    struct step_end last;
 };
 
 static int take_end(void *context, const struct work *work, const struct swept *swept)
@@ -134,8 +134,8 @@ static int take_end(void *context, const struct work *work, const struct swept *
         search->next++;
     }
     search->at++;
-    if (search->next && work->members[swept->member].communicator == search->shared && swept->sequence >= 0) {
-        search->last = (struct step_end){.sequence = swept->sequence, .function = swept->function};
+    if (work->members[swept->member].communicator == search->shared && swept->sequence >= 0) {
+        step_end_take(&search->last, swept->function, swept->sequence);
         search->has_last = 1;
     }
     return 0;
@@ -145,7 +145,8 @@ int steps_find_ends(struct blocks *blocks, const struct work *work, int32_t rank
                     size_t start_count, int32_t shared, struct step_end **ends, size_t *count,
                     struct error *error)
 {
-    struct end_search search = {.starts = starts, .count = start_count, .shared = shared};
+    struct end_search search = {
+        .starts = starts, .count = start_count, .shared = shared, .last = step_end_none()};
     *count = 0;
     *ends = search.ends = array_new(start_count, sizeof **ends);
     int failed = search.ends ? pass(blocks, work, rank, take_end, &search, error) : error_no_memory(error);

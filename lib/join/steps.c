@@ -116,18 +116,36 @@ int steps_from_tags(const struct moments *moments, struct step_teller *teller)
     return tell_starts(teller, moments, starts, find_starts(moments, &cycle, starts));
 }
 
+struct step_end step_end_none(void)
+{
+    struct step_end end = {.sequence = -1};
+    for (int i = 0; i < FUNCTION_COUNT; i++)
+        end.reached[i] = -1;
+    return end;
+}
+
+void step_end_take(struct step_end *end, uint8_t function, int64_t sequence)
+{
+    if (sequence < 0 || function >= FUNCTION_COUNT)
+        return;
+    end->function = function;
+    end->sequence = sequence;
+    if (sequence > end->reached[function])
+        end->reached[function] = sequence;
+}
+
+/* An operation beyond the end shows that the end itself was lost, and so may the next have been. */
 static int32_t step_by_ends(struct step_teller *teller, const struct work *work, const struct swept *swept)
 {
-    const struct step_end *end = teller->ends + teller->next, *last = teller->ends + teller->end_count;
-    int on_shared = end < last && work->members[swept->member].communicator == teller->shared &&
-                    swept->function == end->function;
-    if (!on_shared)
+    if (work->members[swept->member].communicator != teller->shared || swept->function >= FUNCTION_COUNT)
         return (int32_t)teller->next;
-    /* An operation beyond the end shows that the end itself was lost, and so may the next have been. */
-    for (; end < last && swept->function == end->function && swept->sequence > end->sequence; end++)
+    while (teller->next < teller->end_count &&
+           swept->sequence > teller->ends[teller->next].reached[swept->function])
         teller->next++;
     int32_t step = (int32_t)teller->next;
-    if (end < last && swept->sequence == end->sequence)
+    const struct step_end *end = teller->ends + teller->next;
+    if (teller->next < teller->end_count && swept->function == end->function &&
+        swept->sequence == end->sequence)
         teller->next++;
     return step;
 }

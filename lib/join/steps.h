@@ -30,11 +30,21 @@ int moments_add(struct moments *moments, uint64_t symbol, int64_t at); /* -1: ou
 /* The tags of a rank as they were set, out of its process's marks. -1 when memory is out. */
 int moments_of_marks(struct moments *moments, const struct work *work, int32_t rank);
 
-/* A last operation of a step: what other ranks recognise a step's end by. */
+/*
+ * A last operation of a step: what other ranks recognise a step's end by. Who lost it still has an operation
+ * beyond: of any function one with a greater number than the last of that function up to the end.
+ */
 struct step_end {
+    int64_t reached[FUNCTION_COUNT]; /* on the shared communicator, by function; -1: none yet */
     int64_t sequence;
     uint8_t function;
 };
+
+/* Of what comes before the first operation. */
+struct step_end step_end_none(void);
+
+/* One operation on. Nothing where it has no number. */
+void step_end_take(struct step_end *end, uint8_t function, int64_t sequence);
 
 /* How the steps of a rank are told, one operation after the other. One of the three lists, or none. */
 struct step_teller {

@@ -103,7 +103,20 @@ static int32_t step_of(struct step_teller *teller, int32_t member, int function,
     return step_next(teller, &work, &swept);
 }
 
-static const struct step_end ends[] = {{9, FUNCTION_ALL_REDUCE}, {19, FUNCTION_ALL_REDUCE}};
+/* The first step has AllReduces 0 to 9, and before the last an AllGather; the second 10 to 19. */
+static struct step_end ends[2];
+
+static int make_ends(void **state)
+{
+    ends[0] = step_end_none();
+    step_end_take(&ends[0], FUNCTION_ALL_GATHER, 0);
+    for (int64_t i = 0; i <= 9; i++)
+        step_end_take(&ends[0], FUNCTION_ALL_REDUCE, i);
+    ends[1] = ends[0];
+    for (int64_t i = 10; i <= 19; i++)
+        step_end_take(&ends[1], FUNCTION_ALL_REDUCE, i);
+    return 0;
+}
 
 /* The end itself is of the step that it ends. */
 static void steps_end_with_shared_operations(void **state)
@@ -111,7 +124,7 @@ static void steps_end_with_shared_operations(void **state)
     struct step_teller teller = {.ends = ends, .end_count = 2, .shared = 0};
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 8), 0);
     assert_int_equal(step_of(&teller, 1, FUNCTION_ALL_REDUCE, 9), 0);
-    assert_int_equal(step_of(&teller, 0, FUNCTION_BROADCAST, 9), 0);
+    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_GATHER, 0), 0);
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 9), 0);
     assert_int_equal(step_of(&teller, 1, FUNCTION_ALL_REDUCE, 10), 1);
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 19), 1);
@@ -138,6 +151,31 @@ static void ends_in_a_row_were_lost(void **state)
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 20), 2);
 }
 
+/* What tells it may be of any function; of one that the first two steps have not, it is beyond both. */
+static void another_function_tells_that_an_end_was_lost(void **state)
+{
+    struct step_teller teller = {.ends = ends, .end_count = 2, .shared = 0};
+    assert_int_equal(step_of(&teller, 1, FUNCTION_ALL_GATHER, 7), 0);
+    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_GATHER, 0), 0);
+    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_GATHER, 1), 2);
+    teller.next = 0;
+    assert_int_equal(step_of(&teller, 0, FUNCTION_BROADCAST, 0), 2);
+}
+
+/* A checkpoint's Broadcast after the second step, as that step's end, which this rank lost. */
+static void an_end_that_comes_but_once_was_lost(void **state)
+{
+    struct step_end three[] = {ends[0], ends[1], ends[1]};
+    step_end_take(&three[1], FUNCTION_BROADCAST, 0);
+    three[2] = three[1];
+    step_end_take(&three[2], FUNCTION_ALL_REDUCE, 29);
+    struct step_teller teller = {.ends = three, .end_count = 3, .shared = 0};
+    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 19), 1);
+    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 20), 2);
+    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 29), 2);
+    assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 30), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +188,8 @@ int main(void)
         cmocka_unit_test(steps_end_with_shared_operations),
         cmocka_unit_test(an_end_was_lost),
         cmocka_unit_test(ends_in_a_row_were_lost),
+        cmocka_unit_test(another_function_tells_that_an_end_was_lost),
+        cmocka_unit_test(an_end_that_comes_but_once_was_lost),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_ends, NULL);
 }
