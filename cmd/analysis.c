@@ -5,16 +5,13 @@
 #include "cmd/print.h"
 #include "render/render.h"
 
-#include <string.h>
-
 /* An analysis may bring its own text for people and its own JSON; CSV always is its table. */
 static int show(struct context *context, const struct arguments *arguments,
                 const struct analysis_result *result)
 {
-    const char *format = arguments->renderer->name;
-    const struct buffer *own = strcmp(format, "json") == 0    ? &result->json
-                               : strcmp(format, "table") == 0 ? &result->text
-                                                              : NULL;
+    const struct buffer *own = arguments->renderer->is_json         ? &result->json
+                               : arguments->renderer->is_for_people ? &result->text
+                                                                    : NULL;
     if (!own || own->length == 0)
         return print_table(context, arguments, &result->table);
     fwrite(own->data, 1, own->length, stdout);

@@ -1,10 +1,10 @@
 #include "analyse/calls.h"
 #include "analyse/extents.h"
 #include "analyse/finding.h"
+#include "analyse/passing.h"
 #include "analyse/text.h"
 
 #include "base/array.h"
-#include "base/map.h"
 
 #include <stdlib.h>
 
@@ -30,69 +30,13 @@ struct absence {
     const struct extents *extents;
     unsigned char *pending; /* per instance */
     struct attendance *ranks;
-    int32_t *next;       /* per operation that is the first of its group: the next on its stream; -1 */
-    struct map endless;  /* (rank, communicator, function, bytes) -> the last with one after it has no end */
+    struct passing passing;
     int32_t last_step;   /* of all operations */
     int is_sure;         /* that the instance looked at is pending */
     size_t silent_count; /* ranks that left no trace, or lost what they did last */
     size_t lost_count;   /* the latter of those */
     size_t absent_count; /* others that are merely absent */
 };
-
-static void note_next(struct absence *absence)
-{
-    const struct job *job = absence->job;
-    for (size_t i = 0; i < job->operation_count; i++)
-        absence->next[i] = -1;
-    for (size_t i = 0; i < job->operation_count; i++)
-        if (job->operations[i].previous >= 0 && job->operations[i].group == (int32_t)i)
-            absence->next[job->operations[job->operations[i].previous].group] = (int32_t)i;
-}
-
-static int ended(const struct job_operation *operation)
-{
-    return operation->end_ns != TIME_UNKNOWN && !operation->unfinished;
-}
-
-static int next_began(const struct absence *absence, int32_t at)
-{
-    int32_t next = absence->next[absence->job->operations[at].group];
-    return next >= 0 && absence->job->operations[next].start_ns != TIME_UNKNOWN;
-}
-
-/* It ended, or the next on its stream began. Its proxies may be done while its kernel still waits. */
-static int got_past(const struct absence *absence, int32_t at)
-{
-    return absence->job->finished_only || ended(&absence->job->operations[at]) || next_began(absence, at);
-}
-
-/* Its like: what its rank called of that kind and size. */
-static struct map_key like_key(const struct job_operation *operation)
-{
-    return (struct map_key){{(uint64_t)operation->rank, (uint64_t)operation->communicator,
-                             operation->function, (uint64_t)operation->bytes}};
-}
-
-static int note_endless(struct absence *absence)
-{
-    for (size_t i = 0; i < absence->job->operation_count; i++) {
-        const struct job_operation *operation = &absence->job->operations[i];
-        if (!next_began(absence, (int32_t)i))
-            continue;
-        int64_t *endless = map_put(&absence->endless, like_key(operation), 0, NULL);
-        if (!endless)
-            return -1;
-        *endless = !ended(operation);
-    }
-    return 0;
-}
-
-/* Where the last of its like lacks its end though others followed, that it has none says nothing. */
-static int ends_are_recorded(const struct absence *absence, int32_t at)
-{
-    const int64_t *endless = map_get(&absence->endless, like_key(&absence->job->operations[at]));
-    return !endless || !*endless;
-}
 
 /*
  * Where nobody can be done before all have come, an end beside others that never came is no end: the leaf of
@@ -106,9 +50,11 @@ static int is_pending(const struct absence *absence, const struct job_instance *
         return 0;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job_member_at(job, instance, i);
-        if (!got_past(absence, at) && !(to_be_sure && !ends_are_recorded(absence, at)))
+        if (!passing_is_past(&absence->passing, at) &&
+            !(to_be_sure && !passing_ends_are_recorded(&absence->passing, at)))
             continue;
-        if (job->finished_only || next_began(absence, at) || !function_is_full_exchange(instance->function))
+        if (job->finished_only || passing_next_began(&absence->passing, at) ||
+            !function_is_full_exchange(instance->function))
             return 0;
         past++;
     }
@@ -379,9 +325,18 @@ static unsigned char *list_stuck(const struct absence *absence)
     const struct job *job = absence->job;
     unsigned char *stuck = array_new(job->instance_count, 1);
     for (size_t i = 0; stuck && i < job->operation_count; i++)
-        if (!got_past(absence, (int32_t)i) && ends_are_recorded(absence, (int32_t)i))
+        if (!passing_is_past(&absence->passing, (int32_t)i) &&
+            passing_ends_are_recorded(&absence->passing, (int32_t)i))
             stuck[job->operations[i].instance] = 1;
     return stuck;
+}
+
+static int says_who_stopped(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].stops_job)
+            return 1;
+    return 0;
 }
 
 static int judge(struct absence *absence, struct findings *findings)
@@ -397,33 +352,29 @@ static int judge(struct absence *absence, struct findings *findings)
     unsigned char *stuck = list_stuck(absence);
     int failed = !stuck || find_disagreements(job, stuck, findings);
     free(stuck);
-    return failed;
+    return failed || (!says_who_stopped(findings) && find_frozen(&absence->passing, findings));
 }
 
 static int absence_init(struct absence *absence)
 {
     const struct job *job = absence->job;
-    map_init(&absence->endless);
     absence->pending = array_new(job->instance_count, 1);
     absence->ranks = array_new(job->rank_count, sizeof *absence->ranks);
-    absence->next = array_new(job->operation_count, sizeof *absence->next);
-    if (!absence->pending || !absence->ranks || !absence->next)
+    if (passing_init(&absence->passing, job) || !absence->pending || !absence->ranks)
         return -1;
     for (size_t i = 0; i < job->rank_count; i++)
         absence->ranks[i].missing_from = absence->ranks[i].came_to = -1;
     for (size_t i = 0; i < job->operation_count; i++)
         if (job->operations[i].step > absence->last_step)
             absence->last_step = job->operations[i].step;
-    note_next(absence);
-    return note_endless(absence);
+    return 0;
 }
 
 static void absence_release(struct absence *absence)
 {
-    map_release(&absence->endless);
+    passing_release(&absence->passing);
     free(absence->pending);
     free(absence->ranks);
-    free(absence->next);
 }
 
 int find_absence(const struct job *job, const struct extents *extents, const struct diagnose_options *options,

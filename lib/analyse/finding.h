@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 
 struct extents;
+struct passing;
 
 /*
  * What diagnose says. A finding names the rank at fault, never one that waits for it.
@@ -102,6 +103,9 @@ int find_laggards(const struct job *job, const struct baseline *baseline, struct
 /* absence.c: ranks that never came, or called something else. Wants positions (baseline_init). */
 int find_absence(const struct job *job, const struct extents *extents, const struct diagnose_options *options,
                  struct findings *findings, struct error *error);
+
+/* frozen.c: whose GPU never began what its host had called, where others wait. -1 when memory is out. */
+int find_frozen(const struct passing *passing, struct findings *findings);
 
 /*
  * mismatch.c: who called a collective with another size, datatype or root than the other members, or two in

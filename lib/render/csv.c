@@ -103,7 +103,6 @@ static int csv_end(void *state, struct error *error)
 
 const struct renderer renderer_csv = {
     .name = "csv",
-    .description = "comma-separated values (RFC 4180)",
     .begin = csv_begin,
     .row = csv_row,
     .end = csv_end,

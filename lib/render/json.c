@@ -122,7 +122,7 @@ static int json_end(void *state, struct error *error)
 
 const struct renderer renderer_json = {
     .name = "json",
-    .description = "one JSON object: command, columns, rows, warnings",
+    .is_json = 1,
     .shows_warnings = 1,
     .begin = json_begin,
     .row = json_row,

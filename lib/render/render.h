@@ -24,8 +24,9 @@ struct render_target {
  */
 struct renderer {
     const char *name;
-    const char *description;
-    int is_for_people;  /* laid out for the eye, so that a single row may be turned upright */
+    int is_for_people;  /* laid out for the eye: a single row may be turned upright, an analysis bring its own
+                           text */
+    int is_json;        /* an analysis may bring its own */
     int shows_warnings; /* false: the format has no place for them, the caller says them elsewhere */
     void *(*begin)(const struct table *head, const struct render_target *target, struct error *error);
     int (*row)(void *state, const struct cell *cells, struct error *error);

@@ -347,7 +347,6 @@ static int people_end(void *state, struct error *error)
 
 const struct renderer renderer_table = {
     .name = "table",
-    .description = "for people",
     .is_for_people = 1,
     .shows_warnings = 1,
     .begin = people_begin,

@@ -199,6 +199,19 @@ class Diagnose(Case):
         self.run_program("ingest", "-q", self.folder / "few", status=None)
         self.assertEqual(self.sure(), [])
 
+    def test_a_gpu_that_hangs(self):
+        """A kernel that never ends, while the host goes on to call what the others wait in."""
+        for dialect in ("chrome-v4", "chrome-v7"):
+            files, truth = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 4 --layers 4 --steps 8 "
+                                         f"--sync-lag 1 --fault freeze:3:5:5:0:backward --dialect {dialect} --seed 21")
+            self.store.unlink(missing_ok=True)
+            self.run_program("ingest", "-q", *files)
+            (finding,) = self.sure()
+            self.assertEqual((finding["kind"], finding["rank"], finding["first_step"], finding["confidence"]),
+                             ("missing", truth["faults"][0]["rank"], 5, "high"))
+            self.assertNotIn(3, finding["peers"])
+            self.assertIn("its GPU never began it", finding["evidence"])
+
     def test_a_pause_among_grouped_sends(self):
         """Four ranks that exchange all with all by grouped sends; those of one stop for nine steps' length once."""
         files, truth = self.simulate("--shape moe --ranks 4 --per-node 2 --layers 2 --fault pause:?:4:4:900%:* "

@@ -44,6 +44,7 @@ enum fault_kind {
     FAULT_HANG,
     FAULT_KILL,
     FAULT_MISMATCH,
+    FAULT_FREEZE, /* a kernel that never ends: the host goes on enqueueing */
 };
 
 struct fault {

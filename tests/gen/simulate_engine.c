@@ -142,6 +142,8 @@ static bool run_item(struct engine *engine, int rank, struct stream *stream, str
     int64_t *event = &player->events[item->event * engine->job->options.steps + item->step];
     switch (item->kind) {
     case ACTION_COMPUTE:
+        if (item->duration == UNKNOWN)
+            return false;
         stream->end = start + item->duration;
         return true;
     case ACTION_RECORD:

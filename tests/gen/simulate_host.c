@@ -51,6 +51,8 @@ static int64_t compute_time(const struct job *job, int rank, int step, int index
         const struct fault *fault = &job->faults[i];
         if (!fault_active(fault, rank, step, action->phase))
             continue;
+        if (fault->kind == FAULT_FREEZE)
+            return UNKNOWN;
         if (fault->kind == FAULT_COMPUTE)
             ns += fault->amount * MICROSECOND / count_actions(job, rank, ACTION_COMPUTE, fault->phase);
         if (fault->kind == FAULT_THROTTLE)

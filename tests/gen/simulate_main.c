@@ -43,9 +43,10 @@ static const struct {
     const char *name;
     enum fault_kind kind;
 } fault_names[] = {
-    {"compute", FAULT_COMPUTE}, {"throttle", FAULT_THROTTLE}, {"host", FAULT_HOST},   {"net", FAULT_NETWORK},
-    {"edge", FAULT_EDGE},       {"receive", FAULT_RECEIVE},   {"pause", FAULT_PAUSE}, {"hang", FAULT_HANG},
-    {"kill", FAULT_KILL},       {"mismatch", FAULT_MISMATCH},
+    {"compute", FAULT_COMPUTE},   {"throttle", FAULT_THROTTLE}, {"host", FAULT_HOST},
+    {"net", FAULT_NETWORK},       {"edge", FAULT_EDGE},         {"receive", FAULT_RECEIVE},
+    {"pause", FAULT_PAUSE},       {"hang", FAULT_HANG},         {"kill", FAULT_KILL},
+    {"mismatch", FAULT_MISMATCH}, {"freeze", FAULT_FREEZE},
 };
 
 struct text_fault {
@@ -279,7 +280,8 @@ static void resolve_amounts(struct job *job)
 
 static bool stops_job(const struct fault *fault)
 {
-    return fault->kind == FAULT_HANG || fault->kind == FAULT_KILL || fault->kind == FAULT_MISMATCH;
+    return fault->kind == FAULT_HANG || fault->kind == FAULT_KILL || fault->kind == FAULT_MISMATCH ||
+           fault->kind == FAULT_FREEZE;
 }
 
 static int64_t played_end(struct job *job)
@@ -356,8 +358,8 @@ static const char usage[] =
     "  --sync-lag 0|1        the host waits for the GPU at the end of every step, or for the step before\n"
     "  --fault KIND:RANK[>PEER]:FIRST:LAST:AMOUNT[%][:PHASE]   may be repeated\n"
     "                        compute, host: us a step, split over the phase; throttle: percent;\n"
-    "                        net, edge, receive: us a send; pause: ms, once; hang, kill, mismatch: no "
-    "amount\n"
+    "                        net, edge, receive: us a send; pause: ms, once; hang, kill, mismatch, "
+    "freeze: no amount\n"
     "                        with %: of a step; RANK ?: some link between nodes that the job uses\n"
     "  --dialect NAME        chrome-v1 to chrome-v7, inspector, inspector-2.30, -terse after either: not "
     "verbose\n"

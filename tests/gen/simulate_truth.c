@@ -13,6 +13,7 @@ static const char *kind_of(enum fault_kind kind)
     case FAULT_HOST:
         return "host";
     case FAULT_HANG:
+    case FAULT_FREEZE:
         return "missing";
     case FAULT_KILL:
         return "ended_early";
@@ -25,7 +26,7 @@ static const char *kind_of(enum fault_kind kind)
 
 static bool stops(enum fault_kind kind)
 {
-    return kind == FAULT_HANG || kind == FAULT_KILL || kind == FAULT_MISMATCH;
+    return kind == FAULT_HANG || kind == FAULT_KILL || kind == FAULT_MISMATCH || kind == FAULT_FREEZE;
 }
 
 static void write_fault(struct output *output, const struct job *job, const struct fault *fault)

@@ -317,6 +317,16 @@ class SimulatorTest(unittest.TestCase):
         pids = {e["pid"] for path in glob.glob(self.path("kill") + "/dump*") for e in events(path)}
         self.assertNotIn(pid, pids)
 
+    def test_a_frozen_gpu_begins_nothing_that_its_host_calls(self):
+        truth = simulate(self.path(), "--shape", "ddp", "--ranks", 4, "--steps", 6, "--fault", "freeze:2:3:3:0:backward")
+        self.assertEqual([s is None for s in truth["step_us"]], [False] * 3 + [True] * 3)
+        world = truth["communicators"][0]["hash"]
+        last = [[o for o in operations(f"{self.path()}/dump_{world}_{rank}.json") if "SeqNum" in o][-1] for rank in range(4)]
+        self.assertEqual(len({(o["name"], o["SeqNum"]) for o in last}), 1)
+        begun = [[o["SeqNum"] for o in operations(f"{self.path()}/dump_{world}_{rank}.json")
+                  if any(channel["StartGpuClk"] for channel in o["channels"].values())][-1] for rank in range(4)]
+        self.assertEqual([begun[0] - number for number in begun], [0, 0, 1, 0])
+
     def test_mismatch_shows_on_one_rank_only(self):
         truth = simulate(self.path(), "--shape", "zero1", "--ranks", 4, "--steps", 6, "--fault", "mismatch:1:3:3:0:backward")
         world = truth["communicators"][0]["hash"]

@@ -12,8 +12,8 @@
  * Four ranks and what each called: r an AllReduce, g an AllGather, b a Broadcast of all; R an AllReduce of
  * ranks 1 and 2, P one of 0 and 3; s a send to the next rank, v a receive from the one before. An asterisk:
  * with twice the size. A hash: with another root; a plus: with another datatype. A question mark: with a size
- * that is not known. An exclamation mark: it began and never ended. A point before it: its record was lost. A
- * bar ends a step. A rank that called nothing left no trace.
+ * that is not known. An exclamation mark: it began and never ended; a tilde: its GPU never began it. A point
+ * before it: its record was lost. A bar ends a step. A rank that called nothing left no trace.
  */
 enum { RANKS = 4, COMMUNICATORS = 3, MOST = 64 };
 
@@ -64,7 +64,8 @@ static void play_one(struct played *played, int32_t rank, int32_t step, int32_t 
     size_t at = played->job.operation_count++, twice = text[1] == '*', unknown = text[1] == '?';
     size_t rooted = text[1] == '#', typed = text[1] == '+';
     size_t first = played->ranks[rank].first;
-    int stuck = text[1 + twice + unknown + rooted + typed] == '!';
+    char state = text[1 + twice + unknown + rooted + typed];
+    int queued = state == '~', stuck = state == '!' || queued;
     assert_true(at < MOST && strchr(letters, *text));
     struct job_operation *operation = &played->operations[at];
     *operation = (struct job_operation){.rank = rank,
@@ -80,7 +81,7 @@ static void play_one(struct played *played, int32_t rank, int32_t step, int32_t 
                                         .tag = -1,
                                         .group = (int32_t)at,
                                         .previous = at > first ? (int32_t)at - 1 : -1,
-                                        .start_ns = (int64_t)at,
+                                        .start_ns = queued ? TIME_UNKNOWN : (int64_t)at,
                                         .end_ns = stuck ? TIME_UNKNOWN : (int64_t)at + 1,
                                         .unfinished = (unsigned)stuck};
     operation->instance = instance_of(played, operation, played->numbers[rank][(unsigned char)*text]++);
@@ -99,7 +100,7 @@ static void play_rank(struct played *played, int32_t rank, const char *calls)
         } else if (*calls == '.') {
             played->numbers[rank][(unsigned char)*++calls]++;
             position++;
-        } else if (!strchr("*#+?!", *calls)) {
+        } else if (!strchr("*#+?!~", *calls)) {
             play_one(played, rank, step, position++, calls);
         }
     }
@@ -404,6 +405,46 @@ static void who_called_something_else_by_habit(void **state)
           "mismatch 0 low 2 <13 mismatch 1 low 2 <02 mismatch 2 low 2 <13 mismatch 3 low 2 <02 ");
 }
 
+/* Their hosts called it all; the GPU of one is busy with something else for good. */
+static void who_never_began_what_its_host_called(void **state)
+{
+    check("rg|r!g~", "rg|r~g~", "rg|r!g~", "rg|r!g~", "missing 1 high 1 <023 ");
+    /* Ranks 0 and 3 wait for 1 and 2, of which 2 waits for 1. */
+    check("Pr|Pr!", "Rr|R~r~", "Rr|R!r~", "Pr|Pr!", "missing 1 high 1 <2 ");
+    check("rr|r!", "rr|r~", "rr|r~", "rr|r!", "missing 1 low 1 <03 missing 2 low 1 <03 ");
+    /* Nobody waits; nobody's starts are known; of the first of its kind no start is known to be recorded. */
+    check("r|r~", "r|r~", "r|r~", "r|r~", "");
+    check("r|r!", "r~|r~", "r|r!", "r|r!", "");
+    check("r|g!", "r|g~", "r|g!", "r|g!", "");
+    /* Whom the host keeps away is told by that. */
+    check("rr|r!", "rr", "rr|r~", "rr|r!", "missing 1 high 1 <023 ");
+}
+
+static void traces_that_do_not_tell_who_never_began(void **state)
+{
+    const char *const calls[] = {"rr|r!", "rr|r~", "rr|r!", "rr|r!"};
+    struct played played;
+    play(&played, calls);
+    played.job.most_cut = CUT_AT_END;
+    check_found(&played, "missing 1 low 1 <023 ");
+    play(&played, calls);
+    played.ranks[1].cut = CUT_AT_END;
+    check_found(&played, "ended_early 1 high 1 <023 ");
+    play(&played, calls);
+    played.job.lost_events = 1;
+    check_found(&played, "missing 1 low 1 <023 ");
+    play(&played, calls);
+    played.ranks[1].is_part = 1;
+    check_found(&played, "missing 1 low 1 <023 ");
+    play(&played, calls);
+    played.job.finished_only = 1;
+    check_found(&played, "");
+    play(&played, calls);
+    for (size_t i = 0; i < played.job.operation_count; i++)
+        played.operations[i].inferred = 1;
+    check_found(&played, "");
+}
+
 /* With another size than most; of two halves, who is not used to it. */
 static void who_called_with_another_size(void **state)
 {
@@ -518,6 +559,8 @@ int main(void)
         cmocka_unit_test(where_records_end_before_and_most_are_cut),
         cmocka_unit_test(who_called_something_else),
         cmocka_unit_test(who_called_something_else_by_habit),
+        cmocka_unit_test(who_never_began_what_its_host_called),
+        cmocka_unit_test(traces_that_do_not_tell_who_never_began),
         cmocka_unit_test(who_called_with_another_size),
         cmocka_unit_test(who_called_with_another_root_or_datatype),
         cmocka_unit_test(who_called_in_another_order),
