@@ -91,11 +91,12 @@ enum { ALIKE_PART = 5 };
 /* Whether another rank was late in the same steps, most of them, by about as much. */
 static int is_twin(const struct suspect *a, const struct suspect *b)
 {
+    if (b->kind == FINDING_NETWORK || b->rank == a->rank || !suspects_are_together(a, b))
+        return 0;
     int64_t mine = a->total_ns / suspect_steps(a);
     int64_t other = b->total_ns / suspect_steps(b);
     int64_t apart = mine > other ? mine - other : other - mine;
-    return b->kind != FINDING_NETWORK && b->rank != a->rank && suspects_are_together(a, b) &&
-           apart * ALIKE_PART <= (mine > other ? mine : other);
+    return apart * ALIKE_PART <= (mine > other ? mine : other);
 }
 
 /*
@@ -127,11 +128,13 @@ static int has_hidden_cause(const struct suspects *suspects, const struct suspec
 static int sends_late(const struct suspects *suspects, const struct suspect *suspect)
 {
     int32_t late = 0;
+    if (suspect->kind != FINDING_NETWORK)
+        return 0;
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
         const struct suspect *greater = greater_suspect(suspects, suspect, suspect->rank, step);
         late += greater && !greater->hides_pairs;
     }
-    return suspect->kind == FINDING_NETWORK && late * 2 > suspect_steps(suspect);
+    return late * 2 > suspect_steps(suspect);
 }
 
 /* By how much a rank came late by itself, where its kernel does not say until when it was there; else 0. */
