@@ -14,6 +14,7 @@ struct chrome_pending {
     int64_t rank;
     int64_t pid;
     struct operation operation;
+    struct kernel_channel kernel; /* gpu_begin 0: none started */
 };
 
 static int set_text(struct buffer *buffer, const char *text, size_t length, struct error *error)
@@ -170,12 +171,32 @@ static void describe_pending(struct json *json, const struct chrome_line *line, 
         operation->root = COUNT_UNKNOWN;
 }
 
-/* Keeps what is not kept yet. */
+/* Its first kernel channel, where one started; else, and where that is not possible, nothing. */
+static struct kernel_channel kernel_of(struct json *json, const struct chrome_line *line,
+                                       const struct operation *operation)
+{
+    int64_t channel = member_integer(json, line->arguments, "Channel", COUNT_UNKNOWN);
+    int64_t noticed_ns = member_moment(json, line->arguments, "KernelBegin");
+    int64_t mapped_ns = member_moment(json, line->arguments, "StartHost");
+    int64_t enqueued_ns = operation->enqueue.begin_ns;
+    int is_stale = noticed_ns != TIME_UNKNOWN && enqueued_ns != TIME_UNKNOWN && noticed_ns < enqueued_ns;
+    if (is_stale || channel < 0 || channel > INT32_MAX)
+        return (struct kernel_channel){.gpu_begin = 0};
+    return (struct kernel_channel){
+        .channel = (int32_t)channel,
+        .host = {chrome_kernel_time(noticed_ns, mapped_ns, enqueued_ns), TIME_UNKNOWN},
+        .gpu_begin = member_unsigned(json, line->arguments, "StartGpuClk")};
+}
+
+/* Keeps what is not kept yet; of what is, that its kernel has started since. */
 static int keep_pending(struct chrome_reader *reader, const struct chrome_pending *pending,
                         struct error *error)
 {
     struct map_key key = pending_key(pending);
-    if (map_get(&reader->pending, key))
+    const int64_t *kept = map_get(&reader->pending, key);
+    if (kept && !reader->waiting[*kept].kernel.gpu_begin)
+        reader->waiting[*kept].kernel = pending->kernel;
+    if (kept)
         return 0;
     if (reader->waiting_count == PENDING_MOST)
         return chrome_note(reader, "too many pending operations", 1, pending->offset, NULL, 0, error);
@@ -203,6 +224,7 @@ static int read_pending(struct chrome_reader *reader, struct json *json, const s
     pending.operation.kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
     pending.communicator_hash = member_unsigned(json, line->arguments, "CommHash");
     pending.rank = member_natural_or_none(json, line->arguments, "Rank");
+    pending.kernel = kernel_of(json, line, &pending.operation);
     return keep_pending(reader, &pending, error);
 }
 
@@ -240,6 +262,10 @@ int chrome_pending_flush(struct chrome_reader *reader, struct error *error)
         event.origin.rank = pending->rank;
         event.operation = pending->operation;
         event.operation.ordinal = reader->next_ordinal++;
+        event.operation.device.begin_ns =
+            pending->kernel.gpu_begin ? pending->kernel.host.begin_ns : TIME_UNKNOWN;
+        event.operation.channels = &pending->kernel;
+        event.operation.kernel_channel_count = pending->kernel.gpu_begin != 0;
         if (chrome_emit(reader, &event, error))
             return -1;
     }

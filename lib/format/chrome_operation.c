@@ -131,11 +131,7 @@ void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *l
     operation->duration_ns = said->duration_ns;
 }
 
-/*
- * When a channel's kernel began or ended on the host's clock. The host noticed it then or later, by
- * milliseconds at times; where the recorder knows the GPU's clock on the host's it says better.
- */
-static int64_t kernel_time(int64_t noticed_ns, int64_t mapped_ns, int64_t not_before_ns)
+int64_t chrome_kernel_time(int64_t noticed_ns, int64_t mapped_ns, int64_t not_before_ns)
 {
     if (noticed_ns == TIME_UNKNOWN || mapped_ns == TIME_UNKNOWN || mapped_ns > noticed_ns)
         return noticed_ns;
@@ -162,7 +158,7 @@ int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *
         return error_no_memory(error);
     assembly->channels[assembly->channel_count++] = (struct kernel_channel){
         .channel = (int32_t)said->channel,
-        .host = {kernel_time(line->time_ns, said->begin_ns, enqueued_ns), TIME_UNKNOWN},
+        .host = {chrome_kernel_time(line->time_ns, said->begin_ns, enqueued_ns), TIME_UNKNOWN},
         .gpu_begin = said->gpu_begin,
         .gpu_end = said->gpu_end,
     };
@@ -180,7 +176,7 @@ int chrome_kernel_end(struct chrome_reader *reader, int64_t end_ns, uint64_t off
     struct interval_ns *host = &assembly->channels[assembly->channel_count - 1].host;
     if (chrome_set_end(reader, host, end_ns, offset, error))
         return -1;
-    host->end_ns = kernel_time(host->end_ns, assembly->channel_end_ns, host->begin_ns);
+    host->end_ns = chrome_kernel_time(host->end_ns, assembly->channel_end_ns, host->begin_ns);
     return 0;
 }
 

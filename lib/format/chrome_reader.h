@@ -150,6 +150,12 @@ int chrome_set_end(struct chrome_reader *reader, struct interval_ns *interval, i
 /* chrome_operation.c */
 int64_t chrome_bytes(int64_t count, enum datatype datatype);
 int chrome_has_root(enum function function);
+
+/*
+ * When a channel's kernel began or ended on the host's clock. The host noticed it then or later, by
+ * milliseconds at times; where the recorder knows the GPU's clock on the host's it says better.
+ */
+int64_t chrome_kernel_time(int64_t noticed_ns, int64_t mapped_ns, int64_t not_before_ns);
 int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
                            struct error *error);
 void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset);

@@ -160,6 +160,24 @@ static void count_progress(const struct tree *tree, const struct node *node, str
     }
 }
 
+/* That its GPU got to it, and when: of the first channel that started. */
+static void put_kernel(struct chrome *chrome, struct text *text, const struct node *task)
+{
+    uint32_t child = task->first_child;
+    while (child && tree_node(chrome->tree, child)->type != TYPE_KERNEL_CH)
+        child = tree_node(chrome->tree, child)->next_sibling;
+    if (!child)
+        return;
+    const struct node *kernel = tree_node(chrome->tree, child);
+    const struct gpu_clock *clock = &tree_communicator(chrome->tree, task->context)->clock;
+    put_unsigned(text, ", \"Channel\": ", kernel->channel);
+    put_unsigned(text, ", \"StartGpuClk\": ", kernel->kernel.start_clock);
+    text_literal(text, ", \"KernelBegin\": ");
+    chrome_time(chrome, text, kernel->start_ns);
+    text_literal(text, ", \"StartHost\": ");
+    chrome_time(chrome, text, gpu_clock_host_ns(clock, kernel->kernel.start_clock));
+}
+
 static void put_task(struct chrome *chrome, struct text *text, const struct node *node)
 {
     const struct names *names = &chrome->tree->names;
@@ -178,6 +196,7 @@ static void put_task(struct chrome *chrome, struct text *text, const struct node
     put_unsigned(text, ", \"nChannels\": ", node->task.channels);
     put_unsigned(text, ", \"KernelsStarted\": ", node->task.kernels_started);
     put_unsigned(text, ", \"KernelsStopped\": ", node->task.kernels_stopped);
+    put_kernel(chrome, text, node);
     put_unsigned(text, ", \"ProxyOps\": ", progress.proxy_ops);
     put_unsigned(text, ", \"ProxyOpsDone\": ", progress.proxy_ops_done);
     put_unsigned(text, ", \"NetSteps\": ", progress.steps);

@@ -530,6 +530,10 @@ class Deaths(PluginTest):
         first = notes[0]["args"]
         self.assertEqual((first["name"], first["cat"], first["SeqNum"]), ("ReduceScatter", "COLL", 1))
         self.assertEqual((first["KernelsStarted"], first["KernelsStopped"]), (2, 0))
+        self.assertGreater(first["StartGpuClk"], 0)
+        self.assertTrue(first["begin"] <= first["KernelBegin"] <= notes[0]["ts"], first)
+        for note in notes:
+            self.assertEqual("StartGpuClk" in note["args"], note["args"]["KernelsStarted"] > 0, note)
         self.assertGreaterEqual(notes[0]["ts"] - first["begin"], 1e6)
         behind = {n["args"]["name"] for n in notes}
         self.assertEqual(behind, {"ReduceScatter", "AllGather", "AllReduce", "Send", "Recv"})

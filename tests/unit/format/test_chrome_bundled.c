@@ -163,8 +163,30 @@ static void pending_operations(void **state)
     assert_int_equal(event->operation.bytes, 40);
     assert_int_equal(event->operation.enqueue.begin_ns, 50000);
     assert_int_equal(event->operation.enqueue.end_ns, 55000);
+    assert_int_equal(event->operation.kernel_channel_count, 0);
+    assert_int_equal(event->operation.device.begin_ns, TIME_UNKNOWN);
     assert_int_equal(event->origin.rank, 1);
     assert_true(event->origin.communicator_hash == 18446744073709551614U);
+    recording_release(&recording);
+
+    /* Its kernel had started by the second time. */
+    read_lines(&recording,
+               PENDING("1000.0", "50.000000") NOTE(
+                   "PendingOperation", "i", "2000.0",
+                   "\"name\": \"AllGather\", \"cat\": \"COLL\", \"begin\": 50.000000, "
+                   "\"CommHash\": 18446744073709551614, \"SeqNum\": 4, \"Rank\": 1, \"Channel\": 3, "
+                   "\"StartGpuClk\": 1795218161823623872, \"KernelBegin\": 1500.0, \"StartHost\": 0.000000")
+                   PENDING("3000.0", "50.000000") "{}]\n");
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 1);
+    const struct operation *started = &recording_event(&recording, EVENT_OPERATION, 0)->operation;
+    assert_int_equal(started->unfinished, 1);
+    assert_int_equal(started->enqueue.end_ns, 55000);
+    assert_int_equal(started->device.begin_ns, 1500000);
+    assert_int_equal(started->device.end_ns, TIME_UNKNOWN);
+    assert_int_equal(started->kernel_channel_count, 1);
+    assert_int_equal(started->channels[0].channel, 3);
+    assert_true(started->channels[0].gpu_begin == 1795218161823623872U);
+    assert_int_equal(started->channels[0].host.begin_ns, 1500000);
     recording_release(&recording);
 
     snprintf(lines, sizeof lines, "%s%s", PENDING("1000.0", "50.000000"), whole);
