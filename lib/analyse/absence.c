@@ -50,8 +50,7 @@ static int is_pending(const struct absence *absence, const struct job_instance *
         return 0;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job_member_at(job, instance, i);
-        if (!passing_is_past(&absence->passing, at) &&
-            !(to_be_sure && !passing_ends_are_recorded(&absence->passing, at)))
+        if (to_be_sure ? passing_is_held(&absence->passing, at) : !passing_is_past(&absence->passing, at))
             continue;
         if (job->finished_only || passing_next_began(&absence->passing, at) ||
             !function_is_full_exchange(instance->function))
@@ -226,15 +225,12 @@ static int add_finding(const struct absence *absence, int32_t rank, struct findi
 {
     const struct job *job = absence->job;
     const struct job_instance *instance = &job->instances[absence->ranks[rank].missing_from];
-    struct finding *finding = findings_add(findings);
+    int silent = is_silent(absence, (size_t)rank);
+    struct finding *finding = findings_add_at(
+        findings, silent || job->ranks[rank].cut ? FINDING_ENDED_EARLY : FINDING_MISSING, rank, instance);
     if (!finding)
         return -1;
-    int silent = is_silent(absence, (size_t)rank);
-    finding->kind = silent || job->ranks[rank].cut ? FINDING_ENDED_EARLY : FINDING_MISSING;
     finding->stops_job = 1;
-    finding->rank = rank;
-    finding->tag = instance->tag;
-    finding->first_step = finding->last_step = instance->step;
     int is_unsure =
         (silent && (absence->silent_count > 1 || is_piece(absence) || absence->absent_count > 0)) ||
         (job->ranks[rank].count && is_torn(absence, instance)) || may_wait_as_another(absence, rank);
@@ -276,16 +272,11 @@ static int add_mismatch(const struct absence *absence, int32_t at, int confidenc
     const struct job_operation *operation = &job->operations[at];
     const struct job_instance *mine = &job->instances[operation->instance];
     const struct job_instance *theirs = &job->instances[absence->ranks[operation->rank].missing_from];
-    struct finding *finding = findings_add(findings);
+    struct finding *finding = findings_add_at(findings, FINDING_MISMATCH, operation->rank, theirs);
     if (!finding)
         return -1;
-    *finding = (struct finding){.kind = FINDING_MISMATCH,
-                                .stops_job = 1,
-                                .confidence = (enum confidence)confidence,
-                                .rank = operation->rank,
-                                .tag = theirs->tag,
-                                .first_step = theirs->step,
-                                .last_step = theirs->step};
+    finding->stops_job = 1;
+    finding->confidence = (enum confidence)confidence;
     const char *name = function_name(mine->function);
     return say_waiting(absence, absence->ranks[operation->rank].missing_from, finding) ||
            buffer_printf(&finding->evidence, "; this rank waits in %s number %lld of the same communicator",
@@ -325,18 +316,9 @@ static unsigned char *list_stuck(const struct absence *absence)
     const struct job *job = absence->job;
     unsigned char *stuck = array_new(job->instance_count, 1);
     for (size_t i = 0; stuck && i < job->operation_count; i++)
-        if (!passing_is_past(&absence->passing, (int32_t)i) &&
-            passing_ends_are_recorded(&absence->passing, (int32_t)i))
+        if (passing_is_held(&absence->passing, (int32_t)i))
             stuck[job->operations[i].instance] = 1;
     return stuck;
-}
-
-static int says_who_stopped(const struct findings *findings)
-{
-    for (size_t i = 0; i < findings->count; i++)
-        if (findings->items[i].stops_job)
-            return 1;
-    return 0;
 }
 
 static int judge(struct absence *absence, struct findings *findings)
@@ -352,7 +334,7 @@ static int judge(struct absence *absence, struct findings *findings)
     unsigned char *stuck = list_stuck(absence);
     int failed = !stuck || find_disagreements(job, stuck, findings);
     free(stuck);
-    return failed || (!says_who_stopped(findings) && find_frozen(&absence->passing, findings));
+    return failed || (!findings_stop_job(findings) && find_frozen(&absence->passing, findings));
 }
 
 static int absence_init(struct absence *absence)

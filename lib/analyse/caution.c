@@ -91,10 +91,7 @@ int caution_crowd(const struct crowd *crowd, const struct job *job, struct table
 int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
                 struct error *error)
 {
-    for (size_t i = 0; i < findings->count; i++)
-        if (findings->items[i].stops_job)
-            return 0;
-    return job->most_cut == CUT_NOT
+    return job->most_cut == CUT_NOT || findings_stop_job(findings)
                ? 0
                : table_add_warning(
                      table, error,

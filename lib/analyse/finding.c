@@ -25,6 +25,19 @@ struct finding *findings_add(struct findings *findings)
     return finding;
 }
 
+struct finding *findings_add_at(struct findings *findings, enum finding_kind kind, int32_t rank,
+                                const struct job_instance *instance)
+{
+    struct finding *finding = findings_add(findings);
+    if (finding) {
+        finding->kind = kind;
+        finding->rank = rank;
+        finding->tag = instance->tag;
+        finding->first_step = finding->last_step = instance->step;
+    }
+    return finding;
+}
+
 int finding_add_peer(struct finding *finding, int32_t rank)
 {
     size_t at = finding->peer_count;
@@ -52,6 +65,14 @@ const char *confidence_name(enum confidence confidence)
 {
     static const char *const names[] = {"low", "medium", "high"};
     return names[confidence];
+}
+
+int findings_stop_job(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].stops_job)
+            return 1;
+    return 0;
 }
 
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns)

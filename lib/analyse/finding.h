@@ -61,6 +61,9 @@ void findings_release(struct findings *findings);
 
 /* A new finding at the end, zeroed; NULL when memory is out. */
 struct finding *findings_add(struct findings *findings);
+/* The same, of a rank in one operation: at its step and its phase. */
+struct finding *findings_add_at(struct findings *findings, enum finding_kind kind, int32_t rank,
+                                const struct job_instance *instance);
 /* Keeps them in order, each once. */
 int finding_add_peer(struct finding *finding, int32_t rank);
 
@@ -70,6 +73,9 @@ int finding_add_peer(struct finding *finding, int32_t rank);
  * Who begins steps late shows in the one before as well.
  */
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns);
+
+/* Whether one says why the job stopped. */
+int findings_stop_job(const struct findings *findings);
 
 const char *finding_kind_name(enum finding_kind kind);
 const char *confidence_name(enum confidence confidence);

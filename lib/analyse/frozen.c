@@ -29,7 +29,7 @@ static int began(const struct job_operation *operation)
 static int is_waiting(const struct frozen *frozen, int32_t at)
 {
     return began(&frozen->job->operations[at]) && !frozen->job->operations[at].inferred &&
-           !passing_is_past(frozen->passing, at) && passing_ends_are_recorded(frozen->passing, at);
+           passing_is_held(frozen->passing, at);
 }
 
 static int is_absent(const struct frozen *frozen, int32_t at)
@@ -113,17 +113,14 @@ static int add_finding(const struct frozen *frozen, int32_t at, size_t count, st
     const struct job_operation *operation = &job->operations[at];
     const struct job_instance *instance = &job->instances[operation->instance];
     const struct job_rank *rank = &job->ranks[operation->rank];
-    struct finding *finding = findings_add(findings);
+    struct finding *finding = findings_add_at(findings, rank->cut ? FINDING_ENDED_EARLY : FINDING_MISSING,
+                                              operation->rank, instance);
     if (!finding)
         return -1;
     int is_unsure = count > 1 || job->most_cut || job->lost_events || rank->is_part;
-    *finding = (struct finding){.kind = rank->cut ? FINDING_ENDED_EARLY : FINDING_MISSING,
-                                .confidence = is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH,
-                                .stops_job = 1,
-                                .rank = operation->rank,
-                                .tag = operation->tag,
-                                .first_step = instance->step,
-                                .last_step = instance->step};
+    finding->confidence = is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
+    finding->stops_job = 1;
+    finding->tag = operation->tag;
     return name_waiting(frozen, instance, finding) || say(frozen, at, finding) ? -1 : 0;
 }
 

@@ -343,6 +343,13 @@ int64_t job_idle_time(const struct job *job, const struct job_operation *operati
  */
 int64_t job_lateness(const struct job *job, const struct job_operation *operation);
 
+/*
+ * How long a transfer usually takes, as far as it is known: what it took, what only some members were held
+ * for included, less what that was slow by. TIME_UNKNOWN; also of a receive that hides more than is known of
+ * its own length.
+ */
+int64_t job_usual_transfer_ns(const struct job_instance *instance);
+
 /* How long it was on the device, by its rank's clock; 0 where it ended before it began, TIME_UNKNOWN. */
 int64_t job_duration(const struct job_operation *operation);
 

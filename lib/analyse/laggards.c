@@ -78,19 +78,10 @@ static int add(const struct job *job, const struct baseline *baseline, int32_t r
         here.position, here.step, name ? name : "more");
 }
 
-/* Whether a finding says already why the job stopped. What was slow before that does not. */
-static int is_explained(const struct findings *findings)
-{
-    for (size_t i = 0; i < findings->count; i++)
-        if (findings->items[i].stops_job)
-            return 1;
-    return 0;
-}
-
 int find_laggards(const struct job *job, const struct baseline *baseline, struct findings *findings,
                   struct error *error)
 {
-    if (!job->finished_only || job->missing_sequence || is_explained(findings))
+    if (!job->finished_only || job->missing_sequence || findings_stop_job(findings))
         return 0;
     for (size_t i = 0; i < baseline->role_count; i++) {
         const struct role *role = &baseline->roles[i];

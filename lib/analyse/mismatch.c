@@ -97,15 +97,11 @@ static struct finding *add_mismatch(const struct job_operation *operation,
                                     const struct job_instance *instance, int confidence, int is_stuck,
                                     struct findings *findings)
 {
-    struct finding *finding = findings_add(findings);
-    if (finding)
-        *finding = (struct finding){.kind = FINDING_MISMATCH,
-                                    .confidence = is_stuck ? (enum confidence)confidence : CONFIDENCE_LOW,
-                                    .stops_job = is_stuck,
-                                    .rank = operation->rank,
-                                    .tag = instance->tag,
-                                    .first_step = instance->step,
-                                    .last_step = instance->step};
+    struct finding *finding = findings_add_at(findings, FINDING_MISMATCH, operation->rank, instance);
+    if (finding) {
+        finding->stops_job = is_stuck;
+        finding->confidence = is_stuck ? (enum confidence)confidence : CONFIDENCE_LOW;
+    }
     return finding;
 }
 

@@ -71,10 +71,16 @@ int passing_is_past(const struct passing *passing, int32_t operation)
            passing_next_began(passing, operation);
 }
 
-int passing_ends_are_recorded(const struct passing *passing, int32_t operation)
+/* Where the last of its like lacks its end though others followed, that it has none says nothing. */
+static int ends_are_recorded(const struct passing *passing, int32_t operation)
 {
     const int64_t *lacks = map_get(&passing->likes, like_key(&passing->job->operations[operation]));
     return !lacks || !(*lacks & LACKS_END);
+}
+
+int passing_is_held(const struct passing *passing, int32_t operation)
+{
+    return !passing_is_past(passing, operation) && ends_are_recorded(passing, operation);
 }
 
 int passing_starts_are_recorded(const struct passing *passing, int32_t operation)

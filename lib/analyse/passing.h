@@ -23,10 +23,12 @@ int passing_next_began(const struct passing *passing, int32_t operation);
 int passing_is_past(const struct passing *passing, int32_t operation);
 
 /*
- * Where the last of its like (what its rank called of that kind and size) lacks its end though others
- * followed, that it has none says nothing. Of starts the like has to be there, and to have one.
+ * It did not get past, and that is not for want of a record: the last of its like that others followed has
+ * its end, or there is none.
  */
-int passing_ends_are_recorded(const struct passing *passing, int32_t operation);
+int passing_is_held(const struct passing *passing, int32_t operation);
+
+/* The last of its like (what its rank called of that kind and size) that others followed had a start. */
 int passing_starts_are_recorded(const struct passing *passing, int32_t operation);
 
 #endif

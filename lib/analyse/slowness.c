@@ -63,9 +63,7 @@ int slowness_measure(const struct suspect *suspect, const struct job *job, const
             continue;
         if (edges)
             add_edges(suspect, edges, at, slowness);
-        /* A receive may hide more than what is known of its own length. */
-        if (instance->transfer_ns == TIME_UNKNOWN ||
-            instance->transfer_ns + instance->some_ns <= instance->slow_ns)
+        if (job_usual_transfer_ns(instance) == TIME_UNKNOWN)
             continue;
         slowness->operations++;
         slowness->transfer_ns += instance->transfer_ns + instance->some_ns;

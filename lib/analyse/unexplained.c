@@ -96,13 +96,12 @@ static int say_slowest(const struct job *job, int32_t number, struct buffer *tex
 {
     const struct job_instance *instance = &job->instances[number];
     const int32_t *members = job->instance_members + instance->first_member;
-    /* A receive may hide more than what is known of its own length. */
-    if (instance->transfer_ns == TIME_UNKNOWN ||
-        instance->transfer_ns + instance->some_ns <= instance->slow_ns)
+    int64_t usual_ns = job_usual_transfer_ns(instance);
+    if (usual_ns == TIME_UNKNOWN)
         return 0;
     if (buffer_append_text(text, ": ") || text_operation(text, job, instance, instance->function) ||
         buffer_printf(text, " took %.1f ms to transfer, usually %.1f ms", (double)instance->transfer_ns / 1e6,
-                      (double)(instance->transfer_ns + instance->some_ns - instance->slow_ns) / 1e6))
+                      (double)usual_ns / 1e6))
         return -1;
     if (instance->members != 2 || instance->sender >= 0)
         return 0;

@@ -134,10 +134,8 @@ static int take_end(void *context, const struct work *work, const struct swept *
         search->next++;
     }
     search->at++;
-    if (work->members[swept->member].communicator == search->shared && swept->sequence >= 0) {
-        step_end_take(&search->last, swept->function, swept->sequence);
-        search->has_last = 1;
-    }
+    if (work->members[swept->member].communicator == search->shared)
+        search->has_last |= step_end_take(&search->last, swept->function, swept->sequence);
     return 0;
 }
 

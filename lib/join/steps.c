@@ -124,14 +124,15 @@ struct step_end step_end_none(void)
     return end;
 }
 
-void step_end_take(struct step_end *end, uint8_t function, int64_t sequence)
+int step_end_take(struct step_end *end, uint8_t function, int64_t sequence)
 {
     if (sequence < 0 || function >= FUNCTION_COUNT)
-        return;
+        return 0;
     end->function = function;
     end->sequence = sequence;
     if (sequence > end->reached[function])
         end->reached[function] = sequence;
+    return 1;
 }
 
 /* An operation beyond the end shows that the end itself was lost, and so may the next have been. */

@@ -43,8 +43,8 @@ struct step_end {
 /* Of what comes before the first operation. */
 struct step_end step_end_none(void);
 
-/* One operation on. Nothing where it has no number. */
-void step_end_take(struct step_end *end, uint8_t function, int64_t sequence);
+/* One operation on. Whether it counts: not where it has no number. */
+int step_end_take(struct step_end *end, uint8_t function, int64_t sequence);
 
 /* How the steps of a rank are told, one operation after the other. One of the three lists, or none. */
 struct step_teller {

@@ -148,10 +148,14 @@ class Diagnose(Case):
                               coverage[0]["steps"], coverage[0]["step_source"]),
                              (ranks, expected, len(job.operations), 1 + max(o.step for o in job.operations), "tags"))
 
+    @staticmethod
+    def texts_of(fixture):
+        return {path.name[:-3]: gzip.decompress(path.read_bytes()).decode()
+                for path in (TOP / "fixtures" / fixture).glob("*.gz")}
+
     def cut_hang(self, midway):
         """The hang of rank 5 where no process closed its files; rank 5's stop in the middle of an operation."""
-        texts = {path.name[:-3]: gzip.decompress(path.read_bytes()).decode()
-                 for path in (TOP / "fixtures" / "tp2dp2pp2-hang").glob("*.gz")}
+        texts = self.texts_of("tp2dp2pp2-hang")
         pids = {name: set(re.findall(r'"pid": (\d+)', text)) for name, text in texts.items()}
         world = max(texts, key=lambda name: (sum(name.rsplit("_", 1)[0] == other.rsplit("_", 1)[0] for other in texts),
                                              name.endswith("_5.json")))
@@ -173,9 +177,8 @@ class Diagnose(Case):
     def test_a_job_that_was_stopped_as_a_whole(self):
         """No file has its end; who is missing is said where it is seen, and else that nobody is."""
         for fixture, expected in (("tp2dp2pp2-clean", 1), ("tp2dp2pp2-hang", 0)):
-            for path in (TOP / "fixtures" / fixture).glob("*.gz"):
-                text = gzip.decompress(path.read_bytes()).decode()
-                self.write(f"{fixture}/{path.name[:-3]}", text[:text.rindex("]")])
+            for name, text in self.texts_of(fixture).items():
+                self.write(f"{fixture}/{name}", text[:text.rindex("]")])
             self.store.unlink(missing_ok=True)
             self.run_program("ingest", "-q", self.folder / fixture, status=None)
             said = " ".join(self.json("diagnose")["warnings"])
@@ -186,10 +189,9 @@ class Diagnose(Case):
     def test_a_few_cut_traces_of_a_healthy_job(self):
         """Files of three processes of eight, none with its end, one cut a little earlier: most are of those three."""
         by_pid = {}
-        for path in (TOP / "fixtures" / "tp2dp2pp2-clean").glob("*.gz"):
-            text = gzip.decompress(path.read_bytes()).decode()
+        for name, text in self.texts_of("tp2dp2pp2-clean").items():
             (pid,) = set(re.findall(r'"pid": (\d+)', text))
-            by_pid.setdefault(pid, {})[path.name[:-3]] = text
+            by_pid.setdefault(pid, {})[name] = text
         for number, pid in enumerate(sorted(by_pid)[:3]):
             until = 608_000 - 600 * (number == 1)
             for name, text in by_pid[pid].items():

@@ -309,6 +309,7 @@ int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int6
 /* simulate_chrome.c, simulate_inspector.c, simulate_truth.c: the files. */
 void chrome_write(struct job *job);
 void inspector_write(struct job *job);
+bool fault_stops_job(enum fault_kind kind);
 void truth_write(struct job *job);
 bool chrome_dialect(const char *dialect);
 

@@ -278,12 +278,6 @@ static void resolve_amounts(struct job *job)
     }
 }
 
-static bool stops_job(const struct fault *fault)
-{
-    return fault->kind == FAULT_HANG || fault->kind == FAULT_KILL || fault->kind == FAULT_MISMATCH ||
-           fault->kind == FAULT_FREEZE;
-}
-
 static int64_t played_end(struct job *job)
 {
     job_reset(job);
@@ -296,12 +290,12 @@ static void measure_losses(struct job *job)
 {
     bool stopped = false;
     for (int i = 0; i < job->fault_count; i++)
-        stopped |= stops_job(&job->faults[i]);
+        stopped |= fault_stops_job(job->faults[i].kind);
     enable_all(job, false);
     int64_t clean = job->end;
     for (int i = 0; i < job->fault_count; i++) {
         struct fault *fault = &job->faults[i];
-        if (stops_job(fault))
+        if (fault_stops_job(fault->kind))
             continue;
         enable_all(job, false);
         fault->enabled = true;

@@ -24,7 +24,7 @@ static const char *kind_of(enum fault_kind kind)
     }
 }
 
-static bool stops(enum fault_kind kind)
+bool fault_stops_job(enum fault_kind kind)
 {
     return kind == FAULT_HANG || kind == FAULT_KILL || kind == FAULT_MISMATCH || kind == FAULT_FREEZE;
 }
@@ -43,7 +43,7 @@ static void write_fault(struct output *output, const struct job *job, const stru
         output_print(output, "\"tag\": null, ");
     output_print(output, "\"first_step\": %d, \"last_step\": %d, \"amount\": %.3f, ", fault->first_step,
                  fault->last_step, fault->amount);
-    if (stops(fault->kind))
+    if (fault_stops_job(fault->kind))
         output_print(output, "\"lost_us\": null, \"alone_us\": null, \"lost_percent\": null}");
     else
         output_print(output, "\"lost_us\": %.1f, \"alone_us\": %.1f, \"lost_percent\": %.3f}", fault->lost_us,
