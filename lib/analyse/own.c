@@ -4,6 +4,7 @@
 #include "base/scale.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Ranks that came late to their operations by themselves: excess own time, by rank and step. */
 
@@ -70,11 +71,7 @@ static int64_t excess_since_last_met(const struct job *job, size_t at)
     return excess_ns;
 }
 
-/*
- * Lateness whose origin is hidden counts as a rank's own in steps in which it was late by itself elsewhere,
- * by at least a quarter of that; once.
- */
-static void gather(struct job *job, struct strength *strength)
+static void gather_known(const struct job *job, struct strength *strength)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
@@ -85,16 +82,37 @@ static void gather(struct job *job, struct strength *strength)
             strength->unbounded_ns[cell_of(strength, operation) - strength->excess_ns] +=
                 operation->beyond_ns;
     }
+}
+
+/*
+ * Lateness whose origin is hidden counts as a rank's own in steps in which it was late by itself elsewhere,
+ * by at least a quarter of that (`known_ns`, by cell; what is counted here speaks for no more of it); once.
+ */
+static void gather_of_hidden_origin(struct job *job, const int64_t *known_ns, struct strength *strength)
+{
     for (size_t i = 0; i < job->operation_count; i++) {
         struct job_operation *operation = &job->operations[i];
         if (operation->hidden_ns <= 0 || operation->step < 0 ||
-            *cell_of(strength, operation) * 4 < operation->hidden_ns)
+            known_ns[cell_of(strength, operation) - strength->excess_ns] * 4 < operation->hidden_ns)
             continue;
         int64_t counted_ns = excess_since_last_met(job, i);
         operation->excess_ns = operation->hidden_ns > counted_ns ? operation->hidden_ns - counted_ns : 0;
         operation->hidden_ns = 0;
         *cell_of(strength, operation) += operation->excess_ns;
     }
+}
+
+static int gather(struct job *job, struct strength *strength)
+{
+    size_t cells = strength->rank_count * (size_t)strength->steps;
+    gather_known(job, strength);
+    int64_t *known_ns = array_new(cells, sizeof *known_ns);
+    if (!known_ns)
+        return -1;
+    memcpy(known_ns, strength->excess_ns, cells * sizeof *known_ns);
+    gather_of_hidden_origin(job, known_ns, strength);
+    free(known_ns);
+    return 0;
 }
 
 int is_late_within(const struct job *job, const struct job_operation *operation)
@@ -345,11 +363,10 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
     strength.unbounded_ns = array_new(cells, sizeof *strength.unbounded_ns);
     strength.hidden_ns = array_new(cells, sizeof *strength.hidden_ns);
     strength.blank = array_new(cells, sizeof *strength.blank);
-    if (!strength.unbounded_ns || !strength.hidden_ns || !strength.blank) {
+    if (!strength.unbounded_ns || !strength.hidden_ns || !strength.blank || gather(job, &strength)) {
         strength_release(&strength);
         return error_no_memory(error);
     }
-    gather(job, &strength);
     gather_hidden(job, &strength);
     int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
     least_ns = least_ns > 0 ? least_ns : 1;
