@@ -274,6 +274,26 @@ class Diagnose(Case):
         absent = [line for line in self.run_program("diagnose").out.splitlines() if line.startswith("missing (low")]
         self.assertEqual([line.split("rank ")[1].split()[0] for line in absent], ["1", "3"])
 
+    def check_laggards(self, options, ranks):
+        files, _ = self.simulate(options)
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", "-q", *files)
+        findings = [finding for finding in self.json("diagnose", "--all")["findings"] if finding["kind"] == "missing"]
+        self.assertEqual([(finding["rank"], finding["first_step"], finding["confidence"]) for finding in findings],
+                         [(rank, 6, "low") for rank in ranks])
+
+    def test_who_never_came_where_records_are_lost(self):
+        """Of a hang that only finished operations tell of: the pair that stopped first, and none of its victims."""
+        job = ("--shape 3d --tp 2 --dp 4 --pp 2 --ranks 16 --per-node 16 --layers 3 --steps 10 --dialect inspector "
+               "--drop 0.03 --seed 1")
+        self.check_laggards(f"{job} --fault hang:11:6:6:0:forward", [10, 11])
+        self.check_laggards(job, [])
+
+    def test_who_waits_for_one_that_stopped_before(self):
+        """Rank 4 never receives what rank 0 sends: rank 5 waits for rank 4, rank 1 for what comes back of it."""
+        self.check_laggards("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 8 --layers 2 --steps 10 "
+                            "--dialect inspector-2.30 --fault hang:4:6:6:0:forward --seed 1", [0, 4])
+
     def test_which_of_two_called_something_else(self):
         """Tensor parallelism of two; in step 5 rank 2 calls with twice the size that both are used to."""
         files, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 1 --ranks 4 --per-node 4 --layers 2 --fault "
