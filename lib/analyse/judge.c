@@ -88,13 +88,32 @@ int suspect_is_noise(const struct suspect *suspect)
     return suspect->chance >= 1 && suspect->ahead < AHEAD_OF_MANY;
 }
 
+/* Recorders lose one here and there: one in so many operations hides nothing that lasts. */
+enum { FEW_LOST = 50 };
+
+/* Records missing between others, or lines lost, leave room for another explanation. */
+static int has_gaps(const struct job *job)
+{
+    return job->damaged_lines || job->lost_events ||
+           job->missing_sequence > (int64_t)(job->operation_count / FEW_LOST);
+}
+
+/* Whether an operation may be unrecorded that a rank waited in: lost, or left out between stages. */
+static int may_hide_operations(const struct job *job)
+{
+    return has_gaps(job) || (job->blind_to_pairs && job->in_stages);
+}
+
 /*
- * GPUs and hosts have no such moments: where the recorder sees all that a rank does, no healthy host was late
- * for a quarter of a step and so far ahead of any other, and no GPU for a tenth.
+ * GPUs and hosts have no such moments: where all that a rank does is recorded, no healthy host was late for a
+ * quarter of a step and so far ahead of any other, and no GPU for a tenth. Where only what finished is
+ * recorded, what goes on from the first step may be the warm-up.
  */
 static int is_late_enough_alone(const struct suspect *suspect, const struct job *job, double share)
 {
-    if (suspect->kind == FINDING_NETWORK || suspect->counted_steps != 1 || job->finished_only)
+    if (suspect->kind == FINDING_NETWORK || suspect->counted_steps != 1)
+        return 0;
+    if (job->finished_only && (suspect->after_warm_up || may_hide_operations(job)))
         return 0;
     return (share >= LONGER_STEPS && suspect->ahead >= AHEAD_OF_MANY) ||
            (suspect->kind == FINDING_COMPUTE && share >= LONGER_MANY && suspect->ahead >= AHEAD_OF_FEW);
@@ -137,16 +156,6 @@ static double worth(const struct suspect *suspect, const struct baseline *baseli
     if (suspect->margin_ns > time_ns && !is_steady(suspect, baseline))
         time_ns = suspect->margin_ns;
     return share_of(suspect, baseline, time_ns);
-}
-
-/* Recorders lose one here and there: one in so many operations hides nothing that lasts. */
-enum { FEW_LOST = 50 };
-
-/* Records missing between others, or lines lost, leave room for another explanation. */
-static int has_gaps(const struct job *job)
-{
-    return job->damaged_lines || job->lost_events ||
-           job->missing_sequence > (int64_t)(job->operation_count / FEW_LOST);
 }
 
 /* Whether there is no other rank of its role: with records missing, that may be what makes the role. */

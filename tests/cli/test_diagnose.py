@@ -232,6 +232,24 @@ class Diagnose(Case):
         self.run_program("ingest", "-q", *files)
         self.assertEqual(self.sure(), [])
 
+    def test_one_late_step_of_which_only_finished_operations_tell(self):
+        """Nothing is missing and there are no stages: what a rank was late by for most of a step is its own."""
+        files, truth = self.simulate("--shape fsdp --ranks 16 --per-node 4 --layers 3 --fault host:15:3:3:91.2%:forward "
+                                     "--steps 13 --dialect inspector-2.30 --seed 882631066")
+        (planted,) = truth["faults"]
+        self.run_program("ingest", "-q", *files)
+        (finding,) = self.sure()
+        self.assertEqual((finding["kind"], finding["rank"], finding["first_step"], finding["last_step"]),
+                         ("host", 15, 3, 3))
+        self.assertAlmostEqual(finding["lost_us"], planted["lost_us"], delta=planted["lost_us"] / 4)
+
+    def test_a_job_that_is_killed_in_its_second_step_blames_nobody_for_the_first(self):
+        """Lateness that goes on from the warm-up is no fault where only finished operations tell of it."""
+        files, _ = self.simulate("--shape ddp --ranks 8 --per-node 2 --layers 3 --fault kill:7:2:2:0:* --steps 9 "
+                                 "--dialect inspector --seed 533280117")
+        self.run_program("ingest", "-q", *files)
+        self.assertEqual([f for f in self.sure() if f["rank"] != 7], [])
+
     def test_a_slow_sender_among_grouped_sends_of_2_27(self):
         """A pipeline whose stages exchange in one group call; the kernel's stop comes before what it waits for."""
         files, _ = self.simulate("--shape 1f1b --tp 1 --dp 2 --pp 2 --ranks 4 --per-node 1 --microbatches 4 "

@@ -154,7 +154,12 @@ static void late_alone(void **state)
     assert_int_equal(judged(one_step(FINDING_HOST, 250, 1.5, 5), 0), CONFIDENCE_MEDIUM);
     assert_int_equal(judged(one_step(FINDING_HOST, 249, 0.5, 5), 0), CONFIDENCE_LOW);
     assert_int_equal(judged(one_step(FINDING_HOST, 250, 0.5, 4.9), 0), CONFIDENCE_LOW);
-    assert_int_equal(judged(one_step(FINDING_HOST, 250, 0.5, 5), 1), CONFIDENCE_LOW);
+    assert_int_equal(judged(one_step(FINDING_HOST, 250, 0.5, 5), 1), CONFIDENCE_MEDIUM);
+    /* Of finished operations only, the first step may be the warm-up. */
+    struct suspect first = one_step(FINDING_HOST, 250, 0.5, 5);
+    first.after_warm_up = 1;
+    assert_int_equal(judged(first, 0), CONFIDENCE_MEDIUM);
+    assert_int_equal(judged(first, 1), CONFIDENCE_LOW);
     assert_int_equal(judged(one_step(FINDING_NETWORK, 900, 0.5, 5), 0), CONFIDENCE_LOW);
 }
 
@@ -164,7 +169,7 @@ static void busy_alone(void **state)
     assert_int_equal(judged(one_step(FINDING_COMPUTE, 100, 0.5, 3), 0), CONFIDENCE_MEDIUM);
     assert_int_equal(judged(one_step(FINDING_COMPUTE, 99, 0.5, 3), 0), CONFIDENCE_LOW);
     assert_int_equal(judged(one_step(FINDING_COMPUTE, 100, 0.5, 2.9), 0), CONFIDENCE_LOW);
-    assert_int_equal(judged(one_step(FINDING_COMPUTE, 100, 0.5, 3), 1), CONFIDENCE_LOW);
+    assert_int_equal(judged(one_step(FINDING_COMPUTE, 100, 0.5, 3), 1), CONFIDENCE_MEDIUM);
     assert_int_equal(judged(one_step(FINDING_HOST, 249, 0.5, 4.9), 0), CONFIDENCE_LOW);
 }
 
