@@ -153,8 +153,7 @@ static int32_t culprit_of(const struct cover *cover, const struct job_instance *
         int is_sure = cover->communicator[explained.rank] == SEVERAL || took_both_long(cover->job, instance);
         return is_sure ? explained.rank : -1;
     }
-    return cover->job->blind_to_pairs && cover->job->in_stages ? break_tie(cover, instance, explained.most)
-                                                               : -1;
+    return job_hides_pairs_of_stages(cover->job) ? break_tie(cover, instance, explained.most) : -1;
 }
 
 static int has_sent(const struct job *job, const struct job_instance *instance, int32_t rank)

@@ -320,6 +320,9 @@ int32_t *job_slow_by_step(const struct job *job, size_t *first);
  * aligned. */
 int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns);
 
+/* Whether what stages send each other is left out: waiting passes on by what nothing tells (stages.c). */
+int job_hides_pairs_of_stages(const struct job *job);
+
 /* Whether others were called with it as one (timeline.c finds the groups). */
 int job_is_grouped(const struct job *job, int32_t operation);
 

@@ -101,7 +101,7 @@ static int has_gaps(const struct job *job)
 /* Whether an operation may be unrecorded that a rank waited in: lost, or left out between stages. */
 static int may_hide_operations(const struct job *job)
 {
-    return has_gaps(job) || (job->blind_to_pairs && job->in_stages);
+    return has_gaps(job) || job_hides_pairs_of_stages(job);
 }
 
 /*
@@ -349,7 +349,7 @@ static int64_t most_shown(const struct lengthening *lengthening, const struct jo
 {
     if (confidence == CONFIDENCE_LOW || lengthening->most_ns == INT64_MAX)
         return most_unshared(lengthening);
-    if (!job->blind_to_pairs || !job->in_stages)
+    if (!job_hides_pairs_of_stages(job))
         return lengthening->most_ns;
     return lengthening->longer_ns > 0 ? lengthening->longer_ns : 0;
 }

@@ -136,7 +136,7 @@ static int is_late_after_all(const struct job *job, const struct job_operation *
 /* Whether what a rank was late by there may be a receive that the recorder leaves out (blind.c). */
 static int is_hidden_pair(const struct job *job, const struct job_operation *operation)
 {
-    return job->blind_to_pairs && job->in_stages && !is_late_within(job, operation) &&
+    return job_hides_pairs_of_stages(job) && !is_late_within(job, operation) &&
            !is_late_after_all(job, operation) && may_hide_pair(job, operation);
 }
 

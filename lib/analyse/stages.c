@@ -52,3 +52,8 @@ int job_find_stages(struct job *job)
     free(stage);
     return 0;
 }
+
+int job_hides_pairs_of_stages(const struct job *job)
+{
+    return job->blind_to_pairs && job->in_stages;
+}
