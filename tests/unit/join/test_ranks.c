@@ -172,6 +172,14 @@ static void several_ranks_of_a_process(void **state)
     assert_found("1: A0 A1 B2 | 2: A1 B0 | 3: B7", "h:0 h:0 h:1 | h:0 h:1 | h:1", 4);
 }
 
+/* Where it is not known which rank each member is, numbers name nobody: the next of their kind does. */
+static void a_world_of_which_no_clock_tells(void **state)
+{
+    assert_found("2: A0@100 A1@200 | 1: A0 A1", "0 1 | 0 1", 2);
+    assert_found("2: A1@100 A0@200 | 1: A0 A1", "1 0 | 0 1", 2);
+    assert_found("2: A0@100 A1@200 | 1: A0@100 A1", "0 1 | 0 1", 2);
+}
+
 /* One that could be any of several goes with none of them, nor do two of a communicator that would be one. */
 static void members_that_could_be_anybodys(void **state)
 {
@@ -312,12 +320,19 @@ static void which_rank_is_nearest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_gives_global_ranks),     cmocka_unit_test(one_without_its_file),
-        cmocka_unit_test(how_many_are_in_one),        cmocka_unit_test(who_is_of_one_job),
-        cmocka_unit_test(several_ranks_of_a_process), cmocka_unit_test(ranks_of_which_there_is_nothing),
-        cmocka_unit_test(ranks_above_a_last_member),  cmocka_unit_test(ranks_that_are_only_claimed),
-        cmocka_unit_test(what_they_are_called),       cmocka_unit_test(whose_members_are_the_ranks),
-        cmocka_unit_test(which_rank_is_nearest),      cmocka_unit_test(members_that_could_be_anybodys),
+        cmocka_unit_test(who_gives_global_ranks),
+        cmocka_unit_test(one_without_its_file),
+        cmocka_unit_test(how_many_are_in_one),
+        cmocka_unit_test(who_is_of_one_job),
+        cmocka_unit_test(several_ranks_of_a_process),
+        cmocka_unit_test(ranks_of_which_there_is_nothing),
+        cmocka_unit_test(ranks_above_a_last_member),
+        cmocka_unit_test(ranks_that_are_only_claimed),
+        cmocka_unit_test(what_they_are_called),
+        cmocka_unit_test(whose_members_are_the_ranks),
+        cmocka_unit_test(which_rank_is_nearest),
+        cmocka_unit_test(members_that_could_be_anybodys),
+        cmocka_unit_test(a_world_of_which_no_clock_tells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
