@@ -190,7 +190,10 @@ static void mark_blank(const struct job *job, const struct baseline *baseline, s
         }
 }
 
-/* How much later than the last but one it came; the whole excess where that cannot be read. */
+/*
+ * How much later than the last but one it came; the whole excess where that cannot be read, nothing where no
+ * other member left a record that would show it waiting.
+ */
 static int64_t margin_of(const struct job *job, const struct job_operation *operation)
 {
     const struct job_instance *instance = &job->instances[operation->instance];
@@ -207,7 +210,8 @@ static int64_t margin_of(const struct job *job, const struct job_operation *oper
         if (other != operation && after < nearest)
             nearest = after;
     }
-    nearest = nearest < 0 ? 0 : nearest;
+    if (nearest < 0 || nearest == INT64_MAX)
+        return 0;
     return nearest < operation->excess_ns ? nearest : operation->excess_ns;
 }
 

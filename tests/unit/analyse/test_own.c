@@ -264,6 +264,20 @@ static int64_t margin_beside_unknown(void)
     return suspicion_of(&small).margin_ns;
 }
 
+/* No record of the other members is left. */
+static int64_t margin_without_others(void)
+{
+    struct small small;
+    small_init(&small);
+    struct job_operation *late = at(&small, 1, 2, 0);
+    late->excess_ns = 1000;
+    late->end_ns = 100;
+    struct job_instance *instance = &small.instances[late->instance];
+    instance->first_member += 1;
+    instance->members = 1;
+    return suspicion_of(&small).margin_ns;
+}
+
 /* What partners lost at once: how much later it came than the last but one, no more than it was late by. */
 static void how_much_later_than_the_last_but_one(void **state)
 {
@@ -273,6 +287,7 @@ static void how_much_later_than_the_last_but_one(void **state)
     /* Where that cannot be read, all of it; nobody has to wait in a Broadcast. */
     assert_int_equal(margin_where(FUNCTION_ALL_REDUCE, TIME_UNKNOWN, 500), 1000);
     assert_int_equal(margin_beside_unknown(), 1000);
+    assert_int_equal(margin_without_others(), 0);
     assert_int_equal(margin_where(FUNCTION_SEND, 600, 1100), 1000);
     assert_int_equal(margin_where(FUNCTION_BROADCAST, 600, 1100), 0);
 }
