@@ -9,9 +9,8 @@
  * Without network steps. The instances of a step that were slow are gone through from the slowest: of the
  * ranks that may have sent slowly in it, the one that would explain clearly more of the step's slow instances
  * than any other, and in more than one communicator, is to blame for all that it explains. Where two explain
- * about the same, and the recorder leaves sends and receives out, it is the one whose own time grew where
- * those may sit: a slow sender is slow there, too. A lone pair is its sender's. An instance that nobody can
- * be blamed for leaves the others to be explained.
+ * about the same, own time that grew beside it tells nothing: who waits for a slow sender has it, too. A lone
+ * pair is its sender's. An instance that nobody can be blamed for leaves the others to be explained.
  */
 struct cover {
     struct job *job;
@@ -86,34 +85,8 @@ static void forget(struct cover *cover)
     }
 }
 
-/* Own time of a rank in the step beyond the usual, where a send or a receive may sit in it. */
-static int64_t hidden_in(const struct cover *cover, int32_t rank)
-{
-    int64_t hidden_ns = 0;
-    struct job_range range = job_operations_in(cover->job, rank, cover->step, cover->step);
-    for (size_t i = range.first; i < range.end; i++) {
-        const struct job_operation *operation = &cover->job->operations[i];
-        if (operation->step == cover->step && operation->beyond_ns > 0 &&
-            may_hide_pair(cover->job, operation))
-            hidden_ns += operation->beyond_ns;
-    }
-    return hidden_ns;
-}
-
-/* Where a rank explains so many tenths of what the best does, which of them is the best may be chance. */
+/* Who explains more than so many tenths of what the best does may be the best but for chance. */
 enum { ALIKE_TENTHS = 8 };
-
-/* Of those that explain about as much as the best, the one whose own time grew, by far more than the others'.
- */
-static int32_t break_tie(const struct cover *cover, const struct job_instance *instance, int64_t best_ns)
-{
-    struct contest hidden = {.rank = -1};
-    int32_t rank;
-    for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++)
-        if (cover->explained_ns[rank] * 10 >= best_ns * ALIKE_TENTHS)
-            contest_enter(&hidden, rank, hidden_in(cover, rank));
-    return hidden.most >= 2 * hidden.second && hidden.most * 4 >= instance->slow_ns ? hidden.rank : -1;
-}
 
 /*
  * Whether both sides of a pair were at it for longer than usual, by half of what it took too long: neither
@@ -149,11 +122,10 @@ static int32_t culprit_of(const struct cover *cover, const struct job_instance *
         return -1;
     for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++)
         contest_enter(&explained, rank, cover->explained_ns[rank]);
-    if (explained.rank >= 0 && explained.second * 10 <= explained.most * ALIKE_TENTHS) {
-        int is_sure = cover->communicator[explained.rank] == SEVERAL || took_both_long(cover->job, instance);
-        return is_sure ? explained.rank : -1;
-    }
-    return job_hides_pairs_of_stages(cover->job) ? break_tie(cover, instance, explained.most) : -1;
+    if (explained.rank < 0 || explained.second * 10 > explained.most * ALIKE_TENTHS)
+        return -1;
+    int is_sure = cover->communicator[explained.rank] == SEVERAL || took_both_long(cover->job, instance);
+    return is_sure ? explained.rank : -1;
 }
 
 static int has_sent(const struct job *job, const struct job_instance *instance, int32_t rank)
