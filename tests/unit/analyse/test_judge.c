@@ -163,6 +163,28 @@ static void late_alone(void **state)
     assert_int_equal(judged(one_step(FINDING_NETWORK, 900, 0.5, 5), 0), CONFIDENCE_LOW);
 }
 
+/* Of finished operations only, and of these some may be missing, or the sends that pass waiting on. */
+static void late_alone_where_more_may_have_been(void **state)
+{
+    const struct suspect late = one_step(FINDING_HOST, 250, 0.5, 5);
+    assert_int_equal(judged_with(late, &(struct besides){.finished_only = 1, .missing_of_100 = 2}),
+                     CONFIDENCE_MEDIUM);
+    assert_int_equal(judged_with(late, &(struct besides){.finished_only = 1, .missing_of_100 = 3}),
+                     CONFIDENCE_LOW);
+    assert_int_equal(judged_with(late, &(struct besides){.missing_of_100 = 3}), CONFIDENCE_MEDIUM);
+    assert_int_equal(judged_with(late, &(struct besides){.finished_only = 1, .lost_events = 1}),
+                     CONFIDENCE_LOW);
+    assert_int_equal(judged_with(late, &(struct besides){.finished_only = 1, .damaged_lines = 1}),
+                     CONFIDENCE_LOW);
+    assert_int_equal(judged_with(late, &(struct besides){.finished_only = 1, .blind_to_pairs = 1}),
+                     CONFIDENCE_MEDIUM);
+    assert_int_equal(judged_with(late, &(struct besides){.finished_only = 1, .in_stages = 1}),
+                     CONFIDENCE_MEDIUM);
+    assert_int_equal(
+        judged_with(late, &(struct besides){.finished_only = 1, .blind_to_pairs = 1, .in_stages = 1}),
+        CONFIDENCE_LOW);
+}
+
 /* Of a GPU, a tenth of a step and three times as late as any other. */
 static void busy_alone(void **state)
 {
@@ -528,6 +550,7 @@ int main(void)
         cmocka_unit_test(paused),
         cmocka_unit_test(slow_without_a_slow_edge),
         cmocka_unit_test(late_alone),
+        cmocka_unit_test(late_alone_where_more_may_have_been),
         cmocka_unit_test(busy_alone),
         cmocka_unit_test(slow_for_a_moment),
         cmocka_unit_test(slow_for_long),
