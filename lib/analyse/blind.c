@@ -11,7 +11,10 @@
 /* So many operations of a step are looked at, whatever a trace claims. */
 enum { MOST_LOOKED_AT = 4096 };
 
-/* The least usual own time that the rank has before other operations of the kind in the same step. */
+/*
+ * The least usual own time that the rank has before other operations of the kind in the same step. One of the
+ * same place is none: where the record is lost that divides two steps, they are one.
+ */
 static int64_t least_of_kind(const struct job *job, const struct job_operation *operation)
 {
     int64_t least = -1;
@@ -20,9 +23,10 @@ static int64_t least_of_kind(const struct job *job, const struct job_operation *
     struct job_range range = job_operations_in(job, operation->rank, operation->step, operation->step);
     for (size_t i = range.first; i < range.end && i - range.first < MOST_LOOKED_AT; i++) {
         const struct job_operation *other = &job->operations[i];
-        if (other != operation && other->step == operation->step &&
-            other->communicator == operation->communicator && other->function == operation->function &&
-            other->own_ns != TIME_UNKNOWN && (least < 0 || other->own_ns - other->beyond_ns < least))
+        if (other->position >= 0 && other->position != operation->position &&
+            other->step == operation->step && other->communicator == operation->communicator &&
+            other->function == operation->function && other->own_ns != TIME_UNKNOWN &&
+            (least < 0 || other->own_ns - other->beyond_ns < least))
             least = other->own_ns - other->beyond_ns;
     }
     return least;

@@ -225,6 +225,22 @@ static void where_a_pair_may_hide(void **state)
     small_release(&small);
 }
 
+/* The record between two steps was lost, and they are one: the same place of the other, or none, is no other.
+ */
+static void where_a_pair_may_hide_in_two_steps(void **state)
+{
+    for (int position = -1; position <= 1; position++) {
+        struct small small;
+        small_init(&small);
+        struct job_operation *operation = at(&small, 1, 2, 1);
+        at(&small, 1, 2, 0)->own_ns = 100;
+        at(&small, 1, 2, 0)->position = position;
+        operation->own_ns = 200;
+        assert_int_equal(may_hide_pair(&small.job, operation), position != 0);
+        small_release(&small);
+    }
+}
+
 static int may_be_unrecorded(struct small *small, struct suspect *suspect)
 {
     struct suspects all = {.items = suspect, .count = 1};
@@ -332,6 +348,7 @@ int main(void)
         cmocka_unit_test(exchanges_that_nobody_recorded),
         cmocka_unit_test(exchanges_by_way_of_a_silent_rank),
         cmocka_unit_test(where_a_pair_may_hide),
+        cmocka_unit_test(where_a_pair_may_hide_in_two_steps),
         cmocka_unit_test(lateness_behind_what_nobody_explains),
         cmocka_unit_test(lateness_after_the_leaf_of_a_tree),
         cmocka_unit_test(lateness_of_which_half_is_a_leafs),

@@ -28,6 +28,7 @@ void small_init(struct small *small)
         small->operations[i] = (struct job_operation){.rank = i / EACH,
                                                       .instance = i % EACH,
                                                       .step = i % EACH / 2,
+                                                      .position = i % EACH % 2,
                                                       .function = FUNCTION_ALL_REDUCE,
                                                       .previous = i % EACH ? i - 1 : -1,
                                                       .group = i,
