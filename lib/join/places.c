@@ -200,19 +200,19 @@ static int find_line(const struct places *places, size_t communicator, struct li
     return fits(places, communicator, *line);
 }
 
-static int has_homeless(const struct places *places, size_t communicator)
+int work_has_homeless(const struct work *work, size_t communicator)
 {
-    size_t i = places->first[communicator];
-    while (i < places->first[communicator + 1] && places->work->members[places->members[i]].job_rank >= 0)
+    size_t i = work->by_communicator.first[communicator], end = work->by_communicator.first[communicator + 1];
+    while (i < end && work->members[work->by_communicator.items[i]].job_rank >= 0)
         i++;
-    return i < places->first[communicator + 1];
+    return i < end;
 }
 
 static int place_members(struct places *places, size_t communicator, size_t *placed)
 {
     struct work *work = places->work;
     struct line line;
-    if (!has_homeless(places, communicator) || !find_line(places, communicator, &line))
+    if (!work_has_homeless(work, communicator) || !find_line(places, communicator, &line))
         return 0;
     for (size_t i = places->first[communicator]; i < places->first[communicator + 1]; i++) {
         struct work_member *member = &work->members[places->members[i]];

@@ -182,16 +182,6 @@ static struct breadth *measure_runs(const struct work *work)
     return runs;
 }
 
-/* Whether it is known of every member which rank it is: of a process of many ranks it may not be, yet. */
-static int are_members_placed(const struct work *work, size_t communicator)
-{
-    for (size_t i = work->by_communicator.first[communicator];
-         i < work->by_communicator.first[communicator + 1]; i++)
-        if (work->members[work->by_communicator.items[i]].job_rank < 0)
-            return 0;
-    return 1;
-}
-
 /*
  * The communicator that every rank of the run is in; the greatest, where several are. One rank may be missing
  * from it (its file was lost) when the numbers leave exactly one place for it. Where another is wider, most
@@ -212,7 +202,7 @@ static int choose_worlds(struct work *work, struct error *error)
         int64_t ranks = runs[communicator->run].ranks;
         int covers = communicator->member_count == ranks ||
                      (communicator->member_count == ranks - 1 && communicator->size == ranks && ranks > 2);
-        if (covers && communicator->size >= runs[communicator->run].widest && are_members_placed(work, i) &&
+        if (covers && communicator->size >= runs[communicator->run].widest && !work_has_homeless(work, i) &&
             (run->world < 0 || is_wider(communicator, &work->communicators[run->world])))
             run->world = (int32_t)i;
     }

@@ -154,6 +154,9 @@ int work_split_process(struct work *work, int32_t process);
  */
 int work_place_members(struct work *work);
 
+/* places.c: whether of some member it is not known which of its process's ranks it is, yet. */
+int work_has_homeless(const struct work *work, size_t communicator);
+
 /* alike.c: a rank for all that are left of the processes marked in `shared`. */
 int work_place_alike(struct work *work, const unsigned char *shared, struct error *error);
 

@@ -150,7 +150,6 @@ static int shows_earlier_where(int32_t step, int64_t first_ns, int in_stages)
         small_in_stages(&small);
     at(&small, 1, step, 0)->excess_ns = first_ns;
     at(&small, 1, step, 1)->excess_ns = 1000;
-    at(&small, 1, step, 1)->position = 1;
     return suspicion_of(&small).shows_earlier;
 }
 
@@ -351,7 +350,6 @@ static int32_t last_step_late(int before, int after, int is_lost, int is_known)
     for (int rank = 0; rank < RANKS; rank++)
         for (int step = 0; step < STEPS; step++)
             for (int number = 0; number < 2; number++) {
-                at(&small, rank, step, number)->position = number;
                 at(&small, rank, step, number)->own_is_known = 1;
                 cells[(number * RANKS + rank) * STEPS + step] = rank * EACH + 2 * step + number;
             }
