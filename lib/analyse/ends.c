@@ -47,6 +47,49 @@ static int mend_tree(struct job *job, const struct job_instance *instance, const
     return mended;
 }
 
+/* The earliest, by the clocks, at which all members were there, as the clock of one of them has it. */
+static int64_t all_there(const struct job *job, const struct job_instance *instance,
+                         const struct job_operation *member)
+{
+    int64_t latest = TIME_UNKNOWN, mine = job_common_time(job, member, member->start_ns);
+    for (int32_t i = 0; mine != TIME_UNKNOWN && i < instance->members; i++) {
+        const struct job_operation *other = job_member(job, instance, i);
+        int64_t start = job_common_time(job, other, other->start_ns);
+        if (other == member || start == TIME_UNKNOWN)
+            continue;
+        start += member->start_ns - mine - job_clock_doubt(job, member->rank, other->rank);
+        if (latest == TIME_UNKNOWN || start > latest)
+            latest = start;
+    }
+    return latest;
+}
+
+/*
+ * Where the algorithm is not told, a stop before all members were there, beyond the doubt of the clocks, was
+ * that of a tree's leaf: nobody is done before everybody has come, nor does the next operation of the stream
+ * begin.
+ */
+static int mend_early_stops(struct job *job, const struct job_instance *instance, const int64_t *next)
+{
+    int mended = 0;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        struct job_operation *member = &job->operations[at];
+        if (!member->may_be_tree || member->end_ns == TIME_UNKNOWN)
+            return 0;
+        int64_t end = all_there(job, instance, member);
+        if (end != TIME_UNKNOWN && next[at] != TIME_UNKNOWN && next[at] < end)
+            end = next[at];
+        if (end == TIME_UNKNOWN || end <= member->end_ns)
+            continue;
+        member->end_ns = end;
+        if (job->drafts[at].free_ns < end)
+            job->drafts[at].free_ns = end;
+        mended = 1;
+    }
+    return mended;
+}
+
 /*
  * When a member was over: its end, or when its stream had taken all data, but not after the next began there.
  * TIME_UNKNOWN where its end is.
@@ -174,9 +217,9 @@ int job_mend_ends(struct job *job, int *mended, struct error *error)
     if (!next)
         return error_no_memory(error);
     for (size_t i = 0; i < job->instance_count; i++)
-        *mended |= mend_tree(job, &job->instances[i], next) ||
-                   mend_open_channels(job, &job->instances[i], next) ||
-                   mend_receive(job, &job->instances[i], next);
+        *mended |=
+            mend_tree(job, &job->instances[i], next) || mend_early_stops(job, &job->instances[i], next) ||
+            mend_open_channels(job, &job->instances[i], next) || mend_receive(job, &job->instances[i], next);
     free(next);
     return 0;
 }

@@ -67,6 +67,7 @@ struct job_operation {
     uint8_t ends; /* end_kind */
     unsigned unfinished : 1;
     unsigned is_tree : 1;      /* its kernel's stop may come before its end (ends.c) */
+    unsigned may_be_tree : 1;  /* an AllReduce of which the algorithm is not told */
     unsigned incomplete : 1;   /* a kernel channel has a start and no stop */
     unsigned held : 1;         /* and held its stream beyond its end, by the clocks (ends.c) */
     unsigned inferred : 1;     /* its start is taken to be the end of the one before, or its enqueueing */
@@ -260,6 +261,8 @@ static inline struct job_operation *job_member(const struct job *job, const stru
 /* How far the clocks of two ranks may be off each other, beside their offsets. */
 static inline int64_t job_clock_doubt(const struct job *job, int32_t a, int32_t b)
 {
+    if (job->ranks[a].clock == job->ranks[b].clock)
+        return 0;
     return job->ranks[a].clock_uncertainty_ns + job->ranks[b].clock_uncertainty_ns;
 }
 

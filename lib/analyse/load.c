@@ -237,6 +237,7 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         .datatype = (unsigned)recorded->datatype,
         .root = recorded->root >= 0 && recorded->root < MOST_ROOTS ? (signed)recorded->root : -1,
         .is_tree = recorded->algorithm == ALGORITHM_TREE && recorded->function == FUNCTION_ALL_REDUCE,
+        .may_be_tree = recorded->algorithm == ALGORITHM_UNKNOWN && recorded->function == FUNCTION_ALL_REDUCE,
         .bytes = recorded->bytes,
         .enqueued_ns = first_known(recorded->enqueue.end_ns,
                                    first_known(recorded->enqueue.begin_ns, recorded->api.end_ns)),

@@ -63,6 +63,20 @@ class Clocks(Case):
         self.assertTrue(all(row["offset_us"] is None and row["uncertainty_us"] is None for row in refused))
         self.assertIn("no offsets satisfy", answer["warnings"][0])
 
+    def test_a_tree_that_is_not_told(self):
+        """Inspector does not name algorithms: a leaf's early stop contradicts no clock, nor hides who came late."""
+        files, truth = self.simulate("--shape 3d --tp 1 --dp 4 --pp 2 --ranks 8 --per-node 4 --layers 4 --steps 12 "
+                                     "--fault host:0:5:7:51.9%:optimizer --dialect inspector --seed 831870817")
+        self.run_program("ingest", *files)
+        rows = self.rows_by_rank()
+        self.assertEqual([rows[rank]["method"] for rank in range(8)], ["reference"] + ["shared"] * 3 + ["meetings"] * 4)
+        # Simulated hosts agree to a fraction of a millisecond.
+        for row in rows.values():
+            self.assertLessEqual(abs(row["offset_us"]), row["uncertainty_us"] + 1000)
+        (finding,) = self.json("diagnose")["findings"]
+        self.assertEqual([finding[key] for key in ("kind", "rank", "first_step", "last_step")], ["host", 0, 5, 7])
+        self.assertEqual([(fault["kind"], fault["rank"]) for fault in truth["faults"]], [("host", 0)])
+
     def test_one_clock_for_one_host(self):
         self.run_program("ingest", TOP / "fixtures/inspector-2.30")
         methods = sorted(row["method"] for row in self.json("clocks")["rows"])

@@ -287,6 +287,7 @@ static void leaf_init(struct small *small)
     small_init(small);
     small->job.finished_only = 1;
     for (int rank = 0; rank < RANKS; rank++) {
+        small->ranks[rank].clock = rank;
         small->ranks[rank].clock_method = CLOCK_MEETINGS;
         small->ranks[rank].clock_scale = 1;
         at(small, rank, 1, 0)->end_ns = 1000;
@@ -310,6 +311,10 @@ static void lateness_after_the_leaf_of_a_tree(void **state)
     small.ranks[1].clock_uncertainty_ns = 4;
     small.ranks[2].clock_uncertainty_ns = 7;
     assert_false(may_be_unrecorded(&small, &suspect));
+    /* Of one clock nothing is in doubt. */
+    small.ranks[1].clock = 2;
+    assert_true(may_be_unrecorded(&small, &suspect));
+    small.ranks[1].clock = 1;
     small.ranks[2].clock_uncertainty_ns = 6;
     /* No clock says; no tree does that; the recorder tells trees. */
     small.ranks[2].clock_method = CLOCK_NONE;

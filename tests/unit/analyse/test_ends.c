@@ -24,6 +24,7 @@ static void small_init(struct small *small, int64_t next_ns)
         .ranks = {{.first = ROOT, .count = 2, .clock_method = CLOCK_REFERENCE, .clock_scale = 1},
                   {.first = LEAF,
                    .count = 2,
+                   .clock = 1,
                    .clock_method = CLOCK_MEETINGS,
                    .clock_scale = 1,
                    .clock_offset_ns = 50}},
@@ -107,6 +108,34 @@ static void else_as_recorded(void **state)
     small.instances[0].expected = 3;
     assert_false(mend(&small));
     assert_int_equal(small.operations[LEAF].end_ns, 10);
+}
+
+/* Where the algorithm is not told: no member is done before all are there, as far as the clocks can tell. */
+static int64_t ended_untold(int64_t next_ns, int64_t uncertainty_ns, int64_t start_ns)
+{
+    struct small small;
+    small_init(&small, next_ns);
+    small.operations[ROOT].is_tree = small.operations[LEAF].is_tree = 0;
+    small.operations[ROOT].may_be_tree = small.operations[LEAF].may_be_tree = 1;
+    small.operations[ROOT].start_ns = start_ns;
+    small.ranks[1].clock_uncertainty_ns = uncertainty_ns;
+    int mended = mend(&small);
+    assert_int_equal(mended, small.operations[LEAF].end_ns > 10);
+    assert_int_equal(small.operations[ROOT].end_ns, 1100);
+    assert_int_equal(small.drafts[LEAF].free_ns, small.operations[LEAF].end_ns);
+    return small.operations[LEAF].end_ns;
+}
+
+static void an_early_stop_tells_a_tree(void **state)
+{
+    assert_int_equal(ended_untold(1150, 0, 1000), 950);
+    /* The clocks may be apart by as much, or the next operation began before. */
+    assert_int_equal(ended_untold(1150, 100, 1000), 850);
+    assert_int_equal(ended_untold(900, 0, 1000), 900);
+    /* All were there before its stop, or may have been, or nobody knows. */
+    assert_int_equal(ended_untold(1150, 0, 60), 10);
+    assert_int_equal(ended_untold(1150, 1000, 1000), 10);
+    assert_int_equal(ended_untold(1150, 0, TIME_UNKNOWN), 10);
 }
 
 /*
@@ -384,6 +413,7 @@ int main(void)
         cmocka_unit_test(a_leaf_ends_with_its_root),
         cmocka_unit_test(not_after_the_next_began),
         cmocka_unit_test(else_as_recorded),
+        cmocka_unit_test(an_early_stop_tells_a_tree),
         cmocka_unit_test(as_late_as_the_last_member),
         cmocka_unit_test(held_as_long_as_the_last),
         cmocka_unit_test(a_receive_ends_after_its_sender_came),
