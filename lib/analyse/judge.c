@@ -51,6 +51,13 @@ static const double AHEAD_OF_MANY = 5;
 /* What makes steps longer by so many times what a suspicion amounts to is something else. */
 static const double UNEXPLAINED = 5;
 
+int suspect_stands_alone(const struct suspect *suspect, double part)
+{
+    return suspect->counted_steps == 1 &&
+           (suspect->ahead >= FAR_AHEAD / part ||
+            (suspect->chance <= CHANCE_ALONE * part && suspect->ahead >= AHEAD));
+}
+
 /* As long as no healthy network made a step or two, whatever there is of other such. */
 static int is_pause(const struct suspect *suspect, double share)
 {
@@ -79,8 +86,7 @@ static int is_beyond_chance(const struct suspect *suspect, double share, double 
         return 0;
     if (suspect->counted_steps > 1)
         return suspect->chance <= most_chance(suspect, share) * part;
-    return suspect->ahead >= FAR_AHEAD / part ||
-           (suspect->chance <= CHANCE_ALONE * part && suspect->ahead >= AHEAD);
+    return suspect_stands_alone(suspect, part);
 }
 
 int suspect_is_noise(const struct suspect *suspect)

@@ -454,6 +454,43 @@ static int doubt_rows(const struct strength *strength, const struct noise *noise
     return failed;
 }
 
+/* Drops the samples of cells that are marked; returns how many are left. */
+static size_t drop_marked(struct sample *samples, size_t count, const unsigned char *marked, size_t steps)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!marked[(size_t)samples[i].rank * steps + (size_t)samples[i].step])
+            samples[kept++] = samples[i];
+    return kept;
+}
+
+/*
+ * A step that is beyond noise by itself is a fault of its own, and no example of what noise does to several
+ * steps: those behind it are held against what is left. Of networks the moments that stand alone are noise.
+ */
+static int chance_behind_others(struct strength *strength, struct noise *noise, struct suspects *suspects,
+                                size_t first)
+{
+    size_t steps = (size_t)strength->steps, alone = 0;
+    unsigned char *marked = array_new(strength->rank_count * steps, 1);
+    for (size_t i = first; marked && i < suspects->count; i++) {
+        const struct suspect *single = &suspects->items[i];
+        if (suspect_stands_alone(single, 1)) {
+            marked[(size_t)single->rank * steps + (size_t)single->last_step] = 1;
+            alone++;
+        }
+    }
+    if (alone) {
+        noise->single_count = drop_marked(noise->cells, noise->single_count, marked, steps);
+        noise->outside_count = drop_marked(noise->outside, noise->outside_count, marked, steps);
+    }
+    for (size_t i = first; alone && i < suspects->count; i++)
+        if (suspects->items[i].counted_steps > 1)
+            suspects->items[i].chance = chance_of(strength, &suspects->items[i], noise);
+    free(marked);
+    return marked ? 0 : -1;
+}
+
 /*
  * The runs of a rank in the steps from `step` to before `end`. What trim drops of one are the ends of several
  * steps looked at by themselves: a fault beside a greater one, or beside its victim.
@@ -491,6 +528,8 @@ int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind
     int failed = noise_init(&noise, strength, suspects, first, least_ns);
     for (size_t i = first; !failed && i < suspects->count; i++)
         suspects->items[i].chance = chance_of(strength, &suspects->items[i], &noise);
+    failed = failed || (!strength->samples && kind != FINDING_NETWORK &&
+                        chance_behind_others(strength, &noise, suspects, first));
     failed = failed || doubt_rows(strength, &noise, suspects, first);
     noise_release(&noise);
     return failed;

@@ -189,6 +189,12 @@ int suspects_judge(const struct suspects *suspects, const struct job *job, const
  */
 int suspect_is_noise(const struct suspect *suspect);
 
+/*
+ * judge.c: whether a step alone is beyond what noise does to one, all others considered; by so much more
+ * where only a `part` of the chance is allowed (up to 1).
+ */
+int suspect_stands_alone(const struct suspect *suspect, double part);
+
 /* Whether an operation's excess, or an instance's slow transfer, is part of the suspicion. */
 int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation);
 int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance);

@@ -292,7 +292,7 @@ static void how_much_later_than_the_last_but_one(void **state)
 }
 
 /*
- * Rank 1 is late by 1000 before the second operation of steps 2 and 3, rank 2 by 5000 before the first of
+ * Rank 1 is late by 1000 before the second operation of steps 2 and 3, rank 2 by 3000 before the first of
  * step 3, where a receive may sit: how likely noise makes the first.
  */
 static double chance_beside_a_receive(int blind)
@@ -312,8 +312,8 @@ static double chance_beside_a_receive(int blind)
         late->beyond_ns = late->excess_ns = 1000;
     }
     struct job_operation *waits = at(&small, 2, 3, 0);
-    waits->own_ns = 9000;
-    waits->beyond_ns = waits->excess_ns = 5000;
+    waits->own_ns = 7000;
+    waits->beyond_ns = waits->excess_ns = 3000;
     return small_suspicion(&small, 2).chance;
 }
 

@@ -474,6 +474,40 @@ static void a_step_of_which_nothing_is_known(void **state)
     }
 }
 
+/*
+ * Rank 2 is late by 9000 in one step; rank 8 by 500 in three others. Of what else ranks do alone, `beside_ns`
+ * is the most.
+ */
+static struct suspect behind_one(int64_t beside_ns, enum finding_kind kind)
+{
+    struct strength strength = start(RANKS);
+    put(&strength, 2, 9, 9000);
+    put(&strength, 5, 12, beside_ns);
+    for (int step = 14; step <= 16; step++)
+        put(&strength, 8, step, 500);
+    struct suspects suspects = find(&strength, kind);
+    struct suspect run = suspects.items[suspects.count - 1];
+    assert_int_equal(run.rank, 8);
+    free(suspects.items);
+    return run;
+}
+
+/* What stands alone beyond all noise is another fault, not how strong noise may be; of networks it is noise.
+ */
+static void a_fault_of_one_step_is_no_noise_beside_several(void **state)
+{
+    struct suspect run = behind_one(200, FINDING_COMPUTE);
+    assert_true(fabs(run.chance - 1 / CELLS / CELLS) < 1e-12);
+    assert_true(run.ahead == 500 / 200.);
+    run = behind_one(200, FINDING_NETWORK);
+    assert_true(fabs(run.chance - 8 / CELLS / CELLS) < 1e-12);
+    assert_true(run.ahead == 500 / 9000.);
+    /* Nine times as much as another is not beyond noise: both speak. */
+    run = behind_one(1000, FINDING_COMPUTE);
+    assert_true(fabs(run.chance - 27 / CELLS / CELLS) < 1e-12);
+    assert_true(run.ahead == 500 / 9000.);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -486,6 +520,7 @@ int main(void)
         cmocka_unit_test(a_weak_step_does_not_end_a_run),
         cmocka_unit_test(a_step_of_which_nothing_is_known),
         cmocka_unit_test(two_weak_steps_end_it),
+        cmocka_unit_test(a_fault_of_one_step_is_no_noise_beside_several),
         cmocka_unit_test(chance_comes_from_steps_that_stand_alone),
         cmocka_unit_test(one_step_alone),
         cmocka_unit_test(one_step_beyond_a_tail),
