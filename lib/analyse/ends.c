@@ -1,4 +1,7 @@
+#include "analyse/contest.h"
 #include "analyse/load.h"
+
+#include "base/array.h"
 
 #include <stdlib.h>
 
@@ -11,6 +14,19 @@
  * root's stop is the operation's. So where the clocks are aligned all members end with the last one, or when
  * the next operation of their stream begins, if that is sooner.
  */
+
+/* Lets an operation end later, but not after the next of its stream began (`next_ns`); whether it does. */
+static int end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns)
+{
+    if (next_ns != TIME_UNKNOWN && next_ns < end)
+        end = next_ns;
+    if (end <= job->operations[at].end_ns)
+        return 0;
+    job->operations[at].end_ns = end;
+    if (job->drafts[at].free_ns < end)
+        job->drafts[at].free_ns = end;
+    return 1;
+}
 
 /* The end of the last member, in common time; TIME_UNKNOWN where that of a member is. */
 static int64_t last_end(const struct job *job, const struct job_instance *instance)
@@ -33,35 +49,56 @@ static int mend_tree(struct job *job, const struct job_instance *instance, const
     int64_t last = instance->members == instance->expected ? last_end(job, instance) : TIME_UNKNOWN;
     for (int32_t i = 0; last != TIME_UNKNOWN && i < instance->members; i++) {
         int32_t at = job_member_at(job, instance, i);
-        struct job_operation *member = &job->operations[at];
+        const struct job_operation *member = &job->operations[at];
         int64_t end = member->end_ns + (last - job_common_time(job, member, member->end_ns));
-        if (next[at] != TIME_UNKNOWN && next[at] < end)
-            end = next[at];
-        if (end <= member->end_ns)
-            continue;
-        member->end_ns = end;
-        if (job->drafts[at].free_ns < end)
-            job->drafts[at].free_ns = end;
-        mended = 1;
+        mended |= end_later(job, at, end, next[at]);
     }
     return mended;
 }
 
-/* The earliest, by the clocks, at which all members were there, as the clock of one of them has it. */
-static int64_t all_there(const struct job *job, const struct job_instance *instance,
-                         const struct job_operation *member)
+/* Of a collective, the latest starts in common time, as far as the clocks tell. */
+struct starts {
+    struct contest *of_clock; /* owned; by clock, set for those of the members */
+    struct contest doubted;   /* of all members: less what the clock of each may be off */
+};
+
+static const struct contest NOBODY = {.rank = -1, .most = INT64_MIN, .second = INT64_MIN};
+
+static void gather_starts(const struct job *job, const struct job_instance *instance, struct starts *starts)
 {
-    int64_t latest = TIME_UNKNOWN, mine = job_common_time(job, member, member->start_ns);
-    for (int32_t i = 0; mine != TIME_UNKNOWN && i < instance->members; i++) {
-        const struct job_operation *other = job_member(job, instance, i);
-        int64_t start = job_common_time(job, other, other->start_ns);
-        if (other == member || start == TIME_UNKNOWN)
+    starts->doubted = NOBODY;
+    for (int32_t i = 0; i < instance->members; i++)
+        starts->of_clock[job->ranks[job_member(job, instance, i)->rank].clock] = NOBODY;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member = job_member(job, instance, i);
+        const struct job_rank *rank = &job->ranks[member->rank];
+        int64_t start = job_common_time(job, member, member->start_ns);
+        if (start == TIME_UNKNOWN)
             continue;
-        start += member->start_ns - mine - job_clock_doubt(job, member->rank, other->rank);
-        if (latest == TIME_UNKNOWN || start > latest)
-            latest = start;
+        contest_enter(&starts->of_clock[rank->clock], member->rank, start);
+        contest_enter(&starts->doubted, member->rank, start - rank->clock_uncertainty_ns);
     }
-    return latest;
+}
+
+static int64_t latest_other(const struct contest *starts, int32_t rank)
+{
+    return starts->rank == rank ? starts->second : starts->most;
+}
+
+/* The earliest, by the clocks (job_clock_doubt), at which all others were there, as a member's clock has it.
+ */
+static int64_t others_there(const struct job *job, const struct starts *starts,
+                            const struct job_operation *member)
+{
+    const struct job_rank *rank = &job->ranks[member->rank];
+    int64_t mine = job_common_time(job, member, member->start_ns);
+    int64_t latest = latest_other(&starts->of_clock[rank->clock], member->rank);
+    int64_t doubted = latest_other(&starts->doubted, member->rank);
+    if (mine == TIME_UNKNOWN || doubted == INT64_MIN)
+        return TIME_UNKNOWN;
+    if (doubted - rank->clock_uncertainty_ns > latest)
+        latest = doubted - rank->clock_uncertainty_ns;
+    return latest + (member->start_ns - mine);
 }
 
 /*
@@ -69,23 +106,20 @@ static int64_t all_there(const struct job *job, const struct job_instance *insta
  * that of a tree's leaf: nobody is done before everybody has come, nor does the next operation of the stream
  * begin.
  */
-static int mend_early_stops(struct job *job, const struct job_instance *instance, const int64_t *next)
+static int mend_early_stops(struct job *job, const struct job_instance *instance, const int64_t *next,
+                            struct starts *starts)
 {
     int mended = 0;
+    if (!instance->members || !job_member(job, instance, 0)->may_be_tree)
+        return 0;
+    gather_starts(job, instance, starts);
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job_member_at(job, instance, i);
-        struct job_operation *member = &job->operations[at];
+        const struct job_operation *member = &job->operations[at];
         if (!member->may_be_tree || member->end_ns == TIME_UNKNOWN)
-            return 0;
-        int64_t end = all_there(job, instance, member);
-        if (end != TIME_UNKNOWN && next[at] != TIME_UNKNOWN && next[at] < end)
-            end = next[at];
-        if (end == TIME_UNKNOWN || end <= member->end_ns)
-            continue;
-        member->end_ns = end;
-        if (job->drafts[at].free_ns < end)
-            job->drafts[at].free_ns = end;
-        mended = 1;
+            return mended;
+        int64_t end = others_there(job, starts, member);
+        mended |= end != TIME_UNKNOWN && end_later(job, at, end, next[at]);
     }
     return mended;
 }
@@ -198,28 +232,25 @@ static int mend_receive(struct job *job, const struct job_instance *instance, co
         return 0;
     int64_t doubt = job_clock_doubt(job, send->rank, receive->rank);
     int64_t end = receive->end_ns + (sent - ended);
-    if (next[at] != TIME_UNKNOWN && next[at] < end)
-        end = next[at];
-    if (sent - ended <= doubt || end <= receive->end_ns)
+    if (sent - ended <= doubt || !end_later(job, at, end, next[at]))
         return 0;
-    receive->end_ns = end;
     if (receive->ends == ENDS_BY_KERNEL)
         receive->ends = ENDS_BY_SENDER;
-    if (job->drafts[at].free_ns < end)
-        job->drafts[at].free_ns = end;
     return 1;
 }
 
 int job_mend_ends(struct job *job, int *mended, struct error *error)
 {
     int64_t *next = job_next_starts(job);
+    struct starts starts = {.of_clock = array_new(job->rank_count, sizeof *starts.of_clock)};
+    int failed = !next || !starts.of_clock;
     *mended = 0;
-    if (!next)
-        return error_no_memory(error);
-    for (size_t i = 0; i < job->instance_count; i++)
-        *mended |=
-            mend_tree(job, &job->instances[i], next) || mend_early_stops(job, &job->instances[i], next) ||
-            mend_open_channels(job, &job->instances[i], next) || mend_receive(job, &job->instances[i], next);
+    for (size_t i = 0; !failed && i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        *mended |= mend_tree(job, instance, next) || mend_early_stops(job, instance, next, &starts) ||
+                   mend_open_channels(job, instance, next) || mend_receive(job, instance, next);
+    }
     free(next);
-    return 0;
+    free(starts.of_clock);
+    return failed ? error_no_memory(error) : 0;
 }
