@@ -179,9 +179,13 @@ struct aim {
     int64_t all_ns;
     int64_t there_ns;
     int64_t lead_ns;  /* of the receiver, as long as they are gone through */
+    int64_t most_ns;  /* the most that one of those is blamed for who aim at this rank */
     int32_t receiver; /* -1: several, or not known */
     int is_counted;
 };
+
+/* Who is blamed for less than one part in so many of what another one is does not show the same slowness. */
+enum { WEAK_AIM = 4 };
 
 static int is_aimed(const struct aim *aim)
 {
@@ -224,21 +228,37 @@ static void take_aim(const struct blame *blame, struct aim *aims)
         }
 }
 
+/*
+ * One of those who are blamed in a step and aim at a receiver, in passes: forgets what was noted of that,
+ * notes the most that one of them is blamed for, and counts those who are blamed for as much, about.
+ */
+static void count_aimer(struct aim *aims, int32_t *aimers, int32_t culprit, int pass)
+{
+    struct aim *aim = &aims[culprit], *there = &aims[aim->receiver];
+    if (!pass) {
+        aimers[aim->receiver] = 0;
+        there->most_ns = 0;
+    } else if (pass == 1) {
+        there->most_ns = aim->all_ns > there->most_ns ? aim->all_ns : there->most_ns;
+    } else if (!aim->is_counted && aim->all_ns * WEAK_AIM >= there->most_ns) {
+        aimers[aim->receiver]++;
+        aim->is_counted = 1;
+    }
+}
+
 /* The receiver that several of those aim at who are blamed in a step; -1. `aimers` is a number per rank. */
 static int32_t common_receiver(const struct blame *blame, struct aim *aims, int32_t *aimers)
 {
     int32_t found = -1;
     take_aim(blame, aims);
-    for (int count = 0; count <= 1; count++)
+    for (int pass = 0; pass <= 2; pass++)
         for (size_t i = 0; i < blame->here_count; i++) {
             int32_t culprit = blame->job->instances[blame->here[i]].culprit;
-            if (culprit < 0 || !is_aimed(&aims[culprit]) || aims[culprit].is_counted)
+            if (culprit < 0 || !is_aimed(&aims[culprit]))
                 continue;
-            int32_t receiver = aims[culprit].receiver;
-            aimers[receiver] = count ? aimers[receiver] + 1 : 0;
-            aims[culprit].is_counted = count;
-            if (aimers[receiver] >= 2)
-                found = receiver;
+            count_aimer(aims, aimers, culprit, pass);
+            if (aimers[aims[culprit].receiver] >= 2)
+                found = aims[culprit].receiver;
         }
     return found;
 }

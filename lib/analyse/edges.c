@@ -73,7 +73,7 @@ static int same_place(const struct edge *a, const struct edge *b)
            a->position == b->position;
 }
 
-/* The usual wait per network step of a place is the lower quartile over training steps. */
+/* The usual wait per network step of a place is that of its quiet training steps. */
 static int measure_extra(struct edges *edges, int32_t first_step)
 {
     int64_t *list = array_new(edges->count, sizeof *list);
@@ -85,7 +85,7 @@ static int measure_extra(struct edges *edges, int32_t first_step)
         for (next = i; next < edges->count && same_place(&edges->items[i], &edges->items[next]); next++)
             if (edges->items[next].step >= first_step)
                 list[count++] = edges->items[next].wait_ns / edges->items[next].steps;
-        int64_t usual = quantile_of(list, count, 0.25);
+        int64_t usual = quiet_of(list, count);
         for (size_t j = i; j < next; j++)
             edges->items[j].extra_ns = count ? edges->items[j].wait_ns - usual * edges->items[j].steps : 0;
     }

@@ -66,6 +66,15 @@ int64_t quantile_of(int64_t *values, size_t count, double part)
     return values[(size_t)((double)(count - 1) * part)];
 }
 
+enum { QUIET_PART = 10, QUIET_LEAST = 2 };
+
+int64_t quiet_of(int64_t *values, size_t count)
+{
+    size_t quiet = count > QUIET_PART * QUIET_LEAST ? (count - 1) / QUIET_PART : QUIET_LEAST - 1;
+    int64_t quarter = quantile_of(values, count, 0.25);
+    return count > quiet && values[quiet] < quarter ? values[quiet] : quarter;
+}
+
 int64_t median_of(int64_t *values, size_t count)
 {
     return quantile_of(values, count, 0.5);

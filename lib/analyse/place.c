@@ -116,17 +116,13 @@ static int64_t measure_excess(struct place *place, size_t ranks, int32_t first_s
     return spread_of(place->residual, residuals);
 }
 
-enum { QUIET_PART = 10, QUIET_LEAST = 2 };
-
-/* The least tenth of the values, two at least, takes the place of the lower quartile. */
+/* The quiet steps take the place of the lower quartile. */
 static void use_quiet_steps(struct place *place, size_t ranks, int32_t first_step, int32_t steps)
 {
     for (size_t rank = 0; rank < ranks; rank++) {
-        size_t count = values_of(place, rank, first_step, steps);
-        size_t quiet = count > QUIET_PART * QUIET_LEAST ? (count - 1) / QUIET_PART : QUIET_LEAST - 1;
-        sort_integers(place->list, count);
-        if (count > quiet && place->list[quiet] < place->usual[rank])
-            place->usual[rank] = place->list[quiet];
+        int64_t quiet = quiet_of(place->list, values_of(place, rank, first_step, steps));
+        if (quiet < place->usual[rank])
+            place->usual[rank] = quiet;
     }
 }
 

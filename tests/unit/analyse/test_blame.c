@@ -338,6 +338,13 @@ static void who_has_a_receiver_in_common(void **state)
     /* In whatever order. */
     assert_blamed((const struct share[]){{0, 0, 3, 1000}, {1, 0, 2, 2000}, {2, 1, 2, 2000}, {3, 0, 2, 2000}},
                   4, 1, (const int32_t[]){0, 2, 2, 2});
+    /* Rank 1 sends too little to show the same slowness; a quarter does. */
+    assert_blamed((const struct share[]){{0, 0, 2, 8000}, {1, 1, 2, 1990}}, 2, 1, (const int32_t[]){0, 1});
+    assert_blamed((const struct share[]){{0, 1, 2, 1990}, {1, 0, 2, 8000}}, 2, 1, (const int32_t[]){1, 0});
+    assert_blamed((const struct share[]){{0, 0, 2, 8000}, {1, 1, 2, 2000}}, 2, 1, (const int32_t[]){2, 2});
+    /* Of three, two of them do. */
+    assert_blamed((const struct share[]){{0, 0, 2, 8000}, {1, 1, 2, 1000}, {2, 3, 2, 4000}}, 3, 1,
+                  (const int32_t[]){2, 2, 2});
     /* What rank 0 sent to several alike stays its own, where nobody is found to receive slowly. */
     assert_blamed((const struct share[]){{0, 0, 2, 4000}, {1, 0, 1, 500}, {1, 0, 3, 500}}, 3, 1,
                   (const int32_t[]){0, 0});

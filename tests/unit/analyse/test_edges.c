@@ -78,12 +78,65 @@ static void or_for_as_long_as_the_receiver_waited(void **state)
     assert_int_equal(busy_where(TIME_UNKNOWN, 0, ENDS_UNKNOWN, &other, 1), 950);
 }
 
+/*
+ * One operation in each of twelve steps, of which rank 0 sends in; in the last `slow` of them it waits for
+ * 400 in each of its two network steps, else for 100. What the last one waited beyond the usual.
+ */
+static int64_t extra_where(int32_t slow)
+{
+    enum { STEPS = 12 };
+    struct job_rank ranks[2] = {{.first = 0, .count = STEPS}, {.first = STEPS, .count = 0}};
+    struct job_operation operations[STEPS] = {{0}};
+    struct job_instance instances[STEPS] = {{0}};
+    struct job_traffic traffic[STEPS] = {{0}};
+    int32_t members[STEPS];
+    for (int32_t i = 0; i < STEPS; i++) {
+        int64_t wait_ns = i >= STEPS - slow ? 800 : 200;
+        operations[i] = (struct job_operation){.instance = i, .step = i, .previous = -1};
+        instances[i] =
+            (struct job_instance){.step = i, .members = 1, .expected = 1, .first_member = (size_t)i};
+        traffic[i] = (struct job_traffic){
+            .operation = i, .receiver = 1, .steps = 2, .network_wait_ns = wait_ns, .busy_ns = wait_ns};
+        members[i] = i;
+    }
+    int32_t role_of_rank[2] = {-1, -1};
+    struct baseline baseline = {
+        .role_of_rank = role_of_rank, .rank_count = 2, .first_step = 1, .step_count = STEPS};
+    struct job job = {.ranks = ranks,
+                      .rank_count = 2,
+                      .operations = operations,
+                      .operation_count = STEPS,
+                      .instances = instances,
+                      .instance_count = STEPS,
+                      .instance_members = members,
+                      .traffic = traffic,
+                      .traffic_count = STEPS,
+                      .step_count = STEPS};
+    struct edges edges;
+    struct error error = ERROR_INIT;
+    assert_int_equal(edges_init(&edges, &job, &baseline, 6, &error), 0);
+    assert_int_equal(edges.count, STEPS);
+    int64_t extra_ns = edges.items[STEPS - 1].extra_ns;
+    edges_release(&edges);
+    return extra_ns;
+}
+
+/* Steps 1 to 11 count: two quiet ones tell what is usual, whatever the others are. */
+static void slow_in_most_steps(void **state)
+{
+    assert_int_equal(extra_where(0), 0);
+    assert_int_equal(extra_where(3), 600);
+    assert_int_equal(extra_where(9), 600);
+    assert_int_equal(extra_where(10), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(busy_for_as_long_as_the_receiver_was_there),
         cmocka_unit_test(where_no_kernel_says_it_counts_in_full),
         cmocka_unit_test(or_for_as_long_as_the_receiver_waited),
+        cmocka_unit_test(slow_in_most_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
