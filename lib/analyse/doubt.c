@@ -65,7 +65,7 @@ static int64_t most_held(const struct edges *edges, size_t instance)
  * some channels tell their stop, and another may have been held by a link under greater suspicion, for most
  * of that time, as may the leaf of a tree, whose data come after every stop there is; or, where no network
  * steps say, by what made the whole operation that much slower than usual. Within a step a late host waits
- * for no GPU.
+ * for no GPU; and who received from the network on each channel is known to have had its data.
  */
 static int may_have_been_held(const struct suspects *suspects, const struct suspect *suspect,
                               const struct job *job, const struct edges *edges,
@@ -75,7 +75,7 @@ static int may_have_been_held(const struct suspects *suspects, const struct susp
         return 0;
     const struct job_operation *previous = &job->operations[operation->previous];
     const struct job_instance *instance = &job->instances[previous->instance];
-    if ((!previous->incomplete && !previous->is_tree) ||
+    if ((!previous->is_tree && (!previous->incomplete || previous->all_taken)) ||
         (is_late_by_host(job, operation) && previous->step == operation->step))
         return 0;
     if (!edges->count)

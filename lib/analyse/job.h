@@ -55,12 +55,13 @@ struct job_operation {
     int32_t rank;
     int32_t communicator;
     int32_t instance;
-    int32_t step;     /* -1 unknown */
-    int32_t tag;      /* number in job.tags; -1 none */
-    int32_t previous; /* on the same stream; of a group, the one that held it longest */
-    int32_t group;    /* first operation of its group: those of one group call run at once */
-    int32_t position; /* in the step's canonical sequence (baseline.h); -1 */
-    signed root : 26; /* rank in the communicator; -1 */
+    int32_t step;           /* -1 unknown */
+    int32_t tag;            /* number in job.tags; -1 none */
+    int32_t previous;       /* on the same stream; of a group, the one that held it longest */
+    int32_t group;          /* first operation of its group: those of one group call run at once */
+    int32_t position;       /* in the step's canonical sequence (baseline.h); -1 */
+    signed root : 25;       /* rank in the communicator; -1 */
+    unsigned all_taken : 1; /* its GPU took from the network on each of its channels, and when is known */
     unsigned datatype : 6;
     uint8_t kind;
     uint8_t function;
@@ -174,6 +175,7 @@ struct job_traffic {
     int32_t operation;
     int32_t steps;
     uint8_t by_receiver;     /* recorded on the receiving side */
+    uint8_t is_taken;        /* by its GPU, which is known to be through with all of it */
     int64_t network_wait_ns; /* SendWait or RecvWait */
     int64_t network_wait_max_ns;
     int64_t

@@ -111,6 +111,7 @@ struct kernel_times {
     uint64_t gpu_end;
     int64_t noticed_late_ns; /* host clock minus GPU clock; TIME_UNKNOWN */
     int incomplete;          /* a channel has no stop */
+    int channels;            /* that it has, as far as they are listed */
 };
 
 static int read_channels(const struct stored_operation *stored, int64_t base_ns, struct kernel_times *times,
@@ -126,6 +127,7 @@ static int read_channels(const struct stored_operation *stored, int64_t base_ns,
         return error_set(error, "operation %lld has damaged kernel channels", (long long)stored->id);
     int more;
     while ((more = unpack_next_channel(&unpack, &channel)) == 1) {
+        times->channels += times->channels < CHANNELS_MANY;
         if (!channel.gpu_begin)
             continue;
         if (!times->gpu_begin || channel.gpu_begin < times->gpu_begin)
@@ -170,7 +172,7 @@ static int64_t first_known(int64_t time_ns, int64_t otherwise_ns)
 
 /* Host times stay on the host's clock here; timeline.c maps them. */
 static int take_times(struct job_operation *operation, const struct stored_operation *stored,
-                      struct error *error)
+                      uint8_t *channels, struct error *error)
 {
     int64_t base = first_known(stored->operation.device.begin_ns, stored->operation.enqueue.begin_ns);
     struct kernel_times kernel;
@@ -178,6 +180,7 @@ static int take_times(struct job_operation *operation, const struct stored_opera
         return -1;
     operation->recorded.noticed_ns = kernel.noticed_late_ns;
     operation->incomplete = (uint8_t)kernel.incomplete;
+    *channels = (uint8_t)kernel.channels;
     if (!kernel.gpu_begin) {
         take_host_times(operation, operation->recorded.duration_ns, &stored->operation);
         return 0;
@@ -196,7 +199,9 @@ static int make_room(struct loader *loader, struct error *error)
                       sizeof *job->operations) ||
         array_reserve((void **)&job->drafts, &loader->draft_capacity, count, sizeof *job->drafts) ||
         (loader->has_traffic &&
-         array_reserve((void **)&loader->ids, &loader->id_capacity, count, sizeof *loader->ids)))
+         (array_reserve((void **)&loader->ids, &loader->id_capacity, count, sizeof *loader->ids) ||
+          array_reserve((void **)&loader->channels, &loader->channel_capacity, count,
+                        sizeof *loader->channels))))
         return error_no_memory(error);
     return 0;
 }
@@ -211,7 +216,7 @@ int32_t loader_step(const struct loader *loader, int64_t step)
     return step >= 0 && step < loader->job->step_count ? (int32_t)step : -1;
 }
 
-enum { MOST_ROOTS = 1 << 25 }; /* what job_operation has room for */
+enum { MOST_ROOTS = 1 << 24 }; /* what job_operation has room for */
 
 static int take_operation(struct loader *loader, const struct stored_operation *stored, struct error *error)
 {
@@ -223,10 +228,11 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         return 0;
     if (make_room(loader, error))
         return -1;
+    size_t at = job->operation_count++;
     if (loader->has_traffic)
-        loader->ids[job->operation_count] = stored->id;
-    job->drafts[job->operation_count].free_ns = TIME_UNKNOWN;
-    struct job_operation *operation = &job->operations[job->operation_count++];
+        loader->ids[at] = stored->id;
+    job->drafts[at].free_ns = TIME_UNKNOWN;
+    struct job_operation *operation = &job->operations[at];
     *operation = (struct job_operation){
         .rank = (int32_t)(member >> 32),
         .communicator = (int32_t)(member & 0xffffffff),
@@ -247,8 +253,12 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         .previous = -1,
         .position = -1,
         .unfinished = recorded->unfinished != 0};
-    if (loader_tag(loader, stored->tag, &operation->tag, error) || take_times(operation, stored, error))
+    uint8_t channels = 0;
+    if (loader_tag(loader, stored->tag, &operation->tag, error) ||
+        take_times(operation, stored, &channels, error))
         return -1;
+    if (loader->has_traffic)
+        loader->channels[at] = channels;
     job->timed_operations += operation->start_ns != TIME_UNKNOWN;
     return 0;
 }
@@ -359,6 +369,7 @@ void loader_release(struct loader *loader)
     free(loader->instance_ids);
     free(loader->ids);
     free(loader->places);
+    free(loader->channels);
 }
 
 static int load_all(struct loader *loader, struct job *job, struct error *error)

@@ -18,10 +18,12 @@ struct loader {
     size_t latest;         /* the instance that was found last */
     int64_t *instance_ids; /* owned: ascending */
     size_t instance_id_capacity;
-    int has_traffic; /* some proxy operation is there: the next two are needed */
-    int64_t *ids;    /* owned: of operations as they were read, ascending */
-    int32_t *places; /* owned: where each of those was laid out */
+    int has_traffic;   /* some proxy operation is there: the next three are needed */
+    int64_t *ids;      /* owned: of operations as they were read, ascending */
+    int32_t *places;   /* owned: where each of those was laid out */
+    uint8_t *channels; /* owned: of each of those, how many its kernel has; CHANNELS_MANY: or more */
     size_t id_capacity;
+    size_t channel_capacity;
     size_t instance_capacity;
     size_t operation_capacity;
     size_t draft_capacity;
@@ -42,6 +44,8 @@ int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct err
 
 /* A step as the store has it; -1 where it is none of the run's. */
 int32_t loader_step(const struct loader *loader, int64_t step);
+
+enum { CHANNELS_MANY = UINT8_MAX };
 
 typedef int (*row_reader)(struct loader *loader, struct statement *statement, struct error *error);
 

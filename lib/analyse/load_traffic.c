@@ -104,6 +104,7 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
     /* A proxy operation that never ended does not say when its kernel did. */
     if (statement_is_null(statement, 6))
         return 0;
+    traffic->is_taken = (uint8_t)(receives && gpu_done_ns != TIME_UNKNOWN);
     lend_end(operation, gpu_done_ns);
     /* What its kernel received last, it took until then. */
     if (receives && gpu_done_ns > *free_ns && may_stop_early(job, (size_t)loader->places[read]))
@@ -140,6 +141,24 @@ static int is_ordered(const struct job *job)
     return 1;
 }
 
+/*
+ * Marks the operations of which each channel received from the network, as those of a ring between hosts do:
+ * what a channel does last is to receive. Traffic is in order, and operations as they were read.
+ */
+static void mark_taken(struct loader *loader)
+{
+    struct job *job = loader->job;
+    size_t next;
+    for (size_t i = 0; i < job->traffic_count; i = next) {
+        int32_t read = job->traffic[i].operation;
+        int taken = 0, channels = loader->channels[read];
+        for (next = i; next < job->traffic_count && job->traffic[next].operation == read; next++)
+            taken += job->traffic[next].is_taken;
+        job->operations[loader->places[read]].all_taken =
+            channels > 0 && channels < CHANNELS_MANY && taken >= channels;
+    }
+}
+
 int loader_read_traffic(struct loader *loader, struct error *error)
 {
     struct job *job = loader->job;
@@ -147,6 +166,7 @@ int loader_read_traffic(struct loader *loader, struct error *error)
         return -1;
     if (!is_ordered(job) && order_traffic(job))
         return error_no_memory(error);
+    mark_taken(loader);
     for (size_t i = 0; i < job->traffic_count; i++)
         job->traffic[i].operation = loader->places[job->traffic[i].operation];
     return 0;

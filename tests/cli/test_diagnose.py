@@ -250,6 +250,18 @@ class Diagnose(Case):
         self.run_program("ingest", "-q", *files)
         self.assertEqual([f for f in self.sure() if f["rank"] != 7], [])
 
+    def test_a_slow_gpu_beside_a_slow_link(self):
+        """Channels without a stop were held by the link for no longer than until the GPU had taken its data."""
+        files, truth = self.simulate("--shape ddp --ranks 8 --per-node 2 --layers 4 --fault compute:2:4:7:32.4%:optimizer "
+                                     "--fault edge:?:3:6:49.6%:* --sync-lag 1 --steps 14 --dialect chrome-v7 --seed 84792792")
+        planted = {(fault["kind"], fault["rank"]): fault for fault in truth["faults"]}
+        self.run_program("ingest", "-q", *files)
+        found = {(finding["kind"], finding["rank"]): finding for finding in self.sure()}
+        self.assertEqual(set(found), set(planted))
+        for key, finding in found.items():
+            lost_us = planted[key]["lost_us"]
+            self.assertAlmostEqual(finding["lost_us"], lost_us, delta=lost_us / 4)
+
     def test_a_slow_sender_among_grouped_sends_of_2_27(self):
         """A pipeline whose stages exchange in one group call; the kernel's stop comes before what it waits for."""
         files, _ = self.simulate("--shape 1f1b --tp 1 --dp 2 --pp 2 --ranks 4 --per-node 1 --microbatches 4 "

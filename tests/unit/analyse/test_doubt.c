@@ -35,6 +35,12 @@ static void own_time_behind_a_slow_link(void **state)
     at(&small, 1, 1, 0)->incomplete = 0;
     assert_false(small_doubted(&small, suspects, 2));
     at(&small, 1, 1, 0)->incomplete = 1;
+    /* All of them received, and that is known to be over; but of a tree, they may have sent after that. */
+    at(&small, 1, 1, 0)->all_taken = 1;
+    assert_false(small_doubted(&small, suspects, 2));
+    at(&small, 1, 1, 0)->is_tree = 1;
+    assert_true(small_doubted(&small, suspects, 2));
+    at(&small, 1, 1, 0)->is_tree = at(&small, 1, 1, 0)->all_taken = 0;
     /* The network is under less suspicion, or under none. */
     suspects[1].total_ns = 500;
     assert_false(small_doubted(&small, suspects, 2));
