@@ -230,7 +230,7 @@ static void take_aim(const struct blame *blame, struct aim *aims)
 
 /*
  * One of those who are blamed in a step and aim at a receiver, in passes: forgets what was noted of that,
- * notes the most that one of them is blamed for, and counts those who are blamed for as much, about.
+ * notes the most that one of them is blamed for, and counts those who are not blamed for far less.
  */
 static void count_aimer(struct aim *aims, int32_t *aimers, int32_t culprit, int pass)
 {

@@ -175,7 +175,6 @@ struct job_traffic {
     int32_t operation;
     int32_t steps;
     uint8_t by_receiver;     /* recorded on the receiving side */
-    uint8_t is_taken;        /* by its GPU, which is known to be through with all of it */
     int64_t network_wait_ns; /* SendWait or RecvWait */
     int64_t network_wait_max_ns;
     int64_t

@@ -21,7 +21,8 @@ struct loader {
     int has_traffic;   /* some proxy operation is there: the next three are needed */
     int64_t *ids;      /* owned: of operations as they were read, ascending */
     int32_t *places;   /* owned: where each of those was laid out */
-    uint8_t *channels; /* owned: of each of those, how many its kernel has; CHANNELS_MANY: or more */
+    uint8_t *channels; /* owned: of each of those, how many of its kernel are not known to have received;
+                          CHANNELS_MANY: or more */
     size_t id_capacity;
     size_t channel_capacity;
     size_t instance_capacity;

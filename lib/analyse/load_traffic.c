@@ -77,6 +77,14 @@ static int may_stop_early(const struct job *job, size_t at)
            (at + 1 < job->operation_count && job_same_group(job, at, at + 1));
 }
 
+/* One channel fewer has not received from the network, as those of a ring between hosts do last of all. */
+static void take_channel(struct job_operation *operation, uint8_t *channels)
+{
+    if (*channels == 0 || *channels == CHANNELS_MANY)
+        return;
+    operation->all_taken = --*channels == 0;
+}
+
 /* An operation's number is that under which it was read until all traffic is there. */
 static int read_traffic(struct loader *loader, struct statement *statement, struct error *error)
 {
@@ -104,7 +112,8 @@ static int read_traffic(struct loader *loader, struct statement *statement, stru
     /* A proxy operation that never ended does not say when its kernel did. */
     if (statement_is_null(statement, 6))
         return 0;
-    traffic->is_taken = (uint8_t)(receives && gpu_done_ns != TIME_UNKNOWN);
+    if (receives && gpu_done_ns != TIME_UNKNOWN)
+        take_channel(operation, &loader->channels[read]);
     lend_end(operation, gpu_done_ns);
     /* What its kernel received last, it took until then. */
     if (receives && gpu_done_ns > *free_ns && may_stop_early(job, (size_t)loader->places[read]))
@@ -141,24 +150,6 @@ static int is_ordered(const struct job *job)
     return 1;
 }
 
-/*
- * Marks the operations of which each channel received from the network, as those of a ring between hosts do:
- * what a channel does last is to receive. Traffic is in order, and operations as they were read.
- */
-static void mark_taken(struct loader *loader)
-{
-    struct job *job = loader->job;
-    size_t next;
-    for (size_t i = 0; i < job->traffic_count; i = next) {
-        int32_t read = job->traffic[i].operation;
-        int taken = 0, channels = loader->channels[read];
-        for (next = i; next < job->traffic_count && job->traffic[next].operation == read; next++)
-            taken += job->traffic[next].is_taken;
-        job->operations[loader->places[read]].all_taken =
-            channels > 0 && channels < CHANNELS_MANY && taken >= channels;
-    }
-}
-
 int loader_read_traffic(struct loader *loader, struct error *error)
 {
     struct job *job = loader->job;
@@ -166,7 +157,6 @@ int loader_read_traffic(struct loader *loader, struct error *error)
         return -1;
     if (!is_ordered(job) && order_traffic(job))
         return error_no_memory(error);
-    mark_taken(loader);
     for (size_t i = 0; i < job->traffic_count; i++)
         job->traffic[i].operation = loader->places[job->traffic[i].operation];
     return 0;
