@@ -12,7 +12,7 @@ struct ledger;
 struct part;
 struct walk_file;
 
-enum file_status { FILE_INGESTED, FILE_UNCHANGED, FILE_PARTIAL, FILE_FAILED, FILE_NOT_A_TRACE };
+enum file_status { FILE_INGESTED, FILE_OPEN, FILE_UNCHANGED, FILE_PARTIAL, FILE_FAILED, FILE_NOT_A_TRACE };
 
 /* What became of one file. */
 struct file_result {

@@ -129,7 +129,7 @@ static int end_open_frames(struct chrome_reader *reader, int level, struct error
     for (int inner = LEVELS - 1; inner >= level; inner--) {
         if (!is_open(reader, inner))
             continue;
-        if (chrome_note(reader, "begin without end", 1, reader->frames[inner].offset, NULL, 0, error) ||
+        if (chrome_note(reader, "begin without end", !reader->ends_open, reader->frames[inner].offset, NULL, 0, error) ||
             end_frame(reader, (enum chrome_level)inner, TIME_UNKNOWN, 0, error))
             return -1;
     }

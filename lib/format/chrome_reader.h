@@ -112,6 +112,7 @@ struct chrome_reader {
     int seen[CHROME_CATEGORIES];
     int seen_schedule;
     int is_bundled;
+    int ends_open; /* all is read, and the bundled plugin had more to write: what is open here is no damage */
 };
 
 /* `path` may tell communicator and rank: NAME_<hash>_<rank>.json. */

@@ -357,6 +357,16 @@ static int read_lines(struct cutter *cutter, struct input *input, struct objects
     return 0;
 }
 
+/* The last object, of which the end has not come. */
+static int end_carry(struct cutter *cutter, int reading_failed, struct error *error)
+{
+    const struct objects *objects = cutter->objects;
+    const struct carry *carry = &cutter->carry;
+    if (carry->text.length == 0 || reading_failed || !objects->cut)
+        return drop_carry(cutter, reading_failed ? NULL : error);
+    return objects->cut(objects->context, carry->text.data, carry->text.length, carry->offset, error);
+}
+
 int objects_read(const struct objects *objects, struct input *input, struct objects_end *end,
                  struct error *error)
 {
@@ -364,7 +374,7 @@ int objects_read(const struct objects *objects, struct input *input, struct obje
     *end = (struct objects_end){.offset = 0};
     int status = read_lines(&cutter, input, end, error);
     if (!status)
-        status = drop_carry(&cutter, end->reading_failed ? NULL : error);
+        status = end_carry(&cutter, end->reading_failed, error);
     end->in_array = cutter.in_array;
     buffer_release(&cutter.carry.text);
     return status;

@@ -78,5 +78,5 @@ SELECT member_join.job_rank_id,
        max(EXISTS (SELECT 1 FROM ledger AS open
                     WHERE open.file_id = ledger.file_id AND open.reason = 'begin without end'))
   FROM ledger JOIN file_member USING (file_id) JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
- WHERE run_id = ?1 AND reason = 'file ends before its array does'
+ WHERE run_id = ?1 AND reason IN ('file ends before its array does', 'trace is open')
  GROUP BY member_join.job_rank_id;
