@@ -259,8 +259,8 @@ static int hand_over(struct reading *reading, struct file_facts *facts, struct e
     return 0;
 }
 
-static enum message_kind finish(struct reading *reading, struct file_result *result, struct file_facts *facts,
-                                struct error *error)
+static enum message_kind finish(struct reading *reading, const struct format *format,
+                                struct file_result *result, struct file_facts *facts, struct error *error)
 {
     struct intake *intake = &reading->intake;
     result->bytes = input_bytes_read(reading->input);
@@ -273,6 +273,8 @@ static enum message_kind finish(struct reading *reading, struct file_result *res
         batch_clear(intake->batch);
         return MESSAGE_PASSED;
     }
+    if (result->events == 0 && result->skipped == 0)
+        result->remark = format->why_nothing(reading->path, result->bytes);
     if (take_digest(reading, facts, error))
         return stopped(reading) ? MESSAGE_ABANDON : file_failed(result, FILE_FAILED, error);
     facts->has_moved = *facts->digest && has_moved(reading, facts);
@@ -299,7 +301,7 @@ static enum message_kind read_events(struct reading *reading, const struct forma
             return MESSAGE_ABANDON;
         error_clear(error);
     }
-    return finish(reading, result, facts, error);
+    return finish(reading, format, result, facts, error);
 }
 
 int ingest_is_store(const struct ingest *ingest, const char *path)

@@ -80,6 +80,37 @@ void report_tell(const struct file_result *result)
         print_line("%s: %s", result->path, reason);
 }
 
+/* How many files have this remark from here on. */
+static size_t count_remarks(const struct report *report, size_t from, const char *remark)
+{
+    size_t count = 0;
+    for (size_t i = from; i < report->count; i++)
+        count += report->results[i].remark == remark;
+    return count;
+}
+
+static int is_remarked_before(const struct report *report, size_t place)
+{
+    for (size_t i = 0; i < place; i++)
+        if (report->results[i].remark == report->results[place].remark)
+            return 1;
+    return 0;
+}
+
+void report_tell_remarks(const struct report *report)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        const struct file_result *result = &report->results[i];
+        if (!result->remark || is_remarked_before(report, i))
+            continue;
+        size_t others = count_remarks(report, i, result->remark) - 1;
+        if (others)
+            print_line("%s and %zu more hold no event: %s", result->path, others, result->remark);
+        else
+            print_line("%s holds no event: %s", result->path, result->remark);
+    }
+}
+
 static int is_recognised(const char *reason)
 {
     return strstr(reason, "looks like") || strstr(reason, "is compressed with");
@@ -111,7 +142,11 @@ static int tell_if_empty(const struct report *report, size_t start, const char *
     if (example)
         print_line("%s: no trace among its files (%zu); %s", path, strangers, example->reason);
     else
-        print_line("%s: no files to be read in it", path);
+        print_line(
+            "%s: no files to be read in it: the job wrote elsewhere, NCCL did not load the plugin "
+            "(NCCL_DEBUG=INFO tells), or NVIDIA's Inspector lacked "
+            "NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS",
+            path);
     return 1;
 }
 
@@ -224,14 +259,15 @@ static int append_file(struct buffer *json, const struct file_result *result)
 static int append_totals(struct buffer *json, const struct report *report)
 {
     struct totals totals = add_up(report);
-    return buffer_printf(
-        json,
-        "\"totals\": {\"files\": %zu, \"ingested\": %" PRId64 ", \"open\": %" PRId64 ", \"unchanged\": %" PRId64
-        ", \"partial\": %" PRId64 ", \"failed\": %" PRId64 ", \"not_traces\": %" PRId64
-        ", \"events\": %" PRId64 ", \"skipped\": %" PRId64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.3f}",
-        report->count - (size_t)totals.files[FILE_NOT_A_TRACE], totals.files[FILE_INGESTED],
-        totals.files[FILE_OPEN], totals.files[FILE_UNCHANGED], totals.files[FILE_PARTIAL], totals.files[FILE_FAILED],
-        totals.files[FILE_NOT_A_TRACE], totals.events, totals.skipped, totals.bytes, report->seconds);
+    return buffer_printf(json,
+                         "\"totals\": {\"files\": %zu, \"ingested\": %" PRId64 ", \"open\": %" PRId64
+                         ", \"unchanged\": %" PRId64 ", \"partial\": %" PRId64 ", \"failed\": %" PRId64
+                         ", \"not_traces\": %" PRId64 ", \"events\": %" PRId64 ", \"skipped\": %" PRId64
+                         ", \"bytes\": %" PRIu64 ", \"seconds\": %.3f}",
+                         report->count - (size_t)totals.files[FILE_NOT_A_TRACE], totals.files[FILE_INGESTED],
+                         totals.files[FILE_OPEN], totals.files[FILE_UNCHANGED], totals.files[FILE_PARTIAL],
+                         totals.files[FILE_FAILED], totals.files[FILE_NOT_A_TRACE], totals.events,
+                         totals.skipped, totals.bytes, report->seconds);
 }
 
 static int append_json(struct buffer *json, const struct report *report)

@@ -32,6 +32,9 @@ void report_tell(const struct file_result *result);
 /* Whether some file failed or could not be read whole, now or when it came into the store. */
 int report_has_trouble(const struct report *report);
 
+/* A line on standard error for each likely reason of files that hold no event. */
+void report_tell_remarks(const struct report *report);
+
 /* A line on standard error for each directory asked for in which nothing is a trace. How many there are. */
 size_t report_tell_empty(const struct report *report, const struct walk *walk, char *const *paths);
 

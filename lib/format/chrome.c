@@ -88,8 +88,8 @@ static int begin_array(void *context, struct error *error)
 }
 
 /*
- * NVIDIA's plugin writes a file when its communicator ends, so one that ends early was cut. The bundled plugin
- * writes as the job goes, so one without its end is of a job that runs, or was killed.
+ * NVIDIA's plugin writes a file when its communicator ends, so one that ends early was cut. The bundled
+ * plugin writes as the job goes, so one without its end is of a job that runs, or was killed.
  */
 static int note_early_end(struct chrome_file *file, uint64_t offset, struct error *error)
 {
@@ -191,9 +191,20 @@ static int chrome_sniff(const char *bytes, size_t length, const char *path)
     return is_empty_array(bytes, length) ? 40 : 0;
 }
 
+static const char *chrome_why_nothing(const char *path, uint64_t bytes)
+{
+    if (!chrome_names_member(path))
+        return NULL;
+    return bytes == 0
+               ? "NVIDIA's example plugin writes a file when its communicator ends: the job was killed "
+                 "then, or the disk was full"
+               : "NVIDIA's example plugin records nothing unless NCCL_PROFILE_EVENT_MASK says what (3935)";
+}
+
 const struct format format_chrome = {
     .name = "chrome",
     .description = "Chrome traces of NVIDIA's example profiler plugin and of ncclprof's",
     .sniff = chrome_sniff,
     .read = chrome_read,
+    .why_nothing = chrome_why_nothing,
 };

@@ -24,19 +24,27 @@ static int read_member(const char *name, size_t length, uint64_t *hash, int64_t 
 }
 
 /* NAME_<hash>_<rank>.json, whatever dots there are in NAME and whatever follows the rank's. */
-static void read_file_name(struct chrome_reader *reader, const char *path)
+static int read_file_name(const char *path, uint64_t *hash, int64_t *rank)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     const char *end = name + strlen(name);
-    uint64_t hash;
-    int64_t rank;
-    while (end && !read_member(name, (size_t)(end - name), &hash, &rank))
+    uint64_t named_hash;
+    int64_t named_rank;
+    while (end && !read_member(name, (size_t)(end - name), &named_hash, &named_rank))
         end = memrchr(name, '.', (size_t)(end - name));
     if (!end)
-        return;
-    reader->communicator_hash = hash;
-    reader->rank = rank;
+        return 0;
+    *hash = named_hash;
+    *rank = named_rank;
+    return 1;
+}
+
+int chrome_names_member(const char *path)
+{
+    uint64_t hash;
+    int64_t rank;
+    return read_file_name(path, &hash, &rank);
 }
 
 int chrome_reader_init(struct chrome_reader *reader, const struct format_sink *sink, const char *path,
@@ -45,7 +53,7 @@ int chrome_reader_init(struct chrome_reader *reader, const struct format_sink *s
     *reader = (struct chrome_reader){.sink = sink, .pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN};
     map_init(&reader->pending);
     map_init(&reader->astray);
-    read_file_name(reader, path);
+    read_file_name(path, &reader->communicator_hash, &reader->rank);
     reader->call = (struct chrome_call){.group_begin_ns = TIME_UNKNOWN, .root = COUNT_UNKNOWN};
     reader->transfer.steps = calloc(FORMAT_STEPS_AT_ONCE, sizeof *reader->transfer.steps);
     return reader->transfer.steps ? 0 : error_no_memory(error);
@@ -129,7 +137,8 @@ static int end_open_frames(struct chrome_reader *reader, int level, struct error
     for (int inner = LEVELS - 1; inner >= level; inner--) {
         if (!is_open(reader, inner))
             continue;
-        if (chrome_note(reader, "begin without end", !reader->ends_open, reader->frames[inner].offset, NULL, 0, error) ||
+        if (chrome_note(reader, "begin without end", !reader->ends_open, reader->frames[inner].offset, NULL,
+                        0, error) ||
             end_frame(reader, (enum chrome_level)inner, TIME_UNKNOWN, 0, error))
             return -1;
     }

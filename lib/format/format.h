@@ -57,6 +57,11 @@ struct format {
      */
     int (*read)(struct input *input, const struct format_sink *sink, char *dialect, size_t dialect_bytes,
                 struct error *error);
+    /*
+     * The likely reason, a clause for people, why a file with this path holds nothing at all (bytes 0), or no
+     * event. NULL: none is known, or no recorder of this format gives its files such a name.
+     */
+    const char *(*why_nothing)(const char *path, uint64_t bytes);
 };
 
 /* The format whose sniff is the surest, or NULL with an error that says what was seen instead. */

@@ -307,6 +307,18 @@ static int has(const char *bytes, size_t length, const char *what)
     return sniff_find(bytes, length, bytes, what, first_key) != NULL;
 }
 
+/* <host>-pid<pid>.log, and what rotation makes of it. */
+static const char *inspector_why_nothing(const char *path, uint64_t bytes)
+{
+    const char *slash = strrchr(path, '/');
+    const char *pid = strstr(slash ? slash : path, "-pid");
+    return pid && strstr(pid, ".log") ? "NVIDIA's Inspector writes nothing before a communicator ends unless "
+                                        "NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS says how often "
+                                        "(500), and nothing at all if "
+                                        "the job is killed before"
+                                      : NULL;
+}
+
 static int inspector_sniff(const char *bytes, size_t length, const char *path)
 {
     if (has(bytes, length, "\"inspector_output_format_version\""))
@@ -361,4 +373,5 @@ const struct format format_inspector = {
     .sniff = inspector_sniff,
     .cut = inspector_cut,
     .read = inspector_read,
+    .why_nothing = inspector_why_nothing,
 };

@@ -26,10 +26,17 @@ static const struct stranger strangers[] = {
     {"nccl_p2p_", "looks like Inspector's Prometheus text, which holds only averages"},
 };
 
+/* NULL when no format knows one. */
+static const char *why_empty(const char *path)
+{
+    const char *why = NULL;
+    for (const struct format *const *format = format_registry; *format && !why; format++)
+        why = (*format)->why_nothing(path, 0);
+    return why;
+}
+
 static const char *describe(const char *bytes, size_t length)
 {
-    if (length == 0)
-        return "is empty";
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
         if (memmem(bytes, length, strangers[i].mark, strlen(strangers[i].mark)))
             return strangers[i].what;
@@ -58,7 +65,10 @@ const struct format *format_detect(struct input *input, struct error *error)
         }
     }
     const char *packer = best ? NULL : sniff_packer(bytes, (size_t)length);
-    if (packer)
+    const char *empty = length == 0 ? why_empty(input_path(input)) : NULL;
+    if (length == 0)
+        error_set(error, "%s: is empty: %s", input_path(input), empty ? empty : "not an NCCL profiler dump");
+    else if (packer)
         error_set(error, "%s: is compressed with %s: %s -dc %s | ncclprof ingest -", input_path(input),
                   packer, packer, input_path(input));
     else if (!best)

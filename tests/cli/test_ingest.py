@@ -252,14 +252,33 @@ class Ingest(Case):
         self.write("traces/a.json", trace())
         self.write("traces/sub/b.json", trace(rank=1))
         result = self.run_program("ingest", "empty", "prom", "traces", status=1)
-        self.assertEqual(result.err, "ncclprof: empty: no files to be read in it\nncclprof: prom: no trace among its files (2); "
+        empty, prom = result.err.splitlines()
+        self.assertRegex(empty, "^ncclprof: empty: no files to be read in it: .*NCCL_INSPECTOR_DUMP_THREAD_INTERVAL")
+        self.assertEqual(prom, "ncclprof: prom: no trace among its files (2); "
                          "prom/node.prom: looks like Inspector's Prometheus text, which holds only averages: "
-                         "not an NCCL profiler dump\n")
+                         "not an NCCL profiler dump")
         self.assertEqual(self.info()["collectives"], 10)
         self.run_program("ingest", "prom", status=1)
         # All is there already, or came by another way.
         self.assertEqual(self.run_program("ingest", "traces").err, "")
         self.assertEqual(self.run_program("ingest", "traces/sub", "traces", "traces/sub", "traces").err, "")
+
+    def test_a_recorder_that_recorded_nothing_is_told_why(self):
+        """What NVIDIA's plugins leave where a variable is missing: an empty log, an array without events."""
+        self.write("logs/node0-pid1.log", "")
+        self.write("logs/node0-pid2.log", "")
+        self.assertRegex(self.run_program("ingest", "logs", status=1).err,
+                         "^ncclprof: logs: no trace .*pid[12].log: is empty: .*NCCL_INSPECTOR_DUMP_THREAD_INTERVAL")
+        for rank in range(3):
+            self.write(f"dumps/dump_1234_{rank}.json", "[\n{}]")
+        self.write("dumps/other.json", "[\n{}]")
+        told = self.run_program("ingest", "dumps").err.splitlines()
+        self.assertEqual(len(told), 1, told)
+        self.assertRegex(told[0], "dump_1234_[012].json and 2 more hold no event: .*NCCL_PROFILE_EVENT_MASK")
+        self.write("cut/dump_1234_0.json", "")
+        self.assertRegex(self.run_program("ingest", "cut", status=1).err, "is empty: .* when its communicator ends")
+        self.write("odd/notes", "")
+        self.assertRegex(self.run_program("ingest", "odd", status=1).err, "odd/notes: is empty: not an NCCL profiler dump$")
 
     def test_strangers_named_are_errors_and_the_rest_goes_in(self):
         self.write("notes.txt", "hello\n")

@@ -20,9 +20,10 @@
          "\"Datatype\": \"ncclFloat32\", \"Algorithm\": \"RING\", \"Protocol\": \"LL\", \"Root\": 0, " \
          "\"nChannels\": 2")
 
-#define OPERATION_BEGIN                                                                                     \
-    "{\"name\": \"AllReduce\", \"cat\": \"COLL\", \"ph\": \"b\", \"id\": 1, \"pid\": 7, \"tid\": 1, \"ts\": " \
-    "10.0, \"args\": {\"SeqNum\": 4, \"CommHash\": 18446744073709551614, \"Rank\": 1, \"Count\": 10, "           \
+#define OPERATION_BEGIN                                                                                \
+    "{\"name\": \"AllReduce\", \"cat\": \"COLL\", \"ph\": \"b\", \"id\": 1, \"pid\": 7, \"tid\": 1, "  \
+    "\"ts\": "                                                                                         \
+    "10.0, \"args\": {\"SeqNum\": 4, \"CommHash\": 18446744073709551614, \"Rank\": 1, \"Count\": 10, " \
     "\"Datatype\": \"ncclFloat32\", \"Algorithm\": \"RING\", \"Protocol\": \"LL\", \"nChannels\": 2}},\n"
 
 static const char head[] = "[\n" NOTE(
@@ -302,7 +303,8 @@ static void a_killed_process(void **state)
     recording_release(&recording);
 }
 
-/* Of what was being written the begin is there, and its end is no loss; what is damaged before it still is. */
+/* Of what was being written the begin is there, and its end is no loss; what is damaged before it still is.
+ */
 static void a_killed_process_in_the_middle_of_an_operation(void **state)
 {
     struct recording recording;
