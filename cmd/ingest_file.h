@@ -24,7 +24,7 @@ struct file_result {
     int64_t skipped;
     uint64_t bytes;
     const char *remark; /* why it may hold no event; NULL: it does, or nobody knows */
-    char *reason; /* owned: why it failed or is no trace, or what of it could not be read; NULL */
+    char *reason;       /* owned: why it failed or is no trace, or what of it could not be read; NULL */
 };
 
 /* What the thread that read a file hands to the one that writes it. */

@@ -115,7 +115,8 @@ struct chrome_reader {
     int ends_open; /* all is read, and the bundled plugin had more to write: what is open here is no damage */
 };
 
-/* Whether the path tells communicator and rank, as NVIDIA's example plugin names its files from NCCL 2.27 on. */
+/* Whether the path tells communicator and rank, as NVIDIA's example plugin names its files from NCCL 2.27 on.
+ */
 int chrome_names_member(const char *path);
 
 /* `path` may tell communicator and rank: NAME_<hash>_<rank>.json. */

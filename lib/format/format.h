@@ -14,7 +14,8 @@ enum { FORMAT_STEPS_AT_ONCE = 4096 };
 /* A format whose files can be cut promises that its records are no shorter. */
 enum { FORMAT_RECORD_BYTES = 16 };
 
-/* The reason of a note, no damage: the file is being written, or its writer was killed. All of it was read. */
+/* The reason of a note, no damage: the file is being written, or its writer was killed. All of it was read.
+ */
 #define FORMAT_OPEN "trace is open"
 
 /*

@@ -28,7 +28,8 @@ struct objects {
                  struct error *error);
     /* An array begins: what came before is complete. NULL: no matter. Returns -1 to stop. */
     int (*array)(void *context, struct error *error);
-    /* The input ends within an object. NULL: it is noted as any text that cannot be read. Returns -1 to stop. */
+    /* The input ends within an object. NULL: it is noted as any text that cannot be read. Returns -1 to stop.
+     */
     int (*cut)(void *context, const char *text, size_t length, uint64_t offset, struct error *error);
     const struct format_sink *sink;
 };

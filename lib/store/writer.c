@@ -278,7 +278,8 @@ static int add_file(struct writer *writer, const struct writer_file *file, const
         statement_bind_text(add, 5, facts->digest, error) ||
         statement_bind_integer(add, 6, (int64_t)facts->bytes, error) ||
         statement_bind_integer(add, 7, (int64_t)facts->unpacked_bytes, error) ||
-        statement_bind_text(add, 8, statuses[outcome], error) || statement_bind_integer(add, 9, facts->events, error) ||
+        statement_bind_text(add, 8, statuses[outcome], error) ||
+        statement_bind_integer(add, 9, facts->events, error) ||
         statement_bind_integer(add, 10, ledger_total(facts->ledger), error) ||
         statement_bind_text(add, 11, facts->unpacked_digest, error) || statement_step(add, error) < 0)
         return -1;
@@ -332,9 +333,7 @@ int writer_finish(struct writer *writer, struct writer_file *file, const struct 
             return fail(writer);
         return writer_abandon(writer, file, error);
     }
-    *outcome = ledger_damage(facts->ledger) ? WRITER_PARTIAL
-               : facts->is_open             ? WRITER_OPEN
-                                            : WRITER_INGESTED;
+    *outcome = ledger_damage(facts->ledger) ? WRITER_PARTIAL : facts->is_open ? WRITER_OPEN : WRITER_INGESTED;
     int failed = known < 0 || keep_file(writer, file, facts, *outcome, error) ||
                  (facts->has_moved && note_met(writer, file->target.file_id, error));
     writer_file_release(file);
