@@ -106,7 +106,9 @@ static int in_child(void (*play)(void))
     pid_t child = fork();
     if (child == 0) {
         play();
-        _exit(tag_name_of(42) && strcmp(tag_name_of(42), "child's") == 0 && tag_name_of(1) && dropped == 0 ? 0 : 1);
+        _exit(tag_name_of(42) && strcmp(tag_name_of(42), "child's") == 0 && tag_name_of(1) && dropped == 0
+                  ? 0
+                  : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
