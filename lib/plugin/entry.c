@@ -301,8 +301,7 @@ int entry_start_v5(void *context, void **handle, const struct api_descriptor_v6 
     /* From version 5 on a group holds nothing: calls and operations hang below the API events. */
     if (!event || event->type == API_GROUP)
         return API_SUCCESS;
-    bool single = event->type != 0 && (event->type & (event->type - 1)) == 0;
-    if (!single || !(event->type & known) || !fill_v5(&record, event)) {
+    if (!(event->type & known) || !fill_v5(&record, event)) {
         recorder_unknown();
         return API_SUCCESS;
     }

@@ -354,7 +354,10 @@ static void play_call(struct fake_rank *rank, int which, const char *function, u
     fake_stop(plugin, group_api);
 }
 
-/* Numbers that the operations which follow are tagged with: two of them have a name, two have none. */
+/*
+ * Numbers that the operations which follow are tagged with: two of them have a name, one has none, and the
+ * last operations have no number. The process has a tag besides.
+ */
 static void set_own_tag(struct fake_rank *rank, const char *tag)
 {
     static const struct {
@@ -362,16 +365,19 @@ static void set_own_tag(struct fake_rank *rank, const char *tag)
         uint64_t number;
         bool named;
     } numbers[] = {{"forward", 42, true},
-                   {"backward", 43, false},
+                   {"backward", UINT64_C(1) << 63 | 1, false},
                    {"grad \"sync\"\n\\", UINT64_MAX, true},
-                   {"optimizer", UINT64_C(1) << 63 | 1, false},
-                   {"done", 0, false}};
+                   {"optimizer", 0, false}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         if (strcmp(numbers[i].tag, tag) != 0)
             continue;
         rank->user_tag = numbers[i].number;
         if (numbers[i].named && rank->job->call_tag_name)
             rank->job->call_tag_name(numbers[i].number, tag);
+    }
+    if (rank->job->call_tag) {
+        rank->job->call_tag("of the process");
+        count(&rank->job->counts.tags);
     }
 }
 

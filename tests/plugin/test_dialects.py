@@ -141,7 +141,7 @@ class Unknown(ProbeTest):
 
 class OwnTags(ProbeTest):
     # As fakecore_play.c has them.
-    NUMBERS = {"forward": 42, "backward": 43, 'grad "sync"\n\\': 2**64 - 1, "optimizer": 2**63 + 1}
+    NUMBERS = {"forward": 42, "backward": 2**63 + 1, 'grad "sync"\n\\': 2**64 - 1, "optimizer": None}
     NAMED = ("forward", 'grad "sync"\n\\')
 
     def test_of_operations_and_calls(self):
@@ -149,7 +149,7 @@ class OwnTags(ProbeTest):
         for trace in self.check_counts(played):
             for cats, figures in ((("COLL", "COLL_API"), (4, 4, 4, 2)), (("P2P", "P2P_API"), (2, 2, 0, 0))):
                 for cat in cats:
-                    found = collections.Counter(e["args"]["UserTag"] for e in begins(trace, cat))
+                    found = collections.Counter(e["args"].get("UserTag") for e in begins(trace, cat))
                     wanted = {n: figure for n, figure in zip(self.NUMBERS.values(), figures) if figure}
                     self.assertEqual(found, wanted)
             names = {e["args"]["number"]: e["args"]["tag"] for e in trace.events if e["name"] == "TagName"}
@@ -170,7 +170,7 @@ class OwnTags(ProbeTest):
                 found.append({perf["user_tag"] for line in map(json.loads, file) for perf in line.values()
                               if "coll_sn" in perf})
         # Two ranks have no data-parallel group, whose tag is the third.
-        self.assertIn({"forward", "43", str(2**63 + 1)}, found)
+        self.assertIn({"forward", str(2**63 + 1), "of the process"}, found)
         self.assertIn({"forward", "backward", "optimizer"}, found)
 
     def test_tag_of_the_process_is_no_operations_own(self):
