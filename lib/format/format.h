@@ -14,6 +14,9 @@ enum { FORMAT_STEPS_AT_ONCE = 4096 };
 /* A format whose files can be cut promises that its records are no shorter. */
 enum { FORMAT_RECORD_BYTES = 16 };
 
+/* The reason of a note, where a file is of a later version of its format than is known: detail is the version. */
+#define FORMAT_NOTE_NEWER "newer format version"
+
 /*
  * What a reader hands over. Both callbacks return 0, or -1 with `error` set to stop reading.
  */
