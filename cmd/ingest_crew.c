@@ -174,7 +174,7 @@ static int add_up(struct crew *crew, size_t first, struct error *error)
         if (ledger_add(whole->facts.ledger, slot->facts.ledger, error))
             return -1;
     }
-    return count > 1 ? ingest_tell_damage(whole->facts.ledger, &whole->result, error) : 0;
+    return count > 1 ? ingest_tell_ledger(whole->facts.ledger, &whole->result, error) : 0;
 }
 
 /* The first part tells for the file why one of the others could not be read. */

@@ -89,6 +89,14 @@ int64_t ledger_damage(const struct ledger *ledger)
     return total;
 }
 
+const struct ledger_entry *ledger_find(const struct ledger *ledger, const char *reason)
+{
+    for (size_t i = 0; i < ledger->count; i++)
+        if (strcmp(ledger->entries[i].reason, reason) == 0)
+            return &ledger->entries[i];
+    return NULL;
+}
+
 const struct ledger_entry *ledger_first_damage(const struct ledger *ledger)
 {
     const struct ledger_entry *first = NULL;
