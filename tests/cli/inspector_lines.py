@@ -142,7 +142,7 @@ def write(folder, written):
 def write_fixtures(top):
     """The folders of fixtures that are cut from nothing: a few lines in each layout."""
     small = {"ranks": 2, "steps": 3, "late": -1, "late_steps": ()}
-    for version in ("v4.1", "v4.2", "v4.3"):
+    for version in ("v4.1", "v4.3"):
         write(top / f"inspector-{version}", job(version, **small))
     write(top / "inspector-v4.3-proxy", job("v4.3", proxies=True, **small))
     write(top / "inspector-v4.4", job("v4.4", proxies=True, nested=True, **small))

@@ -54,7 +54,12 @@ static void free_readers(struct readers *readers)
 
 static const char *const pattern = "fixtures/inspector-*/*.log";
 
-/* All lines of all versions are scanned, verbose or not. */
+static int is_operation(const char *line, size_t length)
+{
+    return memmem(line, length, "_perf\"", 6) != NULL;
+}
+
+/* All operations of all versions are scanned, verbose or not; markers and proxy records are left to cJSON. */
 static void all_versions_are_scanned(void **state)
 {
     glob_t found;
@@ -65,8 +70,10 @@ static void all_versions_are_scanned(void **state)
         size_t length;
         char *bytes = bytes_of_file(found.gl_pathv[n], &length);
         const char *newline;
-        for (const char *at = bytes; (newline = strchr(at, '\n')); at = newline + 1, lines++)
-            assert_true(scan_and_compare(readers, at, (size_t)(newline - at)));
+        for (const char *at = bytes; (newline = strchr(at, '\n')); at = newline + 1, lines++) {
+            size_t line = (size_t)(newline - at);
+            assert_int_equal(scan_and_compare(readers, at, line), is_operation(at, line));
+        }
         free(bytes);
         free_readers(readers);
     }
@@ -80,6 +87,13 @@ static void change(char *text, size_t length)
     text[random_number() % length] = bytes[random_number() % (sizeof bytes - 1)];
 }
 
+static char *first_operation(char *lines)
+{
+    while (!is_operation(lines, strcspn(lines, "\n")))
+        lines = strchr(lines, '\n') + 1;
+    return lines;
+}
+
 static void changed_lines_mean_the_same(void **state)
 {
     struct readers *readers = new_readers();
@@ -89,7 +103,8 @@ static void changed_lines_mean_the_same(void **state)
     assert_int_equal(glob(pattern, 0, NULL, &found), 0);
     for (size_t n = 0; n < found.gl_pathc; n++) {
         size_t length;
-        char *bytes = bytes_of_file(found.gl_pathv[n], &length);
+        char *content = bytes_of_file(found.gl_pathv[n], &length);
+        char *bytes = first_operation(content);
         size_t line = strcspn(bytes, "\n");
         char *copy = malloc(line + 1);
         assert_non_null(copy);
@@ -103,7 +118,7 @@ static void changed_lines_mean_the_same(void **state)
         for (size_t cut = 0; cut < line; cut++)
             assert_false(scan_and_compare(readers, bytes, cut));
         free(copy);
-        free(bytes);
+        free(content);
     }
     globfree(&found);
     free_readers(readers);
