@@ -39,8 +39,8 @@ int64_t inspector_speaker(struct inspector_speakers *speakers, const struct insp
 struct inspector_identity inspector_identity_of(const struct inspector_speakers *speakers, int64_t number);
 
 /*
- * Takes what a marker counts. Losses that are new go to the sink, as the totals that they are; a total that is
- * not what the one before and the growth since come to is noted.
+ * Takes what a marker counts. Losses that are new go to the sink, as the totals that they are; a total below
+ * its own growth is noted, and the growth counts.
  */
 int inspector_speaker_count(struct inspector_speakers *speakers, int64_t number,
                             const struct inspector_stats *stats, const struct format_sink *sink,

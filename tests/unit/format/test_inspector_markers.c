@@ -169,7 +169,7 @@ static void drops_that_contradict_each_other(void **state)
 {
     struct recording recording;
     read_text(&recording, MARKER_OF("a", "1", "v4.1", DROPS("5", "5", "0"))
-                              MARKER_OF("a", "1", "v4.1", DROPS("9", "3", "0")));
+                              MARKER_OF("a", "1", "v4.1", DROPS("6", "9", "0")));
     assert_int_equal(recording_notes(&recording, "drop counts that contradict each other"), 1);
     assert_int_equal(recording_damage(&recording), 0);
     assert_int_equal(recording_event(&recording, EVENT_LOSS, 1)->loss.events, 9);
