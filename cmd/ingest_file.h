@@ -55,7 +55,8 @@ int ingest_is_store(const struct ingest *ingest, const char *path);
 const struct known_file *ingest_known(const struct ingest *ingest, const char *path, uint64_t size_bytes,
                                       int (*stop)(void *context), void *context);
 
-/* Says in one sentence, in result->reason, what of a file could not be read; and whether its format is newer. */
+/* Says in one sentence, in result->reason, what of a file could not be read; and whether its format is newer.
+ */
 int ingest_tell_ledger(const struct ledger *ledger, struct file_result *result, struct error *error);
 
 /*

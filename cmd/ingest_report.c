@@ -151,9 +151,10 @@ void report_tell_newer(const struct report *report)
         count++;
     }
     if (first)
-        print_line("%s%s: its format is version %s, which is later than this ncclprof knows: it was read as far as "
-                   "it is as before",
-                   first->path, count > 1 ? " and others like it" : "", first->newer_version);
+        print_line(
+            "%s%s: its format is version %s, which is later than this ncclprof knows: it was read as far as "
+            "it is as before",
+            first->path, count > 1 ? " and others like it" : "", first->newer_version);
 }
 
 int report_has_trouble(const struct report *report)

@@ -16,9 +16,9 @@ struct shared {
     int64_t least;
     int64_t greatest;
     int32_t ranks;
-    int32_t alike;    /* ranks that showed the same of them as the first */
-    int64_t missing;  /* on all ranks */
-    int64_t count;    /* of the first rank, and a sum over them that tells sets apart */
+    int32_t alike;   /* ranks that showed the same of them as the first */
+    int64_t missing; /* on all ranks */
+    int64_t count;   /* of the first rank, and a sum over them that tells sets apart */
     uint64_t sum;
     int64_t count_here; /* of the rank that is being looked at */
     uint64_t sum_here;
@@ -29,8 +29,8 @@ struct numbers {
     int64_t seen;
     int64_t span; /* numbers from the least to the greatest */
     int64_t series;
-    int64_t least;   /* number of all: recorders count from 0 or from 1 */
-    int64_t late[2]; /* series that begin in the middle, where they do from either */
+    int64_t least;         /* number of all: recorders count from 0 or from 1 */
+    int64_t late[2];       /* series that begin in the middle, where they do from either */
     struct shared *shared; /* by communicator and function */
 };
 

@@ -311,14 +311,16 @@ static int warn_of_gaps(const struct job *job, struct table *table, struct error
                           run, (long long)job->late_sequences, (long long)job->sequences))
         return -1;
     int64_t lost = job->missing_sequence - job->left_out;
-    if (lost > 0 && table_add_warning(table, error, "run %lld: %lld operations are missing from their sequences",
-                                      run, (long long)lost))
+    if (lost > 0 &&
+        table_add_warning(table, error, "run %lld: %lld operations are missing from their sequences", run,
+                          (long long)lost))
         return -1;
     if (job->left_out &&
-        table_add_warning(table, error,
-                          "run %lld: %lld operations are missing from their sequences on all ranks alike: left "
-                          "out by the recorder's filter (small ones: NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES), or lost",
-                          run, (long long)job->left_out))
+        table_add_warning(
+            table, error,
+            "run %lld: %lld operations are missing from their sequences on all ranks alike: left "
+            "out by the recorder's filter (small ones: NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES), or lost",
+            run, (long long)job->left_out))
         return -1;
     if (job->damaged_lines || job->lost_events)
         return table_add_warning(table, error,

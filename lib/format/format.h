@@ -14,7 +14,8 @@ enum { FORMAT_STEPS_AT_ONCE = 4096 };
 /* A format whose files can be cut promises that its records are no shorter. */
 enum { FORMAT_RECORD_BYTES = 16 };
 
-/* The reason of a note, where a file is of a later version of its format than is known: detail is the version. */
+/* The reason of a note, where a file is of a later version of its format than is known: detail is the
+ * version. */
 #define FORMAT_NOTE_NEWER "newer format version"
 
 /*

@@ -30,7 +30,7 @@ struct inspector_file {
     struct buffer version; /* of the format, as the last header says it */
     int goes_on;           /* this is not the first part of the file */
     int is_begun;          /* a header has been seen */
-    struct buffer host; /* texts of the event, with their NULs */
+    struct buffer host;    /* texts of the event, with their NULs */
     struct buffer communicator_name;
     struct buffer tag;
     struct scan_text previous; /* the line before; NULL: there was none */
@@ -192,9 +192,8 @@ static int keep_parent(struct inspector_file *file, struct error *error)
 {
     int64_t speaker =
         file->line->has_identity ? inspector_speaker(&file->speakers, &file->line->identity) : file->speaker;
-    return speaker < 0
-               ? error_no_memory(error)
-               : inspector_transfers_parent(&file->transfers, speaker, &file->event.operation, error);
+    return speaker < 0 ? error_no_memory(error)
+                       : inspector_transfers_parent(&file->transfers, speaker, &file->event.operation, error);
 }
 
 static int emit(struct inspector_file *file, uint64_t offset, struct error *error)
@@ -249,7 +248,8 @@ static int is_newer(struct scan_text version)
     size_t at = version.length > 0 && version.text[0] == 'v';
     for (int part = 0; part < 2; part++, at++)
         for (; at < version.length && version.text[at] >= '0' && version.text[at] <= '9'; at++)
-            number[part] = number[part] > UINT32_MAX ? number[part] : number[part] * 10 + (uint64_t)(version.text[at] - '0');
+            number[part] = number[part] > UINT32_MAX ? number[part]
+                                                     : number[part] * 10 + (uint64_t)(version.text[at] - '0');
     return number[0] > KNOWN_MAJOR || (number[0] == KNOWN_MAJOR && number[1] > KNOWN_MINOR);
 }
 
@@ -267,7 +267,8 @@ static int look_at_version(struct inspector_file *file, uint64_t offset, struct 
     file->is_begun = 1;
     if (goes_on || !is_newer(version))
         return 0;
-    return file->sink->note(file->sink->context, FORMAT_NOTE_NEWER, 0, offset, version.text, version.length, error);
+    return file->sink->note(file->sink->context, FORMAT_NOTE_NEWER, 0, offset, version.text, version.length,
+                            error);
 }
 
 /* Whose the line is: its own, or the marker's that it belongs to. 0 where nobody says it. */

@@ -62,7 +62,8 @@ static int is_record(const char *text, size_t length, int whose)
 static int traces_proxies(const char *bytes, size_t length)
 {
     static const char *const words[] = {"\"proxy_records\"", "\"proxy_trace\""};
-    return memmem(bytes, length, words[0], strlen(words[0])) || memmem(bytes, length, words[1], strlen(words[1]));
+    return memmem(bytes, length, words[0], strlen(words[0])) ||
+           memmem(bytes, length, words[1], strlen(words[1]));
 }
 
 /*

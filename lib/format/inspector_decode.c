@@ -100,15 +100,15 @@ static void read_events(struct json *json, const struct json_node *events, struc
 
 /* Collectives and point-to-point operations have the same members under other names. */
 struct keys {
-    const char *record, *function, *algorithm, *protocol, *sequence, *peer, *bytes, *duration, *timing, *start,
-        *stop;
+    const char *record, *function, *algorithm, *protocol, *sequence, *peer, *bytes, *duration, *timing,
+        *start, *stop;
 };
 
 static const struct keys all_keys[] = {
-    {"coll_perf", "coll", "coll_algo", "coll_proto", "coll_sn", "", "coll_msg_size_bytes", "coll_exec_time_us",
-     "coll_timing_source", "coll_start_ts", "coll_stop_ts"},
-    {"p2p_perf", "p2p", "p2p_algo", "p2p_proto", "p2p_sn", "p2p_peer", "p2p_msg_size_bytes", "p2p_exec_time_us",
-     "p2p_timing_source", "p2p_start_ts", "p2p_stop_ts"},
+    {"coll_perf", "coll", "coll_algo", "coll_proto", "coll_sn", "", "coll_msg_size_bytes",
+     "coll_exec_time_us", "coll_timing_source", "coll_start_ts", "coll_stop_ts"},
+    {"p2p_perf", "p2p", "p2p_algo", "p2p_proto", "p2p_sn", "p2p_peer", "p2p_msg_size_bytes",
+     "p2p_exec_time_us", "p2p_timing_source", "p2p_start_ts", "p2p_stop_ts"},
 };
 
 static int ends_in(const char *key, const char *end)
@@ -123,7 +123,8 @@ static int carries_times(const struct json_node *member)
     enum json_kind kind = json_kind(member);
     const char *key = json_key(member);
     return kind == JSON_OBJECT || kind == JSON_ARRAY ||
-           (kind == JSON_NUMBER && key && (ends_in(key, "_ts") || ends_in(key, "_us") || ends_in(key, "_ns")));
+           (kind == JSON_NUMBER && key &&
+            (ends_in(key, "_ts") || ends_in(key, "_us") || ends_in(key, "_ns")));
 }
 
 /* Counts what carries times and is none of the members that are kept. */
@@ -158,8 +159,8 @@ static void read_record(struct json *json, const struct json_node *record, const
     struct scan_text protocol = text_of(json, record, keys->protocol);
     int64_t duration_ns = member_nanoseconds(json, record, keys->duration, 0);
     line->function = function_from_text(function.text ? function.text : "", function.length);
-    line->algorithm = algorithm.text ? inspector_algorithm_from_text(algorithm.text, algorithm.length)
-                                     : ALGORITHM_UNKNOWN;
+    line->algorithm =
+        algorithm.text ? inspector_algorithm_from_text(algorithm.text, algorithm.length) : ALGORITHM_UNKNOWN;
     line->protocol =
         protocol.text ? inspector_protocol_from_text(protocol.text, protocol.length) : PROTOCOL_UNKNOWN;
     line->sequence = member_natural(json, record, keys->sequence, COUNT_UNKNOWN);

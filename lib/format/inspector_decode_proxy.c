@@ -9,7 +9,8 @@ static int64_t add(int64_t left, int64_t right)
     return left > INT64_MAX - right ? INT64_MAX : left + right;
 }
 
-/* Lines of whatever kind belong to a marker: "coll_records", "p2p_records", "proxy_records" and what may come. */
+/* Lines of whatever kind belong to a marker: "coll_records", "p2p_records", "proxy_records" and what may
+ * come. */
 static int64_t count_records(struct json *json, const struct json_node *stats)
 {
     static const char end[] = "_records";
@@ -75,7 +76,8 @@ static void look_for_durations(const struct json_node *record, struct inspector_
 {
     for (const struct json_node *member = json_first(record); member; member = json_next(member)) {
         size_t length = strlen(json_key(member));
-        if (json_kind(member) == JSON_NUMBER && length > 3 && strcmp(json_key(member) + length - 3, "_us") == 0)
+        if (json_kind(member) == JSON_NUMBER && length > 3 &&
+            strcmp(json_key(member) + length - 3, "_us") == 0)
             inspector_leave_out(line, member);
     }
 }

@@ -16,7 +16,8 @@ enum inspector_timing { TIMING_UNKNOWN = 0, TIMING_KERNEL_GPU, TIMING_KERNEL_CPU
 /* More channels than any NCCL has. */
 enum { INSPECTOR_CHANNELS = 256 };
 
-/* A marker begins what one communicator hands over at once; a line with a header and no record is one, too. */
+/* A marker begins what one communicator hands over at once; a line with a header and no record is one, too.
+ */
 enum inspector_record { INSPECTOR_OPERATION = 0, INSPECTOR_MARKER, INSPECTOR_PROXY };
 
 /* Whose record it is. From format v4.3 on only markers say so. */
@@ -113,8 +114,10 @@ enum inspector_status {
     INSPECTOR_STRANGE = -3 /* an object, but no record of ours */
 };
 
-static const struct inspector_identity inspector_nobody = {
-    .rank = COUNT_UNKNOWN, .communicator_size = COUNT_UNKNOWN, .node_count = COUNT_UNKNOWN, .pid = COUNT_UNKNOWN};
+static const struct inspector_identity inspector_nobody = {.rank = COUNT_UNKNOWN,
+                                                           .communicator_size = COUNT_UNKNOWN,
+                                                           .node_count = COUNT_UNKNOWN,
+                                                           .pid = COUNT_UNKNOWN};
 
 /* From the words that Inspector prints. */
 enum inspector_timing inspector_timing_from_text(const char *text, size_t length);

@@ -130,7 +130,8 @@ int inspector_speaker_count(struct inspector_speakers *speakers, int64_t number,
     for (int i = 0; i < INSPECTOR_DROPS; i++) {
         int64_t before = speaker->dropped[i];
         int64_t total = total_of(stats, i, before);
-        contradicts |= stats->dropped[i].total != COUNT_UNKNOWN && stats->dropped[i].since > stats->dropped[i].total;
+        contradicts |=
+            stats->dropped[i].total != COUNT_UNKNOWN && stats->dropped[i].since > stats->dropped[i].total;
         if (total <= before)
             continue;
         speaker->dropped[i] = total;

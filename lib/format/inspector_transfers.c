@@ -62,7 +62,8 @@ static struct map_key parent_key(int64_t speaker, int is_pair, int64_t sequence)
 /* The place of a new one; who was there is forgotten. */
 static struct transfer_parent *next_parent(struct inspector_transfers *transfers)
 {
-    if (!transfers->parents && !(transfers->parents = array_new(TRANSFERS_REMEMBERED, sizeof *transfers->parents)))
+    if (!transfers->parents &&
+        !(transfers->parents = array_new(TRANSFERS_REMEMBERED, sizeof *transfers->parents)))
         return NULL;
     struct transfer_parent *parent = &transfers->parents[transfers->parent_count % TRANSFERS_REMEMBERED];
     if (transfers->parent_count < TRANSFERS_REMEMBERED)
@@ -82,7 +83,8 @@ int inspector_transfers_parent(struct inspector_transfers *transfers, int64_t sp
     if (!parent)
         return error_no_memory(error);
     int added;
-    struct map_key key = parent_key(speaker, operation->kind == OPERATION_POINT_TO_POINT, operation->sequence);
+    struct map_key key =
+        parent_key(speaker, operation->kind == OPERATION_POINT_TO_POINT, operation->sequence);
     int64_t *latest = map_put(&transfers->latest_parent, key, transfers->parent_count, &added);
     if (!latest)
         return error_no_memory(error);
@@ -113,8 +115,9 @@ static int64_t find_parent(const struct inspector_transfers *transfers, const st
     int64_t at_ns = said->begin_ns != TIME_UNKNOWN ? said->begin_ns : transfer->steps_ns.begin_ns;
     const struct transfer_parent *best = NULL, *untimed = NULL;
     int untimed_count = 0;
-    const int64_t *latest = map_get(&transfers->latest_parent,
-                                    parent_key(transfer->speaker, said->parent_is_pair, said->parent_sequence));
+    const int64_t *latest =
+        map_get(&transfers->latest_parent,
+                parent_key(transfer->speaker, said->parent_is_pair, said->parent_sequence));
     int64_t number = latest ? *latest : -1;
     int64_t oldest = transfers->parent_count - TRANSFERS_REMEMBERED;
     for (int i = 0; i < CANDIDATES && number >= 0 && number >= oldest; i++) {
@@ -158,7 +161,8 @@ static int emit(const struct inspector_transfers *transfers, const struct transf
         event.proxy.steps_recorded = left > FORMAT_STEPS_AT_ONCE ? FORMAT_STEPS_AT_ONCE : left;
         event.proxy.continued = at > 0;
         at += event.proxy.steps_recorded;
-        event.proxy.progress.end_ns = at < transfer->step_count ? TIME_UNKNOWN : transfer->proxy.progress.end_ns;
+        event.proxy.progress.end_ns =
+            at < transfer->step_count ? TIME_UNKNOWN : transfer->proxy.progress.end_ns;
         if (transfers->sink->event(transfers->sink->context, &event, error))
             return -1;
     } while (at < transfer->step_count);
@@ -232,7 +236,8 @@ int inspector_transfers_settle(struct inspector_transfers *transfers, struct err
 {
     const struct transfer_array *done = &transfers->done;
     size_t at = done->first;
-    while (at < done->count && transfers->speakers->items[done->items[at].speaker].dumps >= done->items[at].due)
+    while (at < done->count &&
+           transfers->speakers->items[done->items[at].speaker].dumps >= done->items[at].due)
         at++;
     return hand_over_done(transfers, at - done->first, error);
 }

@@ -5,24 +5,21 @@
 
 /*
  * Puts proxy operations together from their records and finds the operations that they belong to. A record
- * names its operation by the number that its communicator counts for each function apart, and not the function:
- * of the operations of that number it is the one that was under way. That one may be written after its proxy
- * operations, one dump later at most, so each is held back until two dumps have come.
+ * names its operation by the number that its communicator counts for each function apart, and not the
+ * function: of the operations of that number it is the one that was under way. That one may be written after
+ * its proxy operations, one dump later at most, so each is held back until two dumps have come.
  */
 
-/* How many operations are remembered, and how many proxy operations and network steps are held back at most. */
-enum {
-    TRANSFERS_REMEMBERED = 1 << 16,
-    TRANSFERS_HELD = 1 << 15,
-    TRANSFERS_STEPS_HELD = 1 << 17
-};
+/* How many operations are remembered, and how many proxy operations and network steps are held back at most.
+ */
+enum { TRANSFERS_REMEMBERED = 1 << 16, TRANSFERS_HELD = 1 << 15, TRANSFERS_STEPS_HELD = 1 << 17 };
 
 struct inspector_transfers {
     const struct format_sink *sink;
     const struct inspector_speakers *speakers;
     struct transfer_parent *parents; /* the last TRANSFERS_REMEMBERED, by their number modulo that */
     int64_t parent_count;
-    struct map latest_parent;      /* speaker, kind, sequence -> number of the latest parent */
+    struct map latest_parent; /* speaker, kind, sequence -> number of the latest parent */
     struct transfer_array {
         struct transfer *items;
         size_t first; /* those before it are gone */

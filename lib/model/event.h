@@ -156,8 +156,8 @@ struct loss {
     int64_t events;
     const char *what;
     /*
-     * What it says is all that it has dropped so far, of that communicator, or of the process where the origin
-     * names none: of several such figures the greatest counts. Else figures add up.
+     * What it says is all that it has dropped so far, of that communicator, or of the process where the
+     * origin names none: of several such figures the greatest counts. Else figures add up.
      */
     int is_total;
 };

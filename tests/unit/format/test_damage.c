@@ -36,8 +36,7 @@ static int completes_event(const char *line, const char *end)
     int is_operation = has(line, end, "\"COLL\"") || has(line, end, "\"P2P\"");
     int is_proxy = has(line, end, "\"PROXY\"") && !has(line, end, "Schedule") && !has(line, end, "Idle") &&
                    !has(line, end, "Sleep") && !has(line, end, "Append");
-    return has(line, end, "_perf\"") || has(line, end, "USER_TAG") ||
-           (is_end && (is_operation || is_proxy));
+    return has(line, end, "_perf\"") || has(line, end, "USER_TAG") || (is_end && (is_operation || is_proxy));
 }
 
 /* How many events are complete in the first `length` bytes, counting whole lines only. */

@@ -9,16 +9,18 @@
 #include <string.h>
 
 /* From format v4.3 on only markers say whose the lines after them are. */
-#define WHO(id, rank, version)                                                                                \
-    "{\"header\":{\"id\":\"0x" id "\",\"comm_name\":\"unknown\",\"rank\":" rank ",\"n_ranks\":2,\"nnodes\":1}," \
-    "\"metadata\":{\"inspector_output_format_version\":\"" version                                            \
-    "\",\"git_rev\":\"v2.31.2-1\",\"rec_mechanism\":\"nccl_profiler_interface\",\"dump_timestamp_us\":17,"      \
+#define WHO(id, rank, version)                                                                             \
+    "{\"header\":{\"id\":\"0x" id "\",\"comm_name\":\"unknown\",\"rank\":" rank                            \
+    ",\"n_ranks\":2,\"nnodes\":1},"                                                                        \
+    "\"metadata\":{\"inspector_output_format_version\":\"" version                                         \
+    "\",\"git_rev\":\"v2.31.2-1\",\"rec_mechanism\":\"nccl_profiler_interface\",\"dump_timestamp_us\":17," \
     "\"hostname\":\"h\",\"pid\":7}"
 #define MARKER_OF(id, rank, version, stats) WHO(id, rank, version) ",\"dump_stats\":{" stats "}}\n"
 #define MARKER(id, records) MARKER_OF(id, "1", "v4.3", "\"coll_records\":" records ",\"p2p_records\":0")
-#define PERF(number)                                                                                       \
-    "\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_algo\":\"NVLS\",\"coll_proto\":\"SIMPLE\",\"coll_sn\":" number \
-    ",\"coll_msg_size_bytes\":8,\"coll_exec_time_us\":9,\"coll_timing_source\":\"kernel_gpu\","                \
+#define PERF(number)                                                                                 \
+    "\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_algo\":\"NVLS\",\"coll_proto\":\"SIMPLE\",\"coll_" \
+    "sn\":" number                                                                                   \
+    ",\"coll_msg_size_bytes\":8,\"coll_exec_time_us\":9,\"coll_timing_source\":\"kernel_gpu\","      \
     "\"coll_algobw_gbs\":1.5,\"coll_busbw_gbs\":1.5}}\n"
 #define PAYLOAD(number) "{" PERF(number)
 
@@ -105,8 +107,8 @@ static void a_damaged_marker_ends_the_one_before(void **state)
 {
     struct recording recording;
     static const uint64_t hashes[] = {0xa, 0xa};
-    read_text(&recording, MARKER("a", "9") PAYLOAD("1") "{\"coll_perf\":{\"coll\":\"AllRe\n" PAYLOAD("3")
-                              "{\"header\":{\"id\":\"0xb\",\"comm_na\n" PAYLOAD("1"));
+    read_text(&recording, MARKER("a", "9") PAYLOAD("1") "{\"coll_perf\":{\"coll\":\"AllRe\n" PAYLOAD(
+                              "3") "{\"header\":{\"id\":\"0xb\",\"comm_na\n" PAYLOAD("1"));
     assert_hashes(&recording, hashes, 2);
     assert_int_equal(recording_notes(&recording, "unreadable text"), 2);
     assert_int_equal(recording_notes(&recording, orphan_reason), 1);
@@ -139,8 +141,8 @@ static void nobody_is_no_communicator(void **state)
     recording_release(&recording);
 }
 
-#define DROPS(coll, since, pxn)                                                                           \
-    "\"coll_records\":0,\"coll_dropped_total\":" coll ",\"coll_dropped_since_last_dump\":" since         \
+#define DROPS(coll, since, pxn)                                                                  \
+    "\"coll_records\":0,\"coll_dropped_total\":" coll ",\"coll_dropped_since_last_dump\":" since \
     ",\"p2p_dropped_total\":0,\"p2p_dropped_since_last_dump\":0,\"proxy_pxn_skipped_process_total\":" pxn
 
 /* Totals, of which the greatest counts: told when they grow. */
@@ -223,18 +225,20 @@ static void unknown_records_of_a_marker(void **state)
     recording_release(&recording);
 }
 
-#define EVENTS(list)                                                                                       \
-    WHO("a", "1", "v4.1") ",\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":1,\"coll_msg_size_bytes\":8," \
+#define EVENTS(list)                                                                  \
+    WHO("a", "1", "v4.1")                                                             \
+    ",\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":1,\"coll_msg_size_bytes\":8," \
     "\"coll_exec_time_us\":9,\"event_trace_ts\":{\"coll_start_ts\":1,\"coll_stop_ts\":2}," list "}}\n"
 
 /* Channels as a list of events, each with its own times. */
 static void events_hold_channels(void **state)
 {
     struct recording recording;
-    read_text(&recording,
-              EVENTS("\"events\":[{\"event_type\":\"KernelCh\",\"channel_id\":3,\"event_trace_sn\":"
-                     "{\"kernel_start_sn\":3},\"event_trace_ts\":{\"kernel_start_ts\":4,\"kernel_stop_ts\":6}},"
-                     "{\"event_type\":\"KernelCh\",\"channel_id\":5,\"kernel_start_ts\":5,\"kernel_stop_ts\":9}]"));
+    read_text(
+        &recording,
+        EVENTS("\"events\":[{\"event_type\":\"KernelCh\",\"channel_id\":3,\"event_trace_sn\":"
+               "{\"kernel_start_sn\":3},\"event_trace_ts\":{\"kernel_start_ts\":4,\"kernel_stop_ts\":6}},"
+               "{\"event_type\":\"KernelCh\",\"channel_id\":5,\"kernel_start_ts\":5,\"kernel_stop_ts\":9}]"));
     const struct operation *op = &operation(&recording, 0)->operation;
     assert_int_equal(op->kernel_channel_count, 2);
     assert_int_equal(op->channels[0].channel, 3);
@@ -253,7 +257,8 @@ static void times_that_are_not_kept(void **state)
         const char *name;
         size_t count;
     } cases[] = {
-        {EVENTS("\"events\":[{\"event_type\":\"ProxyOp\",\"event_trace_ts\":{\"start_ts\":4}},{}]"), "events", 2},
+        {EVENTS("\"events\":[{\"event_type\":\"ProxyOp\",\"event_trace_ts\":{\"start_ts\":4}},{}]"), "events",
+         2},
         {EVENTS("\"phases\":[{\"begin\":4}]"), "phases", 1},
         {EVENTS("\"coll_launch_us\":4"), "coll_launch_us", 1},
         {EVENTS("\"coll_hops\":4"), "", 0},
@@ -280,12 +285,8 @@ static void where_files_with_markers_are_cut(void **state)
         const char *parts[5];
         size_t at; /* 0: nowhere; else after so many parts */
     } cases[] = {
-        {{"}\n", p, q, m, p}, 3},
-        {{"}\n", p, q, p}, 0},
-        {{"}\n", p, m, p, m}, 2},
-        {{"}\n", m, m, p}, 0},
-        {{"}\n", m, p, p, m}, 4},
-        {{"}\n", p, own, own, p}, 2},
+        {{"}\n", p, q, m, p}, 3},    {{"}\n", p, q, p}, 0},    {{"}\n", p, m, p, m}, 2},
+        {{"}\n", m, m, p}, 0},       {{"}\n", m, p, p, m}, 4}, {{"}\n", p, own, own, p}, 2},
         {{"}\n", p, proxies, p}, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

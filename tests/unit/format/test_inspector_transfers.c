@@ -25,7 +25,8 @@ static void put_marker_with(struct buffer *text, const char *stats)
 {
     put(text,
         "{\"header\":{\"id\":\"0xa\",\"rank\":1,\"n_ranks\":2,\"nnodes\":2},\"metadata\":{"
-        "\"inspector_output_format_version\":\"v4.4\",\"hostname\":\"h\",\"pid\":7},\"dump_stats\":{\"proxy_records\":"
+        "\"inspector_output_format_version\":\"v4.4\",\"hostname\":\"h\",\"pid\":7},\"dump_stats\":{\"proxy_"
+        "records\":"
         "99,%s}}\n",
         stats);
 }
@@ -39,18 +40,22 @@ static void put_marker(struct buffer *text)
 static void put_operation(struct buffer *text, const char *function, int number, int call_us, int end_us)
 {
     put(text,
-        "{\"coll_perf\":{\"coll\":\"%s\",\"coll_sn\":%d,\"coll_msg_size_bytes\":8,\"event_trace_ts\":{\"coll_start_ts\":"
-        "%d,\"coll_stop_ts\":%d,\"kernel_events\":[{\"channel_id\":0,\"kernel_start_ts\":%d,\"kernel_stop_ts\":%d}]}}}\n",
+        "{\"coll_perf\":{\"coll\":\"%s\",\"coll_sn\":%d,\"coll_msg_size_bytes\":8,\"event_trace_ts\":{\"coll_"
+        "start_ts\":"
+        "%d,\"coll_stop_ts\":%d,\"kernel_events\":[{\"channel_id\":0,\"kernel_start_ts\":%d,\"kernel_stop_"
+        "ts\":%d}]}}}\n",
         function, number, call_us, call_us + 1, call_us + 2, end_us);
 }
 
 #define PARENT "\"parent_type\":\"coll\",\"parent_sn\":%d,\"proxy_op_sn\":%d,\"channel_id\":3,\"peer\":0,"
 
-static void put_end_with(struct buffer *text, int parent, int number, int begin_us, int end_us, const char *rest)
+static void put_end_with(struct buffer *text, int parent, int number, int begin_us, int end_us,
+                         const char *rest)
 {
     put(text,
         "{\"proxy_trace\":{\"record_type\":\"proxy_op\"," PARENT
-        "\"direction\":\"send\",\"n_steps\":2,\"chunk_size_bytes\":512,\"trans_size_bytes\":1024,\"event_trace_ts\":{"
+        "\"direction\":\"send\",\"n_steps\":2,\"chunk_size_bytes\":512,\"trans_size_bytes\":1024,\"event_"
+        "trace_ts\":{"
         "\"proxy_op_start_ts\":%d,\"proxy_op_in_progress_ts\":%d,\"proxy_op_stop_ts\":%d}%s}}\n",
         parent, number, begin_us, begin_us + 1, end_us, rest);
 }
@@ -60,15 +65,16 @@ static void put_end(struct buffer *text, int parent, int number, int begin_us, i
     put_end_with(text, parent, number, begin_us, end_us, "");
 }
 
-#define SEND_STEP                                                                                            \
-    "\"step\":%d,\"event_trace_ts\":{\"proxy_step_start_ts\":%d,\"send_gpu_wait_ts\":%d,\"send_peer_wait_ts\":" \
+#define SEND_STEP                                                                                          \
+    "\"step\":%d,\"event_trace_ts\":{\"proxy_step_start_ts\":%d,\"send_gpu_wait_ts\":%d,\"send_peer_wait_" \
+    "ts\":"                                                                                                \
     "%d,\"send_wait_ts\":%d,\"proxy_step_stop_ts\":%d}"
 
 static void put_step(struct buffer *text, int parent, int number, int step, int at_us)
 {
     put(text,
-        "{\"proxy_trace\":{\"record_type\":\"proxy_step\"," PARENT "\"direction\":\"send\"," SEND_STEP "}}\n", parent,
-        number, step, at_us, at_us + 1, at_us + 3, at_us + 7, at_us + 15);
+        "{\"proxy_trace\":{\"record_type\":\"proxy_step\"," PARENT "\"direction\":\"send\"," SEND_STEP "}}\n",
+        parent, number, step, at_us, at_us + 1, at_us + 3, at_us + 7, at_us + 15);
 }
 
 static void read_text(struct recording *recording, struct buffer *text)
@@ -127,7 +133,8 @@ static void steps_and_their_end(void **state)
     recording_release(&recording);
 }
 
-/* A state that was not noted leaves open how long the one before it lasted; so does a clock that goes back. */
+/* A state that was not noted leaves open how long the one before it lasted; so does a clock that goes back.
+ */
 static void receiving_steps(void **state)
 {
     static const struct {
@@ -138,8 +145,14 @@ static void receiving_steps(void **state)
          {21, 25},
          {25, 26},
          {26, 30}},
-        {"\"recv_wait_ts\":21,\"recv_gpu_wait_ts\":26,\"proxy_step_stop_ts\":30", {21, -1}, {-1, -1}, {26, 30}},
-        {"\"recv_wait_ts\":21,\"recv_flush_wait_ts\":19,\"recv_gpu_wait_ts\":26", {21, -1}, {19, 26}, {26, -1}},
+        {"\"recv_wait_ts\":21,\"recv_gpu_wait_ts\":26,\"proxy_step_stop_ts\":30",
+         {21, -1},
+         {-1, -1},
+         {26, 30}},
+        {"\"recv_wait_ts\":21,\"recv_flush_wait_ts\":19,\"recv_gpu_wait_ts\":26",
+         {21, -1},
+         {19, 26},
+         {26, -1}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buffer text = BUFFER_INIT;
@@ -147,7 +160,8 @@ static void receiving_steps(void **state)
         put_marker(&text);
         put(&text,
             "{\"proxy_trace\":{\"record_type\":\"proxy_op\"," PARENT
-            "\"direction\":\"recv\",\"event_trace_ts\":{\"proxy_op_start_ts\":9,\"proxy_op_stop_ts\":40},\"steps\":["
+            "\"direction\":\"recv\",\"event_trace_ts\":{\"proxy_op_start_ts\":9,\"proxy_op_stop_ts\":40},"
+            "\"steps\":["
             "{\"step\":0,\"event_trace_ts\":{%s}}]}}\n",
             1, 1, cases[i].times);
         read_text(&recording, &text);
@@ -228,7 +242,8 @@ static void parts_of_a_proxy_operation(void **state)
     put_operation(&text, "AllReduce", 4, 10, 900);
     put(&text,
         "{\"proxy_trace\":{\"record_type\":\"proxy_op_start\"," PARENT
-        "\"direction\":\"send\",\"is_final\":false,\"n_steps\":3,\"event_trace_ts\":{\"proxy_op_start_ts\":15}}}\n",
+        "\"direction\":\"send\",\"is_final\":false,\"n_steps\":3,\"event_trace_ts\":{\"proxy_op_start_ts\":"
+        "15}}}\n",
         4, 6);
     put(&text,
         "{\"proxy_trace\":{\"record_type\":\"proxy_op_segment\"," PARENT
@@ -237,8 +252,9 @@ static void parts_of_a_proxy_operation(void **state)
     put_marker_with(&text, "\"coll_records\":98");
     put_marker_with(&text, "\"coll_records\":97");
     put_marker(&text);
-    put_end_with(&text, 4, 6, 15, 70,
-                 ",\"steps\":[{\"step\":2,\"event_trace_ts\":{\"send_wait_ts\":60,\"proxy_step_stop_ts\":66}}]");
+    put_end_with(
+        &text, 4, 6, 15, 70,
+        ",\"steps\":[{\"step\":2,\"event_trace_ts\":{\"send_wait_ts\":60,\"proxy_step_stop_ts\":66}}]");
     read_text(&recording, &text);
     const struct proxy_operation *only = proxy(&recording, 0);
     assert_int_equal(recording_count(&recording, EVENT_PROXY), 1);
