@@ -205,14 +205,27 @@ static const char *scan_record(const char *at, const char *end, struct inspector
     return at;
 }
 
+static int begins_object(const char *at, const char *end)
+{
+    return at < end && *at == '{';
+}
+
+/* Whether another object follows, behind a comma, which is passed. */
+static int goes_on(const char **at, const char *end)
+{
+    int does = *at < end && **at == ',' && begins_object(*at + 1, end);
+    *at += does;
+    return does;
+}
+
 static const char *scan_orders(const char *at, const char *end, struct inspector_line *line)
 {
-    while (at < end && *at == '{') {
+    int more = begins_object(at, end);
+    while (more) {
         at = scan_table(at, end, channel_order_fields, COUNT(channel_order_fields), line);
         if (!at)
             return NULL;
-        if (at + 1 < end && at[0] == ',' && at[1] == '{')
-            at++;
+        more = goes_on(&at, end);
     }
     return at;
 }
@@ -220,15 +233,15 @@ static const char *scan_orders(const char *at, const char *end, struct inspector
 static const char *scan_channels(const char *at, const char *end, struct inspector_line *line)
 {
     struct channel channel;
-    while (at < end && *at == '{') {
+    int more = begins_object(at, end);
+    while (more) {
         at = scan_table(at, end, channel_time_fields, COUNT(channel_time_fields), &channel);
         if (!at || channel.number < 0 || channel.number > INT32_MAX ||
             line->channel_count == INSPECTOR_CHANNELS)
             return NULL;
         line->channels[line->channel_count++] =
             (struct kernel_channel){.channel = (int32_t)channel.number, .host = channel.host};
-        if (at + 1 < end && at[0] == ',' && at[1] == '{')
-            at++;
+        more = goes_on(&at, end);
     }
     return scan_words(at, end, SCAN_WORDS("]}"));
 }

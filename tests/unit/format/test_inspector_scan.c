@@ -210,6 +210,27 @@ static void negative_numbers_are_refused(void **state)
     }
 }
 
+/* Channels without a comma between them are no list. */
+static void lists_have_commas(void **state)
+{
+    static const char *const lists[] = {"_sn\":", "_ts\":"};
+    struct readers *readers = new_readers();
+    for (size_t i = 0; i < 2; i++) {
+        size_t length;
+        char *bytes = bytes_of_file("fixtures/inspector-v4.1/node0-pid1000.log", &length);
+        char *line = first_operation(bytes);
+        char words[32];
+        size_t line_length = strcspn(line, "\n");
+        assert_true(scan_and_compare(readers, line, line_length));
+        snprintf(words, sizeof words, "\"event_trace%s", lists[i]);
+        char *comma = strstr(strstr(line, words), "},{") + 1;
+        memmove(comma, comma + 1, strlen(comma));
+        assert_false(scan_and_compare(readers, line, line_length - 1));
+        free(bytes);
+    }
+    free_readers(readers);
+}
+
 /* -1 is how the bundled plugin writes what NCCL up to 2.26 tells it nothing of. */
 static void sizes_may_be_unknown(void **state)
 {
@@ -229,6 +250,7 @@ int main(void)
         cmocka_unit_test(all_versions_are_scanned),     cmocka_unit_test(changed_lines_mean_the_same),
         cmocka_unit_test(many_communicators),           cmocka_unit_test(times_of_all_lengths),
         cmocka_unit_test(negative_numbers_are_refused), cmocka_unit_test(sizes_may_be_unknown),
+        cmocka_unit_test(lists_have_commas),
     };
     return cmocka_run_group_tests_name("inspector scanner", tests, NULL, NULL);
 }
