@@ -14,11 +14,16 @@ static int has(const char *bytes, size_t length, const char *what, const char *f
 /* The beginning of a log may be gone, and with it the last marker before what is left. */
 int inspector_sniff(const char *bytes, size_t length, const char *path)
 {
-    static const char *const records[] = {"\"coll_perf\"", "\"p2p_perf\"", "\"proxy_trace\""};
+    static const struct {
+        const char *key, *member;
+    } records[] = {{"\"coll_perf\"", "\"coll_sn\""},
+                   {"\"p2p_perf\"", "\"p2p_sn\""},
+                   {"\"proxy_trace\"", "\"record_type\""}};
     if (has(bytes, length, "\"inspector_output_format_version\"", "\"header\""))
         return 100;
     for (size_t i = 0; i < sizeof records / sizeof *records; i++)
-        if (has(bytes, length, records[i], "\"header\"") || has(bytes, length, records[i], records[i]))
+        if (has(bytes, length, records[i].key, "\"header\"") ||
+            has(bytes, length, records[i].member, records[i].key))
             return 60;
     return 0;
 }

@@ -304,7 +304,8 @@ static void where_files_with_markers_are_cut(void **state)
 /* A log whose beginning is gone, marker and all, is still one. */
 static void cut_logs_are_recognised(void **state)
 {
-    static const char *const texts[] = {"12,\"a\":1}}\n" PAYLOAD("1"), "12}}\n{\"proxy_trace\":{\"a\":1}}\n"};
+    static const char *const texts[] = {"12,\"a\":1}}\n" PAYLOAD("1"),
+                                        "12}}\n{\"proxy_trace\":{\"record_type\":1}}\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_true(format_inspector.sniff(texts[i], strlen(texts[i]), "x") > 0);
     assert_int_equal(format_inspector.sniff("a \"coll_perf\" of\n", 17, "x"), 0);

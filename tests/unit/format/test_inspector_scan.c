@@ -247,9 +247,12 @@ static void sizes_may_be_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_versions_are_scanned),     cmocka_unit_test(changed_lines_mean_the_same),
-        cmocka_unit_test(many_communicators),           cmocka_unit_test(times_of_all_lengths),
-        cmocka_unit_test(negative_numbers_are_refused), cmocka_unit_test(sizes_may_be_unknown),
+        cmocka_unit_test(all_versions_are_scanned),
+        cmocka_unit_test(changed_lines_mean_the_same),
+        cmocka_unit_test(many_communicators),
+        cmocka_unit_test(times_of_all_lengths),
+        cmocka_unit_test(negative_numbers_are_refused),
+        cmocka_unit_test(sizes_may_be_unknown),
         cmocka_unit_test(lists_have_commas),
     };
     return cmocka_run_group_tests_name("inspector scanner", tests, NULL, NULL);
