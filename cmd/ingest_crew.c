@@ -139,7 +139,7 @@ static int finish_file(struct crew *crew, size_t first, struct error *error)
                                        .events = slot->result.events,
                                        .ledger = slot->facts.ledger,
                                        .force = crew->ingest->force,
-                                       .is_open = ledger_has(slot->facts.ledger, FORMAT_OPEN),
+                                       .is_open = ledger_find(slot->facts.ledger, FORMAT_NOTE_OPEN) != NULL,
                                        .has_moved = slot->facts.has_moved};
     enum writer_outcome outcome;
     if (begin_part(crew, first, error) || writer_finish(crew->writer, &slot->target, &facts, &outcome, error))
@@ -177,7 +177,7 @@ static int add_up(struct crew *crew, size_t first, struct error *error)
         if (ledger_add(whole->facts.ledger, slot->facts.ledger, error))
             return -1;
     }
-    return count > 1 ? ingest_tell_damage(whole->facts.ledger, &whole->result, error) : 0;
+    return count > 1 ? ingest_tell_ledger(whole->facts.ledger, &whole->result, error) : 0;
 }
 
 /* The first part tells for the file why one of the others could not be read. */

@@ -147,8 +147,11 @@ static int tell_lost(struct file_result *result, int64_t pieces, const char *rea
     return 0;
 }
 
-int ingest_tell_damage(const struct ledger *ledger, struct file_result *result, struct error *error)
+int ingest_tell_ledger(const struct ledger *ledger, struct file_result *result, struct error *error)
 {
+    const struct ledger_entry *newer = ledger_find(ledger, FORMAT_NOTE_NEWER);
+    if (newer)
+        memcpy(result->newer_version, newer->example, sizeof result->newer_version);
     const struct ledger_entry *first = ledger_first_damage(ledger);
     return first ? tell_lost(result, ledger_damage(ledger), first->reason, first->first_offset, error) : 0;
 }
@@ -266,7 +269,7 @@ static enum message_kind finish(struct reading *reading, const struct format *fo
     result->bytes = input_bytes_read(reading->input);
     result->events = intake->builder.events;
     result->skipped = ledger_total(&intake->ledger);
-    if (is_whole(reading->part) && ingest_tell_damage(&intake->ledger, result, error))
+    if (is_whole(reading->part) && ingest_tell_ledger(&intake->ledger, result, error))
         return MESSAGE_ABANDON;
     if (result->events == 0 && result->reason) {
         result->status = FILE_FAILED;

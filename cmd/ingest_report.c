@@ -174,6 +174,24 @@ static struct totals add_up(const struct report *report)
     return totals;
 }
 
+void report_tell_newer(const struct report *report)
+{
+    const struct file_result *first = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < report->count; i++) {
+        const struct file_result *result = &report->results[i];
+        if (!*result->newer_version || result->status == FILE_FAILED)
+            continue;
+        first = first ? first : result;
+        count++;
+    }
+    if (first)
+        print_line(
+            "%s%s: its format is version %s, which is later than this ncclprof knows: it was read as far as "
+            "it is as before",
+            first->path, count > 1 ? " and others like it" : "", first->newer_version);
+}
+
 int report_has_trouble(const struct report *report)
 {
     for (size_t i = 0; i < report->count; i++)

@@ -29,6 +29,9 @@ int report_add_failed(struct report *report, const char *path, size_t start, str
 /* A line on standard error for a file that failed or of which part could not be read. */
 void report_tell(const struct file_result *result);
 
+/* A line on standard error where files are of a later version of their format than is known. */
+void report_tell_newer(const struct report *report);
+
 /* Whether some file failed or could not be read whole, now or when it came into the store. */
 int report_has_trouble(const struct report *report);
 

@@ -240,6 +240,7 @@ static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
            text_json_integer(json, "operations", (int64_t)job->operation_count) ||
            text_json_integer(json, "timed_operations", job->timed_operations) ||
            text_json_integer(json, "missing_operations", job->missing_sequence) ||
+           text_json_integer(json, "left_out_operations", job->left_out) ||
            text_json_integer(json, "damaged_lines", job->damaged_lines) ||
            text_json_integer(json, "lost_events", job->lost_events) || buffer_append_byte(json, '}');
 }
@@ -309,9 +310,17 @@ static int warn_of_gaps(const struct job *job, struct table *table, struct error
                           "before is not in the traces",
                           run, (long long)job->late_sequences, (long long)job->sequences))
         return -1;
-    if (job->missing_sequence &&
+    int64_t lost = job->missing_sequence - job->left_out;
+    if (lost > 0 &&
         table_add_warning(table, error, "run %lld: %lld operations are missing from their sequences", run,
-                          (long long)job->missing_sequence))
+                          (long long)lost))
+        return -1;
+    if (job->left_out &&
+        table_add_warning(
+            table, error,
+            "run %lld: %lld operations are missing from their sequences on all ranks alike: left "
+            "out by the recorder's filter (small ones: NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES), or lost",
+            run, (long long)job->left_out))
         return -1;
     if (job->damaged_lines || job->lost_events)
         return table_add_warning(table, error,

@@ -223,6 +223,8 @@ struct job {
     int64_t damaged_lines;
     int64_t lost_events;
     int64_t missing_sequence; /* operations absent between others of their sequence */
+    int64_t left_out;         /* of those, that Inspector told on no rank, as what its filter leaves out */
+    int64_t left_out_by_all;  /* ... of communicators that hold all ranks */
     int64_t sequences;        /* of operations: by rank, communicator and function */
     int64_t late_sequences;   /* of those, that begin in the middle */
     int finished_only;        /* its recorders only list what finished */

@@ -94,8 +94,8 @@ static int begin_array(void *context, struct error *error)
 static int note_early_end(struct chrome_file *file, uint64_t offset, struct error *error)
 {
     int is_open = file->reader.ends_open;
-    return chrome_note(&file->reader, is_open ? FORMAT_OPEN : "file ends before its array does", !is_open,
-                       offset, NULL, 0, error);
+    return chrome_note(&file->reader, is_open ? FORMAT_NOTE_OPEN : "file ends before its array does",
+                       !is_open, offset, NULL, 0, error);
 }
 
 static int note_cut_line(void *context, const char *text, size_t length, uint64_t offset, struct error *error)

@@ -16,7 +16,11 @@ enum { FORMAT_RECORD_BYTES = 16 };
 
 /* The reason of a note, no damage: the file is being written, or its writer was killed. All of it was read.
  */
-#define FORMAT_OPEN "trace is open"
+#define FORMAT_NOTE_OPEN "trace is open"
+
+/* The reason of a note, where a file is of a later version of its format than is known: detail is the
+ * version. */
+#define FORMAT_NOTE_NEWER "newer format version"
 
 /*
  * What a reader hands over. Both callbacks return 0, or -1 with `error` set to stop reading.

@@ -155,6 +155,11 @@ struct clock_anchor {
 struct loss {
     int64_t events;
     const char *what;
+    /*
+     * What it says is all that it has dropped so far, of that communicator, or of the process where the
+     * origin names none: of several such figures the greatest counts. Else figures add up.
+     */
+    int is_total;
 };
 
 enum event_kind { EVENT_OPERATION, EVENT_PROXY, EVENT_TAG, EVENT_ANCHOR, EVENT_LOSS, EVENT_COMMUNICATOR };

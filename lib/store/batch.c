@@ -247,7 +247,7 @@ static int add_proxy(struct batch_builder *builder, struct batch *batch, const s
 {
     const struct proxy_operation *proxy = &event->proxy;
     int64_t member = -1;
-    if (proxy->operation >= 0) {
+    if (proxy->operation >= 0 || event->origin.communicator_hash) {
         member = find_member(builder, batch, &event->origin);
         if (member < 0)
             return -1;
@@ -305,11 +305,19 @@ static int add_anchor(struct batch_builder *builder, struct batch *batch, const 
 static int add_loss(struct batch_builder *builder, struct batch *batch, const struct event *event)
 {
     int64_t process = find_process(builder, batch, &event->origin);
+    int64_t member = -1;
+    if (process >= 0 && event->loss.is_total && event->origin.communicator_hash) {
+        member = find_member(builder, batch, &event->origin);
+        if (member < 0)
+            return -1;
+    }
     struct batch_loss *row = process < 0 ? NULL : LIST_ADD(&batch->losses);
     if (!row)
         return -1;
     row->ordinal = builder->losses++;
     row->process = (uint32_t)process;
+    row->member = member;
+    row->is_total = event->loss.is_total;
     row->events = event->loss.events;
     return put_text(batch, event->loss.what ? event->loss.what : "events", &row->what);
 }

@@ -94,6 +94,8 @@ struct batch_anchor {
 struct batch_loss {
     int64_t ordinal;
     uint32_t process;
+    int64_t member; /* -1: of the process, or not said of whom */
+    int is_total;
     int64_t events;
     struct span what;
 };

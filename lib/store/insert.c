@@ -39,7 +39,7 @@ static const struct {
     [BULK_TAG] = {"tag_mark", "tag_mark_id, process_id, member_id, at_ns, depth, is_end, text", 7},
     [BULK_ANCHOR] = {"clock_anchor",
                      "clock_anchor_id, process_id, local_ns, monotonic_ns, realtime_ns, boot_id", 6},
-    [BULK_LOSS] = {"loss", "loss_id, process_id, what, events", 4},
+    [BULK_LOSS] = {"loss", "loss_id, process_id, what, events, member_id, is_total", 6},
 };
 
 /* Binds the values of one row after the other. Failures are remembered: they can only be lack of memory. */
@@ -165,6 +165,8 @@ static void bind_loss(struct binder *binder, const struct insert_target *target,
     bind_integer(binder, target->processes[row->process]);
     bind_text(binder, row->what);
     bind_integer(binder, row->events);
+    bind_known(binder, row->member < 0 ? -1 : target->members[row->member].id, -1);
+    bind_integer(binder, row->is_total != 0);
 }
 
 static void (*const bind_row[BULK_TABLES])(struct binder *, const struct insert_target *, size_t) = {

@@ -17,23 +17,18 @@ void ledger_release(struct ledger *ledger)
     ledger->count = 0;
 }
 
-static size_t place_of(const struct ledger *ledger, const char *reason)
+const struct ledger_entry *ledger_find(const struct ledger *ledger, const char *reason)
 {
-    size_t place = 0;
-    while (place < ledger->count && strcmp(ledger->entries[place].reason, reason) != 0)
-        place++;
-    return place;
-}
-
-int ledger_has(const struct ledger *ledger, const char *reason)
-{
-    return place_of(ledger, reason) < ledger->count;
+    for (size_t i = 0; i < ledger->count; i++)
+        if (strcmp(ledger->entries[i].reason, reason) == 0)
+            return &ledger->entries[i];
+    return NULL;
 }
 
 static struct ledger_entry *find(struct ledger *ledger, const char *reason)
 {
-    size_t place = place_of(ledger, reason);
-    return place < ledger->count ? &ledger->entries[place] : NULL;
+    const struct ledger_entry *entry = ledger_find(ledger, reason);
+    return entry ? &ledger->entries[entry - ledger->entries] : NULL;
 }
 
 static struct ledger_entry *add(struct ledger *ledger, const char *reason, uint64_t offset)

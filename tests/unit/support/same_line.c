@@ -117,13 +117,18 @@ const char *difference_of_inspector_lines(const struct inspector_line *left,
                                           const struct inspector_line *right)
 {
     const char *difference = NULL;
-    SAME(communicator_hash);
-    SAME(rank);
-    SAME(communicator_size);
-    SAME(node_count);
-    SAME(pid);
+    SAME(record);
+    SAME(has_identity);
+    SAME(identity.communicator_hash);
+    SAME(identity.rank);
+    SAME(identity.communicator_size);
+    SAME(identity.node_count);
+    SAME(identity.pid);
     SAME(is_point_to_point);
     SAME(function);
+    SAME(algorithm);
+    SAME(protocol);
+    SAME(unkept);
     SAME(sequence);
     SAME(peer);
     SAME(bytes);
@@ -132,9 +137,10 @@ const char *difference_of_inspector_lines(const struct inspector_line *left,
     SAME(enqueue.begin_ns);
     SAME(enqueue.end_ns);
     SAME(channel_count);
-    if (!same_text(left->communicator_name, right->communicator_name) ||
-        !same_text(left->revision, right->revision) || !same_text(left->host, right->host) ||
-        !same_text(left->tag, right->tag))
+    if (!same_text(left->identity.communicator_name, right->identity.communicator_name) ||
+        !same_text(left->identity.version, right->identity.version) ||
+        !same_text(left->identity.revision, right->identity.revision) ||
+        !same_text(left->identity.host, right->identity.host) || !same_text(left->tag, right->tag))
         return "a text";
     for (size_t i = 0; i < left->channel_count && !difference; i++)
         difference = in_channel(&left->channels[i], &right->channels[i]);
