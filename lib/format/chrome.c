@@ -173,6 +173,7 @@ static int chrome_sniff(const char *bytes, size_t length, const char *path)
 const struct format format_chrome = {
     .name = "chrome",
     .description = "Chrome traces of NVIDIA's example profiler plugin and of ncclprof's",
+    .unknown = chrome_unknown_event,
     .sniff = chrome_sniff,
     .read = chrome_read,
 };

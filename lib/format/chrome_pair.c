@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char chrome_unknown_event[] = "unknown event";
+
 static const unsigned char levels[CHROME_CATEGORIES] = {
     [CHROME_GROUP] = LEVEL_GROUP,       [CHROME_GROUP_API] = LEVEL_GROUP,    [CHROME_COLL_API] = LEVEL_CALL,
     [CHROME_P2P_API] = LEVEL_CALL,      [CHROME_KERNEL_LAUNCH] = LEVEL_CALL, [CHROME_COLL] = LEVEL_OPERATION,
@@ -253,12 +255,12 @@ int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *l
     if (line->category == CHROME_NCCLPROF && json)
         return chrome_bundled_line(reader, json, line, offset, error);
     if (levels[line->category] == LEVEL_NONE)
-        return chrome_note(reader, "unknown event", 0, offset, text, length, error);
+        return chrome_note(reader, chrome_unknown_event, 0, offset, text, length, error);
     if (line->phase == 'b')
         return begin(reader, line, offset, error);
     if (line->phase == 'e')
         return end(reader, line, offset, error);
-    return chrome_note(reader, "unknown event", 0, offset, text, length, error);
+    return chrome_note(reader, chrome_unknown_event, 0, offset, text, length, error);
 }
 
 int chrome_reader_wait(struct chrome_reader *reader, const struct chrome_line *line, int64_t end_ns,

@@ -136,6 +136,9 @@ int chrome_reader_finish(struct chrome_reader *reader, uint64_t offset, struct e
 /* "chrome-v5" and the like. */
 void chrome_reader_dialect(const struct chrome_reader *reader, char *dialect, size_t dialect_bytes);
 
+/* The reason under which events are noted that no plugin of NCCL's prints. */
+extern const char chrome_unknown_event[];
+
 /*
  * What follows is between the files of the reader.
  */

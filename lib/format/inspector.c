@@ -358,6 +358,7 @@ static size_t inspector_cut(const char *bytes, size_t length)
 const struct format format_inspector = {
     .name = "inspector",
     .description = "JSON lines of NVIDIA's Inspector profiler plugin",
+    .unknown = "unknown record",
     .sniff = inspector_sniff,
     .cut = inspector_cut,
     .read = inspector_read,
