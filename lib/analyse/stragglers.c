@@ -238,7 +238,8 @@ const struct analysis analysis_stragglers = {
     .summary = "who makes others wait, and whether that is its own doing",
     .description =
         "Waiting is read off durations, not clocks: in an operation that nobody leaves before all have "
-        "come, each rank waited for the last. Own, inherited, network and unexplained add up to what others "
+        "come, each rank waited for the last; where GPUs measured that themselves, by what they say. Own, "
+        "inherited, network and unexplained add up to what others "
         "waited for the rank. A kind is named only where a rank stands out from its peers and its own past.",
     .options = options,
     .option_count = sizeof options / sizeof *options,

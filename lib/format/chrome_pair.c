@@ -260,6 +260,8 @@ int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *l
         return begin(reader, line, offset, error);
     if (line->phase == 'e')
         return end(reader, line, offset, error);
+    if (line->phase == 'X' && line->category == CHROME_GPU)
+        return chrome_kernel_phase(reader, line, offset, error);
     return chrome_note(reader, chrome_unknown_event, 0, offset, text, length, error);
 }
 
@@ -296,7 +298,7 @@ int chrome_reader_finish(struct chrome_reader *reader, uint64_t offset, struct e
 
 static int version(const struct chrome_reader *reader)
 {
-    if (reader->seen[CHROME_USER_TAG])
+    if (reader->seen[CHROME_USER_TAG] || reader->hints & CHROME_HINT_PHASES)
         return 7;
     if (reader->hints & CHROME_HINT_UNQUOTED)
         return 5;

@@ -167,6 +167,9 @@ int chrome_operation_end(struct chrome_reader *reader, int64_t end_ns, int has_e
 int chrome_operation_flush(struct chrome_reader *reader, int64_t api_end_ns, struct error *error);
 int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
                         struct error *error);
+/* One phase of the kernel on a channel of the open operation. */
+int chrome_kernel_phase(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                        struct error *error);
 int chrome_kernel_end(struct chrome_reader *reader, int64_t end_ns, uint64_t offset, struct error *error);
 
 /* chrome_proxy.c */

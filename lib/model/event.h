@@ -89,8 +89,12 @@ struct operation {
     uint64_t gpu_begin; /* least start and greatest stop over channels that have both; 0 unknown */
     uint64_t gpu_end;
     int64_t duration_ns; /* on the GPU's own clock, else the recorder's figure; COUNT_UNKNOWN */
-    const char *tag;     /* user tag that the record itself carries (Inspector) */
-    int unfinished;      /* the record has no end: the file stops, or the operation was pending */
+    /* The first phase of its kernel, the shortest over channels that have both its ends, on the GPU's own
+     * clock: of a symmetric kernel what its block waited for those of its peers; 0 unknown. */
+    int64_t initial_sync_ns;
+    int is_symmetric; /* its kernel works on symmetric memory: all members come together in it first */
+    const char *tag;  /* user tag that the record itself carries (Inspector) */
+    int unfinished;   /* the record has no end: the file stops, or the operation was pending */
     const struct kernel_channel *channels;
     size_t kernel_channel_count;
 };

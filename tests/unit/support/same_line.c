@@ -22,6 +22,7 @@ static const char *in_operation(const struct chrome_operation *left, const struc
     SAME(root);
     SAME(enqueue_end_ns);
     SAME(unfinished);
+    SAME(is_symmetric);
     return NULL;
 }
 
@@ -55,6 +56,9 @@ static const char *in_kernel(const struct chrome_kernel *left, const struct chro
     SAME(channel);
     SAME(gpu_begin);
     SAME(gpu_end);
+    SAME(begin_ns);
+    SAME(end_ns);
+    SAME(phase);
     return NULL;
 }
 
@@ -94,7 +98,7 @@ const char *difference_of_chrome_lines(const struct chrome_line *left, const str
     SAME(id);
     SAME(pid);
     SAME(time_ns);
-    return left->phase == 'b' ? in_arguments(left, right) : NULL;
+    return left->phase != 'e' ? in_arguments(left, right) : NULL;
 }
 
 static int same_text(struct scan_text left, struct scan_text right)
