@@ -114,6 +114,7 @@ static void read_operation(struct json *json, const struct json_node *arguments,
     operation->root = member_natural_or_none(json, arguments, "Root");
     operation->enqueue_end_ns = member_moment(json, arguments, "EnqueueEnd");
     operation->unfinished = member_integer(json, arguments, "Unfinished", 0) != 0;
+    operation->user_tag = member_unsigned(json, arguments, "UserTag");
     operation->is_symmetric = member_integer(json, arguments, "IsSymColl", 0) != 0;
     if (!json_member(arguments, "nChannels"))
         line->hints |= CHROME_HINT_NO_CHANNELS;
@@ -130,6 +131,7 @@ static void read_api(struct json *json, const struct json_node *arguments, struc
         .root = member_natural_or_none(json, arguments, "root"),
         .graph_captured = member_integer(json, arguments, "GraphCaptured", 0),
         .stream = read_stream(json, arguments),
+        .user_tag = member_unsigned(json, arguments, "UserTag"),
     };
 }
 
@@ -177,6 +179,7 @@ static void read_copy(struct json *json, const struct json_node *arguments, stru
         .sequence = member_natural(json, arguments, "SeqNum", COUNT_UNKNOWN),
         .communicator_hash = member_unsigned(json, arguments, "CommHash"),
         .rank = member_natural_or_none(json, arguments, "Rank"),
+        .user_tag = member_unsigned(json, arguments, "UserTag"),
         .is_enqueue = timing && strcmp(timing, "enqueue") == 0,
     };
 }
@@ -190,6 +193,7 @@ static void read_tag(struct json *json, const struct json_node *arguments, struc
     line->tag.depth = member_natural(json, arguments, "depth", 0);
     line->tag.communicator_hash = member_unsigned(json, arguments, "CommHash");
     line->tag.has_source = json_member(arguments, "source") != NULL;
+    line->tag.number = member_unsigned(json, arguments, "number");
 }
 
 static void read_kernel(struct json *json, const struct json_node *arguments, struct chrome_line *line)
@@ -253,6 +257,8 @@ static void read_name(const char *name, struct chrome_line *line)
         line->name = (enum chrome_name)find_word(note_names, name);
     else if (name)
         line->function = function_from_text(name, strlen(name));
+    if (line->category == CHROME_USER_TAG && name && strcmp(name, "TagName") == 0)
+        line->name = CHROME_TAG_NAME;
     if (line->category == CHROME_GPU)
         line->name = (enum chrome_name)find_word(phase_names, name);
 }

@@ -51,7 +51,8 @@ enum chrome_name {
     CHROME_INITIAL_SYNC, /* GPU: phases of a kernel */
     CHROME_COMPUTE,
     CHROME_FINAL_SYNC,
-    CHROME_PROCESS, /* NCCLPROF */
+    CHROME_TAG_NAME, /* USER_TAG */
+    CHROME_PROCESS,  /* NCCLPROF */
     CHROME_COMMUNICATOR,
     CHROME_CLOCK_ANCHOR,
     CHROME_DROPS,
@@ -77,7 +78,8 @@ struct chrome_operation {
     enum datatype datatype;
     enum algorithm algorithm;
     enum protocol protocol;
-    int is_symmetric; /* its kernel is one that works on symmetric memory */
+    int is_symmetric;  /* its kernel is one that works on symmetric memory */
+    uint64_t user_tag; /* 0: none */
     /* From the bundled plugin only. */
     int64_t root;
     int64_t enqueue_end_ns;
@@ -90,6 +92,7 @@ struct chrome_api {
     int64_t root;
     int64_t graph_captured;
     uint64_t stream;
+    uint64_t user_tag; /* 0: none */
 };
 
 struct chrome_proxy {
@@ -119,6 +122,7 @@ struct chrome_copy {
     int64_t count;
     enum datatype datatype;
     int64_t duration_ns;
+    uint64_t user_tag; /* 0: none */
     /* From the bundled plugin only. */
     int64_t sequence;
     uint64_t communicator_hash;
@@ -134,6 +138,7 @@ struct chrome_tag {
     int64_t depth;
     uint64_t communicator_hash; /* 0: the tag is for every communicator of the process */
     int has_source;             /* the line is of that plugin */
+    uint64_t number;            /* that the text is the name of: a line TagName; 0: not said */
 };
 
 struct chrome_line {

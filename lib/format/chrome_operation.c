@@ -2,6 +2,9 @@
 #include "format/chrome_reader.h"
 #include "input/number.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* More channels than any NCCL has. */
 enum { CHANNELS_MOST = 1024 };
 
@@ -20,8 +23,18 @@ int chrome_has_root(enum function function)
            function == FUNCTION_SCATTER;
 }
 
-/* What every operation begins with: nothing known but the call around it. */
-static void start(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset)
+const char *chrome_user_tag(uint64_t user_tag, char text[CHROME_NUMBER_BYTES])
+{
+    snprintf(text, CHROME_NUMBER_BYTES, "%" PRIu64, user_tag);
+    return user_tag ? text : NULL;
+}
+
+/*
+ * What every operation begins with: nothing known but the call around it, whose user tag is its own unless it
+ * has one.
+ */
+static void start(struct chrome_reader *reader, const struct chrome_line *line, uint64_t user_tag,
+                  uint64_t offset)
 {
     struct chrome_assembly *assembly = &reader->assembly;
     const struct chrome_call *call = &reader->call;
@@ -47,6 +60,8 @@ static void start(struct chrome_reader *reader, const struct chrome_line *line, 
         .enqueue = {line->time_ns, TIME_UNKNOWN},
         .device = {TIME_UNKNOWN, TIME_UNKNOWN},
         .duration_ns = COUNT_UNKNOWN,
+        .tag = chrome_user_tag(user_tag ? user_tag : call->user_tag, assembly->tag),
+        .tag_is_number = user_tag || call->user_tag,
     };
 }
 
@@ -92,7 +107,7 @@ int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_lin
     const struct chrome_operation *said = &line->operation;
     struct chrome_assembly *assembly = &reader->assembly;
     struct operation *operation = &assembly->operation;
-    start(reader, line, offset);
+    start(reader, line, said->user_tag, offset);
     set_member(reader, said->communicator_hash, said->rank);
     operation->kind = line->category == CHROME_P2P ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
     operation->sequence = operation->kind == OPERATION_COLLECTIVE ? said->sequence : COUNT_UNKNOWN;
@@ -116,7 +131,7 @@ void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *l
 {
     const struct chrome_copy *said = &line->copy;
     struct operation *operation = &reader->assembly.operation;
-    start(reader, line, offset);
+    start(reader, line, said->user_tag, offset);
     if (said->communicator_hash)
         set_member(reader, said->communicator_hash, said->rank);
     else

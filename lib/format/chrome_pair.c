@@ -105,6 +105,7 @@ static int end_frame(struct chrome_reader *reader, enum chrome_level level, int6
         reader->call.root = COUNT_UNKNOWN;
         reader->call.stream = 0;
         reader->call.graph_captured = 0;
+        reader->call.user_tag = 0;
         return chrome_operation_flush(reader, end_ns, error);
     case CHROME_COLL:
     case CHROME_P2P:
@@ -160,6 +161,7 @@ static void begin_call(struct chrome_reader *reader, const struct chrome_line *l
     reader->call.root = line->api.root;
     reader->call.stream = line->api.stream;
     reader->call.graph_captured = line->api.graph_captured;
+    reader->call.user_tag = line->api.user_tag;
 }
 
 /* What a begin means for what is being put together. */

@@ -35,6 +35,8 @@ struct chrome_frame {
     uint64_t offset;
 };
 
+enum { CHROME_NUMBER_BYTES = 24 }; /* of 64 bits in decimal, with a NUL */
+
 /* The operation being read, and what of it is known so far. */
 struct chrome_assembly {
     int is_open;   /* between its begin and its end */
@@ -44,8 +46,9 @@ struct chrome_assembly {
     struct origin origin;
     struct interval_ns record; /* what its own lines give */
     int64_t given_enqueue_end_ns;
-    int64_t last_proxy_end_ns; /* of its proxy operations that have an end */
-    int proxy_pending;         /* one of them has none */
+    char tag[CHROME_NUMBER_BYTES]; /* the user tag, in decimal */
+    int64_t last_proxy_end_ns;     /* of its proxy operations that have an end */
+    int proxy_pending;             /* one of them has none */
     struct kernel_channel *channels;
     size_t channel_count;
     size_t channel_capacity;
@@ -77,6 +80,7 @@ struct chrome_call {
     int64_t root;
     int64_t graph_captured;
     uint64_t stream;
+    uint64_t user_tag;      /* 0: none */
     uint64_t launch_stream; /* the group's kernel launch knows it as well */
 };
 
@@ -153,6 +157,9 @@ int chrome_set_end(struct chrome_reader *reader, struct interval_ns *interval, i
 /* chrome_operation.c */
 int64_t chrome_bytes(int64_t count, enum datatype datatype);
 int chrome_has_root(enum function function);
+
+/* The text of a user tag, which is `text`; NULL for 0, which is none. */
+const char *chrome_user_tag(uint64_t user_tag, char text[CHROME_NUMBER_BYTES]);
 
 /*
  * When a channel's kernel began or ended on the host's clock. The host noticed it then or later, by

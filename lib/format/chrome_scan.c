@@ -125,6 +125,13 @@ static const struct scan_field call_fields[] = {
     CALL_FIELDS, FIELD("\", \"root\": ", SCAN_NATURAL_OR_NONE, api.root),
     FIELD(", \"GraphCaptured\": ", SCAN_INTEGER, api.graph_captured),
     FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream), LAST("\"}}")};
+static const struct scan_field tagged_call_fields[] = {
+    CALL_FIELDS,
+    FIELD("\", \"root\": ", SCAN_NATURAL_OR_NONE, api.root),
+    FIELD(", \"GraphCaptured\": ", SCAN_INTEGER, api.graph_captured),
+    FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream),
+    FIELD("\", \"UserTag\": ", SCAN_UNSIGNED, api.user_tag),
+    LAST("}}")};
 static const struct scan_field call_bare_fields[] = {
     CALL_BARE_FIELDS, FIELD(", \"root\": ", SCAN_NATURAL_OR_NONE, api.root),
     FIELD(", \"GraphCaptured\":", SCAN_INTEGER, api.graph_captured),
@@ -132,13 +139,21 @@ static const struct scan_field call_bare_fields[] = {
 static const struct scan_field pair_call_fields[] = {
     CALL_FIELDS, FIELD("\", \"GraphCaptured\": ", SCAN_INTEGER, api.graph_captured),
     FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream), LAST("\"}}")};
+static const struct scan_field tagged_pair_call_fields[] = {
+    CALL_FIELDS, FIELD("\", \"GraphCaptured\": ", SCAN_INTEGER, api.graph_captured),
+    FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream),
+    FIELD("\", \"UserTag\": ", SCAN_UNSIGNED, api.user_tag), LAST("}}")};
 static const struct scan_field pair_call_bare_fields[] = {
     CALL_BARE_FIELDS, FIELD(", \"GraphCaptured\":", SCAN_INTEGER, api.graph_captured),
     FIELD(", \"Stream\": ", SCAN_ADDRESS, api.stream), LAST("}}")};
-static const struct form call_forms[] = {
-    FORM(call_fields, 0), FORM(call_bare_fields, CHROME_HINT_UNQUOTED), {NULL, 0, 0}};
-static const struct form pair_call_forms[] = {
-    FORM(pair_call_fields, 0), FORM(pair_call_bare_fields, CHROME_HINT_UNQUOTED), {NULL, 0, 0}};
+static const struct form call_forms[] = {FORM(call_fields, 0),
+                                         FORM(tagged_call_fields, 0),
+                                         FORM(call_bare_fields, CHROME_HINT_UNQUOTED),
+                                         {NULL, 0, 0}};
+static const struct form pair_call_forms[] = {FORM(pair_call_fields, 0),
+                                              FORM(tagged_pair_call_fields, 0),
+                                              FORM(pair_call_bare_fields, CHROME_HINT_UNQUOTED),
+                                              {NULL, 0, 0}};
 
 #define COLLECTIVE_FIELDS                                                      \
     FIELD(", \"args\": {\"SeqNum\": ", SCAN_NATURAL, operation.sequence),      \
@@ -153,22 +168,26 @@ static const struct form pair_call_forms[] = {
 static const struct scan_field collective_fields[] = {
     COLLECTIVE_FIELDS, COLLECTIVE_WORDS, FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
     LAST("}}")};
+#define COLLECTIVE_CHANNELS FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count)
+#define COLLECTIVE_KERNEL                            \
+    SKIP(", \"KernelVariant\": \"", SCAN_SKIP_TEXT), \
+        FIELD("\", \"IsSymColl\": ", SCAN_FLAG, operation.is_symmetric)
+#define BUNDLED_COLLECTIVE                                                                                  \
+    FIELD(", \"Root\": ", SCAN_NATURAL_OR_NONE, operation.root), SKIP(", \"nWarps\": ", SCAN_SKIP_INTEGER), \
+        SKIP(", \"SendBuff\": \"0x", SCAN_SKIP_HEXADECIMAL),                                                \
+        SKIP("\", \"RecvBuff\": \"0x", SCAN_SKIP_HEXADECIMAL),                                              \
+        FIELD("\", \"EnqueueEnd\": ", SCAN_MOMENT, operation.enqueue_end_ns)
+
 static const struct scan_field told_collective_fields[] = {
-    COLLECTIVE_FIELDS,
-    COLLECTIVE_WORDS,
-    FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
-    SKIP(", \"KernelVariant\": \"", SCAN_SKIP_TEXT),
-    FIELD("\", \"IsSymColl\": ", SCAN_FLAG, operation.is_symmetric),
-    LAST("}}")};
+    COLLECTIVE_FIELDS, COLLECTIVE_WORDS, COLLECTIVE_CHANNELS, COLLECTIVE_KERNEL, LAST("}}")};
 static const struct scan_field bundled_collective_fields[] = {
-    COLLECTIVE_FIELDS,
-    COLLECTIVE_WORDS,
-    FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
-    FIELD(", \"Root\": ", SCAN_NATURAL_OR_NONE, operation.root),
-    SKIP(", \"nWarps\": ", SCAN_SKIP_INTEGER),
-    SKIP(", \"SendBuff\": \"0x", SCAN_SKIP_HEXADECIMAL),
-    SKIP("\", \"RecvBuff\": \"0x", SCAN_SKIP_HEXADECIMAL),
-    FIELD("\", \"EnqueueEnd\": ", SCAN_MOMENT, operation.enqueue_end_ns),
+    COLLECTIVE_FIELDS, COLLECTIVE_WORDS, COLLECTIVE_CHANNELS, BUNDLED_COLLECTIVE, LAST("}}")};
+static const struct scan_field bundled_told_collective_fields[] = {COLLECTIVE_FIELDS,   COLLECTIVE_WORDS,
+                                                                   COLLECTIVE_CHANNELS, COLLECTIVE_KERNEL,
+                                                                   BUNDLED_COLLECTIVE,  LAST("}}")};
+static const struct scan_field bundled_tagged_collective_fields[] = {
+    COLLECTIVE_FIELDS, COLLECTIVE_WORDS,   COLLECTIVE_CHANNELS,
+    COLLECTIVE_KERNEL, BUNDLED_COLLECTIVE, FIELD(", \"UserTag\": ", SCAN_UNSIGNED, operation.user_tag),
     LAST("}}")};
 static const struct scan_field old_collective_fields[] = {
     COLLECTIVE_FIELDS, COLLECTIVE_WORDS,
@@ -184,6 +203,8 @@ static const struct form collective_forms[] = {
     FORM(collective_fields, 0),
     FORM(told_collective_fields, CHROME_HINT_PHASES),
     FORM(bundled_collective_fields, 0),
+    FORM(bundled_told_collective_fields, CHROME_HINT_PHASES),
+    FORM(bundled_tagged_collective_fields, CHROME_HINT_PHASES),
     FORM(old_collective_fields, CHROME_HINT_NO_CHANNELS),
     FORM(first_collective_fields, CHROME_HINT_NO_CHANNELS | CHROME_HINT_NUMERIC_DATATYPE),
     {NULL, 0, 0}};
@@ -201,9 +222,17 @@ static const struct scan_field bundled_pair_fields[] = {
     PAIR_FIELDS, FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
     SKIP(", \"Buff\": \"0x", SCAN_SKIP_HEXADECIMAL),
     FIELD("\", \"EnqueueEnd\": ", SCAN_MOMENT, operation.enqueue_end_ns), LAST("}}")};
+static const struct scan_field bundled_tagged_pair_fields[] = {
+    PAIR_FIELDS,
+    FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
+    SKIP(", \"Buff\": \"0x", SCAN_SKIP_HEXADECIMAL),
+    FIELD("\", \"EnqueueEnd\": ", SCAN_MOMENT, operation.enqueue_end_ns),
+    FIELD(", \"UserTag\": ", SCAN_UNSIGNED, operation.user_tag),
+    LAST("}}")};
 static const struct scan_field old_pair_fields[] = {PAIR_FIELDS, LAST("\"}}")};
 static const struct form pair_forms[] = {FORM(pair_fields, 0),
                                          FORM(bundled_pair_fields, 0),
+                                         FORM(bundled_tagged_pair_fields, 0),
                                          FORM(old_pair_fields, CHROME_HINT_NO_CHANNELS),
                                          {NULL, 0, 0}};
 

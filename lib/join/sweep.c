@@ -251,6 +251,7 @@ static void give(struct sweep *sweep, struct swept *swept)
         .source = sweep->heap[0].source,
         .peer = (int32_t)block_value(reader, OPERATION_PEER, row, COUNT_UNKNOWN),
         .tag = reader->absent[OPERATION_TAG][row] ? -1 : rows->tags[reader->values[OPERATION_TAG][row]],
+        .tag_is_number = (reader->values[OPERATION_FLAGS][row] & OPERATION_HAS_NUMBER) != 0,
         .kind = (uint8_t)reader->values[OPERATION_KIND][row],
         .function = (uint8_t)function,
         .joined = &rows->joined[row]};

@@ -30,6 +30,7 @@ struct swept {
     size_t source; /* which of the members given to sweep_begin that is */
     int32_t peer;  /* COUNT_UNKNOWN */
     int32_t tag;   /* that the record carries; -1 */
+    int tag_is_number;
     int kind;
     int function;
     struct joined_row *joined; /* to be read and written until the next call */

@@ -99,6 +99,7 @@ static int64_t flags_of(const struct operation *operation)
 {
     return (operation->unfinished ? OPERATION_IS_UNFINISHED : 0) |
            (operation->graph_captured ? OPERATION_IS_CAPTURED : 0) |
+           (operation->tag_is_number ? OPERATION_HAS_NUMBER : 0) |
            (operation->is_symmetric ? OPERATION_IS_SYMMETRIC : 0);
 }
 

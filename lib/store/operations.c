@@ -184,6 +184,7 @@ static struct operation get_operation(const struct open_block *block)
         .gpu_end = (uint64_t)get(block, OPERATION_GPU_END, 0),
         .duration_ns = get(block, OPERATION_DURATION, COUNT_UNKNOWN),
         .initial_sync_ns = get(block, OPERATION_INITIAL_SYNC, 0),
+        .tag_is_number = (flags & OPERATION_HAS_NUMBER) != 0,
         .is_symmetric = (flags & OPERATION_IS_SYMMETRIC) != 0,
         .tag = block_text(&block->rows, OPERATION_TAG, block->row),
         .unfinished = (flags & OPERATION_IS_UNFINISHED) != 0,

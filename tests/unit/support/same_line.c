@@ -23,6 +23,7 @@ static const char *in_operation(const struct chrome_operation *left, const struc
     SAME(enqueue_end_ns);
     SAME(unfinished);
     SAME(is_symmetric);
+    SAME(user_tag);
     return NULL;
 }
 
@@ -33,6 +34,7 @@ static const char *in_api(const struct chrome_api *left, const struct chrome_api
     SAME(root);
     SAME(graph_captured);
     SAME(stream);
+    SAME(user_tag);
     return NULL;
 }
 
