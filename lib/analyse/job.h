@@ -224,6 +224,7 @@ struct job {
     /* Coverage of this run, for confidence. */
     int64_t damaged_lines;
     int64_t lost_events;
+    int64_t bare_calls;       /* that moved data and have no operation */
     int64_t missing_sequence; /* operations absent between others of their sequence */
     int64_t sequences;        /* of operations: by rank, communicator and function */
     int64_t late_sequences;   /* of those, that begin in the middle */

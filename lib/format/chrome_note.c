@@ -120,6 +120,8 @@ static int read_communicator(struct chrome_reader *reader, struct json *json, co
     event.origin.rank = member_natural_or_none(json, line->arguments, "Rank");
     event.origin.communicator_name = name[0] ? name : NULL;
     event.origin.communicator_size = known(member_natural_or_none(json, line->arguments, "nRanks"));
+    if (event.origin.communicator_size > reader->greatest_size)
+        reader->greatest_size = event.origin.communicator_size;
     event.origin.node_count = known(member_natural_or_none(json, line->arguments, "nNodes"));
     return chrome_emit(reader, &event, error);
 }

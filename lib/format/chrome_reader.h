@@ -75,6 +75,8 @@ struct chrome_transfer {
 
 /* The call around an operation. */
 struct chrome_call {
+    int is_bare;            /* a collective or point-to-point call, with nothing below it yet */
+    int64_t count;          /* that it was given; COUNT_UNKNOWN */
     int64_t group_begin_ns; /* up to NCCL 2.27 of the group that is one kernel (enqueue.cc: a group event a
                                plan) */
     int64_t root;
@@ -106,7 +108,8 @@ struct chrome_reader {
     int64_t started_ns;
     struct buffer text; /* a tag, with its NUL */
     int64_t drops[CHROME_DROP_KINDS];
-    struct map pending; /* operations that PendingOperation lines tell of: index into `waiting` */
+    int64_t greatest_size; /* of communicators, as far as lines say; 0: none does */
+    struct map pending;    /* operations that PendingOperation lines tell of: index into `waiting` */
     struct chrome_pending *waiting;
     size_t waiting_count;
     size_t waiting_capacity;
