@@ -71,6 +71,8 @@ static int has_trouble(const struct file_result *result)
 void report_tell(const struct file_result *result)
 {
     const char *reason = result->reason ? result->reason : status_names[result->status];
+    if (result->status == FILE_INGESTED && !result->events && result->skipped)
+        print_line("%s: nothing in it became an event: ncclprof info --ledger says why", result->path);
     if (!has_trouble(result))
         return;
     size_t length = strlen(result->path);

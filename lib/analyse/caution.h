@@ -29,6 +29,17 @@ int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct 
 int caution_repeated(struct store *store, const struct runs *runs, struct table *table, struct error *error);
 
 /*
+ * Calls below which the trace has no operation, though they moved data: what they did cannot be judged. Of a
+ * run, or of the whole store (0).
+ */
+struct bare_calls {
+    int64_t captured; /* in a graph */
+    int64_t others;
+};
+int bare_calls_count(struct bare_calls *calls, struct store *store, int64_t run_id, struct error *error);
+int caution_bare_calls(struct store *store, int64_t run_id, struct table *table, struct error *error);
+
+/*
  * Steps that lasted longer than usual, where the findings do not explain half of that: the row of them, or
  * the single one, that lost most. Several in a row count from a tenth of the median step, and from `sigmas`
  * times its noise; one alone where it lasted twice as long. Wants what findings_find fills in.
@@ -44,7 +55,8 @@ int caution_unexplained(const struct job *job, const struct baseline *baseline,
 int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
                 struct error *error);
 
-/* That the store holds no runs, hence no operations. */
-int caution_no_operations(const struct runs *runs, struct table *table, struct error *error);
+/* That the store holds no runs, hence no operations; and what calls without one it knows of. */
+int caution_no_operations(struct store *store, const struct runs *runs, struct table *table,
+                          struct error *error);
 
 #endif

@@ -1,3 +1,4 @@
+#include "analyse/arrival.h"
 #include "analyse/load.h"
 #include "base/ids.h"
 
@@ -317,23 +318,6 @@ int64_t job_duration(const struct job_operation *operation)
     return operation->end_ns > operation->start_ns ? operation->end_ns - operation->start_ns : 0;
 }
 
-/* The shortest duration is the transfer only where the waiting of all members is in their durations. */
-static void measure_transfer(struct job *job, struct job_instance *instance)
-{
-    int known = 0;
-    int64_t shortest = TIME_UNKNOWN;
-    for (int32_t i = 0; i < instance->members; i++) {
-        int64_t duration = job_duration(job_member(job, instance, i));
-        if (duration == TIME_UNKNOWN)
-            continue;
-        known++;
-        if (shortest == TIME_UNKNOWN || duration < shortest)
-            shortest = duration;
-    }
-    if (known == instance->members && (known >= 2 || instance->expected == 1))
-        instance->transfer_ns = shortest;
-}
-
 int64_t job_received_ns(const struct job *job, const struct job_instance *instance)
 {
     for (int32_t i = 0; instance->function == FUNCTION_SEND && i < instance->members; i++) {
@@ -443,8 +427,9 @@ int job_build_timelines(struct job *job, struct error *error)
     if (keep_holds(job))
         return error_no_memory(error);
     forget_records(job);
+    job_find_synced(job);
     for (size_t i = 0; i < job->instance_count; i++)
-        measure_transfer(job, &job->instances[i]);
+        job->instances[i].transfer_ns = arrival_transfer_ns(job, &job->instances[i]);
     if (job->traffic_count)
         measure_pairs(job);
     else

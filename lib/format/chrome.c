@@ -204,6 +204,7 @@ static const char *chrome_why_nothing(const char *path, uint64_t bytes)
 const struct format format_chrome = {
     .name = "chrome",
     .description = "Chrome traces of NVIDIA's example profiler plugin and of ncclprof's",
+    .unknown = chrome_unknown_event,
     .sniff = chrome_sniff,
     .read = chrome_read,
     .why_nothing = chrome_why_nothing,

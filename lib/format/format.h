@@ -44,6 +44,7 @@ struct format_sink {
 struct format {
     const char *name;        /* "chrome", "inspector": what --format json calls `dialect` begins with it */
     const char *description; /* one line for help */
+    const char *unknown; /* the reason under which it notes what is well-formed and no record of its own */
     /*
      * How sure the format is, 0 (not mine) to 100, from the first bytes of the unpacked input; the path is
      * only a tie-breaker.
@@ -71,6 +72,9 @@ struct format {
 
 /* The format whose sniff is the surest, or NULL with an error that says what was seen instead. */
 const struct format *format_detect(struct input *input, struct error *error);
+
+/* What else an input is, told by its beginning: "looks like ..."; NULL: nothing that is known here. */
+const char *format_stranger(struct input *input);
 
 /* All formats, ended by NULL. */
 extern const struct format *const format_registry[];

@@ -478,6 +478,7 @@ static int inspector_read(struct input *input, const struct format_sink *sink, c
 const struct format format_inspector = {
     .name = "inspector",
     .description = "JSON lines of NVIDIA's Inspector profiler plugin",
+    .unknown = "unknown record",
     .sniff = inspector_sniff,
     .cut = inspector_cut,
     .read = inspector_read,

@@ -95,6 +95,19 @@ int64_t ledger_damage(const struct ledger *ledger)
     return total;
 }
 
+const struct ledger_entry *ledger_only(const struct ledger *ledger, const char *reason)
+{
+    const struct ledger_entry *only = NULL;
+    for (size_t i = 0; i < ledger->count; i++) {
+        const struct ledger_entry *entry = &ledger->entries[i];
+        if (strcmp(entry->reason, reason) == 0)
+            only = entry;
+        else if (!entry->damage)
+            return NULL;
+    }
+    return only;
+}
+
 const struct ledger_entry *ledger_first_damage(const struct ledger *ledger)
 {
     const struct ledger_entry *first = NULL;

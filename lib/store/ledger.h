@@ -44,6 +44,9 @@ int64_t ledger_damage(const struct ledger *ledger);
 /* The entry with that reason; NULL when there is none. */
 const struct ledger_entry *ledger_find(const struct ledger *ledger, const char *reason);
 
+/* The entry of this reason where all that is in it, damage aside, has this reason; else NULL. */
+const struct ledger_entry *ledger_only(const struct ledger *ledger, const char *reason);
+
 /* The entry with damage that stands first in the file; NULL when there is none. */
 const struct ledger_entry *ledger_first_damage(const struct ledger *ledger);
 

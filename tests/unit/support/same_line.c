@@ -22,6 +22,8 @@ static const char *in_operation(const struct chrome_operation *left, const struc
     SAME(root);
     SAME(enqueue_end_ns);
     SAME(unfinished);
+    SAME(is_symmetric);
+    SAME(user_tag);
     return NULL;
 }
 
@@ -32,6 +34,7 @@ static const char *in_api(const struct chrome_api *left, const struct chrome_api
     SAME(root);
     SAME(graph_captured);
     SAME(stream);
+    SAME(user_tag);
     return NULL;
 }
 
@@ -55,6 +58,9 @@ static const char *in_kernel(const struct chrome_kernel *left, const struct chro
     SAME(channel);
     SAME(gpu_begin);
     SAME(gpu_end);
+    SAME(begin_ns);
+    SAME(end_ns);
+    SAME(phase);
     return NULL;
 }
 
@@ -94,7 +100,7 @@ const char *difference_of_chrome_lines(const struct chrome_line *left, const str
     SAME(id);
     SAME(pid);
     SAME(time_ns);
-    return left->phase == 'b' ? in_arguments(left, right) : NULL;
+    return left->phase != 'e' ? in_arguments(left, right) : NULL;
 }
 
 static int same_text(struct scan_text left, struct scan_text right)
