@@ -12,10 +12,13 @@
 /* Some communicator of this process is of the pull request's NCCL. */
 static _Atomic bool tags_met;
 
+/* NCCL 2.31 on has the released one, whatever else it may export one day. */
+#define RELEASED_SINCE 23100
+
 /* In doubt it is the released one. */
 static enum api_dialect dialect_of(const void *caller)
 {
-    if (!caller_exports(caller, "ncclNotifyTag"))
+    if (!caller_symbol(caller, "ncclNotifyTag") || caller_nccl_version(caller) >= RELEASED_SINCE)
         return DIALECT_RELEASED;
     atomic_store_explicit(&tags_met, true, memory_order_relaxed);
     return DIALECT_TAGS;

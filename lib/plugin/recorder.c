@@ -1,10 +1,10 @@
 #include "plugin/recorder.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "plugin/caller.h"
 #include "plugin/clock.h"
 #include "plugin/config.h"
 #include "plugin/lock.h"
@@ -86,22 +86,9 @@ static void child_after_fork(void)
 /* NCCL's version, by way of the library that its logger lives in. */
 static int nccl_version(api_logger *logger)
 {
-    Dl_info where;
-    void *address;
+    const void *address;
     memcpy(&address, &logger, sizeof(address));
-    if (!logger || !dladdr(address, &where) || !where.dli_fname)
-        return 0;
-    void *library = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    if (!library)
-        return 0;
-    int (*get_version)(int *);
-    void *symbol = dlsym(library, "ncclGetVersion");
-    memcpy(&get_version, &symbol, sizeof(get_version));
-    int version = 0;
-    if (get_version && get_version(&version) != API_SUCCESS)
-        version = 0;
-    dlclose(library);
-    return version;
+    return caller_nccl_version(address);
 }
 
 static uint32_t mask_of(const struct communicator *communicator, uint32_t supported)

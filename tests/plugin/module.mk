@@ -1,7 +1,7 @@
 # The plugin's tests: a fake NCCL core plays jobs through the built library; what it played is counted on the spot.
 FAKECORE_SOURCES := $(wildcard tests/gen/fakecore*.c)
 FAKECORE_OBJECTS := $(FAKECORE_SOURCES:%.c=$(OUT)/fake/%.o)
-FAKECALLER_OBJECTS := $(OUT)/fake/fakecaller.o $(OUT)/fake/fakecaller-tags.o
+FAKECALLER_OBJECTS := $(addprefix $(OUT)/fake/,fakecaller.o fakecaller-tags.o fakecaller-later.o)
 
 # -pie with the sanitizers too: the library is loaded into it.
 $(OUT)/fakecore: $(FAKECORE_OBJECTS) $(OUT)/fake/fakecaller.o
@@ -15,16 +15,22 @@ $(OUT)/fake/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) -Itests/gen $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -pthread -MMD -MP -c -o $@ $<
 
-$(OUT)/fake/fakecaller.o $(OUT)/fake/fakecaller-tags.o: tests/gen/fakecaller.c
+# What each exports of NCCL's, and which version 7 it plays.
+$(OUT)/fake/fakecaller-tags.o: FAKECALLER := -DFAKECALLER_HAS_TAGS -DFAKECALLER_VERSION=22907
+$(OUT)/fake/fakecaller-later.o: FAKECALLER := -DFAKECALLER_VERSION=23200
+$(FAKECALLER_OBJECTS): tests/gen/fakecaller.c
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(filter-out -fPIE,$(NCCLPROF_CFLAGS)) $(CFLAGS) -fPIC \
-	  $(if $(findstring tags,$@),-DFAKECALLER_HAS_TAGS) -MMD -MP -c -o $@ $<
+	  $(FAKECALLER) -MMD -MP -c -o $@ $<
 
-# NCCL as a library: the two of version 7, and one of the released kind that depends on the other.
-FAKECALLER_LIBRARIES := $(OUT)/libfakecaller.so $(OUT)/libfakecaller-tags.so $(OUT)/libfakecaller-beside.so
+# NCCL as a library: the two of version 7, and of the released kind one that depends on the other kind, and one of a
+# later NCCL that exports ncclNotifyTag, too.
+FAKECALLER_LIBRARIES := $(OUT)/libfakecaller.so $(OUT)/libfakecaller-tags.so $(OUT)/libfakecaller-beside.so \
+                        $(OUT)/libfakecaller-later.so
 
 $(OUT)/libfakecaller.so: $(OUT)/fake/fakecaller.o
 $(OUT)/libfakecaller-tags.so: $(OUT)/fake/fakecaller-tags.o
+$(OUT)/libfakecaller-later.so: $(OUT)/fake/fakecaller-later.o
 $(OUT)/libfakecaller-beside.so: $(OUT)/fake/fakecaller.o $(OUT)/libfakecaller-tags.so
 $(FAKECALLER_LIBRARIES):
 	$(CC) $(SANITIZE) -shared -Wl,--no-as-needed -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) -o $@ $(filter %.o,$^) \

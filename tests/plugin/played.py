@@ -18,10 +18,11 @@ PLUGIN = sys.argv.pop(1) if len(sys.argv) > 1 else "build/libnccl-profiler-ncclp
 SANITIZED = "san-" in PLUGIN
 
 # NCCLs of version 7 of the interface: as a program or a library, the released one and that of NVIDIA/nccl pull request
-# 2045, which exports ncclNotifyTag; the last one is the released one, but depends on a library that does.
+# 2045, which exports ncclNotifyTag; the last two are the released one, but one depends on a library that does so, and one
+# is of a later NCCL that does.
 FAKECORE_TAGS = FAKECORE + "-tags"
-LIBRARY, LIBRARY_TAGS, LIBRARY_BESIDE = (os.path.join(os.path.dirname(os.path.abspath(FAKECORE)), name) for name in (
-    "libfakecaller.so", "libfakecaller-tags.so", "libfakecaller-beside.so"))
+LIBRARY, LIBRARY_TAGS, LIBRARY_BESIDE, LIBRARY_LATER = (os.path.join(os.path.dirname(os.path.abspath(FAKECORE)), name) for name in (
+    "libfakecaller.so", "libfakecaller-tags.so", "libfakecaller-beside.so", "libfakecaller-later.so"))
 
 # By then what is over is on disk. Sanitizers keep the writer back, on a busy machine by seconds.
 LATEST_S = 4 if SANITIZED else 1

@@ -12,7 +12,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from played import FAKECORE, FAKECORE_TAGS, LIBRARY, LIBRARY_BESIDE, LIBRARY_TAGS, Played  # noqa: E402
+from played import FAKECORE, FAKECORE_TAGS, LIBRARY, LIBRARY_BESIDE, LIBRARY_LATER, LIBRARY_TAGS, Played  # noqa: E402
 from test_probe import ProbeTest  # noqa: E402
 from trace import Trace  # noqa: E402
 
@@ -20,6 +20,7 @@ TAGS = PHASES = 1 << 15
 KERNELS = 1 << 6
 # Who calls the plugin, and which version 7 that is.
 RELEASED = {"a program": (FAKECORE,), "a library": (FAKECORE, LIBRARY), "one beside": (FAKECORE, LIBRARY_BESIDE),
+            "a later one": (FAKECORE, LIBRARY_LATER),
             "in a program of the other kind": (FAKECORE_TAGS, LIBRARY)}
 PULL_REQUEST = {"a program": (FAKECORE_TAGS,), "a library": (FAKECORE, LIBRARY_TAGS)}
 
@@ -72,6 +73,11 @@ class Dialects(ProbeTest):
                     # Four communicators, four tags a step and one at the end.
                     self.assertEqual(trace.count(cat="USER_TAG"), 4 * (2 * 4 + 1))
                     self.assertFalse([e for e in begins(trace, "COLL") if "IsSymColl" in e["args"]])
+
+    def test_version_of_nccl(self):
+        """Of whoever logs: here the program."""
+        trace = Trace(self.play_as((FAKECORE_TAGS,), "--ranks", 2, "--rank", 0, "--steps", 1).files()[0])
+        self.assertEqual(trace.notes("Process")[0]["args"]["nccl_version"], 22907)
 
     def test_both_in_one_process(self):
         said = self.probe("both-libraries", 0, LIBRARY_TAGS, LIBRARY, NCCLPROF_KERNEL_PHASES="1")
