@@ -274,7 +274,7 @@ static void read_event(struct json *json, const struct json_node *event, struct 
     line->pid = member_integer(json, event, "pid", COUNT_UNKNOWN);
     line->time_ns = member_moment(json, event, "ts");
     read_name(member_text(json, event, "name"), line);
-    if (line->phase == 'b' || line->phase == 'i' || line->phase == 'M' ||
+    if (line->phase == 'b' || line->phase == 'i' || line->phase == 'M' || line->category == CHROME_NCCLPROF ||
         (line->phase == 'X' && line->category == CHROME_GPU))
         read_arguments(json, member_object(json, event, "args"), line);
 }

@@ -90,6 +90,24 @@ static void tags_of_process_and_communicator(void **state)
     recording_release(&recording);
 }
 
+/* Whatever phase their lines have. */
+static void notes_of_any_phase(void **state)
+{
+    static const char *const phases[] = {"e", "X", "", "be"};
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        char lines[512];
+        struct recording recording;
+        snprintf(lines, sizeof lines,
+                 "{\"name\": \"Communicator\", \"cat\": \"NCCLPROF\", \"ph\": \"%s\", \"pid\": 7, "
+                 "\"args\": {\"CommHash\": 5, \"Rank\": 1, \"nRanks\": 8}},\n{}]\n",
+                 phases[i]);
+        read_lines(&recording, lines);
+        assert_int_equal(recording_count(&recording, EVENT_COMMUNICATOR), 2);
+        assert_true(recording_event(&recording, EVENT_COMMUNICATOR, 1)->origin.communicator_hash == 5);
+        recording_release(&recording);
+    }
+}
+
 /* The host noticed a kernel's start 3 ms late; the GPU's clock on the host's says when it was. Whether the
  * fast reader or the patient one reads the line makes no difference. */
 static void kernels_by_the_clock_of_the_gpu(void **state)
@@ -324,6 +342,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_writes),
+        cmocka_unit_test(notes_of_any_phase),
         cmocka_unit_test(tags_of_process_and_communicator),
         cmocka_unit_test(kernels_by_the_clock_of_the_gpu),
         cmocka_unit_test(losses_are_what_came_on_top),
