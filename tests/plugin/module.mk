@@ -51,12 +51,8 @@ FAKES := $(OUT)/fakecore $(OUT)/fakecore-tags $(FAKECALLER_LIBRARIES) $(OUT)/pro
 
 .PHONY: test-plugin
 test-plugin: $(FAKES) $(PLUGIN)
-	python3 tests/plugin/test_plugin.py $(OUT)/fakecore $(PLUGIN)
-	python3 tests/plugin/test_ends.py $(OUT)/fakecore $(PLUGIN)
-	python3 tests/plugin/test_library.py $(OUT)/fakecore $(PLUGIN)
-	python3 tests/plugin/test_probe.py $(OUT)/fakecore $(PLUGIN)
-	python3 tests/plugin/test_fields.py $(OUT)/fakecore $(PLUGIN)
-	python3 tests/plugin/test_dialects.py $(OUT)/fakecore $(PLUGIN)
+	tests/parallel.py plugin \
+	  $(patsubst %,'python3 -B % $(OUT)/fakecore $(PLUGIN)',$(shell ls -S tests/plugin/test_*.py))
 
 # Fifty deaths instead of a few.
 .PHONY: check-plugin-kills
