@@ -96,8 +96,7 @@ size_t inspector_cut(const char *bytes, size_t length)
         size_t second = first ? own_line(bytes + at + first, length - at - first) : 0;
         const char *next = bytes + at + first;
         int differ = first != second || memcmp(bytes + at, next, first) != 0;
-        if (second && differ && begins_with(next, second, line_begin) && is_record(bytes + at, first, 0) &&
-            is_record(next, second, 1))
+        if (second && differ && is_record(bytes + at, first, 0) && is_record(next, second, 1))
             return at + first;
         newline = memchr(bytes + at, '\n', length - at);
     }

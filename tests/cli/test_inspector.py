@@ -65,6 +65,19 @@ class Inspector(Case):
                 found = self.json("diagnose")["findings"][0]
                 self.assertEqual((found["kind"], found["confidence"]), ("network", "high"))
 
+    def test_links_of_lost_operations(self):
+        """Proxy operations whose operation is not in the file count for their link, and are told."""
+        written = inspector_lines.job("v4.4", late=-1, late_steps=(), proxies=True, nested=True)
+        for dumps in written:
+            for dump in dumps:
+                dump.operations = [record for record in dump.operations if record["coll_perf"]["coll"] == "AllReduce"]
+        self.take(written)
+        self.assertEqual(self.rows("SELECT operation_id IS NULL, count(*) FROM v_proxy_operation GROUP BY 1"),
+                         [(0, 4 * 15 * 2), (1, 4 * 15 * 2)])
+        self.assertEqual([(row["reason"], row["damage"], row["count"]) for row in self.json("info", "--ledger")["rows"]],
+                         [("proxy operation whose operation is not in the file", 0, 4 * 15 * 2)])
+        self.assertEqual([(row["steps"], row["send_wait_us_p50"]) for row in self.json("stalls")["rows"]], [(60, 100)] * 4)
+
     def drop(self, written):
         """20 and then 50 collectives lost by rank 1; 7 by rank 0."""
         for dump, dropped in zip(written[1], ((0, 0), (20, 20), (50, 30))):
