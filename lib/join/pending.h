@@ -33,6 +33,8 @@ struct pending_instance {
     int32_t tag;
     int32_t step;
     int64_t size_bytes;
+    int64_t sent_bytes; /* pairs: what each side said; COUNT_UNKNOWN */
+    int64_t received_bytes;
     int64_t transfer_ns;
     int64_t effective_ns;
     int64_t margin_ns;
