@@ -1,8 +1,9 @@
 #include "analyse/caution.h"
 
-#include "base/buffer.h"
 #include "schemas.h"
 #include "store/store.h"
+
+#include "base/buffer.h"
 
 enum { MOST_NAMED = 4 };
 
@@ -182,19 +183,4 @@ int caution_bare_calls(struct store *store, int64_t run_id, struct table *table,
         failed = table_add_warning(table, error, "%s", text.data);
     buffer_release(&text);
     return failed ? -1 : 0;
-}
-
-int caution_repeated(struct store *store, const struct runs *runs, struct table *table, struct error *error)
-{
-    struct statement *statement =
-        store_prepare_for(store, schema_analysis_caution_repeated, runs->only, error);
-    int row = statement ? statement_step(statement, error) : -1;
-    long long repeated = row == 1 ? (long long)statement_integer(statement, 0) : 0;
-    statement_free(statement);
-    if (!repeated)
-        return row == 1 ? 0 : -1;
-    return table_add_warning(table, error,
-                             "several Inspector logs of a process tell of the same %lld collective%s, which "
-                             "count as often: an earlier state of a log may lie beside it",
-                             repeated, repeated == 1 ? "" : "s");
 }

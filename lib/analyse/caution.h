@@ -24,9 +24,14 @@ int caution_parts(const struct job *job, struct table *table, struct error *erro
 /* That `count` communicators have no hash, if they do. `run_id` 0: of the whole store. */
 int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct error *error);
 
-/* That logs of a process tell of the same operations, which count as often. Of all runs that are asked about.
+/*
+ * What records themselves show (records.c), of all runs that are asked about: that logs of a process number
+ * different operations alike, that clocks stepped, that sends and their receives differ in size. And the
+ * clocks alone.
  */
-int caution_repeated(struct store *store, const struct runs *runs, struct table *table, struct error *error);
+int caution_records(struct store *store, const struct runs *runs, struct table *table, struct error *error);
+int caution_clock_steps(struct store *store, const struct runs *runs, struct table *table,
+                        struct error *error);
 
 /*
  * Calls below which the trace has no operation, though they moved data: what they did cannot be judged. Of a

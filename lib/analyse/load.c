@@ -359,12 +359,22 @@ static void weigh_cuts(struct job *job)
     }
 }
 
+static int count_damage(struct loader *loader, struct error *error)
+{
+    int64_t cut = 0;
+    if (read_number(loader, schema_analysis_job_damage, &loader->job->damaged_lines, error) ||
+        (loader->job->damaged_lines && read_number(loader, schema_analysis_job_cut_lines, &cut, error)))
+        return -1;
+    loader->job->damaged_lines -= cut;
+    return 0;
+}
+
 static int load_coverage(struct loader *loader, struct error *error)
 {
     int64_t finished_only;
     struct bare_calls bare;
     if (bare_calls_count(&bare, loader->job->store, loader->job->run_id, error) ||
-        read_number(loader, schema_analysis_job_damage, &loader->job->damaged_lines, error) ||
+        count_damage(loader, error) ||
         read_number(loader, schema_analysis_job_losses, &loader->job->lost_events, error) ||
         read_number(loader, schema_analysis_job_finished_only, &finished_only, error) ||
         loader_read(loader, schema_analysis_job_cut, read_cut, error))

@@ -229,7 +229,7 @@ static int group_and_show(struct report_groups *report, const struct analysis_re
     separate_runs(report, runs);
     return report_groups_read(report, request->store, runs->only, error) || show(report, table, error) ||
            warn_of_unhashed(request->store, runs->only, table, error) ||
-           warn_of_lacking(report, table, error) || caution_repeated(request->store, runs, table, error) ||
+           warn_of_lacking(report, table, error) || caution_records(request->store, runs, table, error) ||
            (runs->count && caution_bare_calls(request->store, runs->only, table, error)) ||
            caution_no_operations(request->store, runs, table, error);
 }

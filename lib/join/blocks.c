@@ -196,8 +196,8 @@ int64_t operation_rows_call(const struct operation_rows *rows, size_t row)
 }
 
 /*
- * Sends and receives of one moment, which were written as they ended, go by their own numbers, into the
- * places that they have among them.
+ * Sends and receives of one moment, or of none that is known, which were written as they ended, go by their
+ * own numbers, into the places that they have among them.
  */
 static void sort_calls(struct operation_rows *rows, size_t first, size_t end)
 {
@@ -228,7 +228,7 @@ static void order_rows(struct operation_rows *rows)
         int64_t at_ns = rows->issued_ns[rows->order[first]];
         for (end = first + 1; end < count && rows->issued_ns[rows->order[end]] == at_ns;)
             end++;
-        if (at_ns && end > first + 1)
+        if (end > first + 1)
             sort_calls(rows, first, end);
     }
 }

@@ -38,6 +38,7 @@ struct joining {
     struct pending pending;
     uint64_t look_at; /* look through what waits once it is so much */
     int64_t block_id; /* of the instances being packed */
+    struct unequal_pairs *unequal;
 };
 
 static int64_t base_id(const struct joining *joining)
@@ -157,6 +158,7 @@ static void start(struct pending_instance *instance)
     instance->first_member = instance->tag_member = -1;
     instance->tag = instance->step = -1;
     instance->size_bytes = instance->effective_ns = COUNT_UNKNOWN;
+    instance->sent_bytes = instance->received_bytes = COUNT_UNKNOWN;
 }
 
 /* Folds one member's operation into its instance. */
@@ -164,6 +166,10 @@ static void fold(const struct joining *joining, struct pending_instance *instanc
 {
     const struct joined_row *joined = swept->joined;
     instance->seen++;
+    if (swept->function == FUNCTION_SEND)
+        instance->sent_bytes = swept->bytes;
+    if (swept->function == FUNCTION_RECV)
+        instance->received_bytes = swept->bytes;
     if (is_before(joining, swept->member, instance->first_member)) {
         int64_t size = joining->work->communicators[joining->communicator].size;
         instance->first_member = swept->member;
@@ -231,6 +237,27 @@ static void set_pair(struct block_writer *rows, const struct pending_instance *i
     set_known(rows, INSTANCE_RECEIVER, receiver_of(instance));
 }
 
+/* Whether the first of two pairs comes before the second. */
+static int comes_first(const struct unequal_pairs *pair, const struct unequal_pairs *other)
+{
+    if (pair->sequence != other->sequence)
+        return pair->sequence < other->sequence;
+    return pair->sender != other->sender ? pair->sender < other->sender : pair->receiver < other->receiver;
+}
+
+static void compare_sizes(struct unequal_pairs *unequal, const struct pending_instance *instance)
+{
+    if (instance->sent_bytes < 0 || instance->received_bytes < 0 ||
+        instance->sent_bytes == instance->received_bytes)
+        return;
+    const struct unequal_pairs here = {unequal->count + 1,   (int64_t)instance->key.part[2],
+                                       sender_of(instance),  receiver_of(instance),
+                                       instance->sent_bytes, instance->received_bytes};
+    if (!unequal->count || comes_first(&here, unequal))
+        *unequal = here;
+    unequal->count = here.count;
+}
+
 static int write_rows(struct joining *joining, struct error *error)
 {
     size_t count = joining->blocks->instance_rows.count;
@@ -254,8 +281,10 @@ static int write_instance(struct joining *joining, const struct pending_instance
     block_set(rows, INSTANCE_KIND, instance->kind);
     block_set(rows, INSTANCE_FUNCTION, instance->function);
     block_set(rows, INSTANCE_SEQUENCE, (int64_t)instance->key.part[pair ? 2 : 1]);
-    if (pair)
+    if (pair) {
         set_pair(rows, instance);
+        compare_sizes(joining->unequal, instance);
+    }
     set_known(rows, INSTANCE_SIZE_BYTES, instance->size_bytes);
     block_set(rows, INSTANCE_MEMBERS, instance->seen);
     block_set(rows, INSTANCE_EXPECTED, expected(joining, instance));
@@ -474,11 +503,13 @@ static void release(struct joining *joining)
 }
 
 int instances_join(const struct work *work, int32_t communicator, struct blocks *blocks,
-                   const struct series_table *series, struct error *error)
+                   const struct series_table *series, struct unequal_pairs *unequal, struct error *error)
 {
+    *unequal = (struct unequal_pairs){.count = 0};
     struct joining joining = {.work = work,
                               .series = series,
                               .blocks = blocks,
+                              .unequal = unequal,
                               .communicator = communicator,
                               .look_at = LOOK_THROUGH};
     joining.block_id = base_id(&joining);

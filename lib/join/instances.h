@@ -4,7 +4,15 @@
 #include "join/series.h"
 #include "join/work.h"
 
-struct statement;
+/* Pairs whose send and receive differ in size: how many, and the first by ordinal, sender and receiver. */
+struct unequal_pairs {
+    int64_t count;
+    int64_t sequence;
+    int64_t sender; /* ranks in the communicator */
+    int64_t receiver;
+    int64_t sent_bytes;
+    int64_t received_bytes;
+};
 
 /*
  * Collective instance = (communicator, function, sequence number); point-to-point instance = (communicator,
@@ -14,6 +22,6 @@ struct statement;
  * each rank.
  */
 int instances_join(const struct work *work, int32_t communicator, struct blocks *blocks,
-                   const struct series_table *series, struct error *error);
+                   const struct series_table *series, struct unequal_pairs *unequal, struct error *error);
 
 #endif

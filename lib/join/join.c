@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "join/hands.h"
 #include "join/instances.h"
+#include "join/logs.h"
 #include "join/runs.h"
 #include "join/work.h"
 #include "schemas.h"
@@ -10,17 +11,40 @@
 
 #include <stdlib.h>
 
+/* Runs a statement with some numbers. */
+static int run(struct store *store, struct blocks *blocks, const char *sql, const int64_t *numbers, int count,
+               struct error *error)
+{
+    blocks_enter(blocks);
+    struct statement *statement = store_prepare(store, sql, error);
+    int failed = !statement;
+    for (int i = 0; !failed && i < count; i++)
+        failed = statement_bind_integer(statement, i + 1, numbers[i], error);
+    failed = failed || statement_step(statement, error) < 0;
+    statement_free(statement);
+    blocks_leave(blocks);
+    return failed ? -1 : 0;
+}
+
 /* Removes what earlier joins made of a communicator. */
 static int clear_instances(struct store *store, struct blocks *blocks, int64_t communicator_id,
                            struct error *error)
 {
-    blocks_enter(blocks);
-    struct statement *clear = store_prepare(store, schema_join_save_clear_instances, error);
-    int failed = !clear || statement_bind_integer(clear, 1, communicator_id, error) ||
-                 statement_step(clear, error) < 0;
-    statement_free(clear);
-    blocks_leave(blocks);
-    return failed ? -1 : 0;
+    return run(store, blocks, schema_join_save_clear_instances, &communicator_id, 1, error) ||
+                   run(store, blocks, schema_join_save_clear_unequal, &communicator_id, 1, error)
+               ? -1
+               : 0;
+}
+
+static int save_unequal(struct store *store, struct blocks *blocks, int64_t communicator_id,
+                        const struct unequal_pairs *unequal, struct error *error)
+{
+    const int64_t numbers[] = {communicator_id,        unequal->count,    unequal->sender,
+                               unequal->receiver,      unequal->sequence, unequal->sent_bytes,
+                               unequal->received_bytes};
+    return unequal->count ? run(store, blocks, schema_join_save_unequal, numbers,
+                                (int)(sizeof numbers / sizeof *numbers), error)
+                          : 0;
 }
 
 /* The communicators of a run, which are joined one by one. */
@@ -35,8 +59,11 @@ static int join_communicator(void *context, struct hand *hand, size_t number, st
     struct communicators *communicators = context;
     int32_t communicator = communicators->items[number];
     int64_t id = hand->work.communicators[communicator].id;
+    struct unequal_pairs unequal;
     return clear_instances(communicators->store, &hand->blocks, id, error) ||
-                   instances_join(&hand->work, communicator, &hand->blocks, communicators->series, error)
+                   instances_join(&hand->work, communicator, &hand->blocks, communicators->series, &unequal,
+                                  error) ||
+                   save_unequal(communicators->store, &hand->blocks, id, &unequal, error)
                ? -1
                : 0;
 }
@@ -74,14 +101,15 @@ static int join_changed(struct work *work, struct store *store, size_t threads, 
 
 static int make(struct work *work, struct store *store, size_t threads, struct error *error)
 {
-    if (work_load(work, store, error) || work_find_ranks(work, error) || work_group_joined(work, error) ||
-        work_find_changes(work, store, error) || join_changed(work, store, threads, error))
+    if (logs_mend(store, error) || work_load(work, store, error) || work_find_ranks(work, error) ||
+        work_group_joined(work, error) || work_find_changes(work, store, error) ||
+        join_changed(work, store, threads, error))
         return -1;
     return work_save(work, store, error);
 }
 
 /* Counted up whenever other tables would come of the same files: what an earlier ncclprof joined is stale. */
-enum { RULES = 4 };
+enum { RULES = 5 };
 
 static int read_state(struct store *store, int64_t *joined, int64_t *rules, struct error *error)
 {

@@ -58,6 +58,7 @@ static int read_process(struct work *work, struct statement *statement, struct e
                                      .file_set = copy_text(statement, 1),
                                      .host = copy_text(statement, 2),
                                      .pid = statement_integer(statement, 3),
+                                     .first_file = statement_integer(statement, 4),
                                      .run = -1};
     return process->file_set && process->host ? 0 : error_no_memory(error);
 }
@@ -74,10 +75,11 @@ static int read_communicator(struct work *work, struct statement *statement, str
                                    .declared_size = believed(statement_integer_or(statement, 3, 0), 0),
                                    .greatest_peer = -1,
                                    .run = -1};
-    if (statement_is_null(statement, 2))
-        return 0;
-    communicator->name = copy_text(statement, 2);
-    return communicator->name ? 0 : error_no_memory(error);
+    if (!statement_is_null(statement, 2) && !(communicator->name = copy_text(statement, 2)))
+        return error_no_memory(error);
+    if (!statement_is_null(statement, 4) && !(communicator->path = copy_text(statement, 4)))
+        return error_no_memory(error);
+    return 0;
 }
 
 static int read_member(struct work *work, struct statement *statement, struct error *error)
@@ -265,6 +267,7 @@ void work_release(struct work *work)
     }
     for (size_t i = 0; i < work->communicator_count; i++) {
         free(work->communicators[i].name);
+        free(work->communicators[i].path);
         free(work->communicators[i].label);
     }
     for (size_t i = 0; i < work->rank_count; i++)

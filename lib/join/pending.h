@@ -40,6 +40,8 @@ struct pending_instance {
     int32_t tag;
     int32_t step;
     int64_t size_bytes;
+    int64_t sent_bytes; /* pairs: what each side said; COUNT_UNKNOWN */
+    int64_t received_bytes;
     int64_t effective_ns;
     struct pending_stays durations;     /* in the whole operation */
     struct pending_stays initial_syncs; /* in the first phase of a symmetric kernel */

@@ -23,38 +23,73 @@ enum { MOST_SILENT_RANKS = 1024 };
  * Files whose communicators have no hash show no sharing. All that one directory holds of them is taken for
  * one job.
  */
-static void unite_unhashed(const struct work *work, int32_t *parent)
+static int unite_unhashed(const struct work *work, int32_t *parent, struct error *error)
 {
-    int32_t first = -1;
-    for (size_t i = 0; i < work->member_count; i++) {
+    int32_t *first = array_new(work->process_count, sizeof *first); /* of each set */
+    struct intern sets;
+    int failed = !first;
+    intern_init(&sets);
+    for (size_t i = 0; !failed && i < work->member_count; i++) {
         const struct work_member *member = &work->members[i];
         if (work->communicators[member->communicator].hash != 0)
             continue;
         const char *file_set = work->processes[member->process].file_set;
-        if (first < 0 || strcmp(work->processes[first].file_set, file_set) != 0)
-            first = member->process;
-        disjoint_unite(parent, first, member->process);
+        size_t known = sets.count;
+        int64_t set = intern_put(&sets, file_set, strlen(file_set));
+        failed = set < 0;
+        if (failed)
+            break;
+        if (sets.count > known)
+            first[set] = member->process;
+        disjoint_unite(parent, first[set], member->process);
+    }
+    intern_release(&sets);
+    free(first);
+    return failed ? error_no_memory(error) : 0;
+}
+
+/* Processes by the files that came first: of these, not of who was read first, the numbers of runs tell. */
+struct arrival {
+    int64_t file;
+    int32_t process;
+};
+
+static int by_file(const void *a, const void *b)
+{
+    const struct arrival *left = a, *right = b;
+    if (left->file != right->file)
+        return left->file < right->file ? -1 : 1;
+    return (left->process > right->process) - (left->process < right->process);
+}
+
+static void number_in_order(struct work *work, int32_t *parent, struct arrival *order, int32_t *run_of_root)
+{
+    for (size_t i = 0; i < work->process_count; i++) {
+        order[i] = (struct arrival){work->processes[i].first_file, (int32_t)i};
+        run_of_root[i] = -1;
+    }
+    array_sort(order, work->process_count, sizeof *order, by_file);
+    for (size_t i = 0; i < work->process_count; i++) {
+        int32_t *run = &run_of_root[disjoint_root(parent, order[i].process)];
+        if (*run < 0) {
+            *run = (int32_t)work->run_count;
+            work->runs[work->run_count++] = (struct work_run){.world = -1, .step_source = STEPS_NONE};
+        }
+        work->processes[order[i].process].run = *run;
     }
 }
 
 static int number_runs(struct work *work, int32_t *parent, struct error *error)
 {
     int32_t *run_of_root = array_new(work->process_count, sizeof *run_of_root);
+    struct arrival *order = array_new(work->process_count, sizeof *order);
     work->runs = array_new(work->process_count, sizeof *work->runs);
-    if (!run_of_root || !work->runs) {
-        free(run_of_root);
-        return error_no_memory(error);
-    }
-    for (size_t i = 0; i < work->process_count; i++) {
-        int32_t root = disjoint_root(parent, (int32_t)i);
-        if (root == (int32_t)i) {
-            run_of_root[i] = (int32_t)work->run_count;
-            work->runs[work->run_count++] = (struct work_run){.world = -1, .step_source = STEPS_NONE};
-        }
-        work->processes[i].run = run_of_root[root];
-    }
+    int failed = !run_of_root || !order || !work->runs;
+    if (!failed)
+        number_in_order(work, parent, order, run_of_root);
     free(run_of_root);
-    return 0;
+    free(order);
+    return failed ? error_no_memory(error) : 0;
 }
 
 static int find_runs(struct work *work, struct error *error)
@@ -75,8 +110,7 @@ static int find_runs(struct work *work, struct error *error)
             disjoint_unite(parent, *seen, work->members[i].process);
         *seen = work->members[i].process;
     }
-    unite_unhashed(work, parent);
-    failed = number_runs(work, parent, error);
+    failed = unite_unhashed(work, parent, error) || number_runs(work, parent, error) ? -1 : 0;
     for (size_t i = 0; !failed && i < work->member_count; i++)
         work->communicators[work->members[i].communicator].run =
             work->processes[work->members[i].process].run;
@@ -418,26 +452,66 @@ static int label_communicator(struct work *work, size_t at, struct intern *seen,
     return failed || !communicator->label;
 }
 
+/* A communicator and what it is found by: of its members the first by host, process and rank. */
 struct labelled {
     uint64_t hash;
     size_t communicator;
+    const struct work_process *process; /* NULL: it has no members */
+    int64_t rank;
+    const char *path;
 };
+
+static int compare_numbers(int64_t left, int64_t right)
+{
+    return (left > right) - (left < right);
+}
+
+static int compare_processes(const struct work_process *left, const struct work_process *right)
+{
+    if (!left || !right)
+        return (left != NULL) - (right != NULL);
+    int order = strcmp(left->host, right->host);
+    order = order ? order : compare_numbers(left->pid, right->pid);
+    return order ? order : strcmp(left->file_set, right->file_set);
+}
 
 static int by_hash(const void *a, const void *b)
 {
     const struct labelled *left = a, *right = b;
     if (left->hash != right->hash)
         return left->hash < right->hash ? -1 : 1;
-    return (left->communicator > right->communicator) - (left->communicator < right->communicator);
+    int order = compare_processes(left->process, right->process);
+    order = order ? order : compare_numbers(left->rank, right->rank);
+    order = order ? order : strcmp(left->path, right->path);
+    return order ? order : compare_numbers((int64_t)left->communicator, (int64_t)right->communicator);
 }
 
-/* In the order of hashes: who of two with the same ranks is the first must not hang on the order of reading.
+static struct labelled find_by(const struct work *work, size_t at)
+{
+    const struct work_communicator *communicator = &work->communicators[at];
+    struct labelled label = {(uint64_t)communicator->hash, at, NULL, 0,
+                             communicator->path ? communicator->path : ""};
+    for (size_t i = work->by_communicator.first[at]; i < work->by_communicator.first[at + 1]; i++) {
+        const struct work_member *member = &work->members[work->by_communicator.items[i]];
+        const struct work_process *process = &work->processes[member->process];
+        int order = label.process ? compare_processes(process, label.process) : -1;
+        if (order < 0 || (order == 0 && member->rank < label.rank)) {
+            label.process = process;
+            label.rank = member->rank;
+        }
+    }
+    return label;
+}
+
+/*
+ * In the order of hashes; where these are not known, of who is in it, and at last of files: who of two with
+ * the same ranks is the first must not hang on the order of reading.
  */
 static struct labelled *label_order(const struct work *work)
 {
     struct labelled *order = array_new(work->communicator_count, sizeof *order);
     for (size_t i = 0; order && i < work->communicator_count; i++)
-        order[i] = (struct labelled){(uint64_t)work->communicators[i].hash, i};
+        order[i] = find_by(work, i);
     if (order)
         array_sort(order, work->communicator_count, sizeof *order, by_hash);
     return order;

@@ -21,6 +21,7 @@ struct work_process {
     char *file_set; /* owned */
     char *host;     /* owned */
     int64_t pid;
+    int64_t first_file; /* the least of those that speak of it */
     int32_t run;
 };
 
@@ -28,6 +29,7 @@ struct work_communicator {
     int64_t id;
     int64_t hash;
     char *name; /* owned; NULL */
+    char *path; /* owned: of the file that is all that speaks of it, where its hash is not known; NULL */
     int64_t declared_size;
     int64_t greatest_peer;
     int64_t size; /* declared, else a lower bound from the ranks and peers seen */

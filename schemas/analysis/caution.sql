@@ -11,8 +11,9 @@ SELECT coalesce(sum(count) FILTER (WHERE reason = 'call without operation: captu
       WHERE run_id = ?1));
 
 -- statement: repeated
--- Inspector numbers each collective of a communicator and function once: where two logs of a process have the same, one
--- is an earlier state of the other. Operations are looked at only where a process has several logs.
+-- Inspector numbers each collective of a communicator and function once: where two logs of a process have the same with
+-- another content (what is alike is left out), the process was started anew under its id. Operations are looked at only
+-- where a process has several logs.
 WITH several AS (
     SELECT member_id FROM file_member JOIN file USING (file_id)
      WHERE dialect GLOB 'inspector*' AND (?1 IS NULL OR member_id IN (
@@ -23,3 +24,30 @@ SELECT count(*) FROM (
     SELECT 1 FROM several CROSS JOIN operation ON operation.member_id = several.member_id
      WHERE kind = 0 AND sequence IS NOT NULL
      GROUP BY operation.member_id, function, sequence HAVING count(DISTINCT operation_id >> 32) > 1);
+
+-- Processes whose clock stepped, each with its greatest step (SQLite takes what stands beside a maximum from its row) and
+-- the first operation after it.
+-- statement: clock_steps
+WITH stepped AS (
+    SELECT process_id, count(*) AS steps, max(abs(step_ns)) AS size_ns, step_ns, is_measured, operation_id
+      FROM clock_step GROUP BY process_id
+)
+SELECT (SELECT min(run_id) FROM job_rank WHERE job_rank.process_id = stepped.process_id) AS run_id,
+       (SELECT CASE count(*) WHEN 1 THEN min(name) END FROM job_rank WHERE job_rank.process_id = stepped.process_id) AS rank,
+       process.host, process.pid, steps, step_ns, is_measured, o.function, o.sequence, o.communicator, o.step
+  FROM stepped
+  JOIN process USING (process_id)
+  LEFT JOIN v_operation o ON o.operation_id = stepped.operation_id
+ WHERE ?1 IS NULL OR EXISTS (SELECT 1 FROM job_rank WHERE job_rank.process_id = stepped.process_id AND run_id = ?1)
+ ORDER BY 1, size_ns DESC, host, pid;
+
+-- Pairs that differ in size, of each run: how many, and the first.
+-- statement: unequal_pairs
+SELECT run_id, sum(pairs) OVER (PARTITION BY run_id), label, sequence, sent_bytes, received_bytes,
+       (SELECT min(name) FROM member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+         WHERE member.communicator_id = u.communicator_id AND member.rank = sender),
+       (SELECT min(name) FROM member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+         WHERE member.communicator_id = u.communicator_id AND member.rank = receiver)
+  FROM unequal_pair u JOIN communicator_join c USING (communicator_id)
+ WHERE ?1 IS NULL OR run_id = ?1
+ ORDER BY run_id, sequence, label, sender, receiver;

@@ -52,6 +52,21 @@ SELECT coalesce(sum(ledger.count), 0)
       SELECT file_id FROM file_member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
        WHERE run_id = ?1);
 
+-- Of that, where there is any, the lines that were cut where a log was cut into parts: at the very beginning or end of one
+-- of several logs of a process. Such a line may stand whole in the other part; else its number is missing.
+-- statement: cut_lines
+SELECT count(*)
+  FROM ledger JOIN file USING (file_id)
+ WHERE damage = 1 AND ledger.count = 1 AND dialect GLOB 'inspector*'
+   AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+                    WHERE run_id = ?1)
+   AND EXISTS (SELECT 1 FROM file_member here JOIN file_member other USING (member_id)
+                WHERE here.file_id = ledger.file_id AND other.file_id <> here.file_id)
+   AND (first_offset = 0
+        OR NOT EXISTS (SELECT 1 FROM operation
+                        WHERE operation_id >= ledger.file_id << 32 AND operation_id < (ledger.file_id + 1) << 32
+                          AND byte_offset > first_offset));
+
 -- statement: losses
 -- As in v_dropped. A process may drive several ranks, and is counted once.
 SELECT coalesce(sum(events), 0)

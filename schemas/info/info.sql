@@ -11,7 +11,7 @@ SELECT (SELECT count(*) FROM process) AS processes,
        (SELECT count(*) FROM tag_mark WHERE is_end = 0) AS tags,
        (SELECT coalesce(max(step_count), 0) FROM run) AS steps,
        (SELECT count(*) FROM file) AS files,
-       (SELECT coalesce(sum(skipped), 0) FROM file) AS skipped,
+       (SELECT coalesce(sum(skipped), 0) FROM file) + (SELECT coalesce(sum(doubles), 0) FROM operation_recorded) AS skipped,
        (SELECT count(*) FROM instance WHERE sender IS NULL) AS collective_instances,
        (SELECT count(*) FROM instance WHERE sender IS NOT NULL) AS p2p_instances,
        (SELECT count(*)
@@ -80,7 +80,13 @@ LEFT JOIN job_rank r ON r.job_rank_id = c.job_rank_id
 ORDER BY r.run_id, r.global_rank, r.name, p.process_id
 
 -- statement: files
-SELECT path, dialect, status, events, skipped, bytes, unpacked_bytes FROM file ORDER BY path, file_id
+-- Records that tell of an operation that another one tells of, too, are counted as skipped.
+WITH repeated AS (
+    SELECT block_id >> 32 AS file_id, sum(doubles) AS doubles FROM operation_recorded GROUP BY 1
+)
+SELECT path, dialect, status, events - coalesce(doubles, 0) AS events, skipped + coalesce(doubles, 0) AS skipped, bytes,
+       unpacked_bytes
+  FROM file LEFT JOIN repeated USING (file_id) ORDER BY path, file_id
 
 -- statement: ledger
 SELECT reason, dialect, damage, sum(count) AS count, count(*) AS files, min(first_offset) AS offset, example, path AS first_file

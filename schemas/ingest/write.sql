@@ -93,10 +93,14 @@ SELECT process_id FROM tag_name WHERE tag_name_id BETWEEN ?1 << 32 AND (?1 << 32
 -- statement: remove_file
 -- Everything that came from file ?1. Ids of its records begin with its number.
 DELETE FROM operation_block WHERE block_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_recorded
+DELETE FROM operation_recorded WHERE block_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_joined
 DELETE FROM operation_join_block WHERE block_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_proxy
 DELETE FROM proxy_operation WHERE proxy_operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_proxy_recorded
+DELETE FROM proxy_recorded WHERE proxy_operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_tag
 DELETE FROM tag_mark WHERE tag_mark_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_tag_name
@@ -117,7 +121,9 @@ DELETE FROM file WHERE file_id = ?1
 DELETE FROM member WHERE member_id NOT IN (SELECT member_id FROM file_member);
 DELETE FROM communicator WHERE communicator_id NOT IN (SELECT communicator_id FROM member);
 DELETE FROM instance_block WHERE communicator_id NOT IN (SELECT communicator_id FROM communicator);
+DELETE FROM unequal_pair WHERE communicator_id NOT IN (SELECT communicator_id FROM communicator);
 DELETE FROM process
 WHERE process_id NOT IN (SELECT process_id FROM member) AND process_id NOT IN (SELECT process_id FROM tag_mark)
   AND process_id NOT IN (SELECT process_id FROM tag_name)
   AND process_id NOT IN (SELECT process_id FROM clock_anchor) AND process_id NOT IN (SELECT process_id FROM loss);
+DELETE FROM clock_step WHERE process_id NOT IN (SELECT process_id FROM process);

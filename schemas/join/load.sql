@@ -1,10 +1,16 @@
 -- What lib/join reads of the base tables.
 
+-- With the least of the files that speak of each: those are numbered as they were given, whoever was read first.
 -- statement: processes
-SELECT process_id, file_set, host, pid FROM process ORDER BY process_id;
+SELECT process_id, file_set, host, pid, coalesce(first_file, 0)
+  FROM process
+  LEFT JOIN (SELECT process_id, min(file_id) AS first_file FROM member JOIN file_member USING (member_id) GROUP BY process_id)
+       USING (process_id)
+ ORDER BY process_id;
 
 -- statement: communicators
-SELECT communicator_id, hash, name, size FROM communicator ORDER BY communicator_id;
+SELECT communicator_id, hash, name, size, (SELECT path FROM file WHERE file_id = unhashed_file_id)
+  FROM communicator ORDER BY communicator_id;
 
 -- statement: members
 SELECT member_id, communicator_id, rank, process_id FROM member ORDER BY member_id;

@@ -27,6 +27,13 @@ INSERT INTO communicator_join (communicator_id, run_id, size, size_is_known, lab
 -- statement: clear_instances
 DELETE FROM instance_block WHERE block_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295;
 
+-- statement: clear_unequal
+DELETE FROM unequal_pair WHERE communicator_id = ?1;
+
+-- statement: unequal
+INSERT INTO unequal_pair (communicator_id, pairs, sender, receiver, sequence, sent_bytes, received_bytes)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+
 -- statement: instances
 INSERT INTO instance_block (block_id, communicator_id, packed) VALUES (?1, ?2, ?3);
 

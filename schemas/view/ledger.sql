@@ -1,4 +1,5 @@
--- What the files held that did not become an event. damage 1: lost or unreadable; 0: understood, not modelled.
+-- What the files held that did not become an event, or an operation that another record tells of, too. damage 1: lost or
+-- unreadable; 0: understood, not modelled.
 CREATE VIEW v_ledger AS
 SELECT f.file_id,
        f.path,
@@ -9,7 +10,20 @@ SELECT f.file_id,
        l.first_offset,
        l.example
 FROM ledger l
-JOIN file f ON f.file_id = l.file_id;
+JOIN file f ON f.file_id = l.file_id
+UNION ALL
+SELECT f.file_id,
+       f.path,
+       f.dialect,
+       'duplicate operation',
+       0,
+       sum(r.doubles),
+       min(r.first_double),
+       NULL
+FROM operation_recorded r
+JOIN file f ON f.file_id = r.block_id >> 32
+WHERE r.doubles > 0
+GROUP BY f.file_id;
 
 -- Events that a recorder itself says it dropped, as it says so: is_total 1 where each row is the total so far.
 CREATE VIEW v_loss AS

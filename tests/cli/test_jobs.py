@@ -4,6 +4,7 @@ import collections
 import csv
 import gzip
 import io
+import random
 import re
 
 from tests.cli.support import TOP, Case
@@ -247,3 +248,34 @@ class Incomplete(Case):
                 self.run_program("ingest", TOP / "fixtures" / fixture, status=None)
                 said = " ".join(self.json(command)["warnings"])
                 self.assertNotRegex(said, "left a trace|left no trace", (fixture, command))
+
+
+class Arrival(Case):
+    """What is said hangs neither on the order of the files nor on which of them a thread has done with first."""
+
+    SAID = (("stalls",), ("stragglers",), ("diagnose", "--all"), ("report", "--by", "communicator"), ("info",),
+            ("info", "--communicators"), ("info", "--processes"), ("clocks",))
+
+    def said(self, files, threads):
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", "-q", f"-j{threads}", *files, status=None)
+        found = [self.run_program(*words, *(() if words[0] == "diagnose" else ("--format", "csv")), status=None) for words in self.SAID]
+        return [result.out + result.err for result in found]
+
+    def check(self, *folders, shuffles):
+        files = sorted(path for folder in folders for path in (TOP / "fixtures" / folder).iterdir() if path.name != "TRUTH")
+        first = self.said(files, 1)
+        for seed in range(6):
+            if shuffles:
+                random.Random(seed).shuffle(files)
+            for threads in (1, 8):
+                self.assertEqual(self.said(files, threads), first)
+
+    def test_one_job(self):
+        for folder in ("dialect-2.23.4", "dialect-2.24.3", "inspector-pr2045-verbose", "v1-states-partial"):
+            with self.subTest(folder=folder):
+                self.check(folder, shuffles=True)
+
+    def test_jobs_of_several_directories(self):
+        """Runs are numbered in the order of the files that are given."""
+        self.check("dialect-2.23.4", "inspector-2.30", "dialect-2.24.3", shuffles=False)

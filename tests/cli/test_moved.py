@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import subprocess
 
 from tests.cli.support import PROGRAM, TOP, Case, inspector_trace, trace
@@ -134,14 +135,16 @@ class Moved(Case):
                        env={**os.environ, "NCCLPROF_STORE": str(self.store)}, check=True, capture_output=True)
         self.assertEqual((self.info()["processes"], self.info()["runs"]), (1, 1))
 
-    def check_repeated(self, count):
-        """What is said of them is said by all that count them."""
+    def check_repeated(self, count, doubles=0):
+        """Of operations that are told of with another content all warn that count them; what is alike is left out."""
         for command in ("report", "stragglers", "diagnose"):
             warnings = " ".join(self.json(command)["warnings"])
             if count:
-                self.assertIn(f"tell of the same {count} collective", warnings)
+                self.assertIn(f"number different collectives alike, {count} of them", warnings)
             else:
-                self.assertNotIn("tell of the same", warnings)
+                self.assertNotIn("alike", warnings)
+        left_out = self.rows("SELECT coalesce(sum(count), 0) FROM v_ledger WHERE reason = 'duplicate operation'")
+        self.assertEqual(left_out, [(doubles,)])
 
     def test_an_earlier_state_of_a_log_beside_it(self):
         whole = inspector_trace(count=9)
@@ -151,8 +154,24 @@ class Moved(Case):
         self.ingest("logs", "other")
         self.check_repeated(0)
         self.write("logs/a.log.old", whole[:len(lines[0]) * 5 + 9])
+        before = self.contents()
         self.ingest("logs", status=1)
-        self.check_repeated(5)
+        self.check_repeated(0, doubles=5)
+        self.assertEqual(self.contents(), before)
+        (self.folder / "logs/a.log").unlink()
+        os.rename(self.folder / "logs/a.log.old", self.folder / "logs/a.log")
+        self.ingest("--force", "logs", status=1)  # what was left out is all that is left
+        self.check_repeated(0)
+        self.assertEqual(self.rows("SELECT count(*) FROM operation"), [(5 + 9,)])
+
+    def test_a_log_of_a_process_that_was_started_anew(self):
+        """It counts from the beginning again, under the same id: nothing of that is double."""
+        lines = inspector_trace(count=9)
+        self.write("logs/a.log", lines)
+        self.write("logs/b.log", re.sub(r'"coll_exec_time_us":(\d+)', lambda found: f'"coll_exec_time_us":{int(found[1]) + 7}', lines))
+        self.ingest("logs")
+        self.check_repeated(9)
+        self.assertEqual(self.rows("SELECT count(*) FROM operation"), [(18,)])
 
     def test_a_log_in_pieces(self):
         """Whichever comes first; and a CUDA graph that is replayed is nobody's copy."""

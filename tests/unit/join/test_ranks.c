@@ -317,22 +317,70 @@ static void which_rank_is_nearest(void **state)
     assert_split("1: A0@100 A1@100 A2@900 | 2: A0@100 A1@900", "012|.2");
 }
 
+static void assert_labels(const char *text, const char *sets, const char *expected)
+{
+    struct work work;
+    char found[TEXT] = "";
+    find(&work, text, sets);
+    for (size_t i = 0; i < work.communicator_count; i++) {
+        size_t length = strlen(found);
+        snprintf(found + length, TEXT - length, "%s%s", i ? " " : "", work.communicators[i].label);
+    }
+    assert_string_equal(found, expected);
+    work_release(&work);
+}
+
+/* Where hashes do not tell them apart, who is in them does: host, process and rank, whoever was read first.
+ */
+static void which_of_a_label_is_the_first(void **state)
+{
+    assert_labels("0: A0 | 0: B0 | 0: C0", "aaaaaa", "0 0#2 0#3");
+    assert_labels("0: C0 | 0: A0 | 0: B0", "aaaaaa", "0#3 0 0#2");
+    assert_labels("0: A1 | 0: A0", "aaaaaa", "0#2 0");
+    assert_labels("0: B5 A1 | 0: B0 A0", "aaaaaa", "0#2 0");
+}
+
+/* A directory's files without hashes are one job, whatever was read between them. */
+static void who_is_of_one_directory(void **state)
+{
+    static const char *const texts[] = {"0: A0 | 0: B0 | 0: C0 | 0: D0", "0: A0 | 0: C0 | 0: D0 | 0: B0"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct work work;
+        find(&work, texts[i], "ababab");
+        assert_int_equal(work.processes[0].run, work.processes[2].run);
+        assert_int_equal(work.processes[1].run, work.processes[3].run);
+        assert_int_not_equal(work.processes[0].run, work.processes[1].run);
+        work_release(&work);
+    }
+}
+
+/* By the files that speak of them, not by who was read first. */
+static void how_jobs_are_numbered(void **state)
+{
+    struct work work;
+    struct error error = ERROR_INIT;
+    load(&work, "1: A0 B1 | 2: C0 D1 | 3: E0 F1", "aaaaaa");
+    const int64_t files[PROCESSES] = {9, 5, 7, 8, 2, 11};
+    for (int i = 0; i < PROCESSES; i++)
+        work.processes[i].first_file = files[i];
+    assert_int_equal(work_find_ranks(&work, &error), 0);
+    assert_int_equal(work.processes[4].run, 0);
+    assert_int_equal(work.processes[0].run, 1);
+    assert_int_equal(work.processes[2].run, 2);
+    work_release(&work);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_gives_global_ranks),
-        cmocka_unit_test(one_without_its_file),
-        cmocka_unit_test(how_many_are_in_one),
-        cmocka_unit_test(who_is_of_one_job),
-        cmocka_unit_test(several_ranks_of_a_process),
-        cmocka_unit_test(ranks_of_which_there_is_nothing),
-        cmocka_unit_test(ranks_above_a_last_member),
-        cmocka_unit_test(ranks_that_are_only_claimed),
-        cmocka_unit_test(what_they_are_called),
-        cmocka_unit_test(whose_members_are_the_ranks),
-        cmocka_unit_test(which_rank_is_nearest),
-        cmocka_unit_test(members_that_could_be_anybodys),
-        cmocka_unit_test(a_world_of_which_no_clock_tells),
+        cmocka_unit_test(who_gives_global_ranks),        cmocka_unit_test(one_without_its_file),
+        cmocka_unit_test(how_many_are_in_one),           cmocka_unit_test(who_is_of_one_job),
+        cmocka_unit_test(several_ranks_of_a_process),    cmocka_unit_test(ranks_of_which_there_is_nothing),
+        cmocka_unit_test(ranks_above_a_last_member),     cmocka_unit_test(ranks_that_are_only_claimed),
+        cmocka_unit_test(what_they_are_called),          cmocka_unit_test(whose_members_are_the_ranks),
+        cmocka_unit_test(which_rank_is_nearest),         cmocka_unit_test(members_that_could_be_anybodys),
+        cmocka_unit_test(which_of_a_label_is_the_first), cmocka_unit_test(who_is_of_one_directory),
+        cmocka_unit_test(how_jobs_are_numbered),         cmocka_unit_test(a_world_of_which_no_clock_tells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

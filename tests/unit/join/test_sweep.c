@@ -182,13 +182,13 @@ static void calls_of_several_moments_go_by_time(void **state)
           (const int64_t[]){1, 0});
 }
 
-/* Where no times are told that is no moment: a file's lines say what came first. */
-static void calls_without_times_go_by_line(void **state)
+/* Where no times are told their numbers say what came first, as far as a block goes; else a file's lines. */
+static void calls_without_times_go_by_number(void **state)
 {
-    check(state,
-          (const struct call[]){
-              {FUNCTION_SEND, 7, UNTIMED, 0}, {FUNCTION_RECV, 5, UNTIMED, 0}, {FUNCTION_SEND, 6, UNTIMED, 0}},
-          3, (const int64_t[]){0, 1, 2});
+    static const struct call calls[] = {
+        {FUNCTION_SEND, 7, UNTIMED, 0}, {FUNCTION_RECV, 5, UNTIMED, 0}, {FUNCTION_SEND, 6, UNTIMED, 0}};
+    check_after(state, 0, calls, 3, (const int64_t[]){1, 2, 0});
+    check_after(state, BLOCK_ROWS - 1, calls, 3, (const int64_t[]){0, 1, 2});
 }
 
 static void calls_without_numbers_go_by_line(void **state)
@@ -242,7 +242,7 @@ int main(void)
         cmocka_unit_test(calls_of_one_moment_go_by_number),
         cmocka_unit_test(collectives_keep_their_place_among_them),
         cmocka_unit_test(calls_of_several_moments_go_by_time),
-        cmocka_unit_test(calls_without_times_go_by_line),
+        cmocka_unit_test(calls_without_times_go_by_number),
         cmocka_unit_test(calls_without_numbers_go_by_line),
         cmocka_unit_test(two_communicators_go_by_hash),
         cmocka_unit_test(a_moment_of_many_blocks),
