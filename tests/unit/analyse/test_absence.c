@@ -420,6 +420,26 @@ static void who_never_began_what_its_host_called(void **state)
     check("rr|r!", "rr", "rr|r~", "rr|r!", "missing 1 high 1 <023 ");
 }
 
+/*
+ * Rank 3 called P, to which rank 0's host never came: its kernel of the AllReduce before waits, as the GPU of
+ * rank 1 never began that.
+ */
+static void who_waits_on_its_gpu(void **state)
+{
+    const char *const calls[] = {"Prr|r!", "rr|r~", "rr|r!", "Prr|r!P~"};
+    struct played played;
+    play(&played, calls);
+    check_found(&played, "missing 1 high 1 <023 ");
+    /* Of a start that is only inferred it is not known, nor of what never has one, nor where all began. */
+    play(&played, calls);
+    played.operations[3].inferred = 1;
+    check_found(&played, "missing 0 high 1 <3 ");
+    check("Prr|r!", "r~r|r~", "rr|r!", "Prr|r!P~", "missing 0 high 1 <3 ");
+    check("Prr|r!", "rr|r!", "rr|r!", "Prr|r!P~", "missing 0 high 1 <3 ");
+    /* Nor does a rank wait whose own GPU never began it. */
+    check("Prr|r~", "rr|r~", "rr|r!", "Prr|r!P~", "missing 0 high 1 <3 ");
+}
+
 static void traces_that_do_not_tell_who_never_began(void **state)
 {
     const char *const calls[] = {"rr|r!", "rr|r~", "rr|r!", "rr|r!"};
@@ -560,6 +580,7 @@ int main(void)
         cmocka_unit_test(who_called_something_else),
         cmocka_unit_test(who_called_something_else_by_habit),
         cmocka_unit_test(who_never_began_what_its_host_called),
+        cmocka_unit_test(who_waits_on_its_gpu),
         cmocka_unit_test(traces_that_do_not_tell_who_never_began),
         cmocka_unit_test(who_called_with_another_size),
         cmocka_unit_test(who_called_with_another_root_or_datatype),
