@@ -331,14 +331,39 @@ static int find_mismatches(const struct absence *absence, struct findings *findi
     return 0;
 }
 
-/* By instance, whether somebody is held up in it: it did not go well. NULL: no memory. */
+/* By instance, whether somebody is held up in it; by communicator, the first step in which that is so. */
+static void note_held(const struct absence *absence, unsigned char *held, int32_t *first_step)
+{
+    for (size_t i = 0; i < absence->job->communicator_count; i++)
+        first_step[i] = INT32_MAX;
+    for (size_t i = 0; i < absence->job->operation_count; i++) {
+        const struct job_operation *operation = &absence->job->operations[i];
+        if (!passing_is_held(&absence->passing, (int32_t)i))
+            continue;
+        held[operation->instance] = 1;
+        if (operation->step >= 0 && operation->step < first_step[operation->communicator])
+            first_step[operation->communicator] = operation->step;
+    }
+}
+
+/*
+ * By instance, whether it did not go well: somebody is held up in it, or in another of the same step and
+ * communicator, to which it may have led. NULL: no memory.
+ */
 static unsigned char *list_stuck(const struct absence *absence)
 {
     const struct job *job = absence->job;
     unsigned char *stuck = array_new(job->instance_count, 1);
-    for (size_t i = 0; stuck && i < job->operation_count; i++)
-        if (passing_is_held(&absence->passing, (int32_t)i))
-            stuck[job->operations[i].instance] = 1;
+    int32_t *first_step = array_new(job->communicator_count, sizeof *first_step);
+    if (stuck && first_step) {
+        note_held(absence, stuck, first_step);
+        for (size_t i = 0; i < job->instance_count; i++)
+            stuck[i] |= job->instances[i].step == first_step[job->instances[i].communicator];
+    } else {
+        free(stuck);
+        stuck = NULL;
+    }
+    free(first_step);
     return stuck;
 }
 
