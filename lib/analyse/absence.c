@@ -20,7 +20,7 @@ struct attendance {
     int32_t missing_from; /* the first pending instance that it is missing from; -1 */
     int32_t place;        /* of that, in its step */
     int32_t came_to;      /* the last pending instance looked at that it is a member of; -1 */
-    int is_waiting;       /* in a pending operation */
+    int is_waiting;       /* in a pending operation, or on its GPU for one that never got there */
     int is_lost;          /* its record ends before what others got past with it */
 };
 
@@ -58,6 +58,27 @@ static int is_pending(const struct absence *absence, const struct job_instance *
         past++;
     }
     return past < instance->members;
+}
+
+/* Whether the GPU of a member never got to it, though its host had called it. */
+static int lacks_a_start(const struct absence *absence, const struct job_instance *instance)
+{
+    for (int32_t i = 0; i < instance->members; i++)
+        if (passing_never_began(&absence->passing, job_member_at(absence->job, instance, i)))
+            return 1;
+    return 0;
+}
+
+/* That all hosts called an operation completes it no more than its kernels: those that began wait. */
+static void note_waiting(struct absence *absence, const struct job_instance *instance)
+{
+    if (!lacks_a_start(absence, instance))
+        return;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(absence->job, instance, i);
+        if (passing_waits(&absence->passing, at))
+            absence->ranks[absence->job->operations[at].rank].is_waiting = 1;
+    }
 }
 
 /* A rank that went on to later operations of the sequence only lost the record of this one. */
@@ -310,14 +331,39 @@ static int find_mismatches(const struct absence *absence, struct findings *findi
     return 0;
 }
 
-/* By instance, whether somebody is held up in it: it did not go well. NULL: no memory. */
+/* By instance, whether somebody is held up in it; by communicator, the first step in which that is so. */
+static void note_held(const struct absence *absence, unsigned char *held, int32_t *first_step)
+{
+    for (size_t i = 0; i < absence->job->communicator_count; i++)
+        first_step[i] = INT32_MAX;
+    for (size_t i = 0; i < absence->job->operation_count; i++) {
+        const struct job_operation *operation = &absence->job->operations[i];
+        if (!passing_is_held(&absence->passing, (int32_t)i))
+            continue;
+        held[operation->instance] = 1;
+        if (operation->step >= 0 && operation->step < first_step[operation->communicator])
+            first_step[operation->communicator] = operation->step;
+    }
+}
+
+/*
+ * By instance, whether it did not go well: somebody is held up in it, or in another of the same step and
+ * communicator, to which it may have led. NULL: no memory.
+ */
 static unsigned char *list_stuck(const struct absence *absence)
 {
     const struct job *job = absence->job;
     unsigned char *stuck = array_new(job->instance_count, 1);
-    for (size_t i = 0; stuck && i < job->operation_count; i++)
-        if (passing_is_held(&absence->passing, (int32_t)i))
-            stuck[job->operations[i].instance] = 1;
+    int32_t *first_step = array_new(job->communicator_count, sizeof *first_step);
+    if (stuck && first_step) {
+        note_held(absence, stuck, first_step);
+        for (size_t i = 0; i < job->instance_count; i++)
+            stuck[i] |= job->instances[i].step == first_step[job->instances[i].communicator];
+    } else {
+        free(stuck);
+        stuck = NULL;
+    }
+    free(first_step);
     return stuck;
 }
 
@@ -364,9 +410,11 @@ int find_absence(const struct job *job, const struct extents *extents, const str
 {
     struct absence absence = {.job = job, .extents = extents, .pieces = options->pieces};
     int failed = absence_init(&absence);
-    for (size_t i = 0; !failed && i < job->instance_count; i++)
+    for (size_t i = 0; !failed && i < job->instance_count; i++) {
         if (is_pending(&absence, &job->instances[i], 0))
             note_pending(&absence, (int32_t)i);
+        note_waiting(&absence, &job->instances[i]);
+    }
     failed = failed || judge(&absence, findings);
     absence_release(&absence);
     return failed ? error_no_memory(error) : 0;

@@ -1,4 +1,5 @@
 #include "analyse/contest.h"
+#include "analyse/ring.h"
 #include "analyse/suspect.h"
 
 #include "base/array.h"
@@ -21,6 +22,7 @@ struct cover {
     int32_t *communicator;  /* per rank: the one it was slow in, SEVERAL, or NOWHERE */
     int32_t *blamed;        /* per rank: the last step in which it was to blame; -1 */
     unsigned char *is_left; /* per slow instance: it may still be explained */
+    unsigned char *cleared; /* per operation: it was at neither end of the slow link of its ring */
 };
 
 enum { NOWHERE = -1, SEVERAL = -2, MOST_CULPRITS = 16 };
@@ -46,12 +48,30 @@ static void take_hidden(struct job *job)
     }
 }
 
-/* Who may have sent slowly: the sender of a pair, all members of a collective; -1 past the last. */
-static int32_t sender_in(const struct job *job, const struct job_instance *instance, int32_t number)
+/* Where the order of ends tells who was at neither end of a ring's slow link. */
+static int clear_members(struct cover *cover)
+{
+    int failed = 0;
+    for (size_t i = 0; !failed && i < cover->job->instance_count; i++)
+        if (cover->job->instances[i].slow_ns)
+            failed = ring_clear_members(cover->job, &cover->job->instances[i], cover->cleared);
+    return failed;
+}
+
+/*
+ * Who may have sent slowly, one after the other: the sender of a pair, all members of a collective that are
+ * not cleared; -1 past the last. `next` starts at 0.
+ */
+static int32_t next_sender(const struct cover *cover, const struct job_instance *instance, int32_t *next)
 {
     if (instance->function == FUNCTION_SEND)
-        return number ? -1 : instance->sender;
-    return number < instance->members ? job_member(job, instance, number)->rank : -1;
+        return (*next)++ ? -1 : instance->sender;
+    while (*next < instance->members) {
+        int32_t at = job_member_at(cover->job, instance, (*next)++);
+        if (!cover->cleared[at])
+            return cover->job->operations[at].rank;
+    }
+    return -1;
 }
 
 static const struct job_instance *slow_at(const struct cover *cover, size_t at)
@@ -64,7 +84,7 @@ static void explain(struct cover *cover, size_t at, int sign)
 {
     const struct job_instance *instance = slow_at(cover, at);
     int32_t rank;
-    for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++) {
+    for (int32_t i = 0; (rank = next_sender(cover, instance, &i)) >= 0;) {
         cover->explained_ns[rank] += sign * instance->slow_ns;
         if (cover->communicator[rank] != instance->communicator)
             cover->communicator[rank] =
@@ -78,7 +98,7 @@ static void forget(struct cover *cover)
     for (size_t i = 0; i < cover->count; i++) {
         const struct job_instance *instance = slow_at(cover, i);
         int32_t rank;
-        for (int32_t j = 0; (rank = sender_in(cover->job, instance, j)) >= 0; j++) {
+        for (int32_t j = 0; (rank = next_sender(cover, instance, &j)) >= 0;) {
             cover->explained_ns[rank] = 0;
             cover->communicator[rank] = NOWHERE;
         }
@@ -120,7 +140,7 @@ static int32_t culprit_of(const struct cover *cover, const struct job_instance *
     int32_t rank;
     if (is_receivers_own(cover, instance))
         return -1;
-    for (int32_t i = 0; (rank = sender_in(cover->job, instance, i)) >= 0; i++)
+    for (int32_t i = 0; (rank = next_sender(cover, instance, &i)) >= 0;)
         contest_enter(&explained, rank, cover->explained_ns[rank]);
     if (explained.rank < 0 || explained.second * 10 > explained.most * ALIKE_TENTHS)
         return -1;
@@ -128,10 +148,10 @@ static int32_t culprit_of(const struct cover *cover, const struct job_instance *
     return is_sure ? explained.rank : -1;
 }
 
-static int has_sent(const struct job *job, const struct job_instance *instance, int32_t rank)
+static int has_sent(const struct cover *cover, const struct job_instance *instance, int32_t rank)
 {
     int32_t here;
-    for (int32_t i = 0; (here = sender_in(job, instance, i)) >= 0; i++)
+    for (int32_t i = 0; (here = next_sender(cover, instance, &i)) >= 0;)
         if (here == rank)
             return 1;
     return 0;
@@ -141,7 +161,7 @@ static void blame(struct cover *cover, int32_t rank)
 {
     cover->blamed[rank] = cover->step;
     for (size_t i = 0; i < cover->count; i++)
-        if (cover->is_left[i] && has_sent(cover->job, slow_at(cover, i), rank)) {
+        if (cover->is_left[i] && has_sent(cover, slow_at(cover, i), rank)) {
             cover->job->instances[cover->slow[i]].culprit = rank;
             explain(cover, i, -1);
         }
@@ -181,8 +201,10 @@ int cover_slow_instances(struct job *job)
                           .explained_ns = array_new(job->rank_count, sizeof *cover.explained_ns),
                           .communicator = array_new(job->rank_count, sizeof *cover.communicator),
                           .blamed = array_new(job->rank_count, sizeof *cover.blamed),
-                          .is_left = array_new(job->instance_count, sizeof *cover.is_left)};
-    int failed = !slow || !cover.explained_ns || !cover.communicator || !cover.blamed || !cover.is_left;
+                          .is_left = array_new(job->instance_count, sizeof *cover.is_left),
+                          .cleared = array_new(job->operation_count, sizeof *cover.cleared)};
+    int failed = !slow || !cover.explained_ns || !cover.communicator || !cover.blamed || !cover.is_left ||
+                 !cover.cleared || clear_members(&cover);
     for (size_t i = 0; !failed && i < job->rank_count; i++) {
         cover.communicator[i] = NOWHERE;
         cover.blamed[i] = -1;
@@ -199,5 +221,6 @@ int cover_slow_instances(struct job *job)
     free(cover.communicator);
     free(cover.blamed);
     free(cover.is_left);
+    free(cover.cleared);
     return failed ? -1 : 0;
 }

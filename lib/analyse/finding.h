@@ -102,7 +102,8 @@ int findings_doubt_shared(struct findings *findings, const struct job *job);
 /*
  * laggards.c: where only finished operations are recorded, the ranks that share the first one that was not
  * finished, of those who stopped earlier in their step than others of their role. Low confidence: who waits
- * and who never came look alike there.
+ * and who never came look alike there. Or the one of them that alone lost the end of its
+ * record: it ended early.
  */
 int find_laggards(const struct job *job, const struct baseline *baseline, struct findings *findings,
                   struct error *error);

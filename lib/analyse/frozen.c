@@ -25,24 +25,11 @@ static int began(const struct job_operation *operation)
     return operation->start_ns != TIME_UNKNOWN;
 }
 
-/* Only of what is known to have starts and ends can be said that it did not begin, or waits. */
-static int is_waiting(const struct frozen *frozen, int32_t at)
-{
-    return began(&frozen->job->operations[at]) && !frozen->job->operations[at].inferred &&
-           passing_is_held(frozen->passing, at);
-}
-
-static int is_absent(const struct frozen *frozen, int32_t at)
-{
-    return !began(&frozen->job->operations[at]) && !passing_is_past(frozen->passing, at) &&
-           passing_starts_are_recorded(frozen->passing, at);
-}
-
 static void note_waiting(struct frozen *frozen)
 {
     for (size_t i = 0; i < frozen->job->operation_count; i++) {
         const struct job_operation *operation = &frozen->job->operations[i];
-        if (is_waiting(frozen, (int32_t)i)) {
+        if (passing_waits(frozen->passing, (int32_t)i)) {
             frozen->waits[operation->rank] = 1;
             frozen->started[operation->instance]++;
         }
@@ -57,7 +44,7 @@ static size_t note_absent(struct frozen *frozen)
         const struct job_operation *operation = &frozen->job->operations[i];
         int32_t *missing_from = &frozen->missing_from[operation->rank];
         if (frozen->waits[operation->rank] || *missing_from >= 0 || !frozen->started[operation->instance] ||
-            !is_absent(frozen, (int32_t)i))
+            !passing_never_began(frozen->passing, (int32_t)i))
             continue;
         *missing_from = (int32_t)i;
         count++;
@@ -79,7 +66,7 @@ static int name_waiting(const struct frozen *frozen, const struct job_instance *
                         struct finding *finding)
 {
     for (int32_t i = 0; i < instance->members; i++)
-        if (is_waiting(frozen, job_member_at(frozen->job, instance, i)) &&
+        if (passing_waits(frozen->passing, job_member_at(frozen->job, instance, i)) &&
             finding_add_peer(finding, job_member(frozen->job, instance, i)->rank))
             return -1;
     return 0;

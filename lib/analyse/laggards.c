@@ -8,7 +8,8 @@
 /*
  * Where only finished operations are recorded, the record of a job that stopped shows how far each rank got.
  * What one member of a full exchange finished, all did: who has no record of it lost that. Of all that was
- * not done, what is usually done first is what the rest waits for.
+ * not done, what is usually done first is what the rest waits for; of those that did not do it, who alone
+ * lost the end of its record is the one that stopped.
  */
 
 /* A place in what a rank does: the step and the position in it. */
@@ -26,6 +27,7 @@ struct stops {
     unsigned char *lags;   /* per rank: others of its role got further */
     int32_t *listed;       /* laggards whose next is usually the first to be done */
     size_t count;
+    int32_t torn; /* the only rank that lost the end of its record, where nothing else is lost; -1 */
 };
 
 /* So many steps back are looked at for what a rank usually does. */
@@ -105,10 +107,15 @@ static int is_finished(const struct stops *stops, int32_t rank, struct progress 
     return last && expected >= 0 && (double)*last >= expected;
 }
 
+static int32_t role_length(const struct stops *stops, int32_t rank)
+{
+    return stops->baseline->roles[stops->baseline->role_of_rank[rank]].length;
+}
+
 static struct progress find_next(const struct stops *stops, int32_t rank)
 {
     struct progress last = last_recorded(stops->job, rank), at = last;
-    int32_t length = stops->baseline->roles[stops->baseline->role_of_rank[rank]].length;
+    int32_t length = role_length(stops, rank);
     for (int32_t i = 0; last.step >= 0 && i < length; i++) {
         at = after(at, length);
         if (is_finished(stops, rank, at))
@@ -240,28 +247,91 @@ static void list_first(struct stops *stops, struct meeting *meetings)
     }
 }
 
-static int add(const struct stops *stops, int32_t rank, struct findings *findings)
+/* The place up to which others finished with it what it has no record of. */
+static struct progress last_finished(const struct stops *stops, int32_t rank)
+{
+    struct progress next = stops->next[rank];
+    int32_t length = role_length(stops, rank);
+    return next.position > 0 ? (struct progress){next.step, next.position - 1}
+                             : (struct progress){next.step - 1, length - 1};
+}
+
+/* The only rank that lost the end of its record, where no other record is missing; -1. */
+static int32_t find_torn(const struct stops *stops)
+{
+    int32_t torn = -1;
+    for (size_t i = 0; !stops->job->missing_sequence && i < stops->baseline->role_count; i++) {
+        const struct role *role = &stops->baseline->roles[i];
+        for (size_t j = 0; j < role->rank_count; j++) {
+            int32_t rank = role->ranks[j];
+            if (!is_behind(last_recorded(stops->job, rank), last_finished(stops, rank)))
+                continue;
+            if (torn >= 0)
+                return -1;
+            torn = rank;
+        }
+    }
+    return torn;
+}
+
+/*
+ * A recorder that loses nothing else writes what finished within moments, as long as its process lives: of
+ * those listed, who lost the end of its record is the one that stopped, and the others wait for it.
+ */
+static void list_torn(struct stops *stops)
+{
+    int32_t torn = find_torn(stops);
+    stops->torn = -1;
+    for (size_t i = 0; torn >= 0 && i < stops->count; i++)
+        if (stops->listed[i] == torn)
+            stops->torn = torn;
+    if (stops->torn >= 0) {
+        stops->listed[0] = torn;
+        stops->count = 1;
+    }
+}
+
+static int say_torn(const struct stops *stops, int32_t rank, struct buffer *evidence)
+{
+    struct progress last = last_finished(stops, rank);
+    const struct job_operation *usual = usual_at(stops, rank, last);
+    const char *name = usual ? function_name(usual->function) : NULL;
+    return buffer_printf(evidence,
+                         "%s on communicator %s in step %d was finished by its other members, and so by this "
+                         "rank; the record of this rank ends before it, and no other record is missing",
+                         name ? name : "an operation",
+                         usual ? stops->job->communicators[usual->communicator].label : "", (int)last.step);
+}
+
+static int say_lagging(const struct stops *stops, int32_t rank, struct buffer *evidence)
 {
     struct progress next = stops->next[rank];
     const struct job_operation *usual = usual_at(stops, rank, next);
     const char *name = usual ? function_name(usual->function) : NULL;
-    struct finding *finding = findings_add(findings);
-    if (!finding)
-        return -1;
-    finding->kind = FINDING_MISSING;
-    finding->stops_job = 1;
-    finding->rank = rank;
-    finding->tag = usual ? usual->tag : -1;
-    finding->first_step = finding->last_step = next.step;
-    finding->confidence = CONFIDENCE_LOW;
     return buffer_printf(
-        &finding->evidence,
+        evidence,
         "it finished nothing from operation %d of step %d on (%s%s%s), others of its role did: it, or a rank "
         "that it shares that one with, never began it%s. The trace lists only finished operations and cannot "
         "tell which",
         (int)next.position, (int)next.step, name ? name : "of a kind not known",
         usual ? " on communicator " : "", usual ? stops->job->communicators[usual->communicator].label : "",
         stops->job->blind_to_pairs ? ", or waits for a send that is not recorded" : "");
+}
+
+static int add(const struct stops *stops, int32_t rank, struct findings *findings)
+{
+    const struct job_operation *usual = usual_at(stops, rank, stops->next[rank]);
+    struct finding *finding = findings_add(findings);
+    if (!finding)
+        return -1;
+    int is_torn = rank == stops->torn;
+    finding->kind = is_torn ? FINDING_ENDED_EARLY : FINDING_MISSING;
+    finding->confidence = is_torn ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
+    finding->stops_job = 1;
+    finding->rank = rank;
+    finding->tag = usual ? usual->tag : -1;
+    finding->first_step = finding->last_step = stops->next[rank].step;
+    return is_torn ? say_torn(stops, rank, &finding->evidence) : say_lagging(stops, rank, &finding->evidence);
 }
 
 static int note_finished(struct stops *stops)
@@ -292,8 +362,10 @@ static int find_stops(struct stops *stops)
     for (size_t i = 0; i < stops->baseline->role_count; i++)
         mark_laggards(stops, &stops->baseline->roles[i]);
     struct meeting *meetings = array_new(job->communicator_count, sizeof *meetings);
-    if (meetings)
+    if (meetings) {
         list_first(stops, meetings);
+        list_torn(stops);
+    }
     free(meetings);
     return meetings ? 0 : -1;
 }

@@ -105,6 +105,15 @@ static struct finding *add_mismatch(const struct job_operation *operation,
     return finding;
 }
 
+/* Medium is what is held against habits. */
+static int say_habit(int confidence, struct buffer *text)
+{
+    return confidence == CONFIDENCE_MEDIUM
+               ? buffer_append_text(text,
+                                    "; the others kept to what they did in earlier steps, this rank did not")
+               : 0;
+}
+
 static int add_term(const struct job *job, const struct vote *vote, int32_t at, int confidence, int is_stuck,
                     struct findings *findings)
 {
@@ -118,9 +127,7 @@ static int add_term(const struct job *job, const struct vote *vote, int32_t at, 
         buffer_printf(&finding->evidence, ", %d other%s", others, others == 1 ? "" : "s") ||
         say_term(vote->term, theirs, &finding->evidence))
         return -1;
-    return confidence == CONFIDENCE_MEDIUM
-               ? buffer_append_text(&finding->evidence, "; they are used to that, it is not to this")
-               : 0;
+    return say_habit(confidence, &finding->evidence);
 }
 
 static void find_habits(const struct job *job, struct vote *vote)
@@ -220,12 +227,23 @@ static int32_t find_member(const struct job *job, const struct job_instance *ins
                : -1;
 }
 
-/* 1: the member called them in that order; -1: the other way; 0: not both. */
+/*
+ * Whether a rank called one before the other. Where only what finished is listed, that is in no order of
+ * calls: there the one has to be over when the other begins.
+ */
+static int is_before(const struct job *job, int32_t one, int32_t other)
+{
+    int64_t end_ns = job->operations[one].end_ns, start_ns = job->operations[other].start_ns;
+    return one < other && (!job->finished_only ||
+                           (end_ns != TIME_UNKNOWN && start_ns != TIME_UNKNOWN && end_ns <= start_ns));
+}
+
+/* 1: the member called them in that order; -1: the other way; 0: not both, or it is not known. */
 static int order_of(const struct job *job, const struct turn *turn, int32_t member, int32_t *place)
 {
     int32_t first = job_member_at(job, turn->first, member);
     int32_t second = find_member(job, turn->second, job->operations[first].rank, place);
-    return second < 0 ? 0 : first < second ? 1 : -1;
+    return second < 0 ? 0 : is_before(job, first, second) - is_before(job, second, first);
 }
 
 static void count_turns(const struct job *job, struct turn *turn)
@@ -250,20 +268,54 @@ static int add_turn(const struct job *job, const struct turn *turn, int32_t memb
     if (!finding || buffer_append_text(&finding->evidence, "it called ") ||
         text_operation(&finding->evidence, job, first, first->function))
         return -1;
-    return buffer_printf(&finding->evidence, " before %s number %lld, %d other%s the other way round",
-                         name ? name : "another operation", (long long)second->sequence, others,
-                         others == 1 ? "" : "s");
+    if (buffer_printf(&finding->evidence, " before %s number %lld, %d other%s the other way round",
+                      name ? name : "another operation", (long long)second->sequence, others,
+                      others == 1 ? "" : "s"))
+        return -1;
+    return say_habit(confidence, &finding->evidence);
+}
+
+/* The order that its members are used to, where those of the other are not: 1, -1; 0: nobody can say. */
+static int usual_order(const struct job *job, const struct turn *turn)
+{
+    int kept[2] = {0, 0}, broken[2] = {0, 0}; /* by order > 0: one of its members is used to it, is not */
+    int32_t place = 0;
+    for (int32_t i = 0; i < turn->first->members; i++) {
+        int order = order_of(job, turn, i, &place);
+        if (!order)
+            continue;
+        enum habit habit = habit_at(job, order > 0 ? job_member_at(job, turn->first, i)
+                                                   : job_member_at(job, turn->second, place));
+        kept[order > 0] |= habit == HABIT_KEPT;
+        broken[order > 0] |= habit == HABIT_BROKEN;
+    }
+    if (kept[1] && broken[0] && !kept[0] && !broken[1])
+        return 1;
+    return kept[0] && broken[1] && !kept[1] && !broken[0] ? -1 : 0;
+}
+
+/* The order that fewer called them in; of halves, the one that its members are not used to. 0: either. */
+static int wrong_order(const struct job *job, const struct turn *turn, enum confidence *confidence)
+{
+    if (turn->like_that != turn->otherwise) {
+        *confidence = CONFIDENCE_HIGH;
+        return turn->like_that < turn->otherwise ? 1 : -1;
+    }
+    int usual = usual_order(job, turn);
+    *confidence = usual ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
+    return -usual;
 }
 
 static int name_disorderly(const struct job *job, const struct turn *turn, int is_stuck,
                            struct findings *findings)
 {
+    enum confidence confidence;
+    int wrong = wrong_order(job, turn, &confidence);
     int32_t place = 0;
-    int tie = turn->like_that == turn->otherwise, odd = turn->like_that < turn->otherwise ? 1 : -1;
     for (int32_t i = 0; i < turn->first->members; i++) {
         int order = order_of(job, turn, i, &place);
-        if ((tie ? order != 0 : order == odd) &&
-            add_turn(job, turn, i, order, tie ? CONFIDENCE_LOW : CONFIDENCE_HIGH, is_stuck, findings))
+        if (order && (!wrong || order == wrong) &&
+            add_turn(job, turn, i, order, confidence, is_stuck, findings))
             return -1;
     }
     return 0;
@@ -272,9 +324,9 @@ static int name_disorderly(const struct job *job, const struct turn *turn, int i
 /* Told by the first member of both, which nearly always is the same: else looking at all would take long. */
 static int is_turned(const struct job *job, const struct turn *turn, int32_t rank)
 {
-    const struct job_operation *first = job_member(job, turn->first, 0);
-    const struct job_operation *second = job_member(job, turn->second, 0);
-    return first->rank == second->rank && first->rank != rank && first > second;
+    int32_t first = job_member_at(job, turn->first, 0), second = job_member_at(job, turn->second, 0);
+    int32_t of = job->operations[first].rank;
+    return of == job->operations[second].rank && of != rank && is_before(job, second, first);
 }
 
 /* The collective that its rank called before it on the same communicator, apart from it; -1. */
@@ -300,7 +352,7 @@ static int find_turns(const struct job *job, const unsigned char *stuck, int wan
         int32_t before =
             function_is_point_to_point(operation->function) ? -1 : note_previous(job, (int32_t)i, latest);
         if (before < 0 || seen[operation->communicator] ||
-            !job->communicators[operation->communicator].hashed)
+            !job->communicators[operation->communicator].hashed || !is_before(job, before, (int32_t)i))
             continue;
         int32_t first = job->operations[before].instance;
         struct turn turn = {&job->instances[first], &job->instances[operation->instance], 0, 0};
@@ -322,8 +374,7 @@ int find_disagreements(const struct job *job, const unsigned char *stuck, struct
     int failed = !seen || !latest;
     for (int want_stuck = 1; !failed && want_stuck >= 0; want_stuck--)
         failed = find_terms(job, stuck, want_stuck, seen, findings) ||
-                 /* What is listed as it finished need not be in the order of the calls. */
-                 (!job->finished_only && find_turns(job, stuck, want_stuck, seen, latest, findings));
+                 find_turns(job, stuck, want_stuck, seen, latest, findings);
     free(seen);
     free(latest);
     return failed ? -1 : 0;

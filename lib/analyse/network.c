@@ -203,14 +203,18 @@ static void widen(const struct suspect *suspect, struct job *job, const struct e
     }
 }
 
+/* No connection takes so many steps to get up to speed, in the one or two in which it is slow. */
+enum { PAUSE_STEPS = 3 };
+
 /*
  * Connections take several steps to get up to speed: what is slow from the start and then no more may be
- * that, unless it lasts longer than a step in each of several.
+ * that, unless it lasts longer than a step in each of several, or for three steps in one or two.
  */
 static int may_be_warm_up(const struct suspect *suspect, const struct baseline *baseline)
 {
-    int is_pause =
-        suspect->first_step < suspect->last_step && suspect->weakest_ns >= baseline->median_step_ns;
+    int is_pause = suspect_steps(suspect) > 1 && suspect->weakest_ns >= baseline->median_step_ns;
+    if (suspect_steps(suspect) <= 2)
+        is_pause |= suspect->total_ns / PAUSE_STEPS >= baseline->median_step_ns;
     return suspect->after_warm_up && suspect->last_step < baseline->step_count - 1 && !is_pause;
 }
 

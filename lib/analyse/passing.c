@@ -83,8 +83,20 @@ int passing_is_held(const struct passing *passing, int32_t operation)
     return !passing_is_past(passing, operation) && ends_are_recorded(passing, operation);
 }
 
-int passing_starts_are_recorded(const struct passing *passing, int32_t operation)
+static int starts_are_recorded(const struct passing *passing, int32_t operation)
 {
     const int64_t *lacks = map_get(&passing->likes, like_key(&passing->job->operations[operation]));
     return lacks && !(*lacks & LACKS_START);
+}
+
+int passing_waits(const struct passing *passing, int32_t operation)
+{
+    const struct job_operation *of = &passing->job->operations[operation];
+    return of->start_ns != TIME_UNKNOWN && !of->inferred && passing_is_held(passing, operation);
+}
+
+int passing_never_began(const struct passing *passing, int32_t operation)
+{
+    return passing->job->operations[operation].start_ns == TIME_UNKNOWN &&
+           !passing_is_past(passing, operation) && starts_are_recorded(passing, operation);
 }

@@ -28,7 +28,13 @@ int passing_is_past(const struct passing *passing, int32_t operation);
  */
 int passing_is_held(const struct passing *passing, int32_t operation);
 
-/* The last of its like (what its rank called of that kind and size) that others followed had a start. */
-int passing_starts_are_recorded(const struct passing *passing, int32_t operation);
+/* Its GPU began it, as recorded, and is held in it: there it waits. */
+int passing_waits(const struct passing *passing, int32_t operation);
+
+/*
+ * Its host called it and its GPU never got to it: it has no start, as the last of its like (what its rank
+ * called of that kind and size) that others followed had.
+ */
+int passing_never_began(const struct passing *passing, int32_t operation);
 
 #endif

@@ -324,6 +324,22 @@ class Diagnose(Case):
         self.check_laggards("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 8 --layers 2 --steps 10 "
                             "--dialect inspector-2.30 --fault hang:4:6:6:0:forward --seed 1", [0, 4])
 
+    def stopped_in_step_6(self, kind, lost_lines):
+        """Rank 3 of pairs stopped; the last lines of its log were not written any more."""
+        files, _ = self.simulate("--shape 3d --tp 2 --dp 4 --pp 1 --ranks 8 --per-node 4 --layers 3 --steps 10 "
+                                 f"--dialect inspector-2.30 --fault {kind}:3:6:6:0 --seed 1")
+        lines = files[3].read_text().splitlines(True)
+        files[3].write_text("".join(lines[:len(lines) - lost_lines]))
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", "-q", *files)
+        return [(finding["kind"], finding["rank"], finding["first_step"], finding["confidence"])
+                for finding in self.json("diagnose")["findings"] if finding["kind"] in ("missing", "ended_early")]
+
+    def test_whose_record_alone_lost_its_end(self):
+        """Of rank 3 and the one that waits for it, who is missing what others finished with it was killed."""
+        self.assertEqual(self.stopped_in_step_6("kill", 2), [("ended_early", 3, 6, "medium")])
+        self.assertEqual(self.stopped_in_step_6("hang", 0), [("missing", 2, 6, "low"), ("missing", 3, 6, "low")])
+
     def test_which_of_two_called_something_else(self):
         """Tensor parallelism of two; in step 5 rank 2 calls with twice the size that both are used to."""
         files, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 1 --ranks 4 --per-node 4 --layers 2 --fault "

@@ -4,15 +4,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Rank 0's link is slow by so much in each step from one to another; whether that may be connections' start.
- */
-static int may_be_warm_up(int32_t first_step, int32_t last_step, int64_t slow_ns)
+/* Rank 0's link is slow by so much in each step but the last, and there by `last_ns`: connections' start? */
+static int may_be_warm_up(int32_t first_step, int32_t last_step, int64_t each_ns, int64_t last_ns)
 {
     struct network network;
     struct sent sent[STEPS];
     size_t count = 0;
     network_init(&network, (const int32_t[]){0, 1, 2, 3, 4, 5, -1});
     for (int32_t step = first_step; step <= last_step; step++) {
+        int64_t slow_ns = step < last_step ? each_ns : last_ns;
         sent[count++] = (struct sent){step, 0, 1, slow_ns, slow_ns, 0};
         for (int32_t rank = 0; rank < RANKS; rank++)
             network.operations[step * RANKS + rank].end_ns = 50000;
@@ -30,11 +30,22 @@ static int may_be_warm_up(int32_t first_step, int32_t last_step, int64_t slow_ns
  */
 static void connections_get_up_to_speed(void **state)
 {
-    assert_true(may_be_warm_up(1, 3, 9999));
-    assert_false(may_be_warm_up(1, 3, 10000));
-    assert_true(may_be_warm_up(1, 1, 10000));
-    assert_false(may_be_warm_up(2, 3, 9999));
-    assert_false(may_be_warm_up(1, 5, 9999));
+    assert_true(may_be_warm_up(1, 3, 9999, 9999));
+    assert_false(may_be_warm_up(1, 3, 10000, 10000));
+    assert_false(may_be_warm_up(2, 3, 9999, 9999));
+    assert_false(may_be_warm_up(1, 5, 9999, 9999));
+}
+
+/* What takes three whole steps in one or two is no start of connections, whenever it is. */
+static void a_pause_after_the_warm_up(void **state)
+{
+    assert_true(may_be_warm_up(1, 1, 0, 10000));
+    assert_true(may_be_warm_up(1, 1, 0, 29999));
+    assert_false(may_be_warm_up(1, 1, 0, 30000));
+    assert_true(may_be_warm_up(1, 2, 20001, 9998));
+    assert_false(may_be_warm_up(1, 2, 20001, 9999));
+    /* In more steps it may well be that much in all. */
+    assert_true(may_be_warm_up(1, 4, 9999, 9999));
 }
 
 /* By how much a send was slow whose link was busy for 4000 too long, to a receive that lasted for 1000. */
@@ -415,6 +426,7 @@ int main(void)
         cmocka_unit_test(a_slow_link_says_what_is_usual),
         cmocka_unit_test(slow_at_the_end_beside_another),
         cmocka_unit_test(connections_get_up_to_speed),
+        cmocka_unit_test(a_pause_after_the_warm_up),
         cmocka_unit_test(no_longer_than_the_receive),
         cmocka_unit_test(no_longer_than_its_members),
         cmocka_unit_test(no_longer_than_until_the_next),

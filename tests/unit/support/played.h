@@ -1,0 +1,37 @@
+#ifndef NCCLPROF_TESTS_SUPPORT_PLAYED_H
+#define NCCLPROF_TESTS_SUPPORT_PLAYED_H
+
+#include "analyse/finding.h"
+
+/*
+ * Four ranks and what each called: r an AllReduce, g an AllGather, b a Broadcast of all; R an AllReduce of
+ * ranks 1 and 2, P one of 0 and 3; s a send to the next rank, v a receive from the one before. An asterisk:
+ * with twice the size. A hash: with another root; a plus: with another datatype. A question mark: with a size
+ * that is not known. An exclamation mark: it began and never ended; a tilde: its GPU never began it. A point
+ * before it: its record was lost. A bar ends a step. A rank that called nothing left no trace.
+ */
+enum { RANKS = 4, COMMUNICATORS = 3, MOST = 64 };
+
+struct played {
+    struct job job;
+    struct job_rank ranks[RANKS];
+    struct job_communicator communicators[COMMUNICATORS];
+    struct job_operation operations[MOST];
+    struct job_instance instances[MOST];
+    int32_t members[MOST];
+    size_t member_count;
+    int64_t numbers[RANKS][256]; /* how many of a letter a rank called */
+};
+
+void play(struct played *played, const char *const calls[RANKS]);
+
+/*
+ * `expected`: of each finding its kind, rank, confidence, step, and who waits, as in "missing 1 high 2 <03 ".
+ * Releases the job.
+ */
+void check_found(struct played *played, const char *expected);
+
+/* The same of the calls of the four. */
+void check(const char *zero, const char *one, const char *two, const char *three, const char *expected);
+
+#endif
