@@ -1,6 +1,6 @@
 #include "cmd/registry.h"
 
-#include "analyse/analyse.h"
+#include "analyse/analysis.h"
 #include "base/array.h"
 #include "cmd/commands.h"
 #include "cmd/opt.h"

@@ -1,7 +1,7 @@
 #ifndef NCCLPROF_JOIN_INSTANCES_H
 #define NCCLPROF_JOIN_INSTANCES_H
 
-#include "join/series.h"
+#include "join/occurrences.h"
 #include "join/work.h"
 
 struct statement;

@@ -22,11 +22,24 @@ LAYERS = {
     "base": {"base"},
     "model": {"base", "model"},
     "input": {"base", "input"},
-    "format": {"base", "model", "input", "format"},
+    "align": {"base", "align"},
+    "period": {"base", "period"},
+    "format": {"base", "model", "input", "format", "format/chrome", "format/inspector"},
+    "format/chrome": {"base", "model", "input", "format", "format/chrome"},
+    "format/inspector": {"base", "model", "input", "format", "format/inspector"},
     "store": {"base", "model", "store"},
-    "align": {"base", "model", "store", "align"},
-    "join": {"base", "model", "store", "join"},
-    "analyse": {"base", "model", "store", "align", "join", "analyse"},
+    "join": {"base", "model", "store", "period", "join"},
+    "job": {"base", "model", "store", "align", "job"},
+    "baseline": {"base", "model", "job", "baseline"},
+    "network": {"base", "job", "baseline", "network"},
+    "delay": {"base", "model", "store", "job", "delay"},
+    "verdict": {"base", "model", "job", "baseline", "verdict"},
+    "diagnose": {"base", "job", "baseline", "network", "delay", "verdict", "diagnose"},
+    "postmortem": {"base", "job", "baseline", "verdict", "postmortem"},
+    "stalls": {"base", "model", "store", "stalls"},
+    "report": {"base", "model", "store", "report"},
+    "analyse": {"base", "model", "store", "job", "baseline", "network", "delay", "verdict", "diagnose", "postmortem", "stalls",
+                "report", "analyse"},
     "render": {"base", "model", "render"},
     "cmd": {"base", "model", "input", "format", "store", "align", "join", "analyse", "render", "cmd"},
 }
@@ -56,8 +69,9 @@ def files(*endings):
 
 
 def room_of(path):
+    """Its folder in lib/, or cmd."""
     parts = Path(path).parts
-    return "cmd" if parts[0] == "cmd" else parts[1] if parts[0] == "lib" else None
+    return "cmd" if parts[0] == "cmd" else "/".join(parts[1:-1]) if parts[0] == "lib" else None
 
 
 def text_of(path):
@@ -89,9 +103,9 @@ def check_layers():
         for kind, name in INCLUDE.findall(text_of(path)):
             if kind != '"' or name in ("schemas.h",):
                 continue
-            target = name.split("/")[0]
-            if room == "plugin":
-                if target != "plugin" and name not in PLUGIN_MAY:
+            target = name.rpartition("/")[0]
+            if room.startswith("plugin"):
+                if not target.startswith("plugin") and name not in PLUGIN_MAY:
                     yield f"{path}: the plugin must not include {name}"
             elif target not in LAYERS[room]:
                 yield f"{path}: {room} must not include {name}"

@@ -1,6 +1,6 @@
-#include "analyse/extents.h"
-#include "analyse/finding.h"
-#include "analyse/load.h"
+#include "job/loader.h"
+#include "job/record_extents.h"
+#include "verdict/finding.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,4 +1,4 @@
-#include "analyse/baseline.h"
+#include "baseline/baseline.h"
 
 #include "support/cmocka_all.h"
 

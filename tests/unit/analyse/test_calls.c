@@ -1,4 +1,4 @@
-#include "analyse/calls.h"
+#include "postmortem/habit.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,5 +1,6 @@
-#include "analyse/stages.h"
-#include "analyse/suspect.h"
+#include "diagnose/suspect.h"
+#include "job/stages.h"
+#include "network/edges.h"
 
 #include "support/cmocka_all.h"
 

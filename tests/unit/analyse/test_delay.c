@@ -1,4 +1,4 @@
-#include "analyse/delay.h"
+#include "delay/propagation.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,4 +1,4 @@
-#include "analyse/edges.h"
+#include "network/edges.h"
 
 #include "support/cmocka_all.h"
 

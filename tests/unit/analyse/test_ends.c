@@ -1,4 +1,4 @@
-#include "analyse/job.h"
+#include "job/job.h"
 
 #include "support/cmocka_all.h"
 

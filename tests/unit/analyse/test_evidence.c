@@ -1,4 +1,4 @@
-#include "analyse/evidence.h"
+#include "diagnose/evidence_own.h"
 
 #include "support/cmocka_all.h"
 #include "support/small_job.h"

@@ -1,4 +1,4 @@
-#include "analyse/extents.h"
+#include "job/record_extents.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,4 +1,4 @@
-#include "analyse/finding.h"
+#include "verdict/finding.h"
 
 #include "support/cmocka_all.h"
 

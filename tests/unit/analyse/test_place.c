@@ -1,4 +1,4 @@
-#include "analyse/place.h"
+#include "baseline/place.h"
 
 #include "support/cmocka_all.h"
 

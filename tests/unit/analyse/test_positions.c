@@ -1,4 +1,4 @@
-#include "analyse/positions.h"
+#include "baseline/sequence_match.h"
 
 #include "support/cmocka_all.h"
 

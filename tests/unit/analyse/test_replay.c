@@ -1,5 +1,5 @@
-#include "analyse/delay.h"
-#include "analyse/replay.h"
+#include "delay/propagation.h"
+#include "delay/replay.h"
 
 #include "support/cmocka_all.h"
 

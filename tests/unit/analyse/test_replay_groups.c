@@ -1,4 +1,4 @@
-#include "analyse/replay.h"
+#include "delay/replay.h"
 
 #include "support/cmocka_all.h"
 

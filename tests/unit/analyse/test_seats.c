@@ -1,4 +1,4 @@
-#include "analyse/load.h"
+#include "job/loader.h"
 
 #include "support/cmocka_all.h"
 

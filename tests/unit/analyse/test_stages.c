@@ -1,4 +1,4 @@
-#include "analyse/stages.h"
+#include "job/stages.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,8 +1,8 @@
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
 
-#include "analyse/stalls.h"
 #include "model/event.h"
+#include "stalls/stalls.h"
 
 #include <stdlib.h>
 

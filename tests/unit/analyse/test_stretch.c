@@ -1,4 +1,4 @@
-#include "analyse/stretch.h"
+#include "baseline/step_sequence.h"
 
 #include "support/cmocka_all.h"
 

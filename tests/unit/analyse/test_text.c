@@ -1,4 +1,4 @@
-#include "analyse/text.h"
+#include "verdict/words.h"
 
 #include "model/event.h"
 

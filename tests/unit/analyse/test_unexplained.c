@@ -1,4 +1,5 @@
-#include "analyse/caution.h"
+#include "analyse/warning.h"
+#include "verdict/unexplained_steps.h"
 
 #include "support/cmocka_all.h"
 

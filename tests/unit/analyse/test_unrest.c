@@ -1,4 +1,4 @@
-#include "analyse/suspect.h"
+#include "diagnose/suspect.h"
 
 #include "support/cmocka_all.h"
 

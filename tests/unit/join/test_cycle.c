@@ -1,4 +1,4 @@
-#include "join/cycle.h"
+#include "period/cycle.h"
 
 #include "support/cmocka_all.h"
 

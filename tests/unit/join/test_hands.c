@@ -1,4 +1,4 @@
-#include "join/hands.h"
+#include "join/workers.h"
 #include "store/store.h"
 #include "support/cmocka_all.h"
 #include "support/store_file.h"

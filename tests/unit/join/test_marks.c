@@ -1,4 +1,4 @@
-#include "join/marks.h"
+#include "period/by_small_collective.h"
 
 #include "support/cmocka_all.h"
 #include "support/letters.h"

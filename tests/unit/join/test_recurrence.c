@@ -1,4 +1,4 @@
-#include "join/recurrence.h"
+#include "period/recurrence.h"
 
 #include "support/cmocka_all.h"
 #include "support/letters.h"

@@ -1,4 +1,4 @@
-#include "join/series.h"
+#include "join/occurrences.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,4 +1,4 @@
-#include "join/torn.h"
+#include "period/cycle_with_gaps.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,6 +1,6 @@
 #include "support/judged.h"
 
-#include "analyse/edges.h"
+#include "network/edges.h"
 #include "support/cmocka_all.h"
 
 #include <stdlib.h>

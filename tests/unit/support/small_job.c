@@ -1,6 +1,6 @@
 #include "support/small_job.h"
 
-#include "analyse/stages.h"
+#include "job/stages.h"
 
 #include "support/cmocka_all.h"
 

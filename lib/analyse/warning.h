@@ -1,0 +1,41 @@
+#ifndef NCCLPROF_ANALYSE_WARNING_H
+#define NCCLPROF_ANALYSE_WARNING_H
+
+#include "analyse/run_choice.h"
+#include "baseline/baseline.h"
+#include "job/job.h"
+#include "model/table.h"
+#include "verdict/finding.h"
+
+/* What a judgement of a run lacks, as warnings in the same words by every analysis. */
+
+/*
+ * Ranks of the job that left no trace, and communicators that are incomplete. Says nothing of a trace of one
+ * rank: who records only that knows it. Wants what job_load or waits_measure fill in.
+ */
+int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
+
+/* That most ranks looked slow at once (crowd.c). */
+int caution_crowd(const struct crowd *crowd, const struct job *job, struct table *table, struct error *error);
+
+/* That a process has ranks which are not told apart. Wants what job_load_operations fills in. */
+int caution_parts(const struct job *job, struct table *table, struct error *error);
+
+/* That `count` communicators have no hash, if they do. `run_id` 0: of the whole store. */
+int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct error *error);
+
+/* That logs of a process tell of the same operations, which count as often. Of all runs that are asked about.
+ */
+int caution_repeated(struct store *store, const struct runs *runs, struct table *table, struct error *error);
+
+/*
+ * That most traces stop without their end, where no finding says who did not get on. Wants what findings_find
+ * fills in.
+ */
+int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
+                struct error *error);
+
+/* That the store holds no runs, hence no operations. */
+int caution_no_operations(const struct runs *runs, struct table *table, struct error *error);
+
+#endif

@@ -1,0 +1,65 @@
+#ifndef NCCLPROF_STALLS_JUDGE_H
+#define NCCLPROF_STALLS_JUDGE_H
+
+#include "stalls/stalls.h"
+
+/* What the files stalls_*.c that judge edges share. */
+
+/* Consecutive training steps in which an edge's wait stands out. */
+struct episode {
+    int32_t edge;
+    int32_t first_step;
+    int32_t last_step;
+    enum stalls_wait wait;
+    int64_t total_ns;
+    int64_t weakest_ns;
+    int64_t standstill_ns;
+    double wait_mean_ns;
+    double usual_mean_ns;
+};
+
+/* What is usual for an edge in one kind of operation, and how long its steps wait in the middle. */
+struct usual_wait {
+    int32_t edge;
+    int32_t place;
+    double wait_ns;    /* median over training steps of SendWait per network step */
+    double busy_ns;    /* per training step */
+    double operations; /* likewise */
+};
+
+struct judge {
+    struct stalls *stalls;
+    const struct stalls_options *options;
+    size_t *first; /* per edge, and one past the end: its cells */
+    struct episode *episodes;
+    size_t episode_count;
+    size_t episode_capacity;
+    struct usual_wait *usuals;
+    size_t usual_count;
+    size_t usual_capacity;
+    int64_t *list;      /* scratch, of as many as an edge has cells */
+    struct map inbound; /* seat, training step -> the most that its receives waited beyond the usual */
+};
+
+/* The run of a cell's edge. */
+const struct stalls_run *judge_run(const struct judge *judge, const struct stalls_cell *cell);
+
+/* Sigma of what an edge waited beyond the usual in a training step. */
+int64_t judge_spread_ns(struct judge *judge, size_t edge, enum stalls_wait wait);
+
+/* The least that counts in a step. */
+int64_t judge_least_ns(const struct judge *judge, size_t edge);
+
+int judge_stands_out(const struct judge *judge, const struct stalls_cell *cell, enum stalls_wait wait,
+                     int64_t sigma_ns);
+
+/* Training steps of an edge after the warm-up. */
+int32_t judge_steps_seen(const struct judge *judge, size_t edge);
+
+/* Holds the edges against those that do the same work (stalls_peers.c). -1: memory is out. */
+int judge_compare_edges(struct judge *judge);
+
+/* Says of slow links whether one of their ends is to blame (stalls_ends.c). -1: memory is out. */
+int judge_blame_ends(struct judge *judge);
+
+#endif
