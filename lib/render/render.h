@@ -46,12 +46,4 @@ const struct renderer *renderer_find(const char *name);
 int render_table(const struct renderer *renderer, const struct table *table,
                  const struct render_target *target, struct error *error);
 
-/* Whether what was written has arrived so far; to be asked right after writing, which left the cause in
- * errno. */
-int render_check(FILE *stream, struct error *error);
-
-/* The shortest decimal number that reads back as the same double. */
-enum { REAL_TEXT_BYTES = 40 };
-void render_real(double value, char text[REAL_TEXT_BYTES]);
-
 #endif
