@@ -54,23 +54,7 @@ int baseline_init(struct baseline *baseline, struct job *job, const struct basel
                   struct error *error);
 void baseline_release(struct baseline *baseline);
 
-/* baseline_init's parts: excess.c fills in excess_ns and hidden_ns, step_lengths.c step_ns and its median. */
-int baseline_measure_places(const struct baseline *baseline, struct job *job, double sigmas);
-int baseline_measure_steps(struct baseline *baseline, const struct job *job);
-
 /* Whether half of all steps are whole, or more: else nothing can be held against its own place. */
 int baseline_is_regular(const struct baseline *baseline);
-
-/*
- * How long a row of steps lasted together, median over ranks: ranks that enter a step at different times
- * count a delay at its edge to different steps. The last step of all, whose end nothing tells, is left out.
- * TIME_UNKNOWN where there is no other. `list` has room for one of each rank.
- */
-int64_t baseline_lasted_ns(const struct baseline *baseline, const struct job *job, int32_t first_step,
-                           int32_t last_step, int64_t *list);
-
-/* The operation of a rank at a place in a step; -1. */
-int32_t baseline_cell(const struct baseline *baseline, int32_t role, int32_t position, size_t rank,
-                      int32_t step);
 
 #endif

@@ -1,4 +1,4 @@
-#include "baseline/baseline.h"
+#include "baseline/excess.h"
 
 #include "baseline/place.h"
 

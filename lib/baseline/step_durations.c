@@ -1,7 +1,8 @@
-#include "baseline/baseline.h"
+#include "baseline/step_durations.h"
 
 #include "base/array.h"
 #include "base/statistics.h"
+#include "baseline/cells.h"
 
 #include <stdlib.h>
 

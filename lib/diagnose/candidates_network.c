@@ -1,3 +1,4 @@
+#include "baseline/cells.h"
 #include "baseline/place.h"
 #include "diagnose/suspect.h"
 #include "network/edges.h"

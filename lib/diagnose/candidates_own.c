@@ -1,3 +1,4 @@
+#include "baseline/cells.h"
 #include "diagnose/suspect.h"
 
 #include "base/array.h"

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/statistics.h"
+#include "baseline/cells.h"
 
 #include <stdio.h>
 #include <stdlib.h>

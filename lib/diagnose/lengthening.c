@@ -1,3 +1,4 @@
+#include "baseline/step_durations.h"
 #include "diagnose/suspect.h"
 
 #include "base/array.h"

@@ -1,3 +1,4 @@
+#include "baseline/cells.h"
 #include "verdict/finding.h"
 
 #include "base/array.h"

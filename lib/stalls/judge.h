@@ -3,7 +3,7 @@
 
 #include "stalls/stalls.h"
 
-/* What the files stalls_*.c that judge edges share. */
+/* What the files that judge edges share. */
 
 /* Consecutive training steps in which an edge's wait stands out. */
 struct episode {
@@ -40,26 +40,5 @@ struct judge {
     int64_t *list;      /* scratch, of as many as an edge has cells */
     struct map inbound; /* seat, training step -> the most that its receives waited beyond the usual */
 };
-
-/* The run of a cell's edge. */
-const struct stalls_run *judge_run(const struct judge *judge, const struct stalls_cell *cell);
-
-/* Sigma of what an edge waited beyond the usual in a training step. */
-int64_t judge_spread_ns(struct judge *judge, size_t edge, enum stalls_wait wait);
-
-/* The least that counts in a step. */
-int64_t judge_least_ns(const struct judge *judge, size_t edge);
-
-int judge_stands_out(const struct judge *judge, const struct stalls_cell *cell, enum stalls_wait wait,
-                     int64_t sigma_ns);
-
-/* Training steps of an edge after the warm-up. */
-int32_t judge_steps_seen(const struct judge *judge, size_t edge);
-
-/* Holds the edges against those that do the same work (stalls_peers.c). -1: memory is out. */
-int judge_compare_edges(struct judge *judge);
-
-/* Says of slow links whether one of their ends is to blame (stalls_ends.c). -1: memory is out. */
-int judge_blame_ends(struct judge *judge);
 
 #endif

@@ -1,10 +1,14 @@
-#include "stalls/wait_union.h"
+#include "stalls/load.h"
 
 #include "base/array.h"
 #include "base/statistics.h"
+#include "model/event.h"
 #include "model/pack.h"
 #include "schemas.h"
-#include "store/store.h"
+#include "stalls/roster.h"
+#include "stalls/wait_union.h"
+#include "stalls/waits.h"
+#include "store/statement.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +23,6 @@ enum {
     NOT_FOUND = -2,
     SPANS_AT_ONCE = 1 << 18 /* an operation of more counts as several */
 };
-
-static const int64_t WAIT_UNIT_NS = 10;
 
 /* What was found for the row before, of the sending or of the receiving side: the next is often alike. */
 struct recent {
@@ -144,15 +146,6 @@ static int64_t find_cell(struct stalls *stalls, struct recent *recent, int64_t e
     return (int64_t)stalls->cell_count++;
 }
 
-static int add_wait(struct stalls_waits *waits, int64_t wait_ns)
-{
-    if (array_reserve((void **)&waits->items, &waits->capacity, waits->count + 1, sizeof *waits->items))
-        return -1;
-    int64_t units = wait_ns / WAIT_UNIT_NS;
-    waits->items[waits->count++] = units > UINT32_MAX ? UINT32_MAX : (uint32_t)units;
-    return 0;
-}
-
 /* A step whose wait for the network has no end says nothing about how long it lasted. */
 static int add_step(struct reader *reader, int64_t edge_number, int32_t cell_number, int received,
                     const struct proxy_step *step)
@@ -176,7 +169,7 @@ static int add_step(struct reader *reader, int64_t edge_number, int32_t cell_num
         cell->wait_ns += wait_ns;
     }
     return spans_add(&reader->spans, cell_number, STALLS_NETWORK, network) ||
-           add_wait(received ? &edge->receive : &edge->send, wait_ns);
+           stalls_add_wait(received ? &edge->receive : &edge->send, wait_ns);
 }
 
 static int note_progress(struct reader *reader, int64_t seat, int64_t step, int64_t begin_ns)
@@ -350,29 +343,4 @@ int stalls_load_steps(struct stalls *stalls, struct store *store, struct error *
     map_release(&reader.beginning_of);
     free(reader.beginnings);
     return more;
-}
-
-/* By digits of 8 bits from the top, so that no order of the items makes it slow. */
-static uint32_t item_of_rank(const uint32_t *items, size_t count, size_t rank)
-{
-    uint32_t prefix = 0, mask = 0;
-    for (int shift = 24; shift >= 0; shift -= 8) {
-        size_t seen[256] = {0};
-        for (size_t i = 0; i < count; i++)
-            seen[items[i] >> shift & 255] += (items[i] & mask) == prefix;
-        uint32_t digit = 0;
-        while (rank >= seen[digit])
-            rank -= seen[digit++];
-        prefix |= digit << shift;
-        mask |= (uint32_t)255 << shift;
-    }
-    return prefix;
-}
-
-double stalls_median_us(const struct stalls_waits *waits)
-{
-    if (!waits->count)
-        return -1;
-    return (double)item_of_rank(waits->items, waits->count, (waits->count - 1) / 2) * (double)WAIT_UNIT_NS /
-           1e3;
 }

@@ -1,7 +1,8 @@
-#include "stalls/judge.h"
+#include "stalls/peers.h"
 
 #include "base/array.h"
 #include "base/statistics.h"
+#include "stalls/episodes.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,12 @@
-#include "stalls/stalls.h"
+#include "stalls/pending.h"
 
-#include "base/buffer.h"
+#include "model/event.h"
 #include "model/pack.h"
 #include "model/table.h"
+#include "model/vocab.h"
 #include "schemas.h"
-#include "store/store.h"
+#include "stalls/roster.h"
+#include "store/statement.h"
 
 /*
  * Proxy operations that never ended, and what each was waiting for. Counters of API v1 to v3 say how many

@@ -1,6 +1,7 @@
-#include "stalls/judge.h"
+#include "stalls/slow_end.h"
 
 #include "base/array.h"
+#include "stalls/episodes.h"
 
 #include <stdlib.h>
 

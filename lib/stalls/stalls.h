@@ -1,16 +1,11 @@
 #ifndef NCCLPROF_STALLS_STALLS_H
 #define NCCLPROF_STALLS_STALLS_H
 
-#include "base/error.h"
 #include "base/intern.h"
 #include "base/map.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-struct statement;
-struct store;
-struct table;
 
 /*
  * Network edges: what the steps of the proxy threads waited for, by sender and receiver. All figures are of
@@ -86,9 +81,9 @@ struct stalls_edge {
 };
 
 /*
- * An edge's steps in one kind of operation and one training step, summed. Later (stalls_judge) the same over
- * all kinds of operation. `busy_ns` is the time in which at least one network step waited: several wait at
- * once.
+ * An edge's steps in one kind of operation and one training step, summed. Later (judge_learn_usual) the same
+ * over all kinds of operation. `busy_ns` is the time in which at least one network step waited: several wait
+ * at once.
  */
 struct stalls_cell {
     int32_t edge;
@@ -143,31 +138,5 @@ struct stalls_options {
 
 void stalls_init(struct stalls *stalls);
 void stalls_release(struct stalls *stalls);
-
-/*
- * Runs, ranks and communicators (stalls_names.c); then every network step (stalls_load.c). `run_id` 0: of all
- * runs.
- */
-int stalls_load_names(struct stalls *stalls, struct store *store, int64_t run_id, struct error *error);
-int stalls_load_steps(struct stalls *stalls, struct store *store, struct error *error);
-
-/* The seat of a rank of a communicator, made up where nobody says who it is; -1 when memory is out. */
-int32_t stalls_seat(struct stalls *stalls, int32_t communicator, int64_t rank);
-
-/* Gives every edge its verdict. */
-int stalls_judge(struct stalls *stalls, const struct stalls_options *options, struct error *error);
-
-/* Median, nearest rank. Negative for none. */
-double stalls_median_us(const struct stalls_waits *waits);
-
-const char *stalls_verdict_name(enum stalls_verdict verdict);
-
-/* The listing of proxy operations that never ended. */
-int stalls_list_states(struct stalls *stalls, struct store *store, struct table *table, struct error *error);
-
-/* What an unfinished proxy operation was waiting for. Counters, which API v1 to v3 keep, are read as
- * ncclprof-stalls(1) says. */
-struct proxy_operation;
-const char *stalls_read_states(const struct proxy_operation *proxy);
 
 #endif

@@ -1,3 +1,6 @@
+#include "stalls/pending.h"
+#include "stalls/verdict.h"
+#include "stalls/waits.h"
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
 
