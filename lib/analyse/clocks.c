@@ -2,6 +2,7 @@
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
 #include "job/job.h"
+#include "job/load.h"
 
 /* Offsets between the clocks of a run's processes, with their bounds. */
 

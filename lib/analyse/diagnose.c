@@ -2,12 +2,13 @@
 #include "analyse/option.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
+#include "base/array.h"
+#include "base/escape.h"
+#include "job/load.h"
+#include "job/load_names.h"
 #include "verdict/finding.h"
 #include "verdict/unexplained_steps.h"
 #include "verdict/words.h"
-
-#include "base/array.h"
-#include "base/escape.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 #include "report/report.h"
-
 #include "analyse/analyses.h"
 #include "analyse/option.h"
 #include "analyse/run_choice.h"

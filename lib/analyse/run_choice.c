@@ -2,6 +2,7 @@
 
 #include "analyse/option.h"
 #include "job/job.h"
+#include "job/load_names.h"
 
 #include <stdlib.h>
 

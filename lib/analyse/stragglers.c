@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "delay/late_arrivals.h"
 #include "delay/propagation.h"
+#include "job/load.h"
 #include "verdict/finding.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 #include "baseline/excess.h"
 
 #include "baseline/place.h"
+#include "job/own_time.h"
 
 /* What stands out at each place of the step: own time, and lateness of hosts and of hidden origin. */
 

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/keyed.h"
+#include "job/groups.h"
 
 #include <stdlib.h>
 #include <string.h>

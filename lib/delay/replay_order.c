@@ -1,6 +1,5 @@
-#include "delay/replay.h"
-
 #include "base/array.h"
+#include "delay/replay.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,11 @@
+#include "base/array.h"
+#include "base/scale.h"
 #include "baseline/cells.h"
 #include "baseline/place.h"
 #include "diagnose/suspect.h"
+#include "job/step_index.h"
+#include "job/transfers.h"
 #include "network/edges.h"
-
-#include "base/array.h"
-#include "base/scale.h"
 
 #include <stdlib.h>
 

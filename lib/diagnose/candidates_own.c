@@ -1,8 +1,10 @@
-#include "baseline/cells.h"
-#include "diagnose/suspect.h"
-
 #include "base/array.h"
 #include "base/scale.h"
+#include "baseline/cells.h"
+#include "diagnose/suspect.h"
+#include "job/groups.h"
+#include "job/stages.h"
+#include "job/step_index.h"
 
 #include <stdlib.h>
 #include <string.h>

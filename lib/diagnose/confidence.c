@@ -1,10 +1,10 @@
+#include "base/array.h"
+#include "base/scale.h"
 #include "diagnose/evidence_network.h"
 #include "diagnose/evidence_own.h"
 #include "diagnose/suspect.h"
+#include "job/stages.h"
 #include "network/edges.h"
-
-#include "base/array.h"
-#include "base/scale.h"
 
 #include <stdlib.h>
 

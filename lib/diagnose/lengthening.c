@@ -1,9 +1,8 @@
-#include "baseline/step_durations.h"
-#include "diagnose/suspect.h"
-
 #include "base/array.h"
 #include "base/scale.h"
 #include "base/statistics.h"
+#include "baseline/step_durations.h"
+#include "diagnose/suspect.h"
 
 #include <math.h>
 #include <stdlib.h>

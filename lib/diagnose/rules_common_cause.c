@@ -1,6 +1,5 @@
-#include "verdict/finding.h"
-
 #include "base/array.h"
+#include "verdict/finding.h"
 
 #include <stdlib.h>
 

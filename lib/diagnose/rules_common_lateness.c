@@ -1,8 +1,7 @@
-#include "diagnose/suspect.h"
-
 #include "base/array.h"
 #include "base/sort.h"
 #include "base/statistics.h"
+#include "diagnose/suspect.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
+#include "base/array.h"
 #include "base/top_two.h"
 #include "diagnose/suspect.h"
 #include "job/stages.h"
-
-#include "base/array.h"
+#include "job/step_index.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 #include "diagnose/suspect.h"
+#include "job/groups.h"
 #include "network/edges.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
-#include "diagnose/suspect.h"
-
 #include "base/array.h"
+#include "diagnose/suspect.h"
 
 #include <math.h>
 #include <stdlib.h>

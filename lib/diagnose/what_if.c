@@ -1,7 +1,7 @@
+#include "base/array.h"
 #include "delay/replay.h"
 #include "diagnose/suspect.h"
-
-#include "base/array.h"
+#include "job/step_index.h"
 
 /*
  * What each suspicion costs the job, by replay: the greater of what removing it alone gains and what is lost

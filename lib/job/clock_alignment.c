@@ -1,11 +1,10 @@
-#include "job/job.h"
+#include "job/clock_alignment.h"
 
 #include "align/align.h"
 #include "base/array.h"
-#include "base/intern.h"
 #include "base/map.h"
 #include "schemas.h"
-#include "store/store.h"
+#include "store/statement.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -198,14 +197,4 @@ int job_align_clocks(struct job *job, struct error *error)
     free(meetings.visits);
     free(meetings.items);
     return failed;
-}
-
-int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns)
-{
-    const struct job_rank *rank = &job->ranks[operation->rank];
-    if (time_ns == TIME_UNKNOWN || rank->clock_method == CLOCK_NONE ||
-        rank->clock_method == CLOCK_CONTRADICTORY)
-        return TIME_UNKNOWN;
-    int64_t host_ns = time_ns + job_delay(job, operation);
-    return align_scaled(rank->clock_scale, rank->clock_origin_ns, host_ns) + rank->clock_offset_ns;
 }

@@ -1,7 +1,8 @@
-#include "base/top_two.h"
-#include "job/loader.h"
+#include "job/early_stops.h"
 
 #include "base/array.h"
+#include "base/top_two.h"
+#include "job/groups.h"
 
 #include <stdlib.h>
 

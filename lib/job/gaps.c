@@ -1,3 +1,5 @@
+#include "job/gaps.h"
+
 #include "job/sequences.h"
 
 /*

@@ -1,7 +1,8 @@
-#include "job/loader.h"
+#include "job/issue_order.h"
 
 #include "base/array.h"
 #include "base/keyed.h"
+#include "job/groups.h"
 
 #include <stdlib.h>
 

@@ -25,7 +25,7 @@ enum end_kind {
     ENDS_BY_KERNEL, /* the GPU's stop */
     ENDS_BY_PROXY,  /* when its GPU had last taken or given data: RecvGpuWait, SendGpuWait */
     ENDS_BY_HOST,   /* polled by the host */
-    ENDS_BY_SENDER  /* of a receive: when its sender had come, by the clocks, at the least (ends.c) */
+    ENDS_BY_SENDER  /* of a receive: when its sender had come, by the clocks, at the least (early_stops.c) */
 };
 
 /* What is known of an operation until its timeline is built. */
@@ -67,10 +67,10 @@ struct job_operation {
     uint8_t function;
     uint8_t ends; /* end_kind */
     unsigned unfinished : 1;
-    unsigned is_tree : 1;      /* its kernel's stop may come before its end (ends.c) */
+    unsigned is_tree : 1;      /* its kernel's stop may come before its end (early_stops.c) */
     unsigned may_be_tree : 1;  /* an AllReduce of which the algorithm is not told */
     unsigned incomplete : 1;   /* a kernel channel has a start and no stop */
-    unsigned held : 1;         /* and held its stream beyond its end, by the clocks (ends.c) */
+    unsigned held : 1;         /* and held its stream beyond its end, by the clocks (early_stops.c) */
     unsigned inferred : 1;     /* its start is taken to be the end of the one before, or its enqueueing */
     unsigned own_is_known : 1; /* its own time was held against that at its place */
     unsigned hidden_stands_out : 1; /* hidden_ns is beyond the spread of its place by itself */
@@ -279,76 +279,12 @@ int64_t job_sequence(const struct job *job, const struct job_operation *operatio
  * memory. */
 int64_t *job_next_starts(const struct job *job);
 
-/* Ids of the store's runs, ascending; *ids is freed by the caller. */
-int job_list(struct store *store, int64_t **ids, size_t *count, struct error *error);
-
-/* Runs of which one rank of several is known: where there are several, they may be pieces of one job. */
-int job_count_pieces(struct store *store, int64_t *count, struct error *error);
-
-/* Loads a run whole, timelines included (timeline.c). On failure nothing is left to release. */
-int job_load(struct job *job, struct store *store, int64_t run_id, struct error *error);
-
-/* The same in two steps: its ranks and communicators, then all that there are millions of. */
-int job_load_names(struct job *job, struct store *store, int64_t run_id, struct error *error);
-int job_load_rest(struct job *job, struct error *error);
+/* What load.h loaded. */
 void job_release(struct job *job);
-
-/* job_load's parts. */
-int job_load_operations(struct job *job, struct error *error);
-int job_build_timelines(struct job *job, struct error *error);
-int job_align_clocks(struct job *job, struct error *error);
-int job_mend_ends(struct job *job, int *mended, struct error *error);
-int job_count_gaps(struct job *job, struct error *error);
-
-/*
- * by_step.c. Steps with next to nothing in them, as tags that never recur make them: tables of ranks by steps
- * would outgrow the trace, so the run then counts as one without steps.
- */
-void job_doubt_steps(struct job *job);
-int job_index_steps(struct job *job, struct error *error);
-
-/*
- * by_step.c: a range of indexes that holds all operations of a rank in those steps, and perhaps others; a
- * range of places in by_step that holds the instances of those steps, and no others. Steps are below
- * step_count.
- */
-struct job_range job_operations_in(const struct job *job, int32_t rank, int32_t first_step,
-                                   int32_t last_step);
-struct job_range job_instances_in(const struct job *job, int32_t first_step, int32_t last_step);
-
-/* Slow instances by step: first[step] to first[step + 1] of the list, which the caller frees; NULL: no
- * memory. */
-int32_t *job_slow_by_step(const struct job *job, size_t *first);
 
 /* A time of an operation's device timeline in the run's common time; TIME_UNKNOWN where its clock is not
  * aligned. */
 int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns);
-
-/* Whether what stages send each other is left out: waiting passes on by what nothing tells (stages.c). */
-int job_hides_pairs_of_stages(const struct job *job);
-
-/* Whether others were called with it as one (timeline.c finds the groups). */
-int job_is_grouped(const struct job *job, int32_t operation);
-
-/*
- * How long the receive of a pair lasted; INT64_MAX of anything else, and where the trace does not tell: it
- * was called with others as one, only the host says when it ended, or only a kernel of which a channel tells
- * no stop.
- */
-int64_t job_received_ns(const struct job *job, const struct job_instance *instance);
-
-/*
- * Of its own time, what had passed since any of the 64 operations issued before it ended, on whatever stream,
- * or let go of its stream if it held that longer. Streams wait for one another, and a trace does not tell
- * where: so much at least was its own. TIME_UNKNOWN.
- */
-int64_t job_idle_time(const struct job *job, const struct job_operation *operation);
-
-/*
- * Lateness: how much of that had passed when it was enqueued, the host's part. TIME_UNKNOWN where either is
- * not known.
- */
-int64_t job_lateness(const struct job *job, const struct job_operation *operation);
 
 /*
  * How long a transfer usually takes, as far as it is known: what it took, what only some members were held
@@ -357,12 +293,6 @@ int64_t job_lateness(const struct job *job, const struct job_operation *operatio
  */
 int64_t job_usual_transfer_ns(const struct job_instance *instance);
 
-/* How long it was on the device, by its rank's clock; 0 where it ended before it began, TIME_UNKNOWN. */
-int64_t job_duration(const struct job_operation *operation);
-
 const char *job_tag(const struct job *job, int32_t tag); /* NULL for -1 */
-
-/* The job rank (index) of a communicator's rank; -1 unknown. */
-int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number);
 
 #endif

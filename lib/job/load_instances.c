@@ -1,7 +1,10 @@
-#include "job/loader.h"
+#include "job/load_instances.h"
 
 #include "base/array.h"
+#include "job/membership.h"
+#include "model/block.h"
 #include "store/scan.h"
+#include "store/tables.h"
 
 /* The instances of a run, by ascending id: each block holds some of one communicator. */
 

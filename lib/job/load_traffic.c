@@ -1,11 +1,13 @@
-#include "job/loader.h"
+#include "job/load_traffic.h"
 
 #include "base/array.h"
 #include "base/ids.h"
 #include "base/keyed.h"
+#include "job/groups.h"
+#include "job/membership.h"
 #include "model/pack.h"
 #include "schemas.h"
-#include "store/store.h"
+#include "store/statement.h"
 
 #include <stdlib.h>
 

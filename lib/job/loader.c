@@ -2,17 +2,18 @@
 
 #include "base/array.h"
 #include "base/ids.h"
-#include "base/map.h"
+#include "job/lost_files.h"
+#include "job/membership.h"
 #include "job/stages.h"
 #include "model/pack.h"
 #include "schemas.h"
 #include "store/operations.h"
-#include "store/store.h"
+#include "store/statement.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Operations and instances of a run. Rows come in order of operation id; layout.c puts them by rank. */
+/* Operations and instances of a run. Rows come in order of operation id; issue_order.c puts them by rank. */
 
 static struct map_key key_of(int64_t id)
 {
@@ -36,8 +37,7 @@ int loader_read(struct loader *loader, const char *sql, row_reader read, struct 
     return row;
 }
 
-/* What the one row of a query says; 0 where there is none. */
-static int read_number(struct loader *loader, const char *sql, int64_t *number, struct error *error)
+int loader_read_number(struct loader *loader, const char *sql, int64_t *number, struct error *error)
 {
     struct statement *statement = store_prepare_for(loader->job->store, sql, loader->job->run_id, error);
     int row = statement ? statement_step(statement, error) : -1;
@@ -56,6 +56,11 @@ static int index_ids(struct loader *loader, struct error *error)
         if (!map_put(&loader->communicators, key_of(job->communicators[i].id), (int64_t)i, NULL))
             return error_no_memory(error);
     return 0;
+}
+
+int64_t loader_rank(const struct loader *loader, int64_t id)
+{
+    return find(&loader->ranks, id);
 }
 
 int64_t loader_communicator(const struct loader *loader, int64_t id)
@@ -263,7 +268,7 @@ static int take_operation(struct loader *loader, const struct stored_operation *
     return 0;
 }
 
-static int read_operations(struct loader *loader, struct error *error)
+int loader_read_operations(struct loader *loader, struct error *error)
 {
     struct operation_cursor *cursor = operation_cursor_open(loader->job->store, loader->job->run_id, error);
     struct stored_operation stored;
@@ -276,7 +281,7 @@ static int read_operations(struct loader *loader, struct error *error)
 }
 
 /* Counted anew: what the store says of it may be damaged. */
-static int list_members(struct job *job)
+int loader_list_members(struct job *job)
 {
     size_t first = 0;
     job->instance_members = array_new(job->operation_count, sizeof *job->instance_members);
@@ -298,54 +303,6 @@ static int list_members(struct job *job)
     return 0;
 }
 
-static int read_blindness(struct loader *loader, struct statement *statement, struct error *error)
-{
-    struct job *job = loader->job;
-    job->blind_to_pairs = statement_integer(statement, 0) != 0;
-    for (size_t i = 0; i < job->instance_count; i++)
-        if (job->instances[i].kind == OPERATION_POINT_TO_POINT)
-            job->blind_to_pairs = 0;
-    return 0;
-}
-
-static int read_cut(struct loader *loader, struct statement *statement, struct error *error)
-{
-    int64_t rank = find(&loader->ranks, statement_integer(statement, 0));
-    if (rank >= 0)
-        loader->job->ranks[rank].cut = statement_integer(statement, 1) ? CUT_MIDWAY : CUT_AT_END;
-    return 0;
-}
-
-/* Where most traces lack their end, or most stop midway, that says nothing of a single rank. */
-static void weigh_cuts(struct job *job)
-{
-    size_t recorded = job_recorded_ranks(job);
-    for (enum cut cut = CUT_AT_END; cut <= CUT_MIDWAY; cut++) {
-        size_t count = 0;
-        for (size_t i = 0; i < job->rank_count; i++)
-            count += job->ranks[i].cut >= cut;
-        if (count * 2 <= recorded)
-            continue;
-        job->most_cut = cut;
-        for (size_t i = 0; i < job->rank_count; i++)
-            if (job->ranks[i].cut == cut)
-                job->ranks[i].cut = CUT_NOT;
-    }
-}
-
-static int load_coverage(struct loader *loader, struct error *error)
-{
-    int64_t finished_only;
-    if (read_number(loader, schema_analysis_job_damage, &loader->job->damaged_lines, error) ||
-        read_number(loader, schema_analysis_job_losses, &loader->job->lost_events, error) ||
-        read_number(loader, schema_analysis_job_finished_only, &finished_only, error) ||
-        loader_read(loader, schema_analysis_job_cut, read_cut, error))
-        return -1;
-    loader->job->finished_only = finished_only != 0;
-    weigh_cuts(loader->job);
-    return loader_read(loader, schema_analysis_job_blind_to_pairs, read_blindness, error);
-}
-
 int loader_init(struct loader *loader, struct job *job, struct error *error)
 {
     *loader = (struct loader){.job = job};
@@ -354,7 +311,7 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
     map_init(&loader->members);
     int64_t has_traffic;
     if (index_ids(loader, error) || loader_read(loader, schema_analysis_job_members, read_member, error) ||
-        read_number(loader, schema_analysis_job_has_traffic, &has_traffic, error))
+        loader_read_number(loader, schema_analysis_job_has_traffic, &has_traffic, error))
         return -1;
     loader->has_traffic = has_traffic != 0;
     job_seat_silent_ranks(job);
@@ -370,24 +327,4 @@ void loader_release(struct loader *loader)
     free(loader->ids);
     free(loader->places);
     free(loader->channels);
-}
-
-static int load_all(struct loader *loader, struct job *job, struct error *error)
-{
-    if (loader_init(loader, job, error) || loader_read_instances(loader, error) ||
-        read_operations(loader, error))
-        return -1;
-    if (job_lay_out(job, loader->has_traffic ? &loader->places : NULL) || list_members(job) ||
-        job_find_parts(job))
-        return error_no_memory(error);
-    return (loader->has_traffic && loader_read_traffic(loader, error)) || load_coverage(loader, error) ? -1
-                                                                                                       : 0;
-}
-
-int job_load_operations(struct job *job, struct error *error)
-{
-    struct loader loader;
-    int failed = load_all(&loader, job, error);
-    loader_release(&loader);
-    return failed;
 }

@@ -6,7 +6,7 @@
 
 struct statement;
 
-/* What loading a run needs besides the run, for load*.c and waits.c. */
+/* What loading a run needs besides the run, for load_*.c and late_arrivals.c. */
 struct loader {
     struct job *job;
     struct map ranks;         /* job_rank id -> index */
@@ -37,7 +37,8 @@ void loader_release(struct loader *loader);
 /* Rank index * 2^32 + communicator index of a member; -1: it is none of this run. */
 int64_t loader_member(struct loader *loader, int64_t id);
 
-/* Communicator index; -1 likewise. */
+/* Rank and communicator index; -1 likewise. */
+int64_t loader_rank(const struct loader *loader, int64_t id);
 int64_t loader_communicator(const struct loader *loader, int64_t id);
 
 /* The number of a tag; -1 for NULL. */
@@ -53,40 +54,13 @@ typedef int (*row_reader)(struct loader *loader, struct statement *statement, st
 /* Calls `read` for each row; parameter 1 of `sql` is the run. */
 int loader_read(struct loader *loader, const char *sql, row_reader read, struct error *error);
 
-/* load_instances.c: the instances. */
-int loader_read_instances(struct loader *loader, struct error *error);
+/* What the one row of a query says, likewise; 0 where there is none. */
+int loader_read_number(struct loader *loader, const char *sql, int64_t *number, struct error *error);
 
-/* load_traffic.c: the network steps. Operations are laid out. */
-int loader_read_traffic(struct loader *loader, struct error *error);
+/* The operations, in order of their ids. Instances are there. */
+int loader_read_operations(struct loader *loader, struct error *error);
 
-/* seats.c: who is in a communicator. */
-
-/* Numbers come in ascending order; the last of several wins, and one that the size rules out has no seat. */
-int job_seat(struct job_communicator *communicator, int64_t number, int32_t rank);
-
-/* All members are seated: says where the ranks are that recorded nothing. */
-void job_seat_silent_ranks(struct job *job);
-
-/* After that: marks the ranks whose file of some communicator may have been lost. Not 0: out of memory. */
-int job_find_lost_files(struct job *job);
-
-/*
- * All operations are laid out: marks the ranks of processes whose ranks are not all told apart. One without
- * operations, as of a communicator that nobody used, hides nobody's. Not 0: out of memory.
- */
-int job_find_parts(struct job *job);
-
-/*
- * layout.c: puts operations, read in order of their ids, by rank in order of issue. *places, unless NULL,
- * tells where each went and is the caller's to free. -1 when memory is out.
- */
-int job_lay_out(struct job *job, int32_t **places);
-
-/*
- * timeline.c: whether two operations, one after the other in order of issue, are of one group call:
- * point-to-point operations of one call are one kernel. They have their call in common, or the second began
- * before the first was handed over.
- */
-int job_same_group(const struct job *job, size_t before, size_t after);
+/* Operations are laid out: which of them are of each instance. -1 when memory is out. */
+int loader_list_members(struct job *job);
 
 #endif

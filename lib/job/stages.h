@@ -17,4 +17,7 @@ int32_t *stages_find(const struct job *job);
 /* Fills in job->in_stages. -1 when memory is out. */
 int job_find_stages(struct job *job);
 
+/* Whether what stages send each other is left out: waiting passes on by what nothing tells. */
+int job_hides_pairs_of_stages(const struct job *job);
+
 #endif

@@ -1,8 +1,6 @@
-#include "job/job.h"
+#include "job/step_index.h"
 
 #include "base/array.h"
-
-#include <stdlib.h>
 
 /* What belongs to some training steps, for who looks at few steps of a long run, many times. */
 

@@ -1,7 +1,7 @@
-#include "base/top_two.h"
-#include "network/edges.h"
-
 #include "base/array.h"
+#include "base/top_two.h"
+#include "job/step_index.h"
+#include "network/edges.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-#include "network/edges.h"
-
 #include "base/array.h"
+#include "job/step_index.h"
+#include "network/edges.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,7 @@
-#include "baseline/place.h"
-#include "network/edges.h"
-
 #include "base/array.h"
 #include "base/scale.h"
+#include "baseline/place.h"
+#include "network/edges.h"
 
 #include <stdlib.h>
 

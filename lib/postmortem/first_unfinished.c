@@ -1,9 +1,8 @@
-#include "baseline/cells.h"
-#include "verdict/finding.h"
-
 #include "base/array.h"
 #include "base/map.h"
 #include "base/statistics.h"
+#include "baseline/cells.h"
+#include "verdict/finding.h"
 
 #include <stdlib.h>
 

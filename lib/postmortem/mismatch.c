@@ -1,8 +1,7 @@
+#include "base/array.h"
 #include "postmortem/habit.h"
 #include "verdict/finding.h"
 #include "verdict/words.h"
-
-#include "base/array.h"
 
 #include <stdlib.h>
 

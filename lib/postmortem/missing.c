@@ -1,10 +1,10 @@
+#include "base/array.h"
+#include "job/membership.h"
 #include "job/record_extents.h"
 #include "postmortem/habit.h"
 #include "postmortem/progress.h"
 #include "verdict/finding.h"
 #include "verdict/words.h"
-
-#include "base/array.h"
 
 #include <stdlib.h>
 

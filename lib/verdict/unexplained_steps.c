@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/scale.h"
 #include "base/statistics.h"
+#include "job/step_index.h"
 #include "verdict/words.h"
 
 #include <stdlib.h>

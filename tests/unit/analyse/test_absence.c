@@ -1,4 +1,5 @@
 #include "job/loader.h"
+#include "job/membership.h"
 #include "job/record_extents.h"
 #include "verdict/finding.h"
 

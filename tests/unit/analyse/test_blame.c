@@ -1,3 +1,4 @@
+#include "job/step_index.h"
 #include "support/cmocka_all.h"
 #include "support/slow_links.h"
 

@@ -1,3 +1,4 @@
+#include "job/membership.h"
 #include "job/stages.h"
 
 #include "support/cmocka_all.h"

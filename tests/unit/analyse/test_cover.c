@@ -1,5 +1,7 @@
 #include "diagnose/suspect.h"
+#include "job/membership.h"
 #include "job/stages.h"
+#include "job/step_index.h"
 #include "network/edges.h"
 
 #include "support/cmocka_all.h"

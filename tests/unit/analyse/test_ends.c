@@ -1,5 +1,7 @@
+#include "job/early_stops.h"
 #include "job/job.h"
 
+#include "job/own_time.h"
 #include "support/cmocka_all.h"
 
 /*

@@ -1,3 +1,5 @@
+#include "job/membership.h"
+#include "job/step_index.h"
 #include "verdict/finding.h"
 
 #include "support/cmocka_all.h"

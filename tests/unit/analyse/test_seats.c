@@ -1,5 +1,8 @@
 #include "job/loader.h"
 
+#include "job/lost_files.h"
+#include "job/membership.h"
+#include "job/shared_processes.h"
 #include "support/cmocka_all.h"
 
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 #include "job/loader.h"
 
+#include "job/own_time.h"
+#include "job/timeline.h"
+#include "job/transfers.h"
 #include "support/cmocka_all.h"
 #include "support/store_file.h"
 

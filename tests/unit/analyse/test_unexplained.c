@@ -1,4 +1,5 @@
 #include "analyse/warning.h"
+#include "job/step_index.h"
 #include "verdict/unexplained_steps.h"
 
 #include "support/cmocka_all.h"

@@ -1,5 +1,6 @@
 #include "diagnose/suspect.h"
 
+#include "job/step_index.h"
 #include "support/cmocka_all.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 #include "support/judged.h"
+#include "job/step_index.h"
 
 #include "network/edges.h"
 #include "support/cmocka_all.h"

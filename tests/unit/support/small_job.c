@@ -1,4 +1,6 @@
 #include "support/small_job.h"
+#include "job/membership.h"
+#include "job/step_index.h"
 
 #include "job/stages.h"
 
