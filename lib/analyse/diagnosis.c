@@ -1,6 +1,20 @@
+#include "analyse/diagnosis.h"
+
+#include "diagnose/candidates_network.h"
+#include "diagnose/candidates_own.h"
+#include "diagnose/lengthening.h"
+#include "diagnose/rules_common_cause.h"
+#include "diagnose/rules_common_lateness.h"
+#include "diagnose/rules_finished_only.h"
+#include "diagnose/rules_hidden_pairs.h"
+#include "diagnose/rules_inherited.h"
 #include "diagnose/suspect.h"
+#include "diagnose/verdict.h"
+#include "diagnose/what_if.h"
 #include "job/record_extents.h"
 #include "network/edges.h"
+#include "postmortem/first_unfinished.h"
+#include "postmortem/missing.h"
 
 #include <stdlib.h>
 

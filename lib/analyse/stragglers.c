@@ -1,4 +1,5 @@
 #include "analyse/analyses.h"
+#include "analyse/diagnosis.h"
 #include "analyse/option.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"

@@ -1,27 +1,14 @@
-#include "base/array.h"
-#include "base/scale.h"
-#include "diagnose/evidence_network.h"
-#include "diagnose/evidence_own.h"
-#include "diagnose/suspect.h"
+#include "diagnose/confidence.h"
+
+#include "diagnose/significance.h"
 #include "job/stages.h"
-#include "network/edges.h"
 
-#include <stdlib.h>
-
-/*
- * Chance beyond this keeps a suspicion at low confidence; a tenth of it is needed for high. Nothing repeats
- * that would speak for a step alone, and healthy jobs have hiccups that are no draws from one tail: several
- * at once, or one in a row of quiet steps. So it is allowed less, and has to be far ahead of any other; or so
- * far ahead that no tail matters.
- */
+/* Chance beyond this keeps a suspicion at low confidence; a tenth of it is needed for high. */
 static const double CHANCE = 0.05;
-static const double CHANCE_ALONE = 0.01;
 static const double SURE = 0.1;
 
 /* Several steps of which some other one alone is beyond the weakest: moments come in rows, too. */
 static const double CHANCE_BEHIND = 0.0002;
-static const double AHEAD = 10;
-static const double FAR_AHEAD = 25;
 
 /*
  * What makes a network slow in one step often does so in the next: two steps are hardly more than one. Of the
@@ -46,17 +33,6 @@ static const double SLOWER_OPERATIONS = 2;
 static const double LONGER_MANY = 0.1;
 static const double SLOWER_MANY = 3;
 static const double LONGER_STEPS = 0.25;
-static const double AHEAD_OF_MANY = 5;
-
-/* What makes steps longer by so many times what a suspicion amounts to is something else. */
-static const double UNEXPLAINED = 5;
-
-int suspect_stands_alone(const struct suspect *suspect, double part)
-{
-    return suspect->counted_steps == 1 &&
-           (suspect->ahead >= FAR_AHEAD / part ||
-            (suspect->chance <= CHANCE_ALONE * part && suspect->ahead >= AHEAD));
-}
 
 /* As long as no healthy network made a step or two, whatever there is of other such. */
 static int is_pause(const struct suspect *suspect, double share)
@@ -87,11 +63,6 @@ static int is_beyond_chance(const struct suspect *suspect, double share, double 
     if (suspect->counted_steps > 1)
         return suspect->chance <= most_chance(suspect, share) * part;
     return suspect_stands_alone(suspect, part);
-}
-
-int suspect_is_noise(const struct suspect *suspect)
-{
-    return suspect->chance >= 1 && suspect->ahead < AHEAD_OF_MANY;
 }
 
 /* Recorders lose one here and there: one in so many operations hides nothing that lasts. */
@@ -151,12 +122,7 @@ static double share_of(const struct suspect *suspect, const struct baseline *bas
     return (double)time_ns / suspect_steps(suspect) / (double)baseline->median_step_ns;
 }
 
-/*
- * What a suspicion is worth in each of the steps concerned: what the job would gain, or what its partners
- * waited for it where that is more: of two branches of a job that are slow by as much, neither gains anything
- * alone.
- */
-static double worth(const struct suspect *suspect, const struct baseline *baseline)
+double suspect_worth(const struct suspect *suspect, const struct baseline *baseline)
 {
     int64_t time_ns = suspect->gain_ns;
     if (suspect->margin_ns > time_ns && !is_steady(suspect, baseline))
@@ -190,7 +156,7 @@ static double least_share(const struct suspect *suspect, const struct diagnose_o
 static int is_slow_enough(const struct suspect *suspect, const struct baseline *baseline,
                           const struct slowness *slowness)
 {
-    double share = worth(suspect, baseline), slower = SLOWER_STEPS;
+    double share = suspect_worth(suspect, baseline), slower = SLOWER_STEPS;
     if (!slowness->edges)
         return 1;
     if (suspect->counted_steps > 2 && !is_steady(suspect, baseline)) {
@@ -222,14 +188,6 @@ static int is_in_shadow(const struct suspects *suspects, const struct suspect *s
             return 1;
     }
     return 0;
-}
-
-/* By how much its steps were longer at most, without what most hosts were late by in them. */
-static int64_t most_unshared(const struct lengthening *lengthening)
-{
-    if (lengthening->most_ns == INT64_MAX)
-        return INT64_MAX;
-    return lengthening->most_ns > lengthening->shared_ns ? lengthening->most_ns - lengthening->shared_ns : 0;
 }
 
 /*
@@ -270,7 +228,7 @@ static int is_little(const struct suspect *suspect, const struct lengthening *le
 static double share_shown(const struct suspect *suspect, const struct lengthening *lengthening,
                           const struct job *job, const struct baseline *baseline)
 {
-    double share = lengthening->shows ? worth(suspect, baseline) : 0;
+    double share = lengthening->shows ? suspect_worth(suspect, baseline) : 0;
     int64_t least_ns = lengthening->least_ns;
     if (!job->lacks_files && least_ns > suspect->total_ns)
         least_ns = suspect->total_ns;
@@ -279,18 +237,12 @@ static double share_shown(const struct suspect *suspect, const struct lengthenin
     return counts && least > share ? least : share;
 }
 
-/* What a suspicion is judged by, beside its chance and its gain. */
-struct measures {
-    struct slowness slowness; /* of a network */
-    struct lengthening lengthening;
-};
-
 /* One part in so many of what a finding must be worth is as good as no gain: replays are no more exact. */
 enum { NO_GAIN_PART = 10 };
 
-static enum confidence confidence_of(const struct suspects *suspects, const struct suspect *suspect,
-                                     const struct measures *measures, const struct job *job,
-                                     const struct baseline *baseline, const struct diagnose_options *options)
+enum confidence confidence_of(const struct suspects *suspects, const struct suspect *suspect,
+                              const struct measures *measures, const struct job *job,
+                              const struct baseline *baseline, const struct diagnose_options *options)
 {
     int must_show = suspect->kind == FINDING_NETWORK;
     double share = share_shown(suspect, &measures->lengthening, job, baseline);
@@ -319,160 +271,4 @@ static enum confidence confidence_of(const struct suspects *suspects, const stru
     int sure = !is_steady(suspect, baseline) && share >= 2 * options->min_gain &&
                is_beyond_chance(suspect, share, SURE);
     return sure && !has_gaps(job) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
-}
-
-/*
- * What the same rank was late by in the same steps where that may be unrecorded sends that its slow network
- * held: the network's, too.
- */
-static int64_t held_back(const struct suspects *suspects, const struct suspect *suspect)
-{
-    int64_t held_ns = 0;
-    for (size_t i = 0; suspect->kind == FINDING_NETWORK && i < suspects->count; i++) {
-        const struct suspect *other = &suspects->items[i];
-        if (other->hides_pairs && other->rank == suspect->rank && suspects_are_together(suspect, other))
-            held_ns += other->gain_ns;
-    }
-    return held_ns;
-}
-
-/* Of what the gains of all suspicions leave of longer steps, its part: by its gain, as nothing else tells. */
-static int64_t part_of_rest(const struct suspect *suspect, const struct lengthening *lengthening,
-                            int64_t cost_ns)
-{
-    double gain = (double)(suspect->gain_ns > 0 ? suspect->gain_ns : 0),
-           beside = (double)lengthening->beside_ns;
-    return beside > 0 ? scale(lengthening->rest_ns - cost_ns, gain / (gain + beside))
-                      : lengthening->rest_ns - cost_ns;
-}
-
-/*
- * What a suspicion cost at most, as the length of its steps says it: where waiting is passed on from stage to
- * stage by what the recorder leaves out, what partners waited may pass while another stage is at work still.
- */
-static int64_t most_shown(const struct lengthening *lengthening, const struct job *job,
-                          enum confidence confidence)
-{
-    if (confidence == CONFIDENCE_LOW || lengthening->most_ns == INT64_MAX)
-        return most_unshared(lengthening);
-    if (!job_hides_pairs_of_stages(job))
-        return lengthening->most_ns;
-    return lengthening->longer_ns > 0 ? lengthening->longer_ns : 0;
-}
-
-/*
- * What the replay says, as far as the length of the steps allows; and with its part of what all suspicions
- * leave of that, unless it is so much that something else made them longer. Where the recorder leaves out by
- * what waiting is passed on, what partners waited takes the replay's place if that is more.
- */
-static int64_t cost_of(const struct suspects *suspects, const struct suspect *suspect,
-                       const struct lengthening *lengthening, const struct job *job,
-                       enum confidence confidence)
-{
-    int64_t cost_ns = suspect->gain_ns;
-    if (confidence != CONFIDENCE_LOW)
-        cost_ns += held_back(suspects, suspect);
-    if (job->blind_to_pairs && confidence != CONFIDENCE_LOW && suspect->margin_ns > cost_ns)
-        cost_ns = suspect->margin_ns;
-    int64_t most_ns = most_shown(lengthening, job, confidence);
-    if (cost_ns > most_ns)
-        cost_ns = most_ns;
-    if (confidence == CONFIDENCE_LOW || cost_ns > lengthening->rest_ns ||
-        (double)lengthening->rest_ns > UNEXPLAINED * (double)suspect->total_ns)
-        return cost_ns;
-    return cost_ns + part_of_rest(suspect, lengthening, cost_ns);
-}
-
-/* What of the suspicion falls on each tag, and on each position of the step. */
-struct tally {
-    int64_t *by_tag; /* [tag + 1] */
-    int64_t *by_position;
-    size_t positions;
-};
-
-static void count_in(struct tally *tally, int32_t tag, int32_t position, int64_t excess_ns)
-{
-    tally->by_tag[tag + 1] += excess_ns;
-    if (position >= 0 && (size_t)position < tally->positions)
-        tally->by_position[position] += excess_ns;
-}
-
-static void count_suspect(const struct suspect *suspect, const struct job *job, struct tally *tally)
-{
-    if (suspect->kind == FINDING_NETWORK) {
-        struct job_range instances = suspect_instances(suspect, job);
-        for (size_t i = instances.first; i < instances.end; i++) {
-            const struct job_instance *instance = &job->instances[job->by_step[i]];
-            if (suspect_has_instance(suspect, instance))
-                count_in(tally, instance->tag, -1, instance->slow_ns);
-        }
-        return;
-    }
-    struct job_range range = suspect_operations(suspect, job);
-    for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]))
-            count_in(tally, job->operations[i].tag, job->operations[i].position,
-                     job->operations[i].excess_ns);
-}
-
-static int32_t greatest(const int64_t *values, size_t count)
-{
-    size_t best = 0;
-    for (size_t i = 1; i < count; i++)
-        if (values[i] > values[best])
-            best = i;
-    return count && values[best] > 0 ? (int32_t)best : -1;
-}
-
-static int judge(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
-                 const struct baseline *baseline, const struct edges *edges,
-                 const struct diagnose_options *options, struct finding *finding)
-{
-    struct tally tally = {0};
-    struct measures measures = {0};
-    int32_t role = baseline->role_of_rank[suspect->rank];
-    tally.positions = role >= 0 ? (size_t)baseline->roles[role].length : 0;
-    tally.by_tag = array_new(job->tags.count + 1, sizeof *tally.by_tag);
-    tally.by_position = array_new(tally.positions, sizeof *tally.by_position);
-    int failed = !tally.by_tag || !tally.by_position ||
-                 suspect_measure_steps(suspects, suspect, job, baseline, &measures.lengthening) ||
-                 (suspect->kind == FINDING_NETWORK &&
-                  slowness_measure(suspect, job, edges, &measures.slowness, finding));
-    if (!failed) {
-        count_suspect(suspect, job, &tally);
-        finding->kind = suspect->kind;
-        finding->rank = suspect->rank;
-        finding->tag = greatest(tally.by_tag, job->tags.count + 1) - 1;
-        if (finding->tag < -1)
-            finding->tag = -1;
-        finding->first_step = suspect->first_step;
-        finding->last_step = suspect->last_step;
-        finding->confidence = confidence_of(suspects, suspect, &measures, job, baseline, options);
-        finding->slow_ns = suspect->total_ns;
-        finding->shows_earlier = suspect->shows_earlier;
-        finding->shows_later = suspect->shows_later;
-        finding->lost_ns = cost_of(suspects, suspect, &measures.lengthening, job, finding->confidence);
-        int32_t position = greatest(tally.by_position, tally.positions);
-        failed = suspect->kind == FINDING_NETWORK
-                     ? slowness_say(&measures.slowness, finding)
-                     : evidence_of_own(suspect, job, baseline, position, &finding->evidence);
-    }
-    free(tally.by_tag);
-    free(tally.by_position);
-    return failed;
-}
-
-int suspects_judge(const struct suspects *suspects, const struct job *job, const struct baseline *baseline,
-                   const struct edges *edges, const struct diagnose_options *options,
-                   struct findings *findings, struct error *error)
-{
-    for (size_t i = 0; i < suspects->count; i++) {
-        const struct suspect *suspect = &suspects->items[i];
-        if (worth(suspect, baseline) < options->min_gain / 2 || suspect_is_noise(suspect))
-            continue;
-        struct finding *finding = findings_add(findings);
-        if (!finding || judge(suspects, suspect, job, baseline, edges, options, finding))
-            return error_no_memory(error);
-    }
-    return 0;
 }

@@ -1,8 +1,9 @@
+#include "diagnose/lengthening.h"
+
 #include "base/array.h"
 #include "base/scale.h"
 #include "base/statistics.h"
 #include "baseline/step_durations.h"
-#include "diagnose/suspect.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -216,4 +217,11 @@ int suspect_measure_steps(const struct suspects *suspects, const struct suspect 
     lengthening->shows = shows(suspects, suspect, job, baseline, list, lengthening);
     free(list);
     return 0;
+}
+
+int64_t most_unshared(const struct lengthening *lengthening)
+{
+    if (lengthening->most_ns == INT64_MAX)
+        return INT64_MAX;
+    return lengthening->most_ns > lengthening->shared_ns ? lengthening->most_ns - lengthening->shared_ns : 0;
 }

@@ -1,5 +1,6 @@
+#include "diagnose/rules_common_cause.h"
+
 #include "base/array.h"
-#include "verdict/finding.h"
 
 #include <stdlib.h>
 

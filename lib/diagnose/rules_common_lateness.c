@@ -1,7 +1,9 @@
+#include "diagnose/rules_common_lateness.h"
+
 #include "base/array.h"
 #include "base/sort.h"
 #include "base/statistics.h"
-#include "diagnose/suspect.h"
+#include "diagnose/significance.h"
 
 #include <stdlib.h>
 

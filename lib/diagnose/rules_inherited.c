@@ -1,8 +1,9 @@
-#include "diagnose/suspect.h"
+#include "diagnose/rules_inherited.h"
+
+#include "diagnose/host_or_gpu.h"
+#include "diagnose/rules_hidden_pairs.h"
 #include "job/groups.h"
 #include "network/edges.h"
-
-#include <stdlib.h>
 
 /* Suspicions of a rank that may be another's fault: waiting that no kernel shows. */
 

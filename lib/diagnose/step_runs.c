@@ -1,7 +1,7 @@
-#include "base/array.h"
-#include "diagnose/suspect.h"
+#include "diagnose/step_runs.h"
 
-#include <math.h>
+#include "base/array.h"
+
 #include <stdlib.h>
 
 int strength_init(struct strength *strength, const struct job *job, const struct baseline *baseline)
@@ -25,11 +25,6 @@ void strength_release(struct strength *strength)
     *strength = (struct strength){0};
 }
 
-static int64_t at(const struct strength *strength, size_t rank, int32_t step)
-{
-    return strength->excess_ns[rank * (size_t)strength->steps + (size_t)step];
-}
-
 static int add_suspect(struct suspects *suspects, struct suspect suspect)
 {
     if (array_reserve((void **)&suspects->items, &suspects->capacity, suspects->count + 1,
@@ -47,16 +42,16 @@ static void trim(const struct strength *strength, struct suspect *run)
 {
     int64_t most = 0;
     for (int32_t i = run->first_step; i <= run->last_step; i++)
-        if (at(strength, (size_t)run->rank, i) > most)
-            most = at(strength, (size_t)run->rank, i);
-    while (at(strength, (size_t)run->rank, run->first_step) < most / WEAK_PART)
+        if (*strength_cell(strength, (size_t)run->rank, i) > most)
+            most = *strength_cell(strength, (size_t)run->rank, i);
+    while (*strength_cell(strength, (size_t)run->rank, run->first_step) < most / WEAK_PART)
         run->first_step++;
-    while (at(strength, (size_t)run->rank, run->last_step) < most / WEAK_PART)
+    while (*strength_cell(strength, (size_t)run->rank, run->last_step) < most / WEAK_PART)
         run->last_step--;
     run->total_ns = 0;
     run->weakest_ns = INT64_MAX;
     for (int32_t i = run->first_step; i <= run->last_step; i++) {
-        int64_t here = at(strength, (size_t)run->rank, i);
+        int64_t here = *strength_cell(strength, (size_t)run->rank, i);
         run->total_ns += here;
         /* A weak step between strong ones was let pass. */
         if (here >= most / WEAK_PART && here < run->weakest_ns)
@@ -72,15 +67,15 @@ static void trim(const struct strength *strength, struct suspect *run)
 static int is_bridged(const struct strength *strength, size_t rank, int32_t step, int32_t first,
                       int64_t least_ns)
 {
-    if (step + 1 >= strength->steps || step <= first || at(strength, rank, step - 1) < least_ns ||
-        at(strength, rank, step + 1) < least_ns)
+    if (step + 1 >= strength->steps || step <= first || *strength_cell(strength, rank, step - 1) < least_ns ||
+        *strength_cell(strength, rank, step + 1) < least_ns)
         return 0;
     size_t cell = rank * (size_t)strength->steps + (size_t)step;
     if (strength->blank && strength->blank[cell])
         return 1;
-    int64_t beside = at(strength, rank, step - 1) < at(strength, rank, step + 1)
-                         ? at(strength, rank, step - 1)
-                         : at(strength, rank, step + 1);
+    int64_t beside = *strength_cell(strength, rank, step - 1) < *strength_cell(strength, rank, step + 1)
+                         ? *strength_cell(strength, rank, step - 1)
+                         : *strength_cell(strength, rank, step + 1);
     return step > first + 1 || (strength->unbounded_ns && strength->unbounded_ns[cell] * 2 >= beside);
 }
 
@@ -90,404 +85,12 @@ static struct suspect run_from(const struct strength *strength, size_t rank, int
 {
     struct suspect run = {.rank = (int32_t)rank, .first_step = step, .last_step = step};
     for (int32_t i = step; i < end; i++) {
-        if (at(strength, rank, i) >= least_ns)
+        if (*strength_cell(strength, rank, i) >= least_ns)
             run.last_step = i;
         else if (!is_bridged(strength, rank, i, step, least_ns))
             break;
     }
     return run;
-}
-
-static int by_excess(const void *a, const void *b)
-{
-    const struct sample *left = a, *right = b;
-    return (left->excess_ns > right->excess_ns) - (left->excess_ns < right->excess_ns);
-}
-
-/*
- * What noise does: the cells, or the samples given, that are not in a run of several steps. Sorted. Of cells
- * without what may be waiting in unrecorded receives: that is as long as the lateness of whoever sends, and
- * no measure of how late ranks are by themselves.
- */
-struct noise {
-    struct sample *cells;        /* owned */
-    const struct sample *single; /* the cells, or the samples given */
-    size_t single_count;
-    double all; /* cells that there are */
-    int64_t least_ns;
-    int64_t whole_ns;       /* from here on up it is no noise (noise_ends) */
-    unsigned char *taken;   /* owned: steps of a run of several that is no noise in each */
-    struct sample *outside; /* owned: the single ones of steps that are not taken */
-    size_t outside_count;
-};
-
-/* The cells of runs of several steps. */
-static unsigned char *mark_runs(const struct strength *strength, const struct suspects *suspects,
-                                size_t first)
-{
-    size_t steps = (size_t)strength->steps;
-    unsigned char *in_run = array_new(strength->rank_count * steps, 1);
-    for (size_t i = first; in_run && i < suspects->count; i++) {
-        const struct suspect *run = &suspects->items[i];
-        for (int32_t step = run->first_step; run->last_step > run->first_step && step <= run->last_step;
-             step++)
-            in_run[(size_t)run->rank * steps + (size_t)step] = 1;
-    }
-    return in_run;
-}
-
-static unsigned char *mark_taken(const struct strength *strength, const unsigned char *in_run)
-{
-    size_t steps = (size_t)strength->steps, cells = strength->rank_count * steps;
-    unsigned char *taken = array_new(steps, 1);
-    for (size_t i = 0; taken && strength->whole_ns > 0 && i < cells; i++)
-        taken[i % steps] |= in_run[i] && strength->excess_ns[i] >= strength->whole_ns;
-    return taken;
-}
-
-/* Where so many ranks, and half of all, are late in turns, none is at fault more than the others. */
-enum { RANKS_IN_TURN = 3 };
-
-/*
- * What lasts as long as a whole step is no noise, as long as it happens in a quarter of the steps at most,
- * and not to half of the ranks in turns: several pauses in one job are each believed. Steps that are taken
- * speak for what took them. `hit` has room for all steps, and for all ranks after them.
- */
-static int64_t noise_ends(const struct strength *strength, const struct noise *noise, unsigned char *hit)
-{
-    int32_t steps = 0, ranks = 0;
-    unsigned char *ranks_hit = hit + strength->steps;
-    if (strength->whole_ns <= 0)
-        return INT64_MAX;
-    for (size_t i = noise->single_count; i-- > 0 && noise->single[i].excess_ns >= strength->whole_ns;) {
-        const struct sample *sample = &noise->single[i];
-        if (hit[sample->step] || noise->taken[sample->step])
-            continue;
-        hit[sample->step] = 1;
-        steps++;
-        /* The greatest of its step; of networks, samples are transfers, and not each has a rank. */
-        if (strength->samples || ranks_hit[sample->rank])
-            continue;
-        ranks_hit[sample->rank] = 1;
-        ranks++;
-    }
-    int in_turns = ranks >= RANKS_IN_TURN && (size_t)ranks * 2 >= strength->rank_count;
-    return steps * 4 <= strength->steps - strength->first_step && !in_turns ? strength->whole_ns : INT64_MAX;
-}
-
-/*
- * The cells of single steps, sorted; returns how many. The first step after the warm-up may still be part of
- * that: no example of what is usual.
- */
-static size_t list_cells(const struct strength *strength, const unsigned char *in_run, struct sample *cells)
-{
-    size_t count = 0;
-    for (size_t rank = 0; rank < strength->rank_count; rank++)
-        for (int32_t step = strength->first_step + 1; step < strength->steps; step++) {
-            size_t cell = rank * (size_t)strength->steps + (size_t)step;
-            int64_t hidden_ns = strength->hidden_ns ? strength->hidden_ns[cell] : 0;
-            int64_t shown_ns = strength->excess_ns[cell] - hidden_ns;
-            if (shown_ns > 0 && !in_run[cell])
-                cells[count++] = (struct sample){shown_ns, (int32_t)rank, step};
-        }
-    array_sort(cells, count, sizeof *cells, by_excess);
-    return count;
-}
-
-/* Drops the samples in runs of several steps and sorts the others; returns how many those are. */
-static size_t keep_single(struct strength *strength, const unsigned char *in_run)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < strength->sample_count; i++) {
-        const struct sample *sample = &strength->samples[i];
-        if (sample->rank < 0 ||
-            !in_run[(size_t)sample->rank * (size_t)strength->steps + (size_t)sample->step])
-            strength->samples[count++] = *sample;
-    }
-    array_sort(strength->samples, count, sizeof *strength->samples, by_excess);
-    return count;
-}
-
-static void list_single(struct noise *noise, struct strength *strength, const unsigned char *in_run)
-{
-    noise->single = strength->samples ? strength->samples : noise->cells;
-    noise->single_count =
-        strength->samples ? keep_single(strength, in_run) : list_cells(strength, in_run, noise->cells);
-}
-
-static int find_end(struct noise *noise, const struct strength *strength)
-{
-    unsigned char *hit = array_new((size_t)strength->steps + strength->rank_count, 1);
-    if (!hit)
-        return -1;
-    noise->whole_ns = noise_ends(strength, noise, hit);
-    free(hit);
-    return 0;
-}
-
-static int list_outside(struct noise *noise)
-{
-    noise->outside = array_new(noise->single_count, sizeof *noise->outside);
-    for (size_t i = 0; noise->outside && i < noise->single_count; i++)
-        if (!noise->taken[noise->single[i].step])
-            noise->outside[noise->outside_count++] = noise->single[i];
-    return noise->outside ? 0 : -1;
-}
-
-static int noise_init(struct noise *noise, struct strength *strength, const struct suspects *suspects,
-                      size_t first, int64_t least_ns)
-{
-    size_t cells = strength->rank_count * (size_t)strength->steps;
-    unsigned char *in_run = mark_runs(strength, suspects, first);
-    *noise = (struct noise){.cells = array_new(cells, sizeof *noise->cells),
-                            .taken = in_run ? mark_taken(strength, in_run) : NULL,
-                            .all = (double)strength->rank_count * (strength->steps - strength->first_step),
-                            .least_ns = least_ns};
-    int failed = !in_run || !noise->cells || !noise->taken;
-    if (!failed)
-        list_single(noise, strength, in_run);
-    free(in_run);
-    return failed || find_end(noise, strength) || list_outside(noise) ? -1 : 0;
-}
-
-static void noise_release(struct noise *noise)
-{
-    free(noise->cells);
-    free(noise->taken);
-    free(noise->outside);
-}
-
-static size_t at_least(const struct sample *sorted, size_t count, int64_t value)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sorted[middle].excess_ns < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return count - low;
-}
-
-static int is_of(const struct sample *sample, const struct suspect *run)
-{
-    return sample->rank == run->rank && sample->step >= run->first_step && sample->step <= run->last_step;
-}
-
-/*
- * Whether a sample says nothing of how likely noise is to make the run: its own, and what is no noise. Within
- * the steps of a run that is no noise either, what is half as much or more may be what it is the victim of;
- * less is its victim.
- */
-static int is_beside(const struct noise *noise, const struct sample *sample, const struct suspect *run)
-{
-    if (is_of(sample, run))
-        return 1;
-    if (run->weakest_ns >= noise->whole_ns && sample->step >= run->first_step &&
-        sample->step <= run->last_step)
-        return sample->excess_ns < run->weakest_ns / 2;
-    return sample->excess_ns >= noise->whole_ns;
-}
-
-/*
- * What a run is held against: in steps that are taken, anything may be the victim of what took them, and says
- * nothing of a run elsewhere.
- */
-static const struct sample *samples_for(const struct noise *noise, const struct suspect *run, size_t *count)
-{
-    for (int32_t step = run->first_step; step <= run->last_step; step++)
-        if (noise->taken[step]) {
-            *count = noise->single_count;
-            return noise->single;
-        }
-    *count = noise->outside_count;
-    return noise->outside;
-}
-
-/* The greatest of all others; at least what is worth anything. */
-static int64_t greatest_other(const struct noise *noise, const struct suspect *run)
-{
-    size_t count;
-    const struct sample *samples = samples_for(noise, run, &count);
-    while (count-- > 0 && samples[count].excess_ns > noise->least_ns)
-        if (!is_beside(noise, &samples[count], run))
-            return samples[count].excess_ns;
-    return noise->least_ns;
-}
-
-/*
- * How many single steps noise would make as strong as this one: the tail of all others is taken to fall off
- * as a power of the size, the power estimated from the greatest twenty of them (Hill, Annals of Statistics
- * 3(5), 1975), those that are worth anything, and drawn towards that of a heavy tail, as if two more had been
- * seen at it: 1 for networks, where it hardly has a mean, else 1.5. Where no other is worth anything, one is
- * taken to be.
- */
-enum { TAIL = 20 };
-static const double HEAVY_OF_NETWORKS = 1, HEAVY = 1.5, SEEN_AT_IT = 2;
-
-static double chance_alone(const struct noise *noise, const struct suspect *run)
-{
-    double heavy = run->kind == FINDING_NETWORK ? HEAVY_OF_NETWORKS : HEAVY, logs = 0;
-    size_t used = 0, count;
-    int64_t least_ns = noise->least_ns;
-    const struct sample *samples = samples_for(noise, run, &count);
-    while (count-- > 0 && used < TAIL) {
-        const struct sample *sample = &samples[count];
-        if (is_beside(noise, sample, run))
-            continue;
-        if (sample->excess_ns < noise->least_ns)
-            break;
-        least_ns = sample->excess_ns;
-        logs += log((double)least_ns);
-        used++;
-    }
-    if (used < TAIL)
-        least_ns = noise->least_ns;
-    double beyond = logs - (double)used * log((double)least_ns);
-    double power = ((double)used + SEEN_AT_IT) / (beyond + SEEN_AT_IT / heavy);
-    return (double)(used ? used : 1) * pow((double)least_ns / (double)run->weakest_ns, power);
-}
-
-/* So many runs show that they come by themselves; so many are looked at. */
-enum { ROWS = 3, ROWS_MOST = 256 };
-
-/* The run without its first step. */
-static struct suspect rest_of(const struct strength *strength, const struct suspect *run)
-{
-    struct suspect rest = *run;
-    rest.first_step++;
-    rest.weakest_ns = INT64_MAX;
-    for (int32_t step = rest.first_step; step <= rest.last_step; step++) {
-        int64_t here = at(strength, (size_t)run->rank, step);
-        /* What is less than the weakest was let pass. */
-        if (here >= run->weakest_ns && here < rest.weakest_ns)
-            rest.weakest_ns = here;
-    }
-    return rest;
-}
-
-/* Steps that speak for a run: what is less than its weakest was let pass, or nothing is known of it. */
-static int count_speaking(const struct strength *strength, const struct suspect *run)
-{
-    int count = 0;
-    for (int32_t step = run->first_step; step <= run->last_step; step++)
-        count += at(strength, (size_t)run->rank, step) >= run->weakest_ns;
-    return count;
-}
-
-/*
- * Several steps in a row: a run of as many strong ones by chance, were they independent. The first step after
- * the warm-up may still be part of that and speaks for nothing.
- */
-static double chance_of(const struct strength *strength, struct suspect *run, const struct noise *noise)
-{
-    struct suspect rest = *run;
-    if (run->after_warm_up && run->last_step > run->first_step)
-        rest = rest_of(strength, run);
-    int length = count_speaking(strength, &rest);
-    run->counted_steps = length;
-    run->ahead = (double)rest.weakest_ns / (double)greatest_other(noise, &rest);
-    if (length == 1)
-        return chance_alone(noise, &rest);
-    size_t others = at_least(noise->single, noise->single_count, rest.weakest_ns);
-    return noise->all * pow((double)(others + 1) / noise->all, length);
-}
-
-static int by_weakest(const void *a, const void *b)
-{
-    const struct suspect *left = *(const struct suspect *const *)a,
-                         *right = *(const struct suspect *const *)b;
-    if (left->weakest_ns != right->weakest_ns)
-        return left->weakest_ns > right->weakest_ns ? -1 : 1;
-    return left < right ? -1 : left > right;
-}
-
-/* Runs of several steps that are no part of the warm-up, the strongest first. */
-static const struct suspect **list_rows(const struct suspects *suspects, size_t first, size_t *count)
-{
-    const struct suspect **rows = array_new(suspects->count - first, sizeof *rows);
-    *count = 0;
-    for (size_t i = first; rows && i < suspects->count; i++) {
-        const struct suspect *run = &suspects->items[i];
-        if (run->last_step > run->first_step && !run->after_warm_up)
-            rows[(*count)++] = run;
-    }
-    array_sort(rows, *count, sizeof *rows, by_weakest);
-    return rows;
-}
-
-/*
- * Late steps may come in rows by themselves, where what makes them late lasts. Where so many runs of other
- * ranks show it, at other times and half as strong as this one, they tell how often a run begins and goes on:
- * so many as long as this one are expected. 0 where they do not. The strongest are enough.
- */
-static double chance_in_rows(const struct suspect *const *rows, size_t count, const struct suspect *run,
-                             double fewest)
-{
-    double begun = 0, steps = 0;
-    for (size_t i = 0; i < count && i < ROWS_MOST && rows[i]->weakest_ns >= run->weakest_ns / 2; i++) {
-        int is_apart = rows[i]->last_step < run->first_step || rows[i]->first_step > run->last_step;
-        if (rows[i]->rank == run->rank || !is_apart)
-            continue;
-        begun++;
-        steps += suspect_steps(rows[i]);
-    }
-    return begun < fewest ? 0 : begun * pow((steps - begun) / steps, run->counted_steps - 1);
-}
-
-/* Several faults of one kind in one job are each believed: it takes three runs, and one for four ranks. */
-static int doubt_rows(const struct strength *strength, const struct noise *noise, struct suspects *suspects,
-                      size_t first)
-{
-    size_t count;
-    const struct suspect **rows = list_rows(suspects, first, &count);
-    double fewest = fmax(ROWS, (double)strength->rank_count / 4);
-    for (size_t i = first; rows && i < suspects->count; i++) {
-        struct suspect *run = &suspects->items[i];
-        if (run->weakest_ns < noise->whole_ns)
-            run->chance = fmax(run->chance, chance_in_rows(rows, count, run, fewest));
-    }
-    int failed = rows == NULL;
-    free(rows);
-    return failed;
-}
-
-/* Drops the samples of cells that are marked; returns how many are left. */
-static size_t drop_marked(struct sample *samples, size_t count, const unsigned char *marked, size_t steps)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!marked[(size_t)samples[i].rank * steps + (size_t)samples[i].step])
-            samples[kept++] = samples[i];
-    return kept;
-}
-
-/*
- * A step that is beyond noise by itself is a fault of its own, and no example of what noise does to several
- * steps: those behind it are held against what is left. Of networks the moments that stand alone are noise.
- */
-static int chance_behind_others(struct strength *strength, struct noise *noise, struct suspects *suspects,
-                                size_t first)
-{
-    size_t steps = (size_t)strength->steps, alone = 0;
-    unsigned char *marked = array_new(strength->rank_count * steps, 1);
-    for (size_t i = first; marked && i < suspects->count; i++) {
-        const struct suspect *single = &suspects->items[i];
-        if (suspect_stands_alone(single, 1)) {
-            marked[(size_t)single->rank * steps + (size_t)single->last_step] = 1;
-            alone++;
-        }
-    }
-    if (alone) {
-        noise->single_count = drop_marked(noise->cells, noise->single_count, marked, steps);
-        noise->outside_count = drop_marked(noise->outside, noise->outside_count, marked, steps);
-    }
-    for (size_t i = first; alone && i < suspects->count; i++)
-        if (suspects->items[i].counted_steps > 1)
-            suspects->items[i].chance = chance_of(strength, &suspects->items[i], noise);
-    free(marked);
-    return marked ? 0 : -1;
 }
 
 /*
@@ -498,7 +101,7 @@ static int find_runs(const struct strength *strength, size_t rank, int32_t step,
                      int64_t least_ns, enum finding_kind kind, struct suspects *suspects)
 {
     for (; step < end; step++) {
-        if (at(strength, rank, step) < least_ns)
+        if (*strength_cell(strength, rank, step) < least_ns)
             continue;
         struct suspect run = run_from(strength, rank, step, end, least_ns);
         int32_t last = run.last_step;
@@ -516,20 +119,11 @@ static int find_runs(const struct strength *strength, size_t rank, int32_t step,
     return 0;
 }
 
-int strength_find(struct strength *strength, int64_t least_ns, enum finding_kind kind,
-                  struct suspects *suspects)
+int step_runs_find(const struct strength *strength, int64_t least_ns, enum finding_kind kind,
+                   struct suspects *suspects)
 {
-    size_t first = suspects->count;
     for (size_t rank = 0; rank < strength->rank_count; rank++)
         if (find_runs(strength, rank, strength->first_step, strength->steps, least_ns, kind, suspects))
             return -1;
-    struct noise noise;
-    int failed = noise_init(&noise, strength, suspects, first, least_ns);
-    for (size_t i = first; !failed && i < suspects->count; i++)
-        suspects->items[i].chance = chance_of(strength, &suspects->items[i], &noise);
-    failed = failed || (!strength->samples && kind != FINDING_NETWORK &&
-                        chance_behind_others(strength, &noise, suspects, first));
-    failed = failed || doubt_rows(strength, &noise, suspects, first);
-    noise_release(&noise);
-    return failed;
+    return 0;
 }

@@ -1,38 +1,18 @@
+#include "diagnose/what_if.h"
+
 #include "base/array.h"
 #include "delay/replay.h"
-#include "diagnose/suspect.h"
+#include "diagnose/significance.h"
 #include "job/step_index.h"
 
 /*
  * What each suspicion costs the job, by replay: the greater of what removing it alone gains and what is lost
  * when it alone stays while all others are removed. The second speaks for faults that hide each other, two
- * ranks late at once in parallel branches. What noise is expected to do at least once is never told (judge.c)
- * and not weighed.
+ * ranks late at once in parallel branches. What noise is expected to do at least once is never told
+ * (significance.c) and not weighed.
  */
 
 enum { WEIGHED = 64 }; /* replays cost a pass over the job each */
-
-int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation)
-{
-    return suspect->kind != FINDING_NETWORK && operation->rank == suspect->rank && operation->excess_ns > 0 &&
-           operation->step >= suspect->first_step && operation->step <= suspect->last_step;
-}
-
-int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance)
-{
-    return suspect->kind == FINDING_NETWORK && instance->culprit == suspect->rank && instance->slow_ns > 0 &&
-           instance->step >= suspect->first_step && instance->step <= suspect->last_step;
-}
-
-struct job_range suspect_operations(const struct suspect *suspect, const struct job *job)
-{
-    return job_operations_in(job, suspect->rank, suspect->first_step, suspect->last_step);
-}
-
-struct job_range suspect_instances(const struct suspect *suspect, const struct job *job)
-{
-    return job_instances_in(job, suspect->first_step, suspect->last_step);
-}
 
 /* sign -1 takes the suspicion out of the replay, +1 puts it back. */
 static void change(struct replay *replay, const struct suspect *suspect, int sign)

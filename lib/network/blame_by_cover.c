@@ -1,7 +1,8 @@
+#include "network/blame_by_cover.h"
+
 #include "base/array.h"
 #include "base/top_two.h"
 #include "job/step_index.h"
-#include "network/edges.h"
 
 #include <stdlib.h>
 

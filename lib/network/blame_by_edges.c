@@ -1,6 +1,7 @@
+#include "network/blame_by_edges.h"
+
 #include "base/array.h"
 #include "job/step_index.h"
-#include "network/edges.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
+#include "network/busy_time.h"
+
 #include "base/array.h"
 #include "base/scale.h"
 #include "baseline/place.h"
-#include "network/edges.h"
 
 #include <stdlib.h>
 

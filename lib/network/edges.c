@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/statistics.h"
+#include "network/busy_time.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
+#include "postmortem/first_unfinished.h"
+
 #include "base/array.h"
 #include "base/map.h"
 #include "base/statistics.h"
 #include "baseline/cells.h"
-#include "verdict/finding.h"
 
 #include <stdlib.h>
 

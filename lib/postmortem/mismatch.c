@@ -1,6 +1,7 @@
+#include "postmortem/mismatch.h"
+
 #include "base/array.h"
 #include "postmortem/habit.h"
-#include "verdict/finding.h"
 #include "verdict/words.h"
 
 #include <stdlib.h>

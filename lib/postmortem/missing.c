@@ -1,9 +1,12 @@
+#include "postmortem/missing.h"
+
 #include "base/array.h"
 #include "job/membership.h"
 #include "job/record_extents.h"
 #include "postmortem/habit.h"
+#include "postmortem/mismatch.h"
+#include "postmortem/never_started.h"
 #include "postmortem/progress.h"
-#include "verdict/finding.h"
 #include "verdict/words.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
+#include "postmortem/never_started.h"
+
 #include "base/array.h"
 #include "postmortem/progress.h"
-#include "verdict/finding.h"
 #include "verdict/words.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 #include "job/loader.h"
 #include "job/membership.h"
 #include "job/record_extents.h"
+#include "postmortem/missing.h"
 #include "verdict/finding.h"
 
 #include "support/cmocka_all.h"

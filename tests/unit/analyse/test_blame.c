@@ -1,3 +1,4 @@
+#include "diagnose/candidates_network.h"
 #include "job/step_index.h"
 #include "support/cmocka_all.h"
 #include "support/slow_links.h"

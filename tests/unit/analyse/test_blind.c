@@ -1,3 +1,5 @@
+#include "diagnose/rules_finished_only.h"
+#include "diagnose/rules_hidden_pairs.h"
 #include "job/membership.h"
 #include "job/stages.h"
 

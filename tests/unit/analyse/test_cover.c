@@ -2,6 +2,7 @@
 #include "job/membership.h"
 #include "job/stages.h"
 #include "job/step_index.h"
+#include "network/blame_by_cover.h"
 #include "network/edges.h"
 
 #include "support/cmocka_all.h"

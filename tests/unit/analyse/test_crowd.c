@@ -1,3 +1,4 @@
+#include "diagnose/rules_common_cause.h"
 #include "verdict/finding.h"
 
 #include "support/cmocka_all.h"

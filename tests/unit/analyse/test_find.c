@@ -1,3 +1,4 @@
+#include "analyse/diagnosis.h"
 #include "job/membership.h"
 #include "job/step_index.h"
 #include "verdict/finding.h"

@@ -1,4 +1,5 @@
 #include "baseline/step_durations.h"
+#include "diagnose/lengthening.h"
 #include "diagnose/suspect.h"
 
 #include "support/cmocka_all.h"

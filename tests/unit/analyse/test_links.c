@@ -1,3 +1,4 @@
+#include "network/busy_time.h"
 #include "network/edges.h"
 
 #include "support/cmocka_all.h"

@@ -1,3 +1,4 @@
+#include "diagnose/candidates_own.h"
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
 

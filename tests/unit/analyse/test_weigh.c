@@ -1,5 +1,6 @@
 #include "diagnose/suspect.h"
 
+#include "diagnose/what_if.h"
 #include "job/step_index.h"
 #include "support/cmocka_all.h"
 

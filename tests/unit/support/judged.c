@@ -1,4 +1,6 @@
 #include "support/judged.h"
+#include "diagnose/lengthening.h"
+#include "diagnose/verdict.h"
 #include "job/step_index.h"
 
 #include "network/edges.h"
