@@ -1,5 +1,4 @@
 #include "diagnose/rules_common_lateness.h"
-#include "diagnose/suspect.h"
 
 #include "support/cmocka_all.h"
 

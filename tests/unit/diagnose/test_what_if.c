@@ -1,5 +1,3 @@
-#include "diagnose/suspect.h"
-
 #include "diagnose/what_if.h"
 #include "job/step_index.h"
 #include "support/cmocka_all.h"
@@ -218,33 +216,12 @@ static void one_step_is_longer_once(void **state)
     assert_int_equal(gain_by_steps(5, 1000, 1350, 1060), 300 + 60);
 }
 
-/* A late operation of the rank in its steps, or a transfer that is the rank's fault; nothing else. */
-static void what_a_suspicion_has(void **state)
-{
-    const struct suspect late = {.kind = FINDING_HOST, .rank = 1, .first_step = 3, .last_step = 5},
-                         slow = {.kind = FINDING_NETWORK, .rank = 1, .first_step = 3, .last_step = 5};
-    for (int32_t step = 2; step <= 6; step++) {
-        const struct job_operation operation = {.rank = 1, .step = step, .excess_ns = 1};
-        const struct job_instance instance = {.culprit = 1, .step = step, .slow_ns = 1};
-        int is_its = step >= 3 && step <= 5;
-        assert_int_equal(suspect_has_operation(&late, &operation), is_its);
-        assert_int_equal(suspect_has_instance(&slow, &instance), is_its);
-        assert_false(suspect_has_operation(&slow, &operation));
-        assert_false(suspect_has_instance(&late, &instance));
-    }
-    assert_false(suspect_has_operation(&late, &(struct job_operation){.rank = 1, .step = 4}));
-    assert_false(suspect_has_operation(&late, &(struct job_operation){.rank = 2, .step = 4, .excess_ns = 1}));
-    assert_false(suspect_has_instance(&slow, &(struct job_instance){.culprit = 1, .step = 4}));
-    assert_false(suspect_has_instance(&slow, &(struct job_instance){.culprit = 2, .step = 4, .slow_ns = 1}));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(either_of_two_in_a_row), cmocka_unit_test(two_that_hide_each_other),
         cmocka_unit_test(noise_gains_nothing),    cmocka_unit_test(the_greatest_are_weighed),
         cmocka_unit_test(by_the_length_of_steps), cmocka_unit_test(one_step_is_longer_once),
-        cmocka_unit_test(what_a_suspicion_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,6 @@
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
 
-#include <stdlib.h>
-
 /* Suspicions that the trace cannot tell from something else. */
 
 /* Rank 1's own time in steps 1 and 2, after an operation that rank 0's link to 2 made slow. */
@@ -494,6 +492,47 @@ static void own_time_that_may_be_of_a_lost_file(void **state)
     assert_false(may_be_of_a_lost_file(4, 0, 1));
 }
 
+/*
+ * Late by the same in the same steps, where sends and receives are not recorded: one may wait for the other.
+ * Which one, if only one of them can be in a receive.
+ */
+static void a_twin_that_may_wait(void **state)
+{
+    struct small small;
+    small_init(&small);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_HOST, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 1000},
+        {.kind = FINDING_COMPUTE, .rank = 2, .first_step = 1, .last_step = 2, .total_ns = 900}};
+    small.job.blind_to_pairs = 1;
+    assert_true(small_doubted(&small, suspects, 2));
+    /* One after the other, with a step in common: two of a kind. */
+    suspects[1].first_step = 2;
+    suspects[1].last_step = 3;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].first_step = 1;
+    suspects[1].last_step = 2;
+    suspects[1].hides_pairs = 1;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[0].hides_pairs = 1;
+    assert_true(small_doubted(&small, suspects, 2));
+    small_release(&small);
+}
+
+/* Ranks 0 and 1 are a stage, rank 2 another: there it is known which lateness may be a receive. */
+static void twins_of_which_none_may_wait(void **state)
+{
+    struct small small;
+    small_init(&small);
+    small_in_stages(&small);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_HOST, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 1000},
+        {.kind = FINDING_COMPUTE, .rank = 2, .first_step = 1, .last_step = 2, .total_ns = 900}};
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[0].hides_pairs = 1;
+    assert_true(small_doubted(&small, suspects, 2));
+    small_release(&small);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -510,6 +549,8 @@ int main(void)
         cmocka_unit_test(late_by_the_same_at_once),
         cmocka_unit_test(late_by_the_same_as_a_host),
         cmocka_unit_test(own_time_that_may_be_of_a_lost_file),
+        cmocka_unit_test(a_twin_that_may_wait),
+        cmocka_unit_test(twins_of_which_none_may_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,5 @@
 #include "baseline/step_durations.h"
 #include "diagnose/lengthening.h"
-#include "diagnose/suspect.h"
-
 #include "support/cmocka_all.h"
 
 #include <math.h>
@@ -21,7 +19,7 @@ struct steps {
     int64_t step_ns[STEPS + 1];
 };
 
-/* Step lengths per rank; a step's length is the lower median over the ranks, as baseline.c has it. */
+/* Step lengths per rank; a step's length is the lower median over the ranks, as step_durations.c has it. */
 static void steps_init(struct steps *steps, int64_t lengths[RANKS][STEPS])
 {
     memset(steps, 0, sizeof *steps);
