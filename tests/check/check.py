@@ -14,10 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+import arrows
+
 MOST_FUNCTION_LINES = 60
 MOST_FILE_LINES = 600
 
-# Which rooms a room may include. Dependencies point one way.
+# Which rooms a room may include and call. Dependencies point one way; CONTRIBUTING.md shows them.
 LAYERS = {
     "base": {"base"},
     "model": {"base", "model"},
@@ -34,14 +36,14 @@ LAYERS = {
     "network": {"base", "job", "baseline", "network"},
     "delay": {"base", "model", "store", "job", "delay"},
     "verdict": {"base", "model", "job", "baseline", "verdict"},
-    "diagnose": {"base", "job", "baseline", "network", "delay", "verdict", "diagnose"},
-    "postmortem": {"base", "job", "baseline", "verdict", "postmortem"},
+    "diagnose": {"base", "model", "job", "baseline", "network", "delay", "verdict", "diagnose"},
+    "postmortem": {"base", "model", "job", "baseline", "verdict", "postmortem"},
     "stalls": {"base", "model", "store", "stalls"},
     "report": {"base", "model", "store", "report"},
     "analyse": {"base", "model", "store", "job", "baseline", "network", "delay", "verdict", "diagnose", "postmortem", "stalls",
                 "report", "analyse"},
     "render": {"base", "model", "render"},
-    "cmd": {"base", "model", "input", "format", "store", "align", "join", "analyse", "render", "cmd"},
+    "cmd": {"base", "model", "input", "format", "store", "join", "analyse", "render", "cmd"},
 }
 
 # The plugin runs in somebody's job: it takes nothing of ours but the words.
@@ -109,6 +111,22 @@ def check_layers():
                     yield f"{path}: the plugin must not include {name}"
             elif target not in LAYERS[room]:
                 yield f"{path}: {room} must not include {name}"
+
+
+def check_table_of_rooms():
+    """CONTRIBUTING.md shows newcomers the same arrows: a row a room, `| room | what is in it | what it may call |`."""
+    shown = {}
+    for name, may in re.findall(r"^\| `(?:lib/)?([a-z/]+)/` \|[^|]*\|([^|]*)\|$", text_of("CONTRIBUTING.md"), re.M):
+        shown[name] = set(re.findall(r"[a-z/]+", may)) | {name}
+    for room in sorted(set(LAYERS) | set(shown)):
+        if shown.get(room) != LAYERS.get(room):
+            yield f"CONTRIBUTING.md: {room} may call {' '.join(sorted(LAYERS.get(room, {'nothing'}) - {room}))}"
+
+
+def check_arrows():
+    """Includes alone do not see that a file calls what some other header of its room declares."""
+    in_circles = [name[len("circle:"):] for name in exceptions() if name.startswith("circle:")]
+    return arrows.check(sys.argv[1], LAYERS, room_of, in_circles)
 
 
 def check_doors():
@@ -207,7 +225,7 @@ def check_lengths():
                 if f"{path}:{name}" not in allowed:
                     yield f"{path}:{number}: {name} has {length} lines"
     for name, reason in allowed.items():
-        if name not in used:
+        if name not in used and not name.startswith("circle:"):
             yield f"tests/check/exceptions.txt: {name} needs no exception any more"
         if not reason:
             yield f"tests/check/exceptions.txt: {name} has no reason"
@@ -325,6 +343,8 @@ def check_columns_documented():
 
 RULES = [
     ("dependencies point one way", check_layers),
+    ("calls go the same way, and in no circle", check_arrows),
+    ("CONTRIBUTING.md shows the same rooms and arrows", check_table_of_rooms),
     ("libraries stay behind their doors", check_doors),
     ("the simulator is independent", check_simulator_is_independent),
     ("headers compile alone", check_headers_alone),
