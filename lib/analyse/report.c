@@ -1,8 +1,9 @@
-#include "report/report.h"
 #include "analyse/analyses.h"
 #include "analyse/option.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
+#include "report/groups.h"
+#include "report/rows.h"
 #include "schemas.h"
 #include "store/store.h"
 

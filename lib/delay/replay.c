@@ -3,10 +3,10 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/keyed.h"
+#include "delay/replay_order.h"
 #include "job/groups.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * An operation's end, or where that is unknown the next start on its stream; where no kernel tells the end of

@@ -26,7 +26,7 @@ struct replay_leaver {
  * that had ended last when it started, on whatever stream (streams wait for each other), every instance ends
  * for all its members its transfer time after the last of them started. Playing it with less own time here,
  * or a shorter transfer there, estimates what the job would gain, waiting passed on across communicators
- * included. No clocks are compared but for ends that kernels note too soon (ends.c).
+ * included. No clocks are compared but for ends that kernels note too soon (early_stops.h).
  *
  * Where an operation's end is unknown, the time from its start to the next start on its stream stands in for
  * its duration.
@@ -50,10 +50,6 @@ struct replay {
 
 int replay_init(struct replay *replay, const struct job *job, struct error *error);
 void replay_release(struct replay *replay);
-
-/* replay_init's parts (replay_order.c), once `ends` and `after` are filled in. -1 when memory is out. */
-int replay_list_leavers(struct replay *replay);
-int replay_find_moves(struct replay *replay);
 
 /*
  * Lengthens (or shortens) what an instance took: first, by no more than a link held only some members for,

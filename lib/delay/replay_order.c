@@ -1,5 +1,6 @@
+#include "delay/replay_order.h"
+
 #include "base/array.h"
-#include "delay/replay.h"
 
 #include <stdlib.h>
 

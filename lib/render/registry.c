@@ -1,3 +1,5 @@
+#include "render/registry.h"
+
 #include "render/formats.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
-#include "report/report.h"
+#include "report/groups.h"
 
 #include "base/array.h"
 #include "base/sort.h"
 #include "model/event.h"
+#include "model/vocab.h"
 
 #include <math.h>
 #include <stdlib.h>

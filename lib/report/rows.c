@@ -1,12 +1,15 @@
-#include "report/report.h"
+#include "report/rows.h"
 
 #include "base/array.h"
 #include "base/ids.h"
 #include "base/map.h"
+#include "model/block.h"
 #include "model/event.h"
+#include "model/vocab.h"
 #include "schemas.h"
 #include "store/scan.h"
-#include "store/store.h"
+#include "store/statement.h"
+#include "store/tables.h"
 
 #include <stdlib.h>
 

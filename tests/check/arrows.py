@@ -5,6 +5,7 @@ to another one that defines what it wants.
 """
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -93,9 +94,28 @@ def of_rooms(graph, room_of):
     return found
 
 
+def with_objects(out):
+    """The sources that are compiled; a stale object of a source that is gone says nothing."""
+    return [source for source in sources() if os.path.exists(object_of(out, source))]
+
+
+def check_headers(out, code_of, excused):
+    """Headers of the library that declare what a file of another name defines. `excused`: those that may."""
+    defined, _ = symbols(out, with_objects(out))
+    broken = set()
+    for header in sorted(str(path) for path in Path("lib").rglob("*.h") if not str(path).startswith("lib/plugin/")):
+        for name in re.findall(r"\b(\w+)\((?=[^{}]*?\)\s*(?:__attribute__[^;{}]*)?;)", code_of(header)):
+            if defined.get(name, header)[:-2] != header[:-2] and header not in broken:
+                broken.add(header)
+                if header not in excused:
+                    yield f"{header} declares {name}, which {defined[name]} defines"
+    for header in sorted(set(excused) - broken):
+        yield f"tests/check/exceptions.txt: {header} declares what its file defines"
+
+
 def check(out, layers, room_of, excused):
     """What is wrong, a line each. `excused`: files that may stand in a circle, each with its reason."""
-    present = [source for source in sources() if os.path.exists(object_of(out, source))]
+    present = with_objects(out)
     yield from (f"{source} has no object in {out}" for source in sources() if source not in present)
     graph = arrows(*symbols(out, present))
     for source, targets in graph.items():

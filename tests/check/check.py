@@ -97,6 +97,11 @@ def exceptions():
     return found
 
 
+def excused_of(rule):
+    """Of the exceptions those of a rule by its name, `RULE:FILE`."""
+    return [name.partition(":")[2] for name in exceptions() if name.startswith(rule + ":")]
+
+
 def check_layers():
     for path in files(".c", ".h"):
         room = room_of(path)
@@ -125,8 +130,12 @@ def check_table_of_rooms():
 
 def check_arrows():
     """Includes alone do not see that a file calls what some other header of its room declares."""
-    in_circles = [name[len("circle:"):] for name in exceptions() if name.startswith("circle:")]
-    return arrows.check(sys.argv[1], LAYERS, room_of, in_circles)
+    return arrows.check(sys.argv[1], LAYERS, room_of, excused_of("circle"))
+
+
+def check_headers_by_name():
+    """Whoever looks for a function finds what it does beside what it is."""
+    return arrows.check_headers(sys.argv[1], lambda path: without_comments(text_of(path)), excused_of("header"))
 
 
 def check_doors():
@@ -225,7 +234,7 @@ def check_lengths():
                 if f"{path}:{name}" not in allowed:
                     yield f"{path}:{number}: {name} has {length} lines"
     for name, reason in allowed.items():
-        if name not in used and not name.startswith("circle:"):
+        if name not in used and not name.startswith(("circle:", "header:")):
             yield f"tests/check/exceptions.txt: {name} needs no exception any more"
         if not reason:
             yield f"tests/check/exceptions.txt: {name} has no reason"
@@ -345,6 +354,7 @@ RULES = [
     ("dependencies point one way", check_layers),
     ("calls go the same way, and in no circle", check_arrows),
     ("CONTRIBUTING.md shows the same rooms and arrows", check_table_of_rooms),
+    ("a header declares what the file of its name defines", check_headers_by_name),
     ("libraries stay behind their doors", check_doors),
     ("the simulator is independent", check_simulator_is_independent),
     ("headers compile alone", check_headers_alone),

@@ -1,15 +1,12 @@
-#ifndef NCCLPROF_REPORT_REPORT_H
-#define NCCLPROF_REPORT_REPORT_H
+#ifndef NCCLPROF_REPORT_GROUPS_H
+#define NCCLPROF_REPORT_GROUPS_H
 
-#include "base/error.h"
 #include "base/intern.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct store;
-
-/* What the files of report share: rows are read (report_rows.c) and grouped (report_groups.c), then shown. */
+/* The rows of report by groups. */
 
 enum report_key {
     KEY_TAG,
@@ -76,10 +73,6 @@ int report_groups_is_by(const struct report_groups *report, enum report_key key)
 
 /* The number of a key's text; -1 for NULL; -2 when memory is out. */
 int64_t report_groups_text(struct report_groups *report, const char *text);
-
-/* Reads all rows of a run (0: of all) and groups them; those of one instance come one after the other. */
-int report_groups_read(struct report_groups *report, struct store *store, int64_t run_id,
-                       struct error *error);
 
 /* Adds a row to its group. -1 when memory is out. */
 int report_groups_add(struct report_groups *report, const struct report_row *row);
