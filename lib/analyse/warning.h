@@ -15,7 +15,7 @@
  */
 int caution_absent_ranks(const struct job *job, struct table *table, struct error *error);
 
-/* That most ranks looked slow at once (crowd.c). */
+/* That most ranks looked slow at once (rules_common_cause.c). */
 int caution_crowd(const struct crowd *crowd, const struct job *job, struct table *table, struct error *error);
 
 /* That a process has ranks which are not told apart. Wants what job_load_operations fills in. */

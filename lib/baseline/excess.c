@@ -177,8 +177,8 @@ static void judge_idle_time(const struct cells *cells, struct place *idle, const
 }
 
 /*
- * Hidden lateness is only added to what stands out by itself elsewhere (own.c), so it takes less than that:
- * beyond so many sigma noise is rare enough.
+ * Hidden lateness is only added to what stands out by itself elsewhere (candidates_own.c), so it takes less
+ * than that: beyond so many sigma noise is rare enough.
  */
 enum { HIDDEN_SIGMAS = 2 };
 

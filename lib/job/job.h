@@ -91,7 +91,8 @@ struct job_instance {
     int64_t sequence;    /* per communicator and function; pairs: their ordinal */
     int64_t transfer_ns; /* shortest duration of a member; a pair's: what the wire took; TIME_UNKNOWN */
     int64_t beyond_ns;   /* transfer less the usual at its place; TIME_UNKNOWN */
-    int64_t slow_ns; /* transfer beyond the usual at its place (network.c); 0 where it does not stand out */
+    int64_t slow_ns; /* transfer beyond the usual at its place (slow_transfers.h); 0 where it does not stand
+                        out */
     int64_t some_ns; /* of that, what a link held only some members for: it is not in the transfer */
     int32_t communicator;
     int32_t culprit; /* job rank whose link made it slow; -1 */

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 /*
- * Ranks behind one process id that no clock tells apart (affinity.c), by the regular shape of a job: the
- * global ranks of a communicator's members lie at even distances, the same in communicators of one size, or
- * one of a few (tensor and pipeline parallel groups of the same size). A member goes to the rank of its
+ * Ranks behind one process id that no clock tells apart (split_by_clock.c), by the regular shape of a job:
+ * the global ranks of a communicator's members lie at even distances, the same in communicators of one size,
+ * or one of a few (tensor and pipeline parallel groups of the same size). A member goes to the rank of its
  * process that lies where it should; to none when there are several or none of them.
  */
 

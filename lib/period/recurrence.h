@@ -24,11 +24,12 @@ enum { RECURRENCE_SMALL_BYTES = 1024 };
  * *found 0 where nothing recurs. Sought in turn, until something does: the operations as they are; those that
  * come as often as steps do, and not what a checkpoint adds now and then; those that are not small; and the
  * last two again without sizes, which differ where batches do. A loss that is summed up every tenth step
- * makes ten steps one cycle: where a small collective that each step has tells twice as many (marks.h), or
- * else everything but small operations recurs oftener, that is the step; where other things come between
- * steps, anchors tell (anchor.h), and after them marks again. What comes before the first that is like others
- * is a step, too, where it makes more than half of their calls. Cycles that are parts of a step (buckets,
- * layers) go together by the time between them. Returns -1 when memory is out.
+ * makes ten steps one cycle: where a small collective that each step has tells twice as many
+ * (by_small_collective.h), or else everything but small operations recurs oftener, that is the step; where
+ * other things come between steps, anchors tell (by_rarest_call.h), and after them marks again. What comes
+ * before the first that is like others is a step, too, where it makes more than half of their calls. Cycles
+ * that are parts of a step (buckets, layers) go together by the time between them. Returns -1 when memory is
+ * out.
  */
 int recurrence_find(const struct recurrence *recurrence, size_t *starts, size_t *found);
 

@@ -3,7 +3,7 @@
 #include "support/judged.h"
 #include <string.h>
 
-/* What a finding says, and whether there is one, but for its confidence (test_judge.c). */
+/* What a finding says, and whether there is one, but for its confidence (test_confidence.c). */
 
 /* The only finding there is, without what it owns. */
 static struct finding told(struct suspect suspect, const struct besides *besides)
