@@ -6,13 +6,8 @@
 
 #include <stdint.h>
 
-/* Pieces of JSON and of sentences. All return -1 when memory is out. */
+/* Pieces of sentences, and times in JSON. All return -1 when memory is out. */
 
-/* "name": ahead of a value, with a comma where one is needed. */
-int text_json_key(struct buffer *json, const char *name);
-
-int text_json_string(struct buffer *json, const char *name, const char *value); /* null for NULL */
-int text_json_integer(struct buffer *json, const char *name, int64_t value);
 int text_json_us(struct buffer *json, const char *name, int64_t time_ns); /* null for TIME_UNKNOWN */
 
 /* "1.2 ms", "3.4 s": three figures for people. */

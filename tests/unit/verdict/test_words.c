@@ -1,3 +1,4 @@
+#include "base/json_text.h"
 #include "verdict/words.h"
 
 #include "model/event.h"
