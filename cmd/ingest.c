@@ -130,6 +130,8 @@ static int run(struct context *context, const struct arguments *arguments)
             "operations",
             twins);
     tell_walk(context, &walk);
+    report_tell_remarks(&report);
+    report_tell_newer(&report);
     int is_lacking = walk.loss_count || report_has_trouble(&report);
     if (status == EXIT_DONE && report_tell_empty(&report, &walk, arguments->operands))
         is_lacking = 1;

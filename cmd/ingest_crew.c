@@ -139,13 +139,16 @@ static int finish_file(struct crew *crew, size_t first, struct error *error)
                                        .events = slot->result.events,
                                        .ledger = slot->facts.ledger,
                                        .force = crew->ingest->force,
+                                       .is_open = ledger_find(slot->facts.ledger, FORMAT_NOTE_OPEN) != NULL,
                                        .has_moved = slot->facts.has_moved};
     enum writer_outcome outcome;
     if (begin_part(crew, first, error) || writer_finish(crew->writer, &slot->target, &facts, &outcome, error))
         return -1;
-    slot->result.status = outcome == WRITER_UNCHANGED ? FILE_UNCHANGED
-                          : outcome == WRITER_PARTIAL ? FILE_PARTIAL
-                                                      : FILE_INGESTED;
+    static const enum file_status statuses[] = {[WRITER_INGESTED] = FILE_INGESTED,
+                                                [WRITER_OPEN] = FILE_OPEN,
+                                                [WRITER_PARTIAL] = FILE_PARTIAL,
+                                                [WRITER_UNCHANGED] = FILE_UNCHANGED};
+    slot->result.status = statuses[outcome];
     return 0;
 }
 
@@ -174,7 +177,7 @@ static int add_up(struct crew *crew, size_t first, struct error *error)
         if (ledger_add(whole->facts.ledger, slot->facts.ledger, error))
             return -1;
     }
-    return count > 1 ? ingest_tell_damage(whole->facts.ledger, &whole->result, error) : 0;
+    return count > 1 ? ingest_tell_ledger(whole->facts.ledger, &whole->result, error) : 0;
 }
 
 /* The first part tells for the file why one of the others could not be read. */
@@ -355,13 +358,17 @@ static int run_threads(struct crew *crew, int jobs, struct error *error)
     return -1;
 }
 
+static int is_new(enum file_status status)
+{
+    return status == FILE_INGESTED || status == FILE_OPEN || status == FILE_PARTIAL;
+}
+
 /* What is not committed is not in the store. */
 static int add_results(struct crew *crew, struct report *report, struct error *error)
 {
     for (size_t i = 0; i < crew->pipeline.taken; i += crew->parts.items[i].count) {
         struct slot *slot = &crew->slots[i];
-        int lost =
-            i >= crew->safe && (slot->result.status == FILE_INGESTED || slot->result.status == FILE_PARTIAL);
+        int lost = i >= crew->safe && is_new(slot->result.status);
         if (lost || !all_ended(crew, i, is_told))
             slot->result.status = FILE_FAILED;
         if (report_add(report, &slot->result, error))

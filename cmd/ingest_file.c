@@ -26,6 +26,8 @@ struct reading {
     const char *path; /* the real one */
     const struct part *part;
     struct input *input;
+    const struct format *format;
+    const char *stranger; /* what it looks like that is none of ours; NULL */
     struct intake intake;
     uint64_t told_bytes;
 };
@@ -147,8 +149,11 @@ static int tell_lost(struct file_result *result, int64_t pieces, const char *rea
     return 0;
 }
 
-int ingest_tell_damage(const struct ledger *ledger, struct file_result *result, struct error *error)
+int ingest_tell_ledger(const struct ledger *ledger, struct file_result *result, struct error *error)
 {
+    const struct ledger_entry *newer = ledger_find(ledger, FORMAT_NOTE_NEWER);
+    if (newer)
+        memcpy(result->newer_version, newer->example, sizeof result->newer_version);
     const struct ledger_entry *first = ledger_first_damage(ledger);
     return first ? tell_lost(result, ledger_damage(ledger), first->reason, first->first_offset, error) : 0;
 }
@@ -259,6 +264,27 @@ static int hand_over(struct reading *reading, struct file_facts *facts, struct e
     return 0;
 }
 
+/* Where all that can be read is of a kind that is not known, the file is not of the format it looked like. */
+static int tell_strange(const struct reading *reading, struct file_result *result, struct error *error)
+{
+    const char *kind = reading->format->unknown;
+    const struct ledger_entry *entry = ledger_only(&reading->intake.ledger, kind);
+    if (!entry || result->events > 0 || !is_whole(reading->part))
+        return 0;
+    result->dialect[0] = '\0';
+    free(result->reason);
+    if (asprintf(
+            &result->reason,
+            "%s: not one of its lines is known as of NCCL's profiler plugins or ncclprof's (%lld times %s, "
+            "the first at byte %llu: %.60s...)",
+            reading->stranger ? reading->stranger : "is JSON of another kind", (long long)entry->count, kind,
+            (unsigned long long)entry->first_offset, entry->example) < 0) {
+        result->reason = NULL;
+        return error_no_memory(error);
+    }
+    return 0;
+}
+
 static enum message_kind finish(struct reading *reading, struct file_result *result, struct file_facts *facts,
                                 struct error *error)
 {
@@ -266,13 +292,16 @@ static enum message_kind finish(struct reading *reading, struct file_result *res
     result->bytes = input_bytes_read(reading->input);
     result->events = intake->builder.events;
     result->skipped = ledger_total(&intake->ledger);
-    if (is_whole(reading->part) && ingest_tell_damage(&intake->ledger, result, error))
+    if ((is_whole(reading->part) && ingest_tell_ledger(&intake->ledger, result, error)) ||
+        tell_strange(reading, result, error))
         return MESSAGE_ABANDON;
     if (result->events == 0 && result->reason) {
         result->status = FILE_FAILED;
         batch_clear(intake->batch);
         return MESSAGE_PASSED;
     }
+    if (result->events == 0 && result->skipped == 0)
+        result->remark = reading->format->why_nothing(reading->path, result->bytes);
     if (take_digest(reading, facts, error))
         return stopped(reading) ? MESSAGE_ABANDON : file_failed(result, FILE_FAILED, error);
     facts->has_moved = *facts->digest && has_moved(reading, facts);
@@ -287,6 +316,7 @@ static enum message_kind read_events(struct reading *reading, const struct forma
                                      struct file_result *result, struct file_facts *facts,
                                      struct error *error)
 {
+    reading->format = format;
     const struct format_sink sink = {.context = reading, .event = take_event, .note = take_note};
     snprintf(result->dialect, sizeof result->dialect, "%s", format->name);
     if (format->read(reading->input, &sink, result->dialect, sizeof result->dialect, error)) {
@@ -324,6 +354,7 @@ static enum message_kind read_input(struct reading *reading, const struct walk_f
     const struct format *format = format_detect(reading->input, error);
     if (!format)
         return file_failed(result, named ? FILE_FAILED : FILE_NOT_A_TRACE, error);
+    reading->stranger = format_stranger(reading->input);
     return read_events(reading, format, result, facts, error);
 }
 

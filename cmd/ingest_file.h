@@ -4,15 +4,15 @@
 #include "base/error.h"
 #include "cmd/pipeline.h"
 #include "input/input.h"
+#include "store/ledger.h"
 
 #include <sys/types.h>
 
 struct known;
-struct ledger;
 struct part;
 struct walk_file;
 
-enum file_status { FILE_INGESTED, FILE_UNCHANGED, FILE_PARTIAL, FILE_FAILED, FILE_NOT_A_TRACE };
+enum file_status { FILE_INGESTED, FILE_OPEN, FILE_UNCHANGED, FILE_PARTIAL, FILE_FAILED, FILE_NOT_A_TRACE };
 
 /* What became of one file. */
 struct file_result {
@@ -23,7 +23,9 @@ struct file_result {
     int64_t events;
     int64_t skipped;
     uint64_t bytes;
-    char *reason; /* owned: why it failed or is no trace, or what of it could not be read; NULL */
+    const char *remark; /* why it may hold no event; NULL: it does, or nobody knows */
+    char *reason;       /* owned: why it failed or is no trace, or what of it could not be read; NULL */
+    char newer_version[LEDGER_EXAMPLE_BYTES + 1]; /* of its format, where later than is known; hostile; "" */
 };
 
 /* What the thread that read a file hands to the one that writes it. */
@@ -54,8 +56,9 @@ int ingest_is_store(const struct ingest *ingest, const char *path);
 const struct known_file *ingest_known(const struct ingest *ingest, const char *path, uint64_t size_bytes,
                                       int (*stop)(void *context), void *context);
 
-/* Says in one sentence, in result->reason, what of a file could not be read. */
-int ingest_tell_damage(const struct ledger *ledger, struct file_result *result, struct error *error);
+/* Says in one sentence, in result->reason, what of a file could not be read; and whether its format is newer.
+ */
+int ingest_tell_ledger(const struct ledger *ledger, struct file_result *result, struct error *error);
 
 /*
  * Reads a file, or a part of it, and sends its rows down the pipeline as number `number`; *batch, an empty

@@ -16,8 +16,8 @@
 enum { FILES_LISTED = 40 };
 
 static const char *const status_names[] = {
-    [FILE_INGESTED] = "ingested", [FILE_UNCHANGED] = "unchanged",     [FILE_PARTIAL] = "partial",
-    [FILE_FAILED] = "failed",     [FILE_NOT_A_TRACE] = "not a trace",
+    [FILE_INGESTED] = "ingested", [FILE_OPEN] = "open",     [FILE_UNCHANGED] = "unchanged",
+    [FILE_PARTIAL] = "partial",   [FILE_FAILED] = "failed", [FILE_NOT_A_TRACE] = "not a trace",
 };
 
 enum { STATUSES = sizeof status_names / sizeof *status_names };
@@ -72,6 +72,8 @@ static int has_trouble(const struct file_result *result)
 void report_tell(const struct file_result *result)
 {
     const char *reason = result->reason ? result->reason : status_names[result->status];
+    if (result->status == FILE_INGESTED && !result->events && result->skipped)
+        print_line("%s: nothing in it became an event: ncclprof info --ledger says why", result->path);
     if (!has_trouble(result))
         return;
     size_t length = strlen(result->path);
@@ -79,6 +81,37 @@ void report_tell(const struct file_result *result)
         print_line("%s", reason);
     else
         print_line("%s: %s", result->path, reason);
+}
+
+/* How many files have this remark from here on. */
+static size_t count_remarks(const struct report *report, size_t from, const char *remark)
+{
+    size_t count = 0;
+    for (size_t i = from; i < report->count; i++)
+        count += report->results[i].remark == remark;
+    return count;
+}
+
+static int is_remarked_before(const struct report *report, size_t place)
+{
+    for (size_t i = 0; i < place; i++)
+        if (report->results[i].remark == report->results[place].remark)
+            return 1;
+    return 0;
+}
+
+void report_tell_remarks(const struct report *report)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        const struct file_result *result = &report->results[i];
+        if (!result->remark || is_remarked_before(report, i))
+            continue;
+        size_t others = count_remarks(report, i, result->remark) - 1;
+        if (others)
+            print_line("%s and %zu more hold no event: %s", result->path, others, result->remark);
+        else
+            print_line("%s holds no event: %s", result->path, result->remark);
+    }
 }
 
 static int is_recognised(const char *reason)
@@ -112,7 +145,11 @@ static int tell_if_empty(const struct report *report, size_t start, const char *
     if (example)
         print_line("%s: no trace among its files (%zu); %s", path, strangers, example->reason);
     else
-        print_line("%s: no files to be read in it", path);
+        print_line(
+            "%s: no files to be read in it: the job wrote elsewhere, NCCL did not load the plugin "
+            "(NCCL_DEBUG=INFO tells), or NVIDIA's Inspector lacked "
+            "NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS",
+            path);
     return 1;
 }
 
@@ -140,6 +177,24 @@ static struct totals add_up(const struct report *report)
     return totals;
 }
 
+void report_tell_newer(const struct report *report)
+{
+    const struct file_result *first = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < report->count; i++) {
+        const struct file_result *result = &report->results[i];
+        if (!*result->newer_version || result->status == FILE_FAILED)
+            continue;
+        first = first ? first : result;
+        count++;
+    }
+    if (first)
+        print_line(
+            "%s%s: its format is version %s, which is later than this ncclprof knows: it was read as far as "
+            "it is as before",
+            first->path, count > 1 ? " and others like it" : "", first->newer_version);
+}
+
 int report_has_trouble(const struct report *report)
 {
     for (size_t i = 0; i < report->count; i++)
@@ -151,7 +206,7 @@ int report_has_trouble(const struct report *report)
 static const struct column columns[] = {
     {.name = "path", .type = CELL_TEXT, .description = "the file"},
     {.name = "dialect", .type = CELL_TEXT, .description = "what its content turned out to be"},
-    {.name = "status", .type = CELL_TEXT, .description = "ingested, unchanged, partial or failed"},
+    {.name = "status", .type = CELL_TEXT, .description = "ingested, open, unchanged, partial or failed"},
     {.name = "events", .type = CELL_INTEGER, .description = "records understood"},
     {.name = "skipped", .type = CELL_INTEGER, .description = "lines that became no event"},
     {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "size of the file"},
@@ -225,14 +280,15 @@ static int append_file(struct buffer *json, const struct file_result *result)
 static int append_totals(struct buffer *json, const struct report *report)
 {
     struct totals totals = add_up(report);
-    return buffer_printf(
-        json,
-        "\"totals\": {\"files\": %zu, \"ingested\": %" PRId64 ", \"unchanged\": %" PRId64
-        ", \"partial\": %" PRId64 ", \"failed\": %" PRId64 ", \"not_traces\": %" PRId64
-        ", \"events\": %" PRId64 ", \"skipped\": %" PRId64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.3f}",
-        report->count - (size_t)totals.files[FILE_NOT_A_TRACE], totals.files[FILE_INGESTED],
-        totals.files[FILE_UNCHANGED], totals.files[FILE_PARTIAL], totals.files[FILE_FAILED],
-        totals.files[FILE_NOT_A_TRACE], totals.events, totals.skipped, totals.bytes, report->seconds);
+    return buffer_printf(json,
+                         "\"totals\": {\"files\": %zu, \"ingested\": %" PRId64 ", \"open\": %" PRId64
+                         ", \"unchanged\": %" PRId64 ", \"partial\": %" PRId64 ", \"failed\": %" PRId64
+                         ", \"not_traces\": %" PRId64 ", \"events\": %" PRId64 ", \"skipped\": %" PRId64
+                         ", \"bytes\": %" PRIu64 ", \"seconds\": %.3f}",
+                         report->count - (size_t)totals.files[FILE_NOT_A_TRACE], totals.files[FILE_INGESTED],
+                         totals.files[FILE_OPEN], totals.files[FILE_UNCHANGED], totals.files[FILE_PARTIAL],
+                         totals.files[FILE_FAILED], totals.files[FILE_NOT_A_TRACE], totals.events,
+                         totals.skipped, totals.bytes, report->seconds);
 }
 
 static int append_json(struct buffer *json, const struct report *report)

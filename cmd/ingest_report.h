@@ -29,8 +29,14 @@ int report_add_failed(struct report *report, const char *path, size_t start, str
 /* A line on standard error for a file that failed or of which part could not be read. */
 void report_tell(const struct file_result *result);
 
+/* A line on standard error where files are of a later version of their format than is known. */
+void report_tell_newer(const struct report *report);
+
 /* Whether some file failed or could not be read whole, now or when it came into the store. */
 int report_has_trouble(const struct report *report);
+
+/* A line on standard error for each likely reason of files that hold no event. */
+void report_tell_remarks(const struct report *report);
 
 /* A line on standard error for each directory asked for in which nothing is a trace. How many there are. */
 size_t report_tell_empty(const struct report *report, const struct walk *walk, char *const *paths);

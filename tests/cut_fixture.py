@@ -153,10 +153,16 @@ def count(arguments):
             found = event(line)
             if found is None:
                 continue
-            if "header" in found:
+            if "coll_perf" in found or "p2p_perf" in found:
                 kind = "coll" if "coll_perf" in found else "p2p"
                 counts["collectives" if kind == "coll" else "p2p"] += 1
                 functions[found[kind + "_perf"][kind]] += 1
+            elif "proxy_trace" in found:
+                counts["proxy_ops"] += found["proxy_trace"]["record_type"] == "proxy_op"
+                counts["proxy_steps"] += found["proxy_trace"]["record_type"] == "proxy_step"
+                counts["proxy_steps"] += len(found["proxy_trace"].get("steps", ()))
+            elif "dump_stats" in found:
+                counts["markers"] += 1
             elif found["ph"] == "i":
                 counts["tags"] += 1
             elif found["ph"] == "b":

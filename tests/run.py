@@ -20,11 +20,16 @@ UNITTEST_RAN = re.compile(r"^Ran (\d+) tests? in")
 UNITTEST_FAILED = re.compile(r"(?:failures|errors|skipped)=(\d+)")
 
 
+def jobs():
+    """What a target takes is built by all processors, unless the make that called has said how many."""
+    return [] if "-j" in os.environ.get("MAKEFLAGS", "") else [f"-j{os.cpu_count()}"]
+
+
 def run(target):
     """The counts of one target; its other output goes through."""
     passed = failed = ran = 0
     counted = False
-    command = [os.environ.get("MAKE", "make"), "-s", "--no-print-directory", target]
+    command = [os.environ.get("MAKE", "make"), "-s", "--no-print-directory", *jobs(), target]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:
         for line in process.stdout:
             match = COUNTS.match(line)

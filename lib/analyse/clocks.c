@@ -83,7 +83,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         runs_choose(&runs, request, OPTION_RUN, usage, error))
         return -1;
     result->table.columns[AT_RUN].hidden = runs.count < 2;
-    int failed = caution_no_operations(&runs, &result->table, error);
+    int failed = caution_no_operations(request->store, &runs, &result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++) {
         struct job job;
         failed = job_load(&job, request->store, runs.ids[i], error);

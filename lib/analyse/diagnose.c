@@ -93,6 +93,7 @@ struct diagnosis {
     int show_low;
     int names_runs; /* there are several */
     size_t operations;
+    int64_t bare_calls;
     int judged; /* runs in which late ranks and slow links can show */
     int found;  /* of medium or high confidence */
     int shown;
@@ -138,17 +139,22 @@ static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
            text_json_integer(json, "operations", (int64_t)job->operation_count) ||
            text_json_integer(json, "timed_operations", job->timed_operations) ||
            text_json_integer(json, "missing_operations", job->missing_sequence) ||
+           text_json_integer(json, "left_out_operations", job->left_out) ||
            text_json_integer(json, "damaged_lines", job->damaged_lines) ||
-           text_json_integer(json, "lost_events", job->lost_events) || buffer_append_byte(json, '}');
+           text_json_integer(json, "lost_events", job->lost_events) ||
+           text_json_integer(json, "calls_without_operations", job->bare_calls) ||
+           buffer_append_byte(json, '}');
 }
 
 /* The first is warm-up, and of two neither says which is the usual one. */
 enum { STEPS_TO_COMPARE = 3 };
 
-/* Whether late ranks can show, or slow links at least. */
+/* Whether late ranks can show, or slow links at least: not where most of what was called left no operation.
+ */
 static int is_judged(const struct job *job, const struct baseline *baseline)
 {
-    return (job->timed_operations || job->traffic_count) && job->step_count >= STEPS_TO_COMPARE &&
+    return job->bare_calls <= (int64_t)job->operation_count &&
+           (job->timed_operations || job->traffic_count) && job->step_count >= STEPS_TO_COMPARE &&
            job_recorded_ranks(job) > 1 && baseline_is_regular(baseline);
 }
 
@@ -207,9 +213,17 @@ static int warn_of_gaps(const struct job *job, struct table *table, struct error
                           "before is not in the traces",
                           run, (long long)job->late_sequences, (long long)job->sequences))
         return -1;
-    if (job->missing_sequence &&
+    int64_t lost = job->missing_sequence - job->left_out;
+    if (lost > 0 &&
         table_add_warning(table, error, "run %lld: %lld operations are missing from their sequences", run,
-                          (long long)job->missing_sequence))
+                          (long long)lost))
+        return -1;
+    if (job->left_out &&
+        table_add_warning(
+            table, error,
+            "run %lld: %lld operations are missing from their sequences on all ranks alike: left "
+            "out by the recorder's filter (small ones: NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES), or lost",
+            run, (long long)job->left_out))
         return -1;
     if (job->damaged_lines || job->lost_events)
         return table_add_warning(table, error,
@@ -224,8 +238,10 @@ static int warn(struct diagnosis *diagnosis, const struct job *job, const struct
     struct table *table = &diagnosis->result->table;
     if (!job->operation_count)
         return table_add_warning(table, error, "run %lld: it holds no operations: nothing was judged",
-                                 (long long)job->run_id);
-    return warn_of_times(job, baseline, table, error) || warn_of_ranks(job, table, error) ||
+                                 (long long)job->run_id) ||
+               caution_bare_calls(job->store, job->run_id, table, error);
+    return caution_bare_calls(job->store, job->run_id, table, error) ||
+           warn_of_times(job, baseline, table, error) || warn_of_ranks(job, table, error) ||
            warn_of_gaps(job, table, error);
 }
 
@@ -245,11 +261,22 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
     if (!failed && note_coverage(diagnosis, &job))
         failed = error_no_memory(error);
     diagnosis->operations += job.operation_count;
+    diagnosis->bare_calls += job.bare_calls;
     diagnosis->judged += !failed && is_judged(&job, &baseline);
     baseline_release(&baseline);
     findings_release(&findings);
     job_release(&job);
     return failed;
+}
+
+static const char *when_nothing_stands_out(const struct diagnosis *diagnosis)
+{
+    if (!diagnosis->judged)
+        return "nothing stands out, but whether a rank is late or a link slow could not be judged\n";
+    return diagnosis->bare_calls
+               ? "nothing stands out among the operations that were recorded; calls without one "
+                 "could not be judged\n"
+               : "nothing stands out\n";
 }
 
 /* "coverage", "warnings" and the end of the JSON; what to say when there is nothing to say. */
@@ -267,10 +294,7 @@ static int close_result(struct diagnosis *diagnosis)
                  buffer_append_byte(json, '"');
     failed = failed || buffer_append_text(json, "]}\n");
     if (!failed && !diagnosis->shown && diagnosis->operations)
-        failed =
-            buffer_append_text(text, diagnosis->judged ? "nothing stands out\n"
-                                                       : "nothing stands out, but whether a rank is late "
-                                                         "or a link slow could not be judged\n");
+        failed = buffer_append_text(text, when_nothing_stands_out(diagnosis));
     if (!failed && diagnosis->hidden)
         failed = buffer_printf(text, "%d of low confidence not shown (--all)\n", diagnosis->hidden);
     for (size_t i = 0; !failed && i < table->warning_count; i++)
@@ -301,7 +325,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"findings\":[")
                      ? error_no_memory(error)
                      : caution_repeated(request->store, &runs, &result->table, error) ||
-                           caution_no_operations(&runs, &result->table, error);
+                           caution_no_operations(request->store, &runs, &result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++)
         failed = diagnose_run(&diagnosis, runs.ids[i], error);
     if (!failed && close_result(&diagnosis))

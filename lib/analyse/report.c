@@ -230,7 +230,8 @@ static int group_and_show(struct report_groups *report, const struct analysis_re
     return report_groups_read(report, request->store, runs->only, error) || show(report, table, error) ||
            warn_of_unhashed(request->store, runs->only, table, error) ||
            warn_of_lacking(report, table, error) || caution_repeated(request->store, runs, table, error) ||
-           caution_no_operations(runs, table, error);
+           (runs->count && caution_bare_calls(request->store, runs->only, table, error)) ||
+           caution_no_operations(request->store, runs, table, error);
 }
 
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,

@@ -405,7 +405,8 @@ static int analyse(struct stalls *stalls, const struct analysis_request *request
 {
     stalls->by_channel = request->values[OPTION_BY_CHANNEL] != NULL;
     stalls->by_communicator = !request->values[OPTION_MATRIX];
-    if (caution_no_operations(runs, table, error) ||
+    if (caution_no_operations(request->store, runs, table, error) ||
+        (runs->count && caution_bare_calls(request->store, runs->only, table, error)) ||
         stalls_load_names(stalls, request->store, runs->only, error))
         return -1;
     if (request->values[OPTION_STATES])

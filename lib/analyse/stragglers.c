@@ -173,7 +173,8 @@ static int explain(struct job *job, const struct diagnose_options *diagnose, str
     int failed = findings_find(&findings, job, &baseline, diagnose, error);
     struct delay *delays = failed ? NULL : delays_measure(job, error);
     failed = !delays || show(job, &findings, delays, table, error) ||
-             caution_absent_ranks(job, table, error) || caution_parts(job, table, error) ||
+             caution_absent_ranks(job, table, error) ||
+             caution_bare_calls(job->store, job->run_id, table, error) || caution_parts(job, table, error) ||
              caution_crowd(&findings.crowd, job, table, error);
     free(delays);
     baseline_release(&baseline);
@@ -192,7 +193,8 @@ static int show_unexplained(const struct job *job, const struct delay *delays, s
                "run %lld: no operation says when it ran: durations tell who came last, and nothing "
                "tells why",
                (long long)job->run_id) ||
-           caution_absent_ranks(job, table, error);
+           caution_absent_ranks(job, table, error) ||
+           caution_bare_calls(job->store, job->run_id, table, error);
 }
 
 static int show_run(struct store *store, int64_t run_id, const struct diagnose_options *diagnose,
@@ -228,7 +230,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         return -1;
     result->table.columns[AT_RUN].hidden = runs.count < 2;
     int failed = caution_repeated(request->store, &runs, &result->table, error) ||
-                 caution_no_operations(&runs, &result->table, error);
+                 caution_no_operations(request->store, &runs, &result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++)
         failed = show_run(request->store, runs.ids[i], &diagnose, &result->table, error);
     runs_release(&runs);
@@ -240,7 +242,8 @@ const struct analysis analysis_stragglers = {
     .summary = "who makes others wait, and whether that is its own doing",
     .description =
         "Waiting is read off durations, not clocks: in an operation that nobody leaves before all have "
-        "come, each rank waited for the last. Own, inherited, network and unexplained add up to what others "
+        "come, each rank waited for the last; where GPUs measured that themselves, by what they say. Own, "
+        "inherited, network and unexplained add up to what others "
         "waited for the rank. A kind is named only where a rank stands out from its peers and its own past.",
     .options = options,
     .option_count = sizeof options / sizeof *options,

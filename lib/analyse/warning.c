@@ -1,6 +1,7 @@
 #include "analyse/warning.h"
 
 #include "base/buffer.h"
+#include "job/bare_calls.h"
 #include "schemas.h"
 #include "store/store.h"
 
@@ -113,11 +114,13 @@ int caution_parts(const struct job *job, struct table *table, struct error *erro
                  : 0;
 }
 
-int caution_no_operations(const struct runs *runs, struct table *table, struct error *error)
+int caution_no_operations(struct store *store, const struct runs *runs, struct table *table,
+                          struct error *error)
 {
-    return runs->count ? 0
-                       : table_add_warning(table, error,
-                                           "the store holds no operations: nothing was judged or measured");
+    if (runs->count)
+        return 0;
+    return table_add_warning(table, error, "the store holds no operations: nothing was judged or measured") ||
+           caution_bare_calls(store, 0, table, error);
 }
 
 int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct error *error)
@@ -138,6 +141,37 @@ int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct 
             : table_add_warning(table, error, "%s", text.data);
     buffer_release(&text);
     return failed;
+}
+
+static int say_bare_calls(int64_t count, const char *what, const char *why, struct buffer *text)
+{
+    return count ? buffer_printf(text, "%s%lld call%s%s ha%s no operation in the trace: %s",
+                                 text->length ? "; " : "", (long long)count, count == 1 ? "" : "s", what,
+                                 count == 1 ? "s" : "ve", why)
+                 : 0;
+}
+
+int caution_bare_calls(struct store *store, int64_t run_id, struct table *table, struct error *error)
+{
+    struct buffer text = BUFFER_INIT;
+    struct bare_calls calls;
+    if (bare_calls_count(&calls, store, run_id, error))
+        return -1;
+    int failed = say_bare_calls(
+                     calls.others, "",
+                     "kernels on symmetric memory report none before NCCL 2.31, and the recorder leaves them "
+                     "out where its event mask does, or its pool of them is exhausted",
+                     &text) ||
+                 say_bare_calls(calls.captured, " captured in a CUDA graph",
+                                "what a graph replays is reported only at its capture, or not at all", &text);
+    if (failed)
+        error_no_memory(error);
+    else if (text.length && run_id)
+        failed = table_add_warning(table, error, "run %lld: %s", (long long)run_id, text.data);
+    else if (text.length)
+        failed = table_add_warning(table, error, "%s", text.data);
+    buffer_release(&text);
+    return failed ? -1 : 0;
 }
 
 int caution_repeated(struct store *store, const struct runs *runs, struct table *table, struct error *error)

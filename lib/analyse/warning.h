@@ -28,6 +28,9 @@ int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct 
  */
 int caution_repeated(struct store *store, const struct runs *runs, struct table *table, struct error *error);
 
+/* That calls moved data and have no operation (bare_calls.h). */
+int caution_bare_calls(struct store *store, int64_t run_id, struct table *table, struct error *error);
+
 /*
  * That most traces stop without their end, where no finding says who did not get on. Wants what findings_find
  * fills in.
@@ -35,7 +38,8 @@ int caution_repeated(struct store *store, const struct runs *runs, struct table 
 int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
                 struct error *error);
 
-/* That the store holds no runs, hence no operations. */
-int caution_no_operations(const struct runs *runs, struct table *table, struct error *error);
+/* That the store holds no runs, hence no operations; and what calls without one it knows of. */
+int caution_no_operations(struct store *store, const struct runs *runs, struct table *table,
+                          struct error *error);
 
 #endif

@@ -1,6 +1,7 @@
 #include "baseline/excess.h"
 
 #include "baseline/place.h"
+#include "job/arrival.h"
 #include "job/own_time.h"
 
 /* What stands out at each place of the step: own time, and lateness of hosts and of hidden origin. */
@@ -52,20 +53,19 @@ static int comparable(const struct baseline *baseline, const struct job *job,
  * The longest that another member waited in this operation; -1 where the trace cannot tell. A send goes
  * without its receiver: who comes late to receive makes others wait later on.
  */
-static int64_t longest_wait_in(const struct job *job, const struct job_operation *operation)
+static int64_t longest_wait_in(const struct job *job, size_t at)
 {
+    const struct job_operation *operation = &job->operations[at];
     const struct job_instance *instance = &job->instances[operation->instance];
-    int waits = function_is_full_exchange(operation->function) || operation->function == FUNCTION_SEND;
-    if (!waits || instance->members < 2 || operation->start_ns == TIME_UNKNOWN ||
-        operation->end_ns == TIME_UNKNOWN)
+    int64_t mine = arrival_stay_ns(job, (int32_t)at), longest = 0;
+    if (!arrival_is_told(instance, operation->function) || instance->members < 2 || mine == TIME_UNKNOWN)
         return -1;
-    int64_t mine = operation->end_ns - operation->start_ns, longest = 0;
     for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *other = job_member(job, instance, i);
-        if (other->start_ns == TIME_UNKNOWN || other->end_ns == TIME_UNKNOWN)
+        int64_t stay_ns = arrival_stay_ns(job, job_member_at(job, instance, i));
+        if (stay_ns == TIME_UNKNOWN)
             return -1;
-        if (other->end_ns - other->start_ns - mine > longest)
-            longest = other->end_ns - other->start_ns - mine;
+        if (stay_ns - mine > longest)
+            longest = stay_ns - mine;
     }
     return longest;
 }
@@ -76,7 +76,7 @@ static int64_t longest_wait_of_others(const struct job *job, const struct job_op
     int64_t longest = -1;
     size_t at = (size_t)operation->group;
     for (; at < job->operation_count && job->operations[at].group == operation->group; at++) {
-        int64_t wait = longest_wait_in(job, &job->operations[at]);
+        int64_t wait = longest_wait_in(job, at);
         if (wait > longest)
             longest = wait;
     }

@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "base/scale.h"
 #include "delay/replay.h"
+#include "job/arrival.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,25 +45,19 @@ static void remember(struct memory *memory, int32_t blame, int64_t time_ns)
         memory->events[memory->count++ % DELAYS_REMEMBERED] = (struct delay_event){blame, time_ns};
 }
 
-static int64_t duration_of(const struct job_operation *operation)
-{
-    return operation->end_ns - operation->start_ns;
-}
-
-/* The last to arrive, -1 where waiting cannot be read off durations. */
+/* The last to arrive, -1 where that cannot be read. */
 static int32_t last_to_arrive(const struct job *job, const struct job_instance *instance)
 {
     int32_t last = -1;
-    int waits = function_is_full_exchange(instance->function) || instance->function == FUNCTION_SEND;
-    if (!waits || instance->members < 2 || instance->members != instance->expected)
+    if (!arrival_is_told(instance, instance->function) || instance->members < 2 ||
+        instance->members != instance->expected)
         return -1;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job_member_at(job, instance, i);
-        const struct job_operation *operation = &job->operations[at];
-        if (operation->start_ns == TIME_UNKNOWN || operation->end_ns == TIME_UNKNOWN ||
-            operation->ends == ENDS_BY_PROXY)
+        if (arrival_stay_ns(job, at) == TIME_UNKNOWN ||
+            (!instance->is_synced && job->operations[at].ends == ENDS_BY_PROXY))
             return -1;
-        if (last < 0 || duration_of(operation) < duration_of(&job->operations[last]))
+        if (last < 0 || arrival_stay_ns(job, at) < arrival_stay_ns(job, last))
             last = at;
     }
     return last;
@@ -178,11 +173,12 @@ static uint64_t since_met(struct delays *delays, int32_t last_at)
 }
 
 /* One member's wait for the last to arrive: booked, and remembered by who waited. */
-static int wait_for(struct delays *delays, const struct job_operation *operation, int32_t last_at)
+static int wait_for(struct delays *delays, int32_t at, int32_t last_at)
 {
     struct delay_event causes[CAUSES_OF_A_WAIT + 1];
-    const struct job_operation *last = &delays->job->operations[last_at];
-    int64_t wait_ns = duration_of(operation) - duration_of(last), nameless_ns = 0;
+    const struct job *job = delays->job;
+    const struct job_operation *operation = &job->operations[at], *last = &job->operations[last_at];
+    int64_t wait_ns = arrival_stay_ns(job, at) - arrival_stay_ns(job, last_at), nameless_ns = 0;
     size_t count = explain(&delays->memories[last->rank], since_met(delays, last_at), wait_ns, causes);
     for (size_t i = 0; i < count; i++) {
         if (book(delays, last->rank, causes[i].blame, causes[i].time_ns))
@@ -203,7 +199,7 @@ static int meet(struct delays *delays, const struct job_instance *instance)
     int32_t last = last_to_arrive(job, instance);
     for (int32_t i = 0; last >= 0 && i < instance->members; i++) {
         delays->items[job->operations[members[i]].rank].instances++;
-        if (members[i] != last && wait_for(delays, &job->operations[members[i]], last))
+        if (members[i] != last && wait_for(delays, members[i], last))
             return -1;
     }
     if (last >= 0)
@@ -215,7 +211,8 @@ static int meet(struct delays *delays, const struct job_instance *instance)
         if (instance->beyond_ns != TIME_UNKNOWN)
             remember(&delays->memories[operation->rank], BLAME_NETWORK, instance->beyond_ns);
         *met_at(delays, members[i]) = (int64_t)delays->memories[operation->rank].count;
-        if ((size_t)instance->members == job->rank_count && function_is_full_exchange(instance->function))
+        if ((size_t)instance->members == job->rank_count &&
+            (instance->is_synced || function_is_full_exchange(instance->function)))
             delays->met_all[operation->rank] = *met_at(delays, members[i]);
     }
     return 0;

@@ -7,6 +7,7 @@
 #include "diagnose/rules_own_end.h"
 #include "diagnose/significance.h"
 #include "diagnose/step_runs.h"
+#include "job/arrival.h"
 #include "job/step_index.h"
 
 #include <stdlib.h>
@@ -136,21 +137,22 @@ static void mark_blank(const struct job *job, const struct baseline *baseline, s
  * How much later than the last but one it came; the whole excess where that cannot be read, nothing where no
  * other member left a record that would show it waiting.
  */
-static int64_t margin_of(const struct job *job, const struct job_operation *operation)
+static int64_t margin_of(const struct job *job, size_t at)
 {
+    const struct job_operation *operation = &job->operations[at];
     const struct job_instance *instance = &job->instances[operation->instance];
-    int64_t mine = operation->end_ns - operation->start_ns, nearest = INT64_MAX;
-    if (!function_is_full_exchange(operation->function) && operation->function != FUNCTION_SEND)
+    int64_t mine = arrival_stay_ns(job, (int32_t)at), nearest = INT64_MAX;
+    if (!arrival_is_told(instance, operation->function))
         return 0;
-    if (operation->end_ns == TIME_UNKNOWN || !function_is_full_exchange(operation->function))
+    if (mine == TIME_UNKNOWN || operation->function == FUNCTION_SEND)
         return operation->excess_ns;
     for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *other = job_member(job, instance, i);
-        if (other->start_ns == TIME_UNKNOWN || other->end_ns == TIME_UNKNOWN)
+        int32_t other = job_member_at(job, instance, i);
+        int64_t stay_ns = arrival_stay_ns(job, other);
+        if (stay_ns == TIME_UNKNOWN)
             return operation->excess_ns;
-        int64_t after = other->end_ns - other->start_ns - mine;
-        if (other != operation && after < nearest)
-            nearest = after;
+        if ((size_t)other != at && stay_ns - mine < nearest)
+            nearest = stay_ns - mine;
     }
     if (nearest < 0 || nearest == INT64_MAX)
         return 0;
@@ -163,7 +165,7 @@ static int64_t total_margin(const struct suspect *suspect, const struct job *job
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
         if (suspect_has_operation(suspect, &job->operations[i]))
-            total += margin_of(job, &job->operations[i]);
+            total += margin_of(job, i);
     return total;
 }
 

@@ -72,7 +72,7 @@ enum { FEW_LOST = 50 };
 static int has_gaps(const struct job *job)
 {
     return job->damaged_lines || job->lost_events ||
-           job->missing_sequence > (int64_t)(job->operation_count / FEW_LOST);
+           job->missing_sequence - job->left_out_by_all > (int64_t)(job->operation_count / FEW_LOST);
 }
 
 /* Whether an operation may be unrecorded that a rank waited in: lost, or left out between stages. */

@@ -14,6 +14,14 @@ enum { FORMAT_STEPS_AT_ONCE = 4096 };
 /* A format whose files can be cut promises that its records are no shorter. */
 enum { FORMAT_RECORD_BYTES = 16 };
 
+/* The reason of a note, no damage: the file is being written, or its writer was killed. All of it was read.
+ */
+#define FORMAT_NOTE_OPEN "trace is open"
+
+/* The reason of a note, where a file is of a later version of its format than is known: detail is the
+ * version. */
+#define FORMAT_NOTE_NEWER "newer format version"
+
 /*
  * What a reader hands over. Both callbacks return 0, or -1 with `error` set to stop reading.
  */
@@ -36,6 +44,7 @@ struct format_sink {
 struct format {
     const char *name;        /* "chrome", "inspector": what --format json calls `dialect` begins with it */
     const char *description; /* one line for help */
+    const char *unknown; /* the reason under which it notes what is well-formed and no record of its own */
     /*
      * How sure the format is, 0 (not mine) to 100, from the first bytes of the unpacked input; the path is
      * only a tie-breaker.
@@ -54,10 +63,18 @@ struct format {
      */
     int (*read)(struct input *input, const struct format_sink *sink, char *dialect, size_t dialect_bytes,
                 struct error *error);
+    /*
+     * The likely reason, a clause for people, why a file with this path holds nothing at all (bytes 0), or no
+     * event. NULL: none is known, or no recorder of this format gives its files such a name.
+     */
+    const char *(*why_nothing)(const char *path, uint64_t bytes);
 };
 
 /* The format whose sniff is the surest, or NULL with an error that says what was seen instead. */
 const struct format *format_detect(struct input *input, struct error *error);
+
+/* What else an input is, told by its beginning: "looks like ..."; NULL: nothing that is known here. */
+const char *format_stranger(struct input *input);
 
 /* All formats, ended by NULL. */
 extern const struct format *const format_registry[];

@@ -146,6 +146,20 @@ static int continue_carry(struct cutter *cutter, const char *text, size_t length
     return status < 0 ? -1 : 0;
 }
 
+static int begins_with(const char *at, const char *end, const char *key, size_t length)
+{
+    return (size_t)(end - at) >= length && memcmp(at, key, length) == 0;
+}
+
+static int begins_with_key(const struct cutter *cutter, const char *at, const char *end)
+{
+    const char *const *other = cutter->objects->other_keys;
+    int does = begins_with(at, end, cutter->objects->first_key, cutter->key_length);
+    for (; !does && other && *other; other++)
+        does = begins_with(at, end, *other, strlen(*other));
+    return does;
+}
+
 /* The next place where an object seems to begin: { and the first key. NULL when there is none. */
 static const char *find_object(const struct cutter *cutter, const char *text, const char *end)
 {
@@ -153,8 +167,7 @@ static const char *find_object(const struct cutter *cutter, const char *text, co
         const char *at = text + 1;
         while (at < end && is_space(*at))
             at++;
-        if ((size_t)(end - at) >= cutter->key_length &&
-            memcmp(at, cutter->objects->first_key, cutter->key_length) == 0)
+        if (begins_with_key(cutter, at, end))
             return text;
         text++;
     }
@@ -357,6 +370,16 @@ static int read_lines(struct cutter *cutter, struct input *input, struct objects
     return 0;
 }
 
+/* The last object, of which the end has not come. */
+static int end_carry(struct cutter *cutter, int reading_failed, struct error *error)
+{
+    const struct objects *objects = cutter->objects;
+    const struct carry *carry = &cutter->carry;
+    if (carry->text.length == 0 || reading_failed || !objects->cut)
+        return drop_carry(cutter, reading_failed ? NULL : error);
+    return objects->cut(objects->context, carry->text.data, carry->text.length, carry->offset, error);
+}
+
 int objects_read(const struct objects *objects, struct input *input, struct objects_end *end,
                  struct error *error)
 {
@@ -364,7 +387,7 @@ int objects_read(const struct objects *objects, struct input *input, struct obje
     *end = (struct objects_end){.offset = 0};
     int status = read_lines(&cutter, input, end, error);
     if (!status)
-        status = drop_carry(&cutter, end->reading_failed ? NULL : error);
+        status = end_carry(&cutter, end->reading_failed, error);
     end->in_array = cutter.in_array;
     buffer_release(&cutter.carry.text);
     return status;

@@ -15,7 +15,8 @@
  * commas between them, are taken for granted.
  */
 struct objects {
-    const char *first_key; /* with its quotes: what the dialect's objects begin with */
+    const char *first_key;         /* with its quotes: what the dialect's objects begin with */
+    const char *const *other_keys; /* what some begin with instead, ended by NULL; NULL: none */
     void *context;
     /* One object, perhaps. Returns 1 when it was, 0 when it could not be read, -1 with an error to stop. */
     int (*object)(void *context, const char *text, size_t length, uint64_t offset, struct error *error);
@@ -28,6 +29,9 @@ struct objects {
                  struct error *error);
     /* An array begins: what came before is complete. NULL: no matter. Returns -1 to stop. */
     int (*array)(void *context, struct error *error);
+    /* The input ends within an object. NULL: it is noted as any text that cannot be read. Returns -1 to stop.
+     */
+    int (*cut)(void *context, const char *text, size_t length, uint64_t offset, struct error *error);
     const struct format_sink *sink;
 };
 

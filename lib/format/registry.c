@@ -24,15 +24,33 @@ static const struct stranger strangers[] = {
     {"\"pg_status\"", "looks like a Flight Recorder dump"},
     {"nccl_bus_bandwidth_gbs{", "looks like Inspector's Prometheus text, which holds only averages"},
     {"nccl_p2p_", "looks like Inspector's Prometheus text, which holds only averages"},
+    {"\"proxyops\"", "looks like a trace of CoMMA, a profiler plugin of its own"},
 };
 
-static const char *describe(const char *bytes, size_t length)
+/* NULL when no format knows one. */
+static const char *why_empty(const char *path)
 {
-    if (length == 0)
-        return "is empty";
+    const char *why = NULL;
+    for (const struct format *const *format = format_registry; *format && !why; format++)
+        why = (*format)->why_nothing(path, 0);
+    return why;
+}
+
+static const char *find_stranger(const char *bytes, size_t length)
+{
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
         if (memmem(bytes, length, strangers[i].mark, strlen(strangers[i].mark)))
             return strangers[i].what;
+    return NULL;
+}
+
+static const char *describe(const char *bytes, size_t length)
+{
+    const char *stranger = find_stranger(bytes, length);
+    if (length == 0)
+        return "is empty";
+    if (stranger)
+        return stranger;
     if (memchr(bytes, '\0', length))
         return "is binary";
     while (length > 1 && (*bytes == ' ' || *bytes == '\n' || *bytes == '\r' || *bytes == '\t')) {
@@ -40,6 +58,15 @@ static const char *describe(const char *bytes, size_t length)
         length--;
     }
     return *bytes == '{' || *bytes == '[' ? "is JSON of another kind" : "is neither JSON nor gzip";
+}
+
+const char *format_stranger(struct input *input)
+{
+    struct error error = ERROR_INIT;
+    const char *bytes;
+    int64_t length = input_peek(input, &bytes, SNIFF_BYTES, &error);
+    error_clear(&error);
+    return length > 0 ? find_stranger(bytes, (size_t)length) : NULL;
 }
 
 const struct format *format_detect(struct input *input, struct error *error)
@@ -58,7 +85,10 @@ const struct format *format_detect(struct input *input, struct error *error)
         }
     }
     const char *packer = best ? NULL : sniff_packer(bytes, (size_t)length);
-    if (packer)
+    const char *empty = length == 0 ? why_empty(input_path(input)) : NULL;
+    if (length == 0)
+        error_set(error, "%s: is empty: %s", input_path(input), empty ? empty : "not an NCCL profiler dump");
+    else if (packer)
         error_set(error, "%s: is compressed with %s: %s -dc %s | ncclprof ingest -", input_path(input),
                   packer, packer, input_path(input));
     else if (!best)

@@ -148,6 +148,8 @@ static const char *scan_string_value(const char *at, const char *end, enum scan_
     at = scan_string(at, end, &text);
     if (!at)
         return NULL;
+    if (type == SCAN_SKIP_TEXT)
+        return at;
     if (type == SCAN_TEXT)
         *(struct scan_text *)into = text;
     else if (type == SCAN_FUNCTION)
@@ -190,6 +192,9 @@ const char *scan_value(const char *at, const char *end, enum scan_type type, voi
         at = scan_integer(at, end, &number);
         *(enum datatype *)into = datatype_from_nccl(number);
         return at;
+    case SCAN_FLAG:
+        *(int *)into = at < end && *at == '1';
+        return at < end && (*at == '0' || *at == '1') ? at + 1 : NULL;
     case SCAN_SKIP_INTEGER:
         return scan_integer(at, end, &number);
     case SCAN_SKIP_UNSIGNED:

@@ -31,6 +31,8 @@ enum scan_type {
     SCAN_DATATYPE_NUMBER, /* enum datatype from ncclDataType_t */
     SCAN_ALGORITHM,
     SCAN_PROTOCOL,
+    SCAN_FLAG,         /* int, 0 or 1 */
+    SCAN_SKIP_TEXT,    /* a text that nobody wants, up to the closing quote; without escapes */
     SCAN_SKIP_INTEGER, /* an integer that nobody wants */
     SCAN_SKIP_UNSIGNED,
     SCAN_SKIP_HEXADECIMAL,

@@ -47,24 +47,43 @@ static int list_issues(const struct job *job, size_t *next, struct keyed *issued
     return scratch ? 0 : -1;
 }
 
+/* What there is of an operation, in several arrays. */
+struct laid {
+    struct job_operation operation;
+    struct job_draft draft;
+    int64_t initial_sync_ns;
+};
+
+static struct laid take(const struct job *job, size_t at)
+{
+    return (struct laid){job->operations[at], job->drafts[at],
+                         job->initial_sync_ns ? job->initial_sync_ns[at] : 0};
+}
+
+static void put(struct job *job, size_t at, const struct laid *laid)
+{
+    job->operations[at] = laid->operation;
+    job->drafts[at] = laid->draft;
+    if (job->initial_sync_ns)
+        job->initial_sync_ns[at] = laid->initial_sync_ns;
+}
+
 /* Moves each operation once, along the circles of who takes whose place. */
 static void move(struct job *job, struct keyed *issued)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
         if (issued[i].index == (int32_t)i)
             continue;
-        struct job_operation first = job->operations[i];
-        struct job_draft first_draft = job->drafts[i];
+        struct laid first = take(job, i);
         size_t at = i;
         while (issued[at].index != (int32_t)i) {
             size_t from = (size_t)issued[at].index;
-            job->operations[at] = job->operations[from];
-            job->drafts[at] = job->drafts[from];
+            struct laid moved = take(job, from);
+            put(job, at, &moved);
             issued[at].index = (int32_t)at;
             at = from;
         }
-        job->operations[at] = first;
-        job->drafts[at] = first_draft;
+        put(job, at, &first);
         issued[at].index = (int32_t)at;
     }
 }

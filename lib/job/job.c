@@ -79,6 +79,7 @@ void job_release(struct job *job)
     free(job->communicators);
     free(job->operations);
     free(job->drafts);
+    free(job->initial_sync_ns);
     free(job->holds);
     free(job->instances);
     free(job->instance_members);

@@ -105,6 +105,7 @@ struct job_instance {
     uint32_t first_member; /* in job.instance_members: indexes of operations */
     uint8_t kind;
     uint8_t function;
+    uint8_t is_synced; /* all its members say how long they waited for the others (arrival.h) */
 };
 
 /* How a rank's clock was aligned with the others'. */
@@ -207,6 +208,7 @@ struct job {
     size_t communicator_count;
     struct job_operation *operations; /* by rank, in order of issue */
     struct job_draft *drafts;         /* while it is loaded: of each operation */
+    int64_t *initial_sync_ns; /* of each operation by a symmetric kernel; 0 unknown; NULL: there is none */
     size_t operation_count;
     struct job_hold *holds; /* by operation */
     size_t hold_count;
@@ -223,7 +225,10 @@ struct job {
     /* Coverage of this run, for confidence. */
     int64_t damaged_lines;
     int64_t lost_events;
+    int64_t bare_calls;       /* that moved data and have no operation */
     int64_t missing_sequence; /* operations absent between others of their sequence */
+    int64_t left_out;         /* of those, that Inspector told on no rank, as what its filter leaves out */
+    int64_t left_out_by_all;  /* ... of communicators that hold all ranks */
     int64_t sequences;        /* of operations: by rank, communicator and function */
     int64_t late_sequences;   /* of those, that begin in the middle */
     int finished_only;        /* its recorders only list what finished */

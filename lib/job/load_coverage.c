@@ -1,5 +1,6 @@
 #include "job/load_coverage.h"
 
+#include "job/bare_calls.h"
 #include "schemas.h"
 #include "store/statement.h"
 
@@ -41,12 +42,15 @@ static void weigh_cuts(struct job *job)
 int loader_read_coverage(struct loader *loader, struct error *error)
 {
     int64_t finished_only;
-    if (loader_read_number(loader, schema_analysis_job_damage, &loader->job->damaged_lines, error) ||
+    struct bare_calls bare;
+    if (bare_calls_count(&bare, loader->job->store, loader->job->run_id, error) ||
+        loader_read_number(loader, schema_analysis_job_damage, &loader->job->damaged_lines, error) ||
         loader_read_number(loader, schema_analysis_job_losses, &loader->job->lost_events, error) ||
         loader_read_number(loader, schema_analysis_job_finished_only, &finished_only, error) ||
         loader_read(loader, schema_analysis_job_cut, read_cut, error))
         return -1;
     loader->job->finished_only = finished_only != 0;
+    loader->job->bare_calls = bare.captured + bare.others;
     weigh_cuts(loader->job);
     return loader_read(loader, schema_analysis_job_blind_to_pairs, read_blindness, error);
 }

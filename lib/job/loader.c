@@ -203,6 +203,8 @@ static int make_room(struct loader *loader, struct error *error)
     if (array_reserve((void **)&job->operations, &loader->operation_capacity, count,
                       sizeof *job->operations) ||
         array_reserve((void **)&job->drafts, &loader->draft_capacity, count, sizeof *job->drafts) ||
+        (job->initial_sync_ns && array_reserve((void **)&job->initial_sync_ns, &loader->sync_capacity, count,
+                                               sizeof *job->initial_sync_ns)) ||
         (loader->has_traffic &&
          (array_reserve((void **)&loader->ids, &loader->id_capacity, count, sizeof *loader->ids) ||
           array_reserve((void **)&loader->channels, &loader->channel_capacity, count,
@@ -214,6 +216,27 @@ static int make_room(struct loader *loader, struct error *error)
 static int64_t duration_of(const struct operation *recorded)
 {
     return recorded->duration_ns != COUNT_UNKNOWN ? recorded->duration_ns : TIME_UNKNOWN;
+}
+
+/*
+ * Only symmetric kernels wait for all their peers first. The others call so what their blocks take to begin
+ * with, and wait later.
+ */
+static int take_initial_sync(struct loader *loader, size_t at, const struct operation *recorded,
+                             struct error *error)
+{
+    struct job *job = loader->job;
+    int is_wait = recorded->is_symmetric && recorded->kind == OPERATION_COLLECTIVE;
+    int64_t sync_ns = is_wait ? recorded->initial_sync_ns : 0;
+    if (!job->initial_sync_ns && sync_ns > 0) {
+        if (array_reserve((void **)&job->initial_sync_ns, &loader->sync_capacity, at + 1,
+                          sizeof *job->initial_sync_ns))
+            return error_no_memory(error);
+        memset(job->initial_sync_ns, 0, at * sizeof *job->initial_sync_ns);
+    }
+    if (job->initial_sync_ns)
+        job->initial_sync_ns[at] = sync_ns;
+    return 0;
 }
 
 int32_t loader_step(const struct loader *loader, int64_t step)
@@ -247,8 +270,10 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         .function = (uint8_t)recorded->function,
         .datatype = (unsigned)recorded->datatype,
         .root = recorded->root >= 0 && recorded->root < MOST_ROOTS ? (signed)recorded->root : -1,
-        .is_tree = recorded->algorithm == ALGORITHM_TREE && recorded->function == FUNCTION_ALL_REDUCE,
-        .may_be_tree = recorded->algorithm == ALGORITHM_UNKNOWN && recorded->function == FUNCTION_ALL_REDUCE,
+        .is_tree = recorded->algorithm == ALGORITHM_TREE && recorded->function == FUNCTION_ALL_REDUCE &&
+                   !recorded->is_symmetric,
+        .may_be_tree = recorded->algorithm == ALGORITHM_UNKNOWN &&
+                       recorded->function == FUNCTION_ALL_REDUCE && !recorded->is_symmetric,
         .bytes = recorded->bytes,
         .enqueued_ns = first_known(recorded->enqueue.end_ns,
                                    first_known(recorded->enqueue.begin_ns, recorded->api.end_ns)),
@@ -260,7 +285,7 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         .unfinished = recorded->unfinished != 0};
     uint8_t channels = 0;
     if (loader_tag(loader, stored->tag, &operation->tag, error) ||
-        take_times(operation, stored, &channels, error))
+        take_times(operation, stored, &channels, error) || take_initial_sync(loader, at, recorded, error))
         return -1;
     if (loader->has_traffic)
         loader->channels[at] = channels;

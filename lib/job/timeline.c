@@ -1,6 +1,7 @@
 #include "job/timeline.h"
 
 #include "base/array.h"
+#include "job/arrival.h"
 #include "job/clock_alignment.h"
 #include "job/device_time.h"
 #include "job/early_stops.h"
@@ -15,23 +16,6 @@
  * Puts all times of a rank on one device timeline and measures own time: the gap between an operation's start
  * and the end of the one before it on its stream.
  */
-
-/* The shortest duration is the transfer only where the waiting of all members is in their durations. */
-static void measure_transfer(struct job *job, struct job_instance *instance)
-{
-    int known = 0;
-    int64_t shortest = TIME_UNKNOWN;
-    for (int32_t i = 0; i < instance->members; i++) {
-        int64_t duration = job_duration(job_member(job, instance, i));
-        if (duration == TIME_UNKNOWN)
-            continue;
-        known++;
-        if (shortest == TIME_UNKNOWN || duration < shortest)
-            shortest = duration;
-    }
-    if (known == instance->members && (known >= 2 || instance->expected == 1))
-        instance->transfer_ns = shortest;
-}
 
 /* What the drafts say of the few that held their stream longest is still asked for. */
 static int keep_holds(struct job *job)
@@ -83,8 +67,9 @@ int job_build_timelines(struct job *job, struct error *error)
     if (keep_holds(job))
         return error_no_memory(error);
     forget_records(job);
+    job_find_synced(job);
     for (size_t i = 0; i < job->instance_count; i++)
-        measure_transfer(job, &job->instances[i]);
+        job->instances[i].transfer_ns = arrival_transfer_ns(job, &job->instances[i]);
     job_measure_pairs(job);
     return 0;
 }

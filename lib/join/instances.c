@@ -120,32 +120,46 @@ static int is_before(const struct joining *joining, int32_t member, int32_t othe
     return other < 0 || member_of(joining, member)->rank < member_of(joining, other)->rank;
 }
 
-static void fold_duration(const struct joining *joining, struct pending_instance *instance, int32_t member,
-                          int64_t duration)
+static void fold_stay(const struct joining *joining, struct pending_stays *stays, int32_t member,
+                      int64_t stay_ns)
 {
-    instance->durations++;
-    if (duration > instance->effective_ns)
-        instance->effective_ns = duration;
-    if (instance->durations == 1 || duration < instance->transfer_ns) {
-        instance->margin_ns = instance->durations == 1 ? COUNT_UNKNOWN : instance->transfer_ns - duration;
-        instance->transfer_ns = duration;
-        instance->last_member = member;
-    } else if (instance->margin_ns < 0 || duration - instance->transfer_ns < instance->margin_ns) {
-        instance->margin_ns = duration - instance->transfer_ns;
+    stays->count++;
+    if (stays->count == 1 || stay_ns < stays->least_ns) {
+        stays->margin_ns = stays->count == 1 ? COUNT_UNKNOWN : stays->least_ns - stay_ns;
+        stays->least_ns = stay_ns;
+        stays->last_member = member;
+    } else if (stays->margin_ns < 0 || stay_ns - stays->least_ns < stays->margin_ns) {
+        stays->margin_ns = stay_ns - stays->least_ns;
     }
-    if (duration == instance->transfer_ns && is_before(joining, member, instance->last_member))
-        instance->last_member = member;
+    if (stay_ns == stays->least_ns && is_before(joining, member, stays->last_member))
+        stays->last_member = member;
+}
+
+/* How long it took a member, and what of that it waited for the others, as far as its kernel says. */
+static void fold_times(const struct joining *joining, struct pending_instance *instance,
+                       const struct swept *swept)
+{
+    int64_t sync_ns = swept->initial_sync_ns, took_ns = swept->duration_ns;
+    if (sync_ns > 0)
+        fold_stay(joining, &instance->initial_syncs, swept->member, sync_ns);
+    if (took_ns < 0)
+        return;
+    fold_stay(joining, &instance->durations, swept->member, took_ns);
+    if (took_ns > instance->effective_ns)
+        instance->effective_ns = took_ns;
+    int64_t behind_ns = took_ns > sync_ns ? took_ns - sync_ns : 0;
+    if (instance->durations.count == 1 || behind_ns < instance->behind_sync_ns)
+        instance->behind_sync_ns = behind_ns;
 }
 
 static void start(struct pending_instance *instance)
 {
-    instance->first_member = instance->tag_member = instance->last_member = -1;
+    instance->first_member = instance->tag_member = -1;
     instance->tag = instance->step = -1;
-    instance->size_bytes = instance->transfer_ns = COUNT_UNKNOWN;
-    instance->effective_ns = instance->margin_ns = COUNT_UNKNOWN;
+    instance->size_bytes = instance->effective_ns = COUNT_UNKNOWN;
 }
 
-/* Folds one member's operation into its instance: the two shortest durations and the longest. */
+/* Folds one member's operation into its instance. */
 static void fold(const struct joining *joining, struct pending_instance *instance, const struct swept *swept)
 {
     const struct joined_row *joined = swept->joined;
@@ -164,8 +178,22 @@ static void fold(const struct joining *joining, struct pending_instance *instanc
         instance->tag = joined->tag;
         instance->tag_member = swept->member;
     }
-    if (swept->duration_ns >= 0)
-        fold_duration(joining, instance, swept->member, swept->duration_ns);
+    fold_times(joining, instance, swept);
+}
+
+/* Whether all members say how long they waited for the others. */
+static int is_synced(const struct pending_instance *instance)
+{
+    return instance->initial_syncs.count == instance->seen && instance->seen >= 2;
+}
+
+/* The shortest duration, less what a member waited for the last to come where that is known by itself. */
+static int64_t transfer_of(const struct pending_instance *instance)
+{
+    if (!instance->durations.count)
+        return COUNT_UNKNOWN;
+    return is_synced(instance) ? instance->behind_sync_ns + instance->initial_syncs.least_ns
+                               : instance->durations.least_ns;
 }
 
 /* How many operations there should be. */
@@ -181,16 +209,20 @@ static void set_known(struct block_writer *rows, int column, int64_t value)
         block_set(rows, column, value);
 }
 
-/* Waiting can be read only where nobody finishes before everybody has arrived, and all durations are known.
+/*
+ * Waiting can be read only where all say what it was, or nobody finishes before everybody has arrived, and
+ * all durations are known.
  */
 static void set_last(struct joining *joining, const struct pending_instance *instance)
 {
-    int waits = function_is_full_exchange(instance->function) || instance->function == FUNCTION_SEND;
-    if (!waits || instance->durations < expected(joining, instance) || instance->durations < 2)
+    const struct pending_stays *stays = is_synced(instance) ? &instance->initial_syncs : &instance->durations;
+    int waits = is_synced(instance) || function_is_full_exchange(instance->function) ||
+                instance->function == FUNCTION_SEND;
+    if (!waits || stays->count < expected(joining, instance) || stays->count < 2)
         return;
     block_set(&joining->blocks->instance_rows, INSTANCE_LAST_MEMBER,
-              member_of(joining, instance->last_member)->id);
-    set_known(&joining->blocks->instance_rows, INSTANCE_MARGIN, instance->margin_ns);
+              member_of(joining, stays->last_member)->id);
+    set_known(&joining->blocks->instance_rows, INSTANCE_MARGIN, stays->margin_ns);
 }
 
 static void set_pair(struct block_writer *rows, const struct pending_instance *instance)
@@ -227,7 +259,7 @@ static int write_instance(struct joining *joining, const struct pending_instance
     set_known(rows, INSTANCE_SIZE_BYTES, instance->size_bytes);
     block_set(rows, INSTANCE_MEMBERS, instance->seen);
     block_set(rows, INSTANCE_EXPECTED, expected(joining, instance));
-    set_known(rows, INSTANCE_TRANSFER, instance->transfer_ns);
+    set_known(rows, INSTANCE_TRANSFER, transfer_of(instance));
     set_known(rows, INSTANCE_EFFECTIVE, instance->effective_ns);
     set_last(joining, instance);
     block_set_text(rows, INSTANCE_TAG, instance->tag >= 0 ? intern_text(texts, instance->tag) : NULL);

@@ -5,6 +5,8 @@
 #include "schemas.h"
 #include "store/store.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,6 +164,22 @@ static int read_mark(struct work *work, struct statement *statement, struct erro
     return read_text(work, statement, 4, &mark->text, error);
 }
 
+static int read_tag_name(struct work *work, struct statement *statement, struct error *error)
+{
+    char number[24];
+    int32_t name;
+    int length = snprintf(number, sizeof number, "%" PRIu64, (uint64_t)statement_integer(statement, 0));
+    int64_t key = intern_put(&work->texts, number, (size_t)length);
+    if (read_text(work, statement, 1, &name, error))
+        return -1;
+    int64_t *known = key < 0 ? NULL : map_put(&work->tag_names, (struct map_key){{(uint64_t)key}}, 0, NULL);
+    if (!known)
+        return error_no_memory(error);
+    /* One without a text takes back what was given before. */
+    *known = name < 0 || !*intern_text(&work->texts, name) ? key : name;
+    return 0;
+}
+
 int work_load(struct work *work, struct store *store, struct error *error)
 {
     static const struct {
@@ -186,23 +204,36 @@ static int by_member(const void *a, const void *b)
     return (left->order > right->order) - (left->order < right->order);
 }
 
+/* Reads what a statement says of a process. */
+static int read_of_process(struct work *work, struct store *store, const char *sql, int32_t process,
+                           row_reader read, struct error *error)
+{
+    struct statement *statement = store_prepare(store, sql, error);
+    if (!statement)
+        return -1;
+    int row = statement_bind_integer(statement, 1, work->processes[process].id, error) ? -1 : 1;
+    while (row == 1 && (row = statement_step(statement, error)) == 1)
+        if (read(work, statement, error))
+            row = -1;
+    statement_free(statement);
+    return row;
+}
+
 int work_load_marks(struct work *work, struct store *store, int32_t process, struct error *error)
 {
     if (process >= 0 && work->marked_process == process + 1)
         return 0;
     work->mark_count = 0;
     work->marked_process = process + 1;
-    struct statement *statement =
-        process >= 0 ? store_prepare(store, schema_join_load_tag_marks, error) : NULL;
-    if (!statement)
-        return process >= 0 ? -1 : 0;
-    int row = statement_bind_integer(statement, 1, work->processes[process].id, error) ? -1 : 1;
-    while (row == 1 && (row = statement_step(statement, error)) == 1)
-        if (read_mark(work, statement, error))
-            row = -1;
-    statement_free(statement);
+    map_release(&work->tag_names);
+    map_init(&work->tag_names);
+    if (process < 0)
+        return 0;
+    if (read_of_process(work, store, schema_join_load_tag_marks, process, read_mark, error) ||
+        read_of_process(work, store, schema_join_load_tag_names, process, read_tag_name, error))
+        return -1;
     array_sort(work->marks, work->mark_count, sizeof *work->marks, by_member);
-    return row;
+    return 0;
 }
 
 /* The first mark of the member or of one behind it. */
@@ -242,6 +273,7 @@ void work_release(struct work *work)
     free(work->communicators);
     free(work->members);
     free(work->marks);
+    map_release(&work->tag_names);
     free(work->ranks);
     free(work->runs);
     work_grouping_release(&work->by_rank);

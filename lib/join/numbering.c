@@ -105,7 +105,7 @@ static void settle(struct numbering *numbering, struct tag_state *states, struct
     struct work *work = numbering->work;
     int32_t *step_count = &work->ranks[numbering->rank].step_count;
     struct joined_row *joined = swept->joined;
-    joined->tag = swept->tag;
+    joined->tag = tag_carried(work, swept);
     if (joined->tag < 0)
         joined->tag = tag_at(&states[swept->source], swept->issued_ns);
     joined->step = step_next(teller, work, swept);

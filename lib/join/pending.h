@@ -19,23 +19,31 @@ struct pending_key {
 
 #define PENDING_PAIR UINT64_C(0xff0000)
 
+/* How long members stayed in something that nobody leaves before all have come: the last to come stayed
+ * least. */
+struct pending_stays {
+    int32_t count;
+    int32_t last_member;
+    int64_t least_ns;
+    int64_t margin_ns; /* of the second least beyond that */
+};
+
 struct pending_instance {
     struct pending_key key;
     uint8_t kind;
     uint8_t function;
-    int is_done;       /* nothing more can come */
-    int32_t seen;      /* operations that have come */
-    int32_t durations; /* of which the duration is known */
+    int is_done;  /* nothing more can come */
+    int32_t seen; /* operations that have come */
     int32_t
         first_member; /* whose kind, size and tag count: that of the least rank; with a tag, for the tag */
     int32_t tag_member;
-    int32_t last_member;
     int32_t tag;
     int32_t step;
     int64_t size_bytes;
-    int64_t transfer_ns;
     int64_t effective_ns;
-    int64_t margin_ns;
+    struct pending_stays durations;     /* in the whole operation */
+    struct pending_stays initial_syncs; /* in the first phase of a symmetric kernel */
+    int64_t behind_sync_ns;             /* the least duration beyond that phase */
 };
 
 struct pending {

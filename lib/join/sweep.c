@@ -223,6 +223,16 @@ static int64_t duration(const struct block_reader *reader, size_t row)
     return reader->values[OPERATION_DEVICE_END][row] - reader->values[OPERATION_DEVICE_BEGIN][row];
 }
 
+/* Other kernels than symmetric ones do not wait in it. */
+static int64_t initial_sync(const struct block_reader *reader, size_t row)
+{
+    if (reader->absent[OPERATION_INITIAL_SYNC][row] ||
+        reader->values[OPERATION_KIND][row] != OPERATION_COLLECTIVE ||
+        !(reader->values[OPERATION_FLAGS][row] & OPERATION_IS_SYMMETRIC))
+        return 0;
+    return reader->values[OPERATION_INITIAL_SYNC][row];
+}
+
 static void give(struct sweep *sweep, struct swept *swept)
 {
     struct operation_rows *rows = sweep->heap[0].rows;
@@ -236,10 +246,12 @@ static void give(struct sweep *sweep, struct swept *swept)
         .bytes = block_value(reader, OPERATION_BYTES, row, COUNT_UNKNOWN),
         .issued_ns = rows->issued_ns[row],
         .duration_ns = duration(reader, row),
+        .initial_sync_ns = initial_sync(reader, row),
         .member = rows->member,
         .source = sweep->heap[0].source,
         .peer = (int32_t)block_value(reader, OPERATION_PEER, row, COUNT_UNKNOWN),
         .tag = reader->absent[OPERATION_TAG][row] ? -1 : rows->tags[reader->values[OPERATION_TAG][row]],
+        .tag_is_number = (reader->values[OPERATION_FLAGS][row] & OPERATION_HAS_NUMBER) != 0,
         .kind = (uint8_t)reader->values[OPERATION_KIND][row],
         .function = (uint8_t)function,
         .joined = &rows->joined[row]};

@@ -21,14 +21,16 @@
 
 /* An operation as the join needs it. */
 struct swept {
-    int64_t sequence;    /* of collectives; COUNT_UNKNOWN */
-    int64_t bytes;       /* COUNT_UNKNOWN */
-    int64_t issued_ns;   /* 0 unknown */
-    int64_t duration_ns; /* COUNT_UNKNOWN */
+    int64_t sequence;        /* of collectives; COUNT_UNKNOWN */
+    int64_t bytes;           /* COUNT_UNKNOWN */
+    int64_t issued_ns;       /* 0 unknown */
+    int64_t duration_ns;     /* COUNT_UNKNOWN */
+    int64_t initial_sync_ns; /* of a collective's symmetric kernel; 0 unknown */
     int32_t member;
     size_t source; /* which of the members given to sweep_begin that is */
     int32_t peer;  /* COUNT_UNKNOWN */
     int32_t tag;   /* that the record carries; -1 */
+    int tag_is_number;
     int kind;
     int function;
     struct joined_row *joined; /* to be read and written until the next call */

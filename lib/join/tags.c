@@ -2,8 +2,17 @@
 
 /*
  * An operation's tag is the newest one set on its communicator by its process when it was issued; a range
- * that has ended gives way to the one around it. A tag that the record itself carries wins.
+ * that has ended gives way to the one around it. A tag that the record itself carries wins: it is of that
+ * operation alone.
  */
+
+int32_t tag_carried(const struct work *work, const struct swept *swept)
+{
+    const int64_t *name = swept->tag >= 0 && swept->tag_is_number
+                              ? map_get(&work->tag_names, (struct map_key){{(uint64_t)swept->tag}})
+                              : NULL;
+    return name ? (int32_t)*name : swept->tag;
+}
 
 static void apply(struct tag_state *state, const struct work_mark *mark)
 {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "base/map.h"
 #include "model/event.h"
 
 #include <stddef.h>
@@ -101,6 +102,7 @@ struct work {
     size_t mark_count;
     size_t mark_capacity;
     int32_t marked_process; /* whose these are, by member and order: 1 + its number; 0 nobody's */
+    struct map tag_names;   /* of the same: the text of a number -> that of its name */
     struct work_rank *ranks;
     size_t rank_count;
     size_t rank_capacity;
@@ -124,7 +126,9 @@ int64_t work_add_rank(struct work *work, int32_t run, int32_t process); /* -1: o
 /* changes.c: which runs are to be joined anew, and what is known of the others' steps. */
 int work_find_changes(struct work *work, struct store *store, struct error *error);
 
-/* load.c: the marks of one process, which take the place of the last one's; -1: none. */
+/* load.c: the marks of one process and the names of its tags, which take the place of the last one's; -1:
+ * none.
+ */
 int work_load_marks(struct work *work, struct store *store, int32_t process, struct error *error);
 
 /* load.c: those of one member, -1 all of the process, in order of time. Returns how many. */

@@ -12,6 +12,7 @@ static int init_hand(struct hands *hands, const struct work *work, struct error 
     hand->work.marks = NULL;
     hand->work.mark_count = hand->work.mark_capacity = 0;
     hand->work.marked_process = 0;
+    map_init(&hand->work.tag_names);
     intern_init(&hand->work.texts);
     return blocks_init(&hand->blocks, hands->store, &hands->inside, &hand->work.texts, error);
 }
@@ -35,6 +36,7 @@ void hands_release(struct hands *hands)
         blocks_release(&hands->items[i].blocks);
         intern_release(&hands->items[i].work.texts);
         free(hands->items[i].work.marks);
+        map_release(&hands->items[i].work.tag_names);
     }
     pthread_mutex_destroy(&hands->inside);
     free(hands->items);

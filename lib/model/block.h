@@ -10,10 +10,11 @@
 /*
  * Up to BLOCK_ROWS rows of one table as one run of bytes, column by column (column.h), so that what is alike
  * from row to row takes next to no room and a reader unpacks only the columns that it asks for. Any value may
- * be absent. Kept in stores: the form never changes.
+ * be absent. Kept in stores: the forms never change.
  *
- *     number       1, the form (numbers as in varint.h)
+ *     number       2, the form (numbers as in varint.h)
  *     number       rows
+ *     number       columns; form 1 is without it and has those that its table had first
  *     columns      each a number, its length, and its bytes
  *     number       distinct texts, each a number, its length, and its bytes with a NUL behind them
  *     bytes        of the column of type BLOCK_BYTES, row after row
@@ -31,10 +32,14 @@ struct block_column {
     int minus; /* integers that lie near those of an earlier column, 1 + its number: kept as differences; 0 */
 };
 
-/* The columns of a table, BLOCK_COLUMNS at most. They are part of what is kept: none is ever moved. */
+/*
+ * The columns of a table, BLOCK_COLUMNS at most. They are part of what is kept: none is ever moved, and new
+ * ones follow at the end. In a block that was made before there was a column all its values are absent.
+ */
 struct block_layout {
     const struct block_column *columns;
     size_t count;
+    size_t first_count; /* when blocks were of form 1 */
 };
 
 /* Making a block, row by row. Values not set are absent. */
@@ -77,6 +82,7 @@ int block_pack(struct block_writer *writer, struct buffer *buffer);
 struct block_reader {
     const struct block_layout *layout;
     size_t count;             /* rows */
+    size_t columns;           /* that the block has, at most those of the layout */
     struct buffer packed;     /* its own copy of the block */
     size_t at[BLOCK_COLUMNS]; /* where each column stands in it, and how long it is */
     size_t length[BLOCK_COLUMNS];

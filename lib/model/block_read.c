@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORM = 1 };
+enum { FORM_FIRST = 1, FORM = 2 };
 
 void block_reader_init(struct block_reader *reader, const struct block_layout *layout)
 {
@@ -59,12 +59,15 @@ static int get_texts(struct block_reader *reader, struct position *position)
 
 static int get_all(struct block_reader *reader, struct position *position)
 {
-    uint64_t form, count;
-    if (varint_get(&position->at, position->end, &form) || form != FORM ||
-        varint_get(&position->at, position->end, &count) || count == 0 || count > BLOCK_ROWS)
+    uint64_t form, count, columns = reader->layout->first_count;
+    if (varint_get(&position->at, position->end, &form) || (form != FORM && form != FORM_FIRST) ||
+        varint_get(&position->at, position->end, &count) || count == 0 || count > BLOCK_ROWS ||
+        (form == FORM && varint_get(&position->at, position->end, &columns)) ||
+        columns > reader->layout->count)
         return -1;
     reader->count = (size_t)count;
-    for (size_t column = 0; column < reader->layout->count; column++)
+    reader->columns = (size_t)columns;
+    for (size_t column = 0; column < reader->columns; column++)
         if (get_piece(position, &reader->at[column], &reader->length[column]))
             return -1;
     if (get_texts(reader, position))
@@ -136,6 +139,14 @@ static int make_room(struct block_reader *reader, int column)
     return 0;
 }
 
+/* A column that is younger than the block. */
+static void leave_absent(struct block_reader *reader, int column)
+{
+    memset(reader->values[column], 0, reader->count * sizeof *reader->values[column]);
+    memset(reader->absent[column], 1, reader->count);
+    reader->is_unpacked[column] = 1;
+}
+
 int block_column(struct block_reader *reader, int column, int *no_memory)
 {
     *no_memory = 0;
@@ -144,6 +155,10 @@ int block_column(struct block_reader *reader, int column, int *no_memory)
     if (make_room(reader, column)) {
         *no_memory = 1;
         return -1;
+    }
+    if ((size_t)column >= reader->columns) {
+        leave_absent(reader, column);
+        return 0;
     }
     if (column_unpack(reader->packed.data + reader->at[column], reader->length[column], reader->count,
                       reader->values[column], reader->absent[column]) ||

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORM = 1 };
+enum { FORM = 2 };
 
 static void empty(struct block_writer *writer)
 {
@@ -105,8 +105,8 @@ static int put_texts(const struct block_writer *writer, struct buffer *buffer)
 int block_pack(struct block_writer *writer, struct buffer *buffer)
 {
     int failed = writer->failed || varint_put(buffer, FORM) || varint_put(buffer, writer->count) ||
-                 put_columns(writer, buffer) || put_texts(writer, buffer) ||
-                 buffer_append(buffer, writer->bytes.data, writer->bytes.length);
+                 varint_put(buffer, writer->layout->count) || put_columns(writer, buffer) ||
+                 put_texts(writer, buffer) || buffer_append(buffer, writer->bytes.data, writer->bytes.length);
     empty(writer);
     return failed ? -1 : 0;
 }

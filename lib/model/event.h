@@ -89,8 +89,13 @@ struct operation {
     uint64_t gpu_begin; /* least start and greatest stop over channels that have both; 0 unknown */
     uint64_t gpu_end;
     int64_t duration_ns; /* on the GPU's own clock, else the recorder's figure; COUNT_UNKNOWN */
-    const char *tag;     /* user tag that the record itself carries (Inspector) */
-    int unfinished;      /* the record has no end: the file stops, or the operation was pending */
+    /* The first phase of its kernel, the shortest over channels that have both its ends, on the GPU's own
+     * clock: of a symmetric kernel what its block waited for those of its peers; 0 unknown. */
+    int64_t initial_sync_ns;
+    int is_symmetric;  /* its kernel works on symmetric memory: all members come together in it first */
+    const char *tag;   /* user tag that the record itself carries */
+    int tag_is_number; /* ... in decimal, of 64 bits, which may have a name (struct tag_name) */
+    int unfinished;    /* the record has no end: the file stops, or the operation was pending */
     const struct kernel_channel *channels;
     size_t kernel_channel_count;
 };
@@ -143,6 +148,13 @@ struct tag_mark {
     int is_end;       /* a range of `depth` ends here; text is NULL */
 };
 
+/* What a number that operations have as their tag stands for, in all that the process records. */
+struct tag_name {
+    uint64_t number;
+    const char *text;
+    int64_t at_ns; /* of several names the last one counts; TIME_UNKNOWN */
+};
+
 /* A moment read on several clocks at once (bundled plugin). */
 struct clock_anchor {
     int64_t local_ns;     /* on the clock of this file's times */
@@ -155,9 +167,22 @@ struct clock_anchor {
 struct loss {
     int64_t events;
     const char *what;
+    /*
+     * What it says is all that it has dropped so far, of that communicator, or of the process where the
+     * origin names none: of several such figures the greatest counts. Else figures add up.
+     */
+    int is_total;
 };
 
-enum event_kind { EVENT_OPERATION, EVENT_PROXY, EVENT_TAG, EVENT_ANCHOR, EVENT_LOSS, EVENT_COMMUNICATOR };
+enum event_kind {
+    EVENT_OPERATION,
+    EVENT_PROXY,
+    EVENT_TAG,
+    EVENT_TAG_NAME,
+    EVENT_ANCHOR,
+    EVENT_LOSS,
+    EVENT_COMMUNICATOR
+};
 
 struct event {
     enum event_kind kind;
@@ -166,6 +191,7 @@ struct event {
         struct operation operation;
         struct proxy_operation proxy;
         struct tag_mark tag;
+        struct tag_name tag_name;
         struct clock_anchor anchor;
         struct loss loss;
     }; /* EVENT_COMMUNICATOR has only its origin: this process is such a rank of it */

@@ -2,8 +2,12 @@
  * NCCL's profiler plugin interface, API versions 1 to 7: what NCCL's core passes to a plugin.
  *
  * The layouts are facts of NCCL's binary interface (NCCL 2.23.4, 2.24.3, 2.26.2, 2.27.3, 2.28.3, 2.30.7 and
- * the version 7 proposed for user tags). The static assertions at the end hold the numbers that a compiler
- * gave for NCCL's own declarations on a 64-bit machine.
+ * 2.31). The static assertions at the end hold the numbers that a compiler gave for NCCL's own declarations
+ * on a 64-bit machine.
+ *
+ * Version 7 is two: NVIDIA/nccl pull request 2045 added an event to version 6 and called it 7; NCCL 2.31
+ * released another 7, whose event of the same bit is something else and whose descriptor is longer. Which of
+ * the two calls, only the library that it comes from tells (entry_v7.c).
  *
  * Pointers in a descriptor are borrowed: valid during the call only, except the handles that a plugin made up
  * itself.
@@ -45,7 +49,8 @@ enum api_event {
     API_CE_COLL = 1 << 12,       /* version 6 on */
     API_CE_SYNC = 1 << 13,       /* version 6 on */
     API_CE_BATCH = 1 << 14,      /* version 6 on */
-    API_USER_TAG = 1 << 15,      /* version 7 on */
+    API_USER_TAG = 1 << 15,      /* version 7 of pull request 2045 */
+    API_KERNEL_PHASE = 1 << 15,  /* version 7 as released */
 };
 
 enum api_state {
@@ -75,12 +80,13 @@ enum api_state {
     API_GROUP_START_STOP = 23,     /* version 5 on */
     API_GROUP_END_START = 24,      /* version 5 on */
     /* 25 to 30 belong to copy-engine events, whose core never records a state */
+    API_CE_BATCH_COMPLETE = 30, /* version 6 on */
+    API_KERNEL_PHASE_STOP = 31, /* version 7 as released */
 };
 
 /* What a network plugin hands through the core; netPlugin.id = type | version. */
 #define API_NET_TYPE_IB (1u << 16)
 #define API_NET_TYPE_SOCKET (2u << 16)
-#define API_NET_VERSION_MASK 0xffffu
 #define API_NET_TYPE_MASK 0xffff0000u
 
 struct api_net_ib_v1 {
@@ -274,10 +280,10 @@ struct api_descriptor_v4 {
 };
 
 /*
- * Versions 5, 6 and 7 share one layout: 6 adds the copy engine's members, 7 the tag, and no member moved. A
- * member is only read for an event type that the version knows.
+ * Versions 5, 6 and the 7 of pull request 2045 share one layout: 6 adds the copy engine's members, 7 the tag,
+ * and no member moved. A member is only read for an event type that the version knows.
  */
-struct api_descriptor_v7 {
+struct api_descriptor_v6 {
     uint64_t type;
     void *parent;
     int rank;
@@ -369,6 +375,84 @@ struct api_descriptor_v7 {
     };
 };
 
+/*
+ * Version 7 as released: where it has a member of version 6, that lies where it lay; some events end with
+ * more, and one is new. Declared are those alone.
+ */
+struct api_descriptor_v7 {
+    uint64_t type;
+    void *parent;
+    int rank;
+    union {
+        struct {
+            const char *function;
+            size_t count;
+            const char *datatype;
+            int root;
+            void *stream;
+            bool graph_captured;
+            uint64_t user_tag; /* 0: none */
+        } coll_api;
+        struct {
+            const char *function;
+            size_t count;
+            const char *datatype;
+            void *stream;
+            bool graph_captured;
+            uint64_t user_tag;
+        } p2p_api;
+        struct {
+            uint64_t sequence;
+            const char *function;
+            const void *send_buffer;
+            void *recv_buffer;
+            size_t count;
+            int root;
+            const char *datatype;
+            uint8_t channels;
+            uint8_t warps;
+            const char *algorithm;
+            const char *protocol;
+            void *parent_group;
+            const char *kernel_variant; /* null but for symmetric kernels */
+            bool is_symmetric;
+            uint64_t user_tag;
+        } coll;
+        struct {
+            const char *function;
+            void *buffer;
+            const char *datatype;
+            size_t count;
+            int peer;
+            uint8_t channels;
+            void *parent_group;
+            uint64_t user_tag;
+        } p2p;
+        struct {
+            uint64_t sequence;
+            const char *function;
+            const void *send_buffer;
+            void *recv_buffer;
+            size_t count;
+            int root;
+            const char *datatype;
+            const char *strategy;
+            bool intra_batch_sync;
+            uint32_t batch_size;
+            uint32_t batches;
+            uint32_t ce_sequence;
+            void *stream;
+            uint64_t user_tag;
+        } ce_coll;
+        struct {
+            uint8_t channel;
+            uint8_t phase; /* 0 initial_sync, 1 compute, 2 final_sync */
+            const char *name;
+            uint64_t gpu_clock; /* its start; state 31 tells its stop */
+        } kernel_phase;         /* below a kernel channel */
+    };
+};
+
 /* State arguments: versions 1 to 3, and 4 on. May be null for states without any. */
 union api_state_args_v1 {
     struct {
@@ -411,11 +495,11 @@ API_PLUGIN_TABLE(v2, api_descriptor_v2, api_state_args_v1, void **context, int *
 API_PLUGIN_TABLE(v3, api_descriptor_v3, api_state_args_v1, void **context, int *mask);
 API_PLUGIN_TABLE(v4, api_descriptor_v4, api_state_args_v4, void **context, int *mask, const char *name,
                  uint64_t hash, int nodes, int ranks, int rank, api_logger *logger);
-API_PLUGIN_TABLE(v5, api_descriptor_v7, api_state_args_v4, void **context, uint64_t hash, int *mask,
+API_PLUGIN_TABLE(v5, api_descriptor_v6, api_state_args_v4, void **context, uint64_t hash, int *mask,
                  const char *name, int nodes, int ranks, int rank, api_logger *logger);
-API_PLUGIN_TABLE(v6, api_descriptor_v7, api_state_args_v4, void **context, uint64_t hash, int *mask,
+API_PLUGIN_TABLE(v6, api_descriptor_v6, api_state_args_v4, void **context, uint64_t hash, int *mask,
                  const char *name, int nodes, int ranks, int rank, api_logger *logger);
-API_PLUGIN_TABLE(v7, api_descriptor_v7, api_state_args_v4, void **context, uint64_t hash, int *mask,
+API_PLUGIN_TABLE(v7, api_descriptor_v6, api_state_args_v4, void **context, uint64_t hash, int *mask,
                  const char *name, int nodes, int ranks, int rank, api_logger *logger);
 
 #include "plugin/api_layout.h"

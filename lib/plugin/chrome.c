@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "plugin/api.h"
+#include "plugin/chrome_phase.h"
 #include "plugin/chrome_proxy.h"
 
 void chrome_init(struct chrome *chrome, struct sink *sink, struct tree *tree, uint64_t start_ns, long process)
@@ -26,7 +27,7 @@ const char *chrome_category(uint8_t type)
         [TYPE_KERNEL_CH] = "GPU",     [TYPE_NET_PLUGIN] = "NET_IB", [TYPE_GROUP_API] = "GROUP_API",
         [TYPE_COLL_API] = "COLL_API", [TYPE_P2P_API] = "P2P_API",   [TYPE_KERNEL_LAUNCH] = "KERNEL_LAUNCH",
         [TYPE_CE_COLL] = "CE_COLL",   [TYPE_CE_SYNC] = "CE_SYNC",   [TYPE_CE_BATCH] = "CE_BATCH",
-        [TYPE_USER_TAG] = "USER_TAG"};
+        [TYPE_USER_TAG] = "USER_TAG", [TYPE_KERNEL_PHASE] = "GPU"};
     return type < TYPE_COUNT ? categories[type] : "UNKNOWN";
 }
 
@@ -149,6 +150,20 @@ static void quoted(struct text *text, const char *value)
     text_literal(text, "\"");
 }
 
+void chrome_tag_name(struct chrome *chrome, uint64_t number, const char *name, uint64_t now_ns)
+{
+    struct text *text = sink_line(chrome->sink);
+    text_literal(text,
+                 "{\"name\": \"TagName\", \"cat\": \"USER_TAG\", \"ph\": \"i\", \"s\": \"p\", \"id\": 0");
+    text_bytes(text, chrome->process, chrome->process_length);
+    chrome_time(chrome, text, now_ns);
+    text_literal(text, ", \"args\": {\"number\": ");
+    text_unsigned(text, number);
+    text_literal(text, ", \"tag\": ");
+    quoted(text, name);
+    text_literal(text, "}},\n");
+}
+
 static void quoted_address(struct text *text, uint64_t address)
 {
     text_literal(text, "\"");
@@ -173,6 +188,26 @@ static void print_task_identity(struct chrome *chrome, struct text *text, const 
     quoted(text, names_text(&chrome->tree->names, node->task.datatype));
 }
 
+/* The application's, of this operation alone; 0 is none. */
+static void print_user_tag(struct text *text, uint64_t user_tag)
+{
+    if (user_tag == 0)
+        return;
+    text_literal(text, ", \"UserTag\": ");
+    text_unsigned(text, user_tag);
+}
+
+/* Where the version of NCCL's interface tells. */
+static void print_kernel_variant(struct chrome *chrome, struct text *text, const struct node *node)
+{
+    if (node->task.symmetry == SYMMETRY_UNTOLD)
+        return;
+    text_literal(text, ", \"KernelVariant\": ");
+    quoted(text, names_text(&chrome->tree->names, node->task.kernel_variant));
+    text_literal(text, ", \"IsSymColl\": ");
+    text_unsigned(text, node->task.symmetry == SYMMETRY_YES);
+}
+
 static void print_task_ours(struct chrome *chrome, struct text *text, const struct node *node, bool finished)
 {
     if (node->type == TYPE_COLL) {
@@ -192,6 +227,7 @@ static void print_task_ours(struct chrome *chrome, struct text *text, const stru
     chrome_time(chrome, text, node->stop_ns);
     if (!finished)
         text_literal(text, ", \"Unfinished\": 1");
+    print_user_tag(text, node->task.user_tag);
     text_literal(text, "}},\n");
 }
 
@@ -216,6 +252,7 @@ static uint32_t print_task_begin(struct chrome *chrome, const struct node *node,
     }
     text_literal(text, ", \"nChannels\": ");
     text_unsigned(text, node->task.channels);
+    print_kernel_variant(chrome, text, node);
     print_task_ours(chrome, text, node, finished);
     return id;
 }
@@ -260,6 +297,7 @@ static void print_channel(struct chrome *chrome, const struct node *task, unsign
             continue;
         uint32_t id = chrome->ids[TYPE_KERNEL_CH]++;
         print_kernel(chrome, node, id, true);
+        chrome_phases(chrome, node, id);
         if (!proxies_printed)
             print_proxies_of(chrome, task, channel);
         proxies_printed = true;
@@ -306,6 +344,7 @@ static void print_call_args(struct chrome *chrome, struct text *text, const stru
     text_unsigned(text, node->call.graph_captured);
     text_literal(text, ", \"Stream\": ");
     quoted_address(text, node->call.stream);
+    print_user_tag(text, node->call.user_tag);
     text_literal(text, "}");
 }
 
@@ -368,7 +407,10 @@ static void print_ce_args(struct chrome *chrome, struct text *text, const struct
         text_literal(text, ", \"Rank\": ");
         text_signed(text, node->ce.rank);
     }
-    text_literal(text, ", \"timing\": \"enqueue\"}");
+    text_literal(text, ", \"timing\": \"enqueue\"");
+    if (node->type == TYPE_CE_COLL)
+        print_user_tag(text, node->ce.user_tag);
+    text_literal(text, "}");
 }
 
 static void print_args(struct chrome *chrome, struct text *text, const struct node *node, uint32_t id)
@@ -425,6 +467,7 @@ void chrome_tree(struct chrome *chrome, uint32_t number)
         break;
     case TYPE_KERNEL_CH:
         print_kernel(chrome, node, chrome->ids[TYPE_KERNEL_CH], true);
+        chrome_phases(chrome, node, chrome->ids[TYPE_KERNEL_CH]);
         print_kernel(chrome, node, chrome->ids[TYPE_KERNEL_CH]++, false);
         break;
     default:

@@ -31,6 +31,8 @@ struct text *chrome_note(struct chrome *chrome, const char *name, bool instant, 
 void chrome_note_end(struct text *text);
 
 void chrome_tag(struct chrome *chrome, const struct record *record);
+/* What the application calls its tag of a number. */
+void chrome_tag_name(struct chrome *chrome, uint64_t number, const char *name, uint64_t now_ns);
 
 /* Microseconds since the start; 0.000000 for an unknown time. */
 void chrome_time(const struct chrome *chrome, struct text *text, uint64_t time_ns);

@@ -5,6 +5,7 @@
 
 static struct communicator *known[COMMUNICATORS_MAX];
 static _Atomic bool ended[COMMUNICATORS_MAX];
+static _Atomic uint8_t dialects[COMMUNICATORS_MAX];
 static _Atomic uint32_t ends;
 static _Atomic uint32_t count;
 static _Atomic uint64_t refused;
@@ -19,6 +20,7 @@ uint32_t communicator_add(const struct communicator *communicator)
     }
     *copy = *communicator;
     known[number] = copy;
+    atomic_store_explicit(&dialects[number], (uint8_t)communicator->dialect, memory_order_relaxed);
     atomic_store_explicit(&count, number, memory_order_release);
     return number;
 }
@@ -44,6 +46,13 @@ uint32_t communicator_count(void)
     return atomic_load_explicit(&count, memory_order_acquire);
 }
 
+enum api_dialect communicator_dialect(uint32_t number)
+{
+    if (number >= COMMUNICATORS_MAX)
+        return DIALECT_OTHER;
+    return (enum api_dialect)atomic_load_explicit(&dialects[number], memory_order_relaxed);
+}
+
 uint64_t communicator_refused(void)
 {
     return atomic_load_explicit(&refused, memory_order_relaxed);
@@ -60,6 +69,7 @@ void communicator_forget_all(void)
         free(known[i]);
         known[i] = NULL;
         atomic_store_explicit(&ended[i], false, memory_order_relaxed);
+        atomic_store_explicit(&dialects[i], DIALECT_OTHER, memory_order_relaxed);
     }
     atomic_store_explicit(&ends, 0, memory_order_relaxed);
     atomic_store_explicit(&count, 0, memory_order_relaxed);

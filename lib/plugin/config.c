@@ -10,7 +10,8 @@
 #include "plugin/api.h"
 #include "plugin/record.h"
 
-/* Everything but proxy control and network plugin events: those are many and say little. */
+/* Everything but proxy control and network plugin events: those are many and say little. Nor kernel phases,
+ * which have the bit of user tags in NCCL 2.31: they cost time on the GPU. */
 #define DEFAULT_MASK                                                                                  \
     (API_GROUP | API_COLL | API_P2P | API_PROXY_OP | API_PROXY_STEP | API_KERNEL_CH | API_GROUP_API | \
      API_COLL_API | API_P2P_API | API_KERNEL_LAUNCH | API_CE_COLL | API_CE_SYNC | API_CE_BATCH |      \
@@ -63,6 +64,20 @@ static void read_path(struct config *config)
         snprintf(config->path, sizeof(config->path), "%s/%s", directory, file);
 }
 
+static void read_masks(struct config *config)
+{
+    const char *mask = setting("NCCLPROF_EVENT_MASK", "NCCL_PROFILE_EVENT_MASK");
+    bool phases = number(setting("NCCLPROF_KERNEL_PHASES", NULL), 0, 0, UINT64_MAX) == 1;
+    config->mask = (uint32_t)number(mask, DEFAULT_MASK, 0, UINT64_MAX) & UINT16_MAX;
+    config->mask_with_phases =
+        (uint32_t)number(mask, DEFAULT_MASK & ~API_KERNEL_PHASE, 0, UINT64_MAX) & UINT16_MAX;
+    if (phases)
+        config->mask_with_phases |= API_KERNEL_PHASE;
+    /* NCCL would ask for it in our name: a phase is part of a kernel channel. */
+    if (config->mask_with_phases & API_KERNEL_PHASE)
+        config->mask_with_phases |= API_KERNEL_CH;
+}
+
 void config_read(struct config *config)
 {
     memset(config, 0, sizeof(*config));
@@ -71,8 +86,7 @@ void config_read(struct config *config)
     config->inspector = format && (strcmp(format, "inspector") == 0 || strcmp(format, "both") == 0);
     config->chrome = !config->inspector || strcmp(format, "both") == 0;
     config->gzip = number(setting("NCCLPROF_GZIP", NULL), 0, 0, UINT64_MAX) == 1;
-    const char *mask = setting("NCCLPROF_EVENT_MASK", "NCCL_PROFILE_EVENT_MASK");
-    config->mask = (uint32_t)number(mask, DEFAULT_MASK, 0, UINT64_MAX) & UINT16_MAX;
+    read_masks(config);
     config->buffer_slots = number(setting("NCCLPROF_BUFFER_EVENTS", NULL), 1u << 16, 1024, 1u << 26);
     config->pending_events =
         (uint32_t)number(setting("NCCLPROF_PENDING_EVENTS", NULL), 1u << 18, 1024, 1u << 26);

@@ -6,16 +6,17 @@
 #include <stdint.h>
 
 struct config {
-    char path[4096];         /* file pattern, directory included, without suffix */
-    bool chrome;             /* NCCLPROF_FORMAT chrome or both */
-    bool inspector;          /* NCCLPROF_FORMAT inspector or both */
-    bool gzip;               /* NCCLPROF_GZIP */
-    uint32_t mask;           /* enum api_event: NCCLPROF_EVENT_MASK or NCCL_PROFILE_EVENT_MASK */
-    uint64_t buffer_slots;   /* NCCLPROF_BUFFER_EVENTS, per thread */
-    uint32_t pending_events; /* NCCLPROF_PENDING_EVENTS */
-    unsigned threads;        /* NCCLPROF_MAX_THREADS */
-    uint64_t flush_ns;       /* NCCLPROF_FLUSH_MS */
-    int log_limit;           /* highest enum api_log_level that NCCL_DEBUG asks for; 0: none */
+    char path[4096];           /* file pattern, directory included, without suffix */
+    bool chrome;               /* NCCLPROF_FORMAT chrome or both */
+    bool inspector;            /* NCCLPROF_FORMAT inspector or both */
+    bool gzip;                 /* NCCLPROF_GZIP */
+    uint32_t mask;             /* enum api_event: NCCLPROF_EVENT_MASK or NCCL_PROFILE_EVENT_MASK */
+    uint32_t mask_with_phases; /* where bit 15 means kernel phases: NCCLPROF_KERNEL_PHASES as well */
+    uint64_t buffer_slots;     /* NCCLPROF_BUFFER_EVENTS, per thread */
+    uint32_t pending_events;   /* NCCLPROF_PENDING_EVENTS */
+    unsigned threads;          /* NCCLPROF_MAX_THREADS */
+    uint64_t flush_ns;         /* NCCLPROF_FLUSH_MS */
+    int log_limit;             /* highest enum api_log_level that NCCL_DEBUG asks for; 0: none */
 };
 
 void config_read(struct config *config);

@@ -1,7 +1,6 @@
 #include "plugin/entry.h"
 
 #include "plugin/recorder.h"
-#include "plugin/tag.h"
 
 void entry_init_unnamed(void **context, int *mask, unsigned version, uint32_t known)
 {
@@ -9,11 +8,11 @@ void entry_init_unnamed(void **context, int *mask, unsigned version, uint32_t kn
     recorder_init(context, mask, known, &communicator, NULL);
 }
 
-void entry_init_named(void **context, int *mask, unsigned version, uint32_t known, const char *name,
-                      uint64_t hash, int nodes, int ranks, int rank, api_logger *logger)
+void entry_init_named(void **context, int *mask, unsigned version, enum api_dialect dialect, uint32_t known,
+                      const char *name, uint64_t hash, int nodes, int ranks, int rank, api_logger *logger)
 {
     struct communicator communicator = {
-        .hash = hash, .rank = rank, .ranks = ranks, .nodes = nodes, .api = version};
+        .hash = hash, .rank = rank, .ranks = ranks, .nodes = nodes, .api = version, .dialect = dialect};
     record_text(communicator.name, sizeof(communicator.name), name);
     recorder_init(context, mask, known, &communicator, logger);
 }
@@ -31,6 +30,16 @@ void entry_plain(struct record *record, enum record_type type)
 {
     record->type = (uint8_t)type;
     record->slots = 1;
+}
+
+void entry_task(struct record *record, enum record_type type)
+{
+    record->type = (uint8_t)type;
+    record->slots = RECORD_SLOTS_TO(task);
+    record->task.communicator_hash = 0;
+    record->task.user_tag = 0;
+    record->task.symmetry = SYMMETRY_UNTOLD;
+    record->task.communicator_name[0] = '\0';
 }
 
 void entry_proxy_op(struct record *record, const struct api_proxy_op *op, int rank)
@@ -58,33 +67,39 @@ void entry_kernel_ch(struct record *record, unsigned channel, uint64_t gpu_clock
     record->kernel_ch.gpu_clock = gpu_clock;
 }
 
+static void fill_ib(struct record *record, const struct api_net_ib_v1 *ib)
+{
+    record->net_plugin.device = ib->qp.device;
+    record->net_plugin.work_request = ib->qp.wr_id;
+    record->net_plugin.opcode = ib->qp.opcode;
+    record->net_plugin.queue_pair = ib->qp.qp_number;
+    record->net_plugin.length = ib->qp.length;
+}
+
+static void fill_socket(struct record *record, const struct api_net_socket_v1 *socket)
+{
+    record->net_plugin.device = socket->socket.descriptor;
+    record->net_plugin.work_request = 0;
+    record->net_plugin.opcode = socket->socket.operation;
+    record->net_plugin.queue_pair = 0;
+    record->net_plugin.length = socket->socket.length;
+}
+
 bool entry_net_plugin(struct record *record, int64_t id, const void *data)
 {
-    uint32_t type = (uint32_t)id & API_NET_TYPE_MASK;
-    if (!data || ((uint32_t)id & API_NET_VERSION_MASK) != 1)
+    bool ib = id == (API_NET_TYPE_IB | 1);
+    bool socket = id == (API_NET_TYPE_SOCKET | 1);
+    /* The first byte of both: the one kind of event that they have, a queue pair's or a socket's. */
+    if ((!ib && !socket) || !data || *(const uint8_t *)data != 1)
         return false;
     entry_plain(record, TYPE_NET_PLUGIN);
     record->slots = RECORD_SLOTS_TO(net_plugin);
     record->net_plugin.id = (uint32_t)id;
-    if (type == API_NET_TYPE_IB) {
-        const struct api_net_ib_v1 *ib = data;
-        record->net_plugin.device = ib->qp.device;
-        record->net_plugin.work_request = ib->qp.wr_id;
-        record->net_plugin.opcode = ib->qp.opcode;
-        record->net_plugin.queue_pair = ib->qp.qp_number;
-        record->net_plugin.length = ib->qp.length;
-        return ib->type == 1;
-    }
-    if (type == API_NET_TYPE_SOCKET) {
-        const struct api_net_socket_v1 *socket = data;
-        record->net_plugin.device = socket->socket.descriptor;
-        record->net_plugin.work_request = 0;
-        record->net_plugin.opcode = socket->socket.operation;
-        record->net_plugin.queue_pair = 0;
-        record->net_plugin.length = socket->socket.length;
-        return socket->type == 1;
-    }
-    return false;
+    if (ib)
+        fill_ib(record, data);
+    else
+        fill_socket(record, data);
+    return true;
 }
 
 int entry_stop(void *handle)
@@ -93,29 +108,49 @@ int entry_stop(void *handle)
     return API_SUCCESS;
 }
 
+static bool is_state_of_step(int state)
+{
+    return state >= API_STEP_SEND_GPU_WAIT && state <= API_STEP_RECV_GPU_WAIT;
+}
+
+static bool is_state_of_control(int state)
+{
+    return state >= API_CTRL_IDLE && state <= API_CTRL_APPEND_END;
+}
+
+/* Out of an enumeration of NCCL's that ends with `highest`. */
+static bool is_known_state(const void *handle, int state, int highest)
+{
+    bool known = state >= 0 && state <= highest;
+    if (!known && handle)
+        recorder_unknown();
+    return known;
+}
+
 int entry_state_v1(void *handle, int state, union api_state_args_v1 *values)
 {
-    if (!values)
+    if (!is_known_state(handle, state, ENTRY_STATES_V1))
+        return API_SUCCESS;
+    if (!values || is_state_of_step(state))
         recorder_state(handle, state, 0, 0);
-    else if (state >= API_CTRL_IDLE && state <= API_CTRL_APPEND_END)
+    else if (is_state_of_control(state))
         recorder_state(handle, state, (uint32_t)values->proxy_ctrl.appended, 0);
-    else if (state <= API_RECV_DONE)
-        recorder_state(handle, state, values->proxy_op.transferred_bytes, values->proxy_op.steps);
     else
-        recorder_state(handle, state, 0, 0);
+        recorder_state(handle, state, values->proxy_op.transferred_bytes, values->proxy_op.steps);
     return API_SUCCESS;
 }
 
-int entry_state_v4(void *handle, int state, union api_state_args_v4 *values)
+int entry_state_v4(void *handle, int state, const union api_state_args_v4 *values, int highest)
 {
-    uint64_t value = 0;
-    if (values && state >= API_CTRL_IDLE && state <= API_CTRL_APPEND_END)
-        value = (uint32_t)values->proxy_ctrl.appended;
-    else if (values && state == API_KERNEL_CH_STOP)
-        value = values->kernel_ch.gpu_clock;
-    else if (values && state != API_NET_PLUGIN_UPDATE)
-        value = values->proxy_step.transferred_bytes;
-    recorder_state(handle, state, value, 0);
+    if (!is_known_state(handle, state, highest))
+        return API_SUCCESS;
+    if (is_state_of_control(state))
+        recorder_state(handle, state, values ? (uint32_t)values->proxy_ctrl.appended : 0, 0);
+    else if (state == API_KERNEL_CH_STOP)
+        recorder_state(handle, state, values ? values->kernel_ch.gpu_clock : 0, 0);
+    else if (is_state_of_step(state) || state == API_STEP_SEND_PEER_WAIT || state == API_PROXY_OP_IN_PROGRESS)
+        recorder_state(handle, state, values ? values->proxy_step.transferred_bytes : 0, 0);
+    /* The others say nothing that is written anywhere; those of proxy operations ended with version 3. */
     return API_SUCCESS;
 }
 
@@ -125,15 +160,13 @@ int entry_finalize(void *context)
     return API_SUCCESS;
 }
 
-static void fill_coll(struct record *record, const struct api_descriptor_v7 *event)
+static void fill_coll(struct record *record, const struct api_descriptor_v6 *event)
 {
-    record->type = TYPE_COLL;
-    record->slots = RECORD_SLOTS_TO(task);
+    entry_task(record, TYPE_COLL);
     record->task.sequence = event->coll.sequence;
     record->task.send_buffer = (uint64_t)(uintptr_t)event->coll.send_buffer;
     record->task.recv_buffer = (uint64_t)(uintptr_t)event->coll.recv_buffer;
     record->task.count = event->coll.count;
-    record->task.communicator_hash = 0;
     record->task.rank = event->rank;
     record->task.root = event->coll.root;
     record->task.peer = -1;
@@ -141,32 +174,29 @@ static void fill_coll(struct record *record, const struct api_descriptor_v7 *eve
     record->task.warps = event->coll.warps;
     entry_fill_names(&record->task.names, event->coll.function, event->coll.datatype, event->coll.algorithm,
                      event->coll.protocol);
-    record->task.communicator_name[0] = '\0';
 }
 
-static void fill_p2p(struct record *record, const struct api_descriptor_v7 *event)
+static void fill_p2p(struct record *record, const struct api_descriptor_v6 *event)
 {
-    record->type = TYPE_P2P;
-    record->slots = RECORD_SLOTS_TO(task);
+    entry_task(record, TYPE_P2P);
     record->task.sequence = 0;
     record->task.send_buffer = (uint64_t)(uintptr_t)event->p2p.buffer;
     record->task.recv_buffer = 0;
     record->task.count = event->p2p.count;
-    record->task.communicator_hash = 0;
     record->task.rank = event->rank;
     record->task.root = -1;
     record->task.peer = event->p2p.peer;
     record->task.channels = event->p2p.channels;
     record->task.warps = 0;
     entry_fill_names(&record->task.names, event->p2p.function, event->p2p.datatype, NULL, NULL);
-    record->task.communicator_name[0] = '\0';
 }
 
-static void fill_call(struct record *record, const struct api_descriptor_v7 *event)
+static void fill_call(struct record *record, const struct api_descriptor_v6 *event)
 {
     bool collective = event->type == API_COLL_API;
     record->type = collective ? TYPE_COLL_API : TYPE_P2P_API;
     record->slots = RECORD_SLOTS_TO(call);
+    record->call.user_tag = 0;
     record->call.stream = (uint64_t)(uintptr_t)(collective ? event->coll_api.stream : event->p2p_api.stream);
     record->call.count = collective ? event->coll_api.count : event->p2p_api.count;
     record->call.root = collective ? event->coll_api.root : -1;
@@ -177,19 +207,20 @@ static void fill_call(struct record *record, const struct api_descriptor_v7 *eve
                 collective ? event->coll_api.datatype : event->p2p_api.datatype);
 }
 
-static void fill_launch(struct record *record, const struct api_descriptor_v7 *event)
+static void fill_launch(struct record *record, const struct api_descriptor_v6 *event)
 {
     record->type = TYPE_KERNEL_LAUNCH;
     record->slots = RECORD_SLOTS_TO(call);
     record->call.stream = (uint64_t)(uintptr_t)event->kernel_launch.stream;
     record->call.count = 0;
+    record->call.user_tag = 0;
     record->call.root = 0;
     record->call.graph_captured = 0;
     record->call.function[0] = '\0';
     record->call.datatype[0] = '\0';
 }
 
-static void fill_ce_coll(struct record *record, const struct api_descriptor_v7 *event)
+static void fill_ce_coll(struct record *record, const struct api_descriptor_v6 *event)
 {
     record->type = TYPE_CE_COLL;
     record->slots = RECORD_SLOTS_TO(ce_coll);
@@ -198,12 +229,13 @@ static void fill_ce_coll(struct record *record, const struct api_descriptor_v7 *
     record->ce_coll.stream = (uint64_t)(uintptr_t)event->ce_coll.stream;
     record->ce_coll.root = event->ce_coll.root;
     record->ce_coll.rank = event->rank;
+    record->ce_coll.user_tag = 0;
     record_text(record->ce_coll.function, sizeof(record->ce_coll.function), event->ce_coll.function);
     record_text(record->ce_coll.datatype, sizeof(record->ce_coll.datatype), event->ce_coll.datatype);
     record_text(record->ce_coll.strategy, sizeof(record->ce_coll.strategy), event->ce_coll.strategy);
 }
 
-static void fill_ce_part(struct record *record, const struct api_descriptor_v7 *event)
+static void fill_ce_part(struct record *record, const struct api_descriptor_v6 *event)
 {
     bool sync = event->type == API_CE_SYNC;
     entry_plain(record, sync ? TYPE_CE_SYNC : TYPE_CE_BATCH);
@@ -212,7 +244,7 @@ static void fill_ce_part(struct record *record, const struct api_descriptor_v7 *
     record->ce_part.flag = sync ? event->ce_sync.is_complete : event->ce_batch.use_intra_sync;
 }
 
-static bool fill_v5(struct record *record, const struct api_descriptor_v7 *event)
+static bool fill_v5(struct record *record, const struct api_descriptor_v6 *event)
 {
     switch (event->type) {
     case API_GROUP_API:
@@ -259,7 +291,8 @@ static bool fill_v5(struct record *record, const struct api_descriptor_v7 *event
     }
 }
 
-int entry_start_v5(void *context, void **handle, const struct api_descriptor_v7 *event, uint32_t known)
+int entry_start_v5(void *context, void **handle, const struct api_descriptor_v6 *event, uint32_t known,
+                   entry_more *more)
 {
     struct record record;
     if (!handle)
@@ -268,13 +301,12 @@ int entry_start_v5(void *context, void **handle, const struct api_descriptor_v7 
     /* From version 5 on a group holds nothing: calls and operations hang below the API events. */
     if (!event || event->type == API_GROUP)
         return API_SUCCESS;
-    if (!(event->type & known) || (event->type & (event->type - 1)))
+    if (!(event->type & known) || !fill_v5(&record, event)) {
         recorder_unknown();
-    else if (event->type == API_USER_TAG)
-        tag_of_nccl(context, event->rank, event->user_tag.tag);
-    else if (fill_v5(&record, event))
-        recorder_start(context, handle, event->parent, &record);
-    else
-        recorder_unknown();
+        return API_SUCCESS;
+    }
+    if (more)
+        more(&record, event);
+    recorder_start(context, handle, event->parent, &record);
     return API_SUCCESS;
 }

@@ -5,8 +5,7 @@
 static void fill_task(struct record *record, const struct api_descriptor_v2 *event)
 {
     bool collective = event->type == API_COLL;
-    record->type = collective ? TYPE_COLL : TYPE_P2P;
-    record->slots = RECORD_SLOTS_TO(task);
+    entry_task(record, collective ? TYPE_COLL : TYPE_P2P);
     record->task.sequence = collective ? event->coll.sequence : 0;
     record->task.send_buffer =
         (uint64_t)(uintptr_t)(collective ? event->coll.send_buffer : event->p2p.buffer);

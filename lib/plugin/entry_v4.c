@@ -5,14 +5,12 @@
 static void fill_task(struct record *record, const struct api_descriptor_v4 *event)
 {
     bool collective = event->type == API_COLL;
-    record->type = collective ? TYPE_COLL : TYPE_P2P;
-    record->slots = RECORD_SLOTS_TO(task);
+    entry_task(record, collective ? TYPE_COLL : TYPE_P2P);
     record->task.sequence = collective ? event->coll.sequence : 0;
     record->task.send_buffer =
         (uint64_t)(uintptr_t)(collective ? event->coll.send_buffer : event->p2p.buffer);
     record->task.recv_buffer = collective ? (uint64_t)(uintptr_t)event->coll.recv_buffer : 0;
     record->task.count = collective ? event->coll.count : event->p2p.count;
-    record->task.communicator_hash = 0;
     record->task.rank = event->rank;
     record->task.root = collective ? event->coll.root : -1;
     record->task.peer = collective ? -1 : event->p2p.peer;
@@ -23,7 +21,6 @@ static void fill_task(struct record *record, const struct api_descriptor_v4 *eve
                          event->coll.algorithm, event->coll.protocol);
     else
         entry_fill_names(&record->task.names, event->p2p.function, event->p2p.datatype, NULL, NULL);
-    record->task.communicator_name[0] = '\0';
 }
 
 static bool fill(struct record *record, const struct api_descriptor_v4 *event)
@@ -58,7 +55,7 @@ static bool fill(struct record *record, const struct api_descriptor_v4 *event)
 static int init(void **context, int *mask, const char *name, uint64_t hash, int nodes, int ranks, int rank,
                 api_logger *logger)
 {
-    entry_init_named(context, mask, 4, ENTRY_KNOWN_V3, name, hash, nodes, ranks, rank, logger);
+    entry_init_named(context, mask, 4, DIALECT_OTHER, ENTRY_KNOWN_V3, name, hash, nodes, ranks, rank, logger);
     return API_SUCCESS;
 }
 
@@ -75,6 +72,11 @@ static int start_event(void *context, void **handle, struct api_descriptor_v4 *e
     return API_SUCCESS;
 }
 
+static int record_event_state(void *handle, int state, union api_state_args_v4 *values)
+{
+    return entry_state_v4(handle, state, values, ENTRY_STATES_V4);
+}
+
 extern PLUGIN_EXPORT struct api_plugin_v4 ncclProfiler_v4;
 
 PLUGIN_EXPORT struct api_plugin_v4 ncclProfiler_v4 = {
@@ -82,6 +84,6 @@ PLUGIN_EXPORT struct api_plugin_v4 ncclProfiler_v4 = {
     .init = init,
     .start_event = start_event,
     .stop_event = entry_stop,
-    .record_event_state = entry_state_v4,
+    .record_event_state = record_event_state,
     .finalize = entry_finalize,
 };

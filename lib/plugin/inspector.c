@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plugin/clock.h"
+#include "plugin/tag_name.h"
 
 #define CHANNELS_MAX 256
 
@@ -205,6 +206,29 @@ static void print_identity(struct inspector *inspector, struct text *text, const
     }
 }
 
+/* An operation's own: by its name, where the application gave it one, else by its number. */
+static void print_own_tag(struct text *text, uint64_t number)
+{
+    const char *name = tag_name_of(number);
+    if (name)
+        text_escaped(text, name, strlen(name));
+    else
+        text_unsigned(text, number);
+}
+
+static void print_tag(const struct inspector *inspector, struct text *text, const struct node *task)
+{
+    const char *tag = tag_texts_get(&inspector->tree->tags, task->task.tag);
+    if (!tag && task->task.user_tag == 0)
+        return;
+    text_literal(text, ",\"user_tag\":\"");
+    if (task->task.user_tag)
+        print_own_tag(text, task->task.user_tag);
+    else
+        text_escaped(text, tag, strlen(tag));
+    text_literal(text, "\"");
+}
+
 static void print_figures(struct inspector *inspector, struct text *text, const struct node *task,
                           const char *kind, const struct execution *execution)
 {
@@ -227,12 +251,7 @@ static void print_figures(struct inspector *inspector, struct text *text, const 
     text_decimal(text, algorithm_gbs);
     print_key(text, kind, "_busbw_gbs");
     text_decimal(text, bus_gbs);
-    const char *tag = tag_texts_get(&inspector->tree->tags, task->task.tag);
-    if (tag) {
-        text_literal(text, ",\"user_tag\":\"");
-        text_escaped(text, tag, strlen(tag));
-        text_literal(text, "\"");
-    }
+    print_tag(inspector, text, task);
 }
 
 static void print_task(struct inspector *inspector, uint32_t number)

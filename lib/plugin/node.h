@@ -23,12 +23,16 @@ struct node_task {
     uint32_t tag; /* number in tags */
     uint16_t function, datatype, algorithm, protocol;
     uint16_t kernels_expected, kernels_started, kernels_stopped;
+    uint16_t kernel_variant;
     uint8_t channels, warps;
+    uint8_t symmetry;  /* enum record_symmetry */
+    uint64_t user_tag; /* 0: none */
 };
 
 struct node_call {
     uint64_t count;
     uint64_t stream;
+    uint64_t user_tag;
     int32_t root; /* or the group's depth */
     uint16_t function, datatype;
     uint8_t graph_captured;
@@ -50,6 +54,7 @@ struct node_proxy_step {
 
 struct node_kernel {
     uint64_t start_clock, stop_clock;
+    uint8_t phase; /* of a kernel phase */
 };
 
 struct node_net {
@@ -59,7 +64,7 @@ struct node_net {
 };
 
 struct node_ce {
-    uint64_t sequence, count, stream, total_bytes;
+    uint64_t sequence, count, stream, total_bytes, user_tag;
     int32_t root, rank, number;
     uint16_t function, datatype, strategy;
     uint8_t flag;
@@ -90,7 +95,7 @@ struct node {
         struct node_call call;
         struct node_proxy_op proxy_op;
         struct node_proxy_step proxy_step;
-        struct node_kernel kernel;
+        struct node_kernel kernel; /* and kernel phase */
         struct node_net net;
         struct node_ce ce;
         int32_t appended;

@@ -201,6 +201,8 @@ static void put_task(struct chrome *chrome, struct text *text, const struct node
     put_unsigned(text, ", \"ProxyOpsDone\": ", progress.proxy_ops_done);
     put_unsigned(text, ", \"NetSteps\": ", progress.steps);
     put_unsigned(text, ", \"NetStepsDone\": ", progress.steps_done);
+    if (node->task.user_tag)
+        put_unsigned(text, ", \"UserTag\": ", node->task.user_tag);
 }
 
 static void put_pending(struct chrome *chrome, const struct node *node, uint64_t now_ns)

@@ -13,7 +13,7 @@
 
 enum record_kind { RECORD_START, RECORD_STOP, RECORD_STATE, RECORD_TAG, RECORD_CONTEXT_END };
 
-/* Bit numbers of enum api_event. */
+/* Bit numbers of enum api_event, where two events share one of two numbers. */
 enum record_type {
     TYPE_GROUP,
     TYPE_COLL,
@@ -31,10 +31,20 @@ enum record_type {
     TYPE_CE_SYNC,
     TYPE_CE_BATCH,
     TYPE_USER_TAG,
+    TYPE_KERNEL_PHASE,
     TYPE_COUNT
 };
 
 enum tag_source { TAG_SOURCE_NCCL, TAG_SOURCE_CALL, TAG_SOURCE_NVTX };
+
+/* Whether a symmetric kernel does a collective. */
+enum record_symmetry { SYMMETRY_UNTOLD, SYMMETRY_NO, SYMMETRY_YES };
+
+/*
+ * In the handle of a kernel phase: what NCCL's state of that number tells is read for no other handle. Rings'
+ * numbers never reach so high.
+ */
+#define RECORD_PHASE_HANDLE (UINT64_C(1) << 63)
 
 /* Names are short words of NCCL's; what is longer is cut. */
 struct record_names {
@@ -69,20 +79,26 @@ struct record {
             uint8_t graph_captured;
             char function[20];
             char datatype[16];
-        } call; /* collective and point-to-point API calls, kernel launch */
+            uint64_t user_tag; /* 0: none */
+        } call;                /* collective and point-to-point API calls, kernel launch */
         struct {
             uint64_t sequence;
             uint64_t send_buffer;
             uint64_t recv_buffer;
             uint64_t count;
             uint64_t communicator_hash; /* versions 1 to 3 name it here; else 0 */
+            uint64_t user_tag;          /* 0: none */
             int32_t rank;
             int32_t root;
             int32_t peer;
             uint8_t channels;
             uint8_t warps;
+            uint8_t symmetry; /* enum record_symmetry */
             struct record_names names;
-            char communicator_name[24];
+            union {
+                char communicator_name[24]; /* versions 1 to 3 */
+                char kernel_variant[32];    /* where symmetry tells anything */
+            };
         } task; /* collective, point-to-point */
         struct {
             int32_t pid;
@@ -99,7 +115,8 @@ struct record {
         struct {
             uint64_t gpu_clock;
             uint8_t channel;
-        } kernel_ch;
+            uint8_t phase; /* of a kernel phase */
+        } kernel_ch;       /* and kernel phase */
         struct {
             uint64_t work_request;
             uint64_t length;
@@ -117,6 +134,7 @@ struct record {
             char function[20];
             char datatype[16];
             char strategy[8];
+            uint64_t user_tag; /* 0: none */
         } ce_coll;
         struct {
             uint64_t total_bytes;

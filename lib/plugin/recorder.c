@@ -1,10 +1,10 @@
 #include "plugin/recorder.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "plugin/caller.h"
 #include "plugin/clock.h"
 #include "plugin/config.h"
 #include "plugin/lock.h"
@@ -86,22 +86,15 @@ static void child_after_fork(void)
 /* NCCL's version, by way of the library that its logger lives in. */
 static int nccl_version(api_logger *logger)
 {
-    Dl_info where;
-    void *address;
+    const void *address;
     memcpy(&address, &logger, sizeof(address));
-    if (!logger || !dladdr(address, &where) || !where.dli_fname)
-        return 0;
-    void *library = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    if (!library)
-        return 0;
-    int (*get_version)(int *);
-    void *symbol = dlsym(library, "ncclGetVersion");
-    memcpy(&get_version, &symbol, sizeof(get_version));
-    int version = 0;
-    if (get_version && get_version(&version) != API_SUCCESS)
-        version = 0;
-    dlclose(library);
-    return version;
+    return caller_nccl_version(address);
+}
+
+static uint32_t mask_of(const struct communicator *communicator, uint32_t supported)
+{
+    uint32_t wanted = communicator->dialect == DIALECT_RELEASED ? config.mask_with_phases : config.mask;
+    return wanted & supported;
 }
 
 static void begin(uint32_t supported, const struct communicator *communicator, api_logger *logger)
@@ -109,15 +102,16 @@ static void begin(uint32_t supported, const struct communicator *communicator, a
     char failure[4500];
     atomic_store_explicit(&recording_process, getpid(), memory_order_relaxed);
     config_read(&config);
+    uint32_t mask = mask_of(communicator, supported);
     /* Not with the first tag of NCCL's: a signal's handler that interrupts it may set one, and would wait for
      * it. */
     (void)config_tags();
-    config.mask &= supported;
     log_limit(config.log_limit);
     ring_configure(config.buffer_slots, config.threads);
     if (!fork_handlers_set)
         fork_handlers_set = pthread_atfork(before_fork, parent_after_fork, child_after_fork) == 0;
     struct writer_origin origin = {.api = communicator->api,
+                                   .mask = mask,
                                    .nccl_version = nccl_version(logger),
                                    .rank = communicator->rank < 0 ? 0 : communicator->rank};
     writer = writer_start(&config, &origin, failure, sizeof(failure));
@@ -127,7 +121,7 @@ static void begin(uint32_t supported, const struct communicator *communicator, a
         return;
     }
     phase = PHASE_RECORDING;
-    log_line(API_LOG_INFO, "recording to %s (event mask %u)", writer_path(writer), config.mask);
+    log_line(API_LOG_INFO, "recording to %s (event mask %u)", writer_path(writer), mask);
     tag_begin();
 }
 
@@ -143,24 +137,23 @@ static uint32_t add_locked(const struct communicator *communicator)
     return number;
 }
 
-void recorder_init(void **context, int *mask, uint32_t supported, const struct communicator *communicator,
+void recorder_init(void **context, int *mask, uint32_t supported, struct communicator *communicator,
                    api_logger *logger)
 {
     uint32_t number = 0;
-    uint32_t activation = 0;
     lock_take(&lock, LOCK_NO_LIMIT);
     if (logger)
         log_set(logger);
     if (phase == PHASE_FRESH)
         begin(supported, communicator, logger);
+    communicator->mask = phase == PHASE_RECORDING ? mask_of(communicator, supported) : 0;
     if (phase == PHASE_RECORDING)
         number = add_locked(communicator);
-    activation = phase == PHASE_RECORDING ? config.mask & supported : 0;
     lock_release(&lock);
     if (context)
         *context = (void *)(uintptr_t)number;
     if (mask)
-        __atomic_store_n(mask, (int)activation, __ATOMIC_RELAXED);
+        __atomic_store_n(mask, (int)communicator->mask, __ATOMIC_RELAXED);
 }
 
 static bool push_context_end(uint32_t number)
@@ -236,18 +229,24 @@ void recorder_start(const void *context, void **handle, const void *parent, stru
     }
     record->time_ns = clock_monotonic_ns();
     record->handle = ring->next_handle;
+    if (record->type == TYPE_KERNEL_PHASE)
+        record->handle |= RECORD_PHASE_HANDLE;
     record->parent = (uint64_t)(uintptr_t)parent;
     record->context = (uintptr_t)context < COMMUNICATORS_MAX ? (uint32_t)(uintptr_t)context : 0;
     record->kind = RECORD_START;
-    if (ring_push(ring, record, record->slots, RING_START))
-        *handle = (void *)(uintptr_t)ring->next_handle++;
-    else
+    if (ring_push(ring, record, record->slots, RING_START)) {
+        *handle = (void *)(uintptr_t)record->handle;
+        ring->next_handle++;
+    } else {
         *handle = NULL;
+    }
 }
 
 void recorder_stop(const void *handle)
 {
-    struct ring *ring = handle ? recording_ring() : NULL;
+    /* A phase is over when its clock's stop is known. */
+    bool is_phase = (uintptr_t)handle & RECORD_PHASE_HANDLE;
+    struct ring *ring = handle && !is_phase ? recording_ring() : NULL;
     if (!ring)
         return;
     struct record record;
@@ -269,14 +268,6 @@ void recorder_state(const void *handle, int state, uint64_t value, int steps)
 {
     struct ring *ring = handle ? recording_ring() : NULL;
     if (!ring)
-        return;
-    if (state < 0 || state > API_GROUP_END_START) {
-        atomic_store_explicit(&ring->unknown, atomic_load_explicit(&ring->unknown, memory_order_relaxed) + 1,
-                              memory_order_relaxed);
-        return;
-    }
-    /* These say nothing that is written anywhere. */
-    if (state == API_GROUP_START_STOP || state == API_GROUP_END_START || state == API_NET_PLUGIN_UPDATE)
         return;
     uint64_t number = (uint64_t)(uintptr_t)handle;
     if (is_polled(state) && ring_repeated(ring, number ^ (uint64_t)(uint32_t)steps << 56))

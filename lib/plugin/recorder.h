@@ -18,10 +18,10 @@
 extern _Atomic bool recorder_on;
 
 /*
- * Adds a communicator; the first one opens the files. supported: event types that this API version knows.
- * Writes the context for NCCL (null: not recorded) and the activation mask.
+ * Adds a communicator, whose mask is set here; the first one opens the files. supported: event types that
+ * this API version knows. Writes the context for NCCL (null: not recorded) and the activation mask.
  */
-void recorder_init(void **context, int *mask, uint32_t supported, const struct communicator *communicator,
+void recorder_init(void **context, int *mask, uint32_t supported, struct communicator *communicator,
                    api_logger *logger);
 
 void recorder_finalize(void *context);
@@ -29,9 +29,10 @@ void recorder_finalize(void *context);
 /* record: type, slots and what belongs to the type are filled in; the rest is set here. */
 void recorder_start(const void *context, void **handle, const void *parent, struct record *record);
 void recorder_stop(const void *handle);
+/* state: one that the caller's version knows. */
 void recorder_state(const void *handle, int state, uint64_t value, int steps);
 
-/* An event of a type that nobody here knows. */
+/* An event or a state of a kind that the caller's version does not know. */
 void recorder_unknown(void);
 
 /*

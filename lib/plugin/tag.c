@@ -9,6 +9,7 @@
 #include "plugin/ncclprof_tag.h"
 #include "plugin/recorder.h"
 #include "plugin/ring.h"
+#include "plugin/text.h"
 
 /* Deeper ranges are counted, so that ends still match, but not remembered: for so many domains at once. */
 #define DEPTH_MAX 64
@@ -72,16 +73,6 @@ static void leave(void)
     atomic_store_explicit(&busy, false, memory_order_relaxed);
 }
 
-/* At most `most` bytes, and no half of a UTF-8 sequence at the end. */
-static size_t cut(const char *text, size_t length, size_t most)
-{
-    if (length <= most)
-        return length;
-    while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80)
-        most--;
-    return most;
-}
-
 static bool passes_prefix(const char *text, size_t length)
 {
     const char *prefix = config_tags()->prefix;
@@ -115,7 +106,7 @@ static bool is_description(const char *text, size_t length)
 
 static size_t kept_of(const char *text, size_t length)
 {
-    return cut(text, length, is_description(text, length) ? RECORD_TEXT_MAX : config_tags()->bytes);
+    return text_cut(text, length, is_description(text, length) ? RECORD_TEXT_MAX : config_tags()->bytes);
 }
 
 static void emit(enum tag_source source, unsigned depth, const char *text, size_t length, bool truncated)
@@ -245,7 +236,7 @@ static void push(const void *domain, const char *text, size_t length)
         return;
     struct range *range = range_at(ranges, ranges->depth++);
     range->domain = domain;
-    range->length = (unsigned short)cut(text, length, config_tags()->bytes);
+    range->length = (unsigned short)text_cut(text, length, config_tags()->bytes);
     range->truncated = range->length < length;
     memcpy(range->text, text, range->length);
     range->kept = !is_description(text, length) && passes_prefix(text, length);

@@ -92,6 +92,16 @@ static inline void text_hexadecimal(struct text *text, uint64_t value)
     text_bytes(text, digits + at, sizeof(digits) - at);
 }
 
+/* How much of a text to keep: at most `most` bytes, and no half of a UTF-8 sequence at the end. */
+static inline size_t text_cut(const char *text, size_t length, size_t most)
+{
+    if (length <= most)
+        return length;
+    while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80)
+        most--;
+    return most;
+}
+
 /* The inside of a JSON string: escaped, and bytes that are not UTF-8 become U+FFFD. At most 6 bytes for each.
  */
 void text_escaped(struct text *text, const char *from, size_t length);

@@ -1,7 +1,6 @@
 #include "plugin/tree.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "plugin/api.h"
 #include "plugin/tree_fill.h"
@@ -16,12 +15,12 @@
 
 int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process, unsigned api)
 {
-    *tree = (struct tree){.mask = mask, .process = process, .communicator_room = 64};
+    *tree = (struct tree){.process = process, .communicator_room = 64};
     tree->communicators = calloc(tree->communicator_room, sizeof(*tree->communicators));
     if (tree->communicators && names_init(&tree->names, 4096) == 0 &&
         node_pool_init(&tree->pool, pending_events) == 0) {
         tree->communicators[0].known =
-            (struct communicator){.rank = -1, .ranks = -1, .nodes = -1, .api = api};
+            (struct communicator){.rank = -1, .ranks = -1, .nodes = -1, .api = api, .mask = mask};
         tree->communicator_count = 1;
         return 0;
     }
@@ -36,46 +35,6 @@ void tree_release(struct tree *tree)
     tag_texts_release(&tree->tags);
     free(tree->communicators);
     tree->communicators = NULL;
-}
-
-static bool grow_communicators(struct tree *tree)
-{
-    size_t room = (size_t)tree->communicator_room * 2;
-    struct communicator_state *more = realloc(tree->communicators, room * sizeof(*more));
-    if (!more)
-        return false;
-    memset(more + tree->communicator_room, 0, (room - tree->communicator_room) * sizeof(*more));
-    tree->communicators = more;
-    tree->communicator_room = (uint32_t)room;
-    return true;
-}
-
-uint32_t tree_learn_communicators(struct tree *tree)
-{
-    uint32_t count = communicator_count();
-    while (tree->communicator_count <= count) {
-        if (tree->communicator_count == tree->communicator_room && !grow_communicators(tree))
-            break;
-        tree->communicators[tree->communicator_count].known = *communicator_at(tree->communicator_count);
-        tree->communicator_count++;
-    }
-    return tree->communicator_count;
-}
-
-void tree_learn_ends(struct tree *tree)
-{
-    uint32_t ends = communicator_ends();
-    if (ends == tree->ends_learnt)
-        return;
-    tree->ends_learnt = ends;
-    uint32_t count = tree_learn_communicators(tree);
-    for (uint32_t number = 1; number < count; number++)
-        tree->communicators[number].ended |= communicator_ended(number);
-}
-
-struct communicator_state *tree_communicator(struct tree *tree, uint32_t number)
-{
-    return &tree->communicators[number < tree->communicator_count ? number : 0];
 }
 
 static uint32_t root_of(const struct tree *tree, uint32_t number)
@@ -109,6 +68,8 @@ static uint32_t parents_allowed(uint8_t type)
     case TYPE_CE_SYNC:
     case TYPE_CE_BATCH:
         return API_CE_COLL;
+    case TYPE_KERNEL_PHASE:
+        return API_KERNEL_CH;
     default:
         return 0;
     }
@@ -186,10 +147,11 @@ static void make_room(struct tree *tree)
 static void expect_kernels(struct tree *tree, struct node *root, struct node *task)
 {
     unsigned api = task->api;
-    bool told = (tree->mask & API_KERNEL_CH) && api >= 4 && task->task.channels > 0;
+    uint32_t mask = tree_communicator(tree, task->context)->known.mask;
+    bool told = (mask & API_KERNEL_CH) && api >= 4 && task->task.channels > 0;
     if (!told)
         root->guessed = true;
-    if (!(tree->mask & API_KERNEL_CH) || api < 3)
+    if (!(mask & API_KERNEL_CH) || api < 3)
         return;
     /* What a rank sends to itself is copied: no channel reports it. */
     if (task->type == TYPE_P2P && task->task.peer == task->task.rank)
@@ -249,10 +211,35 @@ static void kernel_started(struct tree *tree, struct node *kernel)
     gpu_clock_not_before(clock, task->start_ns, kernel->kernel.start_clock);
 }
 
+/*
+ * A kernel phase says something within its kernel channel alone. Its times are the GPU's: when the host
+ * learns of it means nothing, and whether it ever learns of its stop holds nothing up.
+ */
+static void take_phase(struct tree *tree, const struct record *record)
+{
+    uint32_t parent = record->parent ? find_parent(tree, record) : 0;
+    tree->counts.orphans += record->parent == 0;
+    uint32_t number = parent ? node_add(&tree->pool, record->handle) : 0;
+    if (!number) {
+        tree->counts.lost += parent != 0;
+        return;
+    }
+    struct node *node = tree_node(tree, number);
+    node->type = record->type;
+    node->start_ns = node->stop_ns = tree_node(tree, parent)->start_ns;
+    node->report_ns = UINT64_MAX;
+    tree_fill(tree, node, record);
+    link_child(tree, parent, number);
+}
+
 static void take_start(struct tree *tree, const struct record *record)
 {
     if (tree->pool.in_use == tree->pool.capacity)
         make_room(tree);
+    if (record->type == TYPE_KERNEL_PHASE) {
+        take_phase(tree, record);
+        return;
+    }
     uint32_t parent = find_parent(tree, record);
     uint32_t number = node_add(&tree->pool, record->handle);
     if (!number) {
@@ -362,7 +349,8 @@ static void take_state(struct tree *tree, const struct record *record)
 {
     uint32_t number = node_find(&tree->pool, record->handle);
     if (!number) {
-        tree->counts.late++;
+        /* A phase that was not taken is counted. */
+        tree->counts.late += !(record->handle & RECORD_PHASE_HANDLE);
         return;
     }
     struct node *node = tree_node(tree, number);
@@ -375,6 +363,8 @@ static void take_state(struct tree *tree, const struct record *record)
         node->kernel.stop_clock = record->state_values.value;
         gpu_clock_noticed(&tree_communicator(tree, node->context)->clock, record->time_ns,
                           record->state_values.value);
+    } else if (node->type == TYPE_KERNEL_PHASE) {
+        node->kernel.stop_clock = record->state_values.value;
     } else if (node->type == TYPE_PROXY_CTRL) {
         node->state = record->state;
         if (record->state == API_CTRL_APPEND_END)
@@ -400,18 +390,6 @@ void tree_take(struct tree *tree, const struct record *record)
     default:
         break;
     }
-}
-
-void tree_tag(struct tree *tree, const struct record *record)
-{
-    /* One communicator's, but of which, nobody knows: it has no number. */
-    if (record->context == 0 && record->tag.source == TAG_SOURCE_NCCL)
-        return;
-    struct communicator_state *communicator = tree_communicator(tree, record->context);
-    uint32_t *tag = record->context == 0 ? &tree->process_tag : &communicator->tag;
-    tag_texts_drop(&tree->tags, *tag);
-    *tag = tag_texts_add(&tree->tags, record->tag.text, record->tag.length);
-    *(record->context == 0 ? &tree->process_tag_ns : &communicator->tag_ns) = record->time_ns;
 }
 
 /* After finalize nothing more comes for a communicator's own operations. */

@@ -42,7 +42,6 @@ struct tree {
     uint32_t communicator_count, communicator_room;
     uint32_t ends_learnt;
     uint32_t first_root, last_root;
-    uint32_t mask;        /* enum api_event: what is recorded */
     uint32_t process_tag; /* number in tags: newest of a call or NVTX */
     uint64_t process_tag_ns;
     pid_t process;
@@ -52,7 +51,7 @@ struct tree {
     void *owner;
 };
 
-/* api: of events without a communicator of ours. 0, or -1 when memory is short. */
+/* mask, api: of events without a communicator of ours. 0, or -1 when memory is short. */
 int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process, unsigned api);
 void tree_release(struct tree *tree);
 

@@ -35,12 +35,16 @@ static void fill_task(struct tree *tree, struct node *node, const struct record 
         .peer = record->task.peer,
         .channels = record->task.channels,
         .warps = record->task.warps,
+        .symmetry = record->task.symmetry,
+        .user_tag = record->task.user_tag,
         .tag = tag_texts_keep(&tree->tags, current_tag(tree, record->context)),
         .function = name_number(tree, record->task.names.function),
         .datatype = name_number(tree, record->task.names.datatype),
         .algorithm = name_number(tree, record->task.names.algorithm),
         .protocol = name_number(tree, record->task.names.protocol),
     };
+    if (record->task.symmetry != SYMMETRY_UNTOLD)
+        node->task.kernel_variant = name_number(tree, record->task.kernel_variant);
     learn_from_task(tree, record);
 }
 
@@ -49,6 +53,7 @@ static void fill_call(struct tree *tree, struct node *node, const struct record 
     node->call = (struct node_call){
         .count = record->call.count,
         .stream = record->call.stream,
+        .user_tag = record->call.user_tag,
         .root = record->call.root,
         .graph_captured = record->call.graph_captured,
         .function = name_number(tree, record->call.function),
@@ -89,6 +94,7 @@ static void fill_ce(struct tree *tree, struct node *node, const struct record *r
             .sequence = record->ce_coll.sequence,
             .count = record->ce_coll.count,
             .stream = record->ce_coll.stream,
+            .user_tag = record->ce_coll.user_tag,
             .root = record->ce_coll.root,
             .rank = record->ce_coll.rank,
             .function = name_number(tree, record->ce_coll.function),
@@ -117,8 +123,10 @@ void tree_fill(struct tree *tree, struct node *node, const struct record *record
         node->proxy_step.step = record->proxy_step.step;
         break;
     case TYPE_KERNEL_CH:
+    case TYPE_KERNEL_PHASE:
         node->channel = record->kernel_ch.channel;
         node->kernel.start_clock = record->kernel_ch.gpu_clock;
+        node->kernel.phase = record->kernel_ch.phase;
         break;
     case TYPE_NET_PLUGIN:
         fill_net(node, record);

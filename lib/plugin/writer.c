@@ -18,6 +18,7 @@
 #include "plugin/path.h"
 #include "plugin/ring.h"
 #include "plugin/sink.h"
+#include "plugin/tag_name.h"
 #include "plugin/tree.h"
 
 #define MILLISECOND_NS 1000000u
@@ -60,6 +61,7 @@ struct writer {
     bool rests;          /* no communicator is live, as the thread last saw it */
     uint32_t rest_seen;
     uint32_t communicators_written;
+    unsigned tag_names_written;
     bool failure_logged;
     struct cursor *cursors;
     unsigned cursor_room;
@@ -112,6 +114,16 @@ static void write_communicators(struct writer *writer, uint64_t now_ns)
         if (writer->config.chrome &&
             tree_communicator(&writer->tree, writer->communicators_written)->known.hash)
             notes_communicator(&writer->chrome, writer->communicators_written, now_ns);
+}
+
+static void write_tag_names(struct writer *writer, uint64_t now_ns)
+{
+    unsigned count = tag_name_count();
+    for (; writer->tag_names_written < count; writer->tag_names_written++) {
+        const struct tag_name *name = tag_name_at(writer->tag_names_written);
+        if (writer->config.chrome)
+            chrome_tag_name(&writer->chrome, name->number, name->text, now_ns);
+    }
 }
 
 static void take_record(struct writer *writer, const struct record *record)
@@ -209,6 +221,7 @@ static uint64_t take_all(struct writer *writer)
     unsigned count = open_cursors(writer, until_ns, &fullest);
     uint64_t pause_ns = fullest < 4 ? IDLE_NS : fullest < 32 ? writer->pause_ns : 0;
     write_communicators(writer, until_ns);
+    write_tag_names(writer, until_ns);
     while (count > 0) {
         unsigned first = 0;
         uint64_t second_ns = until_ns;
@@ -452,7 +465,7 @@ static void write_beginning(struct writer *writer, const struct writer_origin *o
     writer->process = (struct notes_process){.host = writer->host,
                                              .api = origin->api,
                                              .nccl_version = origin->nccl_version,
-                                             .mask = writer->config.mask,
+                                             .mask = origin->mask,
                                              .start_ns = anchor.monotonic_ns,
                                              .realtime_ns = anchor.realtime_ns};
     notes_read_boot(writer->process.boot);
@@ -492,7 +505,7 @@ struct writer *writer_start(const struct config *config, const struct writer_ori
     memset(writer, 0, sizeof(*writer));
     writer->chrome_sink.file = writer->inspector_sink.file = -1;
     writer->config = *config;
-    if (tree_init(&writer->tree, config->pending_events, config->mask, getpid(), origin->api) != 0 ||
+    if (tree_init(&writer->tree, config->pending_events, origin->mask, getpid(), origin->api) != 0 ||
         open_files(writer, origin->rank, failure, failure_bytes) != 0) {
         writer_free(writer);
         return NULL;

@@ -14,6 +14,7 @@ struct writer;
 
 struct writer_origin {
     unsigned api;
+    uint32_t mask; /* enum api_event: of the first communicator */
     int nccl_version;
     int rank; /* of the first communicator, where no launcher tells a rank */
 };

@@ -23,6 +23,7 @@ void batch_release(struct batch *batch)
     free(batch->blocks.items);
     free(batch->proxies.items);
     free(batch->tags.items);
+    free(batch->tag_names.items);
     free(batch->anchors.items);
     free(batch->losses.items);
     buffer_release(&batch->bytes);
@@ -34,6 +35,7 @@ void batch_clear(struct batch *batch)
 {
     batch->processes.count = batch->communicators.count = batch->members.count = 0;
     batch->operations.count = batch->blocks.count = batch->proxies.count = batch->tags.count = 0;
+    batch->tag_names.count = 0;
     batch->anchors.count = batch->losses.count = 0;
     buffer_clear(&batch->bytes);
     buffer_clear(&batch->packed);
@@ -48,6 +50,7 @@ size_t batch_size_bytes(const struct batch *batch)
            batch->blocks.count * sizeof *batch->blocks.items +
            batch->proxies.count * sizeof *batch->proxies.items +
            batch->tags.count * sizeof *batch->tags.items +
+           batch->tag_names.count * sizeof *batch->tag_names.items +
            batch->anchors.count * sizeof *batch->anchors.items +
            batch->losses.count * sizeof *batch->losses.items + batch->bytes.length + batch->packed.length;
 }
@@ -247,7 +250,7 @@ static int add_proxy(struct batch_builder *builder, struct batch *batch, const s
 {
     const struct proxy_operation *proxy = &event->proxy;
     int64_t member = -1;
-    if (proxy->operation >= 0) {
+    if (proxy->operation >= 0 || event->origin.communicator_hash) {
         member = find_member(builder, batch, &event->origin);
         if (member < 0)
             return -1;
@@ -290,6 +293,19 @@ static int add_tag(struct batch_builder *builder, struct batch *batch, const str
     return put_text(batch, event->tag.text, &row->text);
 }
 
+static int add_tag_name(struct batch_builder *builder, struct batch *batch, const struct event *event)
+{
+    int64_t process = find_process(builder, batch, &event->origin);
+    struct batch_tag_name *row = process < 0 ? NULL : LIST_ADD(&batch->tag_names);
+    if (!row)
+        return -1;
+    row->ordinal = builder->tag_names++;
+    row->process = (uint32_t)process;
+    row->number = event->tag_name.number;
+    row->at_ns = event->tag_name.at_ns;
+    return put_text(batch, event->tag_name.text, &row->text);
+}
+
 static int add_anchor(struct batch_builder *builder, struct batch *batch, const struct event *event)
 {
     int64_t process = find_process(builder, batch, &event->origin);
@@ -305,11 +321,19 @@ static int add_anchor(struct batch_builder *builder, struct batch *batch, const 
 static int add_loss(struct batch_builder *builder, struct batch *batch, const struct event *event)
 {
     int64_t process = find_process(builder, batch, &event->origin);
+    int64_t member = -1;
+    if (process >= 0 && event->loss.is_total && event->origin.communicator_hash) {
+        member = find_member(builder, batch, &event->origin);
+        if (member < 0)
+            return -1;
+    }
     struct batch_loss *row = process < 0 ? NULL : LIST_ADD(&batch->losses);
     if (!row)
         return -1;
     row->ordinal = builder->losses++;
     row->process = (uint32_t)process;
+    row->member = member;
+    row->is_total = event->loss.is_total;
     row->events = event->loss.events;
     return put_text(batch, event->loss.what ? event->loss.what : "events", &row->what);
 }
@@ -323,6 +347,8 @@ static int add_row(struct batch_builder *builder, struct batch *batch, const str
         return add_proxy(builder, batch, event);
     case EVENT_TAG:
         return add_tag(builder, batch, event);
+    case EVENT_TAG_NAME:
+        return add_tag_name(builder, batch, event);
     case EVENT_ANCHOR:
         return add_anchor(builder, batch, event);
     case EVENT_LOSS:
@@ -338,6 +364,7 @@ int batch_add(struct batch_builder *builder, struct batch *batch, const struct e
 {
     int is_part = event->kind == EVENT_COMMUNICATOR || (event->kind == EVENT_PROXY && event->proxy.continued);
     if (builder->proxies > MOST_RECORDS || builder->tags > MOST_RECORDS ||
+        builder->tag_names > MOST_RECORDS ||
         (event->kind == EVENT_OPERATION && event->operation.ordinal > MOST_RECORDS))
         return error_set(error, "one file holds more than 2^32 records of a kind");
     if (add_row(builder, batch, event))

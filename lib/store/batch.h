@@ -84,6 +84,14 @@ struct batch_tag {
     struct span text;
 };
 
+struct batch_tag_name {
+    int64_t ordinal;
+    uint32_t process;
+    uint64_t number;
+    int64_t at_ns;
+    struct span text;
+};
+
 struct batch_anchor {
     int64_t ordinal;
     uint32_t process;
@@ -94,6 +102,8 @@ struct batch_anchor {
 struct batch_loss {
     int64_t ordinal;
     uint32_t process;
+    int64_t member; /* -1: of the process, or not said of whom */
+    int is_total;
     int64_t events;
     struct span what;
 };
@@ -113,6 +123,7 @@ struct batch {
     BATCH_LIST(struct batch_block) blocks; /* what batch_pack made of the operations */
     BATCH_LIST(struct batch_proxy) proxies;
     BATCH_LIST(struct batch_tag) tags;
+    BATCH_LIST(struct batch_tag_name) tag_names;
     BATCH_LIST(struct batch_anchor) anchors;
     BATCH_LIST(struct batch_loss) losses;
     struct buffer bytes;
@@ -145,6 +156,7 @@ struct batch_builder {
     size_t known_capacity;
     int64_t proxies;
     int64_t tags;
+    int64_t tag_names;
     int64_t anchors;
     int64_t losses;
     int64_t events;           /* records understood so far */

@@ -92,6 +92,15 @@ static void set_times(struct block_writer *rows, const struct operation *operati
     set_known(rows, OPERATION_GPU_BEGIN, (int64_t)operation->gpu_begin, 0);
     set_known(rows, OPERATION_GPU_END, (int64_t)operation->gpu_end, 0);
     set_known(rows, OPERATION_DURATION, operation->duration_ns, COUNT_UNKNOWN);
+    set_known(rows, OPERATION_INITIAL_SYNC, operation->initial_sync_ns, 0);
+}
+
+static int64_t flags_of(const struct operation *operation)
+{
+    return (operation->unfinished ? OPERATION_IS_UNFINISHED : 0) |
+           (operation->graph_captured ? OPERATION_IS_CAPTURED : 0) |
+           (operation->tag_is_number ? OPERATION_HAS_NUMBER : 0) |
+           (operation->is_symmetric ? OPERATION_IS_SYMMETRIC : 0);
 }
 
 static void add_row(struct block_writer *rows, const struct batch *batch, const struct batch_operation *row,
@@ -115,7 +124,7 @@ static void add_row(struct block_writer *rows, const struct batch *batch, const 
     set_times(rows, operation);
     block_set(rows, OPERATION_END_SOURCE, operation->end_source);
     block_set_text(rows, OPERATION_TAG, batch_bytes(batch, row->tag));
-    block_set(rows, OPERATION_FLAGS, (operation->unfinished != 0) | (operation->graph_captured != 0) << 1);
+    block_set(rows, OPERATION_FLAGS, flags_of(operation));
     block_set(rows, OPERATION_BYTE_OFFSET, (int64_t)row->offset);
     block_set_bytes(rows, OPERATION_KERNEL_CHANNELS, batch_bytes(batch, row->channels), row->channels.length);
 }

@@ -37,9 +37,10 @@ static const struct {
                     "byte_offset, states, steps, steps_recorded, continued",
                     17},
     [BULK_TAG] = {"tag_mark", "tag_mark_id, process_id, member_id, at_ns, depth, is_end, text", 7},
+    [BULK_TAG_NAME] = {"tag_name", "tag_name_id, process_id, number, at_ns, text", 5},
     [BULK_ANCHOR] = {"clock_anchor",
                      "clock_anchor_id, process_id, local_ns, monotonic_ns, realtime_ns, boot_id", 6},
-    [BULK_LOSS] = {"loss", "loss_id, process_id, what, events", 4},
+    [BULK_LOSS] = {"loss", "loss_id, process_id, what, events, member_id, is_total", 6},
 };
 
 /* Binds the values of one row after the other. Failures are remembered: they can only be lack of memory. */
@@ -147,6 +148,16 @@ static void bind_tag(struct binder *binder, const struct insert_target *target, 
     bind_text(binder, row->text);
 }
 
+static void bind_tag_name(struct binder *binder, const struct insert_target *target, size_t at)
+{
+    const struct batch_tag_name *row = &binder->batch->tag_names.items[at];
+    bind_integer(binder, record_id(target, row->ordinal));
+    bind_integer(binder, target->processes[row->process]);
+    bind_integer(binder, (int64_t)row->number);
+    bind_time(binder, row->at_ns);
+    bind_text(binder, row->text);
+}
+
 static void bind_anchor(struct binder *binder, const struct insert_target *target, size_t at)
 {
     const struct batch_anchor *row = &binder->batch->anchors.items[at];
@@ -165,11 +176,13 @@ static void bind_loss(struct binder *binder, const struct insert_target *target,
     bind_integer(binder, target->processes[row->process]);
     bind_text(binder, row->what);
     bind_integer(binder, row->events);
+    bind_known(binder, row->member < 0 ? -1 : target->members[row->member].id, -1);
+    bind_integer(binder, row->is_total != 0);
 }
 
 static void (*const bind_row[BULK_TABLES])(struct binder *, const struct insert_target *, size_t) = {
-    [BULK_BLOCK] = bind_block,   [BULK_PROXY] = bind_proxy, [BULK_TAG] = bind_tag,
-    [BULK_ANCHOR] = bind_anchor, [BULK_LOSS] = bind_loss,
+    [BULK_BLOCK] = bind_block,       [BULK_PROXY] = bind_proxy,   [BULK_TAG] = bind_tag,
+    [BULK_TAG_NAME] = bind_tag_name, [BULK_ANCHOR] = bind_anchor, [BULK_LOSS] = bind_loss,
 };
 
 static struct statement *prepare_bulk(struct store *store, enum bulk_table table, int rows,
@@ -434,9 +447,9 @@ int inserter_put(struct inserter *inserter, struct insert_target *target, const 
                  struct error *error)
 {
     const size_t counts[BULK_TABLES] = {
-        [BULK_BLOCK] = batch->blocks.count, [BULK_PROXY] = batch->proxies.count,
-        [BULK_TAG] = batch->tags.count,     [BULK_ANCHOR] = batch->anchors.count,
-        [BULK_LOSS] = batch->losses.count,
+        [BULK_BLOCK] = batch->blocks.count,   [BULK_PROXY] = batch->proxies.count,
+        [BULK_TAG] = batch->tags.count,       [BULK_TAG_NAME] = batch->tag_names.count,
+        [BULK_ANCHOR] = batch->anchors.count, [BULK_LOSS] = batch->losses.count,
     };
     if (put_names(inserter, target, batch, error))
         return -1;

@@ -17,12 +17,18 @@ void ledger_release(struct ledger *ledger)
     ledger->count = 0;
 }
 
-static struct ledger_entry *find(struct ledger *ledger, const char *reason)
+const struct ledger_entry *ledger_find(const struct ledger *ledger, const char *reason)
 {
     for (size_t i = 0; i < ledger->count; i++)
         if (strcmp(ledger->entries[i].reason, reason) == 0)
             return &ledger->entries[i];
     return NULL;
+}
+
+static struct ledger_entry *find(struct ledger *ledger, const char *reason)
+{
+    const struct ledger_entry *entry = ledger_find(ledger, reason);
+    return entry ? &ledger->entries[entry - ledger->entries] : NULL;
 }
 
 static struct ledger_entry *add(struct ledger *ledger, const char *reason, uint64_t offset)
@@ -87,6 +93,19 @@ int64_t ledger_damage(const struct ledger *ledger)
         if (ledger->entries[i].damage)
             total += ledger->entries[i].count;
     return total;
+}
+
+const struct ledger_entry *ledger_only(const struct ledger *ledger, const char *reason)
+{
+    const struct ledger_entry *only = NULL;
+    for (size_t i = 0; i < ledger->count; i++) {
+        const struct ledger_entry *entry = &ledger->entries[i];
+        if (strcmp(entry->reason, reason) == 0)
+            only = entry;
+        else if (!entry->damage)
+            return NULL;
+    }
+    return only;
 }
 
 const struct ledger_entry *ledger_first_damage(const struct ledger *ledger)

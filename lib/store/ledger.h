@@ -41,6 +41,12 @@ int ledger_add(struct ledger *ledger, const struct ledger *part, struct error *e
 int64_t ledger_total(const struct ledger *ledger);
 int64_t ledger_damage(const struct ledger *ledger);
 
+/* The entry with that reason; NULL when there is none. */
+const struct ledger_entry *ledger_find(const struct ledger *ledger, const char *reason);
+
+/* The entry of this reason where all that is in it, damage aside, has this reason; else NULL. */
+const struct ledger_entry *ledger_only(const struct ledger *ledger, const char *reason);
+
 /* The entry with damage that stands first in the file; NULL when there is none. */
 const struct ledger_entry *ledger_first_damage(const struct ledger *ledger);
 

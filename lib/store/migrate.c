@@ -13,7 +13,8 @@
 enum { APPLICATION_ID = 0x4E435046 }; /* "NCPF" */
 
 static const char *const migrations[] = {schema_store_002_base, schema_store_003_of_run,
-                                         schema_store_004_unpacked_digest};
+                                         schema_store_004_unpacked_digest, schema_store_005_loss_total,
+                                         schema_store_006_phases_and_named_tags};
 static const char *const views[] = {schema_view_operation, schema_view_proxy, schema_view_instance,
                                     schema_view_job, schema_view_ledger};
 

@@ -175,7 +175,7 @@ static struct operation get_operation(const struct open_block *block)
         .protocol = (enum protocol)get(block, OPERATION_PROTOCOL, 0),
         .channel_count = get(block, OPERATION_CHANNEL_COUNT, COUNT_UNKNOWN),
         .stream = (uint64_t)get(block, OPERATION_STREAM, 0),
-        .graph_captured = (flags >> 1 & 1) != 0,
+        .graph_captured = (flags & OPERATION_IS_CAPTURED) != 0,
         .api = get_interval(block, OPERATION_API_BEGIN),
         .enqueue = get_interval(block, OPERATION_ENQUEUE_BEGIN),
         .device = get_interval(block, OPERATION_DEVICE_BEGIN),
@@ -183,8 +183,11 @@ static struct operation get_operation(const struct open_block *block)
         .gpu_begin = (uint64_t)get(block, OPERATION_GPU_BEGIN, 0),
         .gpu_end = (uint64_t)get(block, OPERATION_GPU_END, 0),
         .duration_ns = get(block, OPERATION_DURATION, COUNT_UNKNOWN),
+        .initial_sync_ns = get(block, OPERATION_INITIAL_SYNC, 0),
+        .tag_is_number = (flags & OPERATION_HAS_NUMBER) != 0,
+        .is_symmetric = (flags & OPERATION_IS_SYMMETRIC) != 0,
         .tag = block_text(&block->rows, OPERATION_TAG, block->row),
-        .unfinished = (flags & 1) != 0,
+        .unfinished = (flags & OPERATION_IS_UNFINISHED) != 0,
     };
 }
 

@@ -13,20 +13,20 @@ static const struct block_column operation_columns[OPERATION_COLUMNS] = {
     [OPERATION_KERNEL_CHANNELS] = {.type = BLOCK_BYTES},
 };
 
-const struct block_layout operation_layout = {operation_columns, OPERATION_COLUMNS};
+const struct block_layout operation_layout = {operation_columns, OPERATION_COLUMNS, OPERATION_COLUMNS_FIRST};
 
 static const struct block_column joined_columns[JOINED_COLUMNS] = {
     [JOINED_TAG] = {.type = BLOCK_TEXT},
 };
 
-const struct block_layout joined_layout = {joined_columns, JOINED_COLUMNS};
+const struct block_layout joined_layout = {joined_columns, JOINED_COLUMNS, JOINED_COLUMNS};
 
 static const struct block_column instance_columns[INSTANCE_COLUMNS] = {
     [INSTANCE_EFFECTIVE] = {.minus = NEAR(INSTANCE_TRANSFER)},
     [INSTANCE_TAG] = {.type = BLOCK_TEXT},
 };
 
-const struct block_layout instance_layout = {instance_columns, INSTANCE_COLUMNS};
+const struct block_layout instance_layout = {instance_columns, INSTANCE_COLUMNS, INSTANCE_COLUMNS};
 
 int stored_block_damaged(int64_t block_id, struct error *error)
 {

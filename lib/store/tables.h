@@ -42,7 +42,17 @@ enum operation_column {
     OPERATION_FLAGS,
     OPERATION_BYTE_OFFSET,
     OPERATION_KERNEL_CHANNELS,
+    OPERATION_COLUMNS_FIRST, /* so many had blocks of form 1 */
+    OPERATION_INITIAL_SYNC = OPERATION_COLUMNS_FIRST,
     OPERATION_COLUMNS
+};
+
+/* Bits of OPERATION_FLAGS. */
+enum {
+    OPERATION_IS_UNFINISHED = 1,
+    OPERATION_IS_CAPTURED = 2,
+    OPERATION_HAS_NUMBER = 4, /* as its tag */
+    OPERATION_IS_SYMMETRIC = 8
 };
 
 extern const struct block_layout operation_layout;

@@ -30,6 +30,7 @@ enum sentence {
     REMOVE_JOINED,
     REMOVE_PROXIES,
     REMOVE_TAGS,
+    REMOVE_TAG_NAMES,
     REMOVE_ANCHORS,
     REMOVE_LOSSES,
     REMOVE_FILE_MEMBERS,
@@ -52,6 +53,7 @@ static const char *const sentences[SENTENCES] = {
     [REMOVE_JOINED] = schema_ingest_write_remove_joined,
     [REMOVE_PROXIES] = schema_ingest_write_remove_proxy,
     [REMOVE_TAGS] = schema_ingest_write_remove_tag,
+    [REMOVE_TAG_NAMES] = schema_ingest_write_remove_tag_name,
     [REMOVE_ANCHORS] = schema_ingest_write_remove_anchor,
     [REMOVE_LOSSES] = schema_ingest_write_remove_loss,
     [REMOVE_FILE_MEMBERS] = schema_ingest_write_remove_file_member,
@@ -269,7 +271,8 @@ static int add_file(struct writer *writer, const struct writer_file *file, const
                     enum writer_outcome outcome, struct error *error)
 {
     struct statement *add = writer->statements[ADD_FILE];
-    const char *status = outcome == WRITER_PARTIAL ? "partial" : "ingested";
+    static const char *const statuses[] = {
+        [WRITER_INGESTED] = "ingested", [WRITER_OPEN] = "open", [WRITER_PARTIAL] = "partial"};
     if (statement_bind_integer(add, 1, file->target.file_id, error) ||
         statement_bind_text(add, 2, file->path, error) ||
         statement_bind_text(add, 3, file->file_set, error) ||
@@ -277,7 +280,8 @@ static int add_file(struct writer *writer, const struct writer_file *file, const
         statement_bind_text(add, 5, facts->digest, error) ||
         statement_bind_integer(add, 6, (int64_t)facts->bytes, error) ||
         statement_bind_integer(add, 7, (int64_t)facts->unpacked_bytes, error) ||
-        statement_bind_text(add, 8, status, error) || statement_bind_integer(add, 9, facts->events, error) ||
+        statement_bind_text(add, 8, statuses[outcome], error) ||
+        statement_bind_integer(add, 9, facts->events, error) ||
         statement_bind_integer(add, 10, ledger_total(facts->ledger), error) ||
         statement_bind_text(add, 11, facts->unpacked_digest, error) || statement_step(add, error) < 0)
         return -1;
@@ -331,7 +335,7 @@ int writer_finish(struct writer *writer, struct writer_file *file, const struct 
             return fail(writer);
         return writer_abandon(writer, file, error);
     }
-    *outcome = ledger_damage(facts->ledger) ? WRITER_PARTIAL : WRITER_INGESTED;
+    *outcome = ledger_damage(facts->ledger) ? WRITER_PARTIAL : facts->is_open ? WRITER_OPEN : WRITER_INGESTED;
     int failed = known < 0 || keep_file(writer, file, facts, *outcome, error) ||
                  (facts->has_moved && note_met(writer, file->target.file_id, error));
     writer_file_release(file);

@@ -57,10 +57,11 @@ struct writer_facts {
     int64_t events;
     const struct ledger *ledger;
     int force;     /* takes the place of a file of the same content, instead of being dropped */
+    int is_open;   /* it is being written, or its writer was killed */
     int has_moved; /* likewise, of one that came in before this writer: its directory holds it no longer */
 };
 
-enum writer_outcome { WRITER_INGESTED, WRITER_PARTIAL, WRITER_UNCHANGED };
+enum writer_outcome { WRITER_INGESTED, WRITER_OPEN, WRITER_PARTIAL, WRITER_UNCHANGED };
 
 /*
  * The file is complete: it takes the place of what came from the same path before. WRITER_UNCHANGED: the same

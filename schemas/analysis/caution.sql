@@ -1,5 +1,15 @@
 -- What a judgement has to be warned of. ?1 is a run, or NULL for all of them.
 
+-- Calls below which no operation stands: of those that moved data what became of them is not known. Captured in a graph, and
+-- not. Those of no data, or of one rank, moved none.
+-- statement: bare_calls
+SELECT coalesce(sum(count) FILTER (WHERE reason = 'call without operation: captured in a graph'), 0),
+       coalesce(sum(count) FILTER (WHERE reason = 'call without operation'), 0)
+  FROM ledger
+ WHERE reason GLOB 'call without operation*' AND (?1 IS NULL OR file_id IN (
+     SELECT file_id FROM file_member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+      WHERE run_id = ?1));
+
 -- statement: repeated
 -- Inspector numbers each collective of a communicator and function once: where two logs of a process have the same, one
 -- is an earlier state of the other. Operations are looked at only where a process has several logs.

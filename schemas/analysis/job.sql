@@ -53,8 +53,13 @@ SELECT coalesce(sum(ledger.count), 0)
        WHERE run_id = ?1);
 
 -- statement: losses
-SELECT coalesce(sum(loss.events), 0)
-  FROM loss JOIN job_rank USING (process_id) WHERE run_id = ?1;
+-- As in v_dropped. A process may drive several ranks, and is counted once.
+SELECT coalesce(sum(events), 0)
+  FROM (SELECT CASE WHEN is_total THEN max(events) ELSE sum(events) END AS events
+          FROM loss
+         WHERE process_id IN (SELECT member.process_id FROM member JOIN member_join USING (member_id)
+                                JOIN job_rank USING (job_rank_id) WHERE run_id = ?1)
+         GROUP BY process_id, member_id, what, is_total);
 
 -- Whether a recorder was at work that may leave point-to-point operations out: Inspector, always before NCCL 2.30
 -- and later where that is not asked for.
@@ -78,5 +83,5 @@ SELECT member_join.job_rank_id,
        max(EXISTS (SELECT 1 FROM ledger AS open
                     WHERE open.file_id = ledger.file_id AND open.reason = 'begin without end'))
   FROM ledger JOIN file_member USING (file_id) JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
- WHERE run_id = ?1 AND reason = 'file ends before its array does'
+ WHERE run_id = ?1 AND reason IN ('file ends before its array does', 'trace is open')
  GROUP BY member_join.job_rank_id;

@@ -18,7 +18,7 @@ SELECT (SELECT count(*) FROM process) AS processes,
         FROM (SELECT text FROM tag_mark WHERE text IS NOT NULL UNION SELECT tag FROM operation WHERE tag IS NOT NULL)) AS distinct_tags,
        (SELECT count(*) FROM run) AS runs,
        (SELECT coalesce(sum(bytes), 0) FROM file) AS bytes,
-       (SELECT coalesce(sum(events), 0) FROM loss) AS dropped,
+       (SELECT coalesce(sum(events), 0) FROM v_dropped) AS dropped,
        (SELECT count(*) FROM file WHERE status = 'partial') AS partial_files
 
 -- statement: runs

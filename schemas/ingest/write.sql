@@ -66,6 +66,8 @@ INSERT OR IGNORE INTO changed_process (process_id)
 SELECT process_id FROM file_member JOIN member USING (member_id) WHERE file_id = ?1
 UNION
 SELECT process_id FROM tag_mark WHERE tag_mark_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+UNION
+SELECT process_id FROM tag_name WHERE tag_name_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: note_departure
 -- The same before file ?1 goes. The job may fall apart without it: each part holds a process that shared a communicator
 -- with one of the file's, or, where communicators have no hash, its directory.
@@ -85,6 +87,8 @@ SELECT other.process_id
  WHERE file_id = ?1 AND communicator.hash = 0
 UNION
 SELECT process_id FROM tag_mark WHERE tag_mark_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+UNION
+SELECT process_id FROM tag_name WHERE tag_name_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 
 -- statement: remove_file
 -- Everything that came from file ?1. Ids of its records begin with its number.
@@ -95,6 +99,8 @@ DELETE FROM operation_join_block WHERE block_id BETWEEN ?1 << 32 AND (?1 << 32) 
 DELETE FROM proxy_operation WHERE proxy_operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_tag
 DELETE FROM tag_mark WHERE tag_mark_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_tag_name
+DELETE FROM tag_name WHERE tag_name_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_anchor
 DELETE FROM clock_anchor WHERE clock_anchor_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_loss
@@ -113,4 +119,5 @@ DELETE FROM communicator WHERE communicator_id NOT IN (SELECT communicator_id FR
 DELETE FROM instance_block WHERE communicator_id NOT IN (SELECT communicator_id FROM communicator);
 DELETE FROM process
 WHERE process_id NOT IN (SELECT process_id FROM member) AND process_id NOT IN (SELECT process_id FROM tag_mark)
+  AND process_id NOT IN (SELECT process_id FROM tag_name)
   AND process_id NOT IN (SELECT process_id FROM clock_anchor) AND process_id NOT IN (SELECT process_id FROM loss);

@@ -21,6 +21,10 @@ SELECT member_id, max(greatest_peer), min(clock_distance_ns), sum(operations), s
 -- statement: tag_marks
 SELECT member_id, at_ns, depth, is_end, text FROM tag_mark WHERE process_id = ?1 ORDER BY at_ns, tag_mark_id;
 
+-- The last name of a number comes last.
+-- statement: tag_names
+SELECT number, text FROM tag_name WHERE process_id = ?1 ORDER BY at_ns, tag_name_id;
+
 -- statement: changed
 SELECT process_id FROM changed_process;
 

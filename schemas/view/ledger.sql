@@ -11,11 +11,22 @@ SELECT f.file_id,
 FROM ledger l
 JOIN file f ON f.file_id = l.file_id;
 
--- Events that a recorder itself says it dropped.
+-- Events that a recorder itself says it dropped, as it says so: is_total 1 where each row is the total so far.
 CREATE VIEW v_loss AS
 SELECT x.loss_id,
        x.process_id,
        x.what,
        x.events,
+       x.member_id,
+       x.is_total,
        x.loss_id >> 32 AS file_id
 FROM loss x;
+
+-- The same added up: a row a process, member (NULL: the process as a whole) and kind.
+CREATE VIEW v_dropped AS
+SELECT process_id,
+       member_id,
+       what,
+       CASE WHEN is_total THEN max(events) ELSE sum(events) END AS events
+FROM loss
+GROUP BY process_id, member_id, what, is_total;

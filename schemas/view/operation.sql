@@ -44,11 +44,13 @@ SELECT o.operation_id,
        o.device_begin_ns / 1e3 AS device_begin_us,
        o.device_end_ns / 1e3 AS device_end_us,
        o.duration_ns / 1e3 AS duration_us,
+       o.initial_sync_ns / 1e3 AS initial_sync_us,
        e.name AS end_source,
        CASE WHEN o.gpu_begin IS NOT NULL THEN printf('%u', o.gpu_begin) END AS gpu_begin,
        CASE WHEN o.gpu_end IS NOT NULL THEN printf('%u', o.gpu_end) END AS gpu_end,
        o.flags & 1 AS unfinished,
        (o.flags >> 1) & 1 AS graph_captured,
+       (o.flags >> 3) & 1 AS symmetric,
        o.operation_id >> 32 AS file_id,
        o.byte_offset
 FROM operation o

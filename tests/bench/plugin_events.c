@@ -29,7 +29,7 @@ static uint64_t now_ns(void)
 
 static void *start(uint64_t type, void *parent, int step)
 {
-    struct api_descriptor_v7 event = {.type = type, .parent = parent};
+    struct api_descriptor_v6 event = {.type = type, .parent = parent};
     void *handle = NULL;
     if (type == API_PROXY_STEP) {
         event.proxy_step.step = step;

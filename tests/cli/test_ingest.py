@@ -1,6 +1,7 @@
 """What goes in, how often, and what is said about it."""
 
 import gzip
+import json
 import lzma
 import os
 import re
@@ -62,6 +63,31 @@ class Ingest(Case):
             file = self.ingest(f"traces/{name}", status=1)[name]
             self.assertEqual(file["status"], "failed")
             self.assertIn("not an NCCL profiler dump", file["reason"])
+
+    def test_a_file_of_which_nothing_is_understood(self):
+        """Another tool's events in categories of NCCL's, whatever is around them; an empty trace is none of those."""
+        other = [json.dumps({"args": {"size": 1048576}, "cat": "COLL", "dur": 30, "name": "all_reduce", "ph": "X", "rank": 0,
+                             "seq_num": number, "ts": 1000000 + number}) for number in range(20)]
+        named = ['{"name": "all_reduce", "cat": "P2P", "ph": "X", "pid": 7, "ts": 1.0, "dur": 2.0}'] * 3
+        self.write("lines.txt", "\n".join(other) + "\n")
+        self.write("lines_12_0.json", "[\n" + ",\n".join(named) + "\n]\n")
+        self.write("cut.json", ",\n".join(other[:3]) + ",\n" + other[3][:40])
+        self.write("comma.txt", '{"cat": "COLL", "proxyops": [], "ph": "X", "ts": 1}\n')
+        names = ("lines.txt", "lines_12_0.json", "cut.json", "comma.txt")
+        for words in (names, ("lines.txt",), (".",)):
+            files = self.ingest(*words, status=1)
+            for file in files.values():
+                self.assertEqual((file["status"], file["events"], file["dialect"]), ("failed", 0, None))
+                self.assertIn("not one of its lines is known", file["reason"])
+            self.assertFalse(self.store.exists())
+        self.assertEqual(set(files), set(names))
+        self.assertIn("looks like a trace of CoMMA", files["comma.txt"]["reason"])
+        self.assertIn("20 times unknown event, the first at byte 0", files["lines.txt"]["reason"])
+        # Beside one event that is known they are counted only; nothing but the frame of a trace is no failure.
+        self.write("some.json", trace(count=1)[:-4] + ",\n".join(named) + "\n]\n")
+        self.write("none_5_0.json", "[\n{}]\n")
+        files = self.ingest("some.json", "none_5_0.json")
+        self.assertEqual([(file["status"], file["skipped"]) for file in files.values()], [("ingested", 3), ("ingested", 0)])
 
     def test_hashes_are_exact(self):
         self.write("a.json", trace(communicator=18446744073709551615))
@@ -252,14 +278,33 @@ class Ingest(Case):
         self.write("traces/a.json", trace())
         self.write("traces/sub/b.json", trace(rank=1))
         result = self.run_program("ingest", "empty", "prom", "traces", status=1)
-        self.assertEqual(result.err, "ncclprof: empty: no files to be read in it\nncclprof: prom: no trace among its files (2); "
+        empty, prom = result.err.splitlines()
+        self.assertRegex(empty, "^ncclprof: empty: no files to be read in it: .*NCCL_INSPECTOR_DUMP_THREAD_INTERVAL")
+        self.assertEqual(prom, "ncclprof: prom: no trace among its files (2); "
                          "prom/node.prom: looks like Inspector's Prometheus text, which holds only averages: "
-                         "not an NCCL profiler dump\n")
+                         "not an NCCL profiler dump")
         self.assertEqual(self.info()["collectives"], 10)
         self.run_program("ingest", "prom", status=1)
         # All is there already, or came by another way.
         self.assertEqual(self.run_program("ingest", "traces").err, "")
         self.assertEqual(self.run_program("ingest", "traces/sub", "traces", "traces/sub", "traces").err, "")
+
+    def test_a_recorder_that_recorded_nothing_is_told_why(self):
+        """What NVIDIA's plugins leave where a variable is missing: an empty log, an array without events."""
+        self.write("logs/node0-pid1.log", "")
+        self.write("logs/node0-pid2.log", "")
+        self.assertRegex(self.run_program("ingest", "logs", status=1).err,
+                         "^ncclprof: logs: no trace .*pid[12].log: is empty: .*NCCL_INSPECTOR_DUMP_THREAD_INTERVAL")
+        for rank in range(3):
+            self.write(f"dumps/dump_1234_{rank}.json", "[\n{}]")
+        self.write("dumps/other.json", "[\n{}]")
+        told = self.run_program("ingest", "dumps").err.splitlines()
+        self.assertEqual(len(told), 1, told)
+        self.assertRegex(told[0], "dump_1234_[012].json and 2 more hold no event: .*NCCL_PROFILE_EVENT_MASK")
+        self.write("cut/dump_1234_0.json", "")
+        self.assertRegex(self.run_program("ingest", "cut", status=1).err, "is empty: .* when its communicator ends")
+        self.write("odd/notes", "")
+        self.assertRegex(self.run_program("ingest", "odd", status=1).err, "odd/notes: is empty: not an NCCL profiler dump$")
 
     def test_strangers_named_are_errors_and_the_rest_goes_in(self):
         self.write("notes.txt", "hello\n")

@@ -274,13 +274,13 @@ class Record(Case):
         for packed in ([], ["--gzip"]):
             with self.subTest(packed=packed):
                 self.play(*packed, job=["--quick-exit", "--kill", "2:1", "--rounds", "2"], killed=1)
-                files = self.ingest("traces", status=1)
+                files = self.ingest("traces")
                 self.assertEqual(collections.Counter(file["status"] for file in files.values()),
-                                 {"ingested": 7, "partial": 1})
-                cut, = (name for name, file in files.items() if file["status"] == "partial")
-                self.assertEqual(self.rows("SELECT reason, path GLOB '*/%s' AS is_it FROM ledger "
-                                           "JOIN file USING (file_id) WHERE damage" % cut),
-                                 [("file ends before its array does", 1)])
+                                 {"ingested": 7, "open": 1})
+                cut, = (name for name, file in files.items() if file["status"] == "open")
+                self.assertEqual(self.rows("SELECT reason, damage, path GLOB '*/%s' AS is_it FROM ledger "
+                                           "JOIN file USING (file_id) WHERE reason = 'trace is open' OR damage" % cut),
+                                 [("trace is open", 0, 1)])
                 self.assertEqual(self.rows("SELECT DISTINCT rank FROM v_operation JOIN file USING (file_id) "
                                            "WHERE path GLOB '*/%s'" % cut), [(2,)])
                 shutil.rmtree(self.folder / "traces")
@@ -302,7 +302,7 @@ class Record(Case):
         finally:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        self.ingest("traces", status=1)
+        self.ingest("traces")
         # The fake ranks' own times are the machine's: only what holds others up for good is told apart here.
         self.assertEqual([(f["rank"], f["first_step"]) for f in self.json("diagnose")["findings"]
                           if f["kind"] == "missing" and f["confidence"] == "high"], [(5, 4)])

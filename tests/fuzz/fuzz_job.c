@@ -51,6 +51,7 @@ enum change_kind {
     CHANGE_STEPS,
     CHANGE_STREAM,
     CHANGE_DIES,
+    CHANGE_SYNC,
     CHANGE_KINDS
 };
 
@@ -248,6 +249,8 @@ static void change(const struct job *job, int rank, int step, int at, struct ope
     made->api.begin_ns = changed(job, CHANGE_ISSUED, rank, step, at, made->api.begin_ns);
     made->gpu_begin = (uint64_t)changed(job, CHANGE_GPU, rank, step, at, (int64_t)made->gpu_begin);
     made->stream = (uint64_t)changed(job, CHANGE_STREAM, rank, step, at, 1);
+    made->initial_sync_ns = changed(job, CHANGE_SYNC, rank, step, at, 0);
+    made->is_symmetric = made->initial_sync_ns != 0;
     if (is_changed(job, CHANGE_FUNCTION, rank, step, at, &value))
         made->function = (enum function)((uint64_t)value % FUNCTION_COUNT);
     if (is_changed(job, CHANGE_UNFINISHED, rank, step, at, &value)) {

@@ -6,8 +6,11 @@ mkdir -p "$folder/traces" "$folder/whole" "$folder/query" "$folder/options" "$fo
 n=0
 for trace in "$@"; do
     n=$((n + 1))
-    head -c 8192 "$trace" >"$folder/traces/$n"
-    { basename "$trace"; head -c 8192 "$trace"; } >"$folder/whole/$n"
+    case $trace in
+    *.gz) gzip -dc "$trace" ;;
+    *) cat "$trace" ;;
+    esac | head -c 8192 >"$folder/traces/$n"
+    { basename "$trace" .gz; cat "$folder/traces/$n"; } >"$folder/whole/$n"
 done
 gzip -c <fixtures/copy-engine/dump_4660_1.json >"$folder/traces/packed"
 
@@ -31,7 +34,7 @@ job() {
     printf "\005\013\002$1\0\0\001\002\0\0\024\062\144\050\002\013\001\001\020\050\062\036\001\003\0\002\030\144\170\050$2"
 }
 job '\0' '' >"$folder/job/clean"
-for kind in 0 1 2 3 4 5 6 7 10 11 12 13 14 15 16 17 20 21 22; do
+for kind in 0 1 2 3 4 5 6 7 10 11 12 13 14 15 16 17 20 21 22 23; do
     job '\003' "\\$kind\001\005\377\226\\$kind\001\006\377\226\\$kind\002\010\001\120" >"$folder/job/$kind"
 done
 for packed in fixtures/tp2dp2pp2-clean/dump*_0.json.gz; do

@@ -18,11 +18,13 @@
 
 #include "fakecore_hostile.h"
 #include "fakecore_play.h"
+#include "fakecore_unknown.h"
 
 #define RANKS_MAX 4096
 
 struct options {
     const char *plugin;
+    const char *core; /* library that calls the plugin's init; null: this program */
     const char *journal;
     const char *scenario; /* see usage() */
     int rank;             /* the only one that this process plays; -1: all */
@@ -37,10 +39,13 @@ struct options {
 static void usage(FILE *to)
 {
     fputs(
-        "usage: fakecore [--plugin FILE] [--api 1..7] [--ranks N] [--threads] [--steps N] [--layers N]\n"
+        "usage: fakecore [--plugin FILE] [--core FILE] [--api 1..7] [--ranks N] [--threads] [--steps N]\n"
+        "  [--layers N] [--symmetric]\n"
         "  [--rank N|launched] [--stuck RANK:STEP]\n"
-        "  [--channels N] [--net-steps N] [--op-us N] [--tags none|nccl|call|numbered] [--hang RANK:STEP]\n"
-        "  [--kill RANK:STEP] [--journal FILE] [--scenario train|hostile|fork|fork-idle|init-race|nvtx]\n"
+        "  [--channels N] [--net-steps N] [--op-us N] [--tags none|nccl|call|numbered|config]\n"
+        "  [--hang RANK:STEP]\n"
+        "  [--kill RANK:STEP] [--journal FILE]\n"
+        "  [--scenario train|hostile|unknown|fork|fork-idle|init-race|nvtx]\n"
         "  [--no-finalize] [--close-descriptors] [--file-bytes N] [--repeat-waits] [--foreign-proxy]\n"
         "  [--silent-kernels] [--double-stops] [--rounds N] [--linger-ms N] [--quick-exit]\n"
         "  [--abort]\n",
@@ -52,9 +57,9 @@ static void print_counts(const struct fake_job *job)
     const struct fake_counts *counts = &job->counts;
     printf(
         "{\"pid\": %ld, \"api\": %d, \"groups\": %lu, \"calls\": %lu, \"coll\": %lu, \"p2p\": %lu, "
-        "\"proxy_ops\": %lu, \"steps\": %lu, \"kernels\": %lu, \"tags\": %lu}\n",
+        "\"proxy_ops\": %lu, \"steps\": %lu, \"kernels\": %lu, \"phases\": %lu, \"tags\": %lu}\n",
         (long)getpid(), job->plugin.version, counts->groups, counts->calls, counts->coll, counts->p2p,
-        counts->proxy_ops, counts->steps, counts->kernels, counts->tags);
+        counts->proxy_ops, counts->steps, counts->kernels, counts->phases, counts->tags);
     fflush(stdout);
 }
 
@@ -190,6 +195,8 @@ static int launched_rank(void)
 }
 
 static const struct option long_options[] = {{"plugin", required_argument, NULL, 'p'},
+                                             {"core", required_argument, NULL, 'L'},
+                                             {"symmetric", no_argument, NULL, 'y'},
                                              {"api", required_argument, NULL, 'a'},
                                              {"ranks", required_argument, NULL, 'r'},
                                              {"rank", required_argument, NULL, 'R'},
@@ -257,12 +264,31 @@ static int parse_number(struct fake_job *job, struct options *options, int optio
     }
 }
 
+/* 1 if there is such an option without a value. */
+static int parse_flag(struct fake_job *job, struct options *options, int option)
+{
+    bool *const flags[] = {
+        ['t'] = &options->threads,    ['F'] = &options->no_finalize, ['C'] = &options->close_descriptors,
+        ['w'] = &job->repeat_waits,   ['P'] = &job->foreign_proxy,   ['d'] = &job->double_stops,
+        ['e'] = &options->quick_exit, ['A'] = &job->aborts,          ['q'] = &job->silent_kernels,
+        ['y'] = &job->symmetric};
+    if (option < 0 || (size_t)option >= sizeof(flags) / sizeof(flags[0]) || !flags[option])
+        return 0;
+    *flags[option] = true;
+    return 1;
+}
+
 /* 1 if the option and its value make sense. */
 static int parse_option(struct fake_job *job, struct options *options, int option)
 {
+    if (!optarg)
+        return parse_flag(job, options, option);
     switch (option) {
     case 'p':
         options->plugin = optarg;
+        return 1;
+    case 'L':
+        options->core = optarg;
         return 1;
     case 'j':
         options->journal = optarg;
@@ -285,35 +311,8 @@ static int parse_option(struct fake_job *job, struct options *options, int optio
     case 'S':
         parse_at(optarg, &job->stuck_rank, &job->stuck_step);
         return 1;
-    case 't':
-        options->threads = true;
-        return 1;
-    case 'F':
-        options->no_finalize = true;
-        return 1;
-    case 'C':
-        options->close_descriptors = true;
-        return 1;
-    case 'w':
-        job->repeat_waits = true;
-        return 1;
-    case 'P':
-        job->foreign_proxy = true;
-        return 1;
-    case 'd':
-        job->double_stops = true;
-        return 1;
-    case 'e':
-        options->quick_exit = true;
-        return 1;
-    case 'A':
-        job->aborts = true;
-        return 1;
-    case 'q':
-        job->silent_kernels = true;
-        return 1;
     default:
-        return optarg ? parse_number(job, options, option, strtol(optarg, NULL, 10)) : 0;
+        return parse_number(job, options, option, strtol(optarg, NULL, 10));
     }
 }
 
@@ -331,6 +330,8 @@ static int play(struct fake_job *job, const struct options *options)
                                                                : play_processes(job, options);
     if (strcmp(options->scenario, "hostile") == 0)
         return fake_hostile(job);
+    if (strcmp(options->scenario, "unknown") == 0)
+        return fake_unknown(job);
     if (strcmp(options->scenario, "fork") == 0 || strcmp(options->scenario, "fork-idle") == 0)
         return fake_fork(job, strcmp(options->scenario, "fork") == 0);
     if (strcmp(options->scenario, "init-race") == 0)
@@ -364,8 +365,12 @@ int main(int argc, char **argv)
     }
     if (!options.plugin || fake_plugin_load(&job.plugin, options.plugin, job.plugin.version) != 0)
         return 2;
+    if (options.core && fake_plugin_call_from(&job.plugin, options.core) != 0)
+        return 2;
     void *symbol = dlsym(job.plugin.library, "ncclprof_tag");
     memcpy(&job.call_tag, &symbol, sizeof(job.call_tag));
+    symbol = dlsym(job.plugin.library, "ncclprof_tag_name");
+    memcpy(&job.call_tag_name, &symbol, sizeof(job.call_tag_name));
     if (options.journal && open_journal(&job, options.journal) != 0) {
         fprintf(stderr, "fakecore: %s: %s\n", options.journal, strerror(errno));
         return 2;

@@ -2,13 +2,19 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define PAGE_BYTES 4096u
 
 int fake_plugin_load(struct fake_plugin *plugin, const char *path, int version)
 {
     char symbol[32];
     snprintf(symbol, sizeof(symbol), "ncclProfiler_v%d", version);
     plugin->version = version;
+    plugin->has_tags = version == 7 && fakecaller_has_tags();
+    plugin->call_init = fakecaller_init;
     plugin->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     plugin->table = plugin->library ? dlsym(plugin->library, symbol) : NULL;
     if (plugin->table)
@@ -17,16 +23,56 @@ int fake_plugin_load(struct fake_plugin *plugin, const char *path, int version)
     return -1;
 }
 
-void fake_init(const struct fake_plugin *plugin, void **context, int *mask, uint64_t hash, const char *name,
-               int nodes, int ranks, int rank, api_logger *logger)
+int fake_plugin_call_from(struct fake_plugin *plugin, const char *library)
 {
-    if (plugin->version <= 3)
-        ((struct api_plugin_v1 *)plugin->table)->init(context, mask);
-    else if (plugin->version == 4)
-        ((struct api_plugin_v4 *)plugin->table)->init(context, mask, name, hash, nodes, ranks, rank, logger);
-    else
-        ((struct api_plugin_v7 *)plugin->table)->init(context, hash, mask, name, nodes, ranks, rank, logger);
+    void *core = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    void *function = core ? dlsym(core, "fakecaller_init") : NULL;
+    void *has_tags = core ? dlsym(core, "fakecaller_has_tags") : NULL;
+    if (!function || !has_tags) {
+        fprintf(stderr, "fakecore: %s\n", dlerror());
+        return -1;
+    }
+    bool (*asks)(void);
+    memcpy(&plugin->call_init, &function, sizeof(function));
+    memcpy(&asks, &has_tags, sizeof(has_tags));
+    plugin->has_tags = plugin->version == 7 && asks();
+    return 0;
 }
+
+/* The last bytes before memory that faults, all poison: one place for each thread. */
+static void *at_edge(size_t bytes)
+{
+    static _Thread_local unsigned char *pages;
+    static const uint64_t poison = FAKE_POISON;
+    if (!pages) {
+        pages = mmap(NULL, 2 * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (pages == MAP_FAILED || mprotect(pages + PAGE_BYTES, PAGE_BYTES, PROT_NONE) != 0)
+            abort();
+    }
+    unsigned char *at = pages + PAGE_BYTES - bytes;
+    for (size_t i = 0; i < bytes; i += sizeof(poison))
+        memcpy(at + i, &poison, sizeof(poison));
+    return at;
+}
+
+static void *behind_edge(void)
+{
+    return (unsigned char *)at_edge(8) + 8;
+}
+
+void fake_init(const struct fake_plugin *plugin, void **context, int *mask, uint64_t hash, const char *name,
+               int nodes, int ranks, int rank, nccl_logger *logger)
+{
+    void (*init)(void) = plugin->table->init;
+    if (plugin->version <= 3)
+        ((nccl_init_v1 *)init)(context, mask);
+    else if (plugin->version == 4)
+        ((nccl_init_v4 *)init)(context, mask, name, hash, nodes, ranks, rank, logger);
+    else
+        plugin->call_init((nccl_init_v5 *)init, context, hash, mask, name, nodes, ranks, rank, logger);
+}
+
+/* -- the members of each event, version by version -- */
 
 static uint8_t number_of(const char *const *names, uint8_t count, const char *name)
 {
@@ -36,198 +82,381 @@ static uint8_t number_of(const char *const *names, uint8_t count, const char *na
     return count;
 }
 
-static void cut_v1(struct api_descriptor_v1 *to, const struct api_descriptor_v7 *from, uint64_t hash,
+static const char *const functions_v1[] = {"Broadcast", "Reduce",   "AllGather", "ReduceScatter",
+                                           "AllReduce", "SendRecv", "Send",      "Recv"};
+static const char *const types_v1[] = {"ncclInt8",    "ncclUint8",   "ncclInt32",   "ncclUint32",
+                                       "ncclInt64",   "ncclUint64",  "ncclFloat16", "ncclFloat32",
+                                       "ncclFloat64", "ncclBfloat16"};
+
+#define COPY(event, member) (to->event.member = from->event.member)
+
+#define COPY_COLL()              \
+    do {                         \
+        COPY(coll, sequence);    \
+        COPY(coll, function);    \
+        COPY(coll, send_buffer); \
+        COPY(coll, recv_buffer); \
+        COPY(coll, count);       \
+        COPY(coll, root);        \
+        COPY(coll, datatype);    \
+        COPY(coll, channels);    \
+        COPY(coll, warps);       \
+        COPY(coll, algorithm);   \
+        COPY(coll, protocol);    \
+    } while (0)
+
+#define COPY_P2P()           \
+    do {                     \
+        COPY(p2p, function); \
+        COPY(p2p, buffer);   \
+        COPY(p2p, datatype); \
+        COPY(p2p, count);    \
+        COPY(p2p, peer);     \
+    } while (0)
+
+/* Versions 1 to 3 name the communicator with each operation. */
+#define NAME_COMMUNICATOR(event)               \
+    do {                                       \
+        to->event.name = name;                 \
+        to->event.communicator_hash = hash;    \
+        to->parent = from->event.parent_group; \
+    } while (0)
+
+#define HEAD(event_type)                   \
+    do {                                   \
+        to->type = (event_type)from->type; \
+        to->parent = from->parent;         \
+        to->rank = from->rank;             \
+    } while (0)
+
+static void cut_v1(struct nccl_event_v1 *to, const struct nccl_event_v7 *from, uint64_t hash,
                    const char *name)
 {
-    static const char *const functions[] = {"Broadcast", "Reduce",   "AllGather", "ReduceScatter",
-                                            "AllReduce", "SendRecv", "Send",      "Recv"};
-    static const char *const types[] = {"ncclInt8",    "ncclUint8",   "ncclInt32",   "ncclUint32",
-                                        "ncclInt64",   "ncclUint64",  "ncclFloat16", "ncclFloat32",
-                                        "ncclFloat64", "ncclBfloat16"};
-    if (from->type == API_COLL) {
-        to->parent = from->coll.parent_group;
-        to->coll.name = name;
-        to->coll.communicator_hash = hash;
-        to->coll.sequence = from->coll.sequence;
-        to->coll.function = number_of(functions, 8, from->coll.function);
-        to->coll.send_buffer = from->coll.send_buffer;
-        to->coll.recv_buffer = from->coll.recv_buffer;
-        to->coll.count = from->coll.count;
-        to->coll.root = from->coll.root;
-        to->coll.datatype = number_of(types, 10, from->coll.datatype);
-        to->coll.channels = from->coll.channels;
-        to->coll.warps = from->coll.warps;
+    HEAD(uint8_t);
+    if (from->type == NCCL_COLL) {
+        NAME_COMMUNICATOR(coll);
+        COPY(coll, sequence);
+        to->coll.function = number_of(functions_v1, 8, from->coll.function);
+        COPY(coll, send_buffer);
+        COPY(coll, recv_buffer);
+        COPY(coll, count);
+        COPY(coll, root);
+        to->coll.datatype = number_of(types_v1, 10, from->coll.datatype);
+        COPY(coll, channels);
+        COPY(coll, warps);
         to->coll.algorithm = 1; /* ring */
         to->coll.protocol = 2;  /* simple */
-    } else if (from->type == API_P2P) {
-        to->parent = from->p2p.parent_group;
-        to->p2p.name = name;
-        to->p2p.communicator_hash = hash;
-        to->p2p.function = number_of(functions, 8, from->p2p.function);
-        to->p2p.buffer = from->p2p.buffer;
-        to->p2p.datatype = number_of(types, 10, from->p2p.datatype);
-        to->p2p.count = from->p2p.count;
-        to->p2p.peer = from->p2p.peer;
-    } else if (from->type == API_PROXY_OP) {
+    } else if (from->type == NCCL_P2P) {
+        NAME_COMMUNICATOR(p2p);
+        to->p2p.function = number_of(functions_v1, 8, from->p2p.function);
+        COPY(p2p, buffer);
+        to->p2p.datatype = number_of(types_v1, 10, from->p2p.datatype);
+        COPY(p2p, count);
+        COPY(p2p, peer);
+    } else if (from->type == NCCL_PROXY_OP) {
         to->proxy_op = from->proxy_op;
-    } else {
-        to->proxy_step.step = from->proxy_step.step;
+    } else if (from->type == NCCL_PROXY_STEP) {
+        to->proxy_step = from->proxy_step;
     }
 }
 
-/* Versions 2 and 3 differ in a collective's traffic bytes and in what comes after point-to-point. */
-#define CUT_TASKS(to, from, hash_, name_)                      \
-    do {                                                       \
-        if ((from)->type == API_COLL) {                        \
-            (to)->parent = (from)->coll.parent_group;          \
-            (to)->coll.name = name_;                           \
-            (to)->coll.communicator_hash = hash_;              \
-            (to)->coll.sequence = (from)->coll.sequence;       \
-            (to)->coll.function = (from)->coll.function;       \
-            (to)->coll.send_buffer = (from)->coll.send_buffer; \
-            (to)->coll.recv_buffer = (from)->coll.recv_buffer; \
-            (to)->coll.count = (from)->coll.count;             \
-            (to)->coll.root = (from)->coll.root;               \
-            (to)->coll.datatype = (from)->coll.datatype;       \
-            (to)->coll.channels = (from)->coll.channels;       \
-            (to)->coll.warps = (from)->coll.warps;             \
-            (to)->coll.algorithm = (from)->coll.algorithm;     \
-            (to)->coll.protocol = (from)->coll.protocol;       \
-        } else if ((from)->type == API_P2P) {                  \
-            (to)->parent = (from)->p2p.parent_group;           \
-            (to)->p2p.name = name_;                            \
-            (to)->p2p.communicator_hash = hash_;               \
-            (to)->p2p.function = (from)->p2p.function;         \
-            (to)->p2p.buffer = (from)->p2p.buffer;             \
-            (to)->p2p.datatype = (from)->p2p.datatype;         \
-            (to)->p2p.count = (from)->p2p.count;               \
-            (to)->p2p.peer = (from)->p2p.peer;                 \
-        } else if ((from)->type == API_PROXY_OP) {             \
-            (to)->proxy_op = (from)->proxy_op;                 \
-        } else {                                               \
-            (to)->proxy_step.step = (from)->proxy_step.step;   \
-        }                                                      \
-    } while (0)
-
-static void cut_v3(struct api_descriptor_v3 *to, const struct api_descriptor_v7 *from, uint64_t hash,
+static void cut_v2(struct nccl_event_v2 *to, const struct nccl_event_v7 *from, uint64_t hash,
                    const char *name)
 {
-    if (from->type == API_KERNEL_CH) {
-        to->kernel_ch.channel = from->kernel_ch.channel;
-    } else if (from->type == API_NET_PLUGIN) {
-        to->net_plugin.id = from->net_plugin.id;
-        to->net_plugin.data = from->net_plugin.data;
-    } else {
-        CUT_TASKS(to, from, hash, name);
-    }
-}
-
-static void cut_v4(struct api_descriptor_v4 *to, const struct api_descriptor_v7 *from)
-{
-    if (from->type == API_COLL) {
-        to->parent = from->coll.parent_group;
-        to->coll.sequence = from->coll.sequence;
-        to->coll.function = from->coll.function;
-        to->coll.send_buffer = from->coll.send_buffer;
-        to->coll.recv_buffer = from->coll.recv_buffer;
-        to->coll.count = from->coll.count;
-        to->coll.root = from->coll.root;
-        to->coll.datatype = from->coll.datatype;
-        to->coll.channels = from->coll.channels;
-        to->coll.warps = from->coll.warps;
-        to->coll.algorithm = from->coll.algorithm;
-        to->coll.protocol = from->coll.protocol;
-    } else if (from->type == API_P2P) {
-        to->parent = from->p2p.parent_group;
-        to->p2p.function = from->p2p.function;
-        to->p2p.buffer = from->p2p.buffer;
-        to->p2p.datatype = from->p2p.datatype;
-        to->p2p.count = from->p2p.count;
-        to->p2p.peer = from->p2p.peer;
-        to->p2p.channels = from->p2p.channels;
-    } else if (from->type == API_PROXY_OP) {
+    HEAD(uint8_t);
+    if (from->type == NCCL_COLL) {
+        NAME_COMMUNICATOR(coll);
+        COPY_COLL();
+    } else if (from->type == NCCL_P2P) {
+        NAME_COMMUNICATOR(p2p);
+        COPY_P2P();
+    } else if (from->type == NCCL_PROXY_OP) {
         to->proxy_op = from->proxy_op;
-    } else if (from->type == API_KERNEL_CH) {
-        to->kernel_ch.channel = from->kernel_ch.channel;
-        to->kernel_ch.gpu_clock = from->kernel_ch.gpu_clock;
-    } else if (from->type == API_NET_PLUGIN) {
-        to->net_plugin.id = from->net_plugin.id;
-        to->net_plugin.data = from->net_plugin.data;
-    } else {
-        to->proxy_step.step = from->proxy_step.step;
+    } else if (from->type == NCCL_PROXY_STEP) {
+        to->proxy_step = from->proxy_step;
     }
 }
 
-static bool is_known(int version, uint64_t type)
+static void cut_v3(struct nccl_event_v3 *to, const struct nccl_event_v7 *from, uint64_t hash,
+                   const char *name)
 {
-    uint64_t most = version < 3    ? API_PROXY_CTRL
-                    : version < 5  ? API_NET_PLUGIN
-                    : version == 5 ? API_KERNEL_LAUNCH
-                    : version == 6 ? API_CE_BATCH
-                                   : UINT64_MAX;
-    return type <= most;
+    HEAD(uint8_t);
+    if (from->type == NCCL_COLL) {
+        NAME_COMMUNICATOR(coll);
+        COPY_COLL();
+    } else if (from->type == NCCL_P2P) {
+        NAME_COMMUNICATOR(p2p);
+        COPY_P2P();
+    } else if (from->type == NCCL_PROXY_OP) {
+        to->proxy_op = from->proxy_op;
+    } else if (from->type == NCCL_PROXY_STEP) {
+        to->proxy_step = from->proxy_step;
+    } else if (from->type == NCCL_KERNEL_CH) {
+        COPY(kernel_ch, channel);
+    } else if (from->type == NCCL_NET_PLUGIN) {
+        to->net_plugin = from->net_plugin;
+    }
 }
 
-#define START_CUT(number, cut, ...)                                                          \
-    do {                                                                                     \
-        struct api_descriptor_v##number less = {                                             \
-            .type = (uint8_t)event->type, .parent = event->parent, .rank = event->rank};     \
-        cut(&less, event, ##__VA_ARGS__);                                                    \
-        ((struct api_plugin_v##number *)plugin->table)->start_event(context, handle, &less); \
+/* What versions 4 to 7 have in common. */
+#define COPY_V4()                                   \
+    do {                                            \
+        if (from->type == NCCL_COLL) {              \
+            COPY_COLL();                            \
+        } else if (from->type == NCCL_P2P) {        \
+            COPY_P2P();                             \
+            COPY(p2p, channels);                    \
+        } else if (from->type == NCCL_PROXY_OP) {   \
+            to->proxy_op = from->proxy_op;          \
+        } else if (from->type == NCCL_PROXY_STEP) { \
+            to->proxy_step = from->proxy_step;      \
+        } else if (from->type == NCCL_KERNEL_CH) {  \
+            to->kernel_ch = from->kernel_ch;        \
+        } else if (from->type == NCCL_NET_PLUGIN) { \
+            to->net_plugin = from->net_plugin;      \
+        }                                           \
     } while (0)
 
-void fake_start(const struct fake_plugin *plugin, void *context, void **handle,
-                struct api_descriptor_v7 *event, uint64_t hash, const char *name)
+static void cut_v4(struct nccl_event_v4 *to, const struct nccl_event_v7 *from)
 {
-    *handle = NULL;
-    if (!is_known(plugin->version, event->type))
-        return;
-    switch (plugin->version) {
-    case 1:
-        START_CUT(1, cut_v1, hash, name);
-        break;
-    case 2:
-        START_CUT(2, CUT_TASKS, hash, name);
-        break;
-    case 3:
-        START_CUT(3, cut_v3, hash, name);
-        break;
-    case 4:
-        START_CUT(4, cut_v4);
-        break;
-    default:
-        ((struct api_plugin_v7 *)plugin->table)->start_event(context, handle, event);
-        break;
+    HEAD(uint8_t);
+    COPY_V4();
+    if (from->type == NCCL_COLL)
+        to->parent = from->coll.parent_group;
+    else if (from->type == NCCL_P2P)
+        to->parent = from->p2p.parent_group;
+}
+
+#define COPY_V5()                                      \
+    do {                                               \
+        HEAD(uint64_t);                                \
+        COPY_V4();                                     \
+        if (from->type == NCCL_COLL) {                 \
+            COPY(coll, parent_group);                  \
+        } else if (from->type == NCCL_P2P) {           \
+            COPY(p2p, parent_group);                   \
+        } else if (from->type == NCCL_GROUP_API) {     \
+            to->group_api = from->group_api;           \
+        } else if (from->type == NCCL_COLL_API) {      \
+            COPY(coll_api, function);                  \
+            COPY(coll_api, count);                     \
+            COPY(coll_api, datatype);                  \
+            COPY(coll_api, root);                      \
+            COPY(coll_api, stream);                    \
+            COPY(coll_api, graph_captured);            \
+        } else if (from->type == NCCL_P2P_API) {       \
+            COPY(p2p_api, function);                   \
+            COPY(p2p_api, count);                      \
+            COPY(p2p_api, datatype);                   \
+            COPY(p2p_api, stream);                     \
+            COPY(p2p_api, graph_captured);             \
+        } else if (from->type == NCCL_KERNEL_LAUNCH) { \
+            to->kernel_launch = from->kernel_launch;   \
+        }                                              \
+    } while (0)
+
+#define COPY_V6()                                 \
+    do {                                          \
+        COPY_V5();                                \
+        if (from->type == NCCL_CE_COLL) {         \
+            COPY(ce_coll, sequence);              \
+            COPY(ce_coll, function);              \
+            COPY(ce_coll, send_buffer);           \
+            COPY(ce_coll, recv_buffer);           \
+            COPY(ce_coll, count);                 \
+            COPY(ce_coll, root);                  \
+            COPY(ce_coll, datatype);              \
+            COPY(ce_coll, strategy);              \
+            COPY(ce_coll, intra_batch_sync);      \
+            COPY(ce_coll, batch_size);            \
+            COPY(ce_coll, batches);               \
+            COPY(ce_coll, ce_sequence);           \
+            COPY(ce_coll, stream);                \
+        } else if (from->type == NCCL_CE_SYNC) {  \
+            to->ce_sync = from->ce_sync;          \
+        } else if (from->type == NCCL_CE_BATCH) { \
+            to->ce_batch = from->ce_batch;        \
+        }                                         \
+    } while (0)
+
+static void cut_v5(struct nccl_event_v5 *to, const struct nccl_event_v7 *from)
+{
+    COPY_V5();
+}
+
+static void cut_v6(struct nccl_event_v6 *to, const struct nccl_event_v7 *from)
+{
+    COPY_V6();
+}
+
+static void cut_v7_tags(struct nccl_event_v7_tags *to, const struct nccl_event_v7 *from)
+{
+    COPY_V6();
+}
+
+static void cut_v7(struct nccl_event_v7 *to, const struct nccl_event_v7 *from)
+{
+    COPY_V6();
+    if (from->type == NCCL_COLL) {
+        COPY(coll, kernel_variant);
+        COPY(coll, is_symmetric);
+        COPY(coll, user_tag);
+    } else if (from->type == NCCL_P2P) {
+        COPY(p2p, user_tag);
+    } else if (from->type == NCCL_COLL_API) {
+        COPY(coll_api, user_tag);
+    } else if (from->type == NCCL_P2P_API) {
+        COPY(p2p_api, user_tag);
+    } else if (from->type == NCCL_CE_COLL) {
+        COPY(ce_coll, user_tag);
+    } else if (from->type == NCCL_KERNEL_PHASE) {
+        to->kernel_phase = from->kernel_phase;
     }
 }
 
-/* Stop, states and finalize look the same in every version's table. */
+/* -- the calls -- */
+
+/* A descriptor of the version played, of which the type is set; null if it has no room for that. */
+static void *descriptor_of(const struct fake_plugin *plugin, uint64_t type)
+{
+    static const size_t bytes[] = {
+        0,
+        sizeof(struct nccl_event_v1),
+        sizeof(struct nccl_event_v2),
+        sizeof(struct nccl_event_v3),
+        sizeof(struct nccl_event_v4),
+        sizeof(struct nccl_event_v5),
+        sizeof(struct nccl_event_v6),
+        sizeof(struct nccl_event_v7),
+    };
+    if (plugin->version < 5 && type > UINT8_MAX)
+        return NULL;
+    unsigned char *event =
+        at_edge(plugin->has_tags ? sizeof(struct nccl_event_v7_tags) : bytes[plugin->version]);
+    if (plugin->version < 5)
+        event[0] = (uint8_t)type;
+    else
+        memcpy(event, &type, sizeof(type));
+    return event;
+}
+
+void fake_start(const struct fake_plugin *plugin, void *context, void **handle,
+                const struct nccl_event_v7 *event, uint64_t hash, const char *name)
+{
+    *handle = NULL;
+    bool phase_or_tag = event->type == NCCL_KERNEL_PHASE && plugin->has_tags;
+    if (!(event->type & fake_events_known(plugin)) || phase_or_tag)
+        return;
+    void *less = descriptor_of(plugin, event->type);
+    if (plugin->version == 1)
+        cut_v1(less, event, hash, name);
+    else if (plugin->version == 2)
+        cut_v2(less, event, hash, name);
+    else if (plugin->version == 3)
+        cut_v3(less, event, hash, name);
+    else if (plugin->version == 4)
+        cut_v4(less, event);
+    else if (plugin->version == 5)
+        cut_v5(less, event);
+    else if (plugin->version == 6)
+        cut_v6(less, event);
+    else if (plugin->has_tags)
+        cut_v7_tags(less, event);
+    else
+        cut_v7(less, event);
+    plugin->table->start_event(context, handle, less);
+}
+
+void fake_tag(const struct fake_plugin *plugin, void *context, int rank, const char *tag)
+{
+    if (!plugin->has_tags)
+        return;
+    void *handle = NULL;
+    struct nccl_event_v7_tags *event = descriptor_of(plugin, NCCL_USER_TAG);
+    event->parent = NULL;
+    event->rank = rank;
+    event->user_tag.tag = tag;
+    plugin->table->start_event(context, &handle, event);
+    fake_stop(plugin, handle);
+}
+
+bool fake_start_unknown(const struct fake_plugin *plugin, void *context, void **handle, uint64_t type)
+{
+    void *event = descriptor_of(plugin, type);
+    if (event)
+        plugin->table->start_event(context, handle, event);
+    return event != NULL;
+}
+
 void fake_stop(const struct fake_plugin *plugin, void *handle)
 {
     if (handle)
-        ((struct api_plugin_v7 *)plugin->table)->stop_event(handle);
+        plugin->table->stop_event(handle);
 }
 
 void fake_state(const struct fake_plugin *plugin, void *handle, int state, uint64_t value, int steps)
 {
-    if (!handle)
+    if (!handle || state > fake_last_state(plugin))
         return;
+    bool control = state >= NCCL_CTRL_IDLE && state <= NCCL_CTRL_APPEND_END;
     if (plugin->version <= 3) {
-        union api_state_args_v1 values = {.proxy_op = {.transferred_bytes = value, .steps = steps}};
-        if (state >= API_CTRL_IDLE && state <= API_CTRL_APPEND_END)
-            values.proxy_ctrl.appended = (int)value;
-        ((struct api_plugin_v1 *)plugin->table)->record_event_state(handle, state, &values);
+        union nccl_values_v1 *values = at_edge(sizeof(*values));
+        if (control)
+            values->proxy_ctrl.appended = (int)value;
+        else
+            values->proxy_op.transferred_bytes = value, values->proxy_op.steps = steps;
+        plugin->table->record_event_state(handle, state, values);
         return;
     }
-    union api_state_args_v4 values = {.proxy_step = {.transferred_bytes = value}};
-    if (state >= API_CTRL_IDLE && state <= API_CTRL_APPEND_END)
-        values.proxy_ctrl.appended = (int)value;
-    else if (state == API_KERNEL_CH_STOP)
-        values.kernel_ch.gpu_clock = value;
-    ((struct api_plugin_v7 *)plugin->table)->record_event_state(handle, state, &values);
+    union nccl_values_v4 *values = at_edge(sizeof(*values));
+    if (control)
+        values->proxy_ctrl.appended = (int)value;
+    else if (state == NCCL_KERNEL_CH_STOP || state == NCCL_KERNEL_PHASE_STOP)
+        values->kernel_ch.gpu_clock = value;
+    else
+        values->proxy_step.transferred_bytes = value;
+    plugin->table->record_event_state(handle, state, values);
+}
+
+void fake_state_unknown(const struct fake_plugin *plugin, void *handle, int state)
+{
+    plugin->table->record_event_state(handle, state, behind_edge());
 }
 
 void fake_finalize(const struct fake_plugin *plugin, void *context)
 {
-    ((struct api_plugin_v7 *)plugin->table)->finalize(context);
+    plugin->table->finalize(context);
+}
+
+/* -- what each version knows, as its headers say -- */
+
+struct known {
+    uint64_t events;
+    int state;
+};
+
+#define MEMBER(version, member, offset, bytes)
+#define ADDED(version, member, offset, bytes)
+#define DESCRIPTOR(version, bytes)
+#define ARGUMENTS(version, bytes)
+#define EVENT(name, bit)
+#define STATE(name, number)
+#define KNOWN(version, events, state) static const struct known known_##version = {events, state};
+#include "nccl_figures.def"
+
+static const struct known *known_of(const struct fake_plugin *plugin)
+{
+    static const struct known *const versions[] = {NULL,      &known_v1, &known_v2, &known_v3,
+                                                   &known_v4, &known_v5, &known_v6, &known_v7};
+    return plugin->has_tags ? &known_v7_tags : versions[plugin->version];
+}
+
+uint64_t fake_events_known(const struct fake_plugin *plugin)
+{
+    return known_of(plugin)->events;
+}
+
+int fake_last_state(const struct fake_plugin *plugin)
+{
+    return known_of(plugin)->state;
 }

@@ -17,17 +17,21 @@ static void start_odd(const struct fake_plugin *plugin, void *context, uint64_t 
     char long_name[400];
     memset(long_name, 'x', sizeof(long_name) - 1);
     long_name[sizeof(long_name) - 1] = '\0';
-    struct api_descriptor_v7 event = {.type = type, .parent = parent, .rank = -7};
-    if (type == API_COLL) {
+    struct nccl_event_v7 event = {.type = type, .parent = parent, .rank = -7};
+    if (type == NCCL_COLL) {
         event.coll.function = long_name;
         event.coll.datatype = "\x80\xff\"\\\n";
         event.coll.parent_group = parent;
-    } else if (type == API_P2P) {
+    } else if (type == NCCL_P2P) {
         event.p2p.parent_group = parent;
-    } else if (type == API_USER_TAG) {
-        event.user_tag.tag = "bad \xc3( utf-8 \"quoted\"\t";
+    } else if (type == NCCL_USER_TAG) {
+        fake_tag(plugin, context, -7, "bad \xc3( utf-8 \"quoted\"\t");
     }
-    fake_start(plugin, context, handle, &event, 1, long_name);
+    bool single = (type & (type - 1)) == 0;
+    if (single && (type & fake_events_known(plugin)))
+        fake_start(plugin, context, handle, &event, 1, long_name);
+    else
+        fake_start_unknown(plugin, context, handle, type);
 }
 
 int fake_hostile(struct fake_job *job)
@@ -45,25 +49,28 @@ int fake_hostile(struct fake_job *job)
         uint64_t type = round % 37 == 0 ? (uint64_t)round << 20 : (uint64_t)1 << round % 20;
         start_odd(plugin, contexts[round % 4], type, parents[pick % 64], &handle);
         for (int state = -1; state < 40; state += 1 + round % 5)
-            fake_state(plugin, handle, state, UINT64_MAX, -1);
+            if (state < 0 || state > fake_last_state(plugin))
+                fake_state_unknown(plugin, handle, state);
+            else
+                fake_state(plugin, handle, state, UINT64_MAX, -1);
         if (round % 3)
             fake_stop(plugin, handle);
         if (round % 7 == 0)
             fake_stop(plugin, handle);
         parents[used++ % 64] = handle;
     }
-    struct api_plugin_v7 *table = plugin->table;
+    const struct nccl_table *table = plugin->table;
     table->stop_event((void *)(uintptr_t)1);
     table->stop_event(NULL);
     table->record_event_state(NULL, 3, NULL);
-    table->record_event_state((void *)(uintptr_t)77, API_KERNEL_CH_STOP, NULL);
+    table->record_event_state((void *)(uintptr_t)77, NCCL_KERNEL_CH_STOP, NULL);
     table->start_event(context, &parents[0], NULL);
     table->start_event(context, NULL, NULL);
     fake_finalize(plugin, NULL);
     fake_finalize(plugin, (void *)(uintptr_t)12345678);
     fake_finalize(plugin, context);
     fake_finalize(plugin, context);
-    start_odd(plugin, context, API_COLL, NULL, &parents[0]);
+    start_odd(plugin, context, NCCL_COLL, NULL, &parents[0]);
     fake_stop(plugin, parents[0]);
     puts("{\"hostile\": 1}");
     return 0;
@@ -80,7 +87,7 @@ int fake_fork(struct fake_job *job, bool anew)
         /* A data loader: still has the parent's handles, does nothing with NCCL; then one that begins anew.
          */
         void *stale = NULL;
-        start_odd(&job->plugin, rank.communicators[0].context, API_COLL, NULL, &stale);
+        start_odd(&job->plugin, rank.communicators[0].context, NCCL_COLL, NULL, &stale);
         fake_stop(&job->plugin, stale);
         if (!anew)
             exit(0);
@@ -111,7 +118,7 @@ static void *race(void *argument)
         void *handle = NULL;
         int mask = 0;
         fake_init(&job->plugin, &context, &mask, (uint64_t)(i + 1), "race", 1, 2, 0, fake_logger);
-        struct api_descriptor_v7 event = {.type = API_COLL};
+        struct nccl_event_v7 event = {.type = NCCL_COLL};
         event.coll.function = "AllReduce";
         event.coll.datatype = "ncclInt8";
         event.coll.sequence = (uint64_t)i;

@@ -43,7 +43,7 @@ static void count(_Atomic uint64_t *counter)
 
 /* Handles are null where the mask or the version leaves an event out; the count follows what was begun. */
 static void *start(struct fake_rank *rank, struct fake_communicator *communicator,
-                   struct api_descriptor_v7 *event, _Atomic uint64_t *counter)
+                   struct nccl_event_v7 *event, _Atomic uint64_t *counter)
 {
     void *handle = NULL;
     if (!((uint64_t)rank->mask & event->type))
@@ -74,17 +74,17 @@ static void journal(struct fake_job *job, const struct fake_operation *operation
 static void play_step(struct fake_rank *rank, struct fake_communicator *communicator, void *op, int number,
                       bool is_send)
 {
-    static const int send[] = {API_STEP_SEND_GPU_WAIT, API_STEP_SEND_PEER_WAIT, API_STEP_SEND_WAIT};
-    static const int receive[] = {API_STEP_RECV_WAIT, API_STEP_RECV_FLUSH_WAIT, API_STEP_RECV_GPU_WAIT};
+    static const int send[] = {NCCL_STEP_SEND_GPU_WAIT, NCCL_STEP_SEND_PEER_WAIT, NCCL_STEP_SEND_WAIT};
+    static const int receive[] = {NCCL_STEP_RECV_WAIT, NCCL_STEP_RECV_FLUSH_WAIT, NCCL_STEP_RECV_GPU_WAIT};
     const struct fake_plugin *plugin = &rank->job->plugin;
-    struct api_descriptor_v7 event = {.type = API_PROXY_STEP, .parent = op, .rank = communicator->rank};
+    struct nccl_event_v7 event = {.type = NCCL_PROXY_STEP, .parent = op, .rank = communicator->rank};
     event.proxy_step.step = number;
     void *step = start(rank, communicator, &event, &rank->job->counts.steps);
     for (int i = 0; i < 3; i++) {
         int state = is_send ? send[i] : receive[i];
-        if (plugin->version < 4 && state == API_STEP_SEND_PEER_WAIT)
+        if (plugin->version < 4 && state == NCCL_STEP_SEND_PEER_WAIT)
             continue;
-        int times = rank->job->repeat_waits && state == API_STEP_SEND_PEER_WAIT ? 100 : 1;
+        int times = rank->job->repeat_waits && state == NCCL_STEP_SEND_PEER_WAIT ? 100 : 1;
         for (int j = 0; j < times; j++)
             fake_state(plugin, step, state, 4096, 0);
     }
@@ -98,22 +98,22 @@ static void play_proxy_op(struct fake_rank *rank, const struct fake_operation *o
     struct fake_communicator *communicator = operation->communicator;
     int peer = (communicator->rank + (is_send ? 1 : communicator->ranks - 1)) % communicator->ranks;
     bool foreign = rank->job->foreign_proxy && channel == 0;
-    struct api_descriptor_v7 event = {
-        .type = API_PROXY_OP, .parent = operation->task, .rank = communicator->rank};
-    event.proxy_op = (struct api_proxy_op){.pid = foreign ? 1 : getpid(),
-                                           .channel = (uint8_t)channel,
-                                           .peer = operation->peer >= 0 ? operation->peer : peer,
-                                           .steps = rank->job->net_steps,
-                                           .chunk_bytes = 524288,
-                                           .is_send = is_send};
+    struct nccl_event_v7 event = {
+        .type = NCCL_PROXY_OP, .parent = operation->task, .rank = communicator->rank};
+    event.proxy_op = (struct nccl_proxy_op){.pid = foreign ? 1 : getpid(),
+                                            .channel = (uint8_t)channel,
+                                            .peer = operation->peer >= 0 ? operation->peer : peer,
+                                            .steps = rank->job->net_steps,
+                                            .chunk_bytes = 524288,
+                                            .is_send = is_send};
     if (foreign)
         event.parent = (void *)(uintptr_t)0xdeadbeef; /* another process's address: never to be followed */
     void *op = start(rank, communicator, &event, &rank->job->counts.proxy_ops);
     if (plugin->version >= 4)
-        fake_state(plugin, op, API_PROXY_OP_IN_PROGRESS, 0, 0);
+        fake_state(plugin, op, NCCL_PROXY_OP_IN_PROGRESS, 0, 0);
     else
         for (int i = 0; i < 4; i++)
-            fake_state(plugin, op, (is_send ? API_SEND_POSTED : API_RECV_POSTED) + i, operation->bytes,
+            fake_state(plugin, op, (is_send ? NCCL_SEND_POSTED : NCCL_RECV_POSTED) + i, operation->bytes,
                        rank->job->net_steps);
     for (int step = 0; step < rank->job->net_steps; step++)
         play_step(rank, communicator, op, step, is_send);
@@ -140,17 +140,39 @@ static void wait_forever(struct fake_rank *rank)
     pthread_mutex_unlock(&rank->lock);
 }
 
+/* A kernel's phases, when it is over: initial_sync takes 10 ns, final_sync 5. */
+static void play_phases(struct fake_rank *rank, struct fake_communicator *communicator, void *kernel,
+                        int channel, uint64_t start_clock, uint64_t stop_clock)
+{
+    static const char *const names[] = {"initial_sync", "compute", "final_sync"};
+    const uint64_t clocks[] = {start_clock, start_clock + 10, stop_clock - 5, stop_clock};
+    if (rank->job->plugin.version < 7 || rank->job->plugin.has_tags)
+        return;
+    for (uint8_t phase = 0; phase < 3; phase++) {
+        struct nccl_event_v7 event = {.type = NCCL_KERNEL_PHASE, .parent = kernel};
+        event.kernel_phase.channel = (uint8_t)channel;
+        event.kernel_phase.phase = phase;
+        event.kernel_phase.name = names[phase];
+        event.kernel_phase.gpu_clock = clocks[phase];
+        void *handle = start(rank, communicator, &event, &rank->job->counts.phases);
+        fake_state(&rank->job->plugin, handle, NCCL_KERNEL_PHASE_STOP, clocks[phase + 1], 0);
+        fake_stop(&rank->job->plugin, handle);
+    }
+}
+
 static void play_operation(struct fake_rank *rank, struct fake_operation *operation)
 {
     const struct fake_plugin *plugin = &rank->job->plugin;
     void *kernels[64];
+    uint64_t clocks[64];
     bool to_itself = operation->peer == operation->communicator->rank;
     bool skipped = rank->job->silent_kernels && operation->sequence % 3 == 1;
     int channels = to_itself || skipped ? 0 : rank->job->channels - rank->job->silent_kernels;
     for (int channel = 0; channel < channels; channel++) {
-        struct api_descriptor_v7 event = {.type = API_KERNEL_CH, .parent = operation->task};
+        struct nccl_event_v7 event = {.type = NCCL_KERNEL_CH, .parent = operation->task};
         event.kernel_ch.channel = (uint8_t)channel;
-        event.kernel_ch.gpu_clock = now_ns() + rank->gpu_offset_ns - 900;
+        clocks[channel] = now_ns() + rank->gpu_offset_ns - 900;
+        event.kernel_ch.gpu_clock = clocks[channel];
         kernels[channel] = start(rank, operation->communicator, &event, &rank->job->counts.kernels);
     }
     if (operation->hangs) {
@@ -162,7 +184,9 @@ static void play_operation(struct fake_rank *rank, struct fake_operation *operat
     for (int channel = 0; channel < channels; channel++)
         play_network(rank, operation, channel);
     for (int channel = 0; channel < channels; channel++) {
-        fake_state(plugin, kernels[channel], API_KERNEL_CH_STOP, now_ns() + rank->gpu_offset_ns - 700, 0);
+        uint64_t stop_clock = now_ns() + rank->gpu_offset_ns - 700;
+        play_phases(rank, operation->communicator, kernels[channel], channel, clocks[channel], stop_clock);
+        fake_state(plugin, kernels[channel], NCCL_KERNEL_CH_STOP, stop_clock, 0);
         fake_stop(plugin, kernels[channel]);
     }
     journal(rank->job, operation);
@@ -186,10 +210,10 @@ static void *proxy_main(void *argument)
         if (!operation)
             return NULL;
         struct fake_communicator *communicator = operation->communicator;
-        struct api_descriptor_v7 control = {.type = API_PROXY_CTRL};
+        struct nccl_event_v7 control = {.type = NCCL_PROXY_CTRL};
         void *handle = start(rank, communicator, &control, NULL);
-        fake_state(&rank->job->plugin, handle, API_CTRL_APPEND, 0, 0);
-        fake_state(&rank->job->plugin, handle, API_CTRL_APPEND_END, 2, 0);
+        fake_state(&rank->job->plugin, handle, NCCL_CTRL_APPEND, 0, 0);
+        fake_state(&rank->job->plugin, handle, NCCL_CTRL_APPEND_END, 2, 0);
         fake_stop(&rank->job->plugin, handle);
         play_operation(rank, operation);
         free(operation);
@@ -225,8 +249,8 @@ static void *start_task(struct fake_rank *rank, struct fake_operation *operation
     static char buffer[64];
     struct fake_communicator *communicator = operation->communicator;
     bool p2p = operation->peer >= 0;
-    struct api_descriptor_v7 event = {
-        .type = p2p ? API_P2P : API_COLL, .parent = call, .rank = communicator->rank};
+    struct nccl_event_v7 event = {
+        .type = p2p ? NCCL_P2P : NCCL_COLL, .parent = call, .rank = communicator->rank};
     if (p2p) {
         event.p2p.function = operation->function;
         event.p2p.buffer = buffer;
@@ -235,6 +259,7 @@ static void *start_task(struct fake_rank *rank, struct fake_operation *operation
         event.p2p.peer = operation->peer;
         event.p2p.channels = (uint8_t)rank->job->channels;
         event.p2p.parent_group = group;
+        event.p2p.user_tag = rank->user_tag;
         return start(rank, communicator, &event, &rank->job->counts.p2p);
     }
     event.coll.sequence = operation->sequence;
@@ -248,24 +273,33 @@ static void *start_task(struct fake_rank *rank, struct fake_operation *operation
     event.coll.algorithm = "RING";
     event.coll.protocol = "SIMPLE";
     event.coll.parent_group = group;
+    event.coll.user_tag = rank->user_tag;
+    if (rank->job->symmetric && strcmp(operation->function, "AllGather") == 0) {
+        event.coll.is_symmetric = true;
+        event.coll.kernel_variant = "AllGather_RailRing_LsaSTMC";
+        event.coll.algorithm = "RailRing_LsaSTMC";
+        event.coll.protocol = "";
+    }
     return start(rank, communicator, &event, &rank->job->counts.coll);
 }
 
 static void *start_call(struct fake_rank *rank, const struct fake_operation *operation, void *group,
                         uint64_t count_)
 {
-    struct api_descriptor_v7 event = {.type = operation->peer >= 0 ? API_P2P_API : API_COLL_API,
-                                      .parent = group};
+    struct nccl_event_v7 event = {.type = operation->peer >= 0 ? NCCL_P2P_API : NCCL_COLL_API,
+                                  .parent = group};
     if (operation->peer >= 0) {
         event.p2p_api.function = operation->function;
         event.p2p_api.count = count_;
         event.p2p_api.datatype = "ncclInt8";
         event.p2p_api.stream = (void *)(uintptr_t)0x5500;
+        event.p2p_api.user_tag = rank->user_tag;
     } else {
         event.coll_api.function = operation->function;
         event.coll_api.count = count_;
         event.coll_api.datatype = "ncclFloat32";
         event.coll_api.stream = (void *)(uintptr_t)0x5500;
+        event.coll_api.user_tag = rank->user_tag;
     }
     return start(rank, operation->communicator, &event, &rank->job->counts.calls);
 }
@@ -301,17 +335,17 @@ static void play_call(struct fake_rank *rank, int which, const char *function, u
                                                      : strcmp(function, "AllGather") == 0     ? 1
                                                      : strcmp(function, "ReduceScatter") == 0 ? 2
                                                                                               : 3]++;
-    struct api_descriptor_v7 event = {.type = API_GROUP_API};
+    struct nccl_event_v7 event = {.type = NCCL_GROUP_API};
     event.group_api.depth = 1;
     void *group_api = start(rank, communicator, &event, &rank->job->counts.groups);
     void *call = start_call(rank, &operation, group_api, count_);
     fake_stop(plugin, call);
     if (rank->job->double_stops)
         fake_stop(plugin, call);
-    event = (struct api_descriptor_v7){.type = API_KERNEL_LAUNCH, .parent = group_api};
+    event = (struct nccl_event_v7){.type = NCCL_KERNEL_LAUNCH, .parent = group_api};
     event.kernel_launch.stream = (void *)(uintptr_t)0x5500;
     fake_stop(plugin, start(rank, communicator, &event, NULL));
-    event = (struct api_descriptor_v7){.type = API_GROUP};
+    event = (struct nccl_event_v7){.type = NCCL_GROUP};
     void *group = start(rank, communicator, &event, plugin->version < 5 ? &rank->job->counts.groups : NULL);
     operation.task = start_task(rank, &operation, call, group, count_);
     enqueue(rank, &operation);
@@ -320,9 +354,38 @@ static void play_call(struct fake_rank *rank, int which, const char *function, u
     fake_stop(plugin, group_api);
 }
 
+/*
+ * Numbers that the operations which follow are tagged with: two of them have a name, one has none, and the
+ * last operations have no number. The process has a tag besides.
+ */
+static void set_own_tag(struct fake_rank *rank, const char *tag)
+{
+    static const struct {
+        const char *tag;
+        uint64_t number;
+        bool named;
+    } numbers[] = {{"forward", 42, true},
+                   {"backward", UINT64_C(1) << 63 | 1, false},
+                   {"grad \"sync\"\n\\", UINT64_MAX, true},
+                   {"optimizer", 0, false}};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (strcmp(numbers[i].tag, tag) != 0)
+            continue;
+        rank->user_tag = numbers[i].number;
+        if (numbers[i].named && rank->job->call_tag_name)
+            rank->job->call_tag_name(numbers[i].number, tag);
+    }
+    if (rank->job->call_tag) {
+        rank->job->call_tag("of the process");
+        count(&rank->job->counts.tags);
+    }
+}
+
 static void set_tag(struct fake_rank *rank, const char *tag)
 {
     char text[64];
+    if (strcmp(rank->job->tags, "config") == 0)
+        set_own_tag(rank, tag);
     if (strcmp(rank->job->tags, "numbered") == 0 && rank->job->call_tag) {
         snprintf(text, sizeof(text), "%s %lu", tag, atomic_load(&rank->job->counts.tags));
         rank->job->call_tag(text);
@@ -333,11 +396,10 @@ static void set_tag(struct fake_rank *rank, const char *tag)
         count(&rank->job->counts.tags);
     }
     for (int i = 0; i < FAKE_COMMUNICATORS && strcmp(rank->job->tags, "nccl") == 0; i++) {
-        struct api_descriptor_v7 event = {.type = API_USER_TAG, .rank = rank->communicators[i].rank};
-        event.user_tag.tag = tag;
-        if (!rank->communicators[i].context || !(rank->mask & API_USER_TAG))
+        const struct fake_communicator *communicator = &rank->communicators[i];
+        if (!communicator->context || !(rank->mask & NCCL_USER_TAG))
             continue;
-        fake_stop(&rank->job->plugin, start(rank, &rank->communicators[i], &event, NULL));
+        fake_tag(&rank->job->plugin, communicator->context, communicator->rank, tag);
         count(&rank->job->counts.tags);
     }
 }

@@ -16,7 +16,7 @@ enum { FAKE_WORLD, FAKE_TP, FAKE_DP, FAKE_PP, FAKE_COMMUNICATORS };
 
 /* What was really played, counted on the spot: the truth that a trace is checked against. */
 struct fake_counts {
-    _Atomic uint64_t groups, coll, p2p, proxy_ops, steps, kernels, tags, calls;
+    _Atomic uint64_t groups, coll, p2p, proxy_ops, steps, kernels, phases, tags, calls;
 };
 
 /* A finished operation, in a shared file that survives the process: what was over, and when. */
@@ -39,11 +39,12 @@ struct fake_job {
     int steps;
     int layers;
     int channels;
-    int net_steps;            /* of each proxy operation; 0: no network */
-    int rounds;               /* how often a process makes its communicators, trains and ends them */
-    int round;                /* the one that is played, from 0 on */
-    int op_us;                /* how long each operation's kernel runs */
-    const char *tags;         /* none, nccl, call; numbered: calls, each with another text */
+    int net_steps;    /* of each proxy operation; 0: no network */
+    int rounds;       /* how often a process makes its communicators, trains and ends them */
+    int round;        /* the one that is played, from 0 on */
+    int op_us;        /* how long each operation's kernel runs */
+    const char *tags; /* none, nccl, call; numbered: calls, each with another text; config: operations' own */
+    bool symmetric;   /* AllGather is a symmetric kernel's */
     int hang_rank, hang_step; /* in the last round, as a kill */
     bool aborts;              /* hangs in the first round instead, and ends the communicators nevertheless */
     int kill_rank, kill_step;
@@ -55,6 +56,7 @@ struct fake_job {
     struct fake_counts counts;
     struct fake_journal *journal;
     void (*call_tag)(const char *tag);
+    void (*call_tag_name)(uint64_t number, const char *name);
 };
 
 struct fake_communicator {
@@ -80,6 +82,7 @@ struct fake_rank {
     bool closing;
     bool partner_stuck; /* the rank that got stuck takes part in nothing more */
     uint64_t gpu_offset_ns;
+    uint64_t user_tag; /* of the operations that are played now */
 };
 
 static inline bool fake_last_round(const struct fake_job *job)
@@ -94,6 +97,6 @@ void fake_rank_train(struct fake_rank *rank);
 void fake_rank_drain(struct fake_rank *rank);
 void fake_rank_finalize(struct fake_rank *rank);
 
-extern api_logger fake_logger __attribute__((format(printf, 5, 6)));
+extern nccl_logger fake_logger __attribute__((format(printf, 5, 6)));
 
 #endif

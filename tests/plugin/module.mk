@@ -1,34 +1,58 @@
 # The plugin's tests: a fake NCCL core plays jobs through the built library; what it played is counted on the spot.
 FAKECORE_SOURCES := $(wildcard tests/gen/fakecore*.c)
 FAKECORE_OBJECTS := $(FAKECORE_SOURCES:%.c=$(OUT)/fake/%.o)
+FAKECALLER_OBJECTS := $(addprefix $(OUT)/fake/,fakecaller.o fakecaller-tags.o fakecaller-later.o)
 
 # -pie with the sanitizers too: the library is loaded into it.
-$(OUT)/fakecore: $(FAKECORE_OBJECTS)
+$(OUT)/fakecore: $(FAKECORE_OBJECTS) $(OUT)/fake/fakecaller.o
 	$(CC) $(NCCLPROF_LDFLAGS) $(LDFLAGS) -o $@ $^ -ldl -lpthread
+
+# As an NCCL of NVIDIA/nccl pull request 2045: it exports ncclNotifyTag.
+$(OUT)/fakecore-tags: $(FAKECORE_OBJECTS) $(OUT)/fake/fakecaller-tags.o
+	$(CC) $(NCCLPROF_LDFLAGS) -rdynamic $(LDFLAGS) -o $@ $^ -ldl -lpthread
 
 $(OUT)/fake/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -pthread -MMD -MP -c -o $@ $<
+	$(CC) $(NCCLPROF_CPPFLAGS) -Itests/gen $(CPPFLAGS) $(NCCLPROF_CFLAGS) $(CFLAGS) -pthread -MMD -MP -c -o $@ $<
 
--include $(FAKECORE_OBJECTS:.o=.d)
+# What each exports of NCCL's, and which version 7 it plays.
+$(OUT)/fake/fakecaller-tags.o: FAKECALLER := -DFAKECALLER_HAS_TAGS -DFAKECALLER_VERSION=22907
+$(OUT)/fake/fakecaller-later.o: FAKECALLER := -DFAKECALLER_VERSION=23200
+$(FAKECALLER_OBJECTS): tests/gen/fakecaller.c
+	@mkdir -p $(@D)
+	$(CC) $(NCCLPROF_CPPFLAGS) $(CPPFLAGS) $(filter-out -fPIE,$(NCCLPROF_CFLAGS)) $(CFLAGS) -fPIC \
+	  $(FAKECALLER) -MMD -MP -c -o $@ $<
+
+# NCCL as a library: the two of version 7, and of the released kind one that depends on the other kind, and one of a
+# later NCCL that exports ncclNotifyTag, too.
+FAKECALLER_LIBRARIES := $(OUT)/libfakecaller.so $(OUT)/libfakecaller-tags.so $(OUT)/libfakecaller-beside.so \
+                        $(OUT)/libfakecaller-later.so
+
+$(OUT)/libfakecaller.so: $(OUT)/fake/fakecaller.o
+$(OUT)/libfakecaller-tags.so: $(OUT)/fake/fakecaller-tags.o
+$(OUT)/libfakecaller-later.so: $(OUT)/fake/fakecaller-later.o
+$(OUT)/libfakecaller-beside.so: $(OUT)/fake/fakecaller.o $(OUT)/libfakecaller-tags.so
+$(FAKECALLER_LIBRARIES):
+	$(CC) $(SANITIZE) -shared -Wl,--no-as-needed -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) -o $@ $(filter %.o,$^) \
+	  $(if $(filter %.so,$^),-L$(OUT) -l:libfakecaller-tags.so)
+
+-include $(FAKECORE_OBJECTS:.o=.d) $(FAKECALLER_OBJECTS:.o=.d)
 
 # What only single calls show.
 PROBE_SOURCES := $(wildcard tests/plugin/probe*.c)
 PROBE_OBJECTS := $(PROBE_SOURCES:%.c=$(OUT)/fake/%.o)
-$(PROBE_OBJECTS): NCCLPROF_CPPFLAGS += -Itests/gen
 
-$(OUT)/probe: $(PROBE_OBJECTS) $(OUT)/fake/tests/gen/fakecore_api.o
+$(OUT)/probe: $(PROBE_OBJECTS) $(OUT)/fake/tests/gen/fakecore_api.o $(OUT)/fake/fakecaller.o
 	$(CC) $(NCCLPROF_LDFLAGS) $(LDFLAGS) -o $@ $^ -ldl -lpthread
 
 -include $(PROBE_OBJECTS:.o=.d)
 
+FAKES := $(OUT)/fakecore $(OUT)/fakecore-tags $(FAKECALLER_LIBRARIES) $(OUT)/probe
+
 .PHONY: test-plugin
-test-plugin: $(OUT)/fakecore $(OUT)/probe $(PLUGIN)
-	python3 tests/plugin/test_plugin.py $(OUT)/fakecore $(PLUGIN)
-	python3 tests/plugin/test_ends.py $(OUT)/fakecore $(PLUGIN)
-	python3 tests/plugin/test_library.py $(OUT)/fakecore $(PLUGIN)
-	python3 tests/plugin/test_probe.py $(OUT)/fakecore $(PLUGIN)
-	python3 tests/plugin/test_fields.py $(OUT)/fakecore $(PLUGIN)
+test-plugin: $(FAKES) $(PLUGIN)
+	tests/parallel.py plugin \
+	  $(patsubst %,'python3 -B % $(OUT)/fakecore $(PLUGIN)',$(shell ls -S tests/plugin/test_*.py))
 
 # Fifty deaths instead of a few.
 .PHONY: check-plugin-kills

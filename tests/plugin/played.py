@@ -17,6 +17,13 @@ FAKECORE = sys.argv.pop(1) if len(sys.argv) > 1 else "build/fakecore"
 PLUGIN = sys.argv.pop(1) if len(sys.argv) > 1 else "build/libnccl-profiler-ncclprof.so"
 SANITIZED = "san-" in PLUGIN
 
+# NCCLs of version 7 of the interface: as a program or a library, the released one and that of NVIDIA/nccl pull request
+# 2045, which exports ncclNotifyTag; the last two are the released one, but one depends on a library that does so, and one
+# is of a later NCCL that does.
+FAKECORE_TAGS = FAKECORE + "-tags"
+LIBRARY, LIBRARY_TAGS, LIBRARY_BESIDE, LIBRARY_LATER = (os.path.join(os.path.dirname(os.path.abspath(FAKECORE)), name) for name in (
+    "libfakecaller.so", "libfakecaller-tags.so", "libfakecaller-beside.so", "libfakecaller-later.so"))
+
 # By then what is over is on disk. Sanitizers keep the writer back, on a busy machine by seconds.
 LATEST_S = 4 if SANITIZED else 1
 
@@ -26,10 +33,10 @@ FIGURES = ("groups", "calls", "coll", "p2p", "proxy_ops", "steps", "kernels", "t
 class Played:
     """One run of the fake core in a directory of its own."""
 
-    def __init__(self, directory, *options, expect=0, **settings):
+    def __init__(self, directory, *options, expect=0, program=FAKECORE, **settings):
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("NCCL", "RANK", "SLURM", "OMPI"))}
         environment.update({"NCCLPROF_DIR": directory, **settings})
-        command = [FAKECORE, "--plugin", os.path.abspath(PLUGIN), *map(str, options)]
+        command = [program, "--plugin", os.path.abspath(PLUGIN), *map(str, options)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
         if done.returncode != expect:
             raise AssertionError((command, done.returncode, done.stderr[-3000:]))

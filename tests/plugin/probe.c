@@ -1,6 +1,6 @@
 /*
  * What NCCL and a job do to the plugin that no training job of the fake core does, one scenario a run.
- * usage: probe PLUGIN SCENARIO [NUMBER]
+ * usage: probe PLUGIN SCENARIO [NUMBER [LIBRARY...]]; the first library is the NCCL that calls the plugin.
  */
 #include "probe.h"
 
@@ -12,6 +12,7 @@
 
 struct fake_plugin probe_plugin;
 int probe_number;
+char **probe_libraries;
 
 static const struct scenario {
     const char *name;
@@ -41,6 +42,12 @@ static const struct scenario {
     {"end-without-a-ring", 6, probe_end_without_a_ring},
     {"end-beside-another", 6, probe_end_beside_another},
     {"files-after-fork", 6, probe_files_after_fork},
+    {"both-libraries", 7, probe_both_libraries},
+    {"unnumbered-library", 7, probe_unnumbered_library},
+    {"phases", 7, probe_phases},
+    {"tag-names", 7, probe_tag_names},
+    {"many-tag-names", 7, probe_many_tag_names},
+    {"tag-names-in-handler", 7, probe_tag_names_in_handler},
 };
 
 uint64_t probe_now_ns(void)
@@ -58,7 +65,7 @@ void *probe_init(uint64_t hash)
     return context;
 }
 
-void *probe_start(void *context, struct api_descriptor_v7 event)
+void *probe_start(void *context, struct nccl_event_v7 event)
 {
     void *handle = NULL;
     fake_start(&probe_plugin, context, &handle, &event, 1, "probe");
@@ -67,28 +74,28 @@ void *probe_start(void *context, struct api_descriptor_v7 event)
 
 void *probe_task(void *context, void *parent, uint64_t sequence)
 {
-    return probe_start(context, (struct api_descriptor_v7){.type = API_COLL,
-                                                           .parent = parent,
-                                                           .coll = {.parent_group = parent,
-                                                                    .sequence = sequence,
-                                                                    .function = "AllReduce",
-                                                                    .count = 1024,
-                                                                    .datatype = "ncclFloat32",
-                                                                    .channels = 1,
-                                                                    .algorithm = "RING",
-                                                                    .protocol = "LL"}});
+    return probe_start(context, (struct nccl_event_v7){.type = NCCL_COLL,
+                                                       .parent = parent,
+                                                       .coll = {.parent_group = parent,
+                                                                .sequence = sequence,
+                                                                .function = "AllReduce",
+                                                                .count = 1024,
+                                                                .datatype = "ncclFloat32",
+                                                                .channels = 1,
+                                                                .algorithm = "RING",
+                                                                .protocol = "LL"}});
 }
 
 void *probe_kernel(void *context, void *task)
 {
-    return probe_start(context, (struct api_descriptor_v7){.type = API_KERNEL_CH,
-                                                           .parent = task,
-                                                           .kernel_ch = {.gpu_clock = probe_now_ns()}});
+    return probe_start(context, (struct nccl_event_v7){.type = NCCL_KERNEL_CH,
+                                                       .parent = task,
+                                                       .kernel_ch = {.gpu_clock = probe_now_ns()}});
 }
 
 void probe_stop_kernel(void *kernel)
 {
-    fake_state(&probe_plugin, kernel, API_KERNEL_CH_STOP, probe_now_ns(), 0);
+    fake_state(&probe_plugin, kernel, NCCL_KERNEL_CH_STOP, probe_now_ns(), 0);
     fake_stop(&probe_plugin, kernel);
 }
 
@@ -103,15 +110,17 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 2 ? argv[2] : "";
     probe_number = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 0;
+    probe_libraries = argc > 4 ? argv + 4 : NULL;
     for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
         if (strcmp(scenarios[i].name, name) != 0)
             continue;
         int api = scenarios[i].api ? scenarios[i].api : probe_number;
-        if (fake_plugin_load(&probe_plugin, argv[1], api) != 0)
+        if (fake_plugin_load(&probe_plugin, argv[1], api) != 0 ||
+            (probe_libraries && fake_plugin_call_from(&probe_plugin, probe_libraries[0]) != 0))
             return 2;
         scenarios[i].play();
         return 0;
     }
-    fputs("usage: probe PLUGIN SCENARIO [NUMBER]\n", stderr);
+    fputs("usage: probe PLUGIN SCENARIO [NUMBER [LIBRARY...]]\n", stderr);
     return 2;
 }

@@ -7,13 +7,14 @@
 #include "fakecore_api.h"
 
 extern struct fake_plugin probe_plugin;
-extern int probe_number; /* last word of the command line, or 0 */
+extern int probe_number;       /* from the command line, or 0 */
+extern char **probe_libraries; /* that call a plugin's init, from the command line; or null */
 
 uint64_t probe_now_ns(void);
 
 /* A communicator of two ranks; its context. */
 void *probe_init(uint64_t hash);
-void *probe_start(void *context, struct api_descriptor_v7 event);
+void *probe_start(void *context, struct nccl_event_v7 event);
 
 /* An AllReduce of one channel below a call, a group or nothing. */
 void *probe_task(void *context, void *parent, uint64_t sequence);
@@ -31,6 +32,14 @@ void probe_nccl_tags(void);
 void probe_many_communicators(void);
 void probe_group_that_hangs(void);
 void probe_group_that_waits(void);
+
+/* probe_dialects.c */
+void probe_both_libraries(void);
+void probe_unnumbered_library(void);
+void probe_phases(void);
+void probe_tag_names(void);
+void probe_many_tag_names(void);
+void probe_tag_names_in_handler(void);
 
 /* probe_fields.c */
 void probe_every_field(void);

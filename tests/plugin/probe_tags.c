@@ -46,6 +46,6 @@ void probe_changed_tag_settings(void)
 {
     void *context = probe_init(1);
     setenv("NCCLPROF_TAG_BYTES", "3", 1);
-    probe_start(context, (struct api_descriptor_v7){.type = API_USER_TAG, .user_tag = {.tag = "forward"}});
+    fake_tag(&probe_plugin, context, 0, "forward");
     fake_finalize(&probe_plugin, context);
 }

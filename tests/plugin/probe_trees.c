@@ -8,13 +8,13 @@
 /* A call that is over; its handle. */
 static void *play_call(void *context, bool captured)
 {
-    void *group = probe_start(context, (struct api_descriptor_v7){.type = API_GROUP_API});
-    void *call = probe_start(context, (struct api_descriptor_v7){.type = API_COLL_API,
-                                                                 .parent = group,
-                                                                 .coll_api = {.function = "AllReduce",
-                                                                              .count = 1024,
-                                                                              .datatype = "ncclFloat32",
-                                                                              .graph_captured = captured}});
+    void *group = probe_start(context, (struct nccl_event_v7){.type = NCCL_GROUP_API});
+    void *call = probe_start(context, (struct nccl_event_v7){.type = NCCL_COLL_API,
+                                                             .parent = group,
+                                                             .coll_api = {.function = "AllReduce",
+                                                                          .count = 1024,
+                                                                          .datatype = "ncclFloat32",
+                                                                          .graph_captured = captured}});
     fake_stop(&probe_plugin, call);
     fake_stop(&probe_plugin, group);
     return call;
@@ -52,7 +52,7 @@ void probe_late_tasks(void)
 void probe_young_task(void)
 {
     void *context = probe_init(1);
-    void *group = probe_start(context, (struct api_descriptor_v7){.type = API_GROUP});
+    void *group = probe_start(context, (struct nccl_event_v7){.type = NCCL_GROUP});
     probe_play_task(context, group, 0);
     usleep(500000);
     void *task = probe_task(context, group, 1);
@@ -68,15 +68,14 @@ static void play_foreign_operation(void *context)
 {
     void *operation = probe_start(
         context,
-        (struct api_descriptor_v7){
-            .type = API_PROXY_OP,
+        (struct nccl_event_v7){
+            .type = NCCL_PROXY_OP,
             .rank = 1,
             .proxy_op = {.pid = getpid() + 1, .peer = 1, .steps = 1, .chunk_bytes = 1, .is_send = 1}});
-    fake_state(&probe_plugin, operation, API_PROXY_OP_IN_PROGRESS, 0, 0);
+    fake_state(&probe_plugin, operation, NCCL_PROXY_OP_IN_PROGRESS, 0, 0);
     usleep(60000);
-    void *step =
-        probe_start(context, (struct api_descriptor_v7){.type = API_PROXY_STEP, .parent = operation});
-    fake_state(&probe_plugin, step, API_STEP_SEND_WAIT, 4096, 0);
+    void *step = probe_start(context, (struct nccl_event_v7){.type = NCCL_PROXY_STEP, .parent = operation});
+    fake_state(&probe_plugin, step, NCCL_STEP_SEND_WAIT, 4096, 0);
     usleep(1000);
     fake_stop(&probe_plugin, step);
     fake_stop(&probe_plugin, operation);
@@ -97,7 +96,7 @@ void probe_foreign_context(void)
 
 static void play_tag(void *context, const char *text)
 {
-    probe_start(context, (struct api_descriptor_v7){.type = API_USER_TAG, .user_tag = {.tag = text}});
+    fake_tag(&probe_plugin, context, 0, text);
 }
 
 /* A short one, one of 600 letters with a letter of two bytes at 3, a description of 400 bytes, none. */
@@ -134,8 +133,8 @@ void probe_many_communicators(void)
 static void *start_call(void *context, void *group)
 {
     return probe_start(context,
-                       (struct api_descriptor_v7){
-                           .type = API_COLL_API,
+                       (struct nccl_event_v7){
+                           .type = NCCL_COLL_API,
                            .parent = group,
                            .coll_api = {.function = "AllReduce", .count = 1024, .datatype = "ncclFloat32"}});
 }
@@ -143,7 +142,7 @@ static void *start_call(void *context, void *group)
 /* Two operations in one group call; the kernel of the second one, which goes on. */
 static void *play_group(void *context)
 {
-    void *group = probe_start(context, (struct api_descriptor_v7){.type = API_GROUP_API});
+    void *group = probe_start(context, (struct nccl_event_v7){.type = NCCL_GROUP_API});
     void *call = start_call(context, group);
     probe_play_task(context, call, 1);
     fake_stop(&probe_plugin, call);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Each field that NCCL passes arrives where it belongs, in each version. usage: test_fields.py FAKECORE PLUGIN
 
-The values are those that probe_fields.c plays, each one's own; which version knows what is from NCCL's headers.
+The values are those that probe_fields.c plays, each one's own; which version knows what is from NCCL's headers. Version
+"7 tags" is that of NVIDIA/nccl pull request 2045, 7 that of NCCL 2.31.
 """
 
 import json
@@ -10,6 +11,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from played import LIBRARY_TAGS  # noqa: E402
 from test_probe import ProbeTest  # noqa: E402
 from trace import Trace  # noqa: E402
 
@@ -19,6 +21,27 @@ HASH = 0xabcdef0123
 FUNCTIONS = ("Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce", "SendRecv", "Send", "Recv")
 TYPES = (("ncclInt8", 1), ("ncclUint8", 1), ("ncclInt32", 4), ("ncclUint32", 4), ("ncclInt64", 8), ("ncclUint64", 8),
          ("ncclFloat16", 2), ("ncclFloat32", 4), ("ncclFloat64", 8), ("ncclBfloat16", 2))
+
+
+class Version(int):
+    """Of NCCL's interface; 7 comes twice."""
+
+    tags = False
+
+    @property
+    def released_7(self):
+        return self == 7 and not self.tags
+
+    def user_tag(self, number):
+        """An operation's own tag, as arguments."""
+        return {"UserTag": number} if self.released_7 else {}
+
+
+class VersionWithTags(Version):
+    tags = True
+
+
+VERSIONS = (*map(Version, range(1, 8)), VersionWithTags(7))
 
 TIME = "a time"
 TIMES = {"EnqueueEnd", "StartHost", "StopHost", "start_ts_cpu", "stop_ts_cpu", "duration_cpu_us", "ts"}
@@ -32,8 +55,11 @@ def without_times(args):
 
 def kernel(version, channel, clock):
     clocks = (clock, clock + 1000) if version >= 4 else (0, 0)
-    return ("GPU", "KernelCh", {"Channel": channel, "StartGpuClk": clocks[0], "StopGpuClk": clocks[1],
-                                "StartHost": TIME, "StopHost": TIME})
+    yield "GPU", "KernelCh", {"Channel": channel, "StartGpuClk": clocks[0], "StopGpuClk": clocks[1],
+                              "StartHost": TIME, "StopHost": TIME}
+    if version.released_7:
+        yield "GPU", "final_sync", {"Channel": channel, "PhaseId": 2, "StartGpuClk": clock + 400,
+                                    "StopGpuClk": clock + 900}
 
 
 def net(version):
@@ -55,21 +81,23 @@ def proxy(version, **origin):
 
 
 def collective(version):
+    variant = {"KernelVariant": "ReduceScatter_variant", "IsSymColl": 1} if version.released_7 else {}
     yield "COLL", "ReduceScatter", {
         "SeqNum": 12, "CommHash": HASH, "Rank": 11, "Count": 15, "Datatype": "ncclInt64", "Algorithm": "RING",
-        "Protocol": "SIMPLE", "nChannels": 2, "Root": 16, "nWarps": 17, "SendBuff": "0x13", "RecvBuff": "0x14",
-        "EnqueueEnd": TIME}
+        "Protocol": "SIMPLE", "nChannels": 2, **variant, "Root": 16, "nWarps": 17, "SendBuff": "0x13",
+        "RecvBuff": "0x14", "EnqueueEnd": TIME, **version.user_tag(2**64 - 1)}
     if version >= 3:
-        yield kernel(version, 18, 100000)
-        yield kernel(version, 62, 200000)
+        yield from kernel(version, 18, 100000)
+        yield from kernel(version, 62, 200000)
     yield from proxy(version)
 
 
 def receive(version):
     yield "P2P", "Recv", {"CommHash": HASH, "Rank": 21, "Peer": 24, "Count": 23, "Datatype": "ncclBfloat16",
-                          "nChannels": 1 if version >= 4 else 0, "Buff": "0x22", "EnqueueEnd": TIME}
+                          "nChannels": 1 if version >= 4 else 0, "Buff": "0x22", "EnqueueEnd": TIME,
+                          **version.user_tag(1021)}
     if version >= 3:
-        yield kernel(version, 25, 300000)
+        yield from kernel(version, 25, 300000)
 
 
 def group(version):
@@ -81,29 +109,31 @@ def group(version):
     yield "GROUP_API", "Group API", {"groupApiId": 0, "groupDepth": 86}
     yield "KERNEL_LAUNCH", "KernelLaunch", {"groupId": 0, "Stream": "0x87"}
     yield "COLL_API", "ReduceScatter", {"count": 81, "datatype": "ncclUint64", "root": 82, "GraphCaptured": 0,
-                                        "Stream": "0x83"}
+                                        "Stream": "0x83", **version.user_tag(1083)}
     yield from collective(version)
     # What follows a call that a graph captured is a replay.
-    yield "P2P_API", "Recv", {"count": 84, "datatype": "ncclFloat16", "GraphCaptured": 1, "Stream": "0x85"}
+    yield "P2P_API", "Recv", {"count": 84, "datatype": "ncclFloat16", "GraphCaptured": 1, "Stream": "0x85",
+                              **version.user_tag(1085)}
     yield from receive(version)
 
 
-def copy_engine():
+def copy_engine(version):
     host = {"start_ts_cpu": TIME, "stop_ts_cpu": TIME, "duration_cpu_us": TIME}
     yield "CE_COLL", "AllGather", {"eventId": 0, "count": 33, "datatype": "ncclFloat8e4m3", "strategy": "MC", **host,
-                                   "SeqNum": 32, "CommHash": HASH, "Rank": 31, "timing": "enqueue"}
+                                   "SeqNum": 32, "CommHash": HASH, "Rank": 31, "timing": "enqueue",
+                                   **version.user_tag(1031)}
     yield "CE_SYNC", "CeSync", {"eventId": 0, "type": "Complete", "strategy": "MC", "nRanks": 36, **host,
                                 "timing": "enqueue"}
     yield "CE_BATCH", "CeBatch", {"eventId": 0, "numOps": 37, "totalBytes": 38, **host, "timing": "enqueue"}
 
 
 def expected(version, process):
-    if version >= 7:
+    if version.tags:
         yield "USER_TAG", "UserTag", {"tag": "tagged", "rank": 95, "source": "nccl", "depth": 0, "CommHash": HASH}
     yield "PROXY", "Append", {"appended": 91}
     yield from group(version)
     if version >= 6:
-        yield from copy_engine()
+        yield from copy_engine(version)
     yield from proxy(version, OriginPid=process + 1, OriginRank=61)
 
 
@@ -112,7 +142,7 @@ class Fields(ProbeTest):
         """All lines of NCCL's events, but for the operations that differ in their names alone."""
         lines, skip = [], False
         for e in trace.events:
-            if e["ph"] not in "bi" or e["cat"] == "NCCLPROF":
+            if e["ph"] not in "biX" or e["cat"] == "NCCLPROF":
                 continue
             skip = e["cat"] == "COLL" and e["args"]["SeqNum"] >= 100 or skip and e["cat"] == "GPU"
             if not skip:
@@ -152,14 +182,18 @@ class Fields(ProbeTest):
             elif c["coll"] == "AllReduce":
                 # Twelve ranks, or nobody knows.
                 self.assertAlmostEqual(bandwidths[1], bandwidths[0] * 22 / 12 if version >= 4 else 0, delta=1e-5)
-        self.assertEqual({line.get("user_tag") for line in collectives}, {"tagged" if version >= 7 else None})
+        own = str(2**64 - 1) if version.released_7 else None
+        for c in collectives:
+            of_nccl = "tagged" if version.tags else None
+            self.assertEqual(c.get("user_tag"), own if own and c["coll_sn"] == 12 else of_nccl)
 
     def test_every_version(self):
-        for version in range(1, 8):
-            with self.subTest(version=version):
-                self.probe("every-field", version, NCCLPROF_EVENT_MASK="65535", NCCLPROF_FORMAT="both",
-                           NCCLPROF_FILE=f"v{version}")
-                trace = Trace(os.path.join(self.directory, f"v{version}.json"))
+        for version in VERSIONS:
+            with self.subTest(version=version, tags=version.tags):
+                name = f"v{version}{version.tags}"
+                self.probe("every-field", version, *([LIBRARY_TAGS] if version.tags else []),
+                           NCCLPROF_EVENT_MASK="65535", NCCLPROF_FORMAT="both", NCCLPROF_FILE=name)
+                trace = Trace(os.path.join(self.directory, f"{name}.json"))
                 trace.check_nesting()
                 self.assertEqual(set(trace.notes("Drops")[-1]["args"].values()), {0})
                 self.check_communicator(trace, version)

@@ -15,7 +15,8 @@ class Library(unittest.TestCase):
     def test_shows_its_entries_alone(self):
         listing = subprocess.run(["nm", "-D", "--defined-only", PLUGIN], check=True, capture_output=True, text=True)
         shown = {line.split()[-1] for line in listing.stdout.splitlines()}
-        entries = {f"ncclProfiler_v{version}" for version in range(1, 8)} | {"ncclprof_tag", "InitializeInjectionNvtx2"}
+        entries = {f"ncclProfiler_v{version}" for version in range(1, 8)} | {
+            "ncclprof_tag", "ncclprof_tag_name", "InitializeInjectionNvtx2"}
         self.assertEqual(shown if not SANITIZED else shown & entries, entries)
 
     def test_needs_no_static_memory_for_threads(self):
@@ -26,7 +27,11 @@ class Library(unittest.TestCase):
     def test_tag_from_python(self):
         """A program that never uses NCCL may call it: nothing happens, no file appears."""
         with tempfile.TemporaryDirectory() as directory:
-            code = f"import ctypes; ctypes.CDLL({os.path.abspath(PLUGIN)!r}).ncclprof_tag(b'forward')"
+            code = f"""
+import ctypes
+library = ctypes.CDLL({os.path.abspath(PLUGIN)!r})
+library.ncclprof_tag(b'forward')
+library.ncclprof_tag_name(ctypes.c_uint64(2**64 - 1), b'forward')"""
             # A sanitizer's run time would have to be loaded before the interpreter.
             if SANITIZED:
                 code = "pass"
@@ -37,7 +42,16 @@ class Library(unittest.TestCase):
 
     def test_tag_from_c(self):
         """With the header a program calls it where the library is there, and runs as well where it is not."""
-        code = '#include "ncclprof_tag.h"\nint main(void) { if (ncclprof_tag) ncclprof_tag("forward"); return ncclprof_tag ? 3 : 4; }'
+        code = '''
+            #include "ncclprof_tag.h"
+            int main(void)
+            {
+                if (ncclprof_tag)
+                    ncclprof_tag("forward");
+                if (ncclprof_tag_name)
+                    ncclprof_tag_name(42, "forward");
+                return ncclprof_tag && ncclprof_tag_name ? 3 : 4;
+            }'''
         header = os.path.join(os.path.dirname(__file__), "..", "..", "lib", "plugin")
         with tempfile.TemporaryDirectory() as directory:
             program = os.path.join(directory, "program")

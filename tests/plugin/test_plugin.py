@@ -19,15 +19,15 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from played import LATEST_S, PLUGIN, SANITIZED, Played, PluginTest  # noqa: E402
+from played import FAKECORE, FAKECORE_TAGS, LATEST_S, PLUGIN, SANITIZED, Played, PluginTest  # noqa: E402
 from trace import Trace, read_bytes  # noqa: E402
 
 
 class Versions(PluginTest):
     """Each version of NCCL's interface: valid lines, and exactly the events that were played."""
 
-    def check_version(self, version):
-        played = self.play("--api", version, "--ranks", 8, "--steps", 3, "--op-us", 100, "--tags", "call")
+    def check_version(self, version, **options):
+        played = self.play("--api", version, "--ranks", 8, "--steps", 3, "--op-us", 100, "--tags", "call", **options)
         traces = self.check_counts(played)
         for counts in played.counts:
             # Per rank and step: 2 x 2 AllReduce, ReduceScatter, AllGather, AllReduce; a send and a receive.
@@ -102,8 +102,12 @@ class Versions(PluginTest):
         for trace in self.check_version(7):
             self.check_api_hierarchy(trace)
 
+    def test_v7_of_the_pull_request(self):
+        for trace in self.check_version(7, program=FAKECORE_TAGS):
+            self.check_api_hierarchy(trace)
+
     def test_v7_tags_of_nccl(self):
-        played = self.play("--api", 7, "--ranks", 2, "--steps", 2, "--tags", "nccl")
+        played = self.play("--api", 7, "--ranks", 2, "--steps", 2, "--tags", "nccl", program=FAKECORE_TAGS)
         for trace in self.check_counts(played):
             tags = [e for e in trace.events if e["cat"] == "USER_TAG"]
             world = {e["args"]["CommHash"] for e in trace.notes("Communicator") if e["args"]["CommName"] == "world0"}
@@ -264,10 +268,10 @@ class Losses(PluginTest):
         self.assertEqual(played.log.count("cannot write to"), 1)
 
     def test_hostile_calls(self):
-        for version in range(1, 8):
-            with self.subTest(version=version):
-                directory = os.path.join(self.directory, str(version))
-                played = Played(directory, "--scenario", "hostile", "--api", version)
+        for version, program in [*((version, FAKECORE) for version in range(1, 8)), (7, FAKECORE_TAGS)]:
+            with self.subTest(version=version, program=program):
+                directory = os.path.join(self.directory, str(version) + os.path.basename(program))
+                played = Played(directory, "--scenario", "hostile", "--api", version, program=program)
                 trace = Trace(played.files()[0])
                 trace.check_nesting()
                 self.assertGreater(trace.notes("Drops")[-1]["args"]["unknown"], 0)

@@ -12,7 +12,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from played import FAKECORE, PLUGIN, PluginTest  # noqa: E402
+from played import FAKECORE, LIBRARY_TAGS, PLUGIN, PluginTest  # noqa: E402
 from trace import Trace  # noqa: E402
 
 PROBE = os.path.join(os.path.dirname(FAKECORE), "probe")
@@ -94,7 +94,7 @@ class Trees(ProbeTest):
         """In the middle of no letter, and they say so."""
         for settings, text in (({"NCCLPROF_TAG_BYTES": "4"}, "aaa"), ({}, "aaa\u00e4" + 250 * "a")):
             with self.subTest(settings):
-                self.probe("nccl-tags", NCCLPROF_FILE="cut", **settings)
+                self.probe("nccl-tags", 0, LIBRARY_TAGS, NCCLPROF_FILE="cut", **settings)
                 trace = self.trace()
                 os.unlink(trace.path)
                 tags = [(e["args"]["tag"], e["args"].get("truncated")) for e in trace.events if e["cat"] == "USER_TAG"]
@@ -126,7 +126,7 @@ class Tags(ProbeTest):
 
     def test_settings_for_tags_are_read_with_the_others(self):
         """At the latest: the first tag of NCCL's is no moment to do so."""
-        self.probe("changed-tag-settings")
+        self.probe("changed-tag-settings", 0, LIBRARY_TAGS)
         self.assertEqual([e["args"]["tag"] for e in self.trace().events if e["cat"] == "USER_TAG"], ["forward"])
 
 

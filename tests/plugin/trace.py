@@ -80,8 +80,10 @@ class Trace:
         for e in sorted(self.events, key=lambda e: e["ts"]):
             assert isinstance(e["ts"], float) and e["ts"] >= 0, e
             assert isinstance(e["pid"], int) and isinstance(e["tid"], int), e
-            assert e["ph"] in "beiM" and isinstance(e["name"], str) and isinstance(e["cat"], str), e
+            assert e["ph"] in "beiMX" and isinstance(e["name"], str) and isinstance(e["cat"], str), e
             assert isinstance(e.get("args", {}), dict), e
+            if e["ph"] == "X":
+                assert isinstance(e["dur"], float) and e["dur"] >= 0, e
             if e["ph"] == "i":
                 assert e["s"] in ("g", "p", "t"), e
             if e["ph"] not in "be":
@@ -115,7 +117,8 @@ class Trace:
             "proxy_ops": sum(proxies[n] for n in ("Send", "Recv", "ScheduleSend", "ScheduleRecv")),
             "steps": sum(e["name"] in ("SendWait", "RecvWait") for e in steps),
             "kernels": self.count(cat="GPU", ph="b"),
-            "tags": self.count(cat="USER_TAG"),
+            "phases": self.count(cat="GPU", ph="X"),
+            "tags": self.count(cat="USER_TAG", name="UserTag"),
         }
 
     def parents(self):

@@ -14,6 +14,7 @@ struct chrome_pending {
     int64_t rank;
     int64_t pid;
     struct operation operation;
+    uint64_t user_tag;
     struct kernel_channel kernel; /* gpu_begin 0: none started */
 };
 
@@ -23,9 +24,26 @@ static int set_text(struct buffer *buffer, const char *text, size_t length, stru
     return buffer_append(buffer, text, length) ? error_no_memory(error) : 0;
 }
 
+/* What number a name is of has to be said; when it was given only decides between several. */
+static int tag_name_line(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                         struct error *error)
+{
+    const struct chrome_tag *tag = &line->tag;
+    struct event event = {.kind = EVENT_TAG_NAME, .origin = chrome_origin(reader, offset)};
+    if (tag->number == 0)
+        return chrome_note(reader, "name of no tag", 1, offset, tag->text, tag->length, error);
+    if (set_text(&reader->text, tag->text, tag->length, error))
+        return -1;
+    event.tag_name =
+        (struct tag_name){tag->number, reader->text.length ? reader->text.data : "", line->time_ns};
+    return chrome_emit(reader, &event, error);
+}
+
 int chrome_tag_line(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
                     struct error *error)
 {
+    if (line->name == CHROME_TAG_NAME)
+        return tag_name_line(reader, line, offset, error);
     const struct chrome_tag *tag = &line->tag;
     struct event event = {.kind = EVENT_TAG, .origin = chrome_origin(reader, offset)};
     uint64_t hash = tag->has_source ? tag->communicator_hash : reader->communicator_hash;
@@ -102,6 +120,8 @@ static int read_communicator(struct chrome_reader *reader, struct json *json, co
     event.origin.rank = member_natural_or_none(json, line->arguments, "Rank");
     event.origin.communicator_name = name[0] ? name : NULL;
     event.origin.communicator_size = known(member_natural_or_none(json, line->arguments, "nRanks"));
+    if (event.origin.communicator_size > reader->greatest_size)
+        reader->greatest_size = event.origin.communicator_size;
     event.origin.node_count = known(member_natural_or_none(json, line->arguments, "nNodes"));
     return chrome_emit(reader, &event, error);
 }
@@ -224,6 +244,7 @@ static int read_pending(struct chrome_reader *reader, struct json *json, const s
     pending.operation.kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
     pending.communicator_hash = member_unsigned(json, line->arguments, "CommHash");
     pending.rank = member_natural_or_none(json, line->arguments, "Rank");
+    pending.user_tag = member_unsigned(json, line->arguments, "UserTag");
     pending.kernel = kernel_of(json, line, &pending.operation);
     return keep_pending(reader, &pending, error);
 }
@@ -253,6 +274,7 @@ static int by_offset(const void *a, const void *b)
 /* In the order in which they were told. */
 int chrome_pending_flush(struct chrome_reader *reader, struct error *error)
 {
+    char tag[CHROME_NUMBER_BYTES];
     array_sort(reader->waiting, reader->waiting_count, sizeof *reader->waiting, by_offset);
     for (size_t i = 0; i < reader->waiting_count; i++) {
         const struct chrome_pending *pending = &reader->waiting[i];
@@ -262,6 +284,8 @@ int chrome_pending_flush(struct chrome_reader *reader, struct error *error)
         event.origin.rank = pending->rank;
         event.operation = pending->operation;
         event.operation.ordinal = reader->next_ordinal++;
+        event.operation.tag = chrome_user_tag(pending->user_tag, tag);
+        event.operation.tag_is_number = event.operation.tag != NULL;
         event.operation.device.begin_ns =
             pending->kernel.gpu_begin ? pending->kernel.host.begin_ns : TIME_UNKNOWN;
         event.operation.channels = &pending->kernel;

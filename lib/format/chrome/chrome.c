@@ -87,6 +87,25 @@ static int begin_array(void *context, struct error *error)
     return chrome_reader_close(&file->reader, error);
 }
 
+/*
+ * NVIDIA's plugin writes a file when its communicator ends, so one that ends early was cut. The bundled
+ * plugin writes as the job goes, so one without its end is of a job that runs, or was killed.
+ */
+static int note_early_end(struct chrome_file *file, uint64_t offset, struct error *error)
+{
+    int is_open = file->reader.ends_open;
+    return chrome_note(&file->reader, is_open ? FORMAT_NOTE_OPEN : "file ends before its array does",
+                       !is_open, offset, NULL, 0, error);
+}
+
+static int note_cut_line(void *context, const char *text, size_t length, uint64_t offset, struct error *error)
+{
+    struct chrome_file *file = context;
+    int is_open = file->reader.is_bundled;
+    return chrome_note(&file->reader, is_open ? "line that was being written" : "unreadable text", !is_open,
+                       offset, text, length, error);
+}
+
 /* A failure to read is told when everything that could be read has been handed over. */
 static int read_file(struct chrome_file *file, struct input *input, const struct format_sink *sink,
                      struct error *error)
@@ -97,16 +116,18 @@ static int read_file(struct chrome_file *file, struct input *input, const struct
         .object = read_event,
         .lines = read_known_lines,
         .array = begin_array,
+        .cut = note_cut_line,
         .sink = sink,
     };
     struct objects_end end;
     struct error later = ERROR_INIT;
     if (objects_read(&objects, input, &end, error))
         return -1;
+    file->reader.ends_open = file->reader.is_bundled && end.in_array && !end.reading_failed;
     if (chrome_reader_finish(&file->reader, end.offset, end.reading_failed ? &later : error))
         return -1;
     if (end.in_array && !end.reading_failed)
-        return chrome_note(&file->reader, "file ends before its array does", 1, end.offset, NULL, 0, error);
+        return note_early_end(file, end.offset, error);
     return end.reading_failed ? -1 : 0;
 }
 
@@ -170,9 +191,21 @@ static int chrome_sniff(const char *bytes, size_t length, const char *path)
     return is_empty_array(bytes, length) ? 40 : 0;
 }
 
+static const char *chrome_why_nothing(const char *path, uint64_t bytes)
+{
+    if (!chrome_names_member(path))
+        return NULL;
+    return bytes == 0
+               ? "NVIDIA's example plugin writes a file when its communicator ends: the job was killed "
+                 "then, or the disk was full"
+               : "NVIDIA's example plugin records nothing unless NCCL_PROFILE_EVENT_MASK says what (3935)";
+}
+
 const struct format format_chrome = {
     .name = "chrome",
     .description = "Chrome traces of NVIDIA's example profiler plugin and of ncclprof's",
+    .unknown = chrome_unknown_event,
     .sniff = chrome_sniff,
     .read = chrome_read,
+    .why_nothing = chrome_why_nothing,
 };

@@ -61,6 +61,13 @@ static const struct word note_names[] = {
     {NULL, CHROME_NAME_OTHER},
 };
 
+static const struct word phase_names[] = {
+    {"initial_sync", CHROME_INITIAL_SYNC},
+    {"compute", CHROME_COMPUTE},
+    {"final_sync", CHROME_FINAL_SYNC},
+    {NULL, CHROME_NAME_OTHER},
+};
+
 static int find_word(const struct word *words, const char *text)
 {
     while (words->text && (!text || strcmp(words->text, text) != 0))
@@ -107,8 +114,12 @@ static void read_operation(struct json *json, const struct json_node *arguments,
     operation->root = member_natural_or_none(json, arguments, "Root");
     operation->enqueue_end_ns = member_moment(json, arguments, "EnqueueEnd");
     operation->unfinished = member_integer(json, arguments, "Unfinished", 0) != 0;
+    operation->user_tag = member_unsigned(json, arguments, "UserTag");
+    operation->is_symmetric = member_integer(json, arguments, "IsSymColl", 0) != 0;
     if (!json_member(arguments, "nChannels"))
         line->hints |= CHROME_HINT_NO_CHANNELS;
+    if (json_member(arguments, "IsSymColl"))
+        line->hints |= CHROME_HINT_PHASES;
 }
 
 static void read_api(struct json *json, const struct json_node *arguments, struct chrome_line *line)
@@ -120,6 +131,7 @@ static void read_api(struct json *json, const struct json_node *arguments, struc
         .root = member_natural_or_none(json, arguments, "root"),
         .graph_captured = member_integer(json, arguments, "GraphCaptured", 0),
         .stream = read_stream(json, arguments),
+        .user_tag = member_unsigned(json, arguments, "UserTag"),
     };
 }
 
@@ -167,6 +179,7 @@ static void read_copy(struct json *json, const struct json_node *arguments, stru
         .sequence = member_natural(json, arguments, "SeqNum", COUNT_UNKNOWN),
         .communicator_hash = member_unsigned(json, arguments, "CommHash"),
         .rank = member_natural_or_none(json, arguments, "Rank"),
+        .user_tag = member_unsigned(json, arguments, "UserTag"),
         .is_enqueue = timing && strcmp(timing, "enqueue") == 0,
     };
 }
@@ -180,6 +193,21 @@ static void read_tag(struct json *json, const struct json_node *arguments, struc
     line->tag.depth = member_natural(json, arguments, "depth", 0);
     line->tag.communicator_hash = member_unsigned(json, arguments, "CommHash");
     line->tag.has_source = json_member(arguments, "source") != NULL;
+    line->tag.number = member_unsigned(json, arguments, "number");
+}
+
+static void read_kernel(struct json *json, const struct json_node *arguments, struct chrome_line *line)
+{
+    line->kernel = (struct chrome_kernel){
+        .channel = member_integer(json, arguments, "Channel", COUNT_UNKNOWN),
+        .gpu_begin = member_unsigned(json, arguments, "StartGpuClk"),
+        .gpu_end = member_unsigned(json, arguments, "StopGpuClk"),
+        .phase = member_natural_or_none(json, arguments, "PhaseId"),
+        .begin_ns = member_moment(json, arguments, "StartHost"),
+        .end_ns = member_moment(json, arguments, "StopHost"),
+    };
+    if (line->phase == 'X')
+        line->hints |= CHROME_HINT_PHASES;
 }
 
 static void read_arguments(struct json *json, const struct json_node *arguments, struct chrome_line *line)
@@ -201,11 +229,7 @@ static void read_arguments(struct json *json, const struct json_node *arguments,
         line->step = member_natural_or_none(json, arguments, "Step");
         break;
     case CHROME_GPU:
-        line->kernel.channel = member_integer(json, arguments, "Channel", COUNT_UNKNOWN);
-        line->kernel.gpu_begin = member_unsigned(json, arguments, "StartGpuClk");
-        line->kernel.gpu_end = member_unsigned(json, arguments, "StopGpuClk");
-        line->kernel.begin_ns = member_moment(json, arguments, "StartHost");
-        line->kernel.end_ns = member_moment(json, arguments, "StopHost");
+        read_kernel(json, arguments, line);
         break;
     case CHROME_CE_COLL:
         read_copy(json, arguments, line);
@@ -233,6 +257,10 @@ static void read_name(const char *name, struct chrome_line *line)
         line->name = (enum chrome_name)find_word(note_names, name);
     else if (name)
         line->function = function_from_text(name, strlen(name));
+    if (line->category == CHROME_USER_TAG && name && strcmp(name, "TagName") == 0)
+        line->name = CHROME_TAG_NAME;
+    if (line->category == CHROME_GPU)
+        line->name = (enum chrome_name)find_word(phase_names, name);
 }
 
 static void read_event(struct json *json, const struct json_node *event, struct chrome_line *line)
@@ -246,7 +274,8 @@ static void read_event(struct json *json, const struct json_node *event, struct 
     line->pid = member_integer(json, event, "pid", COUNT_UNKNOWN);
     line->time_ns = member_moment(json, event, "ts");
     read_name(member_text(json, event, "name"), line);
-    if (line->phase == 'b' || line->phase == 'i' || line->phase == 'M')
+    if (line->phase == 'b' || line->phase == 'i' || line->phase == 'M' || line->category == CHROME_NCCLPROF ||
+        (line->phase == 'X' && line->category == CHROME_GPU))
         read_arguments(json, member_object(json, event, "args"), line);
 }
 

@@ -48,7 +48,11 @@ enum chrome_name {
     CHROME_RECV_WAIT,
     CHROME_RECV_FLUSH_WAIT,
     CHROME_RECV_GPU_WAIT,
-    CHROME_PROCESS, /* NCCLPROF */
+    CHROME_INITIAL_SYNC, /* GPU: phases of a kernel */
+    CHROME_COMPUTE,
+    CHROME_FINAL_SYNC,
+    CHROME_TAG_NAME, /* USER_TAG */
+    CHROME_PROCESS,  /* NCCLPROF */
     CHROME_COMMUNICATOR,
     CHROME_CLOCK_ANCHOR,
     CHROME_DROPS,
@@ -61,6 +65,7 @@ enum chrome_hint {
     CHROME_HINT_UNQUOTED = 1,         /* not JSON: bare words (2.28) */
     CHROME_HINT_NUMERIC_DATATYPE = 2, /* 2.23 */
     CHROME_HINT_NO_CHANNELS = 4,      /* nMaxChannels, or none: up to 2.26 */
+    CHROME_HINT_PHASES = 8,           /* of kernels, or what the kernel of an operation is: 2.31 */
 };
 
 struct chrome_operation {
@@ -73,6 +78,8 @@ struct chrome_operation {
     enum datatype datatype;
     enum algorithm algorithm;
     enum protocol protocol;
+    int is_symmetric;  /* its kernel is one that works on symmetric memory */
+    uint64_t user_tag; /* 0: none */
     /* From the bundled plugin only. */
     int64_t root;
     int64_t enqueue_end_ns;
@@ -85,6 +92,7 @@ struct chrome_api {
     int64_t root;
     int64_t graph_captured;
     uint64_t stream;
+    uint64_t user_tag; /* 0: none */
 };
 
 struct chrome_proxy {
@@ -104,6 +112,7 @@ struct chrome_kernel {
     int64_t channel;
     uint64_t gpu_begin;
     uint64_t gpu_end;
+    int64_t phase; /* its number: 0 the initial sync, 1 and 2 the others; COUNT_UNKNOWN */
     /* From the bundled plugin only: the two on the host's clock; TIME_UNKNOWN. */
     int64_t begin_ns;
     int64_t end_ns;
@@ -113,6 +122,7 @@ struct chrome_copy {
     int64_t count;
     enum datatype datatype;
     int64_t duration_ns;
+    uint64_t user_tag; /* 0: none */
     /* From the bundled plugin only. */
     int64_t sequence;
     uint64_t communicator_hash;
@@ -128,24 +138,25 @@ struct chrome_tag {
     int64_t depth;
     uint64_t communicator_hash; /* 0: the tag is for every communicator of the process */
     int has_source;             /* the line is of that plugin */
+    uint64_t number;            /* that the text is the name of: a line TagName; 0: not said */
 };
 
 struct chrome_line {
     enum chrome_category category;
     enum chrome_name name;
     enum function function;
-    char phase;      /* 'b', 'e', 'i'; 0 when there is none */
+    char phase;      /* 'b', 'e', 'i', 'X' (complete: begin and end in one); 0 when there is none */
     unsigned hints;  /* of enum chrome_hint */
     int64_t id;      /* COUNT_UNKNOWN */
     int64_t pid;     /* COUNT_UNKNOWN */
     int64_t time_ns; /* TIME_UNKNOWN where it is missing or not above 0, which is how "never" prints */
-    union {          /* by category; only in begins, and only what the line has is known */
+    union {          /* by category; not in ends, and only what the line has is known */
         struct chrome_operation operation; /* COLL, P2P */
         struct chrome_api api;             /* COLL_API, P2P_API, KERNEL_LAUNCH (its stream) */
         struct chrome_proxy proxy;
-        int64_t step; /* NET */
-        struct chrome_kernel kernel;
-        struct chrome_copy copy; /* CE_COLL */
+        int64_t step;                /* NET */
+        struct chrome_kernel kernel; /* GPU; its 'X' is a phase of a kernel */
+        struct chrome_copy copy;     /* CE_COLL */
         struct chrome_tag tag;
         const struct json_node *arguments; /* NCCLPROF: borrowed from the struct json */
     };

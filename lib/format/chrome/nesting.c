@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char chrome_unknown_event[] = "unknown event";
+
 static const unsigned char levels[CHROME_CATEGORIES] = {
     [CHROME_GROUP] = LEVEL_GROUP,       [CHROME_GROUP_API] = LEVEL_GROUP,    [CHROME_COLL_API] = LEVEL_CALL,
     [CHROME_P2P_API] = LEVEL_CALL,      [CHROME_KERNEL_LAUNCH] = LEVEL_CALL, [CHROME_COLL] = LEVEL_OPERATION,
@@ -24,19 +26,27 @@ static int read_member(const char *name, size_t length, uint64_t *hash, int64_t 
 }
 
 /* NAME_<hash>_<rank>.json, whatever dots there are in NAME and whatever follows the rank's. */
-static void read_file_name(struct chrome_reader *reader, const char *path)
+static int read_file_name(const char *path, uint64_t *hash, int64_t *rank)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     const char *end = name + strlen(name);
-    uint64_t hash;
-    int64_t rank;
-    while (end && !read_member(name, (size_t)(end - name), &hash, &rank))
+    uint64_t named_hash;
+    int64_t named_rank;
+    while (end && !read_member(name, (size_t)(end - name), &named_hash, &named_rank))
         end = memrchr(name, '.', (size_t)(end - name));
     if (!end)
-        return;
-    reader->communicator_hash = hash;
-    reader->rank = rank;
+        return 0;
+    *hash = named_hash;
+    *rank = named_rank;
+    return 1;
+}
+
+int chrome_names_member(const char *path)
+{
+    uint64_t hash;
+    int64_t rank;
+    return read_file_name(path, &hash, &rank);
 }
 
 int chrome_reader_init(struct chrome_reader *reader, const struct format_sink *sink, const char *path,
@@ -45,7 +55,7 @@ int chrome_reader_init(struct chrome_reader *reader, const struct format_sink *s
     *reader = (struct chrome_reader){.sink = sink, .pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN};
     map_init(&reader->pending);
     map_init(&reader->astray);
-    read_file_name(reader, path);
+    read_file_name(path, &reader->communicator_hash, &reader->rank);
     reader->call = (struct chrome_call){.group_begin_ns = TIME_UNKNOWN, .root = COUNT_UNKNOWN};
     reader->transfer.steps = calloc(FORMAT_STEPS_AT_ONCE, sizeof *reader->transfer.steps);
     return reader->transfer.steps ? 0 : error_no_memory(error);
@@ -86,6 +96,21 @@ static int is_open(const struct chrome_reader *reader, int level)
     return (reader->open >> level & 1) != 0;
 }
 
+/*
+ * A call below which nothing stands, not even what could not be read: NCCL reported no operation of it, or
+ * the recorder left it out. As far as the line says why, that is told apart.
+ */
+static int note_bare_call(struct chrome_reader *reader, const struct chrome_frame *frame, struct error *error)
+{
+    const struct chrome_call *call = &reader->call;
+    const char *name = function_name(frame->function);
+    const char *reason = call->graph_captured         ? "call without operation: captured in a graph"
+                         : call->count == 0           ? "call without operation: no data"
+                         : reader->greatest_size == 1 ? "call without operation: one rank"
+                                                      : "call without operation";
+    return chrome_note(reader, reason, 0, frame->offset, name, name ? strlen(name) : 0, error);
+}
+
 /* What an event's end means for what is being put together. `has_end`: a line says so. */
 static int end_frame(struct chrome_reader *reader, enum chrome_level level, int64_t end_ns, int has_end,
                      struct error *error)
@@ -100,9 +125,12 @@ static int end_frame(struct chrome_reader *reader, enum chrome_level level, int6
         return 0;
     case CHROME_COLL_API:
     case CHROME_P2P_API:
+        if (has_end && reader->call.is_bare && note_bare_call(reader, frame, error))
+            return -1;
         reader->call.root = COUNT_UNKNOWN;
         reader->call.stream = 0;
         reader->call.graph_captured = 0;
+        reader->call.user_tag = 0;
         return chrome_operation_flush(reader, end_ns, error);
     case CHROME_COLL:
     case CHROME_P2P:
@@ -129,7 +157,8 @@ static int end_open_frames(struct chrome_reader *reader, int level, struct error
     for (int inner = LEVELS - 1; inner >= level; inner--) {
         if (!is_open(reader, inner))
             continue;
-        if (chrome_note(reader, "begin without end", 1, reader->frames[inner].offset, NULL, 0, error) ||
+        if (chrome_note(reader, "begin without end", !reader->ends_open, reader->frames[inner].offset, NULL,
+                        0, error) ||
             end_frame(reader, (enum chrome_level)inner, TIME_UNKNOWN, 0, error))
             return -1;
     }
@@ -155,9 +184,12 @@ static void begin_call(struct chrome_reader *reader, const struct chrome_line *l
         reader->call.launch_stream = line->api.stream;
         return;
     }
+    reader->call.is_bare = 1;
+    reader->call.count = line->api.count;
     reader->call.root = line->api.root;
     reader->call.stream = line->api.stream;
     reader->call.graph_captured = line->api.graph_captured;
+    reader->call.user_tag = line->api.user_tag;
 }
 
 /* What a begin means for what is being put together. */
@@ -205,6 +237,7 @@ static int begin(struct chrome_reader *reader, const struct chrome_line *line, u
     if (level <= LEVEL_OPERATION &&
         (chrome_proxy_flush(reader, error) || chrome_operation_flush(reader, TIME_UNKNOWN, error)))
         return -1;
+    reader->call.is_bare &= level <= LEVEL_CALL;
     reader->open |= 1U << level;
     reader->frames[level] = (struct chrome_frame){
         .category = line->category,
@@ -221,6 +254,7 @@ static int end(struct chrome_reader *reader, const struct chrome_line *line, uin
 {
     enum chrome_level level = (enum chrome_level)levels[line->category];
     const struct chrome_frame *frame = &reader->frames[level];
+    reader->call.is_bare &= level <= LEVEL_CALL;
     if (!is_open(reader, (int)level) || frame->category != line->category || frame->name != line->name ||
         frame->function != line->function || frame->id != line->id)
         return chrome_note(reader, "end without begin", 1, offset, NULL, 0, error);
@@ -253,18 +287,21 @@ int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *l
     if (line->category == CHROME_NCCLPROF && json)
         return chrome_bundled_line(reader, json, line, offset, error);
     if (levels[line->category] == LEVEL_NONE)
-        return chrome_note(reader, "unknown event", 0, offset, text, length, error);
+        return chrome_note(reader, chrome_unknown_event, 0, offset, text, length, error);
     if (line->phase == 'b')
         return begin(reader, line, offset, error);
     if (line->phase == 'e')
         return end(reader, line, offset, error);
-    return chrome_note(reader, "unknown event", 0, offset, text, length, error);
+    if (line->phase == 'X' && line->category == CHROME_GPU)
+        return chrome_kernel_phase(reader, line, offset, error);
+    return chrome_note(reader, chrome_unknown_event, 0, offset, text, length, error);
 }
 
 int chrome_reader_wait(struct chrome_reader *reader, const struct chrome_line *line, int64_t end_ns,
                        uint64_t offset, struct error *error)
 {
     reader->seen[CHROME_NET] = 1;
+    reader->call.is_bare = 0;
     if (line->pid != COUNT_UNKNOWN)
         reader->pid = line->pid;
     if (end_inner_frames(reader, LEVEL_WAIT, error) || chrome_wait_begin(reader, line, offset, error))
@@ -294,7 +331,7 @@ int chrome_reader_finish(struct chrome_reader *reader, uint64_t offset, struct e
 
 static int version(const struct chrome_reader *reader)
 {
-    if (reader->seen[CHROME_USER_TAG])
+    if (reader->seen[CHROME_USER_TAG] || reader->hints & CHROME_HINT_PHASES)
         return 7;
     if (reader->hints & CHROME_HINT_UNQUOTED)
         return 5;

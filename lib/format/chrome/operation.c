@@ -1,5 +1,9 @@
 #include "base/array.h"
 #include "format/chrome/reader.h"
+#include "input/number.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 /* More channels than any NCCL has. */
 enum { CHANNELS_MOST = 1024 };
@@ -19,8 +23,18 @@ int chrome_has_root(enum function function)
            function == FUNCTION_SCATTER;
 }
 
-/* What every operation begins with: nothing known but the call around it. */
-static void start(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset)
+const char *chrome_user_tag(uint64_t user_tag, char text[CHROME_NUMBER_BYTES])
+{
+    snprintf(text, CHROME_NUMBER_BYTES, "%" PRIu64, user_tag);
+    return user_tag ? text : NULL;
+}
+
+/*
+ * What every operation begins with: nothing known but the call around it, whose user tag is its own unless it
+ * has one.
+ */
+static void start(struct chrome_reader *reader, const struct chrome_line *line, uint64_t user_tag,
+                  uint64_t offset)
 {
     struct chrome_assembly *assembly = &reader->assembly;
     const struct chrome_call *call = &reader->call;
@@ -46,6 +60,8 @@ static void start(struct chrome_reader *reader, const struct chrome_line *line, 
         .enqueue = {line->time_ns, TIME_UNKNOWN},
         .device = {TIME_UNKNOWN, TIME_UNKNOWN},
         .duration_ns = COUNT_UNKNOWN,
+        .tag = chrome_user_tag(user_tag ? user_tag : call->user_tag, assembly->tag),
+        .tag_is_number = user_tag || call->user_tag,
     };
 }
 
@@ -91,7 +107,7 @@ int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_lin
     const struct chrome_operation *said = &line->operation;
     struct chrome_assembly *assembly = &reader->assembly;
     struct operation *operation = &assembly->operation;
-    start(reader, line, offset);
+    start(reader, line, said->user_tag, offset);
     set_member(reader, said->communicator_hash, said->rank);
     operation->kind = line->category == CHROME_P2P ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
     operation->sequence = operation->kind == OPERATION_COLLECTIVE ? said->sequence : COUNT_UNKNOWN;
@@ -102,6 +118,7 @@ int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_lin
     operation->algorithm = said->algorithm;
     operation->protocol = said->protocol;
     operation->channel_count = said->channel_count;
+    operation->is_symmetric = said->is_symmetric;
     if (operation->kind == OPERATION_COLLECTIVE && chrome_has_root(line->function))
         operation->root = said->root != COUNT_UNKNOWN ? said->root : reader->call.root;
     assembly->given_enqueue_end_ns = said->enqueue_end_ns;
@@ -114,7 +131,7 @@ void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *l
 {
     const struct chrome_copy *said = &line->copy;
     struct operation *operation = &reader->assembly.operation;
-    start(reader, line, offset);
+    start(reader, line, said->user_tag, offset);
     if (said->communicator_hash)
         set_member(reader, said->communicator_hash, said->rank);
     else
@@ -164,6 +181,52 @@ int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *
     };
     assembly->channel_is_open = 1;
     assembly->channel_end_ns = said->end_ns;
+    return 0;
+}
+
+static const struct kernel_channel *find_channel(const struct chrome_assembly *assembly, int64_t number)
+{
+    for (size_t i = assembly->channel_count; i-- > 0;)
+        if (assembly->channels[i].channel == number)
+            return &assembly->channels[i];
+    return NULL;
+}
+
+/* By its number and its name, as far as there are both: what they do not agree on is neither. */
+static int is_initial_sync(const struct chrome_line *line)
+{
+    if (line->kernel.phase == COUNT_UNKNOWN)
+        return line->name == CHROME_INITIAL_SYNC;
+    return line->kernel.phase == 0 && (line->name == CHROME_INITIAL_SYNC || line->name == CHROME_NAME_OTHER);
+}
+
+/* Outside of its kernel it is left from an earlier use of the slot. */
+static int is_stale_phase(const struct chrome_kernel *said, const struct kernel_channel *channel)
+{
+    return said->gpu_begin < channel->gpu_begin || (channel->gpu_end && said->gpu_end > channel->gpu_end);
+}
+
+int chrome_kernel_phase(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                        struct error *error)
+{
+    struct chrome_assembly *assembly = &reader->assembly;
+    const struct chrome_kernel *said = &line->kernel;
+    if (!assembly->is_open)
+        return chrome_note(reader, "kernel phase outside an operation", 1, offset, NULL, 0, error);
+    if (!is_initial_sync(line))
+        return chrome_note(reader, "kernel phase other than the initial sync", 0, offset, NULL, 0, error);
+    const struct kernel_channel *channel = find_channel(assembly, said->channel);
+    if (!channel)
+        return chrome_note(reader, "kernel phase of no channel", 0, offset, NULL, 0, error);
+    if (!said->gpu_begin || said->gpu_end <= said->gpu_begin ||
+        said->gpu_end - said->gpu_begin > NUMBER_MOST_NS)
+        return chrome_note(reader, "kernel phase without both ends", 0, offset, NULL, 0, error);
+    if (is_stale_phase(said, channel))
+        return chrome_note(reader, "stale kernel phase", 0, offset, NULL, 0, error);
+    int64_t lasted_ns = (int64_t)(said->gpu_end - said->gpu_begin);
+    int64_t *shortest_ns = &assembly->operation.initial_sync_ns;
+    if (*shortest_ns == 0 || lasted_ns < *shortest_ns)
+        *shortest_ns = lasted_ns;
     return 0;
 }
 

@@ -35,6 +35,8 @@ struct chrome_frame {
     uint64_t offset;
 };
 
+enum { CHROME_NUMBER_BYTES = 24 }; /* of 64 bits in decimal, with a NUL */
+
 /* The operation being read, and what of it is known so far. */
 struct chrome_assembly {
     int is_open;   /* between its begin and its end */
@@ -44,8 +46,9 @@ struct chrome_assembly {
     struct origin origin;
     struct interval_ns record; /* what its own lines give */
     int64_t given_enqueue_end_ns;
-    int64_t last_proxy_end_ns; /* of its proxy operations that have an end */
-    int proxy_pending;         /* one of them has none */
+    char tag[CHROME_NUMBER_BYTES]; /* the user tag, in decimal */
+    int64_t last_proxy_end_ns;     /* of its proxy operations that have an end */
+    int proxy_pending;             /* one of them has none */
     struct kernel_channel *channels;
     size_t channel_count;
     size_t channel_capacity;
@@ -72,11 +75,14 @@ struct chrome_transfer {
 
 /* The call around an operation. */
 struct chrome_call {
+    int is_bare;            /* a collective or point-to-point call, with nothing below it yet */
+    int64_t count;          /* that it was given; COUNT_UNKNOWN */
     int64_t group_begin_ns; /* up to NCCL 2.27 of the group that is one kernel (enqueue.cc: a group event a
                                plan) */
     int64_t root;
     int64_t graph_captured;
     uint64_t stream;
+    uint64_t user_tag;      /* 0: none */
     uint64_t launch_stream; /* the group's kernel launch knows it as well */
 };
 
@@ -102,7 +108,8 @@ struct chrome_reader {
     int64_t started_ns;
     struct buffer text; /* a tag, with its NUL */
     int64_t drops[CHROME_DROP_KINDS];
-    struct map pending; /* operations that PendingOperation lines tell of: index into `waiting` */
+    int64_t greatest_size; /* of communicators, as far as lines say; 0: none does */
+    struct map pending;    /* operations that PendingOperation lines tell of: index into `waiting` */
     struct chrome_pending *waiting;
     size_t waiting_count;
     size_t waiting_capacity;
@@ -112,7 +119,12 @@ struct chrome_reader {
     int seen[CHROME_CATEGORIES];
     int seen_schedule;
     int is_bundled;
+    int ends_open; /* all is read, and the bundled plugin had more to write: what is open here is no damage */
 };
+
+/* Whether the path tells communicator and rank, as NVIDIA's example plugin names its files from NCCL 2.27 on.
+ */
+int chrome_names_member(const char *path);
 
 /* `path` may tell communicator and rank: NAME_<hash>_<rank>.json. */
 int chrome_reader_init(struct chrome_reader *reader, const struct format_sink *sink, const char *path,
@@ -136,6 +148,9 @@ int chrome_reader_finish(struct chrome_reader *reader, uint64_t offset, struct e
 /* "chrome-v5" and the like. */
 void chrome_reader_dialect(const struct chrome_reader *reader, char *dialect, size_t dialect_bytes);
 
+/* The reason under which events are noted that no plugin of NCCL's prints. */
+extern const char chrome_unknown_event[];
+
 /*
  * What follows is between the files of the reader.
  */
@@ -151,6 +166,9 @@ int chrome_set_end(struct chrome_reader *reader, struct interval_ns *interval, i
 int64_t chrome_bytes(int64_t count, enum datatype datatype);
 int chrome_has_root(enum function function);
 
+/* The text of a user tag, which is `text`; NULL for 0, which is none. */
+const char *chrome_user_tag(uint64_t user_tag, char text[CHROME_NUMBER_BYTES]);
+
 /*
  * When a channel's kernel began or ended on the host's clock. The host noticed it then or later, by
  * milliseconds at times; where the recorder knows the GPU's clock on the host's it says better.
@@ -163,6 +181,9 @@ int chrome_operation_end(struct chrome_reader *reader, int64_t end_ns, int has_e
                          struct error *error);
 int chrome_operation_flush(struct chrome_reader *reader, int64_t api_end_ns, struct error *error);
 int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                        struct error *error);
+/* One phase of the kernel on a channel of the open operation. */
+int chrome_kernel_phase(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
                         struct error *error);
 int chrome_kernel_end(struct chrome_reader *reader, int64_t end_ns, uint64_t offset, struct error *error);
 

@@ -81,6 +81,14 @@ static const struct scan_field bundled_kernel_fields[] = {
     FIELD(", \"StopHost\": ", SCAN_MOMENT, kernel.end_ns), LAST("}}")};
 static const struct scan_field old_kernel_fields[] = {
     FIELD(", \"args\": {\"Channel\": ", SCAN_INTEGER, kernel.channel), LAST("}}")};
+static const struct scan_field phase_fields[] = {
+    SKIP(", \"dur\": ", SCAN_SKIP_DECIMAL),
+    FIELD(", \"args\": {\"Channel\": ", SCAN_INTEGER, kernel.channel),
+    FIELD(", \"PhaseId\": ", SCAN_NATURAL, kernel.phase),
+    FIELD(", \"StartGpuClk\": ", SCAN_UNSIGNED, kernel.gpu_begin),
+    FIELD(", \"StopGpuClk\": ", SCAN_UNSIGNED, kernel.gpu_end),
+    LAST("}}")};
+static const struct form phase_forms[] = {FORM(phase_fields, CHROME_HINT_PHASES), {NULL, 0, 0}};
 static const struct form kernel_forms[] = {
     FORM(kernel_fields, 0), FORM(bundled_kernel_fields, 0), FORM(old_kernel_fields, 0), {NULL, 0, 0}};
 
@@ -117,6 +125,13 @@ static const struct scan_field call_fields[] = {
     CALL_FIELDS, FIELD("\", \"root\": ", SCAN_NATURAL_OR_NONE, api.root),
     FIELD(", \"GraphCaptured\": ", SCAN_INTEGER, api.graph_captured),
     FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream), LAST("\"}}")};
+static const struct scan_field tagged_call_fields[] = {
+    CALL_FIELDS,
+    FIELD("\", \"root\": ", SCAN_NATURAL_OR_NONE, api.root),
+    FIELD(", \"GraphCaptured\": ", SCAN_INTEGER, api.graph_captured),
+    FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream),
+    FIELD("\", \"UserTag\": ", SCAN_UNSIGNED, api.user_tag),
+    LAST("}}")};
 static const struct scan_field call_bare_fields[] = {
     CALL_BARE_FIELDS, FIELD(", \"root\": ", SCAN_NATURAL_OR_NONE, api.root),
     FIELD(", \"GraphCaptured\":", SCAN_INTEGER, api.graph_captured),
@@ -124,13 +139,21 @@ static const struct scan_field call_bare_fields[] = {
 static const struct scan_field pair_call_fields[] = {
     CALL_FIELDS, FIELD("\", \"GraphCaptured\": ", SCAN_INTEGER, api.graph_captured),
     FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream), LAST("\"}}")};
+static const struct scan_field tagged_pair_call_fields[] = {
+    CALL_FIELDS, FIELD("\", \"GraphCaptured\": ", SCAN_INTEGER, api.graph_captured),
+    FIELD(", \"Stream\": \"", SCAN_ADDRESS, api.stream),
+    FIELD("\", \"UserTag\": ", SCAN_UNSIGNED, api.user_tag), LAST("}}")};
 static const struct scan_field pair_call_bare_fields[] = {
     CALL_BARE_FIELDS, FIELD(", \"GraphCaptured\":", SCAN_INTEGER, api.graph_captured),
     FIELD(", \"Stream\": ", SCAN_ADDRESS, api.stream), LAST("}}")};
-static const struct form call_forms[] = {
-    FORM(call_fields, 0), FORM(call_bare_fields, CHROME_HINT_UNQUOTED), {NULL, 0, 0}};
-static const struct form pair_call_forms[] = {
-    FORM(pair_call_fields, 0), FORM(pair_call_bare_fields, CHROME_HINT_UNQUOTED), {NULL, 0, 0}};
+static const struct form call_forms[] = {FORM(call_fields, 0),
+                                         FORM(tagged_call_fields, 0),
+                                         FORM(call_bare_fields, CHROME_HINT_UNQUOTED),
+                                         {NULL, 0, 0}};
+static const struct form pair_call_forms[] = {FORM(pair_call_fields, 0),
+                                              FORM(tagged_pair_call_fields, 0),
+                                              FORM(pair_call_bare_fields, CHROME_HINT_UNQUOTED),
+                                              {NULL, 0, 0}};
 
 #define COLLECTIVE_FIELDS                                                      \
     FIELD(", \"args\": {\"SeqNum\": ", SCAN_NATURAL, operation.sequence),      \
@@ -145,15 +168,26 @@ static const struct form pair_call_forms[] = {
 static const struct scan_field collective_fields[] = {
     COLLECTIVE_FIELDS, COLLECTIVE_WORDS, FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
     LAST("}}")};
+#define COLLECTIVE_CHANNELS FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count)
+#define COLLECTIVE_KERNEL                            \
+    SKIP(", \"KernelVariant\": \"", SCAN_SKIP_TEXT), \
+        FIELD("\", \"IsSymColl\": ", SCAN_FLAG, operation.is_symmetric)
+#define BUNDLED_COLLECTIVE                                                                                  \
+    FIELD(", \"Root\": ", SCAN_NATURAL_OR_NONE, operation.root), SKIP(", \"nWarps\": ", SCAN_SKIP_INTEGER), \
+        SKIP(", \"SendBuff\": \"0x", SCAN_SKIP_HEXADECIMAL),                                                \
+        SKIP("\", \"RecvBuff\": \"0x", SCAN_SKIP_HEXADECIMAL),                                              \
+        FIELD("\", \"EnqueueEnd\": ", SCAN_MOMENT, operation.enqueue_end_ns)
+
+static const struct scan_field told_collective_fields[] = {
+    COLLECTIVE_FIELDS, COLLECTIVE_WORDS, COLLECTIVE_CHANNELS, COLLECTIVE_KERNEL, LAST("}}")};
 static const struct scan_field bundled_collective_fields[] = {
-    COLLECTIVE_FIELDS,
-    COLLECTIVE_WORDS,
-    FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
-    FIELD(", \"Root\": ", SCAN_NATURAL_OR_NONE, operation.root),
-    SKIP(", \"nWarps\": ", SCAN_SKIP_INTEGER),
-    SKIP(", \"SendBuff\": \"0x", SCAN_SKIP_HEXADECIMAL),
-    SKIP("\", \"RecvBuff\": \"0x", SCAN_SKIP_HEXADECIMAL),
-    FIELD("\", \"EnqueueEnd\": ", SCAN_MOMENT, operation.enqueue_end_ns),
+    COLLECTIVE_FIELDS, COLLECTIVE_WORDS, COLLECTIVE_CHANNELS, BUNDLED_COLLECTIVE, LAST("}}")};
+static const struct scan_field bundled_told_collective_fields[] = {COLLECTIVE_FIELDS,   COLLECTIVE_WORDS,
+                                                                   COLLECTIVE_CHANNELS, COLLECTIVE_KERNEL,
+                                                                   BUNDLED_COLLECTIVE,  LAST("}}")};
+static const struct scan_field bundled_tagged_collective_fields[] = {
+    COLLECTIVE_FIELDS, COLLECTIVE_WORDS,   COLLECTIVE_CHANNELS,
+    COLLECTIVE_KERNEL, BUNDLED_COLLECTIVE, FIELD(", \"UserTag\": ", SCAN_UNSIGNED, operation.user_tag),
     LAST("}}")};
 static const struct scan_field old_collective_fields[] = {
     COLLECTIVE_FIELDS, COLLECTIVE_WORDS,
@@ -167,7 +201,10 @@ static const struct scan_field first_collective_fields[] = {
     LAST("}}")};
 static const struct form collective_forms[] = {
     FORM(collective_fields, 0),
+    FORM(told_collective_fields, CHROME_HINT_PHASES),
     FORM(bundled_collective_fields, 0),
+    FORM(bundled_told_collective_fields, CHROME_HINT_PHASES),
+    FORM(bundled_tagged_collective_fields, CHROME_HINT_PHASES),
     FORM(old_collective_fields, CHROME_HINT_NO_CHANNELS),
     FORM(first_collective_fields, CHROME_HINT_NO_CHANNELS | CHROME_HINT_NUMERIC_DATATYPE),
     {NULL, 0, 0}};
@@ -185,9 +222,17 @@ static const struct scan_field bundled_pair_fields[] = {
     PAIR_FIELDS, FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
     SKIP(", \"Buff\": \"0x", SCAN_SKIP_HEXADECIMAL),
     FIELD("\", \"EnqueueEnd\": ", SCAN_MOMENT, operation.enqueue_end_ns), LAST("}}")};
+static const struct scan_field bundled_tagged_pair_fields[] = {
+    PAIR_FIELDS,
+    FIELD("\", \"nChannels\": ", SCAN_NATURAL, operation.channel_count),
+    SKIP(", \"Buff\": \"0x", SCAN_SKIP_HEXADECIMAL),
+    FIELD("\", \"EnqueueEnd\": ", SCAN_MOMENT, operation.enqueue_end_ns),
+    FIELD(", \"UserTag\": ", SCAN_UNSIGNED, operation.user_tag),
+    LAST("}}")};
 static const struct scan_field old_pair_fields[] = {PAIR_FIELDS, LAST("\"}}")};
 static const struct form pair_forms[] = {FORM(pair_fields, 0),
                                          FORM(bundled_pair_fields, 0),
+                                         FORM(bundled_tagged_pair_fields, 0),
                                          FORM(old_pair_fields, CHROME_HINT_NO_CHANNELS),
                                          {NULL, 0, 0}};
 
@@ -225,6 +270,9 @@ static const struct head heads[] = {
     {HEAD("SendBufferWait", "NET"), CHROME_NET, CHROME_SEND_BUFFER_WAIT, NULL},
     {HEAD("RecvBufferWait", "NET"), CHROME_NET, CHROME_RECV_BUFFER_WAIT, NULL},
     {HEAD("KernelCh", "GPU"), CHROME_GPU, CHROME_NAME_OTHER, kernel_forms},
+    {HEAD("initial_sync", "GPU"), CHROME_GPU, CHROME_INITIAL_SYNC, phase_forms},
+    {HEAD("compute", "GPU"), CHROME_GPU, CHROME_COMPUTE, phase_forms},
+    {HEAD("final_sync", "GPU"), CHROME_GPU, CHROME_FINAL_SYNC, phase_forms},
     {HEAD("ScheduleSend", "PROXY"), CHROME_PROXY, CHROME_SCHEDULE_SEND, proxy_forms},
     {HEAD("ScheduleRecv", "PROXY"), CHROME_PROXY, CHROME_SCHEDULE_RECV, proxy_forms},
     {HEAD("ProgressSend", "PROXY"), CHROME_PROXY, CHROME_PROGRESS_SEND, proxy_forms},
@@ -304,7 +352,7 @@ static inline const char *scan_head(struct chrome_scanner *scanner, const char *
                              ? FUNCTION_UNKNOWN
                              : FUNCTION_OTHER;
     }
-    if (!at || at == end || (*at != 'b' && *at != 'e'))
+    if (!at || at == end || ((*found)->forms == phase_forms ? *at != 'X' : *at != 'b' && *at != 'e'))
         return NULL;
     line->category = (*found)->category;
     line->name = (*found)->name;
@@ -398,6 +446,7 @@ static void forget_arguments(struct chrome_line *line)
     case CHROME_GPU:
         line->kernel.gpu_begin = line->kernel.gpu_end = 0;
         line->kernel.begin_ns = line->kernel.end_ns = TIME_UNKNOWN;
+        line->kernel.phase = COUNT_UNKNOWN;
         break;
     default:
         break;

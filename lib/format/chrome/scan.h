@@ -4,10 +4,10 @@
 #include "format/chrome/line.h"
 
 /*
- * The quick way to read a line: it knows the lines that NVIDIA's plugins of NCCL 2.23 to 2.30 and the bundled
+ * The quick way to read a line: it knows the lines that NVIDIA's plugins of NCCL 2.23 to 2.31 and the bundled
  * one print, letter by letter, and nothing else. `*line` is the same as chrome_decode() would make it.
  */
-enum { CHROME_HEADS = 24, CHROME_REPEAT_BYTES = 64 };
+enum { CHROME_HEADS = 27, CHROME_REPEAT_BYTES = 64 };
 
 struct chrome_scanner {
     /* What kind of line came last, and what came behind each kind, begin and end, the last time. */

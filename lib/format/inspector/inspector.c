@@ -1,24 +1,37 @@
 #include "format/inspector/inspector.h"
 
 #include "base/buffer.h"
+#include "format/inspector/cut.h"
 #include "format/inspector/line.h"
+#include "format/inspector/transfers.h"
 #include "format/objects.h"
-#include "format/sniff.h"
 #include "input/input.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What every record begins with. */
+/* What every record up to format v4.2 begins with, and what those of a marker begin with after that. */
 static const char first_key[] = "\"header\"";
+static const char *const other_keys[] = {"\"coll_perf\"", "\"p2p_perf\"", "\"proxy_trace\"", NULL};
+
+/* The last version of the format that is known. */
+enum { KNOWN_MAJOR = 4, KNOWN_MINOR = 4 };
 
 struct inspector_file {
     const struct format_sink *sink;
     struct json json;
     struct inspector_scanner scanner;
     struct inspector_line *line;
-    struct buffer host; /* texts of the event, with their NULs */
+    struct inspector_speakers speakers;
+    struct inspector_transfers transfers;
+    int64_t speaker; /* of the marker that lines without a header belong to; -1: none */
+    int64_t left;    /* how many of them are still to come; COUNT_UNKNOWN: not said */
+    int traces_proxies;
+    struct buffer version; /* of the format, as the last header says it */
+    int goes_on;           /* this is not the first part of the file */
+    int is_begun;          /* a header has been seen */
+    struct buffer host;    /* texts of the event, with their NULs */
     struct buffer communicator_name;
     struct buffer tag;
     struct scan_text previous; /* the line before; NULL: there was none */
@@ -47,10 +60,10 @@ static const char *text_or_null(const struct buffer *buffer)
 /* NCCL prints "unknown" for a communicator without a name. */
 static int set_texts(struct inspector_file *file, struct error *error)
 {
-    struct scan_text name = file->line->communicator_name;
+    struct scan_text name = file->line->identity.communicator_name;
     if (name.length == 7 && memcmp(name.text, "unknown", 7) == 0)
         name.length = 0;
-    return set_text(&file->host, file->line->host, error) ||
+    return set_text(&file->host, file->line->identity.host, error) ||
                    set_text(&file->communicator_name, name, error) ||
                    set_text(&file->tag, file->line->tag, error)
                ? -1
@@ -60,7 +73,7 @@ static int set_texts(struct inspector_file *file, struct error *error)
 /* "v2.30.7" as "2.30"; other words as they are, as far as they are plain. */
 static void keep_revision(struct inspector_file *file)
 {
-    struct scan_text revision = file->line->revision;
+    struct scan_text revision = file->line->identity.revision;
     size_t length = 0;
     int dots = 0;
     int is_version =
@@ -131,14 +144,14 @@ static void begin_event(struct event *event)
 
 static void fill_origin(const struct inspector_file *file, uint64_t offset, struct origin *origin)
 {
-    const struct inspector_line *line = file->line;
+    const struct inspector_identity *identity = &file->line->identity;
     origin->host = text_or_null(&file->host);
-    origin->pid = line->pid;
-    origin->communicator_hash = line->communicator_hash;
-    origin->rank = line->rank;
+    origin->pid = identity->pid;
+    origin->communicator_hash = identity->communicator_hash;
+    origin->rank = identity->rank;
     origin->communicator_name = text_or_null(&file->communicator_name);
-    origin->communicator_size = line->communicator_size > 0 ? line->communicator_size : 0;
-    origin->node_count = line->node_count > 0 ? line->node_count : 0;
+    origin->communicator_size = identity->communicator_size > 0 ? identity->communicator_size : 0;
+    origin->node_count = identity->node_count > 0 ? identity->node_count : 0;
     origin->offset = offset;
 }
 
@@ -153,6 +166,8 @@ static size_t fill_operation(struct inspector_file *file, struct operation *oper
     int is_known = line->is_point_to_point == function_is_point_to_point(line->function);
     operation->sequence = is_known ? line->sequence : COUNT_UNKNOWN;
     operation->bytes = line->bytes;
+    operation->algorithm = line->algorithm;
+    operation->protocol = line->protocol;
     operation->peer = line->is_point_to_point ? line->peer : COUNT_UNKNOWN;
     operation->channel_count = line->channel_count ? (int64_t)line->channel_count : COUNT_UNKNOWN;
     operation->device = (struct interval_ns){TIME_UNKNOWN, TIME_UNKNOWN};
@@ -173,6 +188,15 @@ static int note_stale_ends(const struct inspector_file *file, size_t count, uint
     return failed;
 }
 
+/* Proxy operations may come that belong to it. */
+static int keep_parent(struct inspector_file *file, struct error *error)
+{
+    int64_t speaker =
+        file->line->has_identity ? inspector_speaker(&file->speakers, &file->line->identity) : file->speaker;
+    return speaker < 0 ? error_no_memory(error)
+                       : inspector_transfers_parent(&file->transfers, speaker, &file->event.operation, error);
+}
+
 static int emit(struct inspector_file *file, uint64_t offset, struct error *error)
 {
     if (set_texts(file, error))
@@ -181,7 +205,8 @@ static int emit(struct inspector_file *file, uint64_t offset, struct error *erro
         keep_revision(file);
     fill_origin(file, offset, &file->event.origin);
     size_t stale = fill_operation(file, &file->event.operation);
-    if (stale > 0 && note_stale_ends(file, stale, offset, error))
+    if ((stale > 0 && note_stale_ends(file, stale, offset, error)) ||
+        (file->traces_proxies && keep_parent(file, error)))
         return -1;
     return file->sink->event(file->sink->context, &file->event, error);
 }
@@ -217,6 +242,119 @@ static const char *misreading(const struct json *json)
     return json->misread ? "value that cannot be read" : NULL;
 }
 
+/* Some version after the last that is known. */
+static int is_newer(struct scan_text version)
+{
+    uint64_t number[2] = {0, 0};
+    size_t at = version.length > 0 && version.text[0] == 'v';
+    for (int part = 0; part < 2; part++, at++)
+        for (; at < version.length && version.text[at] >= '0' && version.text[at] <= '9'; at++)
+            number[part] = number[part] > UINT32_MAX ? number[part]
+                                                     : number[part] * 10 + (uint64_t)(version.text[at] - '0');
+    return number[0] > KNOWN_MAJOR || (number[0] == KNOWN_MAJOR && number[1] > KNOWN_MINOR);
+}
+
+/* Noted where it begins: a part of a file goes on with what the part before it ended with. */
+static int look_at_version(struct inspector_file *file, uint64_t offset, struct error *error)
+{
+    struct scan_text version = file->line->identity.version;
+    int is_same = file->version.length == version.length &&
+                  (version.length == 0 || memcmp(file->version.data, version.text, version.length) == 0);
+    if (is_same)
+        return 0;
+    if (set_text(&file->version, version, error))
+        return -1;
+    int goes_on = !file->is_begun && file->goes_on;
+    file->is_begun = 1;
+    if (goes_on || !is_newer(version))
+        return 0;
+    return file->sink->note(file->sink->context, FORMAT_NOTE_NEWER, 0, offset, version.text, version.length,
+                            error);
+}
+
+/* Whose the line is: its own, or the marker's that it belongs to. 0 where nobody says it. */
+static int claim(struct inspector_file *file)
+{
+    if (file->line->has_identity) {
+        file->speaker = -1;
+        return 1;
+    }
+    if (file->speaker < 0 || file->left == 0)
+        return 0;
+    file->left -= file->left > 0;
+    file->line->identity = inspector_identity_of(&file->speakers, file->speaker);
+    return 1;
+}
+
+/* What follows without a header is of the marker, as many lines as it says. */
+static int take_marker(struct inspector_file *file, uint64_t offset, struct error *error)
+{
+    const struct inspector_stats *stats = &file->line->stats;
+    file->speaker = inspector_speaker(&file->speakers, &file->line->identity);
+    if (file->speaker < 0)
+        return error_no_memory(error);
+    file->left = stats->records;
+    file->traces_proxies |= stats->traces_proxies;
+    return inspector_speaker_count(&file->speakers, file->speaker, stats, file->sink, offset, error) ||
+                   inspector_transfers_settle(&file->transfers, error)
+               ? -1
+               : 0;
+}
+
+/* Part of a proxy operation. What does not say of which, and which way it went, can be put nowhere. */
+static int take_proxy(struct inspector_file *file, const char *text, size_t length, uint64_t offset,
+                      struct error *error)
+{
+    const struct inspector_proxy *proxy = &file->line->proxy;
+    if (proxy->part == PART_UNKNOWN)
+        return note(file, "unknown record", 0, offset, text, length, error);
+    if (proxy->number == COUNT_UNKNOWN || proxy->is_receive == COUNT_UNKNOWN)
+        return note(file, "impossible proxy operation", 1, offset, text, length, error);
+    int64_t speaker =
+        file->line->has_identity ? inspector_speaker(&file->speakers, &file->line->identity) : file->speaker;
+    if (speaker < 0)
+        return error_no_memory(error);
+    file->traces_proxies = 1;
+    return inspector_transfers_add(&file->transfers, speaker, &file->json, proxy, offset, error);
+}
+
+static int note_unkept(const struct inspector_file *file, uint64_t offset, struct error *error)
+{
+    const struct inspector_line *line = file->line;
+    int failed = 0;
+    for (int64_t i = 0; i < line->unkept && !failed; i++)
+        failed = note(file, "times that are not kept", 0, offset, line->first_unkept.text,
+                      line->first_unkept.length, error) < 0;
+    return failed ? -1 : 0;
+}
+
+static int take_record(struct inspector_file *file, const char *text, size_t length, uint64_t offset,
+                       struct error *error)
+{
+    const struct inspector_line *line = file->line;
+    if (line->has_identity && look_at_version(file, offset, error))
+        return -1;
+    if (line->record == INSPECTOR_MARKER) {
+        if (line->is_strange && note(file, "unknown record", 0, offset, text, length, error) < 0)
+            return -1;
+        return take_marker(file, offset, error);
+    }
+    if (!claim(file))
+        return note(file, "record without a communicator", 1, offset, text, length, error);
+    if (line->unkept > 0 && note_unkept(file, offset, error))
+        return -1;
+    return line->record == INSPECTOR_PROXY ? take_proxy(file, text, length, offset, error)
+                                           : emit(file, offset, error);
+}
+
+/* A record that nobody knows counts among those of its marker. */
+static int pass_over(struct inspector_file *file, const char *text, size_t length, uint64_t offset,
+                     struct error *error)
+{
+    file->left -= file->left > 0;
+    return note(file, "unknown record", 0, offset, text, length, error);
+}
+
 static int read_record(void *context, const char *text, size_t length, uint64_t offset, struct error *error)
 {
     struct inspector_file *file = context;
@@ -229,15 +367,26 @@ static int read_record(void *context, const char *text, size_t length, uint64_t 
     if (status == INSPECTOR_UNREADABLE)
         return 0;
     if (status == INSPECTOR_STRANGE)
-        return note(file, "unknown record", 0, offset, text, length, error);
+        return pass_over(file, text, length, offset, error);
     if (is_repeated(file, text, length))
         return note(file, "duplicate record", 0, offset, NULL, 0, error);
-    if (keep(file, (struct scan_text){text, length}, error))
+    if (keep(file, (struct scan_text){text, length}, error) ||
+        take_record(file, text, length, offset, error) < 0)
         return -1;
     const char *reason = is_exact ? NULL : misreading(&file->json);
-    if (reason && note(file, reason, 1, offset, text, length, error) < 0)
-        return -1;
-    return emit(file, offset, error) ? -1 : 1;
+    return reason ? note(file, reason, 1, offset, text, length, error) : 1;
+}
+
+/* What cannot be read may have been a marker: nobody knows then whose the lines after it are. */
+static int note_unreadable(void *context, const char *reason, int damage, uint64_t offset, const char *detail,
+                           size_t detail_length, struct error *error)
+{
+    static const char *const keys[] = {"\"header\"", "\"metadata\"", "\"dump_stats\""};
+    struct inspector_file *file = context;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (memmem(detail, detail_length, keys[i], strlen(keys[i])))
+            file->speaker = -1;
+    return file->sink->note(file->sink->context, reason, damage, offset, detail, detail_length, error);
 }
 
 /* A line that the scanner knows, with its newline. NULL where there is none. */
@@ -254,7 +403,7 @@ static int take_line(struct inspector_file *file, const char *text, size_t lengt
     if (is_repeated(file, text, length))
         return note(file, "duplicate record", 0, offset, NULL, 0, error) < 0 ? -1 : 0;
     file->previous = (struct scan_text){text, length};
-    return emit(file, offset, error);
+    return take_record(file, text, length, offset, error) < 0 ? -1 : 0;
 }
 
 /* Lines that the scanner knows, as long as they come. */
@@ -280,85 +429,59 @@ static void release(struct inspector_file *file)
     buffer_release(&file->communicator_name);
     buffer_release(&file->tag);
     buffer_release(&file->kept);
+    buffer_release(&file->version);
+    inspector_transfers_release(&file->transfers);
+    inspector_speakers_release(&file->speakers);
     free(file->line);
+}
+
+/* Whether this is a part of a file that is not its first. */
+static int begins_late(struct input *input, struct error *error)
+{
+    const char *bytes;
+    size_t length;
+    uint64_t offset = 0;
+    if (input_peek(input, &bytes, 1, error) == 1)
+        input_ahead(input, &length, &offset);
+    return offset > 0;
+}
+
+static void begin(struct inspector_file *file)
+{
+    json_init(&file->json);
+    inspector_scanner_init(&file->scanner);
+    inspector_speakers_init(&file->speakers);
+    inspector_transfers_init(&file->transfers, file->sink, &file->speakers);
+    begin_event(&file->event);
 }
 
 static int inspector_read(struct input *input, const struct format_sink *sink, char *dialect,
                           size_t dialect_bytes, struct error *error)
 {
-    struct inspector_file file = {.sink = sink, .line = calloc(1, sizeof *file.line)};
+    struct inspector_file file = {.sink = sink, .line = calloc(1, sizeof *file.line), .speaker = -1};
+    const struct format_sink unreadable = {.context = &file, .note = note_unreadable};
     const struct objects objects = {.first_key = first_key,
+                                    .other_keys = other_keys,
                                     .context = &file,
                                     .object = read_record,
                                     .lines = read_known_lines,
-                                    .sink = sink};
+                                    .sink = &unreadable};
     struct objects_end end = {.offset = 0};
-    json_init(&file.json);
-    inspector_scanner_init(&file.scanner);
-    begin_event(&file.event);
+    begin(&file);
+    file.goes_on = begins_late(input, error);
     int status = file.line ? objects_read(&objects, input, &end, error) : error_no_memory(error);
+    status = status || inspector_transfers_end(&file.transfers, end.reading_failed ? NULL : error);
     snprintf(dialect, dialect_bytes, "inspector%s%s", file.revision[0] ? "-" : "", file.revision);
     release(&file);
     return status || end.reading_failed ? -1 : 0;
 }
 
-static int has(const char *bytes, size_t length, const char *what)
-{
-    return sniff_find(bytes, length, bytes, what, first_key) != NULL;
-}
-
-static int inspector_sniff(const char *bytes, size_t length, const char *path)
-{
-    if (has(bytes, length, "\"inspector_output_format_version\""))
-        return 100;
-    return has(bytes, length, "\"coll_perf\"") || has(bytes, length, "\"p2p_perf\"") ? 60 : 0;
-}
-
-static const char line_begin[] = "{\"header\"";
-
-/* The length of the whole line that begins here, its newline included; 0 when it is none of ours. */
-static size_t own_line(const char *bytes, size_t length)
-{
-    const char *newline = memchr(bytes, '\n', length);
-    size_t line = newline ? (size_t)(newline - bytes) : 0;
-    if (line < sizeof line_begin || memcmp(bytes, line_begin, sizeof line_begin - 1) != 0 ||
-        memcmp(newline - 2, "}}", 2) != 0)
-        return 0;
-    return line + 1;
-}
-
-/* One record and nothing else: whether the next one repeats it can be seen from it alone. */
-static int is_record(const char *text, size_t length)
-{
-    struct json json;
-    struct inspector_line *line = calloc(1, sizeof *line);
-    json_init(&json);
-    int is = line && inspector_decode(&json, text, length, line) == INSPECTOR_LINE;
-    json_release(&json);
-    free(line);
-    return is;
-}
-
-/* Between two lines that each hold a record, and not the same one, nothing is carried over. */
-static size_t inspector_cut(const char *bytes, size_t length)
-{
-    const char *newline = memchr(bytes, '\n', length);
-    while (newline) {
-        size_t at = (size_t)(newline + 1 - bytes);
-        size_t first = own_line(bytes + at, length - at);
-        size_t second = first ? own_line(bytes + at + first, length - at - first) : 0;
-        int differ = first != second || memcmp(bytes + at, bytes + at + first, first) != 0;
-        if (second && differ && is_record(bytes + at, first) && is_record(bytes + at + first, second))
-            return at + first;
-        newline = memchr(bytes + at, '\n', length - at);
-    }
-    return 0;
-}
-
 const struct format format_inspector = {
     .name = "inspector",
     .description = "JSON lines of NVIDIA's Inspector profiler plugin",
+    .unknown = "unknown record",
     .sniff = inspector_sniff,
     .cut = inspector_cut,
     .read = inspector_read,
+    .why_nothing = inspector_why_nothing,
 };

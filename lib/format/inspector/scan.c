@@ -12,9 +12,9 @@
     }
 #define COUNT(fields) (sizeof(fields) / sizeof *(fields))
 
-#define HEAD(words, type, member)                                        \
-    {                                                                    \
-        SCAN_WORDS(words), type, offsetof(struct inspector_head, member) \
+#define HEAD(words, type, member)                                                 \
+    {                                                                             \
+        SCAN_WORDS(words), type, offsetof(struct inspector_head, identity.member) \
     }
 
 static const struct scan_field id_fields[] = {
@@ -26,18 +26,34 @@ static const struct scan_field head_fields[] = {
     HEAD("\",\"rank\":", SCAN_NATURAL, rank),
     HEAD(",\"n_ranks\":", SCAN_NATURAL_OR_NONE, communicator_size),
     HEAD(",\"nnodes\":", SCAN_NATURAL_OR_NONE, node_count),
-    HEAD("},\"metadata\":{\"inspector_output_format_version\":\"v4.0\",\"git_rev\":\"", SCAN_TEXT, revision),
+    HEAD("},\"metadata\":{\"inspector_output_format_version\":\"", SCAN_TEXT, version),
+    HEAD("\",\"git_rev\":\"", SCAN_TEXT, revision),
     SKIP("\",\"rec_mechanism\":\"nccl_profiler_interface\",\"dump_timestamp_us\":", SCAN_NOTHING),
 };
 
 static const struct scan_field writer_fields[] = {
     SKIP("", SCAN_SKIP_UNSIGNED),
-    FIELD(",\"hostname\":\"", SCAN_TEXT, host),
-    FIELD("\",\"pid\":", SCAN_NATURAL, pid),
+    FIELD(",\"hostname\":\"", SCAN_TEXT, identity.host),
+    FIELD("\",\"pid\":", SCAN_NATURAL, identity.pid),
+    SKIP("},", SCAN_NOTHING),
 };
 
 static const struct scan_field collective_fields[] = {
-    FIELD("},\"coll_perf\":{\"coll\":\"", SCAN_FUNCTION, function),
+    FIELD("\"coll_perf\":{\"coll\":\"", SCAN_FUNCTION, function),
+};
+
+/* From format v4.1 on. */
+struct ways {
+    struct scan_text algorithm;
+    struct scan_text protocol;
+};
+
+static const struct scan_field way_fields[] = {
+    {SCAN_WORDS("\",\"coll_algo\":\""), SCAN_TEXT, offsetof(struct ways, algorithm)},
+    {SCAN_WORDS("\",\"coll_proto\":\""), SCAN_TEXT, offsetof(struct ways, protocol)},
+};
+
+static const struct scan_field collective_figure_fields[] = {
     FIELD("\",\"coll_sn\":", SCAN_NATURAL, sequence),
     FIELD(",\"coll_msg_size_bytes\":", SCAN_NATURAL, bytes),
     FIELD(",\"coll_exec_time_us\":", SCAN_MICROSECONDS, duration_ns),
@@ -47,7 +63,7 @@ static const struct scan_field collective_fields[] = {
 };
 
 static const struct scan_field pair_fields[] = {
-    FIELD("},\"p2p_perf\":{\"p2p\":\"", SCAN_FUNCTION, function),
+    FIELD("\"p2p_perf\":{\"p2p\":\"", SCAN_FUNCTION, function),
     FIELD("\",\"p2p_sn\":", SCAN_NATURAL, sequence),
     FIELD(",\"p2p_peer\":", SCAN_NATURAL_OR_NONE, peer),
     FIELD(",\"p2p_msg_size_bytes\":", SCAN_NATURAL, bytes),
@@ -117,7 +133,7 @@ void inspector_scanner_init(struct inspector_scanner *scanner)
 static const char *scan_new_head(const char *at, const char *end, struct inspector_head *head)
 {
     const char *past;
-    head->communicator_name = (struct scan_text){NULL, 0};
+    head->identity = inspector_nobody;
     at = scan_fields(at, end, id_fields, COUNT(id_fields), head);
     if (!at)
         return NULL;
@@ -156,20 +172,30 @@ static const char *scan_header(struct inspector_scanner *scanner, const char *at
     const struct inspector_head *head = find_head(scanner, at, end);
     if (!head)
         return NULL;
-    line->communicator_hash = head->communicator_hash;
-    line->communicator_name = head->communicator_name;
-    line->rank = head->rank;
-    line->communicator_size = head->communicator_size;
-    line->node_count = head->node_count;
-    line->revision = head->revision;
+    line->identity = head->identity;
     return scan_table(at + head->length, end, writer_fields, COUNT(writer_fields), line);
+}
+
+static const char *scan_collective(const char *at, const char *end, struct inspector_line *line)
+{
+    struct ways ways;
+    at = scan_table(at, end, collective_fields, COUNT(collective_fields), line);
+    const char *past = at ? scan_table(at, end, way_fields, COUNT(way_fields), &ways) : NULL;
+    if (past) {
+        line->algorithm = inspector_algorithm_from_text(ways.algorithm.text, ways.algorithm.length);
+        line->protocol = inspector_protocol_from_text(ways.protocol.text, ways.protocol.length);
+        at = past;
+    }
+    return at ? scan_table(at, end, collective_figure_fields, COUNT(collective_figure_fields), line) : NULL;
 }
 
 static const char *scan_record(const char *at, const char *end, struct inspector_line *line)
 {
     line->peer = COUNT_UNKNOWN;
+    line->algorithm = ALGORITHM_UNKNOWN;
+    line->protocol = PROTOCOL_UNKNOWN;
     at = line->is_point_to_point ? scan_table(at, end, pair_fields, COUNT(pair_fields), line)
-                                 : scan_table(at, end, collective_fields, COUNT(collective_fields), line);
+                                 : scan_collective(at, end, line);
     if (!at)
         return NULL;
     if (line->duration_ns == TIME_UNKNOWN)
@@ -179,14 +205,27 @@ static const char *scan_record(const char *at, const char *end, struct inspector
     return at;
 }
 
+static int begins_object(const char *at, const char *end)
+{
+    return at < end && *at == '{';
+}
+
+/* Whether another object follows, behind a comma, which is passed. */
+static int goes_on(const char **at, const char *end)
+{
+    int does = *at < end && **at == ',' && begins_object(*at + 1, end);
+    *at += does;
+    return does;
+}
+
 static const char *scan_orders(const char *at, const char *end, struct inspector_line *line)
 {
-    while (at < end && *at == '{') {
+    int more = begins_object(at, end);
+    while (more) {
         at = scan_table(at, end, channel_order_fields, COUNT(channel_order_fields), line);
         if (!at)
             return NULL;
-        if (at + 1 < end && at[0] == ',' && at[1] == '{')
-            at++;
+        more = goes_on(&at, end);
     }
     return at;
 }
@@ -194,15 +233,15 @@ static const char *scan_orders(const char *at, const char *end, struct inspector
 static const char *scan_channels(const char *at, const char *end, struct inspector_line *line)
 {
     struct channel channel;
-    while (at < end && *at == '{') {
+    int more = begins_object(at, end);
+    while (more) {
         at = scan_table(at, end, channel_time_fields, COUNT(channel_time_fields), &channel);
         if (!at || channel.number < 0 || channel.number > INT32_MAX ||
             line->channel_count == INSPECTOR_CHANNELS)
             return NULL;
         line->channels[line->channel_count++] =
             (struct kernel_channel){.channel = (int32_t)channel.number, .host = channel.host};
-        if (at + 1 < end && at[0] == ',' && at[1] == '{')
-            at++;
+        more = goes_on(&at, end);
     }
     return scan_words(at, end, SCAN_WORDS("]}"));
 }
@@ -222,14 +261,29 @@ static const char *scan_trace(const char *at, const char *end, struct inspector_
     return at ? scan_channels(at, end, line) : NULL;
 }
 
+/* To where the record's key begins. */
+static const char *scan_beginning(struct inspector_scanner *scanner, const char *text, const char *end,
+                                  struct inspector_line *line)
+{
+    if (end - text < 4 || *text != '{')
+        return NULL;
+    line->has_identity = text[2] == 'h';
+    if (line->has_identity)
+        return scan_header(scanner, text, end, line);
+    line->identity = inspector_nobody;
+    return text + 1;
+}
+
 const char *inspector_scan(struct inspector_scanner *scanner, const char *text, const char *end,
                            struct inspector_line *line)
 {
-    const char *at = scan_header(scanner, text, end, line);
+    const char *at = scan_beginning(scanner, text, end, line);
     const char *past;
-    if (!at || end - at < 4)
+    if (!at || end - at < 2)
         return NULL;
-    line->is_point_to_point = at[3] == 'p';
+    line->record = INSPECTOR_OPERATION;
+    line->unkept = 0;
+    line->is_point_to_point = at[1] == 'p';
     line->channel_count = 0;
     line->enqueue = (struct interval_ns){TIME_UNKNOWN, TIME_UNKNOWN};
     at = scan_record(at, end, line);

@@ -20,6 +20,12 @@
          "\"Datatype\": \"ncclFloat32\", \"Algorithm\": \"RING\", \"Protocol\": \"LL\", \"Root\": 0, " \
          "\"nChannels\": 2")
 
+#define OPERATION_BEGIN                                                                                \
+    "{\"name\": \"AllReduce\", \"cat\": \"COLL\", \"ph\": \"b\", \"id\": 1, \"pid\": 7, \"tid\": 1, "  \
+    "\"ts\": "                                                                                         \
+    "10.0, \"args\": {\"SeqNum\": 4, \"CommHash\": 18446744073709551614, \"Rank\": 1, \"Count\": 10, " \
+    "\"Datatype\": \"ncclFloat32\", \"Algorithm\": \"RING\", \"Protocol\": \"LL\", \"nChannels\": 2}},\n"
+
 static const char head[] = "[\n" NOTE(
     "Process", "M", "0.000000",
     "\"plugin\": \"ncclprof\", \"version\": \"0.1.0\", \"format\": 1, \"api\": 6, \"nccl_version\": 0, "
@@ -82,6 +88,24 @@ static void tags_of_process_and_communicator(void **state)
     assert_int_equal(narrow->origin.rank, 1);
     assert_int_equal(recording_event(&recording, EVENT_TAG, 2)->tag.is_end, 1);
     recording_release(&recording);
+}
+
+/* Whatever phase their lines have. */
+static void notes_of_any_phase(void **state)
+{
+    static const char *const phases[] = {"e", "X", "", "be"};
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        char lines[512];
+        struct recording recording;
+        snprintf(lines, sizeof lines,
+                 "{\"name\": \"Communicator\", \"cat\": \"NCCLPROF\", \"ph\": \"%s\", \"pid\": 7, "
+                 "\"args\": {\"CommHash\": 5, \"Rank\": 1, \"nRanks\": 8}},\n{}]\n",
+                 phases[i]);
+        read_lines(&recording, lines);
+        assert_int_equal(recording_count(&recording, EVENT_COMMUNICATOR), 2);
+        assert_true(recording_event(&recording, EVENT_COMMUNICATOR, 1)->origin.communicator_hash == 5);
+        recording_release(&recording);
+    }
 }
 
 /* The host noticed a kernel's start 3 ms late; the GPU's clock on the host's says when it was. Whether the
@@ -291,8 +315,26 @@ static void a_killed_process(void **state)
 {
     struct recording recording;
     read_lines(&recording, "{\"name\": \"Coll");
+    assert_int_equal(recording_notes(&recording, "line that was being written"), 1);
+    assert_int_equal(recording_notes(&recording, "trace is open"), 1);
+    assert_int_equal(recording_damage(&recording), 0);
+    recording_release(&recording);
+}
+
+/* Of what was being written the begin is there, and its end is no loss; what is damaged before it still is.
+ */
+static void a_killed_process_in_the_middle_of_an_operation(void **state)
+{
+    struct recording recording;
+    read_lines(&recording, OPERATION_BEGIN);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 1);
+    assert_int_equal(recording_notes(&recording, "begin without end"), 1);
+    assert_int_equal(recording_notes(&recording, "trace is open"), 1);
+    assert_int_equal(recording_damage(&recording), 0);
+    recording_release(&recording);
+    read_lines(&recording, "{\"name\": \"Coll\n" OPERATION_BEGIN);
     assert_int_equal(recording_notes(&recording, "unreadable text"), 1);
-    assert_int_equal(recording_notes(&recording, "file ends before its array does"), 1);
+    assert_int_equal(recording_damage(&recording), 1);
     recording_release(&recording);
 }
 
@@ -300,6 +342,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_writes),
+        cmocka_unit_test(notes_of_any_phase),
         cmocka_unit_test(tags_of_process_and_communicator),
         cmocka_unit_test(kernels_by_the_clock_of_the_gpu),
         cmocka_unit_test(losses_are_what_came_on_top),
@@ -308,6 +351,7 @@ int main(void)
         cmocka_unit_test(pending_operations_make_room),
         cmocka_unit_test(too_many_pending_operations),
         cmocka_unit_test(a_killed_process),
+        cmocka_unit_test(a_killed_process_in_the_middle_of_an_operation),
     };
     return cmocka_run_group_tests_name("chrome, bundled plugin", tests, NULL, NULL);
 }

@@ -103,13 +103,14 @@ static void visit_as_it_is(struct readers *readers, const char *text, size_t len
     counts->taken += (size_t)scan_and_compare(readers, text, length);
 }
 
-/* Each dialect is scanned, all of it but tags and copy-engine operations. */
+/* Each dialect is scanned, all of it but tags, copy-engine operations and what the bundled plugin notes. */
 static void all_dialects_are_scanned(void **state)
 {
     static const char *const patterns[] = {"fixtures/dialect-*/dump*", "fixtures/*clean/dump*",
-                                           "fixtures/*slow-rank/dump*"};
+                                           "fixtures/*slow-rank/dump*", "fixtures/kernel-phases/dump*",
+                                           "fixtures/user-tags/ncclprof*"};
     glob_t found;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         assert_int_equal(glob(patterns[i], 0, NULL, &found), 0);
         for (size_t n = 0; n < found.gl_pathc; n++) {
             struct counts counts = {0, 0};
@@ -117,6 +118,8 @@ static void all_dialects_are_scanned(void **state)
             size_t tags = 0;
             char *bytes = bytes_of_file(found.gl_pathv[n], &length);
             for (const char *at = bytes; (at = strstr(at, "USER_TAG")); at++)
+                tags++;
+            for (const char *at = bytes; (at = strstr(at, "NCCLPROF")); at++)
                 tags++;
             free(bytes);
             each_object(found.gl_pathv[n], visit_as_it_is, &counts);
@@ -171,6 +174,8 @@ static void changed_lines_mean_the_same(void **state)
     glob_t found;
     struct counts counts = {0, 0};
     assert_int_equal(glob("fixtures/dialect-*/dump*", 0, NULL, &found), 0);
+    assert_int_equal(glob("fixtures/kernel-phases/dump*", GLOB_APPEND, NULL, &found), 0);
+    assert_int_equal(glob("fixtures/user-tags/ncclprof*", GLOB_APPEND, NULL, &found), 0);
     for (size_t n = 0; n < found.gl_pathc; n++)
         each_object(found.gl_pathv[n], visit_changed, &counts);
     globfree(&found);

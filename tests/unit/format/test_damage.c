@@ -14,6 +14,7 @@ static const char *const traces[] = {
     "fixtures/dialect-2.28.3/dump_9526740249684125710_0.json",
     "fixtures/dialect-2.30.7/dump_12787039387218017232_0.json",
     "fixtures/inspector-2.30/vm-pid33442.log",
+    "fixtures/inspector-v4.3/node0-pid1000.log",
 };
 
 enum { TRACES = sizeof traces / sizeof *traces };
@@ -35,8 +36,7 @@ static int completes_event(const char *line, const char *end)
     int is_operation = has(line, end, "\"COLL\"") || has(line, end, "\"P2P\"");
     int is_proxy = has(line, end, "\"PROXY\"") && !has(line, end, "Schedule") && !has(line, end, "Idle") &&
                    !has(line, end, "Sleep") && !has(line, end, "Append");
-    return has(line, end, "\"header\"") || has(line, end, "USER_TAG") ||
-           (is_end && (is_operation || is_proxy));
+    return has(line, end, "_perf\"") || has(line, end, "USER_TAG") || (is_end && (is_operation || is_proxy));
 }
 
 /* How many events are complete in the first `length` bytes, counting whole lines only. */
@@ -219,6 +219,10 @@ static void other_layouts_say_the_same(void **state)
 {
     assert_layouts_say_the_same("fixtures/dialect-2.30.7/dump_12787039387218017232_0.json");
     assert_layouts_say_the_same("fixtures/inspector-pr2045-verbose/vm-pid31031.log");
+    assert_layouts_say_the_same("fixtures/inspector-v4.1/node0-pid1000.log");
+    assert_layouts_say_the_same("fixtures/inspector-v4.3/node0-pid1000.log");
+    assert_layouts_say_the_same("fixtures/inspector-v4.3-proxy/node0-pid1000.log");
+    assert_layouts_say_the_same("fixtures/inspector-v4.4/node0-pid1001.log");
 }
 
 /* Two records, the first cut: only that is lost. Where an object might have come next, it took the other's

@@ -83,11 +83,30 @@ static void marks_of_each_member(void **state)
     }
 }
 
+/* Numbers that have a name go by it; text that looks like one does not, nor does what stands for nothing. */
+static void names_of_numbers(void **state)
+{
+    enum { FORTY_TWO, SEVEN, FORWARD };
+    struct work work = {.marks = NULL};
+    map_init(&work.tag_names);
+    assert_non_null(map_put(&work.tag_names, (struct map_key){{FORTY_TWO}}, FORWARD, NULL));
+    static const struct {
+        int32_t tag, is_number, carried;
+    } cases[] = {
+        {FORTY_TWO, 1, FORWARD}, {FORTY_TWO, 0, FORTY_TWO}, {SEVEN, 1, SEVEN}, {-1, 0, -1}, {-1, 1, -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct swept swept = {.tag = cases[i].tag, .tag_is_number = cases[i].is_number};
+        assert_int_equal(tag_carried(&work, &swept), cases[i].carried);
+    }
+    map_release(&work.tag_names);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tags_are_those_of_the_member_and_the_process),
         cmocka_unit_test(marks_of_each_member),
+        cmocka_unit_test(names_of_numbers),
     };
     return cmocka_run_group_tests_name("tags", tests, NULL, NULL);
 }

@@ -87,7 +87,7 @@ static const struct block_column columns[COLUMNS] = {
     [NAME] = {.type = BLOCK_TEXT},
     [BLOB] = {.type = BLOCK_BYTES},
 };
-static const struct block_layout layout = {columns, COLUMNS};
+static const struct block_layout layout = {columns, COLUMNS, COLUMNS};
 
 /* Row i, of which every third value is absent, in each column another third. */
 static void put_row(struct block_writer *writer, int64_t i)
@@ -132,6 +132,38 @@ static void make_block(struct buffer *buffer, size_t rows)
         assert_int_equal(block_pack(&writer, buffer), 0);
     }
     block_writer_release(&writer);
+}
+
+/* One row with one value, as the first form has it, of a table that has got columns since then. */
+static void test_older_blocks_lack_younger_columns(void **state)
+{
+    static const struct block_column three[3] = {{.type = BLOCK_INTEGER}, {.minus = 1}, {.type = BLOCK_TEXT}};
+    static const struct block_layout one = {three, 1, 1}, grown = {three, 3, 1};
+    /* Form, rows; the column: its length, its form (offsets of no bytes) and its only value, 7; texts. */
+    static const unsigned char first_form[] = {1, 1, 2, 1, 14, 0};
+    struct block_reader reader;
+    int no_memory;
+    block_reader_init(&reader, &grown);
+    assert_int_equal(block_open(&reader, first_form, sizeof first_form, &no_memory), 0);
+    for (int column = 0; column < 3; column++)
+        assert_int_equal(block_column(&reader, column, &no_memory), 0);
+    assert_int_equal(block_value(&reader, 0, 0, -1), 7);
+    assert_int_equal(block_value(&reader, 1, 0, -1), -1);
+    assert_null(block_text(&reader, 2, 0));
+    block_reader_release(&reader);
+    /* One with more columns than are known is no block of the table. */
+    struct block_writer writer;
+    struct buffer buffer = BUFFER_INIT;
+    assert_int_equal(block_writer_init(&writer, &grown), 0);
+    block_add_row(&writer);
+    block_set(&writer, 1, 5);
+    assert_int_equal(block_pack(&writer, &buffer), 0);
+    block_writer_release(&writer);
+    block_reader_init(&reader, &one);
+    assert_int_equal(block_open(&reader, buffer.data, buffer.length, &no_memory), -1);
+    assert_int_equal(no_memory, 0);
+    block_reader_release(&reader);
+    buffer_release(&buffer);
 }
 
 static void test_blocks_come_back(void **state)
@@ -193,6 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns_come_back),
         cmocka_unit_test(test_columns_are_short),
+        cmocka_unit_test(test_older_blocks_lack_younger_columns),
         cmocka_unit_test(test_blocks_come_back),
         cmocka_unit_test(test_damage_is_survived),
     };

@@ -30,6 +30,25 @@ static void masks(void **state)
         assert_int_equal(with("NCCLPROF_EVENT_MASK", senseless[i])->mask, DEFAULT_MASK);
 }
 
+/* Bit 15, where it means kernel phases: nobody pays for those who did not ask for them. */
+static void masks_with_phases(void **state)
+{
+    (void)state;
+    uint32_t others = DEFAULT_MASK & ~(1u << 15);
+    assert_int_equal(with("NCCLPROF_EVENT_MASK", "")->mask_with_phases, others);
+    assert_int_equal(with("NCCLPROF_EVENT_MASK", "coll")->mask_with_phases, others);
+    assert_int_equal(with("NCCLPROF_EVENT_MASK", "2")->mask_with_phases, 2);
+    assert_int_equal(with("NCCLPROF_EVENT_MASK", "65535")->mask_with_phases, 65535);
+    /* With the kernel channels that they are part of. */
+    assert_int_equal(with("NCCLPROF_EVENT_MASK", "0x8002")->mask_with_phases, 0x8042);
+    assert_int_equal(with("NCCLPROF_EVENT_MASK", "0x8002")->mask, 0x8002);
+    assert_int_equal(with("NCCLPROF_KERNEL_PHASES", "1")->mask_with_phases, others | 1u << 15);
+    assert_int_equal(with("NCCLPROF_KERNEL_PHASES", "1")->mask, DEFAULT_MASK);
+    static const char *const senseless[] = {"", "0", "2", "yes", "-1"};
+    for (size_t i = 0; i < sizeof(senseless) / sizeof(senseless[0]); i++)
+        assert_int_equal(with("NCCLPROF_KERNEL_PHASES", senseless[i])->mask_with_phases, others);
+}
+
 static void one_alone_compresses(void **state)
 {
     (void)state;
@@ -81,6 +100,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(masks),
+        cmocka_unit_test(masks_with_phases),
         cmocka_unit_test(one_alone_compresses),
         cmocka_unit_test(zero_counts_as_unset),
         cmocka_unit_test(strange_numbers_count_as_unset),

@@ -13,6 +13,7 @@
 #include "plugin/node.c"
 #include "plugin/tag_texts.c"
 #include "plugin/tree.c"
+#include "plugin/tree_communicators.c"
 #include "plugin/tree_fill.c"
 
 #define CAPACITY 1024u
@@ -24,7 +25,8 @@ uint32_t communicator_count(void)
 
 const struct communicator *communicator_at(uint32_t number)
 {
-    static const struct communicator known[] = {{.hash = 1, .api = 6}, {.hash = 2, .api = 6}};
+    static const struct communicator known[] = {{.hash = 1, .api = 6, .mask = UINT32_MAX},
+                                                {.hash = 2, .api = 6, .mask = UINT32_MAX}};
     return &known[number - 1];
 }
 

@@ -51,6 +51,23 @@ static void damage_stays(void **state)
     ledger_release(&ledger);
 }
 
+/* Damage beside it does not count: nothing could be understood of that. */
+static void only_one_reason(void **state)
+{
+    struct ledger ledger;
+    ledger_init(&ledger);
+    assert_null(ledger_only(&ledger, "strange"));
+    note(&ledger, "cut short", 1, 5, NULL);
+    assert_null(ledger_only(&ledger, "strange"));
+    note(&ledger, "strange", 0, 7, "what");
+    note(&ledger, "strange", 0, 9, NULL);
+    assert_ptr_equal(ledger_only(&ledger, "strange"), entry_of(&ledger, "strange"));
+    assert_int_equal(ledger_only(&ledger, "strange")->count, 2);
+    note(&ledger, "not modelled", 0, 11, NULL);
+    assert_null(ledger_only(&ledger, "strange"));
+    ledger_release(&ledger);
+}
+
 /* By its place in the file, not by when it was noted. */
 static void first_damage(void **state)
 {
@@ -128,11 +145,9 @@ static void parts_are_the_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_by_reason),
-        cmocka_unit_test(damage_stays),
-        cmocka_unit_test(first_damage),
-        cmocka_unit_test(examples_are_cut),
-        cmocka_unit_test(reasons_past_the_last_go_together),
+        cmocka_unit_test(counts_by_reason),    cmocka_unit_test(damage_stays),
+        cmocka_unit_test(only_one_reason),     cmocka_unit_test(first_damage),
+        cmocka_unit_test(examples_are_cut),    cmocka_unit_test(reasons_past_the_last_go_together),
         cmocka_unit_test(parts_are_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,8 @@ static struct event operation(int64_t i)
                                         .device = UNKNOWN,
                                         .gpu_begin = UINT64_MAX - (uint64_t)ordinal,
                                         .duration_ns = -5 - ordinal,
+                                        .initial_sync_ns = ordinal % 3 ? ordinal + 1 : 0,
+                                        .is_symmetric = ordinal % 2 != 0,
                                         .tag = ordinal % 7 ? "tag" : NULL}};
 }
 
@@ -119,7 +121,10 @@ static void test_all_rows(void **state)
             "SELECT count(*) FROM operation WHERE byte_offset <> (operation_id & 0xffffffff) * 10"
             " OR enqueue_begin_ns <> (operation_id & 0xffffffff) * 1000"
             " OR gpu_begin <> -1 - (operation_id & 0xffffffff)"
-            " OR duration_ns <> -5 - (operation_id & 0xffffffff) OR enqueue_end_ns IS NOT NULL"),
+            " OR duration_ns <> -5 - (operation_id & 0xffffffff) OR enqueue_end_ns IS NOT NULL"
+            " OR initial_sync_ns IS NOT"
+            " iif((operation_id & 0xffffffff) % 3, (operation_id & 0xffffffff) + 1, NULL)"
+            " OR flags <> (operation_id & 1) * 8"),
         0);
     store_close(store);
 }

@@ -45,8 +45,10 @@ static void check_plan(struct store *store, const char *sql, const char *refused
     for (; statement_step(plan, NULL) == 1; steps++) {
         const char *detail = statement_text(plan, PLAN_DETAIL);
         assert_non_null(detail);
+        /* What a subquery gave has been found before: how, its own lines of the plan tell. */
+        int is_subquery = strncmp(detail, "SCAN (", 6) == 0;
         /* An automatic index is made of all of a table for this once. */
-        if (strncmp(detail, refused, strlen(refused)) == 0 || strstr(detail, "AUTOMATIC"))
+        if ((strncmp(detail, refused, strlen(refused)) == 0 && !is_subquery) || strstr(detail, "AUTOMATIC"))
             fail_msg("%s in the plan of %s", detail, sql);
     }
     assert_true(steps > 0);
@@ -70,7 +72,7 @@ static void test_blobs_are_not_sorted(void **state)
     store_close(store);
 }
 
-/* A store of version 2, as it was before these indexes, and a file's second digest, were. */
+/* A store of version 2, as it was before these indexes, a file's second digest and totals of losses were. */
 static void make_version_2(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
@@ -79,7 +81,10 @@ static void make_version_2(void **state)
                       "DROP INDEX job_rank_run; DROP INDEX member_join_rank;"
                       "DROP INDEX communicator_join_run; DROP INDEX file_member_member;"
                       "DROP INDEX clock_anchor_process; DROP INDEX loss_process;"
+                      "DROP TABLE tag_name;"
                       "DROP INDEX file_unpacked_digest; ALTER TABLE file DROP COLUMN unpacked_digest;"
+                      "DROP VIEW v_loss; DROP VIEW v_dropped;"
+                      "ALTER TABLE loss DROP COLUMN member_id; ALTER TABLE loss DROP COLUMN is_total;"
                       "INSERT INTO file VALUES (1, '/a', '/', 'x', 'plain', 9, 9, 'ingested', 1, 0),"
                       " (2, '/b', '/', 'x', 'packed', 4, 9, 'ingested', 1, 0);"
                       "INSERT INTO run VALUES (1, 2, 2, 0, 'none', 1);"
@@ -93,7 +98,7 @@ static void test_older_store_is_brought_up_to_date(void **state)
 {
     make_version_2(state);
     struct store *store = store_file_open(state, STORE_READ);
-    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 4);
+    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 6);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM run"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest = 'plain'"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest IS NULL"), 2);

@@ -38,7 +38,7 @@ static void test_only_reading(void **state)
         "CREATE TEMP VIEW t AS SELECT 1",
         "ATTACH '/tmp/ncclprof-attached.db' AS other",
         "DETACH main",
-        "PRAGMA user_version = 4",
+        "PRAGMA user_version = 5",
         "PRAGMA query_only = OFF",
         "SELECT * FROM pragma_table_info('file')",
         "VACUUM",

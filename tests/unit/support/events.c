@@ -33,6 +33,8 @@ static void own_texts(struct event *event)
     event->origin.communicator_name = copy_text(event->origin.communicator_name);
     if (event->kind == EVENT_TAG)
         event->tag.text = copy_text(event->tag.text);
+    if (event->kind == EVENT_TAG_NAME)
+        event->tag_name.text = copy_text(event->tag_name.text);
     if (event->kind == EVENT_ANCHOR)
         event->anchor.boot_id = copy_text(event->anchor.boot_id);
     if (event->kind == EVENT_PROXY)
@@ -117,6 +119,8 @@ static void release_event(const struct event *event)
     free_borrowed(event->origin.communicator_name);
     if (event->kind == EVENT_TAG)
         free_borrowed(event->tag.text);
+    if (event->kind == EVENT_TAG_NAME)
+        free_borrowed(event->tag_name.text);
     if (event->kind == EVENT_ANCHOR)
         free_borrowed(event->anchor.boot_id);
     if (event->kind == EVENT_PROXY)
@@ -243,6 +247,9 @@ static void describe_event(struct buffer *text, const struct event *event)
         buffer_printf(text, "tag %s at %lld depth %lld wide %d end %d",
                       event->tag.text ? event->tag.text : "", (long long)event->tag.at_ns,
                       (long long)event->tag.depth, event->tag.process_wide, event->tag.is_end);
+    if (event->kind == EVENT_TAG_NAME)
+        buffer_printf(text, "number %llu is %s at %lld", (unsigned long long)event->tag_name.number,
+                      event->tag_name.text, (long long)event->tag_name.at_ns);
     if (event->kind == EVENT_ANCHOR)
         buffer_printf(text, "anchor %lld %lld %lld", (long long)event->anchor.local_ns,
                       (long long)event->anchor.monotonic_ns, (long long)event->anchor.realtime_ns);

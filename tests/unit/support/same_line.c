@@ -22,6 +22,8 @@ static const char *in_operation(const struct chrome_operation *left, const struc
     SAME(root);
     SAME(enqueue_end_ns);
     SAME(unfinished);
+    SAME(is_symmetric);
+    SAME(user_tag);
     return NULL;
 }
 
@@ -32,6 +34,7 @@ static const char *in_api(const struct chrome_api *left, const struct chrome_api
     SAME(root);
     SAME(graph_captured);
     SAME(stream);
+    SAME(user_tag);
     return NULL;
 }
 
@@ -55,6 +58,9 @@ static const char *in_kernel(const struct chrome_kernel *left, const struct chro
     SAME(channel);
     SAME(gpu_begin);
     SAME(gpu_end);
+    SAME(begin_ns);
+    SAME(end_ns);
+    SAME(phase);
     return NULL;
 }
 
@@ -94,7 +100,7 @@ const char *difference_of_chrome_lines(const struct chrome_line *left, const str
     SAME(id);
     SAME(pid);
     SAME(time_ns);
-    return left->phase == 'b' ? in_arguments(left, right) : NULL;
+    return left->phase != 'e' ? in_arguments(left, right) : NULL;
 }
 
 static int same_text(struct scan_text left, struct scan_text right)
@@ -117,13 +123,18 @@ const char *difference_of_inspector_lines(const struct inspector_line *left,
                                           const struct inspector_line *right)
 {
     const char *difference = NULL;
-    SAME(communicator_hash);
-    SAME(rank);
-    SAME(communicator_size);
-    SAME(node_count);
-    SAME(pid);
+    SAME(record);
+    SAME(has_identity);
+    SAME(identity.communicator_hash);
+    SAME(identity.rank);
+    SAME(identity.communicator_size);
+    SAME(identity.node_count);
+    SAME(identity.pid);
     SAME(is_point_to_point);
     SAME(function);
+    SAME(algorithm);
+    SAME(protocol);
+    SAME(unkept);
     SAME(sequence);
     SAME(peer);
     SAME(bytes);
@@ -132,9 +143,10 @@ const char *difference_of_inspector_lines(const struct inspector_line *left,
     SAME(enqueue.begin_ns);
     SAME(enqueue.end_ns);
     SAME(channel_count);
-    if (!same_text(left->communicator_name, right->communicator_name) ||
-        !same_text(left->revision, right->revision) || !same_text(left->host, right->host) ||
-        !same_text(left->tag, right->tag))
+    if (!same_text(left->identity.communicator_name, right->identity.communicator_name) ||
+        !same_text(left->identity.version, right->identity.version) ||
+        !same_text(left->identity.revision, right->identity.revision) ||
+        !same_text(left->identity.host, right->identity.host) || !same_text(left->tag, right->tag))
         return "a text";
     for (size_t i = 0; i < left->channel_count && !difference; i++)
         difference = in_channel(&left->channels[i], &right->channels[i]);

@@ -1,0 +1,254 @@
+"""Inspector's formats v4.0 to v4.4: the same job comes of all of them, and what the recorder lost is told."""
+
+import gzip
+import json
+
+from tests.cli import inspector_lines
+from tests.cli.support import TOP, Case
+
+LAYOUTS = [(version, False, False) for version in ("v4.0", "v4.1", "v4.2", "v4.3", "v4.4")] + [
+    ("v4.3", True, False), ("v4.4", True, False), ("v4.4", True, True)]
+
+OPERATIONS = ("SELECT function, sequence, bytes, duration_us, device_begin_us, device_end_us, rank, communicator "
+              "FROM v_operation ORDER BY rank, device_begin_us")
+
+
+class Inspector(Case):
+    def take(self, written, status=0):
+        """A job's files in a store of its own."""
+        folder = self.folder / "job"
+        for path in folder.glob("*"):
+            path.unlink()
+        self.store.unlink(missing_ok=True)
+        inspector_lines.write(folder, written)
+        return self.ingest("job", status=status)
+
+    def test_layouts_say_the_same(self):
+        answers = []
+        for version, proxies, nested in LAYOUTS:
+            with self.subTest(version=version, proxies=proxies, nested=nested):
+                files = self.take(inspector_lines.job(version, proxies=proxies, nested=nested))
+                self.assertEqual({file["skipped"] for file in files.values()}, {0})
+                self.assertEqual(self.info()["communicators"], 1)
+                self.assertEqual(self.info()["dropped"], 0)
+                diagnosis = self.json("diagnose")
+                self.assertEqual([(finding["kind"], finding["rank"], finding["confidence"]) for finding in diagnosis["findings"]],
+                                 [("compute", 2, "high")])
+                self.assertAlmostEqual(diagnosis["findings"][0]["lost_us"], 15000, delta=100)
+                self.assertEqual(diagnosis["warnings"], [])
+                report = self.json("report")["rows"]
+                answers.append((diagnosis["findings"], self.rows(OPERATIONS), report))
+                self.assertEqual(answers[-1], answers[0])
+
+    def test_ways_are_told(self):
+        self.take(inspector_lines.job("v4.3"))
+        self.assertEqual(self.rows("SELECT DISTINCT algorithm, protocol FROM v_operation"), [("RING", "SIMPLE")])
+
+    def test_links(self):
+        """Waits of both sides of an edge, and the slow one named."""
+        for version, nested in (("v4.3", False), ("v4.4", False), ("v4.4", True)):
+            with self.subTest(version=version, nested=nested):
+                self.take(inspector_lines.job(version, steps=30, late=-1, late_steps=(), slow_steps=range(20, 25),
+                                              proxies=True, nested=nested))
+                self.assertEqual(self.info()["proxy_ops"], 4 * 30 * 2 * 2)
+                self.assertEqual(self.info()["proxy_steps"], 4 * 30 * 2 * 2 * 2)
+                self.assertEqual(self.rows("SELECT count(*) FROM v_proxy_operation WHERE operation_id IS NULL"), [(0,)])
+                self.assertEqual(self.rows("SELECT count(*) FROM proxy_operation p JOIN operation o USING (operation_id) "
+                                           "WHERE p.schedule_begin_ns <> o.device_begin_ns"), [(0,)])
+                edges = {(row["sender"], row["receiver"]): row for row in self.json("stalls")["rows"]}
+                self.assertEqual(sorted(edges), [(0, 1), (1, 2), (2, 3), (3, 0)])
+                for edge, row in edges.items():
+                    self.assertEqual((row["steps"], row["send_wait_us_p50"], row["recv_wait_us_p50"]), (120, 100, 100))
+                    self.assertEqual(row["verdict"], "slow link" if edge == (0, 1) else "ok")
+                self.assertEqual((edges[0, 1]["send_wait_us_max"], edges[0, 1]["first_step"], edges[0, 1]["last_step"]),
+                                 (2100, 20, 24))
+                found = self.json("diagnose")["findings"][0]
+                self.assertEqual((found["kind"], found["confidence"]), ("network", "high"))
+
+    def test_links_of_lost_operations(self):
+        """Proxy operations whose operation is not in the file count for their link, and are told."""
+        written = inspector_lines.job("v4.4", late=-1, late_steps=(), proxies=True, nested=True)
+        for dumps in written:
+            for dump in dumps:
+                dump.operations = [record for record in dump.operations if record["coll_perf"]["coll"] == "AllReduce"]
+        self.take(written)
+        self.assertEqual(self.rows("SELECT operation_id IS NULL, count(*) FROM v_proxy_operation GROUP BY 1"),
+                         [(0, 4 * 15 * 2), (1, 4 * 15 * 2)])
+        self.assertEqual([(row["reason"], row["damage"], row["count"]) for row in self.json("info", "--ledger")["rows"]],
+                         [("proxy operation whose operation is not in the file", 0, 4 * 15 * 2)])
+        self.assertEqual([(row["steps"], row["send_wait_us_p50"]) for row in self.json("stalls")["rows"]], [(60, 100)] * 4)
+
+    def drop(self, written):
+        """20 and then 50 collectives lost by rank 1; 7 by rank 0."""
+        for dump, dropped in zip(written[1], ((0, 0), (20, 20), (50, 30))):
+            dump.dropped = dropped
+        written[0][0].dropped = written[0][1].dropped = written[0][2].dropped = (7, 0)
+        return written
+
+    def test_dropped_as_the_file_says(self):
+        for version in ("v4.1", "v4.3", "v4.4"):
+            with self.subTest(version=version):
+                self.take(self.drop(inspector_lines.job(version)))
+                self.assertEqual(self.info()["dropped"], 57)
+                self.assertEqual(self.rows("SELECT what, events FROM v_dropped ORDER BY events"),
+                                 [("collectives overwritten before they were written", 7),
+                                  ("collectives overwritten before they were written", 50)])
+                diagnosis = self.json("diagnose")
+                self.assertEqual(diagnosis["coverage"][0]["lost_events"], 57)
+                self.assertIn("57 events lost by the recorder", " ".join(diagnosis["warnings"]))
+
+    def test_dropped_over_rotated_logs(self):
+        """Each part of a log says the total again."""
+        written = self.drop(inspector_lines.job("v4.3"))
+        inspector_lines.write(self.folder / "job", [dumps[2:] for dumps in written])
+        for rank, dumps in enumerate(written):
+            self.write(f"job/node0-pid{1000 + rank}.log.1", "".join(line for dump in dumps[:2] for line in dump.lines()))
+        self.ingest("job")
+        self.assertEqual(self.info()["dropped"], 57)
+        self.assertEqual(self.info()["collectives"], 4 * 15 * 2)
+
+    def test_communicators_in_turn(self):
+        """Two communicators of the same processes write to one file each, a dump at a time."""
+        first = inspector_lines.job("v4.3")
+        second = inspector_lines.job("v4.3", communicator=0xabc, late=-1, late_steps=())
+        self.take([[dump for pair in zip(one, other) for dump in pair] for one, other in zip(first, second)])
+        self.assertEqual(self.rows("SELECT communicator_hash_hex, size, ranks_seen FROM v_communicator ORDER BY 1"),
+                         [("0x0000000000000abc", 4, 4), ("0x001d2c3b4a5f6e7d", 4, 4)])
+        self.assertEqual(self.rows("SELECT count(*), min(late) FROM (SELECT communicator_id, max(duration_us) AS late "
+                                   "FROM v_operation WHERE function = 'AllReduce' GROUP BY 1)"), [(2, 500)])
+
+    def test_log_without_its_beginning(self):
+        """Records before the first marker are damage at their byte, and nobody's communicator."""
+        lines = [line for dump in inspector_lines.job("v4.3")[0] for line in dump.lines()]
+        cut = lines[0:1] + lines[4:]
+        self.write("whole.log", "".join(cut[1:]))
+        orphans = next(number for number, line in enumerate(cut[1:]) if "header" in line)
+        file = self.ingest("whole.log", status=1)["whole.log"]
+        self.assertEqual((file["status"], file["skipped"]), ("partial", orphans))
+        self.assertIn("record without a communicator) at byte 0", file["reason"])
+        self.assertEqual(self.rows("SELECT DISTINCT hash <> 0 FROM communicator"), [(1,)])
+        self.store.unlink()
+        self.write("orphans.log", "".join(lines[1:6]))
+        self.assertEqual(self.ingest("orphans.log", status=1)["orphans.log"]["status"], "failed")
+
+    def test_newer_version(self):
+        """Said once for all files; read all the same."""
+        self.take(inspector_lines.job("v4.3"))
+        for path in (self.folder / "job").iterdir():
+            path.write_text(path.read_text().replace('"v4.3"', '"v4.9"'))
+        self.store.unlink()
+        result = self.run_program("ingest", "job")
+        self.assertEqual(result.err.count("v4.9"), 1)
+        self.assertIn("later than this ncclprof knows", result.err)
+        self.assertEqual([(row["reason"], row["count"], row["damage"]) for row in self.json("info", "--ledger")["rows"]],
+                         [("newer format version", 4, 0)])
+        self.assertEqual(len(self.json("diagnose")["findings"]), 1)
+
+    def test_fixtures(self):
+        for name in ("v4.1", "v4.3", "v4.3-proxy", "v4.4"):
+            with self.subTest(name=name):
+                truth = (TOP / "fixtures" / f"inspector-{name}" / "TRUTH").read_text()
+                counts = json.loads(truth[truth.index("{"):])
+                self.store.unlink(missing_ok=True)
+                self.ingest(TOP / "fixtures" / f"inspector-{name}")
+                for key in ("collectives", "proxy_ops", "proxy_steps"):
+                    self.assertEqual(self.info()[key], counts.get(key, 0))
+
+
+class LeftOut(Case):
+    def filtered(self, keep):
+        """Two AllReduces a step, of which a small one is written only where `keep` says so. Rank 2 is late for the great one."""
+        written = []
+        for rank in range(4):
+            dump = inspector_lines.Dump("v4.2", (0xabc, rank, 4, 1000 + rank, "node0"), inspector_lines.EPOCH_US)
+            at_us = inspector_lines.EPOCH_US
+            for step in range(30):
+                late_us = 3000 if 20 <= step < 25 else 0
+                begin_us, last_us = at_us + 1000, at_us + 1000 + late_us
+                dump.operations.append(inspector_lines.collective("v4.2", "AllReduce", 2 * step, at_us + 10,
+                                                                  last_us if rank == 2 else begin_us, last_us + 500))
+                at_us = last_us + 550
+                if keep(rank, step):
+                    dump.operations.append(inspector_lines.collective("v4.2", "AllReduce", 2 * step + 1, at_us - 30, at_us - 20,
+                                                                      at_us, size=8))
+            written.append([dump])
+        inspector_lines.write(self.folder / "job", written)
+        self.ingest("job")
+        return self.json("diagnose")
+
+    def test_alike_on_all_ranks(self):
+        """What the filter leaves out is no loss: it is said as what it may be, and findings stand as they are."""
+        diagnosis = self.filtered(lambda rank, step: False)
+        coverage = diagnosis["coverage"][0]
+        self.assertEqual((coverage["missing_operations"], coverage["left_out_operations"]), (4 * 29, 4 * 29))
+        self.assertEqual(len(diagnosis["warnings"]), 1)
+        self.assertIn("on all ranks alike: left out by the recorder's filter", diagnosis["warnings"][0])
+        self.assertEqual([(finding["rank"], finding["confidence"]) for finding in diagnosis["findings"]], [(2, "high")])
+
+    def test_not_alike(self):
+        """Lost on one rank, kept on another: a loss."""
+        diagnosis = self.filtered(lambda rank, step: (rank + step) % 2)
+        coverage = diagnosis["coverage"][0]
+        self.assertGreater(coverage["missing_operations"], 0)
+        self.assertEqual(coverage["left_out_operations"], 0)
+        self.assertIn("operations are missing from their sequences", diagnosis["warnings"][0])
+        self.assertNotIn("filter", diagnosis["warnings"][0])
+        self.assertNotIn("high", {finding["confidence"] for finding in diagnosis["findings"]})
+
+
+class Parts(Case):
+    """A great log whose lines lean on their markers comes out alike however many read it."""
+
+    ANSWERS = ("SELECT count(*), sum(byte_offset), sum(sequence), sum(device_begin_ns / 1000 % 1000003), "
+               "sum(byte_offset * (sequence + 1) % 1000003) FROM operation",
+               "SELECT communicator_hash_hex, ranks_seen FROM v_communicator ORDER BY 1",
+               "SELECT c.hash, count(*) FROM operation o JOIN member m USING (member_id) JOIN communicator c USING (communicator_id) "
+               "GROUP BY 1 ORDER BY 1",
+               "SELECT what, member_id IS NULL, events FROM v_dropped ORDER BY 1, 2, 3",
+               "SELECT reason, damage, count, first_offset FROM v_ledger ORDER BY reason",
+               "SELECT count(*), sum(steps_recorded), count(operation_id) FROM proxy_operation")
+
+    def content(self, proxies):
+        """Communicators in turn; some markers are damaged, some are lost, some lines are cut."""
+        lines, dropped = [], 0
+        for number in range(2400):
+            who = (0xa00 + number % 3, 0, 1, 77, "host" * 50)
+            at_us = inspector_lines.EPOCH_US + number * 10000
+            dropped += number % 5
+            dump = inspector_lines.Dump("v4.9" if number > 1200 else "v4.3", who, at_us, (dropped, 0), proxies)
+            for place in range(40):
+                begin_us = at_us + place * 100
+                dump.operations.append(inspector_lines.collective("v4.3", "AllReduce", number * 40 + place, begin_us, begin_us + 10,
+                                                                  begin_us + 60))
+                if proxies and place % 4 == 0:
+                    dump.traces += inspector_lines.proxy_of(number * 40 + place, number * 40 + place, 0, 0, "send", begin_us + 1,
+                                                            [inspector_lines.step_of("send", 0, begin_us + 5, (3, 4, 5))])
+            written = dump.lines()
+            if number % 100 == 50:
+                written[0] = written[0][:90] + "\n"
+            if number % 100 == 70:
+                del written[0]
+            if number % 100 == 80:
+                written[7] = written[7][:200] + "\n"
+            lines += written
+        return "".join(lines).encode()
+
+    def answers(self, *words):
+        self.store.unlink(missing_ok=True)
+        file = next(iter(self.ingest(*words, status=None).values()))
+        return [file[key] for key in ("dialect", "status", "events", "skipped", "reason")], [self.rows(sql) for sql in self.ANSWERS]
+
+    def test_equals_one_reader(self):
+        for proxies in (False, True):
+            with self.subTest(proxies=proxies):
+                content = self.content(proxies)
+                self.assertGreater(len(content), 66 << 20)
+                self.write("great.log", content)
+                self.write("packed.gz", gzip.compress(content, 1))
+                packed = self.answers("packed.gz")
+                self.assertEqual(packed[0][1], "partial")
+                self.assertEqual(packed[1][1], [(f"{number:#018x}", 1) for number in (0xa00, 0xa01, 0xa02)])
+                self.assertEqual(self.answers("-j2", "great.log"), packed)
+                if not proxies:  # there are parts
+                    self.assertGreater(self.rows("SELECT max(operation_id & 4294967295) FROM operation")[0][0], 1000000)
+                self.assertEqual(self.answers("-j1", "great.log"), packed)

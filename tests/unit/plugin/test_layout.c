@@ -1,0 +1,138 @@
+/*
+ * What the plugin takes NCCL's interface for, held against the figures that a compiler gave for NVIDIA's own
+ * headers (tests/gen/nccl_figures.def says which): not against what the plugin's own header says of itself.
+ */
+#include "support/cmocka_all.h"
+
+#include "plugin/api.h"
+#include "plugin/entry.h"
+
+/* One declaration serves several versions. */
+#define api_descriptor_v5 api_descriptor_v6
+#define api_descriptor_v7_tags api_descriptor_v6
+#define api_state_args_v2 api_state_args_v1
+#define api_state_args_v3 api_state_args_v1
+#define api_state_args_v5 api_state_args_v4
+#define api_state_args_v6 api_state_args_v4
+#define api_state_args_v7 api_state_args_v4
+#define api_state_args_v7_tags api_state_args_v4
+
+/* What version 7 took over is read by version 6's declaration. */
+#define DECLARED_v1 api_descriptor_v1
+#define DECLARED_v2 api_descriptor_v2
+#define DECLARED_v3 api_descriptor_v3
+#define DECLARED_v4 api_descriptor_v4
+#define DECLARED_v5 api_descriptor_v6
+#define DECLARED_v6 api_descriptor_v6
+#define DECLARED_v7_tags api_descriptor_v6
+#define DECLARED_v7 api_descriptor_v6
+
+struct figure {
+    const char *name;
+    size_t ours, theirs;
+};
+
+#define EVENT(name, bit)
+#define STATE(name, number)
+#define KNOWN(version, events, state)
+#define DESCRIPTOR(version, bytes) {"size of " #version, sizeof(struct api_descriptor_##version), bytes},
+#define ARGUMENTS(version, bytes) {"values of " #version, sizeof(union api_state_args_##version), bytes},
+#define MEMBER_OF(type, version, member, offset, bytes)                         \
+    {"offset of " #version " " #member, offsetof(struct type, member), offset}, \
+        {"size of " #version " " #member, sizeof(((struct type *)0)->member), bytes},
+#define MEMBER(version, member, offset, bytes) MEMBER_OF(DECLARED_##version, version, member, offset, bytes)
+#define ADDED(version, member, offset, bytes) \
+    MEMBER_OF(api_descriptor_##version, version, member, offset, bytes)
+
+static const struct figure layout[] = {
+#include "../../gen/nccl_figures.def"
+};
+
+#undef EVENT
+#undef STATE
+#undef DESCRIPTOR
+#undef ARGUMENTS
+#undef MEMBER
+#undef ADDED
+#define DESCRIPTOR(version, bytes)
+#define ARGUMENTS(version, bytes)
+#define MEMBER(version, member, offset, bytes)
+#define ADDED(version, member, offset, bytes)
+#define EVENT(name, bit) {"event " #name, API_##name, (size_t)1 << (bit)},
+#define STATE(name, number) {"state " #name, API_##name, number},
+
+static const struct figure numbers[] = {
+#include "../../gen/nccl_figures.def"
+};
+
+#undef EVENT
+#undef STATE
+#undef KNOWN
+#define EVENT(name, bit)
+#define STATE(name, number)
+#define KNOWN(version, events, state) {"events of " #version, EVENTS_##version, events},
+#define EVENTS_v1 ENTRY_KNOWN_V1
+#define EVENTS_v2 ENTRY_KNOWN_V1
+#define EVENTS_v3 ENTRY_KNOWN_V3
+#define EVENTS_v4 ENTRY_KNOWN_V3
+#define EVENTS_v5 ENTRY_KNOWN_V5
+#define EVENTS_v6 ENTRY_KNOWN_V6
+#define EVENTS_v7_tags ENTRY_KNOWN_V7
+#define EVENTS_v7 ENTRY_KNOWN_V7
+
+static const struct figure events[] = {
+#include "../../gen/nccl_figures.def"
+};
+
+#undef KNOWN
+#define KNOWN(version, events, state) {"states of " #version, STATES_##version, state},
+#define STATES_v1 ENTRY_STATES_V1
+#define STATES_v2 ENTRY_STATES_V1
+#define STATES_v3 ENTRY_STATES_V1
+#define STATES_v4 ENTRY_STATES_V4
+#define STATES_v5 ENTRY_STATES_V5
+#define STATES_v6 ENTRY_STATES_V6
+#define STATES_v7_tags ENTRY_STATES_V6
+/* Its last one goes with a kernel phase alone. */
+#define STATES_v7 (ENTRY_STATES_V6 + 1)
+
+static const struct figure states[] = {
+#include "../../gen/nccl_figures.def"
+};
+
+static void check(const struct figure *figures, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (figures[i].ours != figures[i].theirs)
+            fail_msg("%s: %zu, NVIDIA's %zu", figures[i].name, figures[i].ours, figures[i].theirs);
+}
+
+#define CHECK(figures) check(figures, sizeof(figures) / sizeof((figures)[0]))
+
+static void layouts(void **state)
+{
+    (void)state;
+    CHECK(layout);
+}
+
+static void numbers_of_events_and_states(void **state)
+{
+    (void)state;
+    CHECK(numbers);
+    assert_int_equal(API_KERNEL_PHASE_STOP, ENTRY_STATES_V6 + 1);
+}
+
+static void what_each_version_knows(void **state)
+{
+    (void)state;
+    CHECK(events);
+    CHECK(states);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(layouts),
+                                       cmocka_unit_test(numbers_of_events_and_states),
+                                       cmocka_unit_test(what_each_version_knows)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
