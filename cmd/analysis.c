@@ -1,4 +1,4 @@
-#include "analyse/analyse.h"
+#include "analyse/analysis.h"
 
 #include "cmd/commands.h"
 #include "cmd/opt.h"

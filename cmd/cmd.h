@@ -38,6 +38,8 @@ enum exit_status {
 
 struct context {
     const struct command *command;
+    const struct command *commands; /* all there are, in the order of help */
+    size_t command_count;
     const char *store_path;
     struct store *store; /* open as the preconditions ask; NULL otherwise */
     int quiet;           /* -q: no progress */

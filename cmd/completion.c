@@ -1,6 +1,5 @@
 #include "cmd/commands.h"
 #include "cmd/opt.h"
-#include "cmd/registry.h"
 
 #include <string.h>
 
@@ -21,11 +20,10 @@ static void put_words(const struct command *command)
             printf(" --%s", common_options[i].name);
 }
 
-static void put_commands(void)
+static void put_commands(const struct context *context)
 {
-    struct command command;
-    for (size_t i = 0; registry_command(i, &command); i++)
-        printf(" %s", command.name);
+    for (size_t i = 0; i < context->command_count; i++)
+        printf(" %s", context->commands[i].name);
 }
 
 /* After the option's name its choices, where it has some. */
@@ -45,7 +43,6 @@ static int run(struct context *context, const struct arguments *arguments)
         error_set(&context->error, "completion is made for bash, not for '%s'", arguments->operands[0]);
         return EXIT_USAGE;
     }
-    struct command command;
     fputs(
         "_ncclprof()\n{\n"
         "    COMPREPLY=()\n"
@@ -56,9 +53,11 @@ static int run(struct context *context, const struct arguments *arguments)
         "    done\n"
         "    case $name:$before in\n",
         stdout);
-    for (size_t i = 0; registry_command(i, &command); i++)
-        for (size_t k = 0; k < command.options->count; k++)
-            put_choices(command.name, &command.options->options[k]);
+    for (size_t i = 0; i < context->command_count; i++) {
+        const struct command *command = &context->commands[i];
+        for (size_t k = 0; k < command->options->count; k++)
+            put_choices(command->name, &command->options->options[k]);
+    }
     put_choices("*", &common_options[COMMON_FORMAT]);
     fputs(
         "    *:--store | record:--plugin) compopt -o default; return ;;\n"
@@ -68,13 +67,13 @@ static int run(struct context *context, const struct arguments *arguments)
         "    case $name in\n",
         stdout);
     fputs("    '') words='--store --quiet --help --version help", stdout);
-    put_commands();
+    put_commands(context);
     fputs("' ;;\n    help) words='", stdout);
-    put_commands();
+    put_commands(context);
     fputs("' ;;\n", stdout);
-    for (size_t i = 0; registry_command(i, &command); i++) {
-        printf("    %s) words='", command.name);
-        put_words(&command);
+    for (size_t i = 0; i < context->command_count; i++) {
+        printf("    %s) words='", context->commands[i].name);
+        put_words(&context->commands[i]);
         fputs("' ;;\n", stdout);
     }
     fputs(

@@ -85,9 +85,10 @@ void help_all(FILE *stream)
         "of NCCL's profiler plugins.\n\n"
         "commands:\n",
         stream);
-    struct command command;
-    for (size_t i = 0; registry_command(i, &command); i++)
-        fprintf(stream, "  %-12s  %s\n", command.name, command.summary);
+    size_t count;
+    const struct command *commands = registry_commands(&count);
+    for (size_t i = 0; i < count; i++)
+        fprintf(stream, "  %-12s  %s\n", commands[i].name, commands[i].summary);
     fputs("\noptions:\n", stream);
     for (size_t i = 0; i < COMMON_FORMAT; i++)
         put_option(stream, &common_options[i]);

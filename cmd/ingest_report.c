@@ -6,6 +6,7 @@
 #include "cmd/print.h"
 #include "input/walk.h"
 #include "render/render.h"
+#include "render/write.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -25,12 +25,12 @@ static void find_terminal(struct context *context)
 /* Whether some command has it, so that it only stands in the wrong place. */
 static int is_of_a_command(const char *word)
 {
-    struct command command;
-    size_t length = strcspn(word, "=");
+    size_t length = strcspn(word, "="), count;
+    const struct command *commands = registry_commands(&count);
     if (strncmp(word, "--", 2) != 0)
         return 0;
-    for (size_t i = 0; registry_command(i, &command); i++) {
-        const struct option_table *table = command.options;
+    for (size_t i = 0; i < count; i++) {
+        const struct option_table *table = commands[i].options;
         for (size_t k = 0; k < table->count; k++)
             if (strlen(table->options[k].name) == length - 2 &&
                 strncmp(table->options[k].name, word + 2, length - 2) == 0)
@@ -154,14 +154,14 @@ static int refuse_command(const char *name)
 /* `ncclprof help [COMMAND]`, which people try before --help. */
 static int help_on(const char *name)
 {
-    struct command command;
     if (!name || *name == '-') {
         help_all(stdout);
         return EXIT_DONE;
     }
-    if (!registry_find(name, &command))
+    const struct command *command = registry_find(name);
+    if (!command)
         return refuse_command(name);
-    help_command(&command, stdout);
+    help_command(command, stdout);
     return EXIT_DONE;
 }
 
@@ -180,19 +180,20 @@ static int close_output(int status)
 int main(int argc, char **argv)
 {
     struct context context = {.store_path = NULL};
-    struct command command;
+    const struct command *command;
     int status;
     find_terminal(&context);
     int at = registry_init(&context.error) ? -1 : parse_global(&context, argc, argv, &status);
+    context.commands = registry_commands(&context.command_count);
     if (at < 0) {
         print_error(&context.error);
         status = EXIT_NOT_DONE;
     } else if (at > 0 && strcmp(argv[at], "help") == 0) {
         status = help_on(argv[at + 1]);
-    } else if (at > 0 && !registry_find(argv[at], &command)) {
+    } else if (at > 0 && !(command = registry_find(argv[at]))) {
         status = refuse_command(argv[at]);
     } else if (at > 0) {
-        status = run_command(&context, &command, argc - at - 1, argv + at + 1);
+        status = run_command(&context, command, argc - at - 1, argv + at + 1);
     }
     registry_release();
     return close_output(status);

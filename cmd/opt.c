@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "cmd/cmd.h"
+#include "render/registry.h"
 #include "render/render.h"
 
 #include <errno.h>

@@ -2,6 +2,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
+#include "render/registry.h"
 #include "render/render.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 #include "cmd/registry.h"
 
-#include "analyse/analyse.h"
+#include "analyse/analysis.h"
 #include "base/array.h"
 #include "cmd/commands.h"
 #include "cmd/opt.h"
@@ -17,6 +17,9 @@ enum { BEFORE = sizeof before / sizeof *before, AFTER = sizeof after / sizeof *a
 /* The option tables that the analyses' descriptions amount to. */
 static struct option_table *tables;
 static size_t table_count;
+
+static struct command *commands;
+static size_t command_count;
 
 static int make_table(const struct analysis *analysis, struct option_table *table, struct error *error)
 {
@@ -36,17 +39,34 @@ static int make_table(const struct analysis *analysis, struct option_table *tabl
     return 0;
 }
 
+static void list_commands(void)
+{
+    for (size_t i = 0; i < BEFORE; i++)
+        commands[command_count++] = *before[i];
+    for (size_t i = 0; i < table_count; i++)
+        commands[command_count++] = (struct command){.name = analysis_registry[i]->name,
+                                                     .summary = analysis_registry[i]->summary,
+                                                     .needs = NEEDS_STORE_READ | NEEDS_JOINED,
+                                                     .options = &tables[i],
+                                                     .analysis = analysis_registry[i],
+                                                     .run = command_run_analysis};
+    for (size_t i = 0; i < AFTER; i++)
+        commands[command_count++] = *after[i];
+}
+
 int registry_init(struct error *error)
 {
     size_t count = 0;
     while (analysis_registry[count])
         count++;
     tables = array_new(count, sizeof *tables);
-    if (!tables)
+    commands = array_new(BEFORE + count + AFTER, sizeof *commands);
+    if (!tables || !commands)
         return error_no_memory(error);
     for (; table_count < count; table_count++)
         if (make_table(analysis_registry[table_count], &tables[table_count], error))
             return -1;
+    list_commands();
     return 0;
 }
 
@@ -55,32 +75,22 @@ void registry_release(void)
     for (size_t i = 0; i < table_count; i++)
         free((struct option *)(uintptr_t)tables[i].options);
     free(tables);
+    free(commands);
     tables = NULL;
-    table_count = 0;
+    commands = NULL;
+    table_count = command_count = 0;
 }
 
-int registry_command(size_t at, struct command *command)
+const struct command *registry_commands(size_t *count)
 {
-    if (at >= BEFORE + table_count + AFTER)
-        return 0;
-    if (at < BEFORE)
-        *command = *before[at];
-    else if (at >= BEFORE + table_count)
-        *command = *after[at - BEFORE - table_count];
-    else
-        *command = (struct command){.name = analysis_registry[at - BEFORE]->name,
-                                    .summary = analysis_registry[at - BEFORE]->summary,
-                                    .needs = NEEDS_STORE_READ | NEEDS_JOINED,
-                                    .options = &tables[at - BEFORE],
-                                    .analysis = analysis_registry[at - BEFORE],
-                                    .run = command_run_analysis};
-    return 1;
+    *count = command_count;
+    return commands;
 }
 
-int registry_find(const char *name, struct command *command)
+const struct command *registry_find(const char *name)
 {
-    for (size_t i = 0; registry_command(i, command); i++)
-        if (strcmp(command->name, name) == 0)
-            return 1;
-    return 0;
+    for (size_t i = 0; i < command_count; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
 }

@@ -5,16 +5,13 @@
 
 #include <stddef.h>
 
-/*
- * All commands, those of the analyses included: command number `at` into *command, or 0 past the last one.
- * What it points to lives as long as the program.
- */
-int registry_command(size_t at, struct command *command);
+/* All commands in the order of help, those of the analyses included; borrowed until registry_release. */
+const struct command *registry_commands(size_t *count);
 
-/* 0 when there is none of that name. */
-int registry_find(const char *name, struct command *command);
+/* NULL when there is none of that name. */
+const struct command *registry_find(const char *name);
 
-/* Turns the analyses into commands. Call once, before the others. */
+/* Turns the analyses into commands. Call once, before the others; release it whatever comes back. */
 int registry_init(struct error *error);
 void registry_release(void);
 

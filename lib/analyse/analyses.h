@@ -1,7 +1,7 @@
 #ifndef NCCLPROF_ANALYSE_ANALYSES_H
 #define NCCLPROF_ANALYSE_ANALYSES_H
 
-#include "analyse/analyse.h"
+#include "analyse/analysis.h"
 
 /* What each analysis's file exports to registry.c. */
 extern const struct analysis analysis_clocks;

@@ -1,14 +1,15 @@
 #include "analyse/analyses.h"
-#include "analyse/caution.h"
-#include "analyse/finding.h"
-#include "analyse/options.h"
-#include "analyse/runs.h"
-#include "analyse/text.h"
-
-#include "base/array.h"
+#include "analyse/diagnosis.h"
+#include "analyse/option.h"
+#include "analyse/run_choice.h"
+#include "analyse/warning.h"
 #include "base/escape.h"
+#include "base/json_text.h"
+#include "job/load.h"
+#include "job/load_names.h"
+#include "verdict/finding_text.h"
+#include "verdict/unexplained_steps.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* What is wrong with the jobs of a store, whose fault it is, since when, and what it costs. */
@@ -51,68 +52,11 @@ static const struct column columns[] = {
 
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
-static int by_weight(const void *a, const void *b)
-{
-    const struct finding *left = a, *right = b;
-    if (left->confidence != right->confidence)
-        return left->confidence > right->confidence ? -1 : 1;
-    if (left->lost_ns != right->lost_ns)
-        return left->lost_ns > right->lost_ns ? -1 : 1;
-    return left->rank - right->rank;
-}
-
-static int say_what(const struct finding *finding, const struct job *job, struct buffer *text)
-{
-    const char *name = job->ranks[finding->rank].name;
-    switch (finding->kind) {
-    case FINDING_COMPUTE:
-        return buffer_printf(text, "the GPU of rank %s takes longer before its operations", name);
-    case FINDING_HOST:
-        return buffer_printf(text, "the host of rank %s enqueues its operations late", name);
-    case FINDING_NETWORK:
-        return buffer_printf(text,
-                             finding->receives ? "what is sent to rank %s over the network is slow"
-                                               : "what rank %s sends over the network is slow",
-                             name);
-    case FINDING_MISSING:
-        return buffer_printf(text, "rank %s never began an operation that others wait in", name);
-    case FINDING_MISMATCH:
-        return buffer_printf(text, "rank %s called another operation than the other ranks", name);
-    case FINDING_ENDED_EARLY:
-        return buffer_printf(text, "rank %s ended long before the others", name);
-    }
-    return 0;
-}
-
-static int say_where(const struct finding *finding, const struct job *job, struct buffer *text)
-{
-    const char *tag = job_tag(job, finding->tag);
-    int failed = 0;
-    if (finding->first_step >= 0)
-        failed = finding->first_step == finding->last_step
-                     ? buffer_printf(text, ", step %d", finding->first_step)
-                     : buffer_printf(text, ", steps %d to %d", finding->first_step, finding->last_step);
-    if (!failed && tag)
-        failed = buffer_append_text(text, ", phase ") || buffer_append_text(text, tag);
-    if (!failed && finding->lost_ns > 0)
-        failed = buffer_append_text(text, "; it cost the job about ") || text_time(text, finding->lost_ns);
-    return failed;
-}
-
-static int name_peers(const struct finding *finding, const struct job *job, struct buffer *names)
-{
-    for (size_t i = 0; i < finding->peer_count; i++)
-        if ((i && buffer_append_byte(names, ',')) ||
-            buffer_append_text(names, job->ranks[finding->peers[i]].name))
-            return -1;
-    return 0;
-}
-
 static int set_peers(const struct finding *finding, const struct job *job, struct table *table,
                      struct error *error)
 {
     struct buffer names = BUFFER_INIT;
-    int failed = name_peers(finding, job, &names)
+    int failed = finding_name_peers(finding, job, &names)
                      ? error_no_memory(error)
                      : table_set_text(table, 10, names.data ? names.data : "", error);
     buffer_release(&names);
@@ -142,52 +86,6 @@ static int add_row(const struct finding *finding, const struct job *job, const c
            set_peers(finding, job, table, error);
 }
 
-static int add_json(const struct finding *finding, const struct job *job, const char *text,
-                    struct buffer *json)
-{
-    const struct job_rank *rank = &job->ranks[finding->rank];
-    char last = json->data[json->length - 1];
-    int failed = buffer_append_text(json, last == '[' ? "{" : ",{") ||
-                 text_json_string(json, "kind", finding_kind_name(finding->kind)) ||
-                 text_json_key(json, "rank") ||
-                 (rank->global_rank >= 0 ? buffer_printf(json, "%lld", (long long)rank->global_rank)
-                                         : buffer_append_text(json, "null")) ||
-                 text_json_string(json, "process", rank->name) || text_json_key(json, "peers") ||
-                 buffer_append_byte(json, '[');
-    for (size_t i = 0; !failed && i < finding->peer_count; i++) {
-        const struct job_rank *peer = &job->ranks[finding->peers[i]];
-        failed = (i && buffer_append_byte(json, ',')) ||
-                 (peer->global_rank >= 0 ? buffer_printf(json, "%lld", (long long)peer->global_rank)
-                                         : buffer_append_text(json, "null"));
-    }
-    failed =
-        failed || buffer_append_byte(json, ']') || text_json_string(json, "tag", job_tag(job, finding->tag));
-    static const char *const keys[] = {"first_step", "last_step"};
-    const int32_t steps[] = {finding->first_step, finding->last_step};
-    for (int i = 0; !failed && i < 2; i++)
-        failed = steps[i] >= 0 ? text_json_integer(json, keys[i], steps[i])
-                               : text_json_key(json, keys[i]) || buffer_append_text(json, "null");
-    return failed || text_json_us(json, "lost_us", finding->lost_ns) ||
-           text_json_string(json, "confidence", confidence_name(finding->confidence)) ||
-           text_json_string(json, "text", text) ||
-           text_json_string(json, "evidence", finding->evidence.data ? finding->evidence.data : "") ||
-           text_json_integer(json, "run", job->run_id) || buffer_append_byte(json, '}');
-}
-
-/* `run_id` 0: there is no other. */
-static int add_paragraph(const struct finding *finding, int64_t run_id, const char *text, struct buffer *out)
-{
-    int failed = (run_id && buffer_printf(out, "run %lld: ", (long long)run_id)) ||
-                 buffer_printf(out, "%s (%s confidence): ", finding_kind_name(finding->kind),
-                               confidence_name(finding->confidence)) ||
-                 escape_terminal(out, text, strlen(text)) || buffer_append_text(out, ".\n");
-    if (!failed && finding->evidence.length)
-        failed = buffer_append_text(out, "    ") ||
-                 escape_terminal(out, finding->evidence.data, finding->evidence.length) ||
-                 buffer_append_text(out, ".\n");
-    return failed;
-}
-
 struct diagnosis {
     const struct analysis_request *request;
     struct analysis_result *result;
@@ -206,7 +104,7 @@ struct diagnosis {
 static int report(struct diagnosis *diagnosis, const struct job *job, struct findings *findings,
                   struct error *error)
 {
-    array_sort(findings->items, findings->count, sizeof *findings->items, by_weight);
+    findings_sort(findings);
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
         struct buffer text = BUFFER_INIT;
@@ -214,11 +112,11 @@ static int report(struct diagnosis *diagnosis, const struct job *job, struct fin
          * was. */
         int shown =
             finding->confidence > CONFIDENCE_LOW || diagnosis->show_low || finding->kind >= FINDING_MISSING;
-        int failed = say_what(finding, job, &text) || say_where(finding, job, &text) ||
+        int failed = finding_say(finding, job, &text) ||
                      add_row(finding, job, text.data, &diagnosis->result->table, error) ||
-                     add_json(finding, job, text.data, &diagnosis->result->json) ||
-                     (shown && add_paragraph(finding, diagnosis->names_runs ? job->run_id : 0, text.data,
-                                             &diagnosis->result->text));
+                     finding_add_json(finding, job, text.data, &diagnosis->result->json) ||
+                     (shown && finding_add_paragraph(finding, diagnosis->names_runs ? job->run_id : 0,
+                                                     text.data, &diagnosis->result->text));
         buffer_release(&text);
         if (failed)
             return error_no_memory(error);

@@ -1,5 +1,5 @@
-#include "analyse/caution.h"
-#include "analyse/text.h"
+#include "analyse/warning.h"
+#include "verdict/words.h"
 
 #include "base/buffer.h"
 #include "schemas.h"

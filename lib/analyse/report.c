@@ -1,9 +1,9 @@
-#include "analyse/report.h"
-
 #include "analyse/analyses.h"
-#include "analyse/caution.h"
-#include "analyse/options.h"
-#include "analyse/runs.h"
+#include "analyse/option.h"
+#include "analyse/run_choice.h"
+#include "analyse/warning.h"
+#include "report/groups.h"
+#include "report/rows.h"
 #include "schemas.h"
 #include "store/store.h"
 

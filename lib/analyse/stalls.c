@@ -1,11 +1,15 @@
-#include "analyse/stalls.h"
-
+#include "stalls/stalls.h"
 #include "analyse/analyses.h"
-#include "analyse/caution.h"
-#include "analyse/options.h"
-#include "analyse/runs.h"
+#include "analyse/option.h"
+#include "analyse/run_choice.h"
+#include "analyse/warning.h"
 #include "base/array.h"
 #include "base/buffer.h"
+#include "stalls/load.h"
+#include "stalls/pending.h"
+#include "stalls/roster.h"
+#include "stalls/verdict.h"
+#include "stalls/waits.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,13 @@
 #include "analyse/analyses.h"
-#include "analyse/caution.h"
-#include "analyse/delay.h"
-#include "analyse/finding.h"
-#include "analyse/options.h"
-#include "analyse/runs.h"
-#include "analyse/waits.h"
+#include "analyse/diagnosis.h"
+#include "analyse/option.h"
+#include "analyse/run_choice.h"
+#include "analyse/warning.h"
 #include "base/array.h"
+#include "delay/late_arrivals.h"
+#include "delay/propagation.h"
+#include "job/load.h"
+#include "verdict/finding.h"
 
 #include <stdlib.h>
 

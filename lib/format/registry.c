@@ -1,5 +1,5 @@
-#include "format/chrome.h"
-#include "format/inspector.h"
+#include "format/chrome/chrome.h"
+#include "format/inspector/inspector.h"
 #include "format/sniff.h"
 #include "input/input.h"
 

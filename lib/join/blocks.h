@@ -14,10 +14,10 @@ struct store;
 
 /* What the join finds out of one operation. */
 struct joined_row {
-    int64_t
-        number;   /* first what tells it from others of its member (series.h), in the end its instance's id */
-    int32_t step; /* -1 none */
-    int32_t tag;  /* interned; -1 none */
+    int64_t number; /* first what tells it from others of its member (occurrences.h), in the end its
+                       instance's id */
+    int32_t step;   /* -1 none */
+    int32_t tag;    /* interned; -1 none */
 };
 
 /* A block of operations in memory, and what the join says of them, both by row. */

@@ -1,7 +1,7 @@
 #ifndef NCCLPROF_JOIN_INSTANCES_H
 #define NCCLPROF_JOIN_INSTANCES_H
 
-#include "join/series.h"
+#include "join/occurrences.h"
 #include "join/work.h"
 
 /* Pairs whose send and receive differ in size: how many, and the first by ordinal, sender and receiver. */
@@ -17,9 +17,9 @@ struct unequal_pairs {
 /*
  * Collective instance = (communicator, function, sequence number); point-to-point instance = (communicator,
  * sender, receiver, ordinal). Makes the instances of one communicator out of its operations, which have their
- * numbers (runs.h) already, and puts both into the store. Its members pass side by side, whoever is furthest
- * behind in the sequence of collectives next, so that what is unfinished stays little. `series` are those of
- * each rank.
+ * numbers (numbering.h) already, and puts both into the store. Its members pass side by side, whoever is
+ * furthest behind in the sequence of collectives next, so that what is unfinished stays little. `series` are
+ * those of each rank.
  */
 int instances_join(const struct work *work, int32_t communicator, struct blocks *blocks,
                    const struct series_table *series, struct unequal_pairs *unequal, struct error *error);

@@ -1,11 +1,11 @@
 #include "join/join.h"
 
 #include "base/array.h"
-#include "join/hands.h"
 #include "join/instances.h"
 #include "join/logs.h"
-#include "join/runs.h"
+#include "join/numbering.h"
 #include "join/work.h"
+#include "join/workers.h"
 #include "schemas.h"
 #include "store/store.h"
 

@@ -1,8 +1,8 @@
 #include "join/steps.h"
 
 #include "base/array.h"
-#include "join/cycle.h"
-#include "join/torn.h"
+#include "period/cycle.h"
+#include "period/cycle_with_gaps.h"
 
 #include <stdlib.h>
 

@@ -44,7 +44,7 @@ struct work_member {
     int64_t rank;
     int32_t process;
     int32_t job_rank;
-    int64_t affinity; /* host clock minus GPU clock (affinity.c); INT64_MIN unknown */
+    int64_t affinity; /* host clock minus GPU clock (split_by_clock.c); INT64_MIN unknown */
     size_t operations;
     size_t tagged; /* of these, carry a tag themselves */
 };
@@ -145,25 +145,26 @@ int work_group_joined(struct work *work, struct error *error);
 /*
  * Of each run, whether files that were lost explain the places left in its communicators, the world aside:
  * ranks that are in fewer than most could take all of them, by number and by their order. Owned by the
- * caller; NULL: out of memory (lost.c).
+ * caller; NULL: out of memory (lost_files.c).
  */
 unsigned char *work_find_lost_files(const struct work *work);
 
 /*
- * affinity.c: makes the ranks of a process that appears several times in one communicator, one for each of
- * its members there, and gives them its members elsewhere where clocks tell which; the others' stay -1. -1
+ * split_by_clock.c: makes the ranks of a process that appears several times in one communicator, one for each
+ * of its members there, and gives them its members elsewhere where clocks tell which; the others' stay -1. -1
  * when memory is out.
  */
 int work_split_process(struct work *work, int32_t process);
 
-/* places.c: more of those, by the regular shape of the job, once global ranks are known. -1: out of memory.
+/* split_by_shape.c: more of those, by the regular shape of the job, once global ranks are known. -1: out of
+ * memory.
  */
 int work_place_members(struct work *work);
 
-/* places.c: whether of some member it is not known which of its process's ranks it is, yet. */
+/* split_by_shape.c: whether of some member it is not known which of its process's ranks it is, yet. */
 int work_has_homeless(const struct work *work, size_t communicator);
 
-/* alike.c: a rank for all that are left of the processes marked in `shared`. */
+/* split_by_number.c: a rank for all that are left of the processes marked in `shared`. */
 int work_place_alike(struct work *work, const unsigned char *shared, struct error *error);
 
 /* save.c: the derived tables, but for instances and what is said of operations. */

@@ -1,4 +1,5 @@
 #include "render/formats.h"
+#include "render/write.h"
 
 #include <inttypes.h>
 #include <math.h>

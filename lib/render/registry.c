@@ -1,7 +1,7 @@
+#include "render/registry.h"
+
 #include "render/formats.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 const struct renderer *const renderer_registry[] = {&renderer_table, &renderer_json, &renderer_csv, NULL};
@@ -34,19 +34,4 @@ int render_table(const struct renderer *renderer, const struct table *table,
         }
     }
     return renderer->end(state, error);
-}
-
-int render_check(FILE *stream, struct error *error)
-{
-    int number = errno;
-    return ferror(stream) ? error_set_errno(error, number, "cannot write the output") : 0;
-}
-
-void render_real(double value, char text[REAL_TEXT_BYTES])
-{
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, REAL_TEXT_BYTES, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            return;
-    }
 }

@@ -34,24 +34,4 @@ struct renderer {
     void (*abandon)(void *state);
 };
 
-extern const struct renderer *const renderer_registry[]; /* ended by NULL; the first is the default */
-
-/* What the formats are called, in the registry's order; NULL past the last. */
-const char *renderer_name(size_t number);
-
-/* NULL when there is none of that name. */
-const struct renderer *renderer_find(const char *name);
-
-/* A whole table at once. */
-int render_table(const struct renderer *renderer, const struct table *table,
-                 const struct render_target *target, struct error *error);
-
-/* Whether what was written has arrived so far; to be asked right after writing, which left the cause in
- * errno. */
-int render_check(FILE *stream, struct error *error);
-
-/* The shortest decimal number that reads back as the same double. */
-enum { REAL_TEXT_BYTES = 40 };
-void render_real(double value, char text[REAL_TEXT_BYTES]);
-
 #endif

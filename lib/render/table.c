@@ -1,5 +1,6 @@
 #include "base/array.h"
 #include "render/formats.h"
+#include "render/write.h"
 
 #include <inttypes.h>
 #include <math.h>

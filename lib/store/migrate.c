@@ -1,5 +1,8 @@
+#include "store/migrate.h"
+
 #include "schemas.h"
 #include "store/internal.h"
+#include "store/vocabulary.h"
 
 /*
  * PRAGMA application_id tells a store from other SQLite files, PRAGMA user_version its schema. A change of

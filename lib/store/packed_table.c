@@ -1,3 +1,5 @@
+#include "store/packed_table.h"
+
 #include "store/internal.h"
 #include "store/tables.h"
 

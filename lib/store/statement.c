@@ -1,3 +1,5 @@
+#include "store/statement.h"
+
 #include "store/internal.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+#include "store/step_table.h"
+
 #include "model/pack.h"
 #include "store/internal.h"
 

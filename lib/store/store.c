@@ -1,11 +1,14 @@
+#include "store/store.h"
+
 #include "schemas.h"
 #include "store/internal.h"
+#include "store/migrate.h"
+#include "store/packed_table.h"
+#include "store/step_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,57 +16,6 @@
 
 /* How long a connection waits for another one, looking again every POLL_MS. */
 enum { PATIENCE_MS = 15000, POLL_MS = 2 };
-
-/*
- * The process that holds a lock on the store, as /proc/locks tells; 0 when nobody is seen. The file itself
- * must not be opened for this: closing it again would drop the locks of our own connection (POSIX).
- */
-static long lock_holder(const char *path)
-{
-    struct stat status;
-    FILE *list = stat(path, &status) ? NULL : fopen("/proc/locks", "re");
-    if (!list)
-        return 0;
-    char line[256];
-    long pid, holder = 0;
-    unsigned long long inode;
-    while (!holder && fgets(line, sizeof line, list))
-        /* NOLINTNEXTLINE(cert-err34-c): the kernel's numbers; a line that is none names no holder */
-        if (sscanf(line, "%*s POSIX %*s %*s %ld %*x:%*x:%llu", &pid, &inode) == 2 && inode == status.st_ino &&
-            pid != (long)getpid())
-            holder = pid;
-    fclose(list);
-    return holder;
-}
-
-static void describe(struct store *store, char *text, size_t text_bytes)
-{
-    int code = sqlite3_errcode(store->handle) & 0xff;
-    if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
-        long holder = lock_holder(store->path);
-        if (holder)
-            snprintf(text, text_bytes, "process %ld holds the store", holder);
-        else
-            snprintf(text, text_bytes, "another process held the store until just now");
-    } else if (code == SQLITE_IOERR) {
-        int number = sqlite3_system_errno(store->handle);
-        snprintf(text, text_bytes, "%s (%s)", sqlite3_errmsg(store->handle),
-                 number ? strerror(number) : "no reason given");
-    } else {
-        snprintf(text, text_bytes, "%s", sqlite3_errmsg(store->handle));
-    }
-}
-
-int store_error(struct store *store, struct error *error, const char *format, ...)
-{
-    char reason[ERROR_TEXT_BYTES / 2], what[ERROR_TEXT_BYTES / 2];
-    describe(store, reason, sizeof reason);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    return error_set(error, "%s: %s", what, reason);
-}
 
 static int wait_for_others(void *context, int attempts)
 {
@@ -279,34 +231,6 @@ void store_close(struct store *store)
     leave_folder();
     free(store->path);
     free(store);
-}
-
-const char *store_path(const struct store *store)
-{
-    return store->path;
-}
-
-int store_execute(struct store *store, const char *sql, struct error *error)
-{
-    if (sqlite3_exec(store->handle, sql, NULL, NULL, NULL) != SQLITE_OK)
-        return store_error(store, error, "'%.60s' failed", sql);
-    return 0;
-}
-
-int store_begin(struct store *store, struct error *error)
-{
-    return store_execute(store, "BEGIN IMMEDIATE", error);
-}
-
-int store_commit(struct store *store, struct error *error)
-{
-    return store_execute(store, "COMMIT", error);
-}
-
-void store_rollback(struct store *store)
-{
-    if (!sqlite3_get_autocommit(store->handle))
-        sqlite3_exec(store->handle, "ROLLBACK", NULL, NULL, NULL);
 }
 
 int store_fact(struct store *store, const char *name, int64_t absent, int64_t *value, struct error *error)

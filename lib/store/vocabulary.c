@@ -1,3 +1,5 @@
+#include "store/vocabulary.h"
+
 #include "model/event.h"
 #include "model/vocab.h"
 #include "schemas.h"

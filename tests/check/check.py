@@ -14,21 +14,36 @@ import sys
 import tempfile
 from pathlib import Path
 
+import arrows
+
 MOST_FUNCTION_LINES = 60
 MOST_FILE_LINES = 600
 
-# Which rooms a room may include. Dependencies point one way.
+# Which rooms a room may include and call. Dependencies point one way; CONTRIBUTING.md shows them.
 LAYERS = {
     "base": {"base"},
     "model": {"base", "model"},
     "input": {"base", "input"},
-    "format": {"base", "model", "input", "format"},
+    "align": {"base", "align"},
+    "period": {"base", "period"},
+    "format": {"base", "model", "input", "format", "format/chrome", "format/inspector"},
+    "format/chrome": {"base", "model", "input", "format", "format/chrome"},
+    "format/inspector": {"base", "model", "input", "format", "format/inspector"},
     "store": {"base", "model", "store"},
-    "align": {"base", "model", "store", "align"},
-    "join": {"base", "model", "store", "join"},
-    "analyse": {"base", "model", "store", "align", "join", "analyse"},
+    "join": {"base", "model", "store", "period", "join"},
+    "job": {"base", "model", "store", "align", "job"},
+    "baseline": {"base", "model", "job", "baseline"},
+    "network": {"base", "job", "baseline", "network"},
+    "delay": {"base", "model", "store", "job", "delay"},
+    "verdict": {"base", "model", "job", "baseline", "verdict"},
+    "diagnose": {"base", "model", "job", "baseline", "network", "delay", "verdict", "diagnose"},
+    "postmortem": {"base", "model", "job", "baseline", "verdict", "postmortem"},
+    "stalls": {"base", "model", "store", "stalls"},
+    "report": {"base", "model", "store", "report"},
+    "analyse": {"base", "model", "store", "job", "baseline", "network", "delay", "verdict", "diagnose", "postmortem", "stalls",
+                "report", "analyse"},
     "render": {"base", "model", "render"},
-    "cmd": {"base", "model", "input", "format", "store", "align", "join", "analyse", "render", "cmd"},
+    "cmd": {"base", "model", "input", "format", "store", "join", "analyse", "render", "cmd"},
 }
 
 # The plugin runs in somebody's job: it takes nothing of ours but the words.
@@ -56,8 +71,9 @@ def files(*endings):
 
 
 def room_of(path):
+    """Its folder in lib/, or cmd."""
     parts = Path(path).parts
-    return "cmd" if parts[0] == "cmd" else parts[1] if parts[0] == "lib" else None
+    return "cmd" if parts[0] == "cmd" else "/".join(parts[1:-1]) if parts[0] == "lib" else None
 
 
 def text_of(path):
@@ -81,6 +97,11 @@ def exceptions():
     return found
 
 
+def excused_of(rule):
+    """Of the exceptions those of a rule by its name, `RULE:FILE`."""
+    return [name.partition(":")[2] for name in exceptions() if name.startswith(rule + ":")]
+
+
 def check_layers():
     for path in files(".c", ".h"):
         room = room_of(path)
@@ -89,12 +110,32 @@ def check_layers():
         for kind, name in INCLUDE.findall(text_of(path)):
             if kind != '"' or name in ("schemas.h",):
                 continue
-            target = name.split("/")[0]
-            if room == "plugin":
-                if target != "plugin" and name not in PLUGIN_MAY:
+            target = name.rpartition("/")[0]
+            if room.startswith("plugin"):
+                if not target.startswith("plugin") and name not in PLUGIN_MAY:
                     yield f"{path}: the plugin must not include {name}"
             elif target not in LAYERS[room]:
                 yield f"{path}: {room} must not include {name}"
+
+
+def check_table_of_rooms():
+    """CONTRIBUTING.md shows newcomers the same arrows: a row a room, `| room | what is in it | what it may call |`."""
+    shown = {}
+    for name, may in re.findall(r"^\| `(?:lib/)?([a-z/]+)/` \|[^|]*\|([^|]*)\|$", text_of("CONTRIBUTING.md"), re.M):
+        shown[name] = set(re.findall(r"[a-z/]+", may)) | {name}
+    for room in sorted(set(LAYERS) | set(shown)):
+        if shown.get(room) != LAYERS.get(room):
+            yield f"CONTRIBUTING.md: {room} may call {' '.join(sorted(LAYERS.get(room, {'nothing'}) - {room}))}"
+
+
+def check_arrows():
+    """Includes alone do not see that a file calls what some other header of its room declares."""
+    return arrows.check(sys.argv[1], LAYERS, room_of, excused_of("circle"))
+
+
+def check_headers_by_name():
+    """Whoever looks for a function finds what it does beside what it is."""
+    return arrows.check_headers(sys.argv[1], lambda path: without_comments(text_of(path)), excused_of("header"))
 
 
 def check_doors():
@@ -193,7 +234,7 @@ def check_lengths():
                 if f"{path}:{name}" not in allowed:
                     yield f"{path}:{number}: {name} has {length} lines"
     for name, reason in allowed.items():
-        if name not in used:
+        if name not in used and not name.startswith(("circle:", "header:")):
             yield f"tests/check/exceptions.txt: {name} needs no exception any more"
         if not reason:
             yield f"tests/check/exceptions.txt: {name} has no reason"
@@ -311,6 +352,9 @@ def check_columns_documented():
 
 RULES = [
     ("dependencies point one way", check_layers),
+    ("calls go the same way, and in no circle", check_arrows),
+    ("CONTRIBUTING.md shows the same rooms and arrows", check_table_of_rooms),
+    ("a header declares what the file of its name defines", check_headers_by_name),
     ("libraries stay behind their doors", check_doors),
     ("the simulator is independent", check_simulator_is_independent),
     ("headers compile alone", check_headers_alone),

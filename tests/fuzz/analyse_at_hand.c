@@ -1,4 +1,5 @@
-#include "analyse/analyse.h"
+#include "analyse/analysis.h"
+#include "render/registry.h"
 #include "render/render.h"
 #include "require.h"
 #include "store_at_hand.h"

@@ -62,7 +62,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
     static int is_ready;
     struct error error = ERROR_INIT;
-    struct command command;
     struct arguments arguments;
     char *words[MOST_WORDS + 1];
     if (!is_ready)
@@ -70,15 +69,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     is_ready = 1;
     if (length == 0)
         return 0;
-    size_t count = 0;
-    while (registry_command(count, &command))
-        count++;
-    registry_command(bytes[0] % count, &command);
+    size_t count;
+    const struct command *commands = registry_commands(&count);
+    const struct command *command = &commands[bytes[0] % count];
     char *text = calloc(1, length);
     require(text != NULL, "memory");
     memcpy(text, bytes + 1, length - 1);
-    if (arguments_parse(&arguments, &command, part(text, length - 1, words), words, &error) == 0)
-        check(command.options, &arguments);
+    if (arguments_parse(&arguments, command, part(text, length - 1, words), words, &error) == 0)
+        check(command->options, &arguments);
     else
         require(error.depth > 0 && *error.cause[0], "a reason");
     arguments_release(&arguments);

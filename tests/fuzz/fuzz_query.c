@@ -3,6 +3,7 @@
  * and the file is what it was.
  */
 #include "base/hash.h"
+#include "render/registry.h"
 #include "render/render.h"
 #include "require.h"
 #include "store/query.h"

@@ -1,6 +1,6 @@
 /* Any bytes as lines: what a scanner takes, cJSON reads the same. */
-#include "format/chrome_scan.h"
-#include "format/inspector_line.h"
+#include "format/chrome/scan.h"
+#include "format/inspector/line.h"
 #include "require.h"
 #include "support/same_line.h"
 

@@ -1,4 +1,4 @@
-#include "format/chrome_scan.h"
+#include "format/chrome/scan.h"
 #include "support/cmocka_all.h"
 #include "support/events.h"
 #include "support/random.h"

@@ -2,7 +2,7 @@
 #include "support/events.h"
 
 #include "base/buffer.h"
-#include "format/inspector.h"
+#include "format/inspector/inspector.h"
 
 #include <stdio.h>
 #include <stdlib.h>

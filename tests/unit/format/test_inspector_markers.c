@@ -2,7 +2,7 @@
 #include "support/events.h"
 
 #include "format/format.h"
-#include "format/inspector.h"
+#include "format/inspector/inspector.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "format/inspector_line.h"
+#include "format/inspector/line.h"
 #include "support/cmocka_all.h"
 #include "support/events.h"
 #include "support/random.h"

@@ -2,7 +2,7 @@
 #include "support/cmocka_all.h"
 #include "support/events.h"
 
-#include "format/inspector_transfers.h"
+#include "format/inspector/transfers.h"
 
 #include <stdarg.h>
 #include <stdio.h>

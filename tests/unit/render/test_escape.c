@@ -1,6 +1,7 @@
 #include "support/cmocka_all.h"
 
 #include "render/render.h"
+#include "render/write.h"
 
 #include <stdlib.h>
 #include <string.h>

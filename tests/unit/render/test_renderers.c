@@ -1,3 +1,4 @@
+#include "render/registry.h"
 #include "support/cmocka_all.h"
 
 #include "render/render.h"

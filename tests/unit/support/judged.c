@@ -1,6 +1,9 @@
 #include "support/judged.h"
+#include "diagnose/lengthening.h"
+#include "diagnose/verdict.h"
+#include "job/step_index.h"
 
-#include "analyse/edges.h"
+#include "network/edges.h"
 #include "support/cmocka_all.h"
 
 #include <stdlib.h>

@@ -1,7 +1,10 @@
 #include "support/played.h"
 
-#include "analyse/extents.h"
-#include "analyse/load.h"
+#include "job/loader.h"
+#include "job/membership.h"
+#include "job/record_extents.h"
+#include "postmortem/missing.h"
+#include "verdict/options.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,7 +1,7 @@
 #ifndef NCCLPROF_TESTS_SUPPORT_PLAYED_H
 #define NCCLPROF_TESTS_SUPPORT_PLAYED_H
 
-#include "analyse/finding.h"
+#include "verdict/finding.h"
 
 /*
  * Four ranks and what each called: r an AllReduce, g an AllGather, b a Broadcast of all; R an AllReduce of

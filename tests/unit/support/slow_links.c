@@ -1,4 +1,6 @@
 #include "support/slow_links.h"
+#include "diagnose/candidates_network.h"
+#include "job/step_index.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,8 +1,8 @@
 #ifndef NCCLPROF_TESTS_SUPPORT_SLOW_LINKS_H
 #define NCCLPROF_TESTS_SUPPORT_SLOW_LINKS_H
 
-#include "analyse/edges.h"
-#include "analyse/suspect.h"
+#include "diagnose/suspect.h"
+#include "network/edges.h"
 
 /* A network of four ranks of which some links are slow, and whose that is said to be. */
 enum { RANKS = 4 };

@@ -1,6 +1,10 @@
 #include "support/small_job.h"
+#include "diagnose/candidates_own.h"
+#include "diagnose/rules_inherited.h"
+#include "job/membership.h"
+#include "job/step_index.h"
 
-#include "analyse/stages.h"
+#include "job/stages.h"
 
 #include "support/cmocka_all.h"
 

@@ -1,8 +1,8 @@
 #ifndef NCCLPROF_TESTS_SUPPORT_SMALL_JOB_H
 #define NCCLPROF_TESTS_SUPPORT_SMALL_JOB_H
 
-#include "analyse/edges.h"
-#include "analyse/suspect.h"
+#include "diagnose/suspect.h"
+#include "network/edges.h"
 
 /*
  * Three ranks, four steps, two AllReduces of all a step; operation k of step s of a rank is number 2 s + k of

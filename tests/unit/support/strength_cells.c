@@ -1,4 +1,5 @@
 #include "support/strength_cells.h"
+#include "diagnose/significance.h"
 
 #include "support/cmocka_all.h"
 

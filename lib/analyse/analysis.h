@@ -1,0 +1,60 @@
+#ifndef NCCLPROF_ANALYSE_ANALYSIS_H
+#define NCCLPROF_ANALYSE_ANALYSIS_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "model/table.h"
+
+#include <stddef.h>
+
+struct store;
+
+/*
+ * An analysis reads a joined store and answers with a table. A newcomer adds one file that exports one of
+ * these and one line in registry.c: the command, its help, its completion and its --format come from here.
+ */
+
+struct analysis_option {
+    const char *name;     /* long name without dashes */
+    char letter;          /* 0: none */
+    const char *argument; /* what its value is called in help, "KEY,..."; NULL: a flag */
+    const char *help;
+    const char *fallback; /* value when not given; NULL: none */
+};
+
+struct analysis_request {
+    struct store *store;
+    const char *const
+        *values; /* one per option in the option table's order: text, "1" for a flag given, NULL */
+};
+
+struct analysis_result {
+    struct table table;
+    /*
+     * An analysis whose answer is not a plain table fills these: `text` is shown to people in place of the
+     * table, `json` (one JSON value) is shown in place of the table's JSON. Empty: the table is shown.
+     * Hostile text in `text` is already escaped for a terminal.
+     */
+    struct buffer text;
+    struct buffer json;
+    int alarm;    /* with --exit-code: exit status 3 */
+    int unjudged; /* there was nothing to judge, and a warning says so: exit status 1 */
+};
+
+struct analysis {
+    const char *name;
+    const char *summary;
+    const char *description; /* a paragraph for -h; NULL */
+    const struct analysis_option *options;
+    size_t option_count;
+    /*
+     * The result is initialised by the caller (table_init with the analysis's name), who also releases it.
+     * A bad option value is reported with *usage set, so that the exit status can tell it from a failure.
+     */
+    int (*run)(const struct analysis_request *request, struct analysis_result *result, int *usage,
+               struct error *error);
+};
+
+extern const struct analysis *const analysis_registry[]; /* ended by NULL */
+
+#endif

@@ -1,0 +1,55 @@
+#include "analyse/diagnosis.h"
+
+#include "diagnose/candidates_network.h"
+#include "diagnose/candidates_own.h"
+#include "diagnose/lengthening.h"
+#include "diagnose/rules_common_cause.h"
+#include "diagnose/rules_common_lateness.h"
+#include "diagnose/rules_finished_only.h"
+#include "diagnose/rules_hidden_pairs.h"
+#include "diagnose/rules_inherited.h"
+#include "diagnose/suspect.h"
+#include "diagnose/verdict.h"
+#include "diagnose/what_if.h"
+#include "job/record_extents.h"
+#include "network/edges.h"
+#include "postmortem/first_unfinished.h"
+#include "postmortem/missing.h"
+
+#include <stdlib.h>
+
+int findings_find(struct findings *findings, struct job *job, struct baseline *baseline,
+                  const struct diagnose_options *options, struct error *error)
+{
+    struct suspects suspects = {0};
+    struct edges edges = {0};
+    struct extents extents;
+    const struct baseline_options own = {.sigmas = options->sigmas};
+    if (baseline_init(baseline, job, &own, error))
+        return -1;
+    int failed = extents_init(&extents, job) ? error_no_memory(error) : 0;
+    if (!failed)
+        job_find_tails(job, &extents);
+    failed = failed || edges_init(&edges, job, baseline, options->sigmas, error) ||
+             suspect_own(&suspects, job, baseline, options, error) ||
+             suspect_network(&suspects, job, baseline, &edges, options, error);
+    if (!failed)
+        suspects_doubt(&suspects, job, &edges);
+    if (!failed && (suspects_join_hidden_sends(&suspects, job) || suspects_doubt_unrecorded(&suspects, job) ||
+                    suspects_doubt_exchanges(&suspects, job) || suspects_doubt_unrest(&suspects, baseline)))
+        failed = error_no_memory(error);
+    failed = failed || suspects_weigh(&suspects, job, baseline, error);
+    if (!failed && suspects_sum_costs(&suspects, baseline->step_count))
+        failed = error_no_memory(error);
+    failed = failed || suspects_judge(&suspects, job, baseline, &edges, options, findings, error);
+    if (!failed && (findings_doubt_crowd(findings, job) || findings_doubt_shared(findings, job)))
+        failed = error_no_memory(error);
+    failed = failed || find_absence(job, &extents, options, findings, error) ||
+             find_laggards(job, baseline, findings, error);
+    edges_release(&edges);
+    extents_release(&extents);
+    free(suspects.items);
+    free(suspects.cost_ns);
+    free(suspects.unrest_ns);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,177 @@
+#include "analyse/warning.h"
+
+#include "base/buffer.h"
+#include "job/bare_calls.h"
+#include "schemas.h"
+#include "store/store.h"
+
+#include "base/buffer.h"
+
+enum { MOST_NAMED = 4 };
+
+/* Of many ranks that are absent, a few. Places of a large job may have no names at all. */
+static int name_absent(const struct job *job, int64_t absent, struct buffer *text)
+{
+    int64_t named = 0;
+    for (size_t i = 0; i < job->rank_count && named < MOST_NAMED; i++) {
+        if (job->ranks[i].count)
+            continue;
+        if (buffer_append_text(text, named        ? ", "
+                                     : absent > 1 ? " (none of ranks "
+                                                  : " (none of rank ") ||
+            buffer_append_text(text, job->ranks[i].name))
+            return -1;
+        named++;
+    }
+    if (named && named < absent && buffer_printf(text, " and %lld more", (long long)(absent - named)))
+        return -1;
+    return named ? buffer_append_byte(text, ')') : 0;
+}
+
+static size_t count_incomplete(const struct job *job)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < job->communicator_count; i++) {
+        const struct job_communicator *communicator = &job->communicators[i];
+        count += communicator->hashed && (int64_t)communicator->seat_count < communicator->size;
+    }
+    return count;
+}
+
+/* A recorder that does not say how large a communicator is shows so many places of it at least. */
+static int is_size_known(const struct job *job)
+{
+    for (size_t i = 0; i < job->communicator_count; i++)
+        if (job->communicators[i].size_is_known && job->communicators[i].size >= job->expected_ranks)
+            return 1;
+    return 0;
+}
+
+/* Nothing where there is nothing to say. */
+static int say_absent(const struct job *job, int64_t recorded, struct buffer *text)
+{
+    size_t incomplete = count_incomplete(job);
+    if (recorded >= job->expected_ranks)
+        return incomplete ? buffer_printf(text, "%zu communicator%s ranks that left no trace", incomplete,
+                                          incomplete == 1 ? " has" : "s have")
+                          : 0;
+    if (buffer_printf(text, "only %lld of %s%lld ranks left a trace", (long long)recorded,
+                      recorded == 1 && !is_size_known(job) ? "at least " : "",
+                      (long long)job->expected_ranks) ||
+        name_absent(job, job->expected_ranks - recorded, text))
+        return -1;
+    return incomplete ? buffer_printf(text, ": %zu communicator%s incomplete", incomplete,
+                                      incomplete == 1 ? " is" : "s are")
+                      : 0;
+}
+
+int caution_absent_ranks(const struct job *job, struct table *table, struct error *error)
+{
+    struct buffer text = BUFFER_INIT;
+    int64_t recorded = (int64_t)job_recorded_ranks(job);
+    if (!recorded)
+        return 0;
+    int failed = say_absent(job, recorded, &text) ? error_no_memory(error)
+                 : !text.length
+                     ? 0
+                     : table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, text.data);
+    buffer_release(&text);
+    return failed;
+}
+
+int caution_crowd(const struct crowd *crowd, const struct job *job, struct table *table, struct error *error)
+{
+    return crowd->findings
+               ? table_add_warning(table, error,
+                                   "run %lld: up to %d of %zu ranks were slower than usual at once, between "
+                                   "steps %d and %d: that may be what they have in common, and is of low "
+                                   "confidence",
+                                   (long long)job->run_id, (int)crowd->ranks, job_recorded_ranks(job),
+                                   (int)crowd->first_step, (int)crowd->last_step)
+               : 0;
+}
+
+int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
+                struct error *error)
+{
+    return job->most_cut == CUT_NOT || findings_stop_job(findings)
+               ? 0
+               : table_add_warning(
+                     table, error,
+                     "run %lld: the traces of most ranks stop without their end, and no "
+                     "operation shows whom the others wait for: the job was stopped as a whole, "
+                     "still ran, or the files were cut",
+                     (long long)job->run_id);
+}
+
+int caution_parts(const struct job *job, struct table *table, struct error *error)
+{
+    size_t parts = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        parts += job->ranks[i].is_part != 0;
+    return parts ? table_add_warning(table, error,
+                                     "run %lld: ranks of one process cannot be told apart: whose GPU or host "
+                                     "is late cannot be said of those",
+                                     (long long)job->run_id)
+                 : 0;
+}
+
+int caution_no_operations(struct store *store, const struct runs *runs, struct table *table,
+                          struct error *error)
+{
+    if (runs->count)
+        return 0;
+    return table_add_warning(table, error, "the store holds no operations: nothing was judged or measured") ||
+           caution_bare_calls(store, 0, table, error);
+}
+
+int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct error *error)
+{
+    const char *subject = count == 1 ? "communicator has" : "communicators have",
+               *whose = count == 1 ? "its" : "their";
+    struct buffer text = BUFFER_INIT;
+    if (!count)
+        return 0;
+    int failed =
+        (run_id && buffer_printf(&text, "run %lld: ", (long long)run_id)) ||
+                buffer_printf(
+                    &text,
+                    "%lld %s no hash (NCCL up to 2.26 behind a newer one): %s operations cannot be joined "
+                    "across ranks",
+                    (long long)count, subject, whose)
+            ? error_no_memory(error)
+            : table_add_warning(table, error, "%s", text.data);
+    buffer_release(&text);
+    return failed;
+}
+
+static int say_bare_calls(int64_t count, const char *what, const char *why, struct buffer *text)
+{
+    return count ? buffer_printf(text, "%s%lld call%s%s ha%s no operation in the trace: %s",
+                                 text->length ? "; " : "", (long long)count, count == 1 ? "" : "s", what,
+                                 count == 1 ? "s" : "ve", why)
+                 : 0;
+}
+
+int caution_bare_calls(struct store *store, int64_t run_id, struct table *table, struct error *error)
+{
+    struct buffer text = BUFFER_INIT;
+    struct bare_calls calls;
+    if (bare_calls_count(&calls, store, run_id, error))
+        return -1;
+    int failed = say_bare_calls(
+                     calls.others, "",
+                     "kernels on symmetric memory report none before NCCL 2.31, and the recorder leaves them "
+                     "out where its event mask does, or its pool of them is exhausted",
+                     &text) ||
+                 say_bare_calls(calls.captured, " captured in a CUDA graph",
+                                "what a graph replays is reported only at its capture, or not at all", &text);
+    if (failed)
+        error_no_memory(error);
+    else if (text.length && run_id)
+        failed = table_add_warning(table, error, "run %lld: %s", (long long)run_id, text.data);
+    else if (text.length)
+        failed = table_add_warning(table, error, "%s", text.data);
+    buffer_release(&text);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,41 @@
+#include "base/statistics.h"
+
+#include "base/scale.h"
+#include "base/sort.h"
+
+int64_t quantile_of(int64_t *values, size_t count, double part)
+{
+    if (!count)
+        return INT64_MIN;
+    sort_integers(values, count);
+    return values[(size_t)((double)(count - 1) * part)];
+}
+
+enum { QUIET_PART = 10, QUIET_LEAST = 2 };
+
+int64_t quiet_of(int64_t *values, size_t count)
+{
+    size_t quiet = count > QUIET_PART * QUIET_LEAST ? (count - 1) / QUIET_PART : QUIET_LEAST - 1;
+    int64_t quarter = quantile_of(values, count, 0.25);
+    return count > quiet && values[quiet] < quarter ? values[quiet] : quarter;
+}
+
+int64_t median_of(int64_t *values, size_t count)
+{
+    return quantile_of(values, count, 0.5);
+}
+
+int64_t median_without(const int64_t *sorted, size_t count, int64_t left_out)
+{
+    if (count < 2)
+        return INT64_MIN;
+    size_t middle = (count - 2) / 2;
+    return sorted[middle] >= left_out ? sorted[middle + 1] : sorted[middle];
+}
+
+int64_t sigma_about(int64_t *values, size_t count, int64_t centre)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = values[i] > centre ? values[i] - centre : centre - values[i];
+    return scale(median_of(values, count), SIGMA_OF_DISTANCE);
+}

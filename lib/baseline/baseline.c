@@ -1,0 +1,52 @@
+#include "baseline/baseline.h"
+
+#include "base/array.h"
+#include "baseline/cells.h"
+#include "baseline/excess.h"
+#include "baseline/roles.h"
+#include "baseline/step_durations.h"
+
+#include <stdlib.h>
+
+int baseline_init(struct baseline *baseline, struct job *job, const struct baseline_options *options,
+                  struct error *error)
+{
+    *baseline = (struct baseline){.step_count = job->step_count, .first_step = job->step_count > 1};
+    baseline->role_of_rank = array_new(job->rank_count, sizeof *baseline->role_of_rank);
+    baseline->rank_in_role = array_new(job->rank_count, sizeof *baseline->rank_in_role);
+    baseline->predecessors = array_new(job->rank_count, sizeof *baseline->predecessors);
+    baseline->late_ns =
+        array_new(job->rank_count * (size_t)(baseline->step_count + 1), sizeof *baseline->late_ns);
+    baseline->rank_count = job->rank_count;
+    if (!baseline->late_ns || !baseline->role_of_rank || !baseline->rank_in_role || !baseline->predecessors ||
+        baseline_find_roles(baseline, job) || baseline_fill_cells(baseline, job) ||
+        baseline_measure_places(baseline, job, options->sigmas) || baseline_measure_steps(baseline, job)) {
+        baseline_release(baseline);
+        return error_no_memory(error);
+    }
+    return 0;
+}
+
+int baseline_is_regular(const struct baseline *baseline)
+{
+    return baseline->regular >= 0.5;
+}
+
+void baseline_release(struct baseline *baseline)
+{
+    for (size_t i = 0; i < baseline->role_count; i++) {
+        free(baseline->roles[i].ranks);
+        if (baseline->cells)
+            free(baseline->cells[i]);
+    }
+    for (size_t i = 0; baseline->predecessors && i < baseline->rank_count; i++)
+        free(baseline->predecessors[i]);
+    free(baseline->predecessors);
+    free(baseline->step_ns);
+    free(baseline->roles);
+    free(baseline->cells);
+    free(baseline->role_of_rank);
+    free(baseline->rank_in_role);
+    free(baseline->late_ns);
+    *baseline = (struct baseline){0};
+}

@@ -1,0 +1,60 @@
+#ifndef NCCLPROF_BASELINE_BASELINE_H
+#define NCCLPROF_BASELINE_BASELINE_H
+
+#include "job/job.h"
+
+/*
+ * What is usual, and what stands out from it.
+ *
+ * Every rank repeats a sequence of operations each step: its canonical sequence is the one seen in most
+ * steps. Ranks with the same canonical sequence (function, size, communicator size at each position) play the
+ * same role and are compared with each other. An operation's place is (role, position); it has a position
+ * only where its step follows the canonical sequence, gaps in the trace allowed.
+ *
+ * At a place, own time x of rank r in step s is held against the others' median in that step and r's own
+ * least tenth over all steps (the lower quartile where r is alone); the greater is its usual value, x minus
+ * that the excess. sigma = 1.4826 x MAD of what remains over all ranks and steps of the place (Rousseeuw and
+ * Croux, 1993). An excess stands out beyond `sigmas` of it. Step 0 (warm-up) is left out. What stands out is
+ * bounded by the longest that any other member of the operation waited there: an excess that made nobody wait
+ * cost nothing.
+ */
+struct role {
+    int32_t *ranks; /* owned: job ranks that play it */
+    size_t rank_count;
+    int32_t length; /* positions in a step */
+};
+
+struct baseline {
+    struct role *roles;
+    size_t role_count;
+    size_t rank_count;
+    int32_t *role_of_rank; /* -1: none */
+    int32_t *rank_in_role; /* its place in role.ranks */
+    int32_t *
+        *predecessors;  /* per rank: the position before each on its stream; not less: of the step before */
+    int32_t first_step; /* 1: step 0 is warm-up; 0 where there is nothing after it */
+    int32_t step_count;
+    /* Operation at (role, position, rank in role, step): index, -1 where none. */
+    int32_t **cells;  /* per role: [(position * rank_count + rank) * step_count + step] */
+    int64_t *step_ns; /* how long each step lasted, median over ranks; TIME_UNKNOWN */
+    int64_t
+        *late_ns; /* [rank * step_count + step]: how much later its host was than usual, summed over places */
+    int64_t median_step_ns;
+    /* Share of (rank, step) pairs that hold their role's whole sequence; where records are missing between
+     * others, of the operations of such sequences. */
+    double regular;
+};
+
+struct baseline_options {
+    double sigmas; /* an excess stands out beyond so many */
+};
+
+/* Fills job->operations' position, excess_ns and hidden_ns. */
+int baseline_init(struct baseline *baseline, struct job *job, const struct baseline_options *options,
+                  struct error *error);
+void baseline_release(struct baseline *baseline);
+
+/* Whether half of all steps are whole, or more: else nothing can be held against its own place. */
+int baseline_is_regular(const struct baseline *baseline);
+
+#endif

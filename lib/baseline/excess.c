@@ -1,0 +1,245 @@
+#include "baseline/excess.h"
+
+#include "baseline/place.h"
+#include "job/arrival.h"
+#include "job/own_time.h"
+
+/* What stands out at each place of the step: own time, and lateness of hosts and of hidden origin. */
+
+/* A place, and the operation that each rank has there in each step. */
+struct cells {
+    const struct baseline *baseline;
+    struct job *job;
+    const struct role *role;
+    const int32_t *operations; /* as the values of struct place; -1: none */
+    size_t count;
+};
+
+static struct cells cells_at(const struct baseline *baseline, struct job *job, size_t role, int32_t position)
+{
+    size_t count = baseline->roles[role].rank_count * (size_t)baseline->step_count;
+    return (struct cells){.baseline = baseline,
+                          .job = job,
+                          .role = &baseline->roles[role],
+                          .operations = baseline->cells[role] + (size_t)position * count,
+                          .count = count};
+}
+
+/* The operation of a cell that has an excess; NULL in the warm-up, and where nothing is known of it. */
+static struct job_operation *judged(const struct cells *cells, const struct place *place, size_t cell)
+{
+    size_t step = cell % (size_t)cells->baseline->step_count;
+    if (step < (size_t)cells->baseline->first_step || place->value[cell] == TIME_UNKNOWN)
+        return NULL;
+    return &cells->job->operations[cells->operations[cell]];
+}
+
+/*
+ * Own time counts only where the operation before it is the one that usually is: across a gap in the trace it
+ * would hold the lost operation.
+ */
+static int comparable(const struct baseline *baseline, const struct job *job,
+                      const struct job_operation *operation)
+{
+    if (operation->own_ns == TIME_UNKNOWN || operation->position < 0)
+        return 0;
+    const struct job_operation *previous = &job->operations[job->operations[operation->previous].group];
+    int32_t usual = baseline->predecessors[operation->rank][operation->position];
+    return previous->position == usual &&
+           previous->step == (usual < operation->position ? operation->step : operation->step - 1);
+}
+
+/*
+ * The longest that another member waited in this operation; -1 where the trace cannot tell. A send goes
+ * without its receiver: who comes late to receive makes others wait later on.
+ */
+static int64_t longest_wait_in(const struct job *job, size_t at)
+{
+    const struct job_operation *operation = &job->operations[at];
+    const struct job_instance *instance = &job->instances[operation->instance];
+    int64_t mine = arrival_stay_ns(job, (int32_t)at), longest = 0;
+    if (!arrival_is_told(instance, operation->function) || instance->members < 2 || mine == TIME_UNKNOWN)
+        return -1;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int64_t stay_ns = arrival_stay_ns(job, job_member_at(job, instance, i));
+        if (stay_ns == TIME_UNKNOWN)
+            return -1;
+        if (stay_ns - mine > longest)
+            longest = stay_ns - mine;
+    }
+    return longest;
+}
+
+/* The same for all operations of its group; INT64_MAX where the trace cannot tell. */
+static int64_t longest_wait_of_others(const struct job *job, const struct job_operation *operation)
+{
+    int64_t longest = -1;
+    size_t at = (size_t)operation->group;
+    for (; at < job->operation_count && job->operations[at].group == operation->group; at++) {
+        int64_t wait = longest_wait_in(job, at);
+        if (wait > longest)
+            longest = wait;
+    }
+    return longest < 0 ? INT64_MAX : longest;
+}
+
+/* What a place is measured by: own time, or lateness where own time is hidden. TIME_UNKNOWN: neither. */
+typedef int64_t (*measure)(const struct baseline *baseline, const struct job *job,
+                           const struct job_operation *operation);
+
+static int64_t own_time(const struct baseline *baseline, const struct job *job,
+                        const struct job_operation *operation)
+{
+    return comparable(baseline, job, operation) ? operation->own_ns : TIME_UNKNOWN;
+}
+
+/* The same since anything of the rank ended, on whatever stream: its operation may have waited for that. */
+static int64_t idle_time(const struct baseline *baseline, const struct job *job,
+                         const struct job_operation *operation)
+{
+    return comparable(baseline, job, operation) ? job_idle_time(job, operation) : TIME_UNKNOWN;
+}
+
+static int64_t host_lateness(const struct baseline *baseline, const struct job *job,
+                             const struct job_operation *operation)
+{
+    return comparable(baseline, job, operation) ? job_lateness(job, operation) : TIME_UNKNOWN;
+}
+
+static int64_t hidden_lateness(const struct baseline *baseline, const struct job *job,
+                               const struct job_operation *operation)
+{
+    if (operation->own_ns != TIME_UNKNOWN || operation->start_ns == TIME_UNKNOWN || operation->previous < 0 ||
+        &job->operations[operation->group] != operation)
+        return TIME_UNKNOWN;
+    int64_t waited = longest_wait_of_others(job, operation);
+    return waited == INT64_MAX ? TIME_UNKNOWN : waited;
+}
+
+static int64_t bounded(const struct job *job, const struct job_operation *operation, int64_t excess)
+{
+    int64_t waited = longest_wait_of_others(job, operation);
+    return excess < waited ? excess : waited;
+}
+
+static void take_values(const struct cells *cells, struct place *place, measure value_of)
+{
+    for (size_t i = 0; i < cells->count; i++)
+        place->value[i] = cells->operations[i] < 0 ? TIME_UNKNOWN
+                                                   : value_of(cells->baseline, cells->job,
+                                                              &cells->job->operations[cells->operations[i]]);
+}
+
+/* The values of a place become what is beyond the usual, of ranks that should be alike; returns sigma. */
+static int64_t measure_alike(const struct cells *cells, struct place *place, measure value_of, double sigmas)
+{
+    take_values(cells, place, value_of);
+    return place_measure_alike(place, cells->role->rank_count, cells->baseline->first_step,
+                               cells->baseline->step_count, sigmas, 1, NULL);
+}
+
+static void judge_own_time(const struct cells *cells, struct place *own, double sigmas)
+{
+    int64_t sigma = measure_alike(cells, own, own_time, sigmas);
+    for (size_t i = 0; i < cells->count; i++) {
+        struct job_operation *operation = judged(cells, own, i);
+        if (!operation)
+            continue;
+        operation->beyond_ns = own->value[i];
+        operation->own_is_known = 1;
+        if ((double)own->value[i] > sigmas * (double)sigma)
+            operation->excess_ns = bounded(cells->job, operation, own->value[i]);
+    }
+}
+
+/*
+ * Waiting on one stream is own time on another, of all that wait for the same one: where ranks have several
+ * streams, the time in which nothing was under way on any of them tells who was late, if the own time grew,
+ * too. (By itself it grows where what ran beside it is over sooner.) `own` was measured at the same place.
+ */
+static void judge_idle_time(const struct cells *cells, struct place *idle, const struct place *own,
+                            double sigmas)
+{
+    int64_t sigma = measure_alike(cells, idle, idle_time, sigmas);
+    for (size_t i = 0; i < cells->count; i++) {
+        struct job_operation *operation = judged(cells, idle, i);
+        int64_t excess = idle->value[i], grown = own->apart[i];
+        if (!operation)
+            continue;
+        if (operation->excess_ns > excess)
+            operation->excess_ns = excess > 0 ? excess : 0;
+        if (grown == TIME_UNKNOWN || (double)excess <= sigmas * (double)sigma || grown < excess / 2)
+            continue;
+        excess = bounded(cells->job, operation, excess < grown ? excess : grown);
+        if (excess > operation->excess_ns)
+            operation->excess_ns = excess;
+    }
+}
+
+/*
+ * Hidden lateness is only added to what stands out by itself elsewhere (candidates_own.c), so it takes less
+ * than that: beyond so many sigma noise is rare enough.
+ */
+enum { HIDDEN_SIGMAS = 2 };
+
+static void judge_hidden_lateness(const struct cells *cells, struct place *place, double sigmas)
+{
+    take_values(cells, place, hidden_lateness);
+    int64_t sigma = place_measure(place, cells->role->rank_count, cells->baseline->first_step,
+                                  cells->baseline->step_count);
+    for (size_t i = 0; i < cells->count; i++) {
+        struct job_operation *operation = judged(cells, place, i);
+        if (!operation || place->value[i] <= HIDDEN_SIGMAS * sigma)
+            continue;
+        operation->hidden_ns = place->value[i];
+        operation->hidden_stands_out = (double)place->value[i] > sigmas * (double)sigma;
+    }
+}
+
+static void judge_host_lateness(const struct cells *cells, struct place *place, double sigmas)
+{
+    measure_alike(cells, place, host_lateness, sigmas);
+    size_t steps = (size_t)cells->baseline->step_count;
+    for (size_t i = 0; i < cells->count; i++) {
+        struct job_operation *operation = judged(cells, place, i);
+        if (!operation)
+            continue;
+        operation->late_beyond_ns = place->value[i];
+        cells->baseline->late_ns[(size_t)operation->rank * steps + i % steps] += place->apart[i];
+    }
+}
+
+static int has_streams(const struct job *job, const struct role *role)
+{
+    for (size_t rank = 0; rank < role->rank_count; rank++)
+        if (job->ranks[role->ranks[rank]].has_streams)
+            return 1;
+    return 0;
+}
+
+static void judge_place(const struct cells *cells, struct place *own, struct place *place, double sigmas)
+{
+    judge_own_time(cells, own, sigmas);
+    if (has_streams(cells->job, cells->role))
+        judge_idle_time(cells, place, own, sigmas);
+    judge_hidden_lateness(cells, place, sigmas);
+    judge_host_lateness(cells, place, sigmas);
+}
+
+int baseline_measure_places(const struct baseline *baseline, struct job *job, double sigmas)
+{
+    for (size_t role = 0; role < baseline->role_count; role++) {
+        struct place place = {0}, own = {0};
+        size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
+        int failed = place_init(&place, ranks, steps) || place_init(&own, ranks, steps);
+        for (int32_t position = 0; !failed && position < baseline->roles[role].length; position++) {
+            struct cells cells = cells_at(baseline, job, role, position);
+            judge_place(&cells, &own, &place, sigmas);
+        }
+        place_release(&place);
+        place_release(&own);
+        if (failed)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,94 @@
+#include "baseline/step_durations.h"
+
+#include "base/array.h"
+#include "base/statistics.h"
+#include "baseline/cells.h"
+
+#include <stdlib.h>
+
+/* How long steps lasted: from an operation of a step to the same one of a later step. */
+
+static int64_t start_of(const struct job_operation *operation)
+{
+    return operation->start_ns;
+}
+
+static int64_t end_of(const struct job_operation *operation)
+{
+    return operation->end_ns;
+}
+
+static int64_t issue_of(const struct job_operation *operation)
+{
+    return operation->enqueued_ns;
+}
+
+/* From an operation of `step` to the same one of `end`, at the first position that has a time in both. */
+static int64_t length_at_rank(const struct baseline *baseline, const struct job *job, int32_t role,
+                              size_t rank, int32_t step, int32_t end,
+                              int64_t (*time_of)(const struct job_operation *))
+{
+    for (int32_t position = 0; position < baseline->roles[role].length; position++) {
+        int32_t here = baseline_cell(baseline, role, position, rank, step);
+        int32_t there = baseline_cell(baseline, role, position, rank, end);
+        if (here >= 0 && there >= 0 && time_of(&job->operations[here]) != TIME_UNKNOWN &&
+            time_of(&job->operations[there]) != TIME_UNKNOWN)
+            return time_of(&job->operations[there]) - time_of(&job->operations[here]);
+    }
+    return TIME_UNKNOWN;
+}
+
+/* Median over ranks; `list` has room for one each. */
+static int64_t median_length(const struct baseline *baseline, const struct job *job, int32_t step,
+                             int32_t end, int64_t (*time_of)(const struct job_operation *), int64_t *list)
+{
+    size_t count = 0;
+    for (size_t role = 0; role < baseline->role_count; role++)
+        for (size_t rank = 0; rank < baseline->roles[role].rank_count; rank++) {
+            int64_t length = length_at_rank(baseline, job, (int32_t)role, rank, step, end, time_of);
+            if (length > 0)
+                list[count++] = length;
+        }
+    return median_of(list, count);
+}
+
+/*
+ * Between starts on the device; where no trace has those, between ends as the network's steps tell them;
+ * without network, between calls, which says less: a host may run steps ahead.
+ */
+static int64_t best_length(const struct baseline *baseline, const struct job *job, int32_t step, int32_t end,
+                           int64_t *list)
+{
+    if (job->timed_operations)
+        return median_length(baseline, job, step, end, start_of, list);
+    int64_t length = median_length(baseline, job, step, end, end_of, list);
+    return length != TIME_UNKNOWN ? length : median_length(baseline, job, step, end, issue_of, list);
+}
+
+int64_t baseline_lasted_ns(const struct baseline *baseline, const struct job *job, int32_t first_step,
+                           int32_t last_step, int64_t *list)
+{
+    int32_t end = last_step + 1 < baseline->step_count ? last_step + 1 : baseline->step_count - 1;
+    return end > first_step ? best_length(baseline, job, first_step, end, list) : TIME_UNKNOWN;
+}
+
+int baseline_measure_steps(struct baseline *baseline, const struct job *job)
+{
+    size_t steps = (size_t)baseline->step_count + 1, count = 0;
+    int64_t *list = array_new(job->rank_count > steps ? job->rank_count : steps, sizeof *list);
+    baseline->step_ns = array_new(steps, sizeof *baseline->step_ns);
+    if (!list || !baseline->step_ns) {
+        free(list);
+        return -1;
+    }
+    /* No step follows the last one to tell how long that was. */
+    for (int32_t step = 0; step < baseline->step_count; step++)
+        baseline->step_ns[step] =
+            step + 1 < baseline->step_count ? best_length(baseline, job, step, step + 1, list) : TIME_UNKNOWN;
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
+        if (baseline->step_ns[step] != TIME_UNKNOWN)
+            list[count++] = baseline->step_ns[step];
+    baseline->median_step_ns = count ? median_of(list, count) : 0;
+    free(list);
+    return 0;
+}

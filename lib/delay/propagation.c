@@ -1,0 +1,260 @@
+#include "delay/propagation.h"
+
+#include "base/array.h"
+#include "base/map.h"
+#include "base/scale.h"
+#include "delay/replay.h"
+#include "job/arrival.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a wait can be blamed on besides a rank. */
+enum { BLAME_NETWORK = -1, BLAME_NOTHING = -2 };
+
+/*
+ * A rank remembers so many of the delays that it had last; older ones go unexplained. A wait has so many
+ * causes, the others go unexplained. What is less than one in so many parts of a wait is passed on without a
+ * name.
+ */
+enum { DELAYS_REMEMBERED = 256, CAUSES_OF_A_WAIT = 32, LEAST_PART = 64 };
+
+struct delay_event {
+    int32_t blame; /* rank, BLAME_NETWORK or BLAME_NOTHING */
+    int64_t time_ns;
+};
+
+struct memory {
+    struct delay_event events[DELAYS_REMEMBERED];
+    uint64_t count; /* of all time */
+};
+
+struct delays {
+    const struct job *job;
+    struct delay *items;
+    struct memory *memories; /* per rank */
+    int32_t *seats;   /* per operation: a number for its rank on its communicator, of a pair with its peer */
+    int64_t *met;     /* per seat: count when it was last there */
+    int64_t *met_all; /* per rank: count when all ranks were last in one operation */
+    struct map inherited; /* (rank, from) -> ns */
+};
+
+static void remember(struct memory *memory, int32_t blame, int64_t time_ns)
+{
+    if (time_ns > 0)
+        memory->events[memory->count++ % DELAYS_REMEMBERED] = (struct delay_event){blame, time_ns};
+}
+
+/* The last to arrive, -1 where that cannot be read. */
+static int32_t last_to_arrive(const struct job *job, const struct job_instance *instance)
+{
+    int32_t last = -1;
+    if (!arrival_is_told(instance, instance->function) || instance->members < 2 ||
+        instance->members != instance->expected)
+        return -1;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        if (arrival_stay_ns(job, at) == TIME_UNKNOWN ||
+            (!instance->is_synced && job->operations[at].ends == ENDS_BY_PROXY))
+            return -1;
+        if (last < 0 || arrival_stay_ns(job, at) < arrival_stay_ns(job, last))
+            last = at;
+    }
+    return last;
+}
+
+/* The other side of a pair; -1. */
+static int32_t peer_of(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_instance *instance = &job->instances[operation->instance];
+    return instance->sender == operation->rank ? instance->receiver : instance->sender;
+}
+
+/* Numbers the seats, and makes met[]. */
+static int number_seats(struct delays *delays)
+{
+    const struct job *job = delays->job;
+    struct map numbers;
+    map_init(&numbers);
+    delays->seats = array_new(job->operation_count, sizeof *delays->seats);
+    int failed = !delays->seats;
+    for (size_t i = 0; !failed && i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        struct map_key key = {{(uint64_t)operation->communicator, (uint64_t)operation->rank,
+                               (uint64_t)peer_of(job, operation)}};
+        int64_t *number = map_put(&numbers, key, (int64_t)numbers.count, NULL);
+        failed = !number;
+        delays->seats[i] = number ? (int32_t)*number : 0;
+    }
+    delays->met = failed ? NULL : array_new(numbers.count, sizeof *delays->met);
+    map_release(&numbers);
+    return delays->met ? 0 : -1;
+}
+
+static int64_t *met_at(struct delays *delays, int32_t operation)
+{
+    return &delays->met[delays->seats[operation]];
+}
+
+static int inherit(struct delays *delays, int32_t rank, int32_t from, int64_t time_ns)
+{
+    struct delay *delay = &delays->items[rank];
+    int64_t *sum = map_put(&delays->inherited, (struct map_key){{(uint64_t)rank, (uint64_t)from}}, 0, NULL);
+    if (!sum)
+        return -1;
+    *sum += time_ns;
+    if (*sum > delay->inherited_most_ns) {
+        delay->inherited_most_ns = *sum;
+        delay->inherited_from = from;
+    }
+    return 0;
+}
+
+/* Books one share of a wait for `last` in its account, and with whoever it is blamed on. */
+static int book(struct delays *delays, int32_t last, int32_t blame, int64_t time_ns)
+{
+    struct delay *delay = &delays->items[last];
+    if (blame == BLAME_NETWORK)
+        delay->network_ns += time_ns;
+    else if (blame == BLAME_NOTHING)
+        delay->unexplained_ns += time_ns;
+    else if (blame == last)
+        delay->own_ns += time_ns;
+    else
+        delay->inherited_ns += time_ns;
+    if (blame < 0)
+        return 0;
+    delays->items[blame].caused_ns += time_ns;
+    return blame == last ? 0 : inherit(delays, last, blame, time_ns);
+}
+
+/* Adds a cause to a list: to its own entry, else to a free one, else to the nameless rest. */
+static void add_cause(struct delay_event *causes, size_t *count, int32_t blame, int64_t time_ns)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (causes[i].blame == blame) {
+            causes[i].time_ns += time_ns;
+            return;
+        }
+    if (*count < CAUSES_OF_A_WAIT)
+        causes[(*count)++] = (struct delay_event){blame, time_ns};
+}
+
+/*
+ * Shares a wait out over what delayed the last to arrive since it met those who wait, in proportion where
+ * that is more than the wait; what is left over has no explanation.
+ */
+static size_t explain(const struct memory *memory, uint64_t since, int64_t wait_ns,
+                      struct delay_event *causes)
+{
+    uint64_t first = memory->count - since > DELAYS_REMEMBERED ? memory->count - DELAYS_REMEMBERED : since;
+    int64_t total = 0, left = wait_ns;
+    size_t count = 0;
+    for (uint64_t i = first; i < memory->count; i++) {
+        const struct delay_event *event = &memory->events[i % DELAYS_REMEMBERED];
+        total += event->time_ns;
+        add_cause(causes, &count, event->blame, event->time_ns);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (total > wait_ns)
+            causes[i].time_ns = scale(wait_ns, (double)causes[i].time_ns / (double)total);
+        left -= causes[i].time_ns;
+    }
+    if (left > 0)
+        causes[count++] = (struct delay_event){BLAME_NOTHING, left};
+    return count;
+}
+
+/* When the last to arrive had met those who now wait for it: there, or where all ranks were. */
+static uint64_t since_met(struct delays *delays, int32_t last_at)
+{
+    int64_t here = *met_at(delays, last_at), all = delays->met_all[delays->job->operations[last_at].rank];
+    return (uint64_t)(here > all ? here : all);
+}
+
+/* One member's wait for the last to arrive: booked, and remembered by who waited. */
+static int wait_for(struct delays *delays, int32_t at, int32_t last_at)
+{
+    struct delay_event causes[CAUSES_OF_A_WAIT + 1];
+    const struct job *job = delays->job;
+    const struct job_operation *operation = &job->operations[at], *last = &job->operations[last_at];
+    int64_t wait_ns = arrival_stay_ns(job, at) - arrival_stay_ns(job, last_at), nameless_ns = 0;
+    size_t count = explain(&delays->memories[last->rank], since_met(delays, last_at), wait_ns, causes);
+    for (size_t i = 0; i < count; i++) {
+        if (book(delays, last->rank, causes[i].blame, causes[i].time_ns))
+            return -1;
+        if (causes[i].time_ns < wait_ns / LEAST_PART)
+            nameless_ns += causes[i].time_ns;
+        else
+            remember(&delays->memories[operation->rank], causes[i].blame, causes[i].time_ns);
+    }
+    remember(&delays->memories[operation->rank], BLAME_NOTHING, nameless_ns);
+    return 0;
+}
+
+static int meet(struct delays *delays, const struct job_instance *instance)
+{
+    const struct job *job = delays->job;
+    const int32_t *members = job->instance_members + instance->first_member;
+    int32_t last = last_to_arrive(job, instance);
+    for (int32_t i = 0; last >= 0 && i < instance->members; i++) {
+        delays->items[job->operations[members[i]].rank].instances++;
+        if (members[i] != last && wait_for(delays, members[i], last))
+            return -1;
+    }
+    if (last >= 0)
+        delays->items[job->operations[last].rank].times_last++;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *operation = &job->operations[members[i]];
+        /* What all of them went through together explains nobody's lateness among them, only towards others.
+         */
+        if (instance->beyond_ns != TIME_UNKNOWN)
+            remember(&delays->memories[operation->rank], BLAME_NETWORK, instance->beyond_ns);
+        *met_at(delays, members[i]) = (int64_t)delays->memories[operation->rank].count;
+        if ((size_t)instance->members == job->rank_count &&
+            (instance->is_synced || function_is_full_exchange(instance->function)))
+            delays->met_all[operation->rank] = *met_at(delays, members[i]);
+    }
+    return 0;
+}
+
+static int measure(struct delays *delays, struct error *error)
+{
+    const struct job *job = delays->job;
+    struct replay replay;
+    if (replay_init(&replay, job, error))
+        return -1;
+    int failed = 0;
+    for (size_t i = 0; !failed && i < replay.move_count; i++) {
+        const struct replay_move *move = &replay.moves[i];
+        const struct job_operation *operation = &job->operations[move->operation];
+        remember(&delays->memories[operation->rank], operation->rank, operation->beyond_ns);
+        failed = move->is_last && meet(delays, &job->instances[move->instance]);
+    }
+    replay_release(&replay);
+    return failed ? error_no_memory(error) : 0;
+}
+
+struct delay *delays_measure(const struct job *job, struct error *error)
+{
+    struct delays delays = {.job = job,
+                            .items = array_new(job->rank_count, sizeof *delays.items),
+                            .memories = array_new(job->rank_count, sizeof *delays.memories),
+                            .met_all = array_new(job->rank_count, sizeof *delays.met_all)};
+    map_init(&delays.inherited);
+    int failed = !delays.items || !delays.memories || !delays.met_all || number_seats(&delays)
+                     ? error_no_memory(error)
+                     : 0;
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        delays.items[i].inherited_from = -1;
+    failed = failed || measure(&delays, error);
+    map_release(&delays.inherited);
+    free(delays.seats);
+    free(delays.met);
+    free(delays.met_all);
+    free(delays.memories);
+    if (!failed)
+        return delays.items;
+    free(delays.items);
+    return NULL;
+}

@@ -1,0 +1,12 @@
+#ifndef NCCLPROF_DIAGNOSE_CANDIDATES_NETWORK_H
+#define NCCLPROF_DIAGNOSE_CANDIDATES_NETWORK_H
+
+#include "diagnose/suspect.h"
+
+struct edges;
+
+/* Ranks whose transfers were slow. */
+int suspect_network(struct suspects *suspects, struct job *job, const struct baseline *baseline,
+                    const struct edges *edges, const struct diagnose_options *options, struct error *error);
+
+#endif

@@ -1,0 +1,24 @@
+#ifndef NCCLPROF_DIAGNOSE_CONFIDENCE_H
+#define NCCLPROF_DIAGNOSE_CONFIDENCE_H
+
+#include "diagnose/evidence_network.h"
+#include "diagnose/lengthening.h"
+
+/* What a suspicion is judged by, beside its chance and its gain. */
+struct measures {
+    struct slowness slowness; /* of a network */
+    struct lengthening lengthening;
+};
+
+/*
+ * What a suspicion is worth in each of the steps concerned, as a share of a median step: what the job would
+ * gain, or what its partners waited for it where that is more: of two branches of a job that are slow by as
+ * much, neither gains anything alone.
+ */
+double suspect_worth(const struct suspect *suspect, const struct baseline *baseline);
+
+enum confidence confidence_of(const struct suspects *suspects, const struct suspect *suspect,
+                              const struct measures *measures, const struct job *job,
+                              const struct baseline *baseline, const struct diagnose_options *options);
+
+#endif

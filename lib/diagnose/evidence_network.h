@@ -1,0 +1,36 @@
+#ifndef NCCLPROF_DIAGNOSE_EVIDENCE_NETWORK_H
+#define NCCLPROF_DIAGNOSE_EVIDENCE_NETWORK_H
+
+#include "diagnose/suspect.h"
+#include "network/edges.h"
+
+/* What the network steps of slow edges waited for, summed. */
+struct edge_sum {
+    int64_t steps;
+    int64_t wait_ns;
+    int64_t extra_ns;
+    int64_t longest_ns;
+};
+
+/* How slow the network was that a suspicion speaks of. */
+struct slowness {
+    size_t edges;                 /* of the job: 0 where no network steps are recorded */
+    struct edge_sum sent;         /* of the edges that the suspect sends by */
+    struct edge_sum received;     /* of those that it receives by */
+    const struct edge_sum *worse; /* the direction that the finding speaks of */
+    int64_t operations;           /* slow ones whose transfer is known */
+    int64_t transfer_ns;
+    int64_t slow_ns;
+};
+
+/*
+ * Fills in a zeroed slowness, and of the finding whether it is about what the suspect receives, and the other
+ * ends of its slow edges in that direction. `edges` may be NULL. -1 when memory is out.
+ */
+int slowness_measure(const struct suspect *suspect, const struct job *job, const struct edges *edges,
+                     struct slowness *slowness, struct finding *finding);
+
+/* Appends its figures to the finding's evidence. -1 when memory is out. */
+int slowness_say(const struct slowness *slowness, struct finding *finding);
+
+#endif

@@ -1,0 +1,155 @@
+#include "diagnose/evidence_own.h"
+
+#include "base/array.h"
+#include "base/statistics.h"
+#include "baseline/cells.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Medians of own time at a place over the suspicion's steps: the suspect's own, and everybody else's. */
+static int own_medians(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                       int32_t position, int64_t *mine, int64_t *others)
+{
+    int32_t role = baseline->role_of_rank[suspect->rank];
+    const struct role *of = &baseline->roles[role];
+    int64_t *list = array_new(of->rank_count * (size_t)baseline->step_count + 1, sizeof *list);
+    if (!list)
+        return -1;
+    for (int mine_too = 1; mine_too >= 0; mine_too--) {
+        size_t count = 0;
+        for (size_t rank = 0; rank < of->rank_count; rank++)
+            for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
+                int32_t cell = baseline_cell(baseline, role, position, rank, step);
+                if ((of->ranks[rank] == suspect->rank) == mine_too && cell >= 0 &&
+                    job->operations[cell].own_ns != TIME_UNKNOWN)
+                    list[count++] = job->operations[cell].own_ns;
+            }
+        *(mine_too ? mine : others) = median_of(list, count);
+    }
+    free(list);
+    return 0;
+}
+
+/* The suspect's own time at the place in its other steps. */
+static int own_history(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                       int32_t position, int64_t *usual)
+{
+    int32_t role = baseline->role_of_rank[suspect->rank];
+    int64_t *list = array_new((size_t)baseline->step_count + 1, sizeof *list);
+    size_t count = 0;
+    if (!list)
+        return -1;
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
+        int32_t cell =
+            baseline_cell(baseline, role, position, (size_t)baseline->rank_in_role[suspect->rank], step);
+        if ((step < suspect->first_step || step > suspect->last_step) && cell >= 0 &&
+            job->operations[cell].own_ns != TIME_UNKNOWN)
+            list[count++] = job->operations[cell].own_ns;
+    }
+    *usual = median_of(list, count);
+    free(list);
+    return 0;
+}
+
+static int say_us(struct buffer *text, const char *before, int64_t time_ns, const char *after)
+{
+    if (time_ns == TIME_UNKNOWN)
+        return 0;
+    return buffer_printf(text, "%s%.0f us%s", before, (double)time_ns / 1e3, after);
+}
+
+/* Where it was latest at a place. */
+static const struct job_operation *operation_at(const struct suspect *suspect, const struct job *job,
+                                                int32_t position)
+{
+    const struct job_operation *latest = NULL;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
+        if (suspect_has_operation(suspect, &job->operations[i]) && job->operations[i].position == position &&
+            (!latest || job->operations[i].excess_ns > latest->excess_ns))
+            latest = &job->operations[i];
+    return latest;
+}
+
+/* Why it was late: who waits for GPU work after the last operation of a step is so, too, and nothing tells.
+ */
+static const char *say_cause(const struct suspect *suspect, int32_t position)
+{
+    if (suspect->kind != FINDING_HOST)
+        return "; the operation was in the GPU's queue meanwhile";
+    return position
+               ? "; the operation was enqueued only after most of that had passed"
+               : "; the operation was enqueued only after most of that had passed, as it would be if its "
+                 "host had waited for the GPU at the end of the step before";
+}
+
+/* What a rank took at a place, its peers there, and itself in other steps. */
+struct own_times {
+    int64_t mine_ns;
+    int64_t others_ns;
+    int64_t usual_ns;
+};
+
+static int measure_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                       int32_t position, struct own_times *times)
+{
+    return own_medians(suspect, job, baseline, position, &times->mine_ns, &times->others_ns) ||
+                   own_history(suspect, job, baseline, position, &times->usual_ns)
+               ? -1
+               : 0;
+}
+
+static int stands_out(const struct own_times *times)
+{
+    return times->mine_ns > times->others_ns && times->mine_ns > times->usual_ns;
+}
+
+static int say_own(const struct suspect *suspect, const struct job *job,
+                   const struct job_operation *operation, const char *step, const struct own_times *times,
+                   struct buffer *text)
+{
+    const char *function = function_name(operation->function);
+    return buffer_printf(text, "before operation %d of %s (%s on communicator %s) it took",
+                         (int)operation->position, step, function ? function : "operation",
+                         job->communicators[operation->communicator].label) ||
+           say_us(text, " ", times->mine_ns, " of its own time") ||
+           say_us(text, ", its peers ", times->others_ns, "") ||
+           say_us(text, ", itself in other steps ", times->usual_ns, "") ||
+           buffer_append_text(text, say_cause(suspect, operation->position));
+}
+
+static int say_waited(const struct job *job, const struct job_operation *operation, struct buffer *text)
+{
+    const char *function = function_name(operation->function);
+    return buffer_printf(
+        text,
+        "in operation %d of the step (%s on communicator %s) its partners waited %.0f us longer "
+        "for it than usual, in step %d; its own time before that is not known",
+        (int)operation->position, function ? function : "operation",
+        job->communicators[operation->communicator].label, (double)operation->excess_ns / 1e3,
+        operation->step);
+}
+
+/* Where the middle one of its steps is none of those that stand out at the place, the one in which it does
+ * most. */
+int evidence_of_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
+                    int32_t position, struct buffer *text)
+{
+    struct own_times times;
+    char step[32] = "the step";
+    const struct job_operation *latest = operation_at(suspect, job, position);
+    if (!latest)
+        return 0;
+    if (measure_own(suspect, job, baseline, position, &times))
+        return -1;
+    if (times.mine_ns != TIME_UNKNOWN && !stands_out(&times)) {
+        struct suspect once = *suspect;
+        once.first_step = once.last_step = latest->step;
+        snprintf(step, sizeof step, "step %d", (int)latest->step);
+        if (measure_own(&once, job, baseline, position, &times))
+            return -1;
+    }
+    return times.mine_ns == TIME_UNKNOWN ? say_waited(job, latest, text)
+                                         : say_own(suspect, job, latest, step, &times, text);
+}

@@ -1,0 +1,134 @@
+#include "diagnose/rules_common_lateness.h"
+
+#include "base/array.h"
+#include "base/sort.h"
+#include "base/statistics.h"
+#include "diagnose/significance.h"
+
+#include <stdlib.h>
+
+/* Steps in which the hosts of all ranks were late. */
+
+static int64_t lateness_of(const struct baseline *baseline, size_t rank, int32_t step)
+{
+    return baseline->late_ns[rank * (size_t)baseline->step_count + (size_t)step];
+}
+
+/* Of fewer ranks the others do not tell what is usual in a role. */
+enum { RANKS_OF_ROLE = 3 };
+
+/*
+ * How late the middle one of the others of a list was, for each of its ranks in a step, in `others` where
+ * that is more than what is there. `sorted` has room for all ranks.
+ */
+static void measure_others(const struct baseline *baseline, const int32_t *ranks, size_t count, int32_t step,
+                           int64_t *sorted, int64_t *others)
+{
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = lateness_of(baseline, (size_t)ranks[i], step);
+    sort_integers(sorted, count);
+    for (size_t i = 0; i < count; i++) {
+        int64_t others_ns = median_without(sorted, count, lateness_of(baseline, (size_t)ranks[i], step));
+        if (others_ns > others[ranks[i]])
+            others[ranks[i]] = others_ns;
+    }
+}
+
+/* All that play a role. */
+static size_t list_players(const struct baseline *baseline, int32_t *ranks)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < baseline->rank_count; i++)
+        if (baseline->role_of_rank[i] >= 0)
+            ranks[count++] = (int32_t)i;
+    return count;
+}
+
+/* Of all in a step, and of those that play one role, which may pause where others do not. */
+static void measure_step(const struct baseline *baseline, const int32_t *players, size_t count, int32_t step,
+                         int64_t *sorted, int64_t *others)
+{
+    measure_others(baseline, players, count, step, sorted, others);
+    for (size_t i = 0; i < baseline->role_count; i++) {
+        const struct role *role = &baseline->roles[i];
+        if (role->rank_count >= RANKS_OF_ROLE)
+            measure_others(baseline, role->ranks, role->rank_count, step, sorted, others);
+    }
+}
+
+/* What the hosts have in common, of each rank in each step; TIME_UNKNOWN where there are no others. */
+static int measure_unrest(struct suspects *suspects, const struct baseline *baseline)
+{
+    size_t ranks = baseline->rank_count, cells = ranks * (size_t)baseline->step_count;
+    int64_t *sorted = array_new(ranks, sizeof *sorted);
+    int32_t *players = array_new(ranks, sizeof *players);
+    suspects->unrest_ns = array_new(cells, sizeof *suspects->unrest_ns);
+    int failed = !suspects->unrest_ns || !sorted || !players;
+    for (size_t i = 0; !failed && i < cells; i++)
+        suspects->unrest_ns[i] = TIME_UNKNOWN;
+    size_t count = failed ? 0 : list_players(baseline, players);
+    for (int32_t step = 0; !failed && step < baseline->step_count; step++)
+        measure_step(baseline, players, count, step, sorted, suspects->unrest_ns + (size_t)step * ranks);
+    free(sorted);
+    free(players);
+    return failed ? -1 : 0;
+}
+
+/*
+ * Whether at least half of what a rank was late by in its steps is what all hosts were late by in them. What
+ * they were late by in a few steps says nothing of what its GPU took longer for in others.
+ */
+static int is_unrest(const struct suspect *suspect, const struct baseline *baseline, const int64_t *others)
+{
+    int64_t shared_ns = 0, late_ns = 0;
+    int32_t steps = suspect_steps(suspect), unrest = 0;
+    int64_t least_ns = suspect->total_ns / steps;
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
+        int64_t others_ns = others[(size_t)step * baseline->rank_count + (size_t)suspect->rank];
+        int64_t mine_ns = lateness_of(baseline, (size_t)suspect->rank, step);
+        if (others_ns == TIME_UNKNOWN)
+            return 1;
+        mine_ns = mine_ns > least_ns ? mine_ns : least_ns;
+        late_ns += mine_ns;
+        if (others_ns > 0)
+            shared_ns += others_ns < mine_ns ? others_ns : mine_ns;
+        unrest += others_ns * 2 >= mine_ns;
+    }
+    return shared_ns >= late_ns / 2 && (suspect->kind == FINDING_HOST || unrest * 2 > steps);
+}
+
+/*
+ * Whether the host of another rank was late by half as much in each of its steps: it may have waited for that
+ * one, in what does not tell until when.
+ */
+static int is_beside_late_host(const struct suspect *suspect, const struct baseline *baseline, int32_t rank)
+{
+    int64_t mean_ns = suspect->total_ns / suspect_steps(suspect);
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+        if (lateness_of(baseline, (size_t)rank, step) < mean_ns / 2)
+            return 0;
+    return 1;
+}
+
+static int has_late_host_beside(const struct suspect *suspect, const struct baseline *baseline)
+{
+    for (int32_t rank = 0; (size_t)rank < baseline->rank_count; rank++)
+        if (rank != suspect->rank && baseline->role_of_rank[rank] >= 0 &&
+            is_beside_late_host(suspect, baseline, rank))
+            return 1;
+    return 0;
+}
+
+int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *baseline)
+{
+    if (suspects->count && measure_unrest(suspects, baseline))
+        return -1;
+    for (size_t i = 0; i < suspects->count; i++) {
+        struct suspect *suspect = &suspects->items[i];
+        if (suspect->kind != FINDING_NETWORK && is_unrest(suspect, baseline, suspects->unrest_ns))
+            suspect->ambiguous = 1;
+        suspect->beside_late_host = suspect->kind == FINDING_COMPUTE && !suspect_is_noise(suspect) &&
+                                    has_late_host_beside(suspect, baseline);
+    }
+    return 0;
+}

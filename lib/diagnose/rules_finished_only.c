@@ -1,0 +1,131 @@
+#include "diagnose/rules_finished_only.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+/* What a recorder hides that lists finished operations only, without algorithms and network steps. */
+
+/* Per step, the greatest excess of an operation of it that nobody is to blame for. */
+static int64_t *find_unexplained(const struct job *job)
+{
+    int64_t *most_ns = array_new((size_t)job->step_count + 1, sizeof *most_ns);
+    for (size_t i = 0; most_ns && i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        if (instance->culprit < 0 && instance->step >= 0 && instance->slow_ns > most_ns[instance->step])
+            most_ns[instance->step] = instance->slow_ns;
+    }
+    return most_ns;
+}
+
+/* Of most of its steps, or those before them. */
+static int has_greater_unexplained(const struct suspect *suspect, const int64_t *unexplained)
+{
+    int32_t steps = suspect_steps(suspect), found = 0;
+    int64_t least_ns = 2 * (suspect->total_ns / steps);
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+        found += unexplained[step] >= least_ns || (step && unexplained[step - 1] >= least_ns);
+    return found * 2 > steps;
+}
+
+/*
+ * How long after this member another one ended, by the clocks: at least, less what they may be off (`sign`
+ * -1), or at most (1). TIME_UNKNOWN where they do not tell.
+ */
+static int64_t ended_after(const struct job *job, const struct job_operation *member,
+                           const struct job_operation *other, int sign)
+{
+    int64_t mine = job_common_time(job, member, member->end_ns);
+    int64_t end = job_common_time(job, other, other->end_ns);
+    int64_t doubt = job_clock_doubt(job, member->rank, other->rank);
+    return mine == TIME_UNKNOWN || end == TIME_UNKNOWN ? TIME_UNKNOWN : end - mine + sign * doubt;
+}
+
+/* How long after this member the last one of its operation ended, at least. */
+static int64_t others_went_on(const struct job *job, const struct job_operation *member)
+{
+    const struct job_instance *instance = &job->instances[member->instance];
+    int64_t most_ns = 0;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int64_t after_ns = ended_after(job, member, job_member(job, instance, i), -1);
+        if (after_ns != TIME_UNKNOWN && after_ns > most_ns)
+            most_ns = after_ns;
+    }
+    return most_ns;
+}
+
+int all_have_left(const struct job *job, const struct job_operation *member, int64_t after_ns)
+{
+    const struct job_instance *instance = &job->instances[member->instance];
+    if (instance->members < instance->expected)
+        return 0;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *other = job_member(job, instance, i);
+        int64_t most_ns = ended_after(job, member, other, 1);
+        if (most_ns == TIME_UNKNOWN || (other != member && most_ns > after_ns))
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether the operation before may have been a tree, of which the rank was a leaf: it noted its stop early.
+ */
+static int may_be_leaf(const struct job *job, const struct job_operation *operation)
+{
+    if (operation->previous < 0 || job->operations[operation->previous].function != FUNCTION_ALL_REDUCE)
+        return 0;
+    return others_went_on(job, &job->operations[operation->previous]) >= operation->excess_ns / 2;
+}
+
+static int is_mostly_leaf(const struct suspect *suspect, const struct job *job)
+{
+    int64_t held_ns = 0;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
+        if (suspect_has_operation(suspect, &job->operations[i]) && may_be_leaf(job, &job->operations[i]))
+            held_ns += job->operations[i].excess_ns;
+    return held_ns * 2 > suspect->total_ns;
+}
+
+/* That others waited for less than one part in so many of what a rank was late by is as good as not at all.
+ */
+enum { WAITED_PART = 20 };
+
+/*
+ * Whether nobody waited for it (a twentieth at most) where that can be read, and it was late after operations
+ * with a root: that ends them before the others do, and is idle then.
+ */
+static int may_have_ended_first(const struct suspect *suspect, const struct job *job)
+{
+    int64_t after_ns = 0;
+    if (suspect->margin_ns * WAITED_PART >= suspect->total_ns)
+        return 0;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (!suspect_has_operation(suspect, operation) || operation->previous < 0)
+            continue;
+        enum function before = job->operations[operation->previous].function;
+        if (function_is_full_exchange(operation->function) && !function_is_full_exchange(before) &&
+            !function_is_point_to_point(before))
+            after_ns += operation->excess_ns;
+    }
+    return after_ns * 2 > suspect->total_ns;
+}
+
+int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job)
+{
+    if (!job->finished_only)
+        return 0;
+    int64_t *unexplained = find_unexplained(job);
+    for (size_t i = 0; unexplained && i < suspects->count; i++) {
+        struct suspect *suspect = &suspects->items[i];
+        if (suspect->kind != FINDING_NETWORK &&
+            (has_greater_unexplained(suspect, unexplained) || is_mostly_leaf(suspect, job) ||
+             may_have_ended_first(suspect, job)))
+            suspect->ambiguous = 1;
+    }
+    int failed = unexplained ? 0 : -1;
+    free(unexplained);
+    return failed;
+}

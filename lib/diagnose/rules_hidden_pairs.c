@@ -1,0 +1,133 @@
+#include "diagnose/rules_hidden_pairs.h"
+
+#include "base/array.h"
+#include "base/top_two.h"
+#include "job/stages.h"
+#include "job/step_index.h"
+
+#include <stdlib.h>
+
+/* What a recorder hides that leaves point-to-point operations out. */
+
+/* So many operations of a step are looked at, whatever a trace claims. */
+enum { MOST_LOOKED_AT = 4096 };
+
+/*
+ * The least usual own time that the rank has before other operations of the kind in the same step. One of the
+ * same place is none: where the record is lost that divides two steps, they are one.
+ */
+static int64_t least_of_kind(const struct job *job, const struct job_operation *operation)
+{
+    int64_t least = -1;
+    if (operation->step < 0)
+        return least;
+    struct job_range range = job_operations_in(job, operation->rank, operation->step, operation->step);
+    for (size_t i = range.first; i < range.end && i - range.first < MOST_LOOKED_AT; i++) {
+        const struct job_operation *other = &job->operations[i];
+        if (other->position >= 0 && other->position != operation->position &&
+            other->step == operation->step && other->communicator == operation->communicator &&
+            other->function == operation->function && other->own_ns != TIME_UNKNOWN &&
+            (least < 0 || other->own_ns - other->beyond_ns < least))
+            least = other->own_ns - other->beyond_ns;
+    }
+    return least;
+}
+
+/* To wait for another stage takes the work of several layers, where others of the kind come after one each.
+ */
+enum { TIMES_OTHERS = 3 };
+
+int may_hide_pair(const struct job *job, const struct job_operation *operation)
+{
+    int64_t least = least_of_kind(job, operation);
+    return operation->previous >= 0 &&
+           (least < 0 || operation->own_ns - operation->beyond_ns > TIMES_OTHERS * least);
+}
+
+static int64_t excess_in_step(const struct job *job, int32_t rank, int32_t step)
+{
+    int64_t excess_ns = 0;
+    struct job_range range = job_operations_in(job, rank, step, step);
+    for (size_t i = range.first; i < range.end; i++)
+        if (job->operations[i].step == step)
+            excess_ns += job->operations[i].excess_ns;
+    return excess_ns;
+}
+
+/* Per step, the rank that was late by itself the most, and the next one. */
+static struct contest *find_latest(const struct job *job)
+{
+    struct contest *latest = array_new((size_t)job->step_count + 1, sizeof *latest);
+    for (int32_t step = 0; latest && step < job->step_count; step++) {
+        latest[step] = (struct contest){.rank = -1};
+        for (size_t rank = 0; rank < job->rank_count; rank++)
+            contest_enter(&latest[step], (int32_t)rank, excess_in_step(job, (int32_t)rank, step));
+    }
+    return latest;
+}
+
+/* In most of its steps another rank was late by itself too, by half as much. */
+static int may_be_exchange(const struct suspect *suspect, const struct job *job, const struct contest *latest)
+{
+    int32_t shared = 0;
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
+        int64_t others = latest[step].rank == suspect->rank ? latest[step].second : latest[step].most;
+        shared += others * 2 >= excess_in_step(job, suspect->rank, step);
+    }
+    return shared * 2 > suspect_steps(suspect);
+}
+
+int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job)
+{
+    struct contest *latest;
+    if (!job->blind_to_pairs || job->in_stages)
+        return 0;
+    latest = find_latest(job);
+    for (size_t i = 0; latest && i < suspects->count; i++)
+        if (suspects->items[i].kind != FINDING_NETWORK && may_be_exchange(&suspects->items[i], job, latest))
+            suspects->items[i].ambiguous = 1;
+    int failed = latest ? 0 : -1;
+    free(latest);
+    return failed;
+}
+
+/* Whether a rank of another stage was late in the same steps by what may be receives: of the slow sends. */
+static int has_receiver(const struct suspects *suspects, const struct suspect *network, const int32_t *stage)
+{
+    for (size_t i = 0; i < suspects->count; i++) {
+        const struct suspect *other = &suspects->items[i];
+        if (other->kind != FINDING_NETWORK && other->hides_pairs &&
+            stage[other->rank] != stage[network->rank] && suspects_are_together(network, other))
+            return 1;
+    }
+    return 0;
+}
+
+/* One step or two may be a moment that has passed, and what is slow then is told by who was late. */
+enum { STEPS_TOLD = 3 };
+
+static void join_hidden_sends(const struct suspects *suspects, struct suspect *network)
+{
+    for (size_t i = 0; i < suspects->count; i++) {
+        const struct suspect *held = &suspects->items[i];
+        if (held->kind == FINDING_NETWORK || !held->hides_pairs || held->rank != network->rank ||
+            !suspects_are_together(network, held))
+            continue;
+        network->chance = held->chance < network->chance ? held->chance : network->chance;
+        network->ahead = held->ahead > network->ahead ? held->ahead : network->ahead;
+    }
+}
+
+int suspects_join_hidden_sends(struct suspects *suspects, const struct job *job)
+{
+    int32_t *stage = job->blind_to_pairs ? stages_find(job) : NULL;
+    for (size_t i = 0; stage && i < suspects->count; i++) {
+        struct suspect *network = &suspects->items[i];
+        if (network->kind == FINDING_NETWORK && network->counted_steps >= STEPS_TOLD &&
+            has_receiver(suspects, network, stage))
+            join_hidden_sends(suspects, network);
+    }
+    int failed = job->blind_to_pairs && !stage;
+    free(stage);
+    return failed ? -1 : 0;
+}

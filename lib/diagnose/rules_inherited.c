@@ -1,0 +1,251 @@
+#include "diagnose/rules_inherited.h"
+
+#include "diagnose/host_or_gpu.h"
+#include "diagnose/rules_hidden_pairs.h"
+#include "job/groups.h"
+#include "network/edges.h"
+
+/* Suspicions of a rank that may be another's fault: waiting that no kernel shows. */
+
+/* A greater suspicion of that rank in the same step; NULL. */
+static const struct suspect *greater_suspect(const struct suspects *suspects, const struct suspect *than,
+                                             int32_t rank, int32_t step)
+{
+    for (size_t i = 0; i < suspects->count; i++) {
+        const struct suspect *suspect = &suspects->items[i];
+        if (suspect->rank == rank && step >= suspect->first_step && step <= suspect->last_step &&
+            suspect->total_ns / suspect_steps(suspect) > than->total_ns / suspect_steps(than))
+            return suspect;
+    }
+    return NULL;
+}
+
+/*
+ * Whether the own time before an operation may be waiting for somebody else under suspicion: the group before
+ * it received from them, and no kernel says when. Or for the rank's own network, itself
+ * under greater suspicion: the group before it sent or received by that, or what is late is a send, and only
+ * the host says when.
+ */
+static int may_have_waited(const struct suspects *suspects, const struct suspect *suspect,
+                           const struct job *job, const struct job_operation *operation)
+{
+    if (operation->previous < 0)
+        return 0;
+    const struct suspect *mine =
+        job->finished_only ? greater_suspect(suspects, suspect, operation->rank, operation->step) : NULL;
+    int network = mine && mine->kind == FINDING_NETWORK;
+    if (network && operation->function == FUNCTION_SEND && operation->ends == ENDS_BY_HOST)
+        return 1;
+    size_t at = (size_t)job->operations[operation->previous].group, first = at;
+    for (; at < job->operation_count && job->operations[at].group == (int32_t)first; at++) {
+        const struct job_operation *pair = &job->operations[at];
+        int32_t sender = job->instances[pair->instance].sender;
+        if ((pair->function != FUNCTION_RECV && pair->function != FUNCTION_SEND) ||
+            pair->ends == ENDS_BY_KERNEL)
+            continue;
+        if ((network && pair->ends == ENDS_BY_HOST) ||
+            (pair->function == FUNCTION_RECV && sender >= 0 &&
+             greater_suspect(suspects, suspect, sender, operation->step)))
+            return 1;
+    }
+    return 0;
+}
+
+/* What the slow links of an instance may have held a member for: all their extra waiting, one after another.
+ */
+static int64_t most_held(const struct edges *edges, size_t instance)
+{
+    int64_t held_ns = 0;
+    for (size_t i = edges->first[instance]; i < edges->first[instance + 1]; i++)
+        if (edges->items[i].over_ns > 0)
+            held_ns += edges->items[i].extra_ns;
+    return held_ns;
+}
+
+/*
+ * Whether the own time before an operation may be waiting for a slow network: of the operation before it only
+ * some channels tell their stop, and another may have been held by a link under greater suspicion, for most
+ * of that time, as may the leaf of a tree, whose data come after every stop there is; or, where no network
+ * steps say, by what made the whole operation that much slower than usual. Within a step a late host waits
+ * for no GPU; and who received from the network on each channel is known to have had its data.
+ */
+static int may_have_been_held(const struct suspects *suspects, const struct suspect *suspect,
+                              const struct job *job, const struct edges *edges,
+                              const struct job_operation *operation)
+{
+    if (operation->previous < 0)
+        return 0;
+    const struct job_operation *previous = &job->operations[operation->previous];
+    const struct job_instance *instance = &job->instances[previous->instance];
+    if ((!previous->is_tree && (!previous->incomplete || previous->all_taken)) ||
+        (is_late_by_host(job, operation) && previous->step == operation->step))
+        return 0;
+    if (!edges->count)
+        return instance->beyond_ns != TIME_UNKNOWN && instance->beyond_ns >= operation->excess_ns / 2;
+    return instance->culprit >= 0 && instance->culprit != operation->rank &&
+           operation->excess_ns / 2 <= most_held(edges, (size_t)previous->instance) &&
+           greater_suspect(suspects, suspect, instance->culprit, previous->step);
+}
+
+/* What has one cause is as long to one part in so many; what differs by more may be two faults. */
+enum { ALIKE_PART = 5 };
+
+/* Whether another rank was late in the same steps, most of them, by about as much. */
+static int is_twin(const struct suspect *a, const struct suspect *b)
+{
+    if (b->kind == FINDING_NETWORK || b->rank == a->rank || !suspects_are_together(a, b))
+        return 0;
+    int64_t mine = a->total_ns / suspect_steps(a);
+    int64_t other = b->total_ns / suspect_steps(b);
+    int64_t apart = mine > other ? mine - other : other - mine;
+    return apart * ALIKE_PART <= (mine > other ? mine : other);
+}
+
+/*
+ * Three ranks and more that are late by the same in the same steps have a cause in common that the trace does
+ * not show. Of them, one alone whose host was late is that cause. Where the recorder leaves sends and
+ * receives out, two are enough, whatever their hosts; but not one whose lateness may be such a receive while
+ * this rank's is none: that may have waited for this one. Nor, in stages, where it is known what may be a
+ * receive, one whose lateness is none either.
+ */
+static int has_hidden_cause(const struct suspects *suspects, const struct suspect *suspect,
+                            const struct job *job)
+{
+    size_t twins = 0, hosts = 0, peers = 0;
+    for (size_t i = 0; i < suspects->count; i++)
+        if (is_twin(suspect, &suspects->items[i])) {
+            twins++;
+            hosts += suspects->items[i].kind == FINDING_HOST;
+            peers += suspect->hides_pairs || (!suspects->items[i].hides_pairs && !job->in_stages);
+        }
+    if (job->blind_to_pairs)
+        return peers > 0;
+    return twins >= 2 && (suspect->kind != FINDING_HOST || hosts);
+}
+
+/*
+ * Whether a rank was mostly late itself when its sends were slow: what it sends then meets partners that all
+ * wait for it, which is not how its links are used at other times.
+ */
+static int sends_late(const struct suspects *suspects, const struct suspect *suspect)
+{
+    int32_t late = 0;
+    if (suspect->kind != FINDING_NETWORK)
+        return 0;
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
+        const struct suspect *greater = greater_suspect(suspects, suspect, suspect->rank, step);
+        late += greater && !greater->hides_pairs;
+    }
+    return late * 2 > suspect_steps(suspect);
+}
+
+/* By how much a rank came late by itself, where its kernel does not say until when it was there; else 0. */
+static int64_t absence_of(const struct job *job, const struct job_instance *instance, int32_t rank)
+{
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member = job_member(job, instance, i);
+        if (member->rank == rank)
+            return member->is_tree || member->incomplete ? member->excess_ns : 0;
+    }
+    return 0;
+}
+
+/* Whether most of what an instance was slow is of sends to a rank under greater suspicion, late by half of
+ * it. */
+static int waited_for_receiver(const struct suspects *suspects, const struct suspect *suspect,
+                               const struct job *job, const struct edges *edges, int32_t number)
+{
+    int64_t late_ns = 0, all_ns = 0;
+    for (size_t i = edges->first[number]; i < edges->first[number + 1]; i++) {
+        const struct edge *edge = &edges->items[i];
+        if (edge->sender != suspect->rank || edge->over_ns <= 0)
+            continue;
+        all_ns += edge->over_ns;
+        if (absence_of(job, &job->instances[number], edge->receiver) >= edge->over_ns / 2 &&
+            greater_suspect(suspects, suspect, edge->receiver, job->instances[number].step))
+            late_ns += edge->over_ns;
+    }
+    return late_ns > all_ns / 2;
+}
+
+/* Sends wait for a receiver that is not there yet: how long, only its kernel would say. */
+static int waits_for_receivers(const struct suspects *suspects, const struct suspect *suspect,
+                               const struct job *job, const struct edges *edges)
+{
+    int64_t waited_ns = 0;
+    if (suspect->kind != FINDING_NETWORK || !edges->count)
+        return 0;
+    struct job_range instances = suspect_instances(suspect, job);
+    for (size_t i = instances.first; i < instances.end; i++) {
+        int32_t at = job->by_step[i];
+        if (suspect_has_instance(suspect, &job->instances[at]) &&
+            waited_for_receiver(suspects, suspect, job, edges, at))
+            waited_ns += job->instances[at].slow_ns;
+    }
+    return waited_ns > suspect->total_ns / 2;
+}
+
+/*
+ * Whether most of what was slow were sends and receives called as one, where only finished operations are
+ * listed: each is over with the whole call, and nothing says which of them held it.
+ */
+static int was_in_groups(const struct suspect *suspect, const struct job *job)
+{
+    int64_t grouped_ns = 0, all_ns = 0;
+    if (suspect->kind != FINDING_NETWORK || !job->finished_only)
+        return 0;
+    struct job_range instances = suspect_instances(suspect, job);
+    for (size_t i = instances.first; i < instances.end; i++) {
+        const struct job_instance *instance = &job->instances[job->by_step[i]];
+        if (!suspect_has_instance(suspect, instance))
+            continue;
+        all_ns += instance->slow_ns;
+        if (instance->function == FUNCTION_SEND &&
+            job_is_grouped(job, job->instance_members[instance->first_member]))
+            grouped_ns += instance->slow_ns;
+    }
+    return grouped_ns * 2 > all_ns;
+}
+
+/*
+ * Whether own time may be operations of which the file was lost: what is long at that place in every step may
+ * hold them. A host that is late within a step does not wait for them. What else a rank did that is not told
+ * apart from others is not known at all; nor what one did from where its file was cut.
+ */
+static int may_have_lost(const struct suspect *suspect, const struct job *job)
+{
+    const struct job_rank *rank = &job->ranks[suspect->rank];
+    int64_t hidden_ns = 0;
+    if (suspect->kind == FINDING_NETWORK)
+        return 0;
+    if (rank->is_part)
+        return 1;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        int lacks = operation->step >= rank->tail_step ||
+                    (rank->may_lack_file && !is_late_within(job, operation) && may_hide_pair(job, operation));
+        if (lacks && suspect_has_operation(suspect, operation))
+            hidden_ns += operation->excess_ns;
+    }
+    return hidden_ns * 2 > suspect->total_ns;
+}
+
+void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges)
+{
+    for (size_t i = 0; i < suspects->count; i++) {
+        struct suspect *suspect = &suspects->items[i];
+        struct job_range range = suspect_operations(suspect, job);
+        int64_t waited_ns = 0;
+        for (size_t j = range.first; suspect->kind != FINDING_NETWORK && j < range.end; j++)
+            if (suspect_has_operation(suspect, &job->operations[j]) &&
+                (may_have_waited(suspects, suspect, job, &job->operations[j]) ||
+                 may_have_been_held(suspects, suspect, job, edges, &job->operations[j])))
+                waited_ns += job->operations[j].excess_ns;
+        if (waited_ns * 2 > suspect->total_ns ||
+            (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job)) ||
+            sends_late(suspects, suspect) || waits_for_receivers(suspects, suspect, job, edges) ||
+            was_in_groups(suspect, job) || may_have_lost(suspect, job))
+            suspect->ambiguous = 1;
+    }
+}

@@ -1,0 +1,33 @@
+#include "diagnose/suspect.h"
+
+#include "job/step_index.h"
+
+int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation)
+{
+    return suspect->kind != FINDING_NETWORK && operation->rank == suspect->rank && operation->excess_ns > 0 &&
+           operation->step >= suspect->first_step && operation->step <= suspect->last_step;
+}
+
+int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance)
+{
+    return suspect->kind == FINDING_NETWORK && instance->culprit == suspect->rank && instance->slow_ns > 0 &&
+           instance->step >= suspect->first_step && instance->step <= suspect->last_step;
+}
+
+struct job_range suspect_operations(const struct suspect *suspect, const struct job *job)
+{
+    return job_operations_in(job, suspect->rank, suspect->first_step, suspect->last_step);
+}
+
+struct job_range suspect_instances(const struct suspect *suspect, const struct job *job)
+{
+    return job_instances_in(job, suspect->first_step, suspect->last_step);
+}
+
+int suspects_are_together(const struct suspect *a, const struct suspect *b)
+{
+    int32_t first = a->first_step > b->first_step ? a->first_step : b->first_step;
+    int32_t last = a->last_step < b->last_step ? a->last_step : b->last_step;
+    int32_t mine = suspect_steps(a), others = suspect_steps(b);
+    return (last - first + 1) * 2 > (mine < others ? mine : others);
+}

@@ -1,0 +1,105 @@
+#include "diagnose/verdict.h"
+
+#include "base/array.h"
+#include "diagnose/confidence.h"
+#include "diagnose/cost.h"
+#include "diagnose/evidence_network.h"
+#include "diagnose/evidence_own.h"
+#include "diagnose/lengthening.h"
+#include "diagnose/significance.h"
+
+#include <stdlib.h>
+
+/* What of the suspicion falls on each tag, and on each position of the step. */
+struct tally {
+    int64_t *by_tag; /* [tag + 1] */
+    int64_t *by_position;
+    size_t positions;
+};
+
+static void count_in(struct tally *tally, int32_t tag, int32_t position, int64_t excess_ns)
+{
+    tally->by_tag[tag + 1] += excess_ns;
+    if (position >= 0 && (size_t)position < tally->positions)
+        tally->by_position[position] += excess_ns;
+}
+
+static void count_suspect(const struct suspect *suspect, const struct job *job, struct tally *tally)
+{
+    if (suspect->kind == FINDING_NETWORK) {
+        struct job_range instances = suspect_instances(suspect, job);
+        for (size_t i = instances.first; i < instances.end; i++) {
+            const struct job_instance *instance = &job->instances[job->by_step[i]];
+            if (suspect_has_instance(suspect, instance))
+                count_in(tally, instance->tag, -1, instance->slow_ns);
+        }
+        return;
+    }
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
+        if (suspect_has_operation(suspect, &job->operations[i]))
+            count_in(tally, job->operations[i].tag, job->operations[i].position,
+                     job->operations[i].excess_ns);
+}
+
+static int32_t greatest(const int64_t *values, size_t count)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if (values[i] > values[best])
+            best = i;
+    return count && values[best] > 0 ? (int32_t)best : -1;
+}
+
+static int judge(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
+                 const struct baseline *baseline, const struct edges *edges,
+                 const struct diagnose_options *options, struct finding *finding)
+{
+    struct tally tally = {0};
+    struct measures measures = {0};
+    int32_t role = baseline->role_of_rank[suspect->rank];
+    tally.positions = role >= 0 ? (size_t)baseline->roles[role].length : 0;
+    tally.by_tag = array_new(job->tags.count + 1, sizeof *tally.by_tag);
+    tally.by_position = array_new(tally.positions, sizeof *tally.by_position);
+    int failed = !tally.by_tag || !tally.by_position ||
+                 suspect_measure_steps(suspects, suspect, job, baseline, &measures.lengthening) ||
+                 (suspect->kind == FINDING_NETWORK &&
+                  slowness_measure(suspect, job, edges, &measures.slowness, finding));
+    if (!failed) {
+        count_suspect(suspect, job, &tally);
+        finding->kind = suspect->kind;
+        finding->rank = suspect->rank;
+        finding->tag = greatest(tally.by_tag, job->tags.count + 1) - 1;
+        if (finding->tag < -1)
+            finding->tag = -1;
+        finding->first_step = suspect->first_step;
+        finding->last_step = suspect->last_step;
+        finding->confidence = confidence_of(suspects, suspect, &measures, job, baseline, options);
+        finding->slow_ns = suspect->total_ns;
+        finding->shows_earlier = suspect->shows_earlier;
+        finding->shows_later = suspect->shows_later;
+        finding->lost_ns = cost_of(suspects, suspect, &measures.lengthening, job, finding->confidence);
+        int32_t position = greatest(tally.by_position, tally.positions);
+        failed = suspect->kind == FINDING_NETWORK
+                     ? slowness_say(&measures.slowness, finding)
+                     : evidence_of_own(suspect, job, baseline, position, &finding->evidence);
+    }
+    free(tally.by_tag);
+    free(tally.by_position);
+    return failed;
+}
+
+int suspects_judge(const struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                   const struct edges *edges, const struct diagnose_options *options,
+                   struct findings *findings, struct error *error)
+{
+    for (size_t i = 0; i < suspects->count; i++) {
+        const struct suspect *suspect = &suspects->items[i];
+        if (suspect_worth(suspect, baseline) < options->min_gain / 2 || suspect_is_noise(suspect))
+            continue;
+        struct finding *finding = findings_add(findings);
+        if (!finding || judge(suspects, suspect, job, baseline, edges, options, finding))
+            return error_no_memory(error);
+    }
+    return 0;
+}

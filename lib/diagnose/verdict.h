@@ -1,0 +1,16 @@
+#ifndef NCCLPROF_DIAGNOSE_VERDICT_H
+#define NCCLPROF_DIAGNOSE_VERDICT_H
+
+#include "diagnose/suspect.h"
+
+struct edges;
+
+/*
+ * Turns the suspicions that are worth saying into findings, with phase, confidence and evidence.
+ * `edges` may be NULL.
+ */
+int suspects_judge(const struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                   const struct edges *edges, const struct diagnose_options *options,
+                   struct findings *findings, struct error *error);
+
+#endif

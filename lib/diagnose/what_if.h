@@ -1,0 +1,11 @@
+#ifndef NCCLPROF_DIAGNOSE_WHAT_IF_H
+#define NCCLPROF_DIAGNOSE_WHAT_IF_H
+
+#include "diagnose/suspect.h"
+
+/* What the job would gain without each of the strongest 64 (gain_ns). Puts them in order of
+ * total_ns. -1 when memory is out. */
+int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                   struct error *error);
+
+#endif

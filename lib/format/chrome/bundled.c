@@ -1,0 +1,317 @@
+#include "base/array.h"
+#include "format/chrome/reader.h"
+#include "format/member.h"
+
+#include <string.h>
+
+/* So many operations may be pending at once. */
+enum { PENDING_MOST = 1 << 16 };
+
+/* An operation that was pending when the line was written. */
+struct chrome_pending {
+    uint64_t offset;
+    uint64_t communicator_hash;
+    int64_t rank;
+    int64_t pid;
+    struct operation operation;
+    uint64_t user_tag;
+    struct kernel_channel kernel; /* gpu_begin 0: none started */
+};
+
+static int set_text(struct buffer *buffer, const char *text, size_t length, struct error *error)
+{
+    buffer_clear(buffer);
+    return buffer_append(buffer, text, length) ? error_no_memory(error) : 0;
+}
+
+/* What number a name is of has to be said; when it was given only decides between several. */
+static int tag_name_line(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                         struct error *error)
+{
+    const struct chrome_tag *tag = &line->tag;
+    struct event event = {.kind = EVENT_TAG_NAME, .origin = chrome_origin(reader, offset)};
+    if (tag->number == 0)
+        return chrome_note(reader, "name of no tag", 1, offset, tag->text, tag->length, error);
+    if (set_text(&reader->text, tag->text, tag->length, error))
+        return -1;
+    event.tag_name =
+        (struct tag_name){tag->number, reader->text.length ? reader->text.data : "", line->time_ns};
+    return chrome_emit(reader, &event, error);
+}
+
+int chrome_tag_line(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                    struct error *error)
+{
+    if (line->name == CHROME_TAG_NAME)
+        return tag_name_line(reader, line, offset, error);
+    const struct chrome_tag *tag = &line->tag;
+    struct event event = {.kind = EVENT_TAG, .origin = chrome_origin(reader, offset)};
+    uint64_t hash = tag->has_source ? tag->communicator_hash : reader->communicator_hash;
+    if (line->time_ns == TIME_UNKNOWN)
+        return chrome_note(reader, "tag without a time", 1, offset, tag->text, tag->length, error);
+    if (set_text(&reader->text, tag->text, tag->length, error))
+        return -1;
+    event.origin.communicator_hash = hash;
+    event.origin.rank = hash ? tag->rank : COUNT_UNKNOWN;
+    event.tag = (struct tag_mark){
+        .text = tag->length ? reader->text.data : NULL,
+        .at_ns = line->time_ns,
+        .depth = tag->depth,
+        .process_wide = hash == 0,
+        .is_end = tag->length == 0,
+    };
+    return chrome_emit(reader, &event, error);
+}
+
+static const char *text_of(struct json *json, const struct chrome_line *line, const char *key)
+{
+    const char *text = member_text(json, line->arguments, key);
+    return text ? text : "";
+}
+
+static int emit_anchor(struct chrome_reader *reader, int64_t local_ns, int64_t monotonic_ns,
+                       int64_t realtime_ns, uint64_t offset, struct error *error)
+{
+    struct event event = {.kind = EVENT_ANCHOR, .origin = chrome_origin(reader, offset)};
+    event.anchor = (struct clock_anchor){
+        .local_ns = local_ns,
+        .monotonic_ns = monotonic_ns,
+        .realtime_ns = realtime_ns,
+        .boot_id = reader->boot_id.length ? reader->boot_id.data : NULL,
+    };
+    return chrome_emit(reader, &event, error);
+}
+
+/* The first line of ours: who writes, and the moment that times count from. */
+static int read_process(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
+                        uint64_t offset, struct error *error)
+{
+    const char *host = text_of(json, line, "host");
+    const char *boot = text_of(json, line, "boot_id");
+    if (set_text(&reader->host, host, strlen(host), error) ||
+        set_text(&reader->boot_id, boot, strlen(boot), error))
+        return -1;
+    reader->started_ns = member_integer(json, line->arguments, "start_realtime_ns", 0);
+    return emit_anchor(reader, 0, member_integer(json, line->arguments, "start_monotonic_ns", TIME_UNKNOWN),
+                       member_integer(json, line->arguments, "start_realtime_ns", TIME_UNKNOWN), offset,
+                       error);
+}
+
+static int read_anchor(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
+                       uint64_t offset, struct error *error)
+{
+    int64_t local_ns = line->time_ns == TIME_UNKNOWN ? 0 : line->time_ns;
+    return emit_anchor(reader, local_ns, member_integer(json, line->arguments, "monotonic_ns", TIME_UNKNOWN),
+                       member_integer(json, line->arguments, "realtime_ns", TIME_UNKNOWN), offset, error);
+}
+
+/* NCCL does not tell it before version 4 of its interface: -1. */
+static int64_t known(int64_t count)
+{
+    return count > 0 ? count : 0;
+}
+
+static int read_communicator(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
+                             uint64_t offset, struct error *error)
+{
+    struct event event = {.kind = EVENT_COMMUNICATOR, .origin = chrome_origin(reader, offset)};
+    const char *name = text_of(json, line, "CommName");
+    event.origin.communicator_hash = member_unsigned(json, line->arguments, "CommHash");
+    event.origin.rank = member_natural_or_none(json, line->arguments, "Rank");
+    event.origin.communicator_name = name[0] ? name : NULL;
+    event.origin.communicator_size = known(member_natural_or_none(json, line->arguments, "nRanks"));
+    if (event.origin.communicator_size > reader->greatest_size)
+        reader->greatest_size = event.origin.communicator_size;
+    event.origin.node_count = known(member_natural_or_none(json, line->arguments, "nNodes"));
+    return chrome_emit(reader, &event, error);
+}
+
+/* The line gives totals since the start; what came on top since the line before is the loss. */
+static int read_drops(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
+                      uint64_t offset, struct error *error)
+{
+    static const char *const keys[CHROME_DROP_KINDS] = {"ring",    "lost",    "evicted",      "late",
+                                                        "orphans", "unknown", "communicators"};
+    static const char *const meanings[CHROME_DROP_KINDS] = {
+        "events that found no room in their thread's ring",
+        "events that found no room in the writer's memory",
+        "operations written unfinished to make room",
+        "ends that came after their operation was written",
+        "events whose parent was unknown",
+        "events of an unknown kind",
+        "communicators beyond those that the plugin can number: their operations are nobody's",
+    };
+    for (int i = 0; i < CHROME_DROP_KINDS; i++) {
+        struct event event = {.kind = EVENT_LOSS, .origin = chrome_origin(reader, offset)};
+        int64_t total = member_natural(json, line->arguments, keys[i], 0);
+        event.loss = (struct loss){.events = total - reader->drops[i], .what = meanings[i]};
+        if (total <= reader->drops[i])
+            continue;
+        reader->drops[i] = total;
+        if (chrome_emit(reader, &event, error))
+            return -1;
+    }
+    return 0;
+}
+
+static struct map_key pending_key(const struct chrome_pending *pending)
+{
+    const struct operation *operation = &pending->operation;
+    return (struct map_key){{pending->communicator_hash, (uint64_t)pending->rank,
+                             (uint64_t)operation->enqueue.begin_ns,
+                             (uint64_t)operation->function << 32 ^ (uint64_t)operation->sequence}};
+}
+
+static void describe_pending(struct json *json, const struct chrome_line *line, struct operation *operation)
+{
+    const char *name = text_of(json, line, "name");
+    const char *datatype = text_of(json, line, "Datatype");
+    const char *algorithm = text_of(json, line, "Algorithm");
+    const char *protocol = text_of(json, line, "Protocol");
+    *operation = (struct operation){
+        .function = function_from_text(name, strlen(name)),
+        .sequence = member_natural(json, line->arguments, "SeqNum", COUNT_UNKNOWN),
+        .count = member_natural(json, line->arguments, "Count", COUNT_UNKNOWN),
+        .datatype = datatype_from_text(datatype, strlen(datatype)),
+        .bytes = COUNT_UNKNOWN,
+        .root = member_natural_or_none(json, line->arguments, "Root"),
+        .peer = member_natural_or_none(json, line->arguments, "Peer"),
+        .algorithm = algorithm_from_text(algorithm, strlen(algorithm)),
+        .protocol = protocol_from_text(protocol, strlen(protocol)),
+        .channel_count = member_natural(json, line->arguments, "nChannels", COUNT_UNKNOWN),
+        .api = {TIME_UNKNOWN, TIME_UNKNOWN},
+        .enqueue = {member_moment(json, line->arguments, "begin"),
+                    member_moment(json, line->arguments, "EnqueueEnd")},
+        .device = {TIME_UNKNOWN, TIME_UNKNOWN},
+        .duration_ns = COUNT_UNKNOWN,
+        .unfinished = 1,
+    };
+    operation->bytes = chrome_bytes(operation->count, operation->datatype);
+    if (!chrome_has_root(operation->function))
+        operation->root = COUNT_UNKNOWN;
+}
+
+/* Its first kernel channel, where one started; else, and where that is not possible, nothing. */
+static struct kernel_channel kernel_of(struct json *json, const struct chrome_line *line,
+                                       const struct operation *operation)
+{
+    int64_t channel = member_integer(json, line->arguments, "Channel", COUNT_UNKNOWN);
+    int64_t noticed_ns = member_moment(json, line->arguments, "KernelBegin");
+    int64_t mapped_ns = member_moment(json, line->arguments, "StartHost");
+    int64_t enqueued_ns = operation->enqueue.begin_ns;
+    int is_stale = noticed_ns != TIME_UNKNOWN && enqueued_ns != TIME_UNKNOWN && noticed_ns < enqueued_ns;
+    if (is_stale || channel < 0 || channel > INT32_MAX)
+        return (struct kernel_channel){.gpu_begin = 0};
+    return (struct kernel_channel){
+        .channel = (int32_t)channel,
+        .host = {chrome_kernel_time(noticed_ns, mapped_ns, enqueued_ns), TIME_UNKNOWN},
+        .gpu_begin = member_unsigned(json, line->arguments, "StartGpuClk")};
+}
+
+/* Keeps what is not kept yet; of what is, that its kernel has started since. */
+static int keep_pending(struct chrome_reader *reader, const struct chrome_pending *pending,
+                        struct error *error)
+{
+    struct map_key key = pending_key(pending);
+    const int64_t *kept = map_get(&reader->pending, key);
+    if (kept && !reader->waiting[*kept].kernel.gpu_begin)
+        reader->waiting[*kept].kernel = pending->kernel;
+    if (kept)
+        return 0;
+    if (reader->waiting_count == PENDING_MOST)
+        return chrome_note(reader, "too many pending operations", 1, pending->offset, NULL, 0, error);
+    if (array_reserve((void **)&reader->waiting, &reader->waiting_capacity, reader->waiting_count + 1,
+                      sizeof *reader->waiting) ||
+        !map_put(&reader->pending, key, (int64_t)reader->waiting_count, NULL))
+        return error_no_memory(error);
+    reader->waiting[reader->waiting_count++] = *pending;
+    return 0;
+}
+
+/*
+ * The same operation is told again while it stays pending, and comes whole when it ends: kept aside until
+ * then or until the file ends. Calls that are pending are counted only.
+ */
+static int read_pending(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
+                        uint64_t offset, struct error *error)
+{
+    const char *category = text_of(json, line, "cat");
+    int is_pair = strcmp(category, "P2P") == 0;
+    struct chrome_pending pending = {.offset = offset, .pid = reader->pid};
+    if (!is_pair && strcmp(category, "COLL") != 0)
+        return chrome_note(reader, "pending call", 0, offset, NULL, 0, error);
+    describe_pending(json, line, &pending.operation);
+    pending.operation.kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
+    pending.communicator_hash = member_unsigned(json, line->arguments, "CommHash");
+    pending.rank = member_natural_or_none(json, line->arguments, "Rank");
+    pending.user_tag = member_unsigned(json, line->arguments, "UserTag");
+    pending.kernel = kernel_of(json, line, &pending.operation);
+    return keep_pending(reader, &pending, error);
+}
+
+/* The last one takes the place of the one that has come whole. */
+void chrome_pending_done(struct chrome_reader *reader, const struct event *event)
+{
+    const struct chrome_pending done = {.communicator_hash = event->origin.communicator_hash,
+                                        .rank = event->origin.rank,
+                                        .operation = event->operation};
+    const int64_t *index = map_get(&reader->pending, pending_key(&done));
+    if (!index)
+        return;
+    struct chrome_pending *freed = &reader->waiting[*index];
+    const struct chrome_pending *last = &reader->waiting[--reader->waiting_count];
+    *map_get(&reader->pending, pending_key(last)) = *index;
+    *freed = *last;
+    map_remove(&reader->pending, pending_key(&done));
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct chrome_pending *left = a, *right = b;
+    return (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+/* In the order in which they were told. */
+int chrome_pending_flush(struct chrome_reader *reader, struct error *error)
+{
+    char tag[CHROME_NUMBER_BYTES];
+    array_sort(reader->waiting, reader->waiting_count, sizeof *reader->waiting, by_offset);
+    for (size_t i = 0; i < reader->waiting_count; i++) {
+        const struct chrome_pending *pending = &reader->waiting[i];
+        struct event event = {.kind = EVENT_OPERATION, .origin = chrome_origin(reader, pending->offset)};
+        event.origin.pid = pending->pid;
+        event.origin.communicator_hash = pending->communicator_hash;
+        event.origin.rank = pending->rank;
+        event.operation = pending->operation;
+        event.operation.ordinal = reader->next_ordinal++;
+        event.operation.tag = chrome_user_tag(pending->user_tag, tag);
+        event.operation.tag_is_number = event.operation.tag != NULL;
+        event.operation.device.begin_ns =
+            pending->kernel.gpu_begin ? pending->kernel.host.begin_ns : TIME_UNKNOWN;
+        event.operation.channels = &pending->kernel;
+        event.operation.kernel_channel_count = pending->kernel.gpu_begin != 0;
+        if (chrome_emit(reader, &event, error))
+            return -1;
+    }
+    return 0;
+}
+
+int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
+                        uint64_t offset, struct error *error)
+{
+    reader->is_bundled = 1;
+    switch (line->name) {
+    case CHROME_PROCESS:
+        return read_process(reader, json, line, offset, error);
+    case CHROME_COMMUNICATOR:
+        return read_communicator(reader, json, line, offset, error);
+    case CHROME_CLOCK_ANCHOR:
+        return read_anchor(reader, json, line, offset, error);
+    case CHROME_DROPS:
+        return read_drops(reader, json, line, offset, error);
+    case CHROME_PENDING_OPERATION:
+        return read_pending(reader, json, line, offset, error);
+    default:
+        return chrome_note(reader, "remark of the recorder", 0, offset, NULL, 0, error);
+    }
+}

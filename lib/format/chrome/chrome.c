@@ -1,0 +1,211 @@
+#include "format/chrome/chrome.h"
+
+#include "format/chrome/reader.h"
+#include "format/chrome/scan.h"
+#include "format/objects.h"
+#include "format/sniff.h"
+#include "input/input.h"
+
+#include <string.h>
+
+/* What every event begins with. */
+static const char first_key[] = "\"name\"";
+
+enum { LINES_MOST_BYTES = 4096 };
+
+struct chrome_file {
+    struct chrome_reader reader;
+    struct chrome_scanner scanner;
+    struct json json;
+};
+
+/* What is lost of a line that was read; NULL: nothing. */
+static const char *misreading(const struct json *json)
+{
+    if (json->has_nan || !json_numbers_fit(json))
+        return "number that does not fit";
+    return json->misread ? "value that cannot be read" : NULL;
+}
+
+static int read_event(void *context, const char *text, size_t length, uint64_t offset, struct error *error)
+{
+    struct chrome_file *file = context;
+    struct chrome_line line;
+    enum chrome_status status = CHROME_LINE;
+    int is_exact = chrome_scan(&file->scanner, text, text + length, &line) == text + length;
+    if (!is_exact)
+        status = chrome_decode(&file->json, text, length, &line);
+    if (status == CHROME_NO_MEMORY)
+        return error_no_memory(error);
+    if (status == CHROME_UNREADABLE)
+        return 0;
+    if (chrome_reader_line(&file->reader, &line, &file->json, text, length, offset, error))
+        return -1;
+    const char *reason = is_exact || line.category == CHROME_OTHER ? NULL : misreading(&file->json);
+    return reason && chrome_note(&file->reader, reason, 1, offset, text, length, error) ? -1 : 1;
+}
+
+/* The next line, or the two of a wait. Returns where the last of them ends; NULL when it is not known. */
+static const char *read_known(struct chrome_file *file, const char *at, const char *end, uint64_t offset,
+                              int *status, struct error *error)
+{
+    struct chrome_line line;
+    int64_t end_ns;
+    const char *past = chrome_scan_wait(&file->scanner, at, end, &line, &end_ns);
+    int is_wait = past != NULL;
+    if (!past)
+        past = chrome_scan(&file->scanner, at, end, &line);
+    if (!past || end - past < 2 || past[0] != ',' || past[1] != '\n')
+        return NULL;
+    if (is_wait)
+        *status = chrome_reader_wait(&file->reader, &line, end_ns, offset, error);
+    else
+        *status = chrome_reader_line(&file->reader, &line, NULL, at, (size_t)(past - at), offset, error);
+    return past + 2;
+}
+
+/* Lines that the scanner knows, as long as they come. None of them is longer than what it is given to see. */
+static int read_known_lines(void *context, const char *text, size_t length, uint64_t offset, size_t *taken,
+                            struct error *error)
+{
+    const char *end = text + length;
+    const char *past = text;
+    int status = 0;
+    do {
+        *taken = (size_t)(past - text);
+        const char *limit = end - past > LINES_MOST_BYTES ? past + LINES_MOST_BYTES : end;
+        past = read_known(context, past, limit, offset + *taken, &status, error);
+    } while (past && !status);
+    if (past)
+        *taken = (size_t)(past - text);
+    return status;
+}
+
+static int begin_array(void *context, struct error *error)
+{
+    struct chrome_file *file = context;
+    return chrome_reader_close(&file->reader, error);
+}
+
+/*
+ * NVIDIA's plugin writes a file when its communicator ends, so one that ends early was cut. The bundled
+ * plugin writes as the job goes, so one without its end is of a job that runs, or was killed.
+ */
+static int note_early_end(struct chrome_file *file, uint64_t offset, struct error *error)
+{
+    int is_open = file->reader.ends_open;
+    return chrome_note(&file->reader, is_open ? FORMAT_NOTE_OPEN : "file ends before its array does",
+                       !is_open, offset, NULL, 0, error);
+}
+
+static int note_cut_line(void *context, const char *text, size_t length, uint64_t offset, struct error *error)
+{
+    struct chrome_file *file = context;
+    int is_open = file->reader.is_bundled;
+    return chrome_note(&file->reader, is_open ? "line that was being written" : "unreadable text", !is_open,
+                       offset, text, length, error);
+}
+
+/* A failure to read is told when everything that could be read has been handed over. */
+static int read_file(struct chrome_file *file, struct input *input, const struct format_sink *sink,
+                     struct error *error)
+{
+    const struct objects objects = {
+        .first_key = first_key,
+        .context = file,
+        .object = read_event,
+        .lines = read_known_lines,
+        .array = begin_array,
+        .cut = note_cut_line,
+        .sink = sink,
+    };
+    struct objects_end end;
+    struct error later = ERROR_INIT;
+    if (objects_read(&objects, input, &end, error))
+        return -1;
+    file->reader.ends_open = file->reader.is_bundled && end.in_array && !end.reading_failed;
+    if (chrome_reader_finish(&file->reader, end.offset, end.reading_failed ? &later : error))
+        return -1;
+    if (end.in_array && !end.reading_failed)
+        return note_early_end(file, end.offset, error);
+    return end.reading_failed ? -1 : 0;
+}
+
+static int chrome_read(struct input *input, const struct format_sink *sink, char *dialect,
+                       size_t dialect_bytes, struct error *error)
+{
+    struct chrome_file file;
+    int status = chrome_reader_init(&file.reader, sink, input_path(input), error);
+    json_init(&file.json);
+    chrome_scanner_init(&file.scanner);
+    if (!status)
+        status = read_file(&file, input, sink, error);
+    chrome_reader_dialect(&file.reader, dialect, dialect_bytes);
+    chrome_reader_release(&file.reader);
+    json_release(&file.json);
+    return status;
+}
+
+/* "cat" with a category of ours somewhere in the first bytes, where a trace would have it. */
+static int has_category(const char *bytes, size_t length)
+{
+    static const char *const known[] = {"GROUP", "COLL",          "P2P",     "PROXY",    "NET",
+                                        "GPU",   "KERNEL_LAUNCH", "CE_COLL", "USER_TAG", "NCCLPROF"};
+    const char *end = bytes + length;
+    for (const char *at = bytes; (at = sniff_find(bytes, length, at, "\"cat\"", first_key));) {
+        at += sizeof "\"cat\"" - 1;
+        while (at < end && (sniff_is_space(*at) || *at == ':'))
+            at++;
+        for (size_t i = 0; at < end && *at == '"' && i < sizeof known / sizeof *known; i++) {
+            size_t word = strlen(known[i]);
+            if ((size_t)(end - at) > word + 1 && memcmp(at + 1, known[i], word) == 0 &&
+                (at[word + 1] == '"' || at[word + 1] == '_'))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+/* An array with nothing in it yet: what a process leaves that recorded nothing. */
+static int is_empty_array(const char *bytes, size_t length)
+{
+    static const char expected[] = "[{}]";
+    size_t seen = 0;
+    for (size_t at = 0; at < length; at++) {
+        if (sniff_is_space(bytes[at]))
+            continue;
+        if (seen == sizeof expected - 1 || bytes[at] != expected[seen])
+            return 0;
+        seen++;
+    }
+    return seen == 1 || seen == sizeof expected - 1;
+}
+
+static int chrome_sniff(const char *bytes, size_t length, const char *path)
+{
+    size_t at = 0;
+    while (at < length && sniff_is_space(bytes[at]))
+        at++;
+    if (has_category(bytes, length))
+        return at < length && bytes[at] == '[' ? 100 : 60;
+    return is_empty_array(bytes, length) ? 40 : 0;
+}
+
+static const char *chrome_why_nothing(const char *path, uint64_t bytes)
+{
+    if (!chrome_names_member(path))
+        return NULL;
+    return bytes == 0
+               ? "NVIDIA's example plugin writes a file when its communicator ends: the job was killed "
+                 "then, or the disk was full"
+               : "NVIDIA's example plugin records nothing unless NCCL_PROFILE_EVENT_MASK says what (3935)";
+}
+
+const struct format format_chrome = {
+    .name = "chrome",
+    .description = "Chrome traces of NVIDIA's example profiler plugin and of ncclprof's",
+    .unknown = chrome_unknown_event,
+    .sniff = chrome_sniff,
+    .read = chrome_read,
+    .why_nothing = chrome_why_nothing,
+};

@@ -1,0 +1,358 @@
+#include "format/chrome/reader.h"
+
+#include "input/number.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char chrome_unknown_event[] = "unknown event";
+
+static const unsigned char levels[CHROME_CATEGORIES] = {
+    [CHROME_GROUP] = LEVEL_GROUP,       [CHROME_GROUP_API] = LEVEL_GROUP,    [CHROME_COLL_API] = LEVEL_CALL,
+    [CHROME_P2P_API] = LEVEL_CALL,      [CHROME_KERNEL_LAUNCH] = LEVEL_CALL, [CHROME_COLL] = LEVEL_OPERATION,
+    [CHROME_P2P] = LEVEL_OPERATION,     [CHROME_CE_COLL] = LEVEL_OPERATION,  [CHROME_CE_PART] = LEVEL_KERNEL,
+    [CHROME_GPU] = LEVEL_KERNEL,        [CHROME_PROXY] = LEVEL_PROXY,        [CHROME_NET] = LEVEL_WAIT,
+    [CHROME_NET_PLUGIN] = LEVEL_PLUGIN,
+};
+
+/* Whether a name ends with _<hash>_<rank>. */
+static int read_member(const char *name, size_t length, uint64_t *hash, int64_t *rank)
+{
+    const char *last = memrchr(name, '_', length);
+    const char *before = last ? memrchr(name, '_', (size_t)(last - name)) : NULL;
+    return before && !number_uint64(before + 1, (size_t)(last - before - 1), hash) &&
+           !number_int64(last + 1, (size_t)(name + length - last - 1), rank);
+}
+
+/* NAME_<hash>_<rank>.json, whatever dots there are in NAME and whatever follows the rank's. */
+static int read_file_name(const char *path, uint64_t *hash, int64_t *rank)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *end = name + strlen(name);
+    uint64_t named_hash;
+    int64_t named_rank;
+    while (end && !read_member(name, (size_t)(end - name), &named_hash, &named_rank))
+        end = memrchr(name, '.', (size_t)(end - name));
+    if (!end)
+        return 0;
+    *hash = named_hash;
+    *rank = named_rank;
+    return 1;
+}
+
+int chrome_names_member(const char *path)
+{
+    uint64_t hash;
+    int64_t rank;
+    return read_file_name(path, &hash, &rank);
+}
+
+int chrome_reader_init(struct chrome_reader *reader, const struct format_sink *sink, const char *path,
+                       struct error *error)
+{
+    *reader = (struct chrome_reader){.sink = sink, .pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN};
+    map_init(&reader->pending);
+    map_init(&reader->astray);
+    read_file_name(path, &reader->communicator_hash, &reader->rank);
+    reader->call = (struct chrome_call){.group_begin_ns = TIME_UNKNOWN, .root = COUNT_UNKNOWN};
+    reader->transfer.steps = calloc(FORMAT_STEPS_AT_ONCE, sizeof *reader->transfer.steps);
+    return reader->transfer.steps ? 0 : error_no_memory(error);
+}
+
+int chrome_note(struct chrome_reader *reader, const char *reason, int damage, uint64_t offset,
+                const char *detail, size_t detail_length, struct error *error)
+{
+    return reader->sink->note(reader->sink->context, reason, damage, offset, detail, detail_length, error);
+}
+
+int chrome_emit(struct chrome_reader *reader, const struct event *event, struct error *error)
+{
+    return reader->sink->event(reader->sink->context, event, error);
+}
+
+struct origin chrome_origin(const struct chrome_reader *reader, uint64_t offset)
+{
+    return (struct origin){
+        .host = reader->host.length ? reader->host.data : NULL,
+        .pid = reader->pid,
+        .started_ns = reader->started_ns,
+        .rank = COUNT_UNKNOWN,
+        .offset = offset,
+    };
+}
+
+int chrome_set_end(struct chrome_reader *reader, struct interval_ns *interval, int64_t end_ns,
+                   uint64_t offset, struct error *error)
+{
+    int is_stale = end_ns != TIME_UNKNOWN && end_ns < interval->begin_ns;
+    interval->end_ns = is_stale ? TIME_UNKNOWN : end_ns;
+    return is_stale ? chrome_note(reader, "stale end", 0, offset, NULL, 0, error) : 0;
+}
+
+static int is_open(const struct chrome_reader *reader, int level)
+{
+    return (reader->open >> level & 1) != 0;
+}
+
+/*
+ * A call below which nothing stands, not even what could not be read: NCCL reported no operation of it, or
+ * the recorder left it out. As far as the line says why, that is told apart.
+ */
+static int note_bare_call(struct chrome_reader *reader, const struct chrome_frame *frame, struct error *error)
+{
+    const struct chrome_call *call = &reader->call;
+    const char *name = function_name(frame->function);
+    const char *reason = call->graph_captured         ? "call without operation: captured in a graph"
+                         : call->count == 0           ? "call without operation: no data"
+                         : reader->greatest_size == 1 ? "call without operation: one rank"
+                                                      : "call without operation";
+    return chrome_note(reader, reason, 0, frame->offset, name, name ? strlen(name) : 0, error);
+}
+
+/* What an event's end means for what is being put together. `has_end`: a line says so. */
+static int end_frame(struct chrome_reader *reader, enum chrome_level level, int64_t end_ns, int has_end,
+                     struct error *error)
+{
+    struct chrome_frame *frame = &reader->frames[level];
+    reader->open &= ~(1U << level);
+    switch (frame->category) {
+    case CHROME_GROUP:
+    case CHROME_GROUP_API:
+        reader->call.group_begin_ns = TIME_UNKNOWN;
+        reader->call.launch_stream = 0;
+        return 0;
+    case CHROME_COLL_API:
+    case CHROME_P2P_API:
+        if (has_end && reader->call.is_bare && note_bare_call(reader, frame, error))
+            return -1;
+        reader->call.root = COUNT_UNKNOWN;
+        reader->call.stream = 0;
+        reader->call.graph_captured = 0;
+        reader->call.user_tag = 0;
+        return chrome_operation_flush(reader, end_ns, error);
+    case CHROME_COLL:
+    case CHROME_P2P:
+    case CHROME_CE_COLL:
+        if (chrome_proxy_flush(reader, error) ||
+            chrome_operation_end(reader, end_ns, has_end, frame->offset, error))
+            return -1;
+        /* The end of the call around it, which is worth waiting for, follows. */
+        return is_open(reader, LEVEL_CALL) ? 0 : chrome_operation_flush(reader, TIME_UNKNOWN, error);
+    case CHROME_GPU:
+        return chrome_kernel_end(reader, end_ns, frame->offset, error);
+    case CHROME_PROXY:
+        return chrome_proxy_end(reader, frame->name, end_ns, frame->offset, error);
+    case CHROME_NET:
+        chrome_wait_end(reader, frame->name, end_ns);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static int end_open_frames(struct chrome_reader *reader, int level, struct error *error)
+{
+    for (int inner = LEVELS - 1; inner >= level; inner--) {
+        if (!is_open(reader, inner))
+            continue;
+        if (chrome_note(reader, "begin without end", !reader->ends_open, reader->frames[inner].offset, NULL,
+                        0, error) ||
+            end_frame(reader, (enum chrome_level)inner, TIME_UNKNOWN, 0, error))
+            return -1;
+    }
+    return 0;
+}
+
+/* Ends, innermost first, what is open at this level and inside: their own ends never came. */
+static inline int end_inner_frames(struct chrome_reader *reader, int level, struct error *error)
+{
+    return reader->open >> level ? end_open_frames(reader, level, error) : 0;
+}
+
+int chrome_reader_close(struct chrome_reader *reader, struct error *error)
+{
+    if (end_inner_frames(reader, LEVEL_GROUP, error) || chrome_proxy_flush(reader, error))
+        return -1;
+    return chrome_operation_flush(reader, TIME_UNKNOWN, error);
+}
+
+static void begin_call(struct chrome_reader *reader, const struct chrome_line *line)
+{
+    if (line->category == CHROME_KERNEL_LAUNCH) {
+        reader->call.launch_stream = line->api.stream;
+        return;
+    }
+    reader->call.is_bare = 1;
+    reader->call.count = line->api.count;
+    reader->call.root = line->api.root;
+    reader->call.stream = line->api.stream;
+    reader->call.graph_captured = line->api.graph_captured;
+    reader->call.user_tag = line->api.user_tag;
+}
+
+/* What a begin means for what is being put together. */
+static int begin_frame(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                       struct error *error)
+{
+    switch (line->category) {
+    case CHROME_GROUP:
+    case CHROME_GROUP_API:
+        reader->call.group_begin_ns = line->time_ns;
+        return 0;
+    case CHROME_COLL_API:
+    case CHROME_P2P_API:
+    case CHROME_KERNEL_LAUNCH:
+        begin_call(reader, line);
+        return 0;
+    case CHROME_COLL:
+    case CHROME_P2P:
+        return chrome_operation_begin(reader, line, offset, error);
+    case CHROME_CE_COLL:
+        chrome_copy_begin(reader, line, offset);
+        return 0;
+    case CHROME_CE_PART:
+        return chrome_note(reader, "part of a copy-engine operation", 0, offset, NULL, 0, error);
+    case CHROME_GPU:
+        return chrome_kernel_begin(reader, line, offset, error);
+    case CHROME_PROXY:
+        return chrome_proxy_begin(reader, line, offset, error);
+    case CHROME_NET:
+        return chrome_wait_begin(reader, line, offset, error);
+    case CHROME_NET_PLUGIN:
+        return chrome_note(reader, "network plugin event", 0, offset, NULL, 0, error);
+    default:
+        return 0;
+    }
+}
+
+static int begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                 struct error *error)
+{
+    enum chrome_level level = (enum chrome_level)levels[line->category];
+    if (end_inner_frames(reader, level, error))
+        return -1;
+    /* Something new at the level of operations or further out: the one before is complete. */
+    if (level <= LEVEL_OPERATION &&
+        (chrome_proxy_flush(reader, error) || chrome_operation_flush(reader, TIME_UNKNOWN, error)))
+        return -1;
+    reader->call.is_bare &= level <= LEVEL_CALL;
+    reader->open |= 1U << level;
+    reader->frames[level] = (struct chrome_frame){
+        .category = line->category,
+        .name = line->name,
+        .function = line->function,
+        .id = line->id,
+        .offset = offset,
+    };
+    return begin_frame(reader, line, offset, error);
+}
+
+static int end(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+               struct error *error)
+{
+    enum chrome_level level = (enum chrome_level)levels[line->category];
+    const struct chrome_frame *frame = &reader->frames[level];
+    reader->call.is_bare &= level <= LEVEL_CALL;
+    if (!is_open(reader, (int)level) || frame->category != line->category || frame->name != line->name ||
+        frame->function != line->function || frame->id != line->id)
+        return chrome_note(reader, "end without begin", 1, offset, NULL, 0, error);
+    if (end_inner_frames(reader, (int)level + 1, error))
+        return -1;
+    return end_frame(reader, level, line->time_ns, 1, error);
+}
+
+void chrome_reader_release(struct chrome_reader *reader)
+{
+    free(reader->transfer.steps);
+    free(reader->assembly.channels);
+    buffer_release(&reader->host);
+    buffer_release(&reader->boot_id);
+    buffer_release(&reader->text);
+    map_release(&reader->pending);
+    map_release(&reader->astray);
+    free(reader->waiting);
+}
+
+int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *line, struct json *json,
+                       const char *text, size_t length, uint64_t offset, struct error *error)
+{
+    reader->hints |= line->hints;
+    reader->seen[line->category] = 1;
+    if (line->pid != COUNT_UNKNOWN)
+        reader->pid = line->pid;
+    if (line->category == CHROME_USER_TAG && line->phase == 'i')
+        return chrome_tag_line(reader, line, offset, error);
+    if (line->category == CHROME_NCCLPROF && json)
+        return chrome_bundled_line(reader, json, line, offset, error);
+    if (levels[line->category] == LEVEL_NONE)
+        return chrome_note(reader, chrome_unknown_event, 0, offset, text, length, error);
+    if (line->phase == 'b')
+        return begin(reader, line, offset, error);
+    if (line->phase == 'e')
+        return end(reader, line, offset, error);
+    if (line->phase == 'X' && line->category == CHROME_GPU)
+        return chrome_kernel_phase(reader, line, offset, error);
+    return chrome_note(reader, chrome_unknown_event, 0, offset, text, length, error);
+}
+
+int chrome_reader_wait(struct chrome_reader *reader, const struct chrome_line *line, int64_t end_ns,
+                       uint64_t offset, struct error *error)
+{
+    reader->seen[CHROME_NET] = 1;
+    reader->call.is_bare = 0;
+    if (line->pid != COUNT_UNKNOWN)
+        reader->pid = line->pid;
+    if (end_inner_frames(reader, LEVEL_WAIT, error) || chrome_wait_begin(reader, line, offset, error))
+        return -1;
+    chrome_wait_end(reader, line->name, end_ns);
+    return 0;
+}
+
+/* A file without any operation still tells that its process is a rank of the communicator in its name. */
+static int tell_communicator(struct chrome_reader *reader, uint64_t offset, struct error *error)
+{
+    struct event event = {.kind = EVENT_COMMUNICATOR, .origin = chrome_origin(reader, offset)};
+    if (reader->is_bundled || reader->next_ordinal > 0 || reader->pid == COUNT_UNKNOWN ||
+        reader->communicator_hash == 0)
+        return 0;
+    event.origin.communicator_hash = reader->communicator_hash;
+    event.origin.rank = reader->rank;
+    return chrome_emit(reader, &event, error);
+}
+
+int chrome_reader_finish(struct chrome_reader *reader, uint64_t offset, struct error *error)
+{
+    if (chrome_reader_close(reader, error) || chrome_pending_flush(reader, error))
+        return -1;
+    return tell_communicator(reader, offset, error);
+}
+
+static int version(const struct chrome_reader *reader)
+{
+    if (reader->seen[CHROME_USER_TAG] || reader->hints & CHROME_HINT_PHASES)
+        return 7;
+    if (reader->hints & CHROME_HINT_UNQUOTED)
+        return 5;
+    if (reader->seen[CHROME_GROUP_API] || reader->seen[CHROME_CE_COLL])
+        return 6;
+    if (reader->seen_schedule || !(reader->hints & CHROME_HINT_NO_CHANNELS))
+        return 4;
+    if (reader->seen[CHROME_GPU] || reader->seen[CHROME_NET_PLUGIN])
+        return 3;
+    return reader->hints & CHROME_HINT_NUMERIC_DATATYPE ? 1 : 2;
+}
+
+void chrome_reader_dialect(const struct chrome_reader *reader, char *dialect, size_t dialect_bytes)
+{
+    int any = 0;
+    for (int category = CHROME_OTHER + 1; category < CHROME_CATEGORIES; category++)
+        any |= reader->seen[category];
+    if (reader->is_bundled)
+        snprintf(dialect, dialect_bytes, "chrome-ncclprof");
+    else if (any)
+        snprintf(dialect, dialect_bytes, "chrome-v%d", version(reader));
+    else
+        snprintf(dialect, dialect_bytes, "chrome");
+}

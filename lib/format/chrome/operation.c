@@ -1,0 +1,351 @@
+#include "base/array.h"
+#include "format/chrome/reader.h"
+#include "input/number.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* More channels than any NCCL has. */
+enum { CHANNELS_MOST = 1024 };
+
+int64_t chrome_bytes(int64_t count, enum datatype datatype)
+{
+    int64_t bytes;
+    int64_t size = datatype_bytes(datatype);
+    if (count < 0 || size == 0 || __builtin_mul_overflow(count, size, &bytes))
+        return COUNT_UNKNOWN;
+    return bytes;
+}
+
+int chrome_has_root(enum function function)
+{
+    return function == FUNCTION_BROADCAST || function == FUNCTION_REDUCE || function == FUNCTION_GATHER ||
+           function == FUNCTION_SCATTER;
+}
+
+const char *chrome_user_tag(uint64_t user_tag, char text[CHROME_NUMBER_BYTES])
+{
+    snprintf(text, CHROME_NUMBER_BYTES, "%" PRIu64, user_tag);
+    return user_tag ? text : NULL;
+}
+
+/*
+ * What every operation begins with: nothing known but the call around it, whose user tag is its own unless it
+ * has one.
+ */
+static void start(struct chrome_reader *reader, const struct chrome_line *line, uint64_t user_tag,
+                  uint64_t offset)
+{
+    struct chrome_assembly *assembly = &reader->assembly;
+    const struct chrome_call *call = &reader->call;
+    assembly->is_open = 1;
+    assembly->is_closed = 0;
+    assembly->unfinished = 0;
+    assembly->proxy_pending = 0;
+    assembly->channel_count = 0;
+    assembly->channel_is_open = 0;
+    assembly->record = (struct interval_ns){line->time_ns, TIME_UNKNOWN};
+    assembly->given_enqueue_end_ns = TIME_UNKNOWN;
+    assembly->last_proxy_end_ns = TIME_UNKNOWN;
+    assembly->origin = chrome_origin(reader, offset);
+    assembly->operation = (struct operation){
+        .ordinal = reader->next_ordinal++,
+        .function = line->function,
+        .root = COUNT_UNKNOWN,
+        .peer = COUNT_UNKNOWN,
+        .channel_count = COUNT_UNKNOWN,
+        .stream = call->stream ? call->stream : call->launch_stream,
+        .graph_captured = call->graph_captured != 0,
+        .api = {call->group_begin_ns, TIME_UNKNOWN},
+        .enqueue = {line->time_ns, TIME_UNKNOWN},
+        .device = {TIME_UNKNOWN, TIME_UNKNOWN},
+        .duration_ns = COUNT_UNKNOWN,
+        .tag = chrome_user_tag(user_tag ? user_tag : call->user_tag, assembly->tag),
+        .tag_is_number = user_tag || call->user_tag,
+    };
+}
+
+/* Remembers whose file this is, for the records that do not say. */
+static void set_member(struct chrome_reader *reader, uint64_t hash, int64_t rank)
+{
+    reader->assembly.origin.communicator_hash = hash;
+    reader->assembly.origin.rank = rank;
+    reader->communicator_hash = hash;
+    reader->rank = rank;
+}
+
+static struct map_key member_key(uint64_t hash, int64_t rank)
+{
+    return (struct map_key){{hash, (uint64_t)rank}};
+}
+
+/*
+ * NCCL 2.26 to 2.30 take the times of a kernel channel from a ring that the GPU and the host both count
+ * through, work by work; the host leaves out what a rank sends to itself (enqueue.cc, addP2pToPlan: no proxy
+ * operations where selfSend). From then on it reads times of other operations there.
+ */
+static int note_counting(struct chrome_reader *reader, struct error *error)
+{
+    const struct chrome_assembly *assembly = &reader->assembly;
+    int64_t rank = assembly->origin.rank;
+    if (assembly->operation.peer == COUNT_UNKNOWN || assembly->operation.peer != rank)
+        return 0;
+    return map_put(&reader->astray, member_key(assembly->origin.communicator_hash, rank), 1, NULL)
+               ? 0
+               : error_no_memory(error);
+}
+
+static int has_counts_astray(const struct chrome_reader *reader)
+{
+    const struct origin *origin = &reader->assembly.origin;
+    return map_get(&reader->astray, member_key(origin->communicator_hash, origin->rank)) != NULL;
+}
+
+int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                           struct error *error)
+{
+    const struct chrome_operation *said = &line->operation;
+    struct chrome_assembly *assembly = &reader->assembly;
+    struct operation *operation = &assembly->operation;
+    start(reader, line, said->user_tag, offset);
+    set_member(reader, said->communicator_hash, said->rank);
+    operation->kind = line->category == CHROME_P2P ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
+    operation->sequence = operation->kind == OPERATION_COLLECTIVE ? said->sequence : COUNT_UNKNOWN;
+    operation->count = said->count;
+    operation->datatype = said->datatype;
+    operation->bytes = chrome_bytes(said->count, said->datatype);
+    operation->peer = operation->kind == OPERATION_POINT_TO_POINT ? said->peer : COUNT_UNKNOWN;
+    operation->algorithm = said->algorithm;
+    operation->protocol = said->protocol;
+    operation->channel_count = said->channel_count;
+    operation->is_symmetric = said->is_symmetric;
+    if (operation->kind == OPERATION_COLLECTIVE && chrome_has_root(line->function))
+        operation->root = said->root != COUNT_UNKNOWN ? said->root : reader->call.root;
+    assembly->given_enqueue_end_ns = said->enqueue_end_ns;
+    assembly->unfinished = said->unfinished;
+    return note_counting(reader, error);
+}
+
+/* Copy-engine operations ran when their line says so, polled by the host, unless it times the enqueueing. */
+void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset)
+{
+    const struct chrome_copy *said = &line->copy;
+    struct operation *operation = &reader->assembly.operation;
+    start(reader, line, said->user_tag, offset);
+    if (said->communicator_hash)
+        set_member(reader, said->communicator_hash, said->rank);
+    else
+        set_member(reader, reader->communicator_hash, reader->rank);
+    operation->kind = OPERATION_COPY_ENGINE;
+    operation->sequence = said->sequence;
+    operation->count = said->count;
+    operation->datatype = said->datatype;
+    operation->bytes = chrome_bytes(said->count, said->datatype);
+    if (said->is_enqueue)
+        return;
+    operation->enqueue.begin_ns = TIME_UNKNOWN;
+    operation->device.begin_ns = line->time_ns;
+    operation->duration_ns = said->duration_ns;
+}
+
+int64_t chrome_kernel_time(int64_t noticed_ns, int64_t mapped_ns, int64_t not_before_ns)
+{
+    if (noticed_ns == TIME_UNKNOWN || mapped_ns == TIME_UNKNOWN || mapped_ns > noticed_ns)
+        return noticed_ns;
+    return mapped_ns > not_before_ns ? mapped_ns : not_before_ns;
+}
+
+int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                        struct error *error)
+{
+    struct chrome_assembly *assembly = &reader->assembly;
+    const struct chrome_kernel *said = &line->kernel;
+    int64_t enqueued_ns = assembly->operation.enqueue.begin_ns;
+    assembly->channel_is_open = 0;
+    if (!assembly->is_open)
+        return chrome_note(reader, "kernel channel outside an operation", 1, offset, NULL, 0, error);
+    if (line->time_ns != TIME_UNKNOWN && enqueued_ns != TIME_UNKNOWN && line->time_ns < enqueued_ns)
+        return chrome_note(reader, "stale kernel channel", 0, offset, NULL, 0, error);
+    if (has_counts_astray(reader))
+        return chrome_note(reader, "kernel channel of another operation", 0, offset, NULL, 0, error);
+    if (assembly->channel_count >= CHANNELS_MOST || said->channel < 0 || said->channel > INT32_MAX)
+        return chrome_note(reader, "impossible kernel channel", 1, offset, NULL, 0, error);
+    if (array_reserve((void **)&assembly->channels, &assembly->channel_capacity, assembly->channel_count + 1,
+                      sizeof *assembly->channels))
+        return error_no_memory(error);
+    assembly->channels[assembly->channel_count++] = (struct kernel_channel){
+        .channel = (int32_t)said->channel,
+        .host = {chrome_kernel_time(line->time_ns, said->begin_ns, enqueued_ns), TIME_UNKNOWN},
+        .gpu_begin = said->gpu_begin,
+        .gpu_end = said->gpu_end,
+    };
+    assembly->channel_is_open = 1;
+    assembly->channel_end_ns = said->end_ns;
+    return 0;
+}
+
+static const struct kernel_channel *find_channel(const struct chrome_assembly *assembly, int64_t number)
+{
+    for (size_t i = assembly->channel_count; i-- > 0;)
+        if (assembly->channels[i].channel == number)
+            return &assembly->channels[i];
+    return NULL;
+}
+
+/* By its number and its name, as far as there are both: what they do not agree on is neither. */
+static int is_initial_sync(const struct chrome_line *line)
+{
+    if (line->kernel.phase == COUNT_UNKNOWN)
+        return line->name == CHROME_INITIAL_SYNC;
+    return line->kernel.phase == 0 && (line->name == CHROME_INITIAL_SYNC || line->name == CHROME_NAME_OTHER);
+}
+
+/* Outside of its kernel it is left from an earlier use of the slot. */
+static int is_stale_phase(const struct chrome_kernel *said, const struct kernel_channel *channel)
+{
+    return said->gpu_begin < channel->gpu_begin || (channel->gpu_end && said->gpu_end > channel->gpu_end);
+}
+
+int chrome_kernel_phase(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                        struct error *error)
+{
+    struct chrome_assembly *assembly = &reader->assembly;
+    const struct chrome_kernel *said = &line->kernel;
+    if (!assembly->is_open)
+        return chrome_note(reader, "kernel phase outside an operation", 1, offset, NULL, 0, error);
+    if (!is_initial_sync(line))
+        return chrome_note(reader, "kernel phase other than the initial sync", 0, offset, NULL, 0, error);
+    const struct kernel_channel *channel = find_channel(assembly, said->channel);
+    if (!channel)
+        return chrome_note(reader, "kernel phase of no channel", 0, offset, NULL, 0, error);
+    if (!said->gpu_begin || said->gpu_end <= said->gpu_begin ||
+        said->gpu_end - said->gpu_begin > NUMBER_MOST_NS)
+        return chrome_note(reader, "kernel phase without both ends", 0, offset, NULL, 0, error);
+    if (is_stale_phase(said, channel))
+        return chrome_note(reader, "stale kernel phase", 0, offset, NULL, 0, error);
+    int64_t lasted_ns = (int64_t)(said->gpu_end - said->gpu_begin);
+    int64_t *shortest_ns = &assembly->operation.initial_sync_ns;
+    if (*shortest_ns == 0 || lasted_ns < *shortest_ns)
+        *shortest_ns = lasted_ns;
+    return 0;
+}
+
+int chrome_kernel_end(struct chrome_reader *reader, int64_t end_ns, uint64_t offset, struct error *error)
+{
+    struct chrome_assembly *assembly = &reader->assembly;
+    if (!assembly->channel_is_open)
+        return 0;
+    assembly->channel_is_open = 0;
+    struct interval_ns *host = &assembly->channels[assembly->channel_count - 1].host;
+    if (chrome_set_end(reader, host, end_ns, offset, error))
+        return -1;
+    host->end_ns = chrome_kernel_time(host->end_ns, assembly->channel_end_ns, host->begin_ns);
+    return 0;
+}
+
+int chrome_operation_end(struct chrome_reader *reader, int64_t end_ns, int has_end, uint64_t offset,
+                         struct error *error)
+{
+    struct chrome_assembly *assembly = &reader->assembly;
+    if (!assembly->is_open)
+        return 0;
+    assembly->is_open = 0;
+    assembly->is_closed = 1;
+    assembly->unfinished |= !has_end;
+    return chrome_set_end(reader, &assembly->record, end_ns, offset, error);
+}
+
+/* From the channels that have both ends, by the GPU's clock and by the host's. */
+static void measure_kernel(const struct chrome_assembly *assembly, struct operation *operation)
+{
+    int64_t first_begin_ns = TIME_UNKNOWN;
+    for (size_t i = 0; i < assembly->channel_count; i++) {
+        const struct kernel_channel *channel = &assembly->channels[i];
+        if (channel->gpu_begin && channel->gpu_end > channel->gpu_begin) {
+            if (!operation->gpu_begin || channel->gpu_begin < operation->gpu_begin)
+                operation->gpu_begin = channel->gpu_begin;
+            if (channel->gpu_end > operation->gpu_end)
+                operation->gpu_end = channel->gpu_end;
+        }
+        if (channel->host.begin_ns == TIME_UNKNOWN)
+            continue;
+        if (channel->host.end_ns != TIME_UNKNOWN)
+            interval_widen(&operation->device, channel->host);
+        if (first_begin_ns == TIME_UNKNOWN || channel->host.begin_ns < first_begin_ns)
+            first_begin_ns = channel->host.begin_ns;
+    }
+    if (operation->device.end_ns != TIME_UNKNOWN)
+        operation->end_source = END_KERNEL;
+    else if (operation->device.begin_ns == TIME_UNKNOWN)
+        operation->device.begin_ns = first_begin_ns;
+}
+
+/* The best that is known of when and how long it ran. */
+static void measure_device(const struct chrome_assembly *assembly, struct operation *operation)
+{
+    measure_kernel(assembly, operation);
+    if (operation->gpu_begin && operation->gpu_end - operation->gpu_begin <= INT64_MAX)
+        operation->duration_ns = (int64_t)(operation->gpu_end - operation->gpu_begin);
+    else if (operation->end_source == END_KERNEL)
+        operation->duration_ns = operation->device.end_ns - operation->device.begin_ns;
+    if (operation->kind == OPERATION_COPY_ENGINE) {
+        if (operation->device.begin_ns != TIME_UNKNOWN && assembly->record.end_ns != TIME_UNKNOWN) {
+            operation->device.end_ns = assembly->record.end_ns;
+            operation->end_source = END_HOST;
+        }
+        return;
+    }
+    if (operation->end_source == END_UNKNOWN && !assembly->proxy_pending &&
+        assembly->last_proxy_end_ns != TIME_UNKNOWN) {
+        operation->device.end_ns = assembly->last_proxy_end_ns;
+        operation->end_source = END_PROXY;
+    }
+}
+
+/*
+ * The record's end is the end of its enqueueing, unless proxy or kernel events moved it: then it is that of
+ * the last of those, or a moment later (up to NCCL 2.27, and where enqueueing took longer than running).
+ */
+static int64_t enqueue_end(const struct chrome_assembly *assembly, const struct operation *operation)
+{
+    int64_t last_ns = assembly->last_proxy_end_ns;
+    if (assembly->given_enqueue_end_ns != TIME_UNKNOWN)
+        return assembly->given_enqueue_end_ns;
+    if (operation->end_source == END_KERNEL && operation->device.end_ns > last_ns)
+        last_ns = operation->device.end_ns;
+    if (last_ns != TIME_UNKNOWN && assembly->record.end_ns >= last_ns)
+        return TIME_UNKNOWN;
+    return assembly->record.end_ns;
+}
+
+/* Something of it began on the device and nothing says that it ended: of channels only 0 is sure to say. */
+static int is_pending(const struct chrome_assembly *assembly)
+{
+    if (assembly->proxy_pending)
+        return 1;
+    for (size_t i = 0; i < assembly->channel_count; i++) {
+        const struct kernel_channel *channel = &assembly->channels[i];
+        if (channel->channel == 0 && channel->host.end_ns == TIME_UNKNOWN && !channel->gpu_end)
+            return 1;
+    }
+    return 0;
+}
+
+int chrome_operation_flush(struct chrome_reader *reader, int64_t api_end_ns, struct error *error)
+{
+    struct chrome_assembly *assembly = &reader->assembly;
+    struct operation *operation = &assembly->operation;
+    if (!assembly->is_closed)
+        return 0;
+    assembly->is_closed = 0;
+    operation->api.end_ns = api_end_ns;
+    operation->channels = assembly->channels;
+    operation->kernel_channel_count = assembly->channel_count;
+    measure_device(assembly, operation);
+    if (operation->kind != OPERATION_COPY_ENGINE || operation->enqueue.begin_ns != TIME_UNKNOWN)
+        operation->enqueue.end_ns = enqueue_end(assembly, operation);
+    operation->unfinished = assembly->unfinished || is_pending(assembly);
+    struct event event = {.kind = EVENT_OPERATION, .origin = assembly->origin, .operation = *operation};
+    chrome_pending_done(reader, &event);
+    return chrome_emit(reader, &event, error);
+}

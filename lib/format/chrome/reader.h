@@ -1,0 +1,208 @@
+#ifndef NCCLPROF_FORMAT_CHROME_READER_H
+#define NCCLPROF_FORMAT_CHROME_READER_H
+
+#include "base/buffer.h"
+#include "base/map.h"
+#include "format/chrome/line.h"
+#include "format/format.h"
+
+/*
+ * From the lines of a Chrome trace to events. The hierarchy of a trace is the order of its lines: an event
+ * belongs to those that have begun before it and not ended. chrome_pair.c keeps what is open, a frame a
+ * level; chrome_operation.c, chrome_proxy.c and chrome_note.c put together what the lines between say.
+ *
+ * Every function returns -1, with the error set, when the sink stops the reading or memory is out.
+ */
+
+/* Nesting levels, outermost first. Two events of one level never overlap. */
+enum chrome_level {
+    LEVEL_NONE = 0,
+    LEVEL_GROUP,     /* GROUP, GROUP_API */
+    LEVEL_CALL,      /* COLL_API, P2P_API, KERNEL_LAUNCH */
+    LEVEL_OPERATION, /* COLL, P2P, CE_COLL */
+    LEVEL_KERNEL,    /* GPU, parts of CE_COLL */
+    LEVEL_PROXY,
+    LEVEL_WAIT,   /* NET */
+    LEVEL_PLUGIN, /* NET_IB, NET_SOCK */
+    LEVELS
+};
+
+struct chrome_frame {
+    enum chrome_category category;
+    enum chrome_name name;
+    enum function function;
+    int64_t id;
+    uint64_t offset;
+};
+
+enum { CHROME_NUMBER_BYTES = 24 }; /* of 64 bits in decimal, with a NUL */
+
+/* The operation being read, and what of it is known so far. */
+struct chrome_assembly {
+    int is_open;   /* between its begin and its end */
+    int is_closed; /* past its end, waiting for the end of the call around it */
+    int unfinished;
+    struct operation operation;
+    struct origin origin;
+    struct interval_ns record; /* what its own lines give */
+    int64_t given_enqueue_end_ns;
+    char tag[CHROME_NUMBER_BYTES]; /* the user tag, in decimal */
+    int64_t last_proxy_end_ns;     /* of its proxy operations that have an end */
+    int proxy_pending;             /* one of them has none */
+    struct kernel_channel *channels;
+    size_t channel_count;
+    size_t channel_capacity;
+    int channel_is_open;    /* the last of them has begun and not ended */
+    int64_t channel_end_ns; /* its end by the GPU's clock; TIME_UNKNOWN */
+};
+
+/* The proxy operation being read. */
+struct chrome_transfer {
+    int is_open;
+    enum chrome_name name; /* of its last begin: ScheduleSend, then ProgressSend */
+    int64_t id;
+    struct proxy_operation proxy;
+    struct origin origin;
+    struct proxy_step *steps; /* FORMAT_STEPS_AT_ONCE */
+    size_t step_count;
+    int step_is_open;
+    int64_t step_id;
+    uint64_t step_offset;
+    struct proxy_step step;
+    int64_t step_begin_ns; /* the earliest of its moments; TIME_UNKNOWN when it has none */
+    int64_t not_before_ns; /* a step that begins earlier is a leftover of another operation */
+};
+
+/* The call around an operation. */
+struct chrome_call {
+    int is_bare;            /* a collective or point-to-point call, with nothing below it yet */
+    int64_t count;          /* that it was given; COUNT_UNKNOWN */
+    int64_t group_begin_ns; /* up to NCCL 2.27 of the group that is one kernel (enqueue.cc: a group event a
+                               plan) */
+    int64_t root;
+    int64_t graph_captured;
+    uint64_t stream;
+    uint64_t user_tag;      /* 0: none */
+    uint64_t launch_stream; /* the group's kernel launch knows it as well */
+};
+
+/* Totals that the bundled plugin's Drops lines gave last. */
+enum { CHROME_DROP_KINDS = 7 };
+
+struct chrome_reader {
+    const struct format_sink *sink;
+    struct chrome_frame frames[LEVELS];
+    unsigned open; /* a bit for each level whose frame is open */
+    struct chrome_assembly assembly;
+    struct chrome_transfer transfer;
+    struct chrome_call call;
+    int64_t next_ordinal;
+    struct map astray; /* (communicator, rank) that sent to itself: 1 */
+
+    /* What the file says about itself. */
+    int64_t pid;
+    uint64_t communicator_hash; /* of the last operation; else the file's name's; 0 */
+    int64_t rank;
+    struct buffer host;
+    struct buffer boot_id;
+    int64_t started_ns;
+    struct buffer text; /* a tag, with its NUL */
+    int64_t drops[CHROME_DROP_KINDS];
+    int64_t greatest_size; /* of communicators, as far as lines say; 0: none does */
+    struct map pending;    /* operations that PendingOperation lines tell of: index into `waiting` */
+    struct chrome_pending *waiting;
+    size_t waiting_count;
+    size_t waiting_capacity;
+
+    /* What was seen, for the dialect's name. */
+    unsigned hints;
+    int seen[CHROME_CATEGORIES];
+    int seen_schedule;
+    int is_bundled;
+    int ends_open; /* all is read, and the bundled plugin had more to write: what is open here is no damage */
+};
+
+/* Whether the path tells communicator and rank, as NVIDIA's example plugin names its files from NCCL 2.27 on.
+ */
+int chrome_names_member(const char *path);
+
+/* `path` may tell communicator and rank: NAME_<hash>_<rank>.json. */
+int chrome_reader_init(struct chrome_reader *reader, const struct format_sink *sink, const char *path,
+                       struct error *error);
+void chrome_reader_release(struct chrome_reader *reader);
+
+/* One line; `text` is what it was read from, `json` what chrome_decode() used (NULL when it did not). */
+int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *line, struct json *json,
+                       const char *text, size_t length, uint64_t offset, struct error *error);
+
+/* The two lines of a network step's wait: `line` begins it. */
+int chrome_reader_wait(struct chrome_reader *reader, const struct chrome_line *line, int64_t end_ns,
+                       uint64_t offset, struct error *error);
+
+/* A new array begins: what was open ends here. */
+int chrome_reader_close(struct chrome_reader *reader, struct error *error);
+
+/* The end of the file. */
+int chrome_reader_finish(struct chrome_reader *reader, uint64_t offset, struct error *error);
+
+/* "chrome-v5" and the like. */
+void chrome_reader_dialect(const struct chrome_reader *reader, char *dialect, size_t dialect_bytes);
+
+/* The reason under which events are noted that no plugin of NCCL's prints. */
+extern const char chrome_unknown_event[];
+
+/*
+ * What follows is between the files of the reader.
+ */
+int chrome_note(struct chrome_reader *reader, const char *reason, int damage, uint64_t offset,
+                const char *detail, size_t detail_length, struct error *error);
+int chrome_emit(struct chrome_reader *reader, const struct event *event, struct error *error);
+struct origin chrome_origin(const struct chrome_reader *reader, uint64_t offset);
+/* An end before its begin is left from an earlier use of the slot: it is noted and unknown. */
+int chrome_set_end(struct chrome_reader *reader, struct interval_ns *interval, int64_t end_ns,
+                   uint64_t offset, struct error *error);
+
+/* chrome_operation.c */
+int64_t chrome_bytes(int64_t count, enum datatype datatype);
+int chrome_has_root(enum function function);
+
+/* The text of a user tag, which is `text`; NULL for 0, which is none. */
+const char *chrome_user_tag(uint64_t user_tag, char text[CHROME_NUMBER_BYTES]);
+
+/*
+ * When a channel's kernel began or ended on the host's clock. The host noticed it then or later, by
+ * milliseconds at times; where the recorder knows the GPU's clock on the host's it says better.
+ */
+int64_t chrome_kernel_time(int64_t noticed_ns, int64_t mapped_ns, int64_t not_before_ns);
+int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                           struct error *error);
+void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset);
+int chrome_operation_end(struct chrome_reader *reader, int64_t end_ns, int has_end, uint64_t offset,
+                         struct error *error);
+int chrome_operation_flush(struct chrome_reader *reader, int64_t api_end_ns, struct error *error);
+int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                        struct error *error);
+/* One phase of the kernel on a channel of the open operation. */
+int chrome_kernel_phase(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                        struct error *error);
+int chrome_kernel_end(struct chrome_reader *reader, int64_t end_ns, uint64_t offset, struct error *error);
+
+/* chrome_proxy.c */
+int chrome_proxy_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                       struct error *error);
+int chrome_proxy_end(struct chrome_reader *reader, enum chrome_name name, int64_t end_ns, uint64_t offset,
+                     struct error *error);
+int chrome_proxy_flush(struct chrome_reader *reader, struct error *error);
+int chrome_wait_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                      struct error *error);
+void chrome_wait_end(struct chrome_reader *reader, enum chrome_name name, int64_t end_ns);
+
+/* chrome_note.c */
+int chrome_tag_line(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
+                    struct error *error);
+int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
+                        uint64_t offset, struct error *error);
+void chrome_pending_done(struct chrome_reader *reader, const struct event *event);
+int chrome_pending_flush(struct chrome_reader *reader, struct error *error);
+
+#endif

@@ -1,0 +1,487 @@
+#include "format/inspector/inspector.h"
+
+#include "base/buffer.h"
+#include "format/inspector/cut.h"
+#include "format/inspector/line.h"
+#include "format/inspector/transfers.h"
+#include "format/objects.h"
+#include "input/input.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What every record up to format v4.2 begins with, and what those of a marker begin with after that. */
+static const char first_key[] = "\"header\"";
+static const char *const other_keys[] = {"\"coll_perf\"", "\"p2p_perf\"", "\"proxy_trace\"", NULL};
+
+/* The last version of the format that is known. */
+enum { KNOWN_MAJOR = 4, KNOWN_MINOR = 4 };
+
+struct inspector_file {
+    const struct format_sink *sink;
+    struct json json;
+    struct inspector_scanner scanner;
+    struct inspector_line *line;
+    struct inspector_speakers speakers;
+    struct inspector_transfers transfers;
+    int64_t speaker; /* of the marker that lines without a header belong to; -1: none */
+    int64_t left;    /* how many of them are still to come; COUNT_UNKNOWN: not said */
+    int traces_proxies;
+    struct buffer version; /* of the format, as the last header says it */
+    int goes_on;           /* this is not the first part of the file */
+    int is_begun;          /* a header has been seen */
+    struct buffer host;    /* texts of the event, with their NULs */
+    struct buffer communicator_name;
+    struct buffer tag;
+    struct scan_text previous; /* the line before; NULL: there was none */
+    struct buffer kept;        /* that line, where what it was read from is gone */
+    struct event event;        /* what all lines share is filled in once */
+    int64_t next_ordinal;
+    char revision[24]; /* of the first record */
+};
+
+/* The buffer's content is mostly the same from line to line. */
+static int set_text(struct buffer *buffer, struct scan_text text, struct error *error)
+{
+    if (buffer->length == text.length && text.length > 0 && memcmp(buffer->data, text.text, text.length) == 0)
+        return 0;
+    buffer_clear(buffer);
+    if (text.text && buffer_append(buffer, text.text, text.length))
+        return error_no_memory(error);
+    return 0;
+}
+
+static const char *text_or_null(const struct buffer *buffer)
+{
+    return buffer->length > 0 ? buffer->data : NULL;
+}
+
+/* NCCL prints "unknown" for a communicator without a name. */
+static int set_texts(struct inspector_file *file, struct error *error)
+{
+    struct scan_text name = file->line->identity.communicator_name;
+    if (name.length == 7 && memcmp(name.text, "unknown", 7) == 0)
+        name.length = 0;
+    return set_text(&file->host, file->line->identity.host, error) ||
+                   set_text(&file->communicator_name, name, error) ||
+                   set_text(&file->tag, file->line->tag, error)
+               ? -1
+               : 0;
+}
+
+/* "v2.30.7" as "2.30"; other words as they are, as far as they are plain. */
+static void keep_revision(struct inspector_file *file)
+{
+    struct scan_text revision = file->line->identity.revision;
+    size_t length = 0;
+    int dots = 0;
+    int is_version =
+        revision.length > 1 && revision.text[0] == 'v' && revision.text[1] >= '0' && revision.text[1] <= '9';
+    for (size_t at = (size_t)is_version; at < revision.length && length < sizeof file->revision - 1; at++) {
+        char byte = revision.text[at];
+        dots += byte == '.';
+        if (is_version && dots == 2)
+            break;
+        int plain = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
+                    (byte >= 'A' && byte <= 'Z') || byte == '.' || byte == '-';
+        file->revision[length++] = (char)(plain ? byte : '_');
+    }
+    file->revision[length] = '\0';
+}
+
+/* An end before its begin is left from an earlier use of the slot, and unknown. 1 where it is so. */
+static size_t forget_stale_end(struct interval_ns *interval)
+{
+    if (interval->end_ns >= interval->begin_ns || interval->end_ns == TIME_UNKNOWN)
+        return 0;
+    interval->end_ns = TIME_UNKNOWN;
+    return 1;
+}
+
+/*
+ * When it ran: by the channels that have both ends. Without any, the recorder measured from the call to the
+ * last sign of life, on the host: a late end, and a duration that holds the time in the queue as well.
+ * Returns how many ends were stale.
+ */
+static size_t measure(struct inspector_line *line, struct operation *operation)
+{
+    size_t stale = forget_stale_end(&line->enqueue);
+    int64_t first_ns = TIME_UNKNOWN;
+    for (size_t i = 0; i < line->channel_count; i++) {
+        struct interval_ns *host = &line->channels[i].host;
+        if (host->begin_ns == TIME_UNKNOWN)
+            continue;
+        if (host->end_ns >= host->begin_ns)
+            interval_widen(&operation->device, *host);
+        else
+            stale += forget_stale_end(host);
+        if (first_ns == TIME_UNKNOWN || host->begin_ns < first_ns)
+            first_ns = host->begin_ns;
+    }
+    operation->enqueue = line->enqueue;
+    if (operation->device.begin_ns == TIME_UNKNOWN)
+        operation->device.begin_ns = first_ns;
+    if (operation->device.end_ns != TIME_UNKNOWN) {
+        operation->end_source = END_KERNEL;
+        return stale;
+    }
+    if (line->timing != TIMING_OPERATION_CPU || line->duration_ns == COUNT_UNKNOWN)
+        return stale;
+    operation->end_source = END_HOST;
+    if (line->enqueue.begin_ns != TIME_UNKNOWN && line->enqueue.begin_ns <= INT64_MAX - line->duration_ns)
+        operation->device.end_ns = line->enqueue.begin_ns + line->duration_ns;
+    return stale;
+}
+
+/* What no line tells. */
+static void begin_event(struct event *event)
+{
+    *event = (struct event){
+        .kind = EVENT_OPERATION,
+        .operation = {.count = COUNT_UNKNOWN, .root = COUNT_UNKNOWN, .api = {TIME_UNKNOWN, TIME_UNKNOWN}}};
+}
+
+static void fill_origin(const struct inspector_file *file, uint64_t offset, struct origin *origin)
+{
+    const struct inspector_identity *identity = &file->line->identity;
+    origin->host = text_or_null(&file->host);
+    origin->pid = identity->pid;
+    origin->communicator_hash = identity->communicator_hash;
+    origin->rank = identity->rank;
+    origin->communicator_name = text_or_null(&file->communicator_name);
+    origin->communicator_size = identity->communicator_size > 0 ? identity->communicator_size : 0;
+    origin->node_count = identity->node_count > 0 ? identity->node_count : 0;
+    origin->offset = offset;
+}
+
+/* Returns how many ends were stale. */
+static size_t fill_operation(struct inspector_file *file, struct operation *operation)
+{
+    struct inspector_line *line = file->line;
+    operation->ordinal = file->next_ordinal++;
+    operation->kind = line->is_point_to_point ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE;
+    operation->function = line->function;
+    /* The number of a call of an unknown kind would pass for a key between ranks. */
+    int is_known = line->is_point_to_point == function_is_point_to_point(line->function);
+    operation->sequence = is_known ? line->sequence : COUNT_UNKNOWN;
+    operation->bytes = line->bytes;
+    operation->algorithm = line->algorithm;
+    operation->protocol = line->protocol;
+    operation->peer = line->is_point_to_point ? line->peer : COUNT_UNKNOWN;
+    operation->channel_count = line->channel_count ? (int64_t)line->channel_count : COUNT_UNKNOWN;
+    operation->device = (struct interval_ns){TIME_UNKNOWN, TIME_UNKNOWN};
+    operation->end_source = END_UNKNOWN;
+    operation->duration_ns = line->duration_ns;
+    operation->tag = text_or_null(&file->tag);
+    operation->channels = line->channels;
+    operation->kernel_channel_count = line->channel_count;
+    return measure(line, operation);
+}
+
+static int note_stale_ends(const struct inspector_file *file, size_t count, uint64_t offset,
+                           struct error *error)
+{
+    int failed = 0;
+    while (!failed && count-- > 0)
+        failed = file->sink->note(file->sink->context, "stale end", 0, offset, NULL, 0, error);
+    return failed;
+}
+
+/* Proxy operations may come that belong to it. */
+static int keep_parent(struct inspector_file *file, struct error *error)
+{
+    int64_t speaker =
+        file->line->has_identity ? inspector_speaker(&file->speakers, &file->line->identity) : file->speaker;
+    return speaker < 0 ? error_no_memory(error)
+                       : inspector_transfers_parent(&file->transfers, speaker, &file->event.operation, error);
+}
+
+static int emit(struct inspector_file *file, uint64_t offset, struct error *error)
+{
+    if (set_texts(file, error))
+        return -1;
+    if (file->next_ordinal == 0)
+        keep_revision(file);
+    fill_origin(file, offset, &file->event.origin);
+    size_t stale = fill_operation(file, &file->event.operation);
+    if ((stale > 0 && note_stale_ends(file, stale, offset, error)) ||
+        (file->traces_proxies && keep_parent(file, error)))
+        return -1;
+    return file->sink->event(file->sink->context, &file->event, error);
+}
+
+static int is_repeated(const struct inspector_file *file, const char *text, size_t length)
+{
+    return file->previous.text && file->previous.length == length &&
+           memcmp(file->previous.text, text, length) == 0;
+}
+
+/* What was read last has to be there when the next line comes. */
+static int keep(struct inspector_file *file, struct scan_text line, struct error *error)
+{
+    buffer_clear(&file->kept);
+    if (buffer_append(&file->kept, line.text, line.length))
+        return error_no_memory(error);
+    file->previous = (struct scan_text){file->kept.data, line.length};
+    return 0;
+}
+
+static int note(const struct inspector_file *file, const char *reason, int damage, uint64_t offset,
+                const char *text, size_t length, struct error *error)
+{
+    return file->sink->note(file->sink->context, reason, damage, offset, text, length, error) ? -1 : 1;
+}
+
+/* What is lost of a record that was read; NULL: nothing. */
+static const char *misreading(const struct json *json)
+{
+    /* inf is what bandwidth comes to where no time passed: nothing is lost by it. */
+    if (!json_numbers_fit(json))
+        return "number that does not fit";
+    return json->misread ? "value that cannot be read" : NULL;
+}
+
+/* Some version after the last that is known. */
+static int is_newer(struct scan_text version)
+{
+    uint64_t number[2] = {0, 0};
+    size_t at = version.length > 0 && version.text[0] == 'v';
+    for (int part = 0; part < 2; part++, at++)
+        for (; at < version.length && version.text[at] >= '0' && version.text[at] <= '9'; at++)
+            number[part] = number[part] > UINT32_MAX ? number[part]
+                                                     : number[part] * 10 + (uint64_t)(version.text[at] - '0');
+    return number[0] > KNOWN_MAJOR || (number[0] == KNOWN_MAJOR && number[1] > KNOWN_MINOR);
+}
+
+/* Noted where it begins: a part of a file goes on with what the part before it ended with. */
+static int look_at_version(struct inspector_file *file, uint64_t offset, struct error *error)
+{
+    struct scan_text version = file->line->identity.version;
+    int is_same = file->version.length == version.length &&
+                  (version.length == 0 || memcmp(file->version.data, version.text, version.length) == 0);
+    if (is_same)
+        return 0;
+    if (set_text(&file->version, version, error))
+        return -1;
+    int goes_on = !file->is_begun && file->goes_on;
+    file->is_begun = 1;
+    if (goes_on || !is_newer(version))
+        return 0;
+    return file->sink->note(file->sink->context, FORMAT_NOTE_NEWER, 0, offset, version.text, version.length,
+                            error);
+}
+
+/* Whose the line is: its own, or the marker's that it belongs to. 0 where nobody says it. */
+static int claim(struct inspector_file *file)
+{
+    if (file->line->has_identity) {
+        file->speaker = -1;
+        return 1;
+    }
+    if (file->speaker < 0 || file->left == 0)
+        return 0;
+    file->left -= file->left > 0;
+    file->line->identity = inspector_identity_of(&file->speakers, file->speaker);
+    return 1;
+}
+
+/* What follows without a header is of the marker, as many lines as it says. */
+static int take_marker(struct inspector_file *file, uint64_t offset, struct error *error)
+{
+    const struct inspector_stats *stats = &file->line->stats;
+    file->speaker = inspector_speaker(&file->speakers, &file->line->identity);
+    if (file->speaker < 0)
+        return error_no_memory(error);
+    file->left = stats->records;
+    file->traces_proxies |= stats->traces_proxies;
+    return inspector_speaker_count(&file->speakers, file->speaker, stats, file->sink, offset, error) ||
+                   inspector_transfers_settle(&file->transfers, error)
+               ? -1
+               : 0;
+}
+
+/* Part of a proxy operation. What does not say of which, and which way it went, can be put nowhere. */
+static int take_proxy(struct inspector_file *file, const char *text, size_t length, uint64_t offset,
+                      struct error *error)
+{
+    const struct inspector_proxy *proxy = &file->line->proxy;
+    if (proxy->part == PART_UNKNOWN)
+        return note(file, "unknown record", 0, offset, text, length, error);
+    if (proxy->number == COUNT_UNKNOWN || proxy->is_receive == COUNT_UNKNOWN)
+        return note(file, "impossible proxy operation", 1, offset, text, length, error);
+    int64_t speaker =
+        file->line->has_identity ? inspector_speaker(&file->speakers, &file->line->identity) : file->speaker;
+    if (speaker < 0)
+        return error_no_memory(error);
+    file->traces_proxies = 1;
+    return inspector_transfers_add(&file->transfers, speaker, &file->json, proxy, offset, error);
+}
+
+static int note_unkept(const struct inspector_file *file, uint64_t offset, struct error *error)
+{
+    const struct inspector_line *line = file->line;
+    int failed = 0;
+    for (int64_t i = 0; i < line->unkept && !failed; i++)
+        failed = note(file, "times that are not kept", 0, offset, line->first_unkept.text,
+                      line->first_unkept.length, error) < 0;
+    return failed ? -1 : 0;
+}
+
+static int take_record(struct inspector_file *file, const char *text, size_t length, uint64_t offset,
+                       struct error *error)
+{
+    const struct inspector_line *line = file->line;
+    if (line->has_identity && look_at_version(file, offset, error))
+        return -1;
+    if (line->record == INSPECTOR_MARKER) {
+        if (line->is_strange && note(file, "unknown record", 0, offset, text, length, error) < 0)
+            return -1;
+        return take_marker(file, offset, error);
+    }
+    if (!claim(file))
+        return note(file, "record without a communicator", 1, offset, text, length, error);
+    if (line->unkept > 0 && note_unkept(file, offset, error))
+        return -1;
+    return line->record == INSPECTOR_PROXY ? take_proxy(file, text, length, offset, error)
+                                           : emit(file, offset, error);
+}
+
+/* A record that nobody knows counts among those of its marker. */
+static int pass_over(struct inspector_file *file, const char *text, size_t length, uint64_t offset,
+                     struct error *error)
+{
+    file->left -= file->left > 0;
+    return note(file, "unknown record", 0, offset, text, length, error);
+}
+
+static int read_record(void *context, const char *text, size_t length, uint64_t offset, struct error *error)
+{
+    struct inspector_file *file = context;
+    enum inspector_status status = INSPECTOR_LINE;
+    int is_exact = inspector_scan(&file->scanner, text, text + length, file->line) == text + length;
+    if (!is_exact)
+        status = inspector_decode(&file->json, text, length, file->line);
+    if (status == INSPECTOR_NO_MEMORY)
+        return error_no_memory(error);
+    if (status == INSPECTOR_UNREADABLE)
+        return 0;
+    if (status == INSPECTOR_STRANGE)
+        return pass_over(file, text, length, offset, error);
+    if (is_repeated(file, text, length))
+        return note(file, "duplicate record", 0, offset, NULL, 0, error);
+    if (keep(file, (struct scan_text){text, length}, error) ||
+        take_record(file, text, length, offset, error) < 0)
+        return -1;
+    const char *reason = is_exact ? NULL : misreading(&file->json);
+    return reason ? note(file, reason, 1, offset, text, length, error) : 1;
+}
+
+/* What cannot be read may have been a marker: nobody knows then whose the lines after it are. */
+static int note_unreadable(void *context, const char *reason, int damage, uint64_t offset, const char *detail,
+                           size_t detail_length, struct error *error)
+{
+    static const char *const keys[] = {"\"header\"", "\"metadata\"", "\"dump_stats\""};
+    struct inspector_file *file = context;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (memmem(detail, detail_length, keys[i], strlen(keys[i])))
+            file->speaker = -1;
+    return file->sink->note(file->sink->context, reason, damage, offset, detail, detail_length, error);
+}
+
+/* A line that the scanner knows, with its newline. NULL where there is none. */
+static const char *scan_line(struct inspector_file *file, const char *at, const char *end)
+{
+    const char *limit = end - at > INPUT_LINE_BYTES ? at + INPUT_LINE_BYTES : end;
+    const char *past = inspector_scan(&file->scanner, at, limit, file->line);
+    return past && past < limit && *past == '\n' ? past + 1 : NULL;
+}
+
+static int take_line(struct inspector_file *file, const char *text, size_t length, uint64_t offset,
+                     struct error *error)
+{
+    if (is_repeated(file, text, length))
+        return note(file, "duplicate record", 0, offset, NULL, 0, error) < 0 ? -1 : 0;
+    file->previous = (struct scan_text){text, length};
+    return take_record(file, text, length, offset, error) < 0 ? -1 : 0;
+}
+
+/* Lines that the scanner knows, as long as they come. */
+static int read_known_lines(void *context, const char *text, size_t length, uint64_t offset, size_t *taken,
+                            struct error *error)
+{
+    struct inspector_file *file = context;
+    const char *at = text, *past;
+    int failed = 0;
+    while (!failed && (past = scan_line(file, at, text + length))) {
+        failed = take_line(file, at, (size_t)(past - at) - 1, offset + (uint64_t)(at - text), error);
+        at = past;
+    }
+    *taken = (size_t)(at - text);
+    int is_kept = file->previous.text == file->kept.data;
+    return failed || (!is_kept && keep(file, file->previous, error)) ? -1 : 0;
+}
+
+static void release(struct inspector_file *file)
+{
+    json_release(&file->json);
+    buffer_release(&file->host);
+    buffer_release(&file->communicator_name);
+    buffer_release(&file->tag);
+    buffer_release(&file->kept);
+    buffer_release(&file->version);
+    inspector_transfers_release(&file->transfers);
+    inspector_speakers_release(&file->speakers);
+    free(file->line);
+}
+
+/* Whether this is a part of a file that is not its first. */
+static int begins_late(struct input *input, struct error *error)
+{
+    const char *bytes;
+    size_t length;
+    uint64_t offset = 0;
+    if (input_peek(input, &bytes, 1, error) == 1)
+        input_ahead(input, &length, &offset);
+    return offset > 0;
+}
+
+static void begin(struct inspector_file *file)
+{
+    json_init(&file->json);
+    inspector_scanner_init(&file->scanner);
+    inspector_speakers_init(&file->speakers);
+    inspector_transfers_init(&file->transfers, file->sink, &file->speakers);
+    begin_event(&file->event);
+}
+
+static int inspector_read(struct input *input, const struct format_sink *sink, char *dialect,
+                          size_t dialect_bytes, struct error *error)
+{
+    struct inspector_file file = {.sink = sink, .line = calloc(1, sizeof *file.line), .speaker = -1};
+    const struct format_sink unreadable = {.context = &file, .note = note_unreadable};
+    const struct objects objects = {.first_key = first_key,
+                                    .other_keys = other_keys,
+                                    .context = &file,
+                                    .object = read_record,
+                                    .lines = read_known_lines,
+                                    .sink = &unreadable};
+    struct objects_end end = {.offset = 0};
+    begin(&file);
+    file.goes_on = begins_late(input, error);
+    int status = file.line ? objects_read(&objects, input, &end, error) : error_no_memory(error);
+    status = status || inspector_transfers_end(&file.transfers, end.reading_failed ? NULL : error);
+    snprintf(dialect, dialect_bytes, "inspector%s%s", file.revision[0] ? "-" : "", file.revision);
+    release(&file);
+    return status || end.reading_failed ? -1 : 0;
+}
+
+const struct format format_inspector = {
+    .name = "inspector",
+    .description = "JSON lines of NVIDIA's Inspector profiler plugin",
+    .unknown = "unknown record",
+    .sniff = inspector_sniff,
+    .cut = inspector_cut,
+    .read = inspector_read,
+    .why_nothing = inspector_why_nothing,
+};

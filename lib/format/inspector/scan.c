@@ -1,0 +1,300 @@
+#include "format/inspector/line.h"
+
+#include <string.h>
+
+#define FIELD(words, type, member)                                       \
+    {                                                                    \
+        SCAN_WORDS(words), type, offsetof(struct inspector_line, member) \
+    }
+#define SKIP(words, type)          \
+    {                              \
+        SCAN_WORDS(words), type, 0 \
+    }
+#define COUNT(fields) (sizeof(fields) / sizeof *(fields))
+
+#define HEAD(words, type, member)                                                 \
+    {                                                                             \
+        SCAN_WORDS(words), type, offsetof(struct inspector_head, identity.member) \
+    }
+
+static const struct scan_field id_fields[] = {
+    HEAD("{\"header\":{\"id\":\"0x", SCAN_HEXADECIMAL, communicator_hash)};
+
+static const struct scan_field name_fields[] = {HEAD("\",\"comm_name\":\"", SCAN_TEXT, communicator_name)};
+
+static const struct scan_field head_fields[] = {
+    HEAD("\",\"rank\":", SCAN_NATURAL, rank),
+    HEAD(",\"n_ranks\":", SCAN_NATURAL_OR_NONE, communicator_size),
+    HEAD(",\"nnodes\":", SCAN_NATURAL_OR_NONE, node_count),
+    HEAD("},\"metadata\":{\"inspector_output_format_version\":\"", SCAN_TEXT, version),
+    HEAD("\",\"git_rev\":\"", SCAN_TEXT, revision),
+    SKIP("\",\"rec_mechanism\":\"nccl_profiler_interface\",\"dump_timestamp_us\":", SCAN_NOTHING),
+};
+
+static const struct scan_field writer_fields[] = {
+    SKIP("", SCAN_SKIP_UNSIGNED),
+    FIELD(",\"hostname\":\"", SCAN_TEXT, identity.host),
+    FIELD("\",\"pid\":", SCAN_NATURAL, identity.pid),
+    SKIP("},", SCAN_NOTHING),
+};
+
+static const struct scan_field collective_fields[] = {
+    FIELD("\"coll_perf\":{\"coll\":\"", SCAN_FUNCTION, function),
+};
+
+/* From format v4.1 on. */
+struct ways {
+    struct scan_text algorithm;
+    struct scan_text protocol;
+};
+
+static const struct scan_field way_fields[] = {
+    {SCAN_WORDS("\",\"coll_algo\":\""), SCAN_TEXT, offsetof(struct ways, algorithm)},
+    {SCAN_WORDS("\",\"coll_proto\":\""), SCAN_TEXT, offsetof(struct ways, protocol)},
+};
+
+static const struct scan_field collective_figure_fields[] = {
+    FIELD("\",\"coll_sn\":", SCAN_NATURAL, sequence),
+    FIELD(",\"coll_msg_size_bytes\":", SCAN_NATURAL, bytes),
+    FIELD(",\"coll_exec_time_us\":", SCAN_MICROSECONDS, duration_ns),
+    FIELD(",\"coll_timing_source\":\"", SCAN_TEXT, tag), /* borrowed for a moment */
+    SKIP("\",\"coll_algobw_gbs\":", SCAN_SKIP_DECIMAL),
+    SKIP(",\"coll_busbw_gbs\":", SCAN_SKIP_DECIMAL),
+};
+
+static const struct scan_field pair_fields[] = {
+    FIELD("\"p2p_perf\":{\"p2p\":\"", SCAN_FUNCTION, function),
+    FIELD("\",\"p2p_sn\":", SCAN_NATURAL, sequence),
+    FIELD(",\"p2p_peer\":", SCAN_NATURAL_OR_NONE, peer),
+    FIELD(",\"p2p_msg_size_bytes\":", SCAN_NATURAL, bytes),
+    FIELD(",\"p2p_exec_time_us\":", SCAN_MICROSECONDS, duration_ns),
+    FIELD(",\"p2p_timing_source\":\"", SCAN_TEXT, tag),
+    SKIP("\",\"p2p_algobw_gbs\":", SCAN_SKIP_DECIMAL),
+    SKIP(",\"p2p_busbw_gbs\":", SCAN_SKIP_DECIMAL),
+};
+
+static const struct scan_field tag_fields[] = {FIELD(",\"user_tag\":\"", SCAN_TEXT, tag),
+                                               SKIP("\"", SCAN_NOTHING)};
+
+/* The order of events within an operation, which nobody wants; then their times. */
+static const struct scan_field collective_order_fields[] = {
+    SKIP(",\"event_trace_sn\":{\"coll_start_sn\":", SCAN_SKIP_INTEGER),
+    SKIP(",\"coll_stop_sn\":", SCAN_SKIP_INTEGER),
+    SKIP(",\"kernel_events\":[", SCAN_NOTHING),
+};
+
+static const struct scan_field collective_time_fields[] = {
+    FIELD("]},\"event_trace_ts\":{\"coll_start_ts\":", SCAN_MICROSECONDS, enqueue.begin_ns),
+    FIELD(",\"coll_stop_ts\":", SCAN_MICROSECONDS, enqueue.end_ns),
+    SKIP(",\"kernel_events\":[", SCAN_NOTHING),
+};
+
+static const struct scan_field pair_order_fields[] = {
+    SKIP(",\"event_trace_sn\":{\"p2p_start_sn\":", SCAN_SKIP_INTEGER),
+    SKIP(",\"p2p_stop_sn\":", SCAN_SKIP_INTEGER),
+    SKIP(",\"kernel_events\":[", SCAN_NOTHING),
+};
+
+static const struct scan_field pair_time_fields[] = {
+    FIELD("]},\"event_trace_ts\":{\"p2p_start_ts\":", SCAN_MICROSECONDS, enqueue.begin_ns),
+    FIELD(",\"p2p_stop_ts\":", SCAN_MICROSECONDS, enqueue.end_ns),
+    SKIP(",\"kernel_events\":[", SCAN_NOTHING),
+};
+
+static const struct scan_field channel_order_fields[] = {
+    SKIP("{\"channel_id\":", SCAN_SKIP_INTEGER),
+    SKIP(",\"kernel_start_sn\":", SCAN_SKIP_INTEGER),
+    SKIP(",\"kernel_stop_sn\":", SCAN_SKIP_INTEGER),
+    SKIP(",\"kernel_record_sn\":", SCAN_SKIP_INTEGER),
+    SKIP("}", SCAN_NOTHING),
+};
+
+/* A channel as its line has it: numbers are read wide. */
+struct channel {
+    int64_t number;
+    struct interval_ns host;
+};
+
+static const struct scan_field channel_time_fields[] = {
+    {SCAN_WORDS("{\"channel_id\":"), SCAN_INTEGER, offsetof(struct channel, number)},
+    {SCAN_WORDS(",\"kernel_start_ts\":"), SCAN_MICROSECONDS, offsetof(struct channel, host.begin_ns)},
+    {SCAN_WORDS(",\"kernel_stop_ts\":"), SCAN_MICROSECONDS, offsetof(struct channel, host.end_ns)},
+    SKIP(",\"kernel_record_ts\":", SCAN_SKIP_UNSIGNED),
+    SKIP("}", SCAN_NOTHING),
+};
+
+void inspector_scanner_init(struct inspector_scanner *scanner)
+{
+    for (int i = 0; i < INSPECTOR_HEADS; i++)
+        scanner->heads[i].length = 0;
+    scanner->latest = 0;
+}
+
+static const char *scan_new_head(const char *at, const char *end, struct inspector_head *head)
+{
+    const char *past;
+    head->identity = inspector_nobody;
+    at = scan_fields(at, end, id_fields, COUNT(id_fields), head);
+    if (!at)
+        return NULL;
+    past = scan_fields(at, end, name_fields, COUNT(name_fields), head);
+    return scan_fields(past ? past : at, end, head_fields, COUNT(head_fields), head);
+}
+
+/* A head that is there, or the oldest one made anew from the text. */
+static const struct inspector_head *find_head(struct inspector_scanner *scanner, const char *at,
+                                              const char *end)
+{
+    for (unsigned i = 0; i < INSPECTOR_HEADS; i++) {
+        unsigned number = (scanner->latest + i) % INSPECTOR_HEADS;
+        const struct inspector_head *head = &scanner->heads[number];
+        if (head->length && scan_words(at, end, head->text, head->length)) {
+            scanner->latest = number;
+            return head;
+        }
+    }
+    unsigned oldest = (scanner->latest + INSPECTOR_HEADS - 1) % INSPECTOR_HEADS;
+    struct inspector_head *head = &scanner->heads[oldest];
+    const char *past = scan_new_head(at, end, head);
+    head->length = 0;
+    if (!past || past - at > INSPECTOR_HEAD_BYTES)
+        return NULL;
+    head->length = (size_t)(past - at);
+    memcpy(head->text, at, head->length);
+    scan_new_head(head->text, head->text + head->length, head);
+    scanner->latest = oldest;
+    return head;
+}
+
+static const char *scan_header(struct inspector_scanner *scanner, const char *at, const char *end,
+                               struct inspector_line *line)
+{
+    const struct inspector_head *head = find_head(scanner, at, end);
+    if (!head)
+        return NULL;
+    line->identity = head->identity;
+    return scan_table(at + head->length, end, writer_fields, COUNT(writer_fields), line);
+}
+
+static const char *scan_collective(const char *at, const char *end, struct inspector_line *line)
+{
+    struct ways ways;
+    at = scan_table(at, end, collective_fields, COUNT(collective_fields), line);
+    const char *past = at ? scan_table(at, end, way_fields, COUNT(way_fields), &ways) : NULL;
+    if (past) {
+        line->algorithm = inspector_algorithm_from_text(ways.algorithm.text, ways.algorithm.length);
+        line->protocol = inspector_protocol_from_text(ways.protocol.text, ways.protocol.length);
+        at = past;
+    }
+    return at ? scan_table(at, end, collective_figure_fields, COUNT(collective_figure_fields), line) : NULL;
+}
+
+static const char *scan_record(const char *at, const char *end, struct inspector_line *line)
+{
+    line->peer = COUNT_UNKNOWN;
+    line->algorithm = ALGORITHM_UNKNOWN;
+    line->protocol = PROTOCOL_UNKNOWN;
+    at = line->is_point_to_point ? scan_table(at, end, pair_fields, COUNT(pair_fields), line)
+                                 : scan_collective(at, end, line);
+    if (!at)
+        return NULL;
+    if (line->duration_ns == TIME_UNKNOWN)
+        line->duration_ns = COUNT_UNKNOWN;
+    line->timing = inspector_timing_from_text(line->tag.text, line->tag.length);
+    line->tag = (struct scan_text){NULL, 0};
+    return at;
+}
+
+static int begins_object(const char *at, const char *end)
+{
+    return at < end && *at == '{';
+}
+
+/* Whether another object follows, behind a comma, which is passed. */
+static int goes_on(const char **at, const char *end)
+{
+    int does = *at < end && **at == ',' && begins_object(*at + 1, end);
+    *at += does;
+    return does;
+}
+
+static const char *scan_orders(const char *at, const char *end, struct inspector_line *line)
+{
+    int more = begins_object(at, end);
+    while (more) {
+        at = scan_table(at, end, channel_order_fields, COUNT(channel_order_fields), line);
+        if (!at)
+            return NULL;
+        more = goes_on(&at, end);
+    }
+    return at;
+}
+
+static const char *scan_channels(const char *at, const char *end, struct inspector_line *line)
+{
+    struct channel channel;
+    int more = begins_object(at, end);
+    while (more) {
+        at = scan_table(at, end, channel_time_fields, COUNT(channel_time_fields), &channel);
+        if (!at || channel.number < 0 || channel.number > INT32_MAX ||
+            line->channel_count == INSPECTOR_CHANNELS)
+            return NULL;
+        line->channels[line->channel_count++] =
+            (struct kernel_channel){.channel = (int32_t)channel.number, .host = channel.host};
+        more = goes_on(&at, end);
+    }
+    return scan_words(at, end, SCAN_WORDS("]}"));
+}
+
+/* The order of events and their times, which only verbose files have. */
+static const char *scan_trace(const char *at, const char *end, struct inspector_line *line)
+{
+    at = line->is_point_to_point
+             ? scan_table(at, end, pair_order_fields, COUNT(pair_order_fields), line)
+             : scan_table(at, end, collective_order_fields, COUNT(collective_order_fields), line);
+    if (at)
+        at = scan_orders(at, end, line);
+    if (at)
+        at = line->is_point_to_point
+                 ? scan_table(at, end, pair_time_fields, COUNT(pair_time_fields), line)
+                 : scan_table(at, end, collective_time_fields, COUNT(collective_time_fields), line);
+    return at ? scan_channels(at, end, line) : NULL;
+}
+
+/* To where the record's key begins. */
+static const char *scan_beginning(struct inspector_scanner *scanner, const char *text, const char *end,
+                                  struct inspector_line *line)
+{
+    if (end - text < 4 || *text != '{')
+        return NULL;
+    line->has_identity = text[2] == 'h';
+    if (line->has_identity)
+        return scan_header(scanner, text, end, line);
+    line->identity = inspector_nobody;
+    return text + 1;
+}
+
+const char *inspector_scan(struct inspector_scanner *scanner, const char *text, const char *end,
+                           struct inspector_line *line)
+{
+    const char *at = scan_beginning(scanner, text, end, line);
+    const char *past;
+    if (!at || end - at < 2)
+        return NULL;
+    line->record = INSPECTOR_OPERATION;
+    line->unkept = 0;
+    line->is_point_to_point = at[1] == 'p';
+    line->channel_count = 0;
+    line->enqueue = (struct interval_ns){TIME_UNKNOWN, TIME_UNKNOWN};
+    at = scan_record(at, end, line);
+    if (!at)
+        return NULL;
+    past = scan_table(at, end, tag_fields, COUNT(tag_fields), line);
+    if (past)
+        at = past;
+    else
+        line->tag = (struct scan_text){NULL, 0};
+    if (at < end && *at == ',' && !(at = scan_trace(at, end, line)))
+        return NULL;
+    return scan_words(at, end, SCAN_WORDS("}}"));
+}

@@ -1,0 +1,146 @@
+#include "format/inspector/speakers.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+void inspector_speakers_init(struct inspector_speakers *speakers)
+{
+    *speakers = (struct inspector_speakers){.items = NULL};
+    map_init(&speakers->numbers);
+    intern_init(&speakers->texts);
+}
+
+void inspector_speakers_release(struct inspector_speakers *speakers)
+{
+    free(speakers->items);
+    map_release(&speakers->numbers);
+    intern_release(&speakers->texts);
+}
+
+/* -1 for none; -2 when memory is out. */
+static int64_t keep_text(struct inspector_speakers *speakers, struct scan_text text)
+{
+    if (text.length == 0)
+        return -1;
+    int64_t number = intern_put(&speakers->texts, text.text, text.length);
+    return number < 0 ? -2 : number;
+}
+
+static const char *kept_text(const struct inspector_speakers *speakers, int64_t number)
+{
+    return number < 0 ? NULL : intern_text(&speakers->texts, number);
+}
+
+static int add_speaker(struct inspector_speakers *speakers, const struct inspector_identity *identity,
+                       int64_t host)
+{
+    int64_t name = keep_text(speakers, identity->communicator_name);
+    int64_t version = keep_text(speakers, identity->version);
+    int64_t revision = keep_text(speakers, identity->revision);
+    if (name < -1 || version < -1 || revision < -1 ||
+        array_reserve((void **)&speakers->items, &speakers->capacity, speakers->count + 1,
+                      sizeof *speakers->items))
+        return -1;
+    struct inspector_speaker *speaker = &speakers->items[speakers->count++];
+    *speaker = (struct inspector_speaker){.host = host, .version = version, .revision = revision};
+    speaker->origin = (struct origin){
+        .host = kept_text(speakers, host),
+        .pid = identity->pid,
+        .communicator_hash = identity->communicator_hash,
+        .rank = identity->rank,
+        .communicator_name = kept_text(speakers, name),
+        .communicator_size = identity->communicator_size,
+        .node_count = identity->node_count,
+    };
+    return 0;
+}
+
+int64_t inspector_speaker(struct inspector_speakers *speakers, const struct inspector_identity *identity)
+{
+    int64_t host = keep_text(speakers, identity->host);
+    if (host < -1)
+        return -1;
+    int added;
+    const struct map_key key = {
+        {identity->communicator_hash, (uint64_t)identity->rank, (uint64_t)identity->pid, (uint64_t)host}};
+    const int64_t *number = map_put(&speakers->numbers, key, (int64_t)speakers->count, &added);
+    if (!number)
+        return -1;
+    int64_t found = *number;
+    return added && add_speaker(speakers, identity, host) ? -1 : found;
+}
+
+static struct scan_text as_text(const char *text)
+{
+    return (struct scan_text){text, text ? strlen(text) : 0};
+}
+
+struct inspector_identity inspector_identity_of(const struct inspector_speakers *speakers, int64_t number)
+{
+    const struct inspector_speaker *speaker = &speakers->items[number];
+    return (struct inspector_identity){
+        .communicator_hash = speaker->origin.communicator_hash,
+        .communicator_name = as_text(speaker->origin.communicator_name),
+        .rank = speaker->origin.rank,
+        .communicator_size = speaker->origin.communicator_size,
+        .node_count = speaker->origin.node_count,
+        .version = as_text(kept_text(speakers, speaker->version)),
+        .revision = as_text(kept_text(speakers, speaker->revision)),
+        .host = as_text(speaker->origin.host),
+        .pid = speaker->origin.pid,
+    };
+}
+
+static const char *const meanings[INSPECTOR_DROPS] = {
+    [DROP_COLLECTIVE] = "collectives overwritten before they were written",
+    [DROP_PAIR] = "point-to-point operations overwritten before they were written",
+    [DROP_PROXY_RECORD] = "proxy records overwritten before they were written",
+    [DROP_PROXY_OPERATION] = "proxy operations that found no room",
+    [DROP_FOREIGN_PROXY] = "proxy operations for other processes (PXN), which it does not record",
+};
+
+static int tell_loss(const struct inspector_speaker *speaker, enum inspector_drop drop,
+                     const struct format_sink *sink, uint64_t offset, struct error *error)
+{
+    struct event event = {.kind = EVENT_LOSS, .origin = speaker->origin};
+    event.origin.offset = offset;
+    if (drop == DROP_FOREIGN_PROXY)
+        event.origin.communicator_hash = 0;
+    event.loss = (struct loss){.events = speaker->dropped[drop], .what = meanings[drop], .is_total = 1};
+    return sink->event(sink->context, &event, error);
+}
+
+/* The total; where only the growth is said, that on top of what was. */
+static int64_t total_of(const struct inspector_stats *stats, int i, int64_t before)
+{
+    int64_t total = stats->dropped[i].total;
+    int64_t since = stats->dropped[i].since;
+    if (total != COUNT_UNKNOWN)
+        return total > since ? total : since;
+    return since <= 0 ? before : before > INT64_MAX - since ? INT64_MAX : before + since;
+}
+
+int inspector_speaker_count(struct inspector_speakers *speakers, int64_t number,
+                            const struct inspector_stats *stats, const struct format_sink *sink,
+                            uint64_t offset, struct error *error)
+{
+    struct inspector_speaker *speaker = &speakers->items[number];
+    int contradicts = 0;
+    for (int i = 0; i < INSPECTOR_DROPS; i++) {
+        int64_t before = speaker->dropped[i];
+        int64_t total = total_of(stats, i, before);
+        contradicts |=
+            stats->dropped[i].total != COUNT_UNKNOWN && stats->dropped[i].since > stats->dropped[i].total;
+        if (total <= before)
+            continue;
+        speaker->dropped[i] = total;
+        if (tell_loss(speaker, (enum inspector_drop)i, sink, offset, error))
+            return -1;
+    }
+    speaker->dumps++;
+    speaker->traces_proxies |= stats->traces_proxies;
+    return contradicts ? sink->note(sink->context, "drop counts that contradict each other", 0, offset, NULL,
+                                    0, error)
+                       : 0;
+}

@@ -1,0 +1,257 @@
+#include "job/early_stops.h"
+
+#include "base/array.h"
+#include "base/top_two.h"
+#include "job/groups.h"
+
+#include <stdlib.h>
+
+/* Kernels that note their stop before their operation is over. */
+
+/*
+ * An AllReduce by a tree. NCCL splits the threads of such a kernel into those that reduce up
+ * the tree and those that broadcast down, and notes the kernel's stop when the first kind is done: a leaf has
+ * its stop once it has passed its data on, whoever is missing (src/device/all_reduce.h, runTreeSplit). The
+ * root's stop is the operation's. So where the clocks are aligned all members end with the last one, or when
+ * the next operation of their stream begins, if that is sooner.
+ */
+
+/* Lets an operation end later, but not after the next of its stream began (`next_ns`); whether it does. */
+static int end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns)
+{
+    if (next_ns != TIME_UNKNOWN && next_ns < end)
+        end = next_ns;
+    if (end <= job->operations[at].end_ns)
+        return 0;
+    job->operations[at].end_ns = end;
+    if (job->drafts[at].free_ns < end)
+        job->drafts[at].free_ns = end;
+    return 1;
+}
+
+/* The end of the last member, in common time; TIME_UNKNOWN where that of a member is. */
+static int64_t last_end(const struct job *job, const struct job_instance *instance)
+{
+    int64_t last = TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member = job_member(job, instance, i);
+        int64_t end = job_common_time(job, member, member->end_ns);
+        if (!member->is_tree || end == TIME_UNKNOWN)
+            return TIME_UNKNOWN;
+        if (last == TIME_UNKNOWN || end > last)
+            last = end;
+    }
+    return last;
+}
+
+static int mend_tree(struct job *job, const struct job_instance *instance, const int64_t *next)
+{
+    int mended = 0;
+    int64_t last = instance->members == instance->expected ? last_end(job, instance) : TIME_UNKNOWN;
+    for (int32_t i = 0; last != TIME_UNKNOWN && i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        const struct job_operation *member = &job->operations[at];
+        int64_t end = member->end_ns + (last - job_common_time(job, member, member->end_ns));
+        mended |= end_later(job, at, end, next[at]);
+    }
+    return mended;
+}
+
+/* Of a collective, the latest starts in common time, as far as the clocks tell. */
+struct starts {
+    struct contest *of_clock; /* owned; by clock, set for those of the members */
+    struct contest doubted;   /* of all members: less what the clock of each may be off */
+};
+
+static const struct contest NOBODY = {.rank = -1, .most = INT64_MIN, .second = INT64_MIN};
+
+static void gather_starts(const struct job *job, const struct job_instance *instance, struct starts *starts)
+{
+    starts->doubted = NOBODY;
+    for (int32_t i = 0; i < instance->members; i++)
+        starts->of_clock[job->ranks[job_member(job, instance, i)->rank].clock] = NOBODY;
+    for (int32_t i = 0; i < instance->members; i++) {
+        const struct job_operation *member = job_member(job, instance, i);
+        const struct job_rank *rank = &job->ranks[member->rank];
+        int64_t start = job_common_time(job, member, member->start_ns);
+        if (start == TIME_UNKNOWN)
+            continue;
+        contest_enter(&starts->of_clock[rank->clock], member->rank, start);
+        contest_enter(&starts->doubted, member->rank, start - rank->clock_uncertainty_ns);
+    }
+}
+
+static int64_t latest_other(const struct contest *starts, int32_t rank)
+{
+    return starts->rank == rank ? starts->second : starts->most;
+}
+
+/* The earliest, by the clocks (job_clock_doubt), at which all others were there, as a member's clock has it.
+ */
+static int64_t others_there(const struct job *job, const struct starts *starts,
+                            const struct job_operation *member)
+{
+    const struct job_rank *rank = &job->ranks[member->rank];
+    int64_t mine = job_common_time(job, member, member->start_ns);
+    int64_t latest = latest_other(&starts->of_clock[rank->clock], member->rank);
+    int64_t doubted = latest_other(&starts->doubted, member->rank);
+    if (mine == TIME_UNKNOWN || doubted == INT64_MIN)
+        return TIME_UNKNOWN;
+    if (doubted - rank->clock_uncertainty_ns > latest)
+        latest = doubted - rank->clock_uncertainty_ns;
+    return latest + (member->start_ns - mine);
+}
+
+/*
+ * Where the algorithm is not told, a stop before all members were there, beyond the doubt of the clocks, was
+ * that of a tree's leaf: nobody is done before everybody has come, nor does the next operation of the stream
+ * begin.
+ */
+static int mend_early_stops(struct job *job, const struct job_instance *instance, const int64_t *next,
+                            struct starts *starts)
+{
+    int mended = 0;
+    if (!instance->members || !job_member(job, instance, 0)->may_be_tree)
+        return 0;
+    gather_starts(job, instance, starts);
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        const struct job_operation *member = &job->operations[at];
+        if (!member->may_be_tree || member->end_ns == TIME_UNKNOWN)
+            return mended;
+        int64_t end = others_there(job, starts, member);
+        mended |= end != TIME_UNKNOWN && end_later(job, at, end, next[at]);
+    }
+    return mended;
+}
+
+/*
+ * When a member was over: its end, or when its stream had taken all data, but not after the next began there.
+ * TIME_UNKNOWN where its end is.
+ */
+static int64_t over_at(const struct job *job, int32_t at, int64_t next_ns)
+{
+    const struct job_operation *member = &job->operations[at];
+    int64_t free_ns = job->drafts[at].free_ns;
+    if (member->end_ns == TIME_UNKNOWN)
+        return TIME_UNKNOWN;
+    if (next_ns == TIME_UNKNOWN || next_ns >= free_ns)
+        return free_ns;
+    return next_ns > member->end_ns ? next_ns : member->end_ns;
+}
+
+/* Of a collective, the member known to have been over last, in common time; -1 where none is known. */
+static int32_t last_member(const struct job *job, const struct job_instance *instance, const int64_t *next,
+                           int64_t *last)
+{
+    int32_t best = -1;
+    *last = TIME_UNKNOWN;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        int64_t end = job_common_time(job, &job->operations[at], over_at(job, at, next[at]));
+        if (end != TIME_UNKNOWN && (best < 0 || end > *last)) {
+            *last = end;
+            best = at;
+        }
+    }
+    return best;
+}
+
+/* Of what was issued next, whatever its stream, so many operations are looked at. */
+enum { LOOK_AHEAD = 64 };
+
+/*
+ * What the rank began at about the time at which an operation of it was over, within the doubt of the clocks,
+ * began after that, on other streams too.
+ */
+static int64_t not_after_others(const struct job *job, int32_t at, int64_t over_ns, int64_t doubt_ns)
+{
+    const struct job_rank *rank = &job->ranks[job->operations[at].rank];
+    size_t end = rank->first + rank->count, first = (size_t)at + 1;
+    int64_t least_ns = over_ns - doubt_ns;
+    for (size_t i = first; i < end && i - first < LOOK_AHEAD; i++) {
+        int64_t start_ns = job->operations[i].start_ns;
+        if (start_ns != TIME_UNKNOWN && start_ns >= least_ns && start_ns < over_ns)
+            over_ns = start_ns;
+    }
+    return over_ns;
+}
+
+/*
+ * A member of which only one channel tells its stop may have been held by another, as long as the last member
+ * was. If that was for most of the operation, and its stream began nothing until then, by the clocks, that is
+ * where it was free. Less is how far apart the ranks of a ring come out of it. Where a member left no trace
+ * the last one is not known.
+ */
+static int mend_open_channels(struct job *job, const struct job_instance *instance, const int64_t *next)
+{
+    int mended = 0;
+    int64_t last;
+    int is_told = function_is_full_exchange(instance->function) && instance->members == instance->expected;
+    int32_t slowest = is_told ? last_member(job, instance, next, &last) : -1;
+    int64_t duration = slowest >= 0 && job->operations[slowest].start_ns != TIME_UNKNOWN
+                           ? over_at(job, slowest, next[slowest]) - job->operations[slowest].start_ns
+                           : TIME_UNKNOWN;
+    for (int32_t i = 0; duration != TIME_UNKNOWN && i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        const struct job_operation *member = &job->operations[at];
+        int64_t end = job_common_time(job, member, member->end_ns);
+        if (!member->incomplete || end == TIME_UNKNOWN || next[at] == TIME_UNKNOWN)
+            continue;
+        int64_t doubt = job_clock_doubt(job, member->rank, job->operations[slowest].rank);
+        int64_t held = member->end_ns + (last - end);
+        if (last - end <= doubt || (last - end) * 2 < duration || next[at] < held - doubt)
+            continue;
+        if (next[at] < held)
+            held = next[at];
+        held = not_after_others(job, at, held, doubt);
+        if (job->drafts[at].free_ns < held)
+            job->drafts[at].free_ns = held;
+        job->operations[at].held = 1;
+        mended = 1;
+    }
+    return mended;
+}
+
+/*
+ * Sends and receives of one group call share a kernel, which notes the stop of each when a part of its
+ * threads is done. A receive that ended before its sender came did not: it ends when that came, by the
+ * clocks, at the least: no kernel says when.
+ */
+static int mend_receive(struct job *job, const struct job_instance *instance, const int64_t *next)
+{
+    const int32_t *members = job->instance_members + instance->first_member;
+    if (instance->members != 2 || instance->function != FUNCTION_SEND)
+        return 0;
+    int32_t at = job->operations[members[0]].function == FUNCTION_RECV ? members[0] : members[1];
+    struct job_operation *receive = &job->operations[at];
+    const struct job_operation *send = &job->operations[members[0] + members[1] - at];
+    int64_t sent = job_common_time(job, send, send->start_ns);
+    int64_t ended = job_common_time(job, receive, receive->end_ns);
+    if (receive->function != FUNCTION_RECV || !job_is_grouped(job, at) || sent == TIME_UNKNOWN ||
+        ended == TIME_UNKNOWN)
+        return 0;
+    int64_t doubt = job_clock_doubt(job, send->rank, receive->rank);
+    int64_t end = receive->end_ns + (sent - ended);
+    if (sent - ended <= doubt || !end_later(job, at, end, next[at]))
+        return 0;
+    if (receive->ends == ENDS_BY_KERNEL)
+        receive->ends = ENDS_BY_SENDER;
+    return 1;
+}
+
+int job_mend_ends(struct job *job, int *mended, struct error *error)
+{
+    int64_t *next = job_next_starts(job);
+    struct starts starts = {.of_clock = array_new(job->rank_count, sizeof *starts.of_clock)};
+    int failed = !next || !starts.of_clock;
+    *mended = 0;
+    for (size_t i = 0; !failed && i < job->instance_count; i++) {
+        const struct job_instance *instance = &job->instances[i];
+        *mended |= mend_tree(job, instance, next) || mend_early_stops(job, instance, next, &starts) ||
+                   mend_open_channels(job, instance, next) || mend_receive(job, instance, next);
+    }
+    free(next);
+    free(starts.of_clock);
+    return failed ? error_no_memory(error) : 0;
+}

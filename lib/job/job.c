@@ -1,0 +1,92 @@
+#include "job/job.h"
+
+#include "align/align.h"
+#include "base/array.h"
+
+#include <stdlib.h>
+
+int64_t job_usual_transfer_ns(const struct job_instance *instance)
+{
+    int64_t took_ns = instance->transfer_ns + instance->some_ns;
+    return instance->transfer_ns == TIME_UNKNOWN || took_ns <= instance->slow_ns
+               ? TIME_UNKNOWN
+               : took_ns - instance->slow_ns;
+}
+
+const char *job_tag(const struct job *job, int32_t tag)
+{
+    return tag >= 0 ? intern_text(&job->tags, tag) : NULL;
+}
+
+int64_t job_delay(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_rank *rank = &job->ranks[operation->rank];
+    size_t number = (size_t)(operation - job->operations) - rank->first;
+    return rank->has_gpu_clock ? rank->delays_ns[number / JOB_DELAY_BLOCK] : 0;
+}
+
+int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns)
+{
+    const struct job_rank *rank = &job->ranks[operation->rank];
+    if (time_ns == TIME_UNKNOWN || rank->clock_method == CLOCK_NONE ||
+        rank->clock_method == CLOCK_CONTRADICTORY)
+        return TIME_UNKNOWN;
+    int64_t host_ns = time_ns + job_delay(job, operation);
+    return align_scaled(rank->clock_scale, rank->clock_origin_ns, host_ns) + rank->clock_offset_ns;
+}
+
+int64_t *job_next_starts(const struct job *job)
+{
+    int64_t *next = array_new(job->operation_count, sizeof *next);
+    for (size_t i = 0; next && i < job->operation_count; i++)
+        next[i] = TIME_UNKNOWN;
+    for (size_t i = 0; next && i < job->operation_count; i++)
+        if (job->operations[i].previous >= 0)
+            next[job->operations[i].previous] = job->operations[i].start_ns;
+    return next;
+}
+
+size_t job_silent_ranks(const struct job *job)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        count += job->ranks[i].count == 0;
+    return count;
+}
+
+size_t job_recorded_ranks(const struct job *job)
+{
+    return job->rank_count - job_silent_ranks(job);
+}
+
+int64_t job_sequence(const struct job *job, const struct job_operation *operation)
+{
+    return job->instances[operation->instance].sequence;
+}
+
+void job_release(struct job *job)
+{
+    for (size_t i = 0; i < job->rank_count; i++) {
+        free(job->ranks[i].name);
+        free(job->ranks[i].delays_ns);
+    }
+    for (size_t i = 0; i < job->communicator_count; i++) {
+        free(job->communicators[i].label);
+        free(job->communicators[i].seats);
+    }
+    free(job->step_source);
+    free(job->ranks);
+    free(job->communicators);
+    free(job->operations);
+    free(job->drafts);
+    free(job->initial_sync_ns);
+    free(job->holds);
+    free(job->instances);
+    free(job->instance_members);
+    free(job->traffic);
+    free(job->operations_of_step);
+    free(job->by_step);
+    free(job->step_end);
+    intern_release(&job->tags);
+    *job = (struct job){0};
+}

@@ -1,0 +1,304 @@
+#ifndef NCCLPROF_JOB_JOB_H
+#define NCCLPROF_JOB_JOB_H
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "model/event.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct store;
+
+/*
+ * One job (run) in memory, as the delay analysis wants it: per rank a timeline of operations, across ranks
+ * the instances they belong to. Indexes are into the arrays of struct job; -1 is none.
+ *
+ * Times of a rank are nanoseconds on that rank's *device timeline*: its GPU's own clock where the trace has
+ * it (durations and gaps are then exact), else the recording host's clock. Host times (enqueueing, proxies)
+ * are mapped onto it by the least delay seen nearby between a kernel's start and the host noticing it; that
+ * mapping is late by at most that delay, a microsecond or so. Ranks share no clock here: see lib/align.
+ */
+
+enum end_kind {
+    ENDS_UNKNOWN = 0,
+    ENDS_BY_KERNEL, /* the GPU's stop */
+    ENDS_BY_PROXY,  /* when its GPU had last taken or given data: RecvGpuWait, SendGpuWait */
+    ENDS_BY_HOST,   /* polled by the host */
+    ENDS_BY_SENDER  /* of a receive: when its sender had come, by the clocks, at the least (early_stops.c) */
+};
+
+/* What is known of an operation until its timeline is built. */
+struct job_record {
+    int64_t issued_ns;   /* the call; TIME_UNKNOWN */
+    int64_t duration_ns; /* as the recorder gives it; TIME_UNKNOWN */
+    int64_t noticed_ns;  /* host clock minus GPU clock as its start was seen; TIME_UNKNOWN */
+    uint64_t stream;
+};
+
+struct job_operation {
+    int64_t bytes;
+    int64_t enqueued_ns; /* handed to the GPU; TIME_UNKNOWN */
+    int64_t start_ns;    /* on the device; TIME_UNKNOWN */
+    int64_t end_ns;      /* on the device; TIME_UNKNOWN */
+    int64_t own_ns;      /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
+    /* There are millions of these: the one is over before the other begins. */
+    union {
+        struct job_record recorded; /* until job_build_timelines is through */
+        struct {
+            int64_t late_beyond_ns; /* lateness less the usual at its place; TIME_UNKNOWN */
+            int64_t beyond_ns;      /* own time less the usual at its place; 0 where that is not known */
+            int64_t excess_ns; /* own time beyond peers and history (baseline.h); 0: does not stand out */
+            int64_t hidden_ns; /* lateness beyond the usual where own time is unknown (baseline.h) */
+        };
+    };
+    int32_t rank;
+    int32_t communicator;
+    int32_t instance;
+    int32_t step;           /* -1 unknown */
+    int32_t tag;            /* number in job.tags; -1 none */
+    int32_t previous;       /* on the same stream; of a group, the one that held it longest */
+    int32_t group;          /* first operation of its group: those of one group call run at once */
+    int32_t position;       /* in the step's canonical sequence (baseline.h); -1 */
+    signed root : 25;       /* rank in the communicator; -1 */
+    unsigned all_taken : 1; /* its GPU took from the network on each of its channels, and when is known */
+    unsigned datatype : 6;
+    uint8_t kind;
+    uint8_t function;
+    uint8_t ends; /* end_kind */
+    unsigned unfinished : 1;
+    unsigned is_tree : 1;      /* its kernel's stop may come before its end (early_stops.c) */
+    unsigned may_be_tree : 1;  /* an AllReduce of which the algorithm is not told */
+    unsigned incomplete : 1;   /* a kernel channel has a start and no stop */
+    unsigned held : 1;         /* and held its stream beyond its end, by the clocks (early_stops.c) */
+    unsigned inferred : 1;     /* its start is taken to be the end of the one before, or its enqueueing */
+    unsigned own_is_known : 1; /* its own time was held against that at its place */
+    unsigned hidden_stands_out : 1; /* hidden_ns is beyond the spread of its place by itself */
+};
+
+/* What of an operation is forgotten when its timeline is built. */
+struct job_draft {
+    int64_t free_ns; /* its stream was: end_ns, or later where channels without a stop took data longer */
+};
+
+/* An operation that held its stream beyond its end (`held`), and until when. */
+struct job_hold {
+    int64_t operation; /* first: find_id looks for it (ids.h) */
+    int64_t until_ns;
+};
+
+struct job_instance {
+    int64_t sequence;    /* per communicator and function; pairs: their ordinal */
+    int64_t transfer_ns; /* shortest duration of a member; a pair's: what the wire took; TIME_UNKNOWN */
+    int64_t beyond_ns;   /* transfer less the usual at its place; TIME_UNKNOWN */
+    int64_t slow_ns; /* transfer beyond the usual at its place (slow_transfers.h); 0 where it does not stand
+                        out */
+    int64_t some_ns; /* of that, what a link held only some members for: it is not in the transfer */
+    int32_t communicator;
+    int32_t culprit; /* job rank whose link made it slow; -1 */
+    int32_t sender;  /* job ranks; -1 */
+    int32_t receiver;
+    int32_t step;
+    int32_t tag;
+    int32_t members; /* operations present */
+    int32_t expected;
+    uint32_t first_member; /* in job.instance_members: indexes of operations */
+    uint8_t kind;
+    uint8_t function;
+    uint8_t is_synced; /* all its members say how long they waited for the others (arrival.h) */
+};
+
+/* How a rank's clock was aligned with the others'. */
+enum clock_method {
+    CLOCK_NONE = 0,     /* nothing links it */
+    CLOCK_REFERENCE,    /* it is what the others are aligned with */
+    CLOCK_SHARED,       /* the same clock as the reference: one host, or anchors of one boot */
+    CLOCK_MEETINGS,     /* difference constraints from what ranks did together */
+    CLOCK_CONTRADICTORY /* refused: the meetings contradict each other */
+};
+
+/* How its file stops. */
+enum cut {
+    CUT_NOT = 0,
+    CUT_AT_END, /* without an end: the process died, or the file was cut */
+    CUT_MIDWAY  /* and in the middle of an operation */
+};
+
+enum { JOB_DELAY_BLOCK = 64 };
+
+struct job_rank {
+    int64_t id;
+    int64_t process_id;  /* -1: nothing recorded by it */
+    int64_t global_rank; /* -1 */
+    char *name;          /* owned */
+    size_t first;        /* its operations, in order of issue */
+    size_t count;
+    int has_gpu_clock;
+    int has_streams;    /* several */
+    int64_t *delays_ns; /* owned: host clock minus device timeline, for each JOB_DELAY_BLOCK operations */
+    int64_t first_issued_ns; /* first call, on the host's clock; 0 unknown */
+    int32_t clock;           /* ranks with the same number share a host clock */
+    enum clock_method clock_method;
+    int64_t clock_offset_ns;      /* host clock to the run's common time, at clock_origin_ns */
+    int64_t clock_uncertainty_ns; /* half the interval that the offset is in */
+    int64_t clock_origin_ns;
+    double clock_scale;
+    enum cut cut;
+    int may_lack_file; /* it is in fewer communicators than another, and some have a place for it, or a rank
+                          is silent */
+    int32_t tail_step; /* from there on others did with it what it has no record of; INT32_MAX: nowhere */
+    int is_part; /* its process has more ranks with operations than any communicator has of it: some are not
+                    told apart */
+};
+
+struct job_seat {
+    int64_t number;
+    int32_t rank;
+};
+
+/* Its size is what a trace claims, however much: who is in it is held for the ranks that are known. */
+struct job_communicator {
+    int64_t id;
+    int64_t size;
+    int size_is_known; /* else it has so many at least */
+    int hashed;
+    char *label;            /* owned */
+    struct job_seat *seats; /* owned: the job rank of each rank that recorded something, by number */
+    size_t seat_count;
+    size_t seat_capacity;
+    int is_whole;   /* all ranks of the run are in it: the others at their global numbers */
+    int32_t silent; /* the job rank of every other place; -1 unknown */
+};
+
+/* What the network steps of one directed edge in one operation waited for, summed. */
+struct job_traffic {
+    int32_t sender; /* job ranks */
+    int32_t receiver;
+    int32_t operation;
+    int32_t steps;
+    uint8_t by_receiver;     /* recorded on the receiving side */
+    int64_t network_wait_ns; /* SendWait or RecvWait */
+    int64_t network_wait_max_ns;
+    int64_t
+        busy_ns; /* time in which at least one step waited for the network: overlapping waits count once */
+};
+
+/* Indexes from `first` to before `end`. */
+struct job_range {
+    size_t first;
+    size_t end;
+};
+
+/* The same where there are many: of operations. */
+struct job_span {
+    int32_t first;
+    int32_t end;
+};
+
+struct job {
+    struct store *store; /* borrowed */
+    int64_t run_id;
+    int64_t expected_ranks;
+    int32_t step_count;
+    char *step_source; /* owned */
+    int has_global_ranks;
+    struct job_rank *ranks;
+    size_t rank_count;
+    struct job_communicator *communicators;
+    size_t communicator_count;
+    struct job_operation *operations; /* by rank, in order of issue */
+    struct job_draft *drafts;         /* while it is loaded: of each operation */
+    int64_t *initial_sync_ns; /* of each operation by a symmetric kernel; 0 unknown; NULL: there is none */
+    size_t operation_count;
+    struct job_hold *holds; /* by operation */
+    size_t hold_count;
+    struct job_instance *instances;
+    size_t instance_count;
+    int32_t *instance_members;
+    struct job_traffic *traffic; /* by operation */
+    size_t traffic_count;
+    size_t traffic_capacity;
+    struct job_span *operations_of_step; /* [rank * step_count + step], job_operations_in */
+    int32_t *by_step;                    /* indexes of instances that have a step, by step */
+    size_t *step_end;                    /* [step]: where in by_step they end */
+    struct intern tags;
+    /* Coverage of this run, for confidence. */
+    int64_t damaged_lines;
+    int64_t lost_events;
+    int64_t bare_calls;       /* that moved data and have no operation */
+    int64_t missing_sequence; /* operations absent between others of their sequence */
+    int64_t left_out;         /* of those, that Inspector told on no rank, as what its filter leaves out */
+    int64_t left_out_by_all;  /* ... of communicators that hold all ranks */
+    int64_t sequences;        /* of operations: by rank, communicator and function */
+    int64_t late_sequences;   /* of those, that begin in the middle */
+    int finished_only;        /* its recorders only list what finished */
+    uint8_t lacks_files;      /* some rank left no trace, or may lack a file */
+    uint8_t most_cut;         /* enum cut: how most traces stop */
+    int blind_to_pairs;       /* its recorder leaves point-to-point operations out */
+    int in_stages;            /* its ranks are of several stages (stages.h) */
+    int64_t timed_operations; /* with a start on the device */
+    int has_durations;        /* it says of some operation how long that was on the device */
+};
+
+/* Host clock minus device timeline at an operation. */
+int64_t job_delay(const struct job *job, const struct job_operation *operation);
+
+/*
+ * When a member had left its operation, as far as its kernel tells: of a tree's leaf, which has its stop
+ * early, and of one with a channel that tells no stop, not before the next of its stream began (`next_ns`).
+ */
+static inline int64_t job_left_ns(const struct job_operation *member, int64_t next_ns)
+{
+    return member->is_tree || member->incomplete ? next_ns : member->end_ns;
+}
+
+/* A member of an instance: its number among all operations, and itself. */
+static inline int32_t job_member_at(const struct job *job, const struct job_instance *instance,
+                                    int32_t member)
+{
+    return job->instance_members[instance->first_member + (size_t)member];
+}
+
+static inline struct job_operation *job_member(const struct job *job, const struct job_instance *instance,
+                                               int32_t member)
+{
+    return &job->operations[job_member_at(job, instance, member)];
+}
+
+/* How far the clocks of two ranks may be off each other, beside their offsets. */
+static inline int64_t job_clock_doubt(const struct job *job, int32_t a, int32_t b)
+{
+    if (job->ranks[a].clock == job->ranks[b].clock)
+        return 0;
+    return job->ranks[a].clock_uncertainty_ns + job->ranks[b].clock_uncertainty_ns;
+}
+
+/* How many ranks left no trace of what they called. */
+size_t job_silent_ranks(const struct job *job);
+/* And how many left one. */
+size_t job_recorded_ranks(const struct job *job);
+
+/* Per communicator and function; of a pair, its ordinal between the two ranks. */
+int64_t job_sequence(const struct job *job, const struct job_operation *operation);
+
+/* When the next operation of its stream started, for each; TIME_UNKNOWN. Freed by the caller; NULL: no
+ * memory. */
+int64_t *job_next_starts(const struct job *job);
+
+/* What load.h loaded. */
+void job_release(struct job *job);
+
+/* A time of an operation's device timeline in the run's common time; TIME_UNKNOWN where its clock is not
+ * aligned. */
+int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns);
+
+/*
+ * How long a transfer usually takes, as far as it is known: what it took, what only some members were held
+ * for included, less what that was slow by. TIME_UNKNOWN; also of a receive that hides more than is known of
+ * its own length.
+ */
+int64_t job_usual_transfer_ns(const struct job_instance *instance);
+
+const char *job_tag(const struct job *job, int32_t tag); /* NULL for -1 */
+
+#endif

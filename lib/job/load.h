@@ -1,0 +1,13 @@
+#ifndef NCCLPROF_JOB_LOAD_H
+#define NCCLPROF_JOB_LOAD_H
+
+#include "job/job.h"
+
+/* Loads a run whole, timelines included. On failure nothing is left to release. */
+int job_load(struct job *job, struct store *store, int64_t run_id, struct error *error);
+
+/* The same in two steps: its ranks and communicators, then all that there are millions of. */
+int job_load_names(struct job *job, struct store *store, int64_t run_id, struct error *error);
+int job_load_rest(struct job *job, struct error *error);
+
+#endif

@@ -1,0 +1,67 @@
+#include "job/load_coverage.h"
+
+#include "job/bare_calls.h"
+#include "schemas.h"
+#include "store/statement.h"
+
+static int read_blindness(struct loader *loader, struct statement *statement, struct error *error)
+{
+    struct job *job = loader->job;
+    job->blind_to_pairs = statement_integer(statement, 0) != 0;
+    for (size_t i = 0; i < job->instance_count; i++)
+        if (job->instances[i].kind == OPERATION_POINT_TO_POINT)
+            job->blind_to_pairs = 0;
+    return 0;
+}
+
+static int read_cut(struct loader *loader, struct statement *statement, struct error *error)
+{
+    int64_t rank = loader_rank(loader, statement_integer(statement, 0));
+    if (rank >= 0)
+        loader->job->ranks[rank].cut = statement_integer(statement, 1) ? CUT_MIDWAY : CUT_AT_END;
+    return 0;
+}
+
+/* Where most traces lack their end, or most stop midway, that says nothing of a single rank. */
+static void weigh_cuts(struct job *job)
+{
+    size_t recorded = job_recorded_ranks(job);
+    for (enum cut cut = CUT_AT_END; cut <= CUT_MIDWAY; cut++) {
+        size_t count = 0;
+        for (size_t i = 0; i < job->rank_count; i++)
+            count += job->ranks[i].cut >= cut;
+        if (count * 2 <= recorded)
+            continue;
+        job->most_cut = cut;
+        for (size_t i = 0; i < job->rank_count; i++)
+            if (job->ranks[i].cut == cut)
+                job->ranks[i].cut = CUT_NOT;
+    }
+}
+
+static int count_damage(struct loader *loader, struct error *error)
+{
+    int64_t cut = 0;
+    if (loader_read_number(loader, schema_analysis_job_damage, &loader->job->damaged_lines, error) ||
+        (loader->job->damaged_lines &&
+         loader_read_number(loader, schema_analysis_job_cut_lines, &cut, error)))
+        return -1;
+    loader->job->damaged_lines -= cut;
+    return 0;
+}
+
+int loader_read_coverage(struct loader *loader, struct error *error)
+{
+    int64_t finished_only;
+    struct bare_calls bare;
+    if (bare_calls_count(&bare, loader->job->store, loader->job->run_id, error) ||
+        count_damage(loader, error) ||
+        loader_read_number(loader, schema_analysis_job_losses, &loader->job->lost_events, error) ||
+        loader_read_number(loader, schema_analysis_job_finished_only, &finished_only, error) ||
+        loader_read(loader, schema_analysis_job_cut, read_cut, error))
+        return -1;
+    loader->job->finished_only = finished_only != 0;
+    loader->job->bare_calls = bare.captured + bare.others;
+    weigh_cuts(loader->job);
+    return loader_read(loader, schema_analysis_job_blind_to_pairs, read_blindness, error);
+}

@@ -1,0 +1,355 @@
+#include "job/loader.h"
+
+#include "base/array.h"
+#include "base/ids.h"
+#include "job/lost_files.h"
+#include "job/membership.h"
+#include "job/stages.h"
+#include "model/pack.h"
+#include "schemas.h"
+#include "store/operations.h"
+#include "store/statement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Operations and instances of a run. Rows come in order of operation id; issue_order.c puts them by rank. */
+
+static struct map_key key_of(int64_t id)
+{
+    return (struct map_key){{(uint64_t)id}};
+}
+
+static int64_t find(const struct map *map, int64_t id)
+{
+    const int64_t *value = map_get(map, key_of(id));
+    return value ? *value : -1;
+}
+
+int loader_read(struct loader *loader, const char *sql, row_reader read, struct error *error)
+{
+    struct statement *statement = store_prepare_for(loader->job->store, sql, loader->job->run_id, error);
+    int row = statement ? 1 : -1;
+    while (row == 1 && (row = statement_step(statement, error)) == 1)
+        if (read(loader, statement, error))
+            row = -1;
+    statement_free(statement);
+    return row;
+}
+
+int loader_read_number(struct loader *loader, const char *sql, int64_t *number, struct error *error)
+{
+    struct statement *statement = store_prepare_for(loader->job->store, sql, loader->job->run_id, error);
+    int row = statement ? statement_step(statement, error) : -1;
+    *number = row == 1 ? statement_integer(statement, 0) : 0;
+    statement_free(statement);
+    return row < 0 ? -1 : 0;
+}
+
+static int index_ids(struct loader *loader, struct error *error)
+{
+    struct job *job = loader->job;
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (!map_put(&loader->ranks, key_of(job->ranks[i].id), (int64_t)i, NULL))
+            return error_no_memory(error);
+    for (size_t i = 0; i < job->communicator_count; i++)
+        if (!map_put(&loader->communicators, key_of(job->communicators[i].id), (int64_t)i, NULL))
+            return error_no_memory(error);
+    return 0;
+}
+
+int64_t loader_rank(const struct loader *loader, int64_t id)
+{
+    return find(&loader->ranks, id);
+}
+
+int64_t loader_communicator(const struct loader *loader, int64_t id)
+{
+    return find(&loader->communicators, id);
+}
+
+static int read_member(struct loader *loader, struct statement *statement, struct error *error)
+{
+    int64_t communicator = find(&loader->communicators, statement_integer(statement, 0));
+    int64_t rank = find(&loader->ranks, statement_integer(statement, 2));
+    int64_t number = statement_integer(statement, 1);
+    if (communicator < 0 || rank < 0)
+        return 0;
+    struct job_communicator *of = &loader->job->communicators[communicator];
+    if (job_seat(of, number, (int32_t)rank) ||
+        !map_put(&loader->members, key_of(statement_integer(statement, 3)), rank << 32 | communicator, NULL))
+        return error_no_memory(error);
+    return 0;
+}
+
+int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct error *error)
+{
+    int64_t number = text ? intern_put(&loader->job->tags, text, strlen(text)) : -1;
+    if (text && number < 0)
+        return error_no_memory(error);
+    *tag = (int32_t)number;
+    return 0;
+}
+
+static int64_t find_instance(struct loader *loader, int64_t id)
+{
+    const struct job *job = loader->job;
+    int64_t at =
+        find_id(loader->instance_ids, job->instance_count, sizeof *loader->instance_ids, loader->latest, id);
+    loader->latest = at < 0 ? loader->latest : (size_t)at;
+    return at;
+}
+
+int64_t loader_member(struct loader *loader, int64_t id)
+{
+    if (!loader->member_known || loader->member_id != id) {
+        loader->member = find(&loader->members, id);
+        loader->member_id = id;
+        loader->member_known = 1;
+    }
+    return loader->member;
+}
+
+/* The delay with which the host noticed a kernel start is the least over an operation's channels. */
+struct kernel_times {
+    uint64_t gpu_begin;
+    uint64_t gpu_end;
+    int64_t noticed_late_ns; /* host clock minus GPU clock; TIME_UNKNOWN */
+    int incomplete;          /* a channel has no stop */
+    int channels;            /* that it has, as far as they are listed */
+};
+
+static int read_channels(const struct stored_operation *stored, int64_t base_ns, struct kernel_times *times,
+                         struct error *error)
+{
+    *times = (struct kernel_times){.noticed_late_ns = TIME_UNKNOWN};
+    struct unpack unpack;
+    struct kernel_channel channel;
+    if (!stored->kernel_channels)
+        return 0;
+    if (unpack_channels(&unpack, stored->kernel_channels, stored->kernel_channels_bytes, base_ns,
+                        stored->operation.gpu_begin))
+        return error_set(error, "operation %lld has damaged kernel channels", (long long)stored->id);
+    int more;
+    while ((more = unpack_next_channel(&unpack, &channel)) == 1) {
+        times->channels += times->channels < CHANNELS_MANY;
+        if (!channel.gpu_begin)
+            continue;
+        if (!times->gpu_begin || channel.gpu_begin < times->gpu_begin)
+            times->gpu_begin = channel.gpu_begin;
+        if (channel.gpu_end > times->gpu_end)
+            times->gpu_end = channel.gpu_end;
+        times->incomplete |= !channel.gpu_end;
+        int64_t late = channel.host.begin_ns - (int64_t)channel.gpu_begin;
+        if (channel.host.begin_ns != TIME_UNKNOWN &&
+            (times->noticed_late_ns == TIME_UNKNOWN || late < times->noticed_late_ns))
+            times->noticed_late_ns = late;
+    }
+    return more < 0 ? error_set(error, "operation %lld has damaged kernel channels", (long long)stored->id)
+                    : 0;
+}
+
+/*
+ * Without a GPU clock the device times are polls by the host: never early. The true begin is then at most the
+ * begin that was seen, and at most the end that was seen less the duration, where a recorder gives that.
+ */
+static void take_host_times(struct job_operation *operation, int64_t duration,
+                            const struct operation *recorded)
+{
+    int64_t begin = recorded->device.begin_ns;
+    int64_t end = recorded->device.end_ns;
+    if (begin != TIME_UNKNOWN && end != TIME_UNKNOWN && duration != TIME_UNKNOWN) {
+        if (end - duration < begin)
+            begin = end - duration;
+        end = begin + duration;
+    }
+    operation->start_ns = begin;
+    operation->end_ns = end = begin == TIME_UNKNOWN ? TIME_UNKNOWN : end;
+    operation->ends = end == TIME_UNKNOWN                  ? ENDS_UNKNOWN
+                      : recorded->end_source == END_KERNEL ? ENDS_BY_KERNEL
+                                                           : ENDS_BY_HOST;
+}
+
+static int64_t first_known(int64_t time_ns, int64_t otherwise_ns)
+{
+    return time_ns != TIME_UNKNOWN ? time_ns : otherwise_ns;
+}
+
+/* Host times stay on the host's clock here; timeline.c maps them. */
+static int take_times(struct job_operation *operation, const struct stored_operation *stored,
+                      uint8_t *channels, struct error *error)
+{
+    int64_t base = first_known(stored->operation.device.begin_ns, stored->operation.enqueue.begin_ns);
+    struct kernel_times kernel;
+    if (read_channels(stored, base == TIME_UNKNOWN ? 0 : base, &kernel, error))
+        return -1;
+    operation->recorded.noticed_ns = kernel.noticed_late_ns;
+    operation->incomplete = (uint8_t)kernel.incomplete;
+    *channels = (uint8_t)kernel.channels;
+    if (!kernel.gpu_begin) {
+        take_host_times(operation, operation->recorded.duration_ns, &stored->operation);
+        return 0;
+    }
+    operation->start_ns = (int64_t)kernel.gpu_begin;
+    operation->end_ns = kernel.gpu_end > kernel.gpu_begin ? (int64_t)kernel.gpu_end : TIME_UNKNOWN;
+    operation->ends = operation->end_ns == TIME_UNKNOWN ? ENDS_UNKNOWN : ENDS_BY_KERNEL;
+    return 0;
+}
+
+static int make_room(struct loader *loader, struct error *error)
+{
+    struct job *job = loader->job;
+    size_t count = job->operation_count + 1;
+    if (array_reserve((void **)&job->operations, &loader->operation_capacity, count,
+                      sizeof *job->operations) ||
+        array_reserve((void **)&job->drafts, &loader->draft_capacity, count, sizeof *job->drafts) ||
+        (job->initial_sync_ns && array_reserve((void **)&job->initial_sync_ns, &loader->sync_capacity, count,
+                                               sizeof *job->initial_sync_ns)) ||
+        (loader->has_traffic &&
+         (array_reserve((void **)&loader->ids, &loader->id_capacity, count, sizeof *loader->ids) ||
+          array_reserve((void **)&loader->channels, &loader->channel_capacity, count,
+                        sizeof *loader->channels))))
+        return error_no_memory(error);
+    return 0;
+}
+
+static int64_t duration_of(const struct operation *recorded)
+{
+    return recorded->duration_ns != COUNT_UNKNOWN ? recorded->duration_ns : TIME_UNKNOWN;
+}
+
+/*
+ * Only symmetric kernels wait for all their peers first. The others call so what their blocks take to begin
+ * with, and wait later.
+ */
+static int take_initial_sync(struct loader *loader, size_t at, const struct operation *recorded,
+                             struct error *error)
+{
+    struct job *job = loader->job;
+    int is_wait = recorded->is_symmetric && recorded->kind == OPERATION_COLLECTIVE;
+    int64_t sync_ns = is_wait ? recorded->initial_sync_ns : 0;
+    if (!job->initial_sync_ns && sync_ns > 0) {
+        if (array_reserve((void **)&job->initial_sync_ns, &loader->sync_capacity, at + 1,
+                          sizeof *job->initial_sync_ns))
+            return error_no_memory(error);
+        memset(job->initial_sync_ns, 0, at * sizeof *job->initial_sync_ns);
+    }
+    if (job->initial_sync_ns)
+        job->initial_sync_ns[at] = sync_ns;
+    return 0;
+}
+
+int32_t loader_step(const struct loader *loader, int64_t step)
+{
+    return step >= 0 && step < loader->job->step_count ? (int32_t)step : -1;
+}
+
+enum { MOST_ROOTS = 1 << 24 }; /* what job_operation has room for */
+
+static int take_operation(struct loader *loader, const struct stored_operation *stored, struct error *error)
+{
+    struct job *job = loader->job;
+    const struct operation *recorded = &stored->operation;
+    int64_t member = loader_member(loader, stored->member_id);
+    int64_t instance = find_instance(loader, stored->instance_id);
+    if (member < 0 || instance < 0)
+        return 0;
+    if (make_room(loader, error))
+        return -1;
+    size_t at = job->operation_count++;
+    if (loader->has_traffic)
+        loader->ids[at] = stored->id;
+    job->drafts[at].free_ns = TIME_UNKNOWN;
+    struct job_operation *operation = &job->operations[at];
+    *operation = (struct job_operation){
+        .rank = (int32_t)(member >> 32),
+        .communicator = (int32_t)(member & 0xffffffff),
+        .instance = (int32_t)instance,
+        .step = loader_step(loader, stored->step),
+        .kind = (uint8_t)recorded->kind,
+        .function = (uint8_t)recorded->function,
+        .datatype = (unsigned)recorded->datatype,
+        .root = recorded->root >= 0 && recorded->root < MOST_ROOTS ? (signed)recorded->root : -1,
+        .is_tree = recorded->algorithm == ALGORITHM_TREE && recorded->function == FUNCTION_ALL_REDUCE &&
+                   !recorded->is_symmetric,
+        .may_be_tree = recorded->algorithm == ALGORITHM_UNKNOWN &&
+                       recorded->function == FUNCTION_ALL_REDUCE && !recorded->is_symmetric,
+        .bytes = recorded->bytes,
+        .enqueued_ns = first_known(recorded->enqueue.end_ns,
+                                   first_known(recorded->enqueue.begin_ns, recorded->api.end_ns)),
+        .recorded = {.stream = recorded->stream,
+                     .issued_ns = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns),
+                     .duration_ns = duration_of(recorded)},
+        .previous = -1,
+        .position = -1,
+        .unfinished = recorded->unfinished != 0};
+    uint8_t channels = 0;
+    if (loader_tag(loader, stored->tag, &operation->tag, error) ||
+        take_times(operation, stored, &channels, error) || take_initial_sync(loader, at, recorded, error))
+        return -1;
+    if (loader->has_traffic)
+        loader->channels[at] = channels;
+    job->timed_operations += operation->start_ns != TIME_UNKNOWN;
+    return 0;
+}
+
+int loader_read_operations(struct loader *loader, struct error *error)
+{
+    struct operation_cursor *cursor = operation_cursor_open(loader->job->store, loader->job->run_id, error);
+    struct stored_operation stored;
+    int more = cursor ? 1 : -1;
+    while (more == 1 && (more = operation_cursor_next(cursor, &stored, error)) == 1)
+        if (take_operation(loader, &stored, error))
+            more = -1;
+    operation_cursor_close(cursor);
+    return more;
+}
+
+/* Counted anew: what the store says of it may be damaged. */
+int loader_list_members(struct job *job)
+{
+    size_t first = 0;
+    job->instance_members = array_new(job->operation_count, sizeof *job->instance_members);
+    if (!job->instance_members)
+        return -1;
+    for (size_t i = 0; i < job->instance_count; i++)
+        job->instances[i].members = 0;
+    for (size_t i = 0; i < job->operation_count; i++)
+        job->instances[job->operations[i].instance].members++;
+    for (size_t i = 0; i < job->instance_count; i++) {
+        job->instances[i].first_member = (uint32_t)first;
+        first += (size_t)job->instances[i].members;
+        job->instances[i].members = 0;
+    }
+    for (size_t i = 0; i < job->operation_count; i++) {
+        struct job_instance *instance = &job->instances[job->operations[i].instance];
+        job->instance_members[instance->first_member + (size_t)instance->members++] = (int32_t)i;
+    }
+    return 0;
+}
+
+int loader_init(struct loader *loader, struct job *job, struct error *error)
+{
+    *loader = (struct loader){.job = job};
+    map_init(&loader->ranks);
+    map_init(&loader->communicators);
+    map_init(&loader->members);
+    int64_t has_traffic;
+    if (index_ids(loader, error) || loader_read(loader, schema_analysis_job_members, read_member, error) ||
+        loader_read_number(loader, schema_analysis_job_has_traffic, &has_traffic, error))
+        return -1;
+    loader->has_traffic = has_traffic != 0;
+    job_seat_silent_ranks(job);
+    return job_find_lost_files(job) || job_find_stages(job) ? error_no_memory(error) : 0;
+}
+
+void loader_release(struct loader *loader)
+{
+    map_release(&loader->ranks);
+    map_release(&loader->communicators);
+    map_release(&loader->members);
+    free(loader->instance_ids);
+    free(loader->ids);
+    free(loader->places);
+    free(loader->channels);
+}

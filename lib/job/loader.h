@@ -1,0 +1,67 @@
+#ifndef NCCLPROF_JOB_LOADER_H
+#define NCCLPROF_JOB_LOADER_H
+
+#include "base/map.h"
+#include "job/job.h"
+
+struct statement;
+
+/* What loading a run needs besides the run, for load_*.c and late_arrivals.c. */
+struct loader {
+    struct job *job;
+    struct map ranks;         /* job_rank id -> index */
+    struct map communicators; /* id -> index */
+    struct map members;       /* member id -> rank index * 2^32 + communicator index */
+    int64_t member_id;        /* the last member that was looked for */
+    int64_t member;
+    int member_known;
+    size_t latest;         /* the instance that was found last */
+    int64_t *instance_ids; /* owned: ascending */
+    size_t instance_id_capacity;
+    int has_traffic;   /* some proxy operation is there: the next three are needed */
+    int64_t *ids;      /* owned: of operations as they were read, ascending */
+    int32_t *places;   /* owned: where each of those was laid out */
+    uint8_t *channels; /* owned: of each of those, how many of its kernel are not known to have received;
+                          CHANNELS_MANY: or more */
+    size_t id_capacity;
+    size_t channel_capacity;
+    size_t instance_capacity;
+    size_t operation_capacity;
+    size_t draft_capacity;
+    size_t sync_capacity;
+};
+
+/* Ranks, communicators and members of the run, whose names are loaded. Release it whatever comes back. */
+int loader_init(struct loader *loader, struct job *job, struct error *error);
+void loader_release(struct loader *loader);
+
+/* Rank index * 2^32 + communicator index of a member; -1: it is none of this run. */
+int64_t loader_member(struct loader *loader, int64_t id);
+
+/* Rank and communicator index; -1 likewise. */
+int64_t loader_rank(const struct loader *loader, int64_t id);
+int64_t loader_communicator(const struct loader *loader, int64_t id);
+
+/* The number of a tag; -1 for NULL. */
+int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct error *error);
+
+/* A step as the store has it; -1 where it is none of the run's. */
+int32_t loader_step(const struct loader *loader, int64_t step);
+
+enum { CHANNELS_MANY = UINT8_MAX };
+
+typedef int (*row_reader)(struct loader *loader, struct statement *statement, struct error *error);
+
+/* Calls `read` for each row; parameter 1 of `sql` is the run. */
+int loader_read(struct loader *loader, const char *sql, row_reader read, struct error *error);
+
+/* What the one row of a query says, likewise; 0 where there is none. */
+int loader_read_number(struct loader *loader, const char *sql, int64_t *number, struct error *error);
+
+/* The operations, in order of their ids. Instances are there. */
+int loader_read_operations(struct loader *loader, struct error *error);
+
+/* Operations are laid out: which of them are of each instance. -1 when memory is out. */
+int loader_list_members(struct job *job);
+
+#endif

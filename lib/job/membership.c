@@ -1,0 +1,84 @@
+#include "job/membership.h"
+
+#include "base/array.h"
+
+/* Ranks of a communicator. Numbers and sizes are claims of a trace: nothing here is made as large as they. */
+
+int job_seat(struct job_communicator *communicator, int64_t number, int32_t rank)
+{
+    if (number < 0 || number >= communicator->size)
+        return 0;
+    size_t count = communicator->seat_count;
+    if (count && communicator->seats[count - 1].number == number) {
+        communicator->seats[count - 1].rank = rank;
+        return 0;
+    }
+    if (array_reserve((void **)&communicator->seats, &communicator->seat_capacity, count + 1,
+                      sizeof *communicator->seats))
+        return -1;
+    communicator->seats[communicator->seat_count++] = (struct job_seat){number, rank};
+    return 0;
+}
+
+/*
+ * Ranks that recorded nothing are no members of anything. In the communicator of all their number is their
+ * global rank; elsewhere a free place can only be that of the one silent rank there is.
+ */
+void job_seat_silent_ranks(struct job *job)
+{
+    int32_t silent = -1;
+    size_t silent_count = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i].process_id < 0) {
+            silent = (int32_t)i;
+            silent_count++;
+        }
+    for (size_t i = 0; silent_count && i < job->communicator_count; i++) {
+        struct job_communicator *communicator = &job->communicators[i];
+        communicator->is_whole = communicator->size == job->expected_ranks;
+        if (silent_count == 1 && (int64_t)communicator->seat_count < communicator->size)
+            communicator->silent = silent;
+    }
+}
+
+static int32_t seated(const struct job_communicator *communicator, int64_t number)
+{
+    const struct job_seat *seats = communicator->seats;
+    size_t low = 0, high = communicator->seat_count;
+    if ((size_t)number < high && seats[number].number == number)
+        return seats[number].rank;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (seats[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < communicator->seat_count && seats[low].number == number ? seats[low].rank : -1;
+}
+
+/* Ranks are in order of their global number, those without one last. */
+static int32_t numbered(const struct job *job, int64_t number)
+{
+    size_t low = 0, high = job->rank_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int64_t global_rank = job->ranks[middle].global_rank;
+        if (global_rank >= 0 && global_rank < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < job->rank_count && job->ranks[low].global_rank == number ? (int32_t)low : -1;
+}
+
+int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number)
+{
+    const struct job_communicator *of = &job->communicators[communicator];
+    if (number < 0 || number >= of->size)
+        return -1;
+    int32_t rank = seated(of, number);
+    if (rank < 0 && of->is_whole)
+        rank = numbered(job, number);
+    return rank >= 0 ? rank : of->silent;
+}

@@ -1,0 +1,17 @@
+#ifndef NCCLPROF_JOB_MEMBERSHIP_H
+#define NCCLPROF_JOB_MEMBERSHIP_H
+
+#include "job/job.h"
+
+/* Who is in a communicator. */
+
+/* Numbers come in ascending order; the last of several wins, and one that the size rules out has no seat. */
+int job_seat(struct job_communicator *communicator, int64_t number, int32_t rank);
+
+/* All members are seated: says where the ranks are that recorded nothing. */
+void job_seat_silent_ranks(struct job *job);
+
+/* The job rank (index) of a communicator's rank; -1 unknown. */
+int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number);
+
+#endif

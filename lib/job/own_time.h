@@ -1,0 +1,28 @@
+#ifndef NCCLPROF_JOB_OWN_TIME_H
+#define NCCLPROF_JOB_OWN_TIME_H
+
+#include "job/job.h"
+
+/*
+ * An operation of which only the duration is recorded began when the one before it on its stream had ended
+ * and it was enqueued.
+ */
+void job_infer_start(struct job *job, size_t operation);
+
+/* Fills in its own time, from what is known of its stream by now. */
+void job_measure_own(struct job *job, struct job_operation *operation);
+
+/*
+ * Of its own time, what had passed since any of the 64 operations issued before it ended, on whatever stream,
+ * or let go of its stream if it held that longer. Streams wait for one another, and a trace does not tell
+ * where: so much at least was its own. TIME_UNKNOWN.
+ */
+int64_t job_idle_time(const struct job *job, const struct job_operation *operation);
+
+/*
+ * Lateness: how much of that had passed when it was enqueued, the host's part. TIME_UNKNOWN where either is
+ * not known.
+ */
+int64_t job_lateness(const struct job *job, const struct job_operation *operation);
+
+#endif

@@ -1,0 +1,75 @@
+#include "job/timeline.h"
+
+#include "base/array.h"
+#include "job/arrival.h"
+#include "job/clock_alignment.h"
+#include "job/device_time.h"
+#include "job/early_stops.h"
+#include "job/groups.h"
+#include "job/own_time.h"
+#include "job/streams.h"
+#include "job/transfers.h"
+
+#include <stdlib.h>
+
+/*
+ * Puts all times of a rank on one device timeline and measures own time: the gap between an operation's start
+ * and the end of the one before it on its stream.
+ */
+
+/* What the drafts say of the few that held their stream longest is still asked for. */
+static int keep_holds(struct job *job)
+{
+    for (size_t i = 0; i < job->operation_count; i++)
+        job->hold_count += job->operations[i].held;
+    job->holds = array_new(job->hold_count, sizeof *job->holds);
+    if (!job->holds)
+        return -1;
+    for (size_t i = 0, count = 0; i < job->operation_count; i++)
+        if (job->operations[i].held)
+            job->holds[count++] = (struct job_hold){(int64_t)i, job->drafts[i].free_ns};
+    return 0;
+}
+
+/* The findings take the place of what was recorded. */
+static void forget_records(struct job *job)
+{
+    for (size_t i = 0; i < job->operation_count; i++) {
+        struct job_operation *operation = &job->operations[i];
+        operation->late_beyond_ns = TIME_UNKNOWN;
+        operation->beyond_ns = operation->excess_ns = operation->hidden_ns = 0;
+    }
+    free(job->drafts);
+    job->drafts = NULL;
+}
+
+int job_build_timelines(struct job *job, struct error *error)
+{
+    int failed = 0;
+    for (size_t i = 0; !failed && i < job->rank_count; i++)
+        failed = job_map_rank(job, &job->ranks[i]) || job_chain_rank(job, &job->ranks[i]);
+    if (failed)
+        return error_no_memory(error);
+    for (size_t i = 0; i < job->operation_count; i++) {
+        job_infer_start(job, i);
+        job_measure_own(job, &job->operations[i]);
+    }
+    int mended;
+    if (job_align_clocks(job, error) || job_mend_ends(job, &mended, error))
+        return -1;
+    for (size_t i = 0; mended && i < job->operation_count; i++) {
+        struct job_operation *operation = &job->operations[i], *head = &job->operations[operation->group];
+        if (operation == head && operation->previous >= 0)
+            operation->previous = job_last_of_group(job, operation->previous);
+        operation->previous = head->previous;
+        job_measure_own(job, operation);
+    }
+    if (keep_holds(job))
+        return error_no_memory(error);
+    forget_records(job);
+    job_find_synced(job);
+    for (size_t i = 0; i < job->instance_count; i++)
+        job->instances[i].transfer_ns = arrival_transfer_ns(job, &job->instances[i]);
+    job_measure_pairs(job);
+    return 0;
+}

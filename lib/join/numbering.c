@@ -1,0 +1,436 @@
+#include "join/numbering.h"
+
+#include "base/array.h"
+#include "base/sort.h"
+#include "join/steps.h"
+#include "join/tags.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How the steps of a run without tags are told. */
+struct period {
+    size_t *starts;
+    size_t start_count;
+    struct step_end *ends;
+    size_t end_count;
+    int32_t shared; /* the communicator of the ends */
+};
+
+/* What numbering the ranks of a run needs. */
+struct ranks {
+    struct hands *hands;
+    const int32_t *items; /* the ranks to be numbered */
+    struct series_table *series;
+    struct period period;
+    const char *begin; /* tag that the operations of most ranks begin with; NULL: of none. The first hand's */
+};
+
+/* A rank being numbered. */
+struct numbering {
+    struct work *work; /* the hand's, as are the blocks */
+    struct blocks *blocks;
+    const struct ranks *ranks;
+    int32_t rank;
+    struct series_table *series;
+};
+
+static struct numbering numbering_of(const struct ranks *ranks, struct hand *hand, size_t number)
+{
+    int32_t rank = ranks->items[number];
+    return (struct numbering){.work = &hand->work,
+                              .blocks = &hand->blocks,
+                              .ranks = ranks,
+                              .rank = rank,
+                              .series = &ranks->series[rank]};
+}
+
+static int begin(const struct numbering *numbering, struct sweep *sweep, struct error *error)
+{
+    const struct grouping *members = &numbering->work->by_rank;
+    size_t first = members->first[numbering->rank];
+    return sweep_begin(sweep, numbering->blocks, numbering->work, members->items + first,
+                       members->first[numbering->rank + 1] - first, error);
+}
+
+static size_t count_operations(const struct work *work, int32_t rank)
+{
+    size_t count = 0;
+    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++)
+        count += work->members[work->by_rank.items[i]].operations;
+    return count;
+}
+
+static int carries_tags(const struct work *work, int32_t rank)
+{
+    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++)
+        if (work->members[work->by_rank.items[i]].tagged)
+            return 1;
+    return 0;
+}
+
+/* Where the tag changes from one operation to the next: the cycle as the operations show it. */
+static int moments_of_operations(struct numbering *numbering, struct moments *moments, struct error *error)
+{
+    struct sweep sweep;
+    struct swept swept;
+    int32_t last = -1;
+    int64_t number = 0;
+    int more = begin(numbering, &sweep, error) ? -1 : 1;
+    moments->of_operations = 1;
+    for (; more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1; number++) {
+        if (swept.tag < 0 || swept.tag == last)
+            continue;
+        last = swept.tag;
+        if (moments_add(moments, (uint64_t)last + 1, number))
+            more = error_no_memory(error);
+    }
+    sweep_end(&sweep);
+    return more;
+}
+
+/* The tags set on each of a rank's members. */
+static struct tag_state *tag_states(const struct work *work, int32_t rank)
+{
+    size_t first = work->by_rank.first[rank], count = work->by_rank.first[rank + 1] - first;
+    struct tag_state *states = array_new(count, sizeof *states);
+    for (size_t i = 0; states && i < count; i++)
+        states[i] = tag_state_at_start(work, work->by_rank.items[first + i]);
+    return states;
+}
+
+static void settle(struct numbering *numbering, struct tag_state *states, struct step_teller *teller,
+                   const struct swept *swept)
+{
+    struct work *work = numbering->work;
+    int32_t *step_count = &work->ranks[numbering->rank].step_count;
+    struct joined_row *joined = swept->joined;
+    joined->tag = tag_carried(work, swept);
+    if (joined->tag < 0)
+        joined->tag = tag_at(&states[swept->source], swept->issued_ns);
+    joined->step = step_next(teller, work, swept);
+    joined->number = series_number(numbering->series, swept);
+    if (joined->step >= *step_count)
+        *step_count = joined->step + 1;
+}
+
+static int load_marks(const struct numbering *numbering, struct error *error)
+{
+    blocks_enter(numbering->blocks);
+    int failed = work_load_marks(numbering->work, numbering->ranks->hands->store,
+                                 numbering->work->ranks[numbering->rank].process, error);
+    blocks_leave(numbering->blocks);
+    return failed;
+}
+
+/* Everything is settled, and goes into the store block by block. */
+static int number_once(struct numbering *numbering, struct step_teller teller, struct error *error)
+{
+    struct sweep sweep;
+    struct swept swept;
+    if (load_marks(numbering, error))
+        return -1;
+    struct tag_state *states = tag_states(numbering->work, numbering->rank);
+    if (!states)
+        return error_no_memory(error);
+    int more = begin(numbering, &sweep, error) ? -1 : 1;
+    sweep.writes = 1;
+    while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1) {
+        settle(numbering, states, &teller, &swept);
+        if (swept.joined->number < 0)
+            more = error_no_memory(error);
+    }
+    sweep_end(&sweep);
+    free(states);
+    return more;
+}
+
+static int number_rank(struct numbering *numbering, struct step_teller teller, struct error *error)
+{
+    int failed, again;
+    do {
+        failed = number_once(numbering, teller, error);
+        again = numbering->series->has_found;
+        series_forget_counts(numbering->series);
+    } while (!failed && again);
+    numbering->work->ranks[numbering->rank].is_numbered = 1;
+    return failed;
+}
+
+/* Each hand has numbers of its own for texts. 0: none. */
+static int find_symbol(struct numbering *numbering, const char *text, uint64_t *symbol, struct error *error)
+{
+    int64_t number = text ? intern_put(&numbering->work->texts, text, strlen(text)) : 0;
+    *symbol = text ? (uint64_t)number + 1 : 0;
+    return number < 0 ? error_no_memory(error) : 0;
+}
+
+/* What the steps are told by where there are tags. */
+static int find_moments(struct numbering *numbering, struct moments *moments, struct error *error)
+{
+    if (load_marks(numbering, error))
+        return -1;
+    if (moments_of_marks(moments, numbering->work, numbering->rank))
+        return error_no_memory(error);
+    if (moments->count || !carries_tags(numbering->work, numbering->rank))
+        return 0;
+    return find_symbol(numbering, numbering->ranks->begin, &moments->begin, error) ||
+           moments_of_operations(numbering, moments, error);
+}
+
+static int number_by_tags(void *context, struct hand *hand, size_t number, struct error *error)
+{
+    struct ranks *ranks = context;
+    struct numbering numbering = numbering_of(ranks, hand, number);
+    struct moments moments = {.count = 0};
+    struct step_teller teller = {.shared = -1};
+    int failed = find_moments(&numbering, &moments, error);
+    if (!failed && moments.count >= 2 && steps_from_tags(&moments, &teller))
+        failed = error_no_memory(error);
+    moments_release(&moments);
+    if (!failed && teller.time_count + teller.start_count >= 2) {
+        hand->work.ranks[numbering.rank].by_tags = 1;
+        failed = number_rank(&numbering, teller, error);
+    }
+    free(teller.times);
+    free(teller.starts);
+    return failed;
+}
+
+/* The rank of the run with the most operations, the first of them by its number; -1 when there are none. */
+static int32_t busiest_rank(const struct work *work, int32_t run)
+{
+    int32_t best = -1;
+    size_t most = 0;
+    for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++) {
+        int32_t rank = work->ranks_of_run.items[i];
+        size_t count = count_operations(work, rank);
+        if (count > most ||
+            (best >= 0 && count == most && work->ranks[rank].global_rank < work->ranks[best].global_rank)) {
+            best = rank;
+            most = count;
+        }
+    }
+    return best;
+}
+
+static int number_alone(struct numbering *numbering, struct error *error)
+{
+    size_t *starts, count;
+    int failed =
+        steps_from_period(numbering->blocks, numbering->work, numbering->rank,
+                          count_operations(numbering->work, numbering->rank), &starts, &count, error) ||
+        number_rank(numbering, (struct step_teller){.starts = starts, .start_count = count}, error);
+    free(starts);
+    return failed ? -1 : 0;
+}
+
+/* Where the rank lost operations, what all ranks together have tells more than its own do. */
+static int find_shared(struct hand *hand, int32_t rank, int32_t shared, struct period *period,
+                       struct error *error)
+{
+    int lost;
+    if (steps_have_losses(&hand->blocks, &hand->work, rank, shared, &lost, error))
+        return -1;
+    if (!lost && period->start_count >= 2)
+        return 0;
+    if (steps_from_shared(&hand->blocks, &hand->work, shared, &period->ends, &period->end_count, error))
+        return -1;
+    if (period->end_count)
+        period->start_count = period->end_count + 1;
+    return 0;
+}
+
+/* The ends of steps on a communicator that all ranks share; where there are none their count does not fit. */
+static int find_ends(struct hand *hand, int32_t rank, int32_t shared, struct period *period,
+                     struct error *error)
+{
+    free(period->ends);
+    period->ends = NULL;
+    period->end_count = 0;
+    period->shared = shared;
+    if (find_shared(hand, rank, shared, period, error))
+        return -1;
+    if (period->start_count < 2 || period->end_count)
+        return 0;
+    return steps_find_ends(&hand->blocks, &hand->work, rank, period->starts, period->start_count, shared,
+                           &period->ends, &period->end_count, error);
+}
+
+static int has_steps(const struct period *period)
+{
+    return period->start_count >= 2 && period->end_count + 1 == period->start_count;
+}
+
+/*
+ * The communicator with as many ranks as the world that comes next in the order of hashes, whatever the order
+ * of reading; `after` -1: the first. -1: there is none. The world may be one that nothing but sends and
+ * receives run on, which have no numbers.
+ */
+static int32_t next_alike(const struct work *work, int32_t world, int32_t after)
+{
+    const struct work_communicator *like = &work->communicators[world];
+    const struct grouping *of = &work->communicators_of_run;
+    int32_t next = -1;
+    for (size_t at = of->first[like->run]; at < of->first[like->run + 1]; at++) {
+        int32_t i = of->items[at];
+        const struct work_communicator *here = &work->communicators[i];
+        uint64_t hash = (uint64_t)here->hash;
+        if (here->member_count == like->member_count &&
+            (after < 0 || hash > (uint64_t)work->communicators[after].hash) &&
+            (next < 0 || hash < (uint64_t)work->communicators[next].hash))
+            next = i;
+    }
+    return next;
+}
+
+static int find_period(struct hand *hand, int32_t run, struct period *period, struct error *error)
+{
+    enum { MOST_ALIKE = 4 }; /* that are looked at, whatever a trace claims */
+    const struct work *work = &hand->work;
+    int32_t rank = busiest_rank(work, run), world = work->runs[run].world;
+    if (rank < 0 || world < 0)
+        return 0;
+    if (steps_from_period(&hand->blocks, work, rank, count_operations(work, rank), &period->starts,
+                          &period->start_count, error))
+        return -1;
+    int32_t shared = next_alike(work, world, -1);
+    for (int i = 0; i < MOST_ALIKE && shared >= 0 && !has_steps(period); i++) {
+        if (find_ends(hand, rank, shared, period, error))
+            return -1;
+        shared = next_alike(work, world, shared);
+    }
+    return 0;
+}
+
+/* Where no communicator is shared by all ranks, each goes by its own period. */
+static int number_by_period(void *context, struct hand *hand, size_t number, struct error *error)
+{
+    const struct ranks *ranks = context;
+    const struct period *period = &ranks->period;
+    struct numbering numbering = numbering_of(ranks, hand, number);
+    struct step_teller teller = {.shared = period->shared};
+    if (hand->work.runs[hand->work.ranks[numbering.rank].run].world < 0)
+        return number_alone(&numbering, error);
+    if (period->start_count < 2)
+        return number_rank(&numbering, teller, error);
+    if (!has_steps(period))
+        return number_alone(&numbering, error);
+    teller.ends = period->ends;
+    teller.end_count = period->end_count;
+    return number_rank(&numbering, teller, error);
+}
+
+/* What a rank's operations begin with. */
+struct first_tag {
+    const char *text; /* borrowed from the first hand; NULL: none has one */
+    size_t operations;
+};
+
+static int find_first_tag(struct ranks *ranks, int32_t rank, struct first_tag *first, struct error *error)
+{
+    struct hand *hand = &ranks->hands->items[0];
+    struct numbering numbering = {.work = &hand->work, .blocks = &hand->blocks, .rank = rank};
+    struct sweep sweep;
+    struct swept swept = {.tag = -1};
+    int more = begin(&numbering, &sweep, error) ? -1 : 1;
+    while (more == 1 && swept.tag < 0)
+        more = sweep_next(&sweep, &swept, error);
+    first->text = more == 1 ? intern_text(&hand->work.texts, swept.tag) : NULL;
+    first->operations = count_operations(&hand->work, rank);
+    sweep_end(&sweep);
+    return more < 0 ? -1 : 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const struct first_tag *)a)->text, ((const struct first_tag *)b)->text);
+}
+
+/* The one of most ranks; of as many, the one of ranks with most operations, which lost the fewest. */
+static const char *usual_first(const struct first_tag *sorted, size_t count)
+{
+    const char *usual = NULL;
+    size_t most_ranks = 0, most_operations = 0;
+    for (size_t i = 0, end; i < count; i = end) {
+        size_t operations = 0;
+        for (end = i; end < count && strcmp(sorted[end].text, sorted[i].text) == 0; end++)
+            operations += sorted[end].operations;
+        if (end - i < most_ranks || (end - i == most_ranks && operations <= most_operations))
+            continue;
+        usual = sorted[i].text;
+        most_ranks = end - i;
+        most_operations = operations;
+    }
+    return usual;
+}
+
+/* What most of the ranks begin with whose operations carry tags: a rank may have lost what it began with. */
+static int find_begin(struct ranks *ranks, size_t count, struct error *error)
+{
+    struct first_tag *firsts = array_new(count, sizeof *firsts);
+    size_t found = 0;
+    int failed = firsts ? 0 : error_no_memory(error);
+    for (size_t i = 0; !failed && i < count; i++) {
+        if (!carries_tags(&ranks->hands->items[0].work, ranks->items[i]))
+            continue;
+        failed = find_first_tag(ranks, ranks->items[i], &firsts[found], error);
+        found += !failed && firsts[found].text;
+    }
+    if (!failed) {
+        array_sort(firsts, found, sizeof *firsts, by_text);
+        ranks->begin = usual_first(firsts, found);
+    }
+    free(firsts);
+    return failed;
+}
+
+/* The ranks of a run whose steps are not settled, into `items`. */
+static size_t list_ranks(const struct work *work, int32_t run, int32_t *items)
+{
+    size_t count = 0;
+    for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++)
+        if (!work->ranks[work->ranks_of_run.items[i]].is_numbered)
+            items[count++] = work->ranks_of_run.items[i];
+    return count;
+}
+
+/* First the ranks whose tags tell their steps, then the others. */
+static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
+                      struct error *error)
+{
+    struct work_run *of = &work->runs[run];
+    const int32_t *first = work->ranks_of_run.items + work->ranks_of_run.first[run];
+    const int32_t *end = work->ranks_of_run.items + work->ranks_of_run.first[run + 1];
+    size_t count = list_ranks(work, run, items);
+    if (find_begin(ranks, count, error) || hands_do(ranks->hands, number_by_tags, ranks, count, error))
+        return -1;
+    for (const int32_t *rank = first; rank < end; rank++)
+        if (work->ranks[*rank].by_tags)
+            of->step_source = STEPS_BY_TAGS;
+    if (of->step_source == STEPS_NONE && find_period(&ranks->hands->items[0], run, &ranks->period, error))
+        return -1;
+    if (ranks->period.start_count >= 2)
+        of->step_source = STEPS_BY_PERIOD;
+    if (hands_do(ranks->hands, number_by_period, ranks, list_ranks(work, run, items), error))
+        return -1;
+    for (const int32_t *rank = first; rank < end; rank++)
+        if (work->ranks[*rank].step_count > of->step_count)
+            of->step_count = work->ranks[*rank].step_count;
+    if (of->step_source == STEPS_NONE && of->step_count >= 2)
+        of->step_source = STEPS_BY_PERIOD;
+    return 0;
+}
+
+int run_number(struct work *work, int32_t run, struct hands *hands, struct series_table *series,
+               struct error *error)
+{
+    size_t count = work->ranks_of_run.first[run + 1] - work->ranks_of_run.first[run];
+    int32_t *items = array_new(count, sizeof *items);
+    struct ranks ranks = {.hands = hands, .items = items, .series = series};
+    int failed = items ? number_all(work, run, &ranks, items, error) : error_no_memory(error);
+    free(ranks.period.starts);
+    free(ranks.period.ends);
+    free(items);
+    return failed;
+}

@@ -1,0 +1,337 @@
+#include "join/steps.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "period/cycle.h"
+
+#include <stdlib.h>
+
+/*
+ * Steps where every rank's trace lost operations, so that none repeats exactly: the operations of the
+ * communicator that all share, put together from all ranks. One that a rank lost comes after the one before
+ * it at a rank that has it, and in the order of its sequence.
+ */
+
+struct shared_operation {
+    int64_t sequence;
+    int64_t bytes;
+    int64_t gap_ns; /* since the one before it, at a rank that has both; -1 unknown */
+    int32_t next;   /* -1: the last */
+    uint8_t function;
+};
+
+struct whole {
+    struct shared_operation *items; /* owned; linked from `first` */
+    size_t count;
+    size_t capacity;
+    int32_t first;
+    struct map places; /* (function, sequence) -> item */
+    int64_t least[FUNCTION_COUNT];
+    int64_t greatest[FUNCTION_COUNT];
+};
+
+static struct map_key key_of(const struct swept *swept)
+{
+    return (struct map_key){{swept->function, (uint64_t)swept->sequence}};
+}
+
+/* Whether no number is missing between the least and the greatest of each function. */
+static int is_whole(const struct whole *whole)
+{
+    int64_t expected = 0;
+    for (int i = 0; i < FUNCTION_COUNT; i++)
+        if (whole->greatest[i] >= whole->least[i])
+            expected += whole->greatest[i] - whole->least[i] + 1;
+    return (int64_t)whole->count >= expected;
+}
+
+static int64_t insert(struct whole *whole, const struct swept *swept, int32_t after)
+{
+    if (array_reserve((void **)&whole->items, &whole->capacity, whole->count + 1, sizeof *whole->items))
+        return -1;
+    int32_t *link = after < 0 ? &whole->first : &whole->items[after].next;
+    whole->items[whole->count] = (struct shared_operation){.sequence = swept->sequence,
+                                                           .bytes = swept->bytes,
+                                                           .gap_ns = -1,
+                                                           .next = *link,
+                                                           .function = swept->function};
+    *link = (int32_t)whole->count;
+    if (swept->sequence < whole->least[swept->function])
+        whole->least[swept->function] = swept->sequence;
+    if (swept->sequence > whole->greatest[swept->function])
+        whole->greatest[swept->function] = swept->sequence;
+    return (int64_t)whole->count++;
+}
+
+/*
+ * What goes between the operation before it and this one: others' operations with lower numbers of the same
+ * sequence. Looking further than a few operations ahead would cost more than it tells.
+ */
+static int32_t last_below(const struct whole *whole, const struct swept *swept, int32_t before)
+{
+    enum { AHEAD = 64 };
+    int32_t after = before, at = before < 0 ? whole->first : whole->items[before].next;
+    for (int looked = 0; at >= 0 && looked < AHEAD; looked++, at = whole->items[at].next) {
+        if (whole->items[at].function != swept->function)
+            continue;
+        if (whole->items[at].sequence > swept->sequence)
+            break;
+        after = at;
+    }
+    return after;
+}
+
+/* Adds an operation that is not there yet. Returns its item, -1 when memory is out. */
+static int32_t add(struct whole *whole, const struct swept *swept, int32_t before)
+{
+    int added;
+    int64_t *place = map_put(&whole->places, key_of(swept), (int64_t)whole->count, &added);
+    return place && (!added || insert(whole, swept, last_below(whole, swept, before)) >= 0) ? (int32_t)*place
+                                                                                            : -1;
+}
+
+/* Passes by one member: adds what is not there yet, or, once that is done, notes gaps. */
+static int pass_member(struct whole *whole, struct blocks *blocks, const struct work *work, int32_t member,
+                       int adds, struct error *error)
+{
+    struct sweep sweep;
+    struct swept swept;
+    int32_t before = -1;
+    int64_t before_ns = 0;
+    int more = sweep_begin(&sweep, blocks, work, &member, 1, error) ? -1 : 1;
+    while (more == 1 && (more = sweep_next(&sweep, &swept, error)) == 1) {
+        if (swept.sequence < 0 || swept.function >= FUNCTION_COUNT)
+            continue;
+        int32_t place = add(whole, &swept, before);
+        if (place < 0) {
+            more = error_no_memory(error);
+            break;
+        }
+        if (!adds && before >= 0 && whole->items[before].next == place && whole->items[place].gap_ns < 0)
+            whole->items[place].gap_ns = swept.issued_ns - before_ns;
+        before = place;
+        before_ns = swept.issued_ns;
+    }
+    sweep_end(&sweep);
+    return more;
+}
+
+static int has_all_gaps(const struct whole *whole)
+{
+    size_t unknown = 0;
+    for (size_t i = 0; i < whole->count; i++)
+        unknown += whole->items[i].gap_ns < 0;
+    return unknown <= 1; /* nothing is before the first */
+}
+
+struct seat {
+    int64_t rank;
+    int32_t member;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct seat *left = a, *right = b;
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
+/* The members of a communicator by their ranks: what is put together must not hang on who was read first. */
+static struct seat *list_seats(const struct work *work, int32_t communicator, size_t *count)
+{
+    size_t first = work->by_communicator.first[communicator];
+    *count = work->by_communicator.first[communicator + 1] - first;
+    struct seat *seats = array_new(*count, sizeof *seats);
+    for (size_t i = 0; seats && i < *count; i++) {
+        int32_t member = work->by_communicator.items[first + i];
+        seats[i] = (struct seat){work->members[member].rank, member};
+    }
+    if (seats)
+        array_sort(seats, *count, sizeof *seats, by_rank);
+    return seats;
+}
+
+static int pass_members(struct whole *whole, struct blocks *blocks, const struct work *work,
+                        int32_t communicator, int adds, struct error *error)
+{
+    size_t count;
+    struct seat *seats = list_seats(work, communicator, &count);
+    int failed = seats ? 0 : error_no_memory(error);
+    for (size_t i = 0; !failed && i < count; i++) {
+        failed = pass_member(whole, blocks, work, seats[i].member, adds, error);
+        if (whole->count && (adds ? is_whole(whole) : has_all_gaps(whole)))
+            break;
+    }
+    free(seats);
+    return failed;
+}
+
+/* The numbers of the items in order, what recurs of them, and the time before each. */
+struct order {
+    int32_t *items; /* owned, as are the others */
+    uint64_t *symbols;
+    size_t *starts;
+    int64_t *gaps; /* and as much scratch after them */
+};
+
+static int order_init(struct order *order, const struct whole *whole)
+{
+    *order = (struct order){.items = array_new(whole->count, sizeof *order->items),
+                            .symbols = array_new(whole->count, sizeof *order->symbols),
+                            .starts = array_new(whole->count, sizeof *order->starts),
+                            .gaps = array_new(whole->count * 2, sizeof *order->gaps)};
+    if (!order->items || !order->symbols || !order->starts || !order->gaps)
+        return -1;
+    size_t count = 0;
+    for (int32_t at = whole->first; at >= 0; at = whole->items[at].next) {
+        const struct shared_operation *item = &whole->items[at];
+        order->items[count] = at;
+        order->symbols[count++] = hash_mix(item->function, (uint64_t)item->bytes);
+    }
+    return 0;
+}
+
+static void order_release(struct order *order)
+{
+    free(order->items);
+    free(order->symbols);
+    free(order->starts);
+    free(order->gaps);
+}
+
+/* Where cycles begin, into starts[]; 0 when most of it does not repeat. */
+static int find_cycles(const struct whole *whole, struct order *order, size_t *count)
+{
+    struct cycle cycle;
+    *count = 0;
+    if (cycle_find(order->symbols, whole->count, &cycle))
+        return -1;
+    if (!cycle.period || cycle.extent * 2 < whole->count || cycle.extent < 3 * cycle.period)
+        return 0;
+    *count = cycle_starts_early(&cycle, whole->count, order->starts);
+    for (size_t i = 0; i < *count; i++) {
+        int64_t gap_ns = whole->items[order->items[order->starts[i]]].gap_ns;
+        order->gaps[i] = gap_ns > 0 ? gap_ns : 0;
+    }
+    *count = cycle_merge(order->starts, order->gaps, *count, order->gaps + *count);
+    return 0;
+}
+
+static int take_ends(const struct whole *whole, struct step_end **ends, size_t *count, struct error *error)
+{
+    struct order order;
+    size_t starts = 0;
+    int failed = order_init(&order, whole) || find_cycles(whole, &order, &starts);
+    if (!failed && starts >= 2) {
+        *ends = array_new(starts, sizeof **ends);
+        failed = !*ends;
+    }
+    struct step_end end = step_end_none();
+    for (size_t i = 1, at = 0; !failed && i < starts; i++) {
+        for (; at < order.starts[i]; at++)
+            step_end_take(&end, whole->items[order.items[at]].function,
+                          whole->items[order.items[at]].sequence);
+        (*ends)[(*count)++] = end;
+    }
+    order_release(&order);
+    return failed ? error_no_memory(error) : 0;
+}
+
+static void whole_init(struct whole *whole)
+{
+    *whole = (struct whole){.first = -1};
+    for (int i = 0; i < FUNCTION_COUNT; i++) {
+        whole->least[i] = INT64_MAX;
+        whole->greatest[i] = -1;
+    }
+    map_init(&whole->places);
+}
+
+static void whole_release(struct whole *whole)
+{
+    map_release(&whole->places);
+    free(whole->items);
+}
+
+/* The sequences of a member, as long as each of them only rises: then none comes twice. */
+struct rising {
+    int64_t first[FUNCTION_COUNT];
+    int64_t last[FUNCTION_COUNT];
+    int64_t count;
+    int falls;
+};
+
+static int follow_member(struct rising *rising, struct blocks *blocks, const struct work *work,
+                         int32_t member, struct error *error)
+{
+    struct sweep sweep;
+    struct swept swept;
+    for (int i = 0; i < FUNCTION_COUNT; i++)
+        rising->first[i] = rising->last[i] = -1;
+    int more = sweep_begin(&sweep, blocks, work, &member, 1, error) ? -1 : 1;
+    while (more == 1 && !rising->falls && (more = sweep_next(&sweep, &swept, error)) == 1) {
+        if (swept.sequence < 0 || swept.function >= FUNCTION_COUNT)
+            continue;
+        int64_t *last = &rising->last[swept.function];
+        rising->falls = swept.sequence <= *last;
+        if (*last < 0)
+            rising->first[swept.function] = swept.sequence;
+        *last = swept.sequence;
+        rising->count++;
+    }
+    sweep_end(&sweep);
+    return more < 0 ? -1 : 0;
+}
+
+static int has_gaps(const struct rising *rising)
+{
+    int64_t expected = 0;
+    for (int i = 0; i < FUNCTION_COUNT; i++)
+        if (rising->last[i] >= 0)
+            expected += rising->last[i] - rising->first[i] + 1;
+    return rising->count < expected;
+}
+
+static int find_losses(struct blocks *blocks, const struct work *work, int32_t rank, int32_t communicator,
+                       int *lost, struct error *error)
+{
+    struct whole whole;
+    int failed = 0;
+    whole_init(&whole);
+    for (size_t i = work->by_rank.first[rank]; !failed && i < work->by_rank.first[rank + 1]; i++)
+        if (work->members[work->by_rank.items[i]].communicator == communicator)
+            failed = pass_member(&whole, blocks, work, work->by_rank.items[i], 1, error);
+    *lost = !is_whole(&whole);
+    whole_release(&whole);
+    return failed;
+}
+
+int steps_have_losses(struct blocks *blocks, const struct work *work, int32_t rank, int32_t communicator,
+                      int *lost, struct error *error)
+{
+    struct rising rising = {.count = 0};
+    int32_t member = -1;
+    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++)
+        if (work->members[work->by_rank.items[i]].communicator == communicator) {
+            rising.falls = member >= 0;
+            member = work->by_rank.items[i];
+        }
+    if (member >= 0 && !rising.falls && follow_member(&rising, blocks, work, member, error))
+        return -1;
+    *lost = has_gaps(&rising);
+    return rising.falls ? find_losses(blocks, work, rank, communicator, lost, error) : 0;
+}
+
+int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t communicator,
+                      struct step_end **ends, size_t *count, struct error *error)
+{
+    struct whole whole;
+    *ends = NULL;
+    *count = 0;
+    whole_init(&whole);
+    int failed = pass_members(&whole, blocks, work, communicator, 1, error) ||
+                 pass_members(&whole, blocks, work, communicator, 0, error) ||
+                 (whole.count && take_ends(&whole, ends, count, error));
+    whole_release(&whole);
+    return failed ? -1 : 0;
+}

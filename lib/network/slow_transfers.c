@@ -1,0 +1,127 @@
+#include "network/slow_transfers.h"
+
+#include "baseline/cells.h"
+#include "baseline/place.h"
+#include "job/transfers.h"
+#include "network/edges.h"
+
+#include <stdlib.h>
+
+/* The transfer of an instance is told once: at the first of its members. */
+static int64_t transfer_at(const struct job *job, int32_t cell)
+{
+    const struct job_instance *instance = &job->instances[job->operations[cell].instance];
+    int complete = instance->members == instance->expected;
+    return complete && job->instance_members[instance->first_member] == cell ? instance->transfer_ns
+                                                                             : TIME_UNKNOWN;
+}
+
+static void measure_place(struct job *job, const struct baseline *baseline, int32_t role, int32_t position,
+                          struct place *place, double sigmas)
+{
+    size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
+    for (size_t rank = 0; rank < ranks; rank++)
+        for (int32_t step = 0; step < baseline->step_count; step++) {
+            int32_t cell = baseline_cell(baseline, role, position, rank, step);
+            size_t at = rank * steps + (size_t)step;
+            place->value[at] = cell < 0 ? TIME_UNKNOWN : transfer_at(job, cell);
+            place->bytes[at] = cell < 0 ? 0 : job->operations[cell].bytes;
+        }
+    int64_t sigma = place_measure(place, ranks, baseline->first_step, baseline->step_count);
+    for (size_t rank = 0; rank < ranks; rank++)
+        for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
+            int64_t excess = place->value[rank * steps + (size_t)step];
+            if (excess == TIME_UNKNOWN)
+                continue;
+            int32_t cell = baseline_cell(baseline, role, position, rank, step);
+            struct job_instance *instance = &job->instances[job->operations[cell].instance];
+            instance->beyond_ns = excess;
+            if ((double)excess > sigmas * (double)sigma)
+                instance->slow_ns = excess;
+        }
+}
+
+int transfers_find_slow(struct job *job, const struct baseline *baseline, double sigmas)
+{
+    for (size_t i = 0; i < baseline->role_count; i++) {
+        struct place place = {0};
+        if (place_init(&place, baseline->roles[i].rank_count, (size_t)baseline->step_count)) {
+            place_release(&place);
+            return -1;
+        }
+        for (int32_t position = 0; position < baseline->roles[i].length; position++)
+            measure_place(job, baseline, (int32_t)i, position, &place, sigmas);
+        place_release(&place);
+    }
+    return 0;
+}
+
+/*
+ * How long a member was at it; -1 unknown. Where its kernel does not say all, as the leaf of a tree does not,
+ * until the next of its stream began.
+ */
+static int64_t stay_of(const struct job_operation *member, int64_t next_ns)
+{
+    int64_t end_ns = job_left_ns(member, next_ns);
+    if (end_ns == TIME_UNKNOWN)
+        end_ns = member->end_ns;
+    return member->start_ns == TIME_UNKNOWN || end_ns == TIME_UNKNOWN ? -1 : end_ns - member->start_ns;
+}
+
+/*
+ * No operation was delayed by more than its longest member lasted, and no receive by more than it lasted
+ * itself: before it came, its sender waited for it. INT64_MAX where the trace cannot tell.
+ */
+static int64_t longest_member(const struct job *job, const struct job_instance *instance,
+                              const int64_t *next_starts)
+{
+    int64_t longest = -1;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        int64_t stay_ns = stay_of(&job->operations[at], next_starts[at]);
+        longest = stay_ns > longest ? stay_ns : longest;
+    }
+    int64_t received_ns = job_received_ns(job, instance);
+    return longest < 0 || received_ns < longest ? received_ns : longest;
+}
+
+/* Whether nobody called anything after it, for want of a member: that is what its links waited for. */
+static int never_ended(const struct job *job, const struct job_instance *instance, const int64_t *next_starts)
+{
+    for (int32_t i = 0; i < instance->members; i++)
+        if (next_starts[job_member_at(job, instance, i)] != TIME_UNKNOWN)
+            return 0;
+    return instance->members < instance->expected;
+}
+
+int transfers_find_slow_links(struct job *job, const struct edges *edges)
+{
+    int64_t *next_starts = job_next_starts(job);
+    for (size_t i = 0; next_starts && i < job->instance_count; i++) {
+        struct job_instance *instance = &job->instances[i];
+        int64_t over = 0, busy = 0;
+        for (size_t j = edges->first[i]; j < edges->first[i + 1]; j++)
+            if (edges->items[j].over_ns > over) {
+                over = edges->items[j].over_ns;
+                busy = edges->items[j].busy_ns;
+            }
+        /* Where nobody was done before the link was, all members show it. */
+        int holds_some = instance->transfer_ns < busy;
+        if (over <= 0 || (instance->slow_ns && (!holds_some || instance->slow_ns >= over / 2)))
+            continue;
+        int64_t longest = longest_member(job, instance, next_starts);
+        if (longest == INT64_MAX && never_ended(job, instance, next_starts))
+            continue;
+        over = over < longest ? over : longest;
+        if (over <= instance->slow_ns)
+            continue;
+        instance->some_ns = holds_some ? over - instance->slow_ns : 0;
+        instance->slow_ns = over;
+        /* Less is also what is not known. */
+        if (instance->beyond_ns < over)
+            instance->beyond_ns = over;
+    }
+    int failed = next_starts ? 0 : -1;
+    free(next_starts);
+    return failed;
+}

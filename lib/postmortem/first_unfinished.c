@@ -1,0 +1,397 @@
+#include "postmortem/first_unfinished.h"
+
+#include "base/array.h"
+#include "base/map.h"
+#include "base/statistics.h"
+#include "baseline/cells.h"
+
+#include <stdlib.h>
+
+/*
+ * Where only finished operations are recorded, the record of a job that stopped shows how far each rank got.
+ * What one member of a full exchange finished, all did: who has no record of it lost that. Of all that was
+ * not done, what is usually done first is what the rest waits for; of those that did not do it, who alone
+ * lost the end of its record is the one that stopped.
+ */
+
+/* A place in what a rank does: the step and the position in it. */
+struct progress {
+    int32_t step;
+    int32_t position;
+};
+
+struct stops {
+    const struct job *job;
+    const struct baseline *baseline;
+    struct map finished;   /* (communicator, function) -> the last full exchange that anybody finished */
+    int64_t *next_starts;  /* per operation, job_next_starts */
+    struct progress *next; /* per rank: the first that it did not finish */
+    unsigned char *lags;   /* per rank: others of its role got further */
+    int32_t *listed;       /* laggards whose next is usually the first to be done */
+    size_t count;
+    int32_t torn; /* the only rank that lost the end of its record, where nothing else is lost; -1 */
+};
+
+/* So many steps back are looked at for what a rank usually does. */
+enum { LOOK_BACK = 8 };
+
+static int is_behind(struct progress a, struct progress b)
+{
+    return a.step < b.step || (a.step == b.step && a.position < b.position);
+}
+
+static struct progress after(struct progress at, int32_t length)
+{
+    at.position++;
+    return at.position < length ? at : (struct progress){at.step + 1, 0};
+}
+
+static struct progress last_recorded(const struct job *job, int32_t rank)
+{
+    struct progress last = {-1, -1};
+    const struct job_rank *of = &job->ranks[rank];
+    for (size_t i = of->first; i < of->first + of->count; i++) {
+        struct progress here = {job->operations[i].step, job->operations[i].position};
+        if (here.position >= 0 && is_behind(last, here))
+            last = here;
+    }
+    return last;
+}
+
+static const struct job_operation *operation_at(const struct stops *stops, int32_t rank, int32_t position,
+                                                int32_t step)
+{
+    const struct baseline *baseline = stops->baseline;
+    int32_t cell = step < 0 || step >= baseline->step_count
+                       ? -1
+                       : baseline_cell(baseline, baseline->role_of_rank[rank], position,
+                                       (size_t)baseline->rank_in_role[rank], step);
+    return cell < 0 ? NULL : &stops->job->operations[cell];
+}
+
+/* What the rank did at a place when it was last there before; NULL. */
+static const struct job_operation *usual_at(const struct stops *stops, int32_t rank, struct progress at)
+{
+    const struct job_operation *usual = NULL;
+    for (int32_t back = 1; !usual && back <= LOOK_BACK; back++)
+        usual = operation_at(stops, rank, at.position, at.step - back);
+    return usual;
+}
+
+/* Its sequence number at a place, as it went on from step to step; -1 where that cannot be told. */
+static double expected_sequence(const struct stops *stops, struct progress at,
+                                const struct job_operation *usual)
+{
+    double last = (double)job_sequence(stops->job, usual);
+    for (int32_t step = usual->step - 1; step >= 0 && step >= at.step - LOOK_BACK; step--) {
+        const struct job_operation *before = operation_at(stops, usual->rank, at.position, step);
+        if (before && before->communicator == usual->communicator) {
+            double each = (last - (double)job_sequence(stops->job, before)) / (usual->step - step);
+            return last + each * (at.step - usual->step);
+        }
+    }
+    return -1;
+}
+
+static struct map_key key_of(int32_t communicator, uint8_t function)
+{
+    return (struct map_key){{(uint64_t)communicator, function}};
+}
+
+/* Whether anybody finished the full exchange that the rank usually comes to there. */
+static int is_finished(const struct stops *stops, int32_t rank, struct progress at)
+{
+    const struct job_operation *usual = usual_at(stops, rank, at);
+    if (!usual || !function_is_full_exchange(usual->function))
+        return 0;
+    double expected = expected_sequence(stops, at, usual);
+    const int64_t *last = map_get(&stops->finished, key_of(usual->communicator, usual->function));
+    return last && expected >= 0 && (double)*last >= expected;
+}
+
+static int32_t role_length(const struct stops *stops, int32_t rank)
+{
+    return stops->baseline->roles[stops->baseline->role_of_rank[rank]].length;
+}
+
+static struct progress find_next(const struct stops *stops, int32_t rank)
+{
+    struct progress last = last_recorded(stops->job, rank), at = last;
+    int32_t length = role_length(stops, rank);
+    for (int32_t i = 0; last.step >= 0 && i < length; i++) {
+        at = after(at, length);
+        if (is_finished(stops, rank, at))
+            last = at;
+    }
+    return after(last, length);
+}
+
+/* Where records are lost, the last of all members of a pair may be: two places are more than that. */
+enum { PLACES = 1, PLACES_OF_LOST = 2 };
+
+static void mark_laggards(struct stops *stops, const struct role *role)
+{
+    struct progress furthest = {-1, -1};
+    int64_t least = stops->job->missing_sequence ? PLACES_OF_LOST : PLACES;
+    for (size_t i = 0; i < role->rank_count; i++) {
+        struct progress next = find_next(stops, role->ranks[i]);
+        stops->next[role->ranks[i]] = next;
+        if (is_behind(furthest, next))
+            furthest = next;
+    }
+    for (size_t i = 0; i < role->rank_count; i++) {
+        struct progress next = stops->next[role->ranks[i]];
+        int64_t places =
+            (int64_t)(furthest.step - next.step) * role->length + furthest.position - next.position;
+        stops->lags[role->ranks[i]] = places >= least;
+    }
+}
+
+/* When a rank was done with what it did at its next place, so many steps before it; TIME_UNKNOWN. */
+static int64_t done_before(const struct stops *stops, int32_t rank, int32_t back)
+{
+    struct progress next = stops->next[rank];
+    const struct job_operation *operation = operation_at(stops, rank, next.position, next.step - back);
+    if (!operation)
+        return TIME_UNKNOWN;
+    int64_t end_ns = operation->end_ns != TIME_UNKNOWN
+                         ? operation->end_ns
+                         : stops->next_starts[operation - stops->job->operations];
+    return end_ns == TIME_UNKNOWN ? TIME_UNKNOWN : job_common_time(stops->job, operation, end_ns);
+}
+
+/* The communicator of what a rank did not finish; -1. */
+static int32_t communicator_of_next(const struct stops *stops, int32_t rank)
+{
+    const struct job_operation *usual = usual_at(stops, rank, stops->next[rank]);
+    return usual ? usual->communicator : -1;
+}
+
+/* Whether what one rank did not finish is usually done after what another did not, as far as clocks tell. */
+static int is_usually_later(const struct stops *stops, int32_t rank, int32_t than)
+{
+    int64_t later_ns[LOOK_BACK];
+    size_t count = 0;
+    if (communicator_of_next(stops, rank) == communicator_of_next(stops, than))
+        return 0;
+    for (int32_t back = 1; back <= LOOK_BACK; back++) {
+        int64_t mine = done_before(stops, rank, back), others = done_before(stops, than, back);
+        if (mine != TIME_UNKNOWN && others != TIME_UNKNOWN)
+            later_ns[count++] = mine - others;
+    }
+    return count && median_of(later_ns, count) > job_clock_doubt(stops->job, rank, than);
+}
+
+/* Of a communicator: its ranks that lag, and those of them that stopped at what it does next. */
+struct meeting {
+    int32_t lagging;
+    int32_t stopped;
+    unsigned char is_later; /* one of them is later than the first of all: so they all are */
+};
+
+enum standing {
+    IS_CANDIDATE,
+    IS_WAITING, /* for another that stopped before it came there */
+    IS_UNKNOWN  /* where records are lost, a member may be taken to be elsewhere than it is */
+};
+
+static enum standing standing_of(const struct stops *stops, const struct meeting *meetings, int32_t rank)
+{
+    const struct job_operation *usual = usual_at(stops, rank, stops->next[rank]);
+    /* Of a send or a receive nobody else tells. */
+    if (!usual || !function_is_full_exchange(usual->function))
+        return stops->job->missing_sequence ? IS_UNKNOWN : IS_CANDIDATE;
+    const struct meeting *meeting = &meetings[usual->communicator];
+    if (meeting->lagging < stops->job->communicators[usual->communicator].size)
+        return IS_UNKNOWN;
+    return meeting->stopped == meeting->lagging ? IS_CANDIDATE : IS_WAITING;
+}
+
+static int32_t find_first(const struct stops *stops)
+{
+    int32_t first = -1;
+    for (int32_t rank = 0; rank < (int32_t)stops->job->rank_count; rank++)
+        if (stops->lags[rank] && (first < 0 || is_usually_later(stops, first, rank)))
+            first = rank;
+    return first;
+}
+
+static void count_meetings(const struct stops *stops, int32_t first, struct meeting *meetings)
+{
+    const struct job *job = stops->job;
+    for (size_t i = 0; i < job->communicator_count; i++)
+        for (size_t j = 0; j < job->communicators[i].seat_count; j++)
+            meetings[i].lagging += stops->lags[job->communicators[i].seats[j].rank];
+    for (int32_t rank = 0; rank < (int32_t)job->rank_count; rank++) {
+        int32_t communicator = stops->lags[rank] ? communicator_of_next(stops, rank) : -1;
+        if (communicator < 0)
+            continue;
+        meetings[communicator].stopped++;
+        meetings[communicator].is_later |= is_usually_later(stops, rank, first) != 0;
+    }
+}
+
+/* None where one that may be the first is of unknown standing. */
+static void list_first(struct stops *stops, struct meeting *meetings)
+{
+    count_meetings(stops, find_first(stops), meetings);
+    for (int32_t rank = 0; rank < (int32_t)stops->job->rank_count; rank++) {
+        int32_t communicator = stops->lags[rank] ? communicator_of_next(stops, rank) : -1;
+        if (!stops->lags[rank] || (communicator >= 0 && meetings[communicator].is_later))
+            continue;
+        enum standing standing = standing_of(stops, meetings, rank);
+        if (standing == IS_UNKNOWN) {
+            stops->count = 0;
+            return;
+        }
+        if (standing == IS_CANDIDATE)
+            stops->listed[stops->count++] = rank;
+    }
+}
+
+/* The place up to which others finished with it what it has no record of. */
+static struct progress last_finished(const struct stops *stops, int32_t rank)
+{
+    struct progress next = stops->next[rank];
+    int32_t length = role_length(stops, rank);
+    return next.position > 0 ? (struct progress){next.step, next.position - 1}
+                             : (struct progress){next.step - 1, length - 1};
+}
+
+/* The only rank that lost the end of its record, where no other record is missing; -1. */
+static int32_t find_torn(const struct stops *stops)
+{
+    int32_t torn = -1;
+    for (size_t i = 0; !stops->job->missing_sequence && i < stops->baseline->role_count; i++) {
+        const struct role *role = &stops->baseline->roles[i];
+        for (size_t j = 0; j < role->rank_count; j++) {
+            int32_t rank = role->ranks[j];
+            if (!is_behind(last_recorded(stops->job, rank), last_finished(stops, rank)))
+                continue;
+            if (torn >= 0)
+                return -1;
+            torn = rank;
+        }
+    }
+    return torn;
+}
+
+/*
+ * A recorder that loses nothing else writes what finished within moments, as long as its process lives: of
+ * those listed, who lost the end of its record is the one that stopped, and the others wait for it.
+ */
+static void list_torn(struct stops *stops)
+{
+    int32_t torn = find_torn(stops);
+    stops->torn = -1;
+    for (size_t i = 0; torn >= 0 && i < stops->count; i++)
+        if (stops->listed[i] == torn)
+            stops->torn = torn;
+    if (stops->torn >= 0) {
+        stops->listed[0] = torn;
+        stops->count = 1;
+    }
+}
+
+static int say_torn(const struct stops *stops, int32_t rank, struct buffer *evidence)
+{
+    struct progress last = last_finished(stops, rank);
+    const struct job_operation *usual = usual_at(stops, rank, last);
+    const char *name = usual ? function_name(usual->function) : NULL;
+    return buffer_printf(evidence,
+                         "%s on communicator %s in step %d was finished by its other members, and so by this "
+                         "rank; the record of this rank ends before it, and no other record is missing",
+                         name ? name : "an operation",
+                         usual ? stops->job->communicators[usual->communicator].label : "", (int)last.step);
+}
+
+static int say_lagging(const struct stops *stops, int32_t rank, struct buffer *evidence)
+{
+    struct progress next = stops->next[rank];
+    const struct job_operation *usual = usual_at(stops, rank, next);
+    const char *name = usual ? function_name(usual->function) : NULL;
+    return buffer_printf(
+        evidence,
+        "it finished nothing from operation %d of step %d on (%s%s%s), others of its role did: it, or a rank "
+        "that it shares that one with, never began it%s. The trace lists only finished operations and cannot "
+        "tell which",
+        (int)next.position, (int)next.step, name ? name : "of a kind not known",
+        usual ? " on communicator " : "", usual ? stops->job->communicators[usual->communicator].label : "",
+        stops->job->blind_to_pairs ? ", or waits for a send that is not recorded" : "");
+}
+
+static int add(const struct stops *stops, int32_t rank, struct findings *findings)
+{
+    const struct job_operation *usual = usual_at(stops, rank, stops->next[rank]);
+    struct finding *finding = findings_add(findings);
+    if (!finding)
+        return -1;
+    int is_torn = rank == stops->torn;
+    finding->kind = is_torn ? FINDING_ENDED_EARLY : FINDING_MISSING;
+    finding->confidence = is_torn ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
+    finding->stops_job = 1;
+    finding->rank = rank;
+    finding->tag = usual ? usual->tag : -1;
+    finding->first_step = finding->last_step = stops->next[rank].step;
+    return is_torn ? say_torn(stops, rank, &finding->evidence) : say_lagging(stops, rank, &finding->evidence);
+}
+
+static int note_finished(struct stops *stops)
+{
+    for (size_t i = 0; i < stops->job->instance_count; i++) {
+        const struct job_instance *instance = &stops->job->instances[i];
+        if (!function_is_full_exchange(instance->function))
+            continue;
+        int64_t *last = map_put(&stops->finished, key_of(instance->communicator, instance->function),
+                                instance->sequence, NULL);
+        if (!last)
+            return -1;
+        *last = *last > instance->sequence ? *last : instance->sequence;
+    }
+    return 0;
+}
+
+static int find_stops(struct stops *stops)
+{
+    const struct job *job = stops->job;
+    map_init(&stops->finished);
+    stops->next_starts = job_next_starts(job);
+    stops->next = array_new(job->rank_count, sizeof *stops->next);
+    stops->lags = array_new(job->rank_count, sizeof *stops->lags);
+    stops->listed = array_new(job->rank_count, sizeof *stops->listed);
+    if (!stops->next_starts || !stops->next || !stops->lags || !stops->listed || note_finished(stops))
+        return -1;
+    for (size_t i = 0; i < stops->baseline->role_count; i++)
+        mark_laggards(stops, &stops->baseline->roles[i]);
+    struct meeting *meetings = array_new(job->communicator_count, sizeof *meetings);
+    if (meetings) {
+        list_first(stops, meetings);
+        list_torn(stops);
+    }
+    free(meetings);
+    return meetings ? 0 : -1;
+}
+
+static void stops_release(struct stops *stops)
+{
+    map_release(&stops->finished);
+    free(stops->next_starts);
+    free(stops->next);
+    free(stops->lags);
+    free(stops->listed);
+}
+
+int find_laggards(const struct job *job, const struct baseline *baseline, struct findings *findings,
+                  struct error *error)
+{
+    struct stops stops = {.job = job, .baseline = baseline};
+    /* Without times, steps follow the order of lines: what is lost may have shifted it. */
+    int is_in_order = job->timed_operations || !job->missing_sequence;
+    if (!job->finished_only || !is_in_order || !baseline_is_regular(baseline) || findings_stop_job(findings))
+        return 0;
+    int failed = find_stops(&stops);
+    for (size_t i = 0; !failed && i < stops.count; i++)
+        failed = add(&stops, stops.listed[i], findings);
+    stops_release(&stops);
+    return failed ? error_no_memory(error) : 0;
+}

@@ -1,0 +1,40 @@
+#ifndef NCCLPROF_POSTMORTEM_PROGRESS_H
+#define NCCLPROF_POSTMORTEM_PROGRESS_H
+
+#include "job/job.h"
+
+#include "base/map.h"
+
+/* How far each operation of a job got, as it stands where the traces end. */
+struct passing {
+    const struct job *job;
+    int32_t *next;    /* per operation that is the first of its group: the next on its stream; -1 */
+    struct map likes; /* (rank, communicator, function, bytes) -> what the last with one after it lacks */
+};
+
+/* -1 when memory is out; to be released all the same. */
+int passing_init(struct passing *passing, const struct job *job);
+void passing_release(struct passing *passing);
+
+/* Whether the next of its stream began on the device. */
+int passing_next_began(const struct passing *passing, int32_t operation);
+
+/* It ended, or the next on its stream began. Its proxies may be done while its kernel still waits. */
+int passing_is_past(const struct passing *passing, int32_t operation);
+
+/*
+ * It did not get past, and that is not for want of a record: the last of its like that others followed has
+ * its end, or there is none.
+ */
+int passing_is_held(const struct passing *passing, int32_t operation);
+
+/* Its GPU began it, as recorded, and is held in it: there it waits. */
+int passing_waits(const struct passing *passing, int32_t operation);
+
+/*
+ * Its host called it and its GPU never got to it: it has no start, as the last of its like (what its rank
+ * called of that kind and size) that others followed had.
+ */
+int passing_never_began(const struct passing *passing, int32_t operation);
+
+#endif

@@ -1,0 +1,194 @@
+#include "report/groups.h"
+
+#include "base/array.h"
+#include "base/sort.h"
+#include "model/event.h"
+#include "model/vocab.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void report_groups_init(struct report_groups *report)
+{
+    *report = (struct report_groups){0};
+    intern_init(&report->texts);
+    intern_init(&report->group_names);
+}
+
+void report_groups_release(struct report_groups *report)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        free(report->groups[i].transfer_ns.values);
+        free(report->groups[i].effective_ns.values);
+        free(report->groups[i].transfer_gbs.values);
+        free(report->groups[i].effective_gbs.values);
+    }
+    free(report->groups);
+    free(report->numbers);
+    intern_release(&report->texts);
+    intern_release(&report->group_names);
+}
+
+int report_groups_is_by(const struct report_groups *report, enum report_key key)
+{
+    for (size_t i = 0; i < report->by_count; i++)
+        if (report->by[i] == key)
+            return 1;
+    return 0;
+}
+
+int64_t report_groups_text(struct report_groups *report, const char *text)
+{
+    if (!text)
+        return -1;
+    int64_t number = intern_put(&report->texts, text, strlen(text));
+    return number < 0 ? -2 : number;
+}
+
+static int samples_add(struct samples *samples, int64_t value)
+{
+    if (array_reserve((void **)&samples->values, &samples->capacity, samples->count + 1,
+                      sizeof *samples->values))
+        return -1;
+    samples->values[samples->count++] = value;
+    return 0;
+}
+
+int64_t samples_percentile(struct samples *samples, double part)
+{
+    if (!samples->count)
+        return 0;
+    size_t rank = (size_t)ceil(part * (double)samples->count);
+    return select_integer(samples->values, samples->count, rank ? rank - 1 : 0);
+}
+
+static int64_t bits_of(double value)
+{
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+double samples_real(int64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static int is_in(const struct report_groups *report, const struct report_group *group,
+                 const struct report_row *row)
+{
+    for (size_t i = 0; i < report->by_count; i++)
+        if (group->key[i] != row->key[report->by[i]])
+            return 0;
+    return 1;
+}
+
+/* The keys' numbers as text, for want of a map with so long keys. */
+static size_t name_group(const struct report_groups *report, const struct report_row *row, char *name)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < report->by_count; i++)
+        for (unsigned j = 0; j < sizeof(int64_t) * 2; j++)
+            name[length++] = (char)('a' + ((uint64_t)row->key[report->by[i]] >> (4 * j) & 15));
+    return length;
+}
+
+static struct report_group *find_group(struct report_groups *report, const struct report_row *row)
+{
+    char name[KEY_COUNT * sizeof(int64_t) * 2];
+    if (report->latest < report->count && is_in(report, &report->groups[report->latest], row))
+        return &report->groups[report->latest];
+    int64_t number = intern_put(&report->group_names, name, name_group(report, row, name));
+    if (number < 0 || array_reserve((void **)&report->groups, &report->capacity, (size_t)number + 1,
+                                    sizeof *report->groups))
+        return NULL;
+    if ((size_t)number == report->count) {
+        struct report_group *group = &report->groups[report->count++];
+        *group = (struct report_group){.last_instance = -1};
+        for (size_t i = 0; i < report->by_count; i++)
+            group->key[i] = row->key[report->by[i]];
+    }
+    report->latest = (size_t)number;
+    return &report->groups[number];
+}
+
+/* A time and, where the size is known, the bandwidth: bytes a nanosecond are GB/s. */
+static int add_time(struct samples *times, struct samples *gbs, int64_t time_ns, int64_t size_bytes,
+                    double factor)
+{
+    if (time_ns == TIME_UNKNOWN)
+        return 0;
+    if (samples_add(times, time_ns))
+        return -1;
+    if (size_bytes < 0 || time_ns <= 0)
+        return 0;
+    return samples_add(gbs, bits_of((double)size_bytes / (double)time_ns * factor));
+}
+
+int report_groups_add(struct report_groups *report, const struct report_row *row)
+{
+    struct report_group *group = find_group(report, row);
+    if (!group)
+        return -1;
+    group->operations += row->operations;
+    if (row->instance == group->last_instance)
+        return 0;
+    int64_t size = row->key[KEY_SIZE];
+    double factor = function_busbw_factor((enum function)row->function, row->ranks);
+    group->last_instance = row->instance;
+    group->instances++;
+    group->bytes += size > 0 ? size : 0;
+    if (row->effective_ns != TIME_UNKNOWN)
+        group->effective_total_ns += (double)row->effective_ns;
+    return add_time(&group->transfer_ns, &group->transfer_gbs, row->transfer_ns, size, factor) ||
+                   add_time(&group->effective_ns, &group->effective_gbs, row->effective_ns, size, factor)
+               ? -1
+               : 0;
+}
+
+static int compare_numbers(int64_t left, int64_t right)
+{
+    return (left > right) - (left < right);
+}
+
+static int is_text(enum report_key key)
+{
+    return key != KEY_SIZE && key != KEY_STEP && key != KEY_RUN;
+}
+
+/* Ranks by number, texts by their letters; what is not known comes last. */
+static int compare_key(const struct report_groups *report, enum report_key key, int64_t left, int64_t right)
+{
+    if (left == right || left < 0 || right < 0)
+        return left == right ? 0 : left < 0 ? 1 : -1;
+    if (!is_text(key))
+        return compare_numbers(left, right);
+    int order = key == KEY_RANK ? compare_numbers(report->numbers[left], report->numbers[right]) : 0;
+    return order ? order : strcmp(intern_text(&report->texts, left), intern_text(&report->texts, right));
+}
+
+static int by_place(const void *a, const void *b, void *context)
+{
+    const struct report_groups *report = context;
+    const struct report_group *left = a, *right = b;
+    for (size_t i = 0; i < report->by_count; i++)
+        if (report->by[i] == KEY_STEP && left->key[i] != right->key[i])
+            return compare_key(report, KEY_STEP, left->key[i], right->key[i]);
+    if (left->effective_total_ns != right->effective_total_ns)
+        return left->effective_total_ns > right->effective_total_ns ? -1 : 1;
+    for (size_t i = 0; i < report->by_count; i++) {
+        int order = compare_key(report, report->by[i], left->key[i], right->key[i]);
+        if (order)
+            return order;
+    }
+    return 0;
+}
+
+void report_groups_sort(struct report_groups *report)
+{
+    if (report->count)
+        qsort_r(report->groups, report->count, sizeof *report->groups, by_place, report);
+}

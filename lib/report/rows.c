@@ -1,0 +1,314 @@
+#include "report/rows.h"
+
+#include "base/array.h"
+#include "base/ids.h"
+#include "base/map.h"
+#include "model/block.h"
+#include "model/event.h"
+#include "model/vocab.h"
+#include "schemas.h"
+#include "store/scan.h"
+#include "store/statement.h"
+#include "store/tables.h"
+
+#include <stdlib.h>
+
+/*
+ * The rows of a report, out of packed blocks. Grouped by what only single operations tell, instances are kept
+ * with their operations, so that those of one instance come one after the other.
+ */
+
+struct report_communicator {
+    int64_t run;
+    int64_t ranks;
+    int64_t label;
+};
+
+struct reader {
+    struct report_groups *report;
+    struct map communicators; /* id -> index */
+    struct report_communicator *items;
+    size_t count;
+    size_t capacity;
+    struct map members;                /* id -> number of the rank's name */
+    int64_t functions[FUNCTION_COUNT]; /* numbers of their names */
+    int64_t algorithms[ALGORITHM_COUNT];
+    int64_t protocols[PROTOCOL_COUNT];
+    struct report_row *rows; /* kept instances, by id; row.operations is how many are joined */
+    size_t row_count;
+    size_t row_capacity;
+    size_t latest;
+    int keep;
+};
+
+static struct map_key key_of(int64_t id)
+{
+    return (struct map_key){{(uint64_t)id}};
+}
+
+typedef int (*row_taker)(struct reader *reader, struct statement *statement);
+
+static int each_row(struct reader *reader, struct store *store, const char *sql, int64_t run_id,
+                    row_taker take, struct error *error)
+{
+    struct statement *statement = store_prepare_for(store, sql, run_id, error);
+    int more = statement ? 1 : -1;
+    while (more == 1 && (more = statement_step(statement, error)) == 1)
+        if (take(reader, statement))
+            more = error_no_memory(error);
+    statement_free(statement);
+    return more;
+}
+
+static int take_communicator(struct reader *reader, struct statement *statement)
+{
+    int64_t label = report_groups_text(reader->report, statement_text(statement, 3));
+    if (label < -1 ||
+        array_reserve((void **)&reader->items, &reader->capacity, reader->count + 1, sizeof *reader->items))
+        return -1;
+    reader->items[reader->count] =
+        (struct report_communicator){statement_integer(statement, 1), statement_integer(statement, 2), label};
+    return map_put(&reader->communicators, key_of(statement_integer(statement, 0)), (int64_t)reader->count++,
+                   NULL)
+               ? 0
+               : -1;
+}
+
+/* Makes room for the numbers of ranks' names. */
+static int reserve_numbers(struct report_groups *report, size_t wanted)
+{
+    size_t had = report->number_count;
+    if (array_reserve((void **)&report->numbers, &report->number_count, wanted, sizeof *report->numbers))
+        return -1;
+    for (size_t i = had; i < report->number_count; i++)
+        report->numbers[i] = -1;
+    return 0;
+}
+
+static int take_member(struct reader *reader, struct statement *statement)
+{
+    int64_t name = report_groups_text(reader->report, statement_text(statement, 1));
+    if (name < 0 || reserve_numbers(reader->report, (size_t)name + 1))
+        return -1;
+    reader->report->numbers[name] = statement_integer_or(statement, 2, -1);
+    return map_put(&reader->members, key_of(statement_integer(statement, 0)), name, NULL) ? 0 : -1;
+}
+
+static int number_names(struct reader *reader)
+{
+    int failed = 0;
+    for (int i = 0; i < FUNCTION_COUNT; i++)
+        failed |=
+            (reader->functions[i] = report_groups_text(reader->report, function_name((enum function)i))) < -1;
+    for (int i = 0; i < ALGORITHM_COUNT; i++)
+        failed |= (reader->algorithms[i] =
+                       report_groups_text(reader->report, algorithm_name((enum algorithm)i))) < -1;
+    for (int i = 0; i < PROTOCOL_COUNT; i++)
+        failed |=
+            (reader->protocols[i] = report_groups_text(reader->report, protocol_name((enum protocol)i))) < -1;
+    return failed;
+}
+
+static int64_t name_at(const int64_t *names, size_t count, int64_t number)
+{
+    return number >= 0 && (uint64_t)number < count ? names[number] : -1;
+}
+
+static struct report_row make_row(const struct reader *reader, const struct report_communicator *communicator,
+                                  const struct block_scan *scan, size_t row)
+{
+    const struct block_reader *rows = &scan->rows;
+    int64_t function = block_value(rows, INSTANCE_FUNCTION, row, 0);
+    return (struct report_row){.key = {[KEY_TAG] = -1,
+                                       [KEY_FUNCTION] = name_at(reader->functions, FUNCTION_COUNT, function),
+                                       [KEY_COMMUNICATOR] = communicator->label,
+                                       [KEY_SIZE] = block_value(rows, INSTANCE_SIZE_BYTES, row, -1),
+                                       [KEY_ALGORITHM] = -1,
+                                       [KEY_PROTOCOL] = -1,
+                                       [KEY_RANK] = -1,
+                                       [KEY_STEP] = block_value(rows, INSTANCE_STEP, row, -1),
+                                       [KEY_RUN] = communicator->run},
+                               .instance = scan->block_id + rows->values[INSTANCE_ORDINAL][row],
+                               .ranks = communicator->ranks,
+                               .operations = block_value(rows, INSTANCE_MEMBERS, row, 0),
+                               .transfer_ns = block_value(rows, INSTANCE_TRANSFER, row, TIME_UNKNOWN),
+                               .effective_ns = block_value(rows, INSTANCE_EFFECTIVE, row, TIME_UNKNOWN),
+                               .function = (int)function};
+}
+
+static int keep_row(struct reader *reader, const struct report_row *row)
+{
+    if (array_reserve((void **)&reader->rows, &reader->row_capacity, reader->row_count + 1,
+                      sizeof *reader->rows))
+        return -1;
+    reader->rows[reader->row_count++] = *row;
+    return 0;
+}
+
+/* Of some members the shortest duration is no transfer, where the last to come is not among them. */
+static void count_lacking(struct report_groups *report, const struct block_reader *rows, size_t row)
+{
+    if (rows->absent[INSTANCE_TRANSFER][row])
+        return;
+    report->instances++;
+    report->lacking +=
+        block_value(rows, INSTANCE_MEMBERS, row, 0) < block_value(rows, INSTANCE_EXPECTED, row, 0);
+}
+
+static int take_instances(struct reader *reader, struct block_scan *scan, struct error *error)
+{
+    static const int columns[] = {INSTANCE_ORDINAL,   INSTANCE_FUNCTION, INSTANCE_SIZE_BYTES,
+                                  INSTANCE_MEMBERS,   INSTANCE_EXPECTED, INSTANCE_TRANSFER,
+                                  INSTANCE_EFFECTIVE, INSTANCE_TAG,      INSTANCE_STEP};
+    const int64_t *communicator = map_get(&reader->communicators, key_of(scan->owner_id));
+    if (!communicator)
+        return 0;
+    if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error))
+        return -1;
+    for (size_t i = 0; i < scan->rows.count; i++) {
+        struct report_row row = make_row(reader, &reader->items[*communicator], scan, i);
+        count_lacking(reader->report, &scan->rows, i);
+        if (report_groups_is_by(reader->report, KEY_TAG))
+            row.key[KEY_TAG] = report_groups_text(reader->report, block_text(&scan->rows, INSTANCE_TAG, i));
+        if (row.key[KEY_TAG] < -1 ||
+            (reader->keep ? keep_row(reader, &row) : report_groups_add(reader->report, &row)))
+            return error_no_memory(error);
+    }
+    return 0;
+}
+
+/* What only an operation tells. */
+struct detail {
+    int32_t rank;
+    int16_t algorithm; /* their numbers in the vocabulary */
+    int16_t protocol;
+};
+
+/* The operations of each kept instance: those of row i from first[i] on, `filled` of them so far. */
+struct details {
+    struct detail *items;
+    size_t *first;
+    uint32_t *filled;
+};
+
+static int details_init(struct details *details, const struct reader *reader)
+{
+    size_t total = 0;
+    details->first = array_new(reader->row_count + 1, sizeof *details->first);
+    details->filled = array_new(reader->row_count, sizeof *details->filled);
+    for (size_t i = 0; details->first && i < reader->row_count; i++) {
+        details->first[i] = total;
+        if (reader->rows[i].operations > 0 && reader->rows[i].operations <= INT32_MAX)
+            total += (size_t)reader->rows[i].operations;
+    }
+    if (details->first)
+        details->first[reader->row_count] = total;
+    details->items = array_new(total, sizeof *details->items);
+    return details->items && details->first && details->filled ? 0 : -1;
+}
+
+static void details_release(struct details *details)
+{
+    free(details->items);
+    free(details->first);
+    free(details->filled);
+}
+
+static int take_operations(struct reader *reader, struct details *details, struct block_scan *scan,
+                           struct error *error)
+{
+    static const int columns[] = {OPERATION_ALGORITHM, OPERATION_PROTOCOL};
+    static const int joined[] = {JOINED_INSTANCE};
+    const int64_t *rank = map_get(&reader->members, key_of(scan->owner_id));
+    if (!rank)
+        return 0;
+    if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error) ||
+        scan_joined_columns(scan, joined, 1, error))
+        return -1;
+    for (size_t i = 0; i < scan->rows.count; i++) {
+        int64_t at = find_id(&reader->rows[0].instance, reader->row_count, sizeof *reader->rows,
+                             reader->latest, block_value(&scan->joined, JOINED_INSTANCE, i, -1));
+        if (at < 0 || details->first[at] + details->filled[at] >= details->first[at + 1])
+            continue;
+        reader->latest = (size_t)at;
+        details->items[details->first[at] + details->filled[at]++] =
+            (struct detail){(int32_t)*rank, (int16_t)block_value(&scan->rows, OPERATION_ALGORITHM, i, 0),
+                            (int16_t)block_value(&scan->rows, OPERATION_PROTOCOL, i, 0)};
+    }
+    return 0;
+}
+
+static int group_details(struct reader *reader, const struct details *details)
+{
+    for (size_t i = 0; i < reader->row_count; i++)
+        for (size_t j = 0; j < details->filled[i]; j++) {
+            const struct detail *detail = &details->items[details->first[i] + j];
+            struct report_row row = reader->rows[i];
+            row.operations = 1;
+            row.key[KEY_RANK] = detail->rank;
+            row.key[KEY_ALGORITHM] = name_at(reader->algorithms, ALGORITHM_COUNT, detail->algorithm);
+            row.key[KEY_PROTOCOL] = name_at(reader->protocols, PROTOCOL_COUNT, detail->protocol);
+            if (report_groups_add(reader->report, &row))
+                return -1;
+        }
+    return 0;
+}
+
+static int read_operations(struct reader *reader, struct store *store, int64_t run_id, struct error *error)
+{
+    struct details details = {0};
+    struct block_scan scan;
+    if (!reader->row_count)
+        return 0;
+    if (details_init(&details, reader)) {
+        details_release(&details);
+        return error_no_memory(error);
+    }
+    int more = scan_operations(&scan, store, run_id, error) ? -1 : 1;
+    while (more == 1 && (more = scan_next(&scan, error)) == 1)
+        if (take_operations(reader, &details, &scan, error))
+            more = -1;
+    scan_release(&scan);
+    if (!more && group_details(reader, &details))
+        more = error_no_memory(error);
+    details_release(&details);
+    return more;
+}
+
+static int read_instances(struct reader *reader, struct store *store, int64_t run_id, struct error *error)
+{
+    struct block_scan scan;
+    int more = scan_instances(&scan, store, run_id, error) ? -1 : 1;
+    while (more == 1 && (more = scan_next(&scan, error)) == 1)
+        if (take_instances(reader, &scan, error))
+            more = -1;
+    scan_release(&scan);
+    return more;
+}
+
+static int read_all(struct reader *reader, struct store *store, int64_t run_id, struct error *error)
+{
+    if (number_names(reader))
+        return error_no_memory(error);
+    if (each_row(reader, store, schema_analysis_report_communicators, run_id, take_communicator, error) ||
+        each_row(reader, store, schema_analysis_report_members, run_id, take_member, error) ||
+        read_instances(reader, store, run_id, error))
+        return -1;
+    return reader->keep ? read_operations(reader, store, run_id, error) : 0;
+}
+
+int report_groups_read(struct report_groups *report, struct store *store, int64_t run_id, struct error *error)
+{
+    struct reader reader = {.report = report,
+                            .keep = report_groups_is_by(report, KEY_ALGORITHM) ||
+                                    report_groups_is_by(report, KEY_PROTOCOL) ||
+                                    report_groups_is_by(report, KEY_RANK)};
+    map_init(&reader.communicators);
+    map_init(&reader.members);
+    int failed = read_all(&reader, store, run_id, error);
+    map_release(&reader.communicators);
+    map_release(&reader.members);
+    free(reader.items);
+    free(reader.rows);
+    return failed;
+}

@@ -1,0 +1,92 @@
+#include "verdict/finding.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void findings_release(struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        free(findings->items[i].peers);
+        buffer_release(&findings->items[i].evidence);
+    }
+    free(findings->items);
+    *findings = (struct findings){0};
+}
+
+struct finding *findings_add(struct findings *findings)
+{
+    if (array_reserve((void **)&findings->items, &findings->capacity, findings->count + 1,
+                      sizeof *findings->items))
+        return NULL;
+    struct finding *finding = &findings->items[findings->count++];
+    *finding = (struct finding){.rank = -1, .tag = -1, .first_step = -1, .last_step = -1};
+    return finding;
+}
+
+struct finding *findings_add_at(struct findings *findings, enum finding_kind kind, int32_t rank,
+                                const struct job_instance *instance)
+{
+    struct finding *finding = findings_add(findings);
+    if (finding) {
+        finding->kind = kind;
+        finding->rank = rank;
+        finding->tag = instance->tag;
+        finding->first_step = finding->last_step = instance->step;
+    }
+    return finding;
+}
+
+int finding_add_peer(struct finding *finding, int32_t rank)
+{
+    size_t at = finding->peer_count;
+    while (at > 0 && finding->peers[at - 1] > rank)
+        at--;
+    if (at > 0 && finding->peers[at - 1] == rank)
+        return 0;
+    if (array_reserve((void **)&finding->peers, &finding->peer_capacity, finding->peer_count + 1,
+                      sizeof *finding->peers))
+        return -1;
+    memmove(finding->peers + at + 1, finding->peers + at,
+            (finding->peer_count - at) * sizeof *finding->peers);
+    finding->peers[at] = rank;
+    finding->peer_count++;
+    return 0;
+}
+
+const char *finding_kind_name(enum finding_kind kind)
+{
+    static const char *const names[] = {"compute", "host", "network", "missing", "mismatch", "ended_early"};
+    return names[kind];
+}
+
+const char *confidence_name(enum confidence confidence)
+{
+    static const char *const names[] = {"low", "medium", "high"};
+    return names[confidence];
+}
+
+int findings_stop_job(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].stops_job)
+            return 1;
+    return 0;
+}
+
+int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns)
+{
+    int64_t said_ns = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        int32_t last = finding->last_step + (finding->shows_later ? 1 : 0);
+        int32_t first = finding->first_step == finding->last_step ? last : finding->first_step;
+        if (step < first - (finding->shows_earlier ? 1 : 0) || step > last)
+            continue;
+        if (finding->stops_job)
+            return 1;
+        said_ns += finding->lost_ns / (finding->last_step - finding->first_step + 1);
+    }
+    return said_ns >= longer_ns / 2;
+}

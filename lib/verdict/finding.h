@@ -1,0 +1,79 @@
+#ifndef NCCLPROF_VERDICT_FINDING_H
+#define NCCLPROF_VERDICT_FINDING_H
+
+#include "base/buffer.h"
+#include "job/job.h"
+
+/*
+ * What diagnose says. A finding names the rank at fault, never one that waits for it.
+ */
+enum finding_kind {
+    FINDING_COMPUTE = 0, /* its GPU took longer before its operations */
+    FINDING_HOST,        /* it enqueued late */
+    FINDING_NETWORK,     /* its sends (or one link, or its receives) were slow */
+    FINDING_MISSING,     /* it never began an operation that others wait in */
+    FINDING_MISMATCH,    /* it called something else than the others */
+    FINDING_ENDED_EARLY  /* its trace stops long before its peers' */
+};
+
+enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
+
+struct finding {
+    enum finding_kind kind;
+    enum confidence confidence;
+    int32_t rank; /* job rank */
+    int32_t tag;  /* -1: none */
+    int32_t first_step;
+    int32_t last_step; /* -1 with first_step: not known */
+    int receives;      /* network: what is sent to it is slow, not what it sends */
+    int64_t lost_ns;   /* of the whole job; 0 where it cannot be said */
+    int64_t slow_ns;   /* by how much its operations were slow or late, summed */
+    int shows_earlier; /* in the step before its first, too, as of a suspect */
+    int shows_later;   /* network: in the step after its last, as of a suspect */
+    int stops_job;     /* somebody waits for good: the step did not end */
+    int32_t *peers;    /* owned: the other ends of slow links, or who waits */
+    size_t peer_count;
+    size_t peer_capacity;
+    struct buffer evidence; /* one sentence with figures that can be checked */
+};
+
+/* Ranks that were slow at once (rules_common_cause.c): from the first to the last such step, and how many in
+ * the worst. */
+struct crowd {
+    size_t findings; /* that are of low confidence for it; 0: none */
+    int32_t ranks;
+    int32_t first_step;
+    int32_t last_step;
+};
+
+struct findings {
+    struct finding *items; /* owned */
+    size_t count;
+    size_t capacity;
+    struct crowd crowd;
+};
+
+void findings_release(struct findings *findings);
+
+/* A new finding at the end, zeroed; NULL when memory is out. */
+struct finding *findings_add(struct findings *findings);
+/* The same, of a rank in one operation: at its step and its phase. */
+struct finding *findings_add_at(struct findings *findings, enum finding_kind kind, int32_t rank,
+                                const struct job_instance *instance);
+/* Keeps them in order, each once. */
+int finding_add_peer(struct finding *finding, int32_t rank);
+
+/*
+ * Whether findings say of a step that it did not end, or explain half of what it was longer. A slow link that
+ * ends a step shows in the next: a single one there only, several in each from their first to the one after.
+ * Who begins steps late shows in the one before as well.
+ */
+int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns);
+
+/* Whether one says why the job stopped. */
+int findings_stop_job(const struct findings *findings);
+
+const char *finding_kind_name(enum finding_kind kind);
+const char *confidence_name(enum confidence confidence);
+
+#endif

@@ -1,0 +1,47 @@
+#include "verdict/words.h"
+
+#include "base/json_text.h"
+
+int text_json_us(struct buffer *json, const char *name, int64_t time_ns)
+{
+    if (text_json_key(json, name))
+        return -1;
+    return time_ns == TIME_UNKNOWN ? buffer_append_text(json, "null")
+                                   : buffer_printf(json, "%.3f", (double)time_ns / 1e3);
+}
+
+int text_time(struct buffer *text, int64_t time_ns)
+{
+    static const struct {
+        double least;
+        const char *unit;
+        double factor;
+    } units[] = {{999.5e6, "s", 1e9}, {999.5e3, "ms", 1e6}, {999.5, "us", 1e3}, {0, "ns", 1}};
+    double value = (double)time_ns, size = value < 0 ? -value : value;
+    size_t i = 0;
+    while (size < units[i].least)
+        i++;
+    double shown = value / units[i].factor;
+    int decimals = shown >= 100 || shown <= -100 || units[i].factor < 1e3 ? 0
+                   : shown >= 10 || shown <= -10                          ? 1
+                                                                          : 2;
+    return buffer_printf(text, "%.*f %s", decimals, shown, units[i].unit);
+}
+
+int text_operation(struct buffer *text, const struct job *job, const struct job_instance *instance,
+                   uint8_t function)
+{
+    const struct job_communicator *communicator = &job->communicators[instance->communicator];
+    const char *name = function_name(function);
+    int64_t lacking = communicator->size - (int64_t)communicator->seat_count;
+    if (buffer_append_text(text, name ? name : "an operation") ||
+        (instance->sequence >= 0 && buffer_printf(text, " number %lld", (long long)instance->sequence)) ||
+        (instance->sender >= 0 && buffer_printf(text, " from rank %s", job->ranks[instance->sender].name)) ||
+        (instance->receiver >= 0 &&
+         buffer_printf(text, " to rank %s", job->ranks[instance->receiver].name)) ||
+        buffer_printf(text, " on communicator %s", communicator->label))
+        return -1;
+    return communicator->hashed && lacking > 0
+               ? buffer_printf(text, " (of %lld ranks)", (long long)communicator->size)
+               : 0;
+}

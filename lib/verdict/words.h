@@ -1,0 +1,24 @@
+#ifndef NCCLPROF_VERDICT_WORDS_H
+#define NCCLPROF_VERDICT_WORDS_H
+
+#include "base/buffer.h"
+#include "job/job.h"
+
+#include <stdint.h>
+
+/* Pieces of sentences, and times in JSON. All return -1 when memory is out. */
+
+int text_json_us(struct buffer *json, const char *name, int64_t time_ns); /* null for TIME_UNKNOWN */
+
+/* "1.2 ms", "3.4 s": three figures for people. */
+int text_time(struct buffer *text, int64_t time_ns);
+
+/*
+ * "AllReduce number 5 on communicator 0-3", "Send number 2 from rank 0 to rank 4 on communicator 0,4": by
+ * what v_instance (ncclprof-store(5)) finds it. Of a communicator of which ranks left no trace, how many it
+ * has.
+ */
+int text_operation(struct buffer *text, const struct job *job, const struct job_instance *instance,
+                   uint8_t function);
+
+#endif

@@ -1,0 +1,134 @@
+"""Who calls whom, read where it is real: in the objects that are linked.
+
+An include says what a file may call; an object's undefined symbols say what it does call. An arrow goes from a file
+to another one that defines what it wants.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+
+def sources():
+    """What goes into the tool: the plugin is a world of its own."""
+    found = [str(path) for path in [*Path("lib").rglob("*.c"), *Path("cmd").glob("*.c")]]
+    return sorted(path for path in found if not path.startswith("lib/plugin/"))
+
+
+def object_of(out, source):
+    return f"{out}/object/{source[:-2]}.o"
+
+
+def symbols(out, present):
+    """{symbol: the source that defines it}, {source: symbols that it wants}."""
+    source_of = {object_of(out, source): source for source in present}
+    listed = subprocess.run(["nm", "-A", "-g", *source_of], capture_output=True, text=True, check=True).stdout
+    defined, wanted = {}, {source: set() for source in present}
+    for line in listed.splitlines():
+        path, _, rest = line.partition(":")
+        kind, name = rest.split()[-2:]
+        if kind == "U":
+            wanted[source_of[path]].add(name)
+        else:
+            defined[name] = source_of[path]
+    return defined, wanted
+
+
+def arrows(defined, wanted):
+    """{file: {file that it calls: the symbols it wants of it}}."""
+    found = {source: {} for source in wanted}
+    for source, names in wanted.items():
+        for name in sorted(names):
+            target = defined.get(name, source)
+            if target != source:
+                found[source].setdefault(target, []).append(name)
+    return found
+
+
+def circles(graph):
+    """Lists of nodes that reach each other, of two and more (Tarjan, SIAM J. Computing 1(2), 1972), without recursion."""
+    number, low, stack, found = {}, {}, [], []
+    for root in graph:
+        work = [] if root in number else [(root, iter(graph[root]))]
+        if work:
+            number[root] = low[root] = len(number)
+            stack.append(root)
+        while work:
+            node, targets = work[-1]
+            for target in targets:
+                if target not in number:
+                    number[target] = low[target] = len(number)
+                    stack.append(target)
+                    work.append((target, iter(graph[target])))
+                    break
+                if target in stack:
+                    low[node] = min(low[node], number[target])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == number[node]:
+                    at = stack.index(node)
+                    found += [sorted(stack[at:])] if len(stack) - at > 1 else []
+                    del stack[at:]
+    return found
+
+
+def between(graph, nodes):
+    """The arrows of a circle, with an example of what each is for."""
+    return "; ".join(f"{node} wants {graph[node][target][0]} of {target}"
+                     for node in nodes for target in graph[node] if target in nodes)
+
+
+def of_rooms(graph, room_of):
+    """The same graph, room by room. A family of formats is a part of its room: the registry there names them all."""
+    found = {}
+    for source, targets in graph.items():
+        room = room_of(source).partition("/")[0]
+        found.setdefault(room, {})
+        for target, names in targets.items():
+            other = room_of(target).partition("/")[0]
+            if other != room:
+                found[room].setdefault(other, []).append(f"{names[0]} ({source})")
+    return found
+
+
+def with_objects(out):
+    """The sources that are compiled; a stale object of a source that is gone says nothing."""
+    return [source for source in sources() if os.path.exists(object_of(out, source))]
+
+
+def check_headers(out, code_of, excused):
+    """Headers of the library that declare what a file of another name defines. `excused`: those that may."""
+    defined, _ = symbols(out, with_objects(out))
+    broken = set()
+    for header in sorted(str(path) for path in Path("lib").rglob("*.h") if not str(path).startswith("lib/plugin/")):
+        for name in re.findall(r"\b(\w+)\((?=[^{}]*?\)\s*(?:__attribute__[^;{}]*)?;)", code_of(header)):
+            if defined.get(name, header)[:-2] != header[:-2] and header not in broken:
+                broken.add(header)
+                if header not in excused:
+                    yield f"{header} declares {name}, which {defined[name]} defines"
+    for header in sorted(set(excused) - broken):
+        yield f"tests/check/exceptions.txt: {header} declares what its file defines"
+
+
+def check(out, layers, room_of, excused):
+    """What is wrong, a line each. `excused`: files that may stand in a circle, each with its reason."""
+    present = with_objects(out)
+    yield from (f"{source} has no object in {out}" for source in sources() if source not in present)
+    graph = arrows(*symbols(out, present))
+    for source, targets in graph.items():
+        for target, names in targets.items():
+            if room_of(target) not in layers[room_of(source)]:
+                yield f"{source}: {room_of(source)} must not call {room_of(target)} ({names[0]} of {target})"
+    rooms = of_rooms(graph, room_of)
+    for circle in circles(rooms):
+        yield f"rooms in a circle: {between(rooms, circle)}"
+    in_circle = set()
+    for circle in circles(graph):
+        in_circle |= set(circle)
+        if not set(circle) <= set(excused):
+            yield f"files in a circle: {between(graph, circle)}"
+    for source in sorted(set(excused) - in_circle):
+        yield f"tests/check/exceptions.txt: {source} stands in no circle any more"

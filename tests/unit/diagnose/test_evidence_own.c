@@ -1,0 +1,93 @@
+#include "diagnose/evidence_own.h"
+
+#include "support/cmocka_all.h"
+#include "support/small_job.h"
+
+/*
+ * What is said of the second operation of a step and rank 1, which took so much longer than others, who take
+ * 100 us, in steps 1 to 3; it is suspected in steps 1 to `last`. TIME_UNKNOWN: what it took is not known.
+ */
+static void check(const int64_t *beyond_us, int32_t last, enum finding_kind kind, const char *expected)
+{
+    struct small small;
+    int32_t cells[2 * RANKS * STEPS], *of_role = cells, ranks[RANKS] = {0, 1, 2}, roles[RANKS] = {0};
+    struct role role = {.ranks = ranks, .rank_count = RANKS, .length = 2};
+    const struct baseline baseline = {.roles = &role,
+                                      .role_count = 1,
+                                      .rank_count = RANKS,
+                                      .role_of_rank = roles,
+                                      .rank_in_role = ranks,
+                                      .cells = &of_role,
+                                      .first_step = 1,
+                                      .step_count = STEPS};
+    struct suspect suspect = {.kind = kind, .rank = 1, .first_step = 1, .last_step = last};
+    struct buffer text = BUFFER_INIT;
+    small_init(&small);
+    small.world.label = (char[]){"0-2"};
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 0; step < STEPS; step++)
+            for (int position = 0; position < 2; position++) {
+                struct job_operation *operation = at(&small, rank, step, position);
+                int64_t beyond = rank == 1 && position && step ? beyond_us[step - 1] : 0;
+                cells[(position * RANKS + rank) * STEPS + step] = (int32_t)(operation - small.operations);
+                operation->position = position;
+                operation->own_ns = beyond == TIME_UNKNOWN ? TIME_UNKNOWN : 100000 + beyond * 1000;
+                operation->excess_ns = beyond == TIME_UNKNOWN ? 7000 : beyond > 0 ? beyond * 1000 : 0;
+            }
+    assert_int_equal(evidence_of_own(&suspect, &small.job, &baseline, 1, &text), 0);
+    assert_string_equal(text.data ? text.data : "", expected);
+    buffer_release(&text);
+    small_release(&small);
+}
+
+/* The middle one of its steps, and of the others'. */
+static void medians(void **state)
+{
+    check(
+        (const int64_t[]){30, 20, 5}, 2, FINDING_COMPUTE,
+        "before operation 1 of the step (AllReduce on communicator 0-2) it took 120 us of its own time, its "
+        "peers 100 us, itself in other steps 105 us; the operation was in the GPU's queue meanwhile");
+    check(
+        (const int64_t[]){30, 20, 10}, 3, FINDING_HOST,
+        "before operation 1 of the step (AllReduce on communicator 0-2) it took 120 us of its own time, its "
+        "peers 100 us; the operation was enqueued only after most of that had passed");
+}
+
+/* The middle one is no longer than its peers', or than itself in other steps: the longest then. */
+static void where_it_was_latest(void **state)
+{
+    check((const int64_t[]){-10, 40, 0}, 3, FINDING_HOST,
+          "before operation 1 of step 2 (AllReduce on communicator 0-2) it took 140 us of its own time, its "
+          "peers 100 us, itself in other steps 90 us; the operation was enqueued only after most of that had "
+          "passed");
+    check(
+        (const int64_t[]){20, 60, 30}, 2, FINDING_HOST,
+        "before operation 1 of step 2 (AllReduce on communicator 0-2) it took 160 us of its own time, its "
+        "peers 100 us, itself in other steps 120 us; the operation was enqueued only after most of that had "
+        "passed");
+}
+
+/* All that is known is what its partners waited; or it was not late there at all. */
+static void what_is_not_known(void **state)
+{
+    check((const int64_t[]){TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN}, 3, FINDING_COMPUTE,
+          "in operation 1 of the step (AllReduce on communicator 0-2) its partners waited 7 us longer for it "
+          "than "
+          "usual, in step 1; its own time before that is not known");
+    /* Where it was latest, though the middle one of the others is. */
+    check((const int64_t[]){TIME_UNKNOWN, -5, 0}, 3, FINDING_COMPUTE,
+          "in operation 1 of the step (AllReduce on communicator 0-2) its partners waited 7 us longer for it "
+          "than "
+          "usual, in step 1; its own time before that is not known");
+    check((const int64_t[]){0, 0, 0}, 3, FINDING_COMPUTE, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(medians),
+        cmocka_unit_test(where_it_was_latest),
+        cmocka_unit_test(what_is_not_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

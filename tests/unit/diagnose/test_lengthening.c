@@ -1,0 +1,600 @@
+#include "baseline/step_durations.h"
+#include "diagnose/lengthening.h"
+#include "support/cmocka_all.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Two ranks of one role, one operation a step, twelve steps: when each step began on each rank. */
+enum { RANKS = 2, STEPS = 12 };
+
+struct steps {
+    struct job job;
+    struct baseline baseline;
+    struct job_operation operations[RANKS * STEPS];
+    struct role role;
+    int32_t cells[RANKS * STEPS];
+    int32_t *cells_of_role[1];
+    int64_t step_ns[STEPS + 1];
+};
+
+/* Step lengths per rank; a step's length is the lower median over the ranks, as step_durations.c has it. */
+static void steps_init(struct steps *steps, int64_t lengths[RANKS][STEPS])
+{
+    memset(steps, 0, sizeof *steps);
+    for (int rank = 0; rank < RANKS; rank++) {
+        int64_t begin = 0;
+        for (int step = 0; step < STEPS; step++) {
+            steps->operations[rank * STEPS + step].start_ns = begin;
+            steps->cells[rank * STEPS + step] = rank * STEPS + step;
+            begin += lengths[rank][step];
+        }
+    }
+    for (int step = 0; step < STEPS; step++)
+        steps->step_ns[step] = lengths[0][step] < lengths[1][step] ? lengths[0][step] : lengths[1][step];
+    steps->step_ns[STEPS - 1] = TIME_UNKNOWN;
+    steps->cells_of_role[0] = steps->cells;
+    steps->role = (struct role){.rank_count = RANKS, .length = 1};
+    steps->baseline = (struct baseline){.roles = &steps->role,
+                                        .role_count = 1,
+                                        .first_step = 1,
+                                        .step_count = STEPS,
+                                        .cells = steps->cells_of_role,
+                                        .step_ns = steps->step_ns};
+    steps->job = (struct job){.rank_count = RANKS, .operations = steps->operations, .timed_operations = 1};
+}
+
+static void even(int64_t lengths[RANKS][STEPS])
+{
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 0; step < STEPS; step++)
+            lengths[rank][step] = 100;
+}
+
+static void uneven(int64_t lengths[RANKS][STEPS])
+{
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 0; step < STEPS; step++)
+            lengths[rank][step] = step % 3 == 0 ? 100 : step % 3 == 1 ? 80 : 120;
+}
+
+/* Steps 6 and 7, on all ranks. */
+static void lengthen(int64_t lengths[RANKS][STEPS], int64_t length)
+{
+    for (int rank = 0; rank < RANKS; rank++)
+        lengths[rank][6] = lengths[rank][7] = length;
+}
+
+static struct lengthening measured(struct steps *steps, struct suspect *suspects, size_t count)
+{
+    struct suspects all = {.items = suspects, .count = count};
+    struct lengthening lengthening;
+    assert_int_equal(suspects_sum_costs(&all, STEPS), 0);
+    assert_int_equal(suspect_measure_steps(&all, &suspects[0], &steps->job, &steps->baseline, &lengthening),
+                     0);
+    free(all.cost_ns);
+    return lengthening;
+}
+
+static int shows(struct steps *steps, struct suspect *suspects, size_t count)
+{
+    return measured(steps, suspects, count).shows;
+}
+
+/* Two steps of 150 instead of 100: up to three times those 100 are believed. */
+static void a_third_of_what_it_cost(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    lengthen(lengths, 150);
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 6, .last_step = 7, .gain_ns = 300};
+    assert_true(shows(&steps, &suspect, 1));
+    suspect.gain_ns = 303;
+    assert_false(shows(&steps, &suspect, 1));
+}
+
+/* Step 7 lasted 100 as all others, and the one after it 150: what held some ranks at its end. */
+static void the_next_step_shows_it(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    for (int rank = 0; rank < RANKS; rank++)
+        lengths[rank][8] = 150;
+    steps_init(&steps, lengths);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_NETWORK, .first_step = 7, .last_step = 7, .gain_ns = 100},
+        {.kind = FINDING_HOST, .first_step = 8, .last_step = 8, .gain_ns = 20, .chance = 0.01}};
+    assert_false(shows(&steps, suspects, 1));
+    suspects[0].shows_later = 1;
+    assert_true(shows(&steps, suspects, 1));
+    assert_int_equal(measured(&steps, suspects, 1).least_ns, 50);
+    assert_int_equal(measured(&steps, suspects, 1).most_ns, 50);
+    /* Another suspicion had a part in that step. */
+    assert_int_equal(measured(&steps, suspects, 2).least_ns, 0);
+    assert_int_equal(measured(&steps, suspects, 2).rest_ns, 30);
+    /* Of that other one, it is the network's; in step 7 that cost nothing. */
+    struct suspect other[2] = {suspects[1], suspects[0]};
+    assert_int_equal(measured(&steps, other, 2).least_ns, 0);
+    assert_int_equal(measured(&steps, other, 2).rest_ns, -50);
+    other[0].first_step = other[0].last_step = 7;
+    assert_int_equal(measured(&steps, other, 2).rest_ns, 0);
+}
+
+/* Two steps of 150 instead of 100 and no others that differ: 100, unless another suspicion had a part in it.
+ */
+static void what_it_cost(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    lengthen(lengths, 150);
+    steps_init(&steps, lengths);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_HOST, .first_step = 6, .last_step = 7, .gain_ns = 70},
+        {.kind = FINDING_HOST, .first_step = 7, .last_step = 8, .gain_ns = 20, .chance = 0.01}};
+    assert_int_equal(measured(&steps, suspects, 1).least_ns, 100);
+    assert_int_equal(measured(&steps, suspects, 1).rest_ns, 100);
+    assert_int_equal(measured(&steps, suspects, 1).most_ns, 100);
+    assert_int_equal(measured(&steps, suspects, 2).least_ns, 0);
+    /* Half of what the other cost is in step 7. */
+    assert_int_equal(measured(&steps, suspects, 2).rest_ns, 90);
+    assert_int_equal(measured(&steps, suspects, 2).most_ns, 100);
+    /* What may be waiting in a receive cost nothing by itself. */
+    suspects[1].hides_pairs = 1;
+    assert_int_equal(measured(&steps, suspects, 2).least_ns, 100);
+}
+
+/* Three steps of which one was longer by far more than three times the middle one's: its own is that, at
+ * least. */
+static void one_step_that_stands_out(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    lengthen(lengths, 110);
+    for (int rank = 0; rank < RANKS; rank++)
+        lengths[rank][8] = 400;
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_COMPUTE, .first_step = 6, .last_step = 8, .gain_ns = 30};
+    assert_int_equal(measured(&steps, &suspect, 1).least_ns, 10 + 10 + 10);
+    assert_int_equal(measured(&steps, &suspect, 1).most_ns, 10 + 10 + 300);
+    /* Where the middle one is not longer at all, nothing of it is. */
+    for (int rank = 0; rank < RANKS; rank++)
+        steps.step_ns[6] = steps.step_ns[7] = 100;
+    assert_int_equal(measured(&steps, &suspect, 1).least_ns, 10 + 10 + 300 - 300);
+    /* Of two there is no middle one. */
+    suspect.first_step = 7;
+    assert_int_equal(measured(&steps, &suspect, 1).least_ns, 10 + 300);
+}
+
+/* Seven of ten steps, 150 instead of 100: what the other three are is the usual, not what most are. */
+static void most_steps(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 2; step <= 8; step++)
+            lengths[rank][step] = 150;
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_COMPUTE, .first_step = 2, .last_step = 8, .gain_ns = 350};
+    assert_int_equal(measured(&steps, &suspect, 1).least_ns, 350);
+    assert_int_equal(measured(&steps, &suspect, 1).most_ns, 350);
+}
+
+/* One rank counts a pause to step 6, the other to step 7: in neither is the median longer, together they are.
+ */
+static void a_pause_between_two_steps(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    lengths[0][6] = lengths[1][7] = 500;
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 6, .last_step = 7, .gain_ns = 400};
+    int64_t list[RANKS];
+    assert_int_equal(baseline_lasted_ns(&steps.baseline, &steps.job, 6, 7, list), 600);
+    assert_true(shows(&steps, &suspect, 1));
+}
+
+/* Most other steps are longer too. That another suspicion lengthened them makes the difference. */
+static void without_what_others_cost(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 3; step < STEPS; step++)
+            lengths[rank][step] = 150;
+    steps_init(&steps, lengths);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_NETWORK, .first_step = 3, .last_step = 4, .gain_ns = 100},
+        {.kind = FINDING_COMPUTE, .first_step = 5, .last_step = 10, .gain_ns = 300, .chance = 0.01}};
+    assert_false(shows(&steps, suspects, 1));
+    assert_true(shows(&steps, suspects, 2));
+    suspects[1].chance = 0.5;
+    assert_false(shows(&steps, suspects, 2));
+}
+
+/* Another suspicion lengthened all other steps but one by 200: what the one was is the least that they are.
+ */
+static void where_all_but_one_are_anothers(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 2; step < STEPS; step++)
+            lengths[rank][step] = step < 7 ? 300 : 160;
+    steps_init(&steps, lengths);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_NETWORK, .first_step = 7, .last_step = 10, .gain_ns = 240},
+        {.kind = FINDING_NETWORK, .first_step = 2, .last_step = 6, .gain_ns = 1000, .chance = 0.01}};
+    assert_true(shows(&steps, suspects, 2));
+    lengths[0][1] = lengths[1][1] = 160;
+    steps_init(&steps, lengths);
+    assert_false(shows(&steps, suspects, 2));
+}
+
+/* Steps that differ by 20 anyway: two of 115 are nothing. Deviation 20 x 1.48, so 2 sqrt(2) of it are 82. */
+static void beyond_what_steps_differ_by(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    uneven(lengths);
+    lengthen(lengths, 135);
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 6, .last_step = 7, .gain_ns = 70};
+    assert_false(shows(&steps, &suspect, 1));
+    lengthen(lengths, 145);
+    steps_init(&steps, lengths);
+    assert_true(shows(&steps, &suspect, 1));
+}
+
+/*
+ * Of a late rank, steps may speak against what it is said to have cost: two steps longer by 50 each allow for
+ * four times 100. A network has to be shown by a third of it.
+ */
+static void a_quarter_of_what_a_late_rank_cost(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    lengthen(lengths, 150);
+    steps_init(&steps, lengths);
+    for (int host = 0; host < 2; host++) {
+        struct suspect suspect = {
+            .kind = host ? FINDING_HOST : FINDING_COMPUTE, .first_step = 6, .last_step = 7, .gain_ns = 400};
+        assert_true(shows(&steps, &suspect, 1));
+        suspect.gain_ns = 404;
+        assert_false(shows(&steps, &suspect, 1));
+        suspect.gain_ns = 0;
+        suspect.margin_ns = 400;
+        assert_true(shows(&steps, &suspect, 1));
+        suspect.margin_ns = 404;
+        assert_false(shows(&steps, &suspect, 1));
+        suspect.kind = FINDING_NETWORK;
+        suspect.gain_ns = 303;
+        assert_false(shows(&steps, &suspect, 1));
+    }
+}
+
+/*
+ * Steps of 80 and 120 beside 100 may hide what made those in question no longer: two standard errors, 2
+ * sqrt(2) times 29, are 82, which is a quarter of 328. Even steps hide nothing.
+ */
+static void what_uneven_steps_may_hide_of_a_late_rank(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    uneven(lengths);
+    lengthen(lengths, 100);
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_COMPUTE, .first_step = 6, .last_step = 7, .gain_ns = 320};
+    assert_true(shows(&steps, &suspect, 1));
+    suspect.gain_ns = 340;
+    assert_false(shows(&steps, &suspect, 1));
+    even(lengths);
+    steps_init(&steps, lengths);
+    suspect.gain_ns = 4;
+    assert_false(shows(&steps, &suspect, 1));
+}
+
+/* The end of the last step is not known: alone it proves nothing, and nothing against it. */
+static void the_last_step(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    lengths[0][10] = lengths[1][10] = 180;
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 11, .last_step = 11, .gain_ns = 500};
+    assert_true(shows(&steps, &suspect, 1));
+    suspect.first_step = 10;
+    assert_false(shows(&steps, &suspect, 1));
+    suspect.gain_ns = 160;
+    assert_true(shows(&steps, &suspect, 1));
+}
+
+/*
+ * Two steps longer by 500 each, in which other hosts were late by 400 and by 600: nothing need be a late
+ * host's own, though it all may be, as the others may have been late for it. That others were early makes
+ * them no longer; a GPU's or a link's part is not known by it.
+ */
+static void without_what_all_hosts_were_late_by(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS], unrest_ns[STEPS * RANKS] = {0};
+    even(lengths);
+    lengthen(lengths, 600);
+    steps_init(&steps, lengths);
+    steps.baseline.rank_count = RANKS;
+    struct suspect suspect = {
+        .kind = FINDING_HOST, .rank = 1, .first_step = 6, .last_step = 7, .gain_ns = 900};
+    struct suspects all = {.items = &suspect, .count = 1, .unrest_ns = unrest_ns};
+    struct lengthening lengthening;
+    assert_int_equal(suspects_sum_costs(&all, STEPS), 0);
+    unrest_ns[6 * RANKS + 1] = 400;
+    unrest_ns[7 * RANKS + 1] = -300;
+    unrest_ns[8 * RANKS + 1] = 9000;
+    unrest_ns[7 * RANKS] = 9000;
+    assert_int_equal(suspect_measure_steps(&all, &suspect, &steps.job, &steps.baseline, &lengthening), 0);
+    assert_int_equal(lengthening.least_ns, 600);
+    assert_int_equal(lengthening.shared_ns, 400);
+    assert_int_equal(lengthening.rest_ns, 1000);
+    assert_int_equal(lengthening.most_ns, 1000);
+    unrest_ns[7 * RANKS + 1] = 600;
+    assert_int_equal(suspect_measure_steps(&all, &suspect, &steps.job, &steps.baseline, &lengthening), 0);
+    assert_int_equal(lengthening.least_ns, 0);
+    assert_int_equal(lengthening.most_ns, 1000);
+    assert_false(lengthening.shows);
+    suspect.kind = FINDING_COMPUTE;
+    assert_int_equal(suspect_measure_steps(&all, &suspect, &steps.job, &steps.baseline, &lengthening), 0);
+    assert_int_equal(lengthening.least_ns, 1000);
+    free(all.cost_ns);
+}
+
+/*
+ * Two steps longer by 500 each, of which a late host is worth less than a tenth: something else made them
+ * long, unless another suspicion is said to have.
+ */
+static void a_little_of_what_made_steps_longer(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    lengthen(lengths, 600);
+    steps_init(&steps, lengths);
+    struct suspect suspects[] = {
+        {.kind = FINDING_HOST, .first_step = 6, .last_step = 7, .gain_ns = 100},
+        {.kind = FINDING_NETWORK, .rank = 1, .first_step = 6, .last_step = 7, .gain_ns = 200}};
+    assert_true(shows(&steps, suspects, 1));
+    suspects[0].gain_ns = 98;
+    assert_false(shows(&steps, suspects, 1));
+    suspects[0].margin_ns = 100;
+    assert_true(shows(&steps, suspects, 1));
+    suspects[0].margin_ns = 0;
+    assert_true(shows(&steps, suspects, 2));
+    suspects[0].kind = FINDING_COMPUTE;
+    assert_true(shows(&steps, suspects, 1));
+}
+
+/* Three steps longer by 10, 20 and so much: three times the middle one is its own, more is not. */
+static void three_times_the_middle_one(void **state)
+{
+    for (int more = 0; more < 2; more++) {
+        struct steps steps;
+        int64_t lengths[RANKS][STEPS];
+        even(lengths);
+        for (int rank = 0; rank < RANKS; rank++) {
+            lengths[rank][6] = 110;
+            lengths[rank][7] = 120;
+            lengths[rank][8] = 160 + more;
+        }
+        steps_init(&steps, lengths);
+        struct suspect suspect = {.kind = FINDING_COMPUTE, .first_step = 6, .last_step = 8, .gain_ns = 30};
+        assert_int_equal(measured(&steps, &suspect, 1).least_ns, more ? 10 + 20 + 20 : 10 + 20 + 60);
+    }
+}
+
+/* Of two steps that show in the next, one by 100: that is half of what they are, and no odd one of three. */
+static void one_of_two_that_show_later(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    for (int rank = 0; rank < RANKS; rank++)
+        lengths[rank][7] = 200;
+    steps_init(&steps, lengths);
+    struct suspect suspect = {
+        .kind = FINDING_NETWORK, .first_step = 6, .last_step = 7, .gain_ns = 100, .shows_later = 1};
+    assert_int_equal(measured(&steps, &suspect, 1).least_ns, 100);
+}
+
+/*
+ * Two steps longer by 50 each, beside steps of 80 and 120: give or take twice the standard error of their
+ * mean, 2 sqrt(2) x 29. A late host that is worth less than a tenth of the lesser is not what they show.
+ */
+static void give_or_take_what_steps_differ_by(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    uneven(lengths);
+    lengthen(lengths, 150);
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_HOST, .first_step = 6, .last_step = 7, .gain_ns = 2};
+    const double doubt = 2 * sqrt(2) * 29;
+    assert_int_equal(measured(&steps, &suspect, 1).most_ns, (int)(100 + doubt));
+    assert_int_equal(measured(&steps, &suspect, 1).rest_ns, (int)(100 - doubt));
+    assert_int_equal(measured(&steps, &suspect, 1).least_ns, (int)(100 - doubt));
+    assert_true(shows(&steps, &suspect, 1));
+    suspect.gain_ns = 1;
+    assert_false(shows(&steps, &suspect, 1));
+}
+
+/* All steps but one or two are its own: one alone does not say what is usual. */
+static void what_one_step_says(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 2, .last_step = 10, .gain_ns = 100};
+    assert_true(shows(&steps, &suspect, 1));
+    assert_int_equal(measured(&steps, &suspect, 1).most_ns, INT64_MAX);
+    suspect.first_step = 3;
+    assert_false(shows(&steps, &suspect, 1));
+}
+
+/* Nobody knows when its steps began: that speaks against nothing, whatever other hosts were late by. */
+static void steps_of_unknown_length(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS], unrest_ns[STEPS * RANKS];
+    even(lengths);
+    steps_init(&steps, lengths);
+    steps.baseline.rank_count = RANKS;
+    for (int rank = 0; rank < RANKS; rank++)
+        steps.operations[rank * STEPS + 6].start_ns = TIME_UNKNOWN;
+    for (int i = 0; i < STEPS * RANKS; i++)
+        unrest_ns[i] = 40;
+    for (int host = 0; host < 2; host++) {
+        struct suspect suspect = {
+            .kind = host ? FINDING_HOST : FINDING_NETWORK, .first_step = 6, .last_step = 7, .gain_ns = 900};
+        struct suspects all = {.items = &suspect, .count = 1, .unrest_ns = unrest_ns};
+        struct lengthening lengthening;
+        assert_int_equal(suspects_sum_costs(&all, STEPS), 0);
+        assert_int_equal(suspect_measure_steps(&all, &suspect, &steps.job, &steps.baseline, &lengthening), 0);
+        assert_true(lengthening.shows);
+        assert_int_equal(lengthening.most_ns, INT64_MAX);
+        assert_int_equal(lengthening.least_ns, 0);
+        free(all.cost_ns);
+    }
+}
+
+/* What noise makes so often as one in twenty jobs has cost something, what it makes more often has not. */
+static void what_chance_has_made_longer(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    lengthen(lengths, 150);
+    steps_init(&steps, lengths);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_HOST, .first_step = 6, .last_step = 7, .gain_ns = 70},
+        {.kind = FINDING_HOST, .first_step = 6, .last_step = 7, .gain_ns = 20, .chance = 0.05}};
+    assert_int_equal(measured(&steps, suspects, 2).rest_ns, 100 - 20);
+    suspects[1].chance = 0.051;
+    assert_int_equal(measured(&steps, suspects, 2).rest_ns, 100);
+}
+
+/*
+ * Another suspicion is said to have cost far more than its steps were longer by. No step is taken to be
+ * shorter for it than the lower quartile: of those in which it cost nothing, or of all where there are none;
+ * the suspicion's own steps are none of either, nor is one of unknown length.
+ */
+static void down_to_the_lower_quartile(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int step = 2; step < STEPS; step++)
+            lengths[rank][step] = step < 4 ? 300 : 160;
+    steps_init(&steps, lengths);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_NETWORK, .first_step = 4, .last_step = 10, .gain_ns = 7 * 60},
+        {.kind = FINDING_NETWORK, .first_step = 2, .last_step = 3, .gain_ns = 2000, .chance = 0.01}};
+    assert_int_equal(measured(&steps, suspects, 2).least_ns, 7 * 60);
+    steps.step_ns[1] = steps.step_ns[4] = TIME_UNKNOWN;
+    suspects[0].first_step = 5;
+    assert_int_equal(measured(&steps, suspects, 2).least_ns, 6 * (160 - 300));
+}
+
+/*
+ * Late by 50 before the operations that begin steps 6 and 7, on both ranks by what happens in them; one of
+ * the ranks begins both late, so that to it steps 5 and 6 were longer.
+ */
+static void what_the_step_before_shows(void **state)
+{
+    struct steps steps;
+    int64_t lengths[RANKS][STEPS];
+    even(lengths);
+    lengths[0][5] = lengths[0][6] = lengths[1][6] = lengths[1][7] = 150;
+    steps_init(&steps, lengths);
+    struct suspect suspect = {.kind = FINDING_HOST, .first_step = 6, .last_step = 7, .gain_ns = 100};
+    assert_int_equal(measured(&steps, &suspect, 1).longer_ns, 50);
+    suspect.shows_earlier = 1;
+    assert_int_equal(measured(&steps, &suspect, 1).longer_ns, 100);
+    /* Steps that another one made longer, and that it may have had a part in. */
+    struct suspect suspects[2] = {
+        suspect, {.kind = FINDING_HOST, .first_step = 5, .last_step = 5, .gain_ns = 30, .chance = 0.01}};
+    assert_int_equal(measured(&steps, suspects, 2).beside_ns, 30);
+    assert_int_equal(measured(&steps, suspects, 2).least_ns, 0);
+    suspects[0].shows_earlier = 0;
+    assert_int_equal(measured(&steps, suspects, 2).beside_ns, 0);
+    assert_int_equal(measured(&steps, suspects, 2).least_ns, 50);
+    /* It is held against two others at least, of which the step before is none. */
+    for (int step = 0; step < STEPS; step++)
+        if (step != 4 && step != 5)
+            steps.step_ns[step] = TIME_UNKNOWN;
+    assert_int_equal(measured(&steps, suspects, 1).longer_ns, 50);
+    suspects[0].shows_earlier = 1;
+    assert_int_equal(measured(&steps, suspects, 1).longer_ns, 0);
+}
+
+/* Of four steps in which it cost nothing the least is the lower quartile, of five the least but one. */
+static void which_is_the_lower_quartile(void **state)
+{
+    for (int five = 0; five < 2; five++) {
+        struct steps steps;
+        int64_t lengths[RANKS][STEPS];
+        even(lengths);
+        for (int rank = 0; rank < RANKS; rank++) {
+            for (int step = 1; step <= 5; step++)
+                lengths[rank][step] = 90 + 10 * step;
+            lengths[rank][5] = five ? 140 : 500;
+            lengths[rank][6] = lengths[rank][7] = lengths[rank][8] = 500;
+        }
+        steps_init(&steps, lengths);
+        struct suspect suspects[2] = {
+            {.kind = FINDING_NETWORK, .first_step = 9, .last_step = 10},
+            {.kind = FINDING_NETWORK, .first_step = five ? 6 : 5, .last_step = 8, .gain_ns = 4000}};
+        /* Of eight steps the middle one is the fourth: four that cost, or three, are as short as that. */
+        assert_int_equal(measured(&steps, suspects, 2).least_ns, 2 * (100 - (five ? 110 : 100)));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_third_of_what_it_cost),
+        cmocka_unit_test(what_it_cost),
+        cmocka_unit_test(the_next_step_shows_it),
+        cmocka_unit_test(one_step_that_stands_out),
+        cmocka_unit_test(most_steps),
+        cmocka_unit_test(a_pause_between_two_steps),
+        cmocka_unit_test(without_what_others_cost),
+        cmocka_unit_test(where_all_but_one_are_anothers),
+        cmocka_unit_test(beyond_what_steps_differ_by),
+        cmocka_unit_test(a_quarter_of_what_a_late_rank_cost),
+        cmocka_unit_test(what_uneven_steps_may_hide_of_a_late_rank),
+        cmocka_unit_test(the_last_step),
+        cmocka_unit_test(three_times_the_middle_one),
+        cmocka_unit_test(one_of_two_that_show_later),
+        cmocka_unit_test(give_or_take_what_steps_differ_by),
+        cmocka_unit_test(what_one_step_says),
+        cmocka_unit_test(steps_of_unknown_length),
+        cmocka_unit_test(what_chance_has_made_longer),
+        cmocka_unit_test(down_to_the_lower_quartile),
+        cmocka_unit_test(which_is_the_lower_quartile),
+        cmocka_unit_test(what_the_step_before_shows),
+        cmocka_unit_test(without_what_all_hosts_were_late_by),
+        cmocka_unit_test(a_little_of_what_made_steps_longer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

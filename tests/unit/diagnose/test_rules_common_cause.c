@@ -1,0 +1,217 @@
+#include "diagnose/rules_common_cause.h"
+#include "verdict/finding.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A job of up to six ranks and ten steps. Each text is a finding: its rank, first and last step, and its
+ * confidence (l, m, h). What becomes of them is the text of their confidences.
+ */
+enum { RANKS = 6, STEPS = 10 };
+
+static void assert_believed(size_t recorded, const char *const *texts, const char *expected,
+                            struct crowd *crowd)
+{
+    struct job_rank ranks[RANKS] = {{0}};
+    struct job job = {.ranks = ranks, .rank_count = RANKS, .step_count = STEPS};
+    struct findings findings = {0};
+    char found[16] = "";
+    for (size_t i = 0; i < recorded; i++)
+        ranks[i].count = 1;
+    for (; *texts; texts++) {
+        const char *text = *texts;
+        struct finding *finding = findings_add(&findings);
+        assert_non_null(finding);
+        finding->rank = text[0] - '0';
+        finding->first_step = text[1] - '0';
+        finding->last_step = text[2] - '0';
+        finding->confidence = text[3] == 'h'   ? CONFIDENCE_HIGH
+                              : text[3] == 'm' ? CONFIDENCE_MEDIUM
+                                               : CONFIDENCE_LOW;
+    }
+    assert_int_equal(findings_doubt_crowd(&findings, &job), 0);
+    for (size_t i = 0; i < findings.count; i++)
+        found[i] = "lmh"[findings.items[i].confidence];
+    assert_string_equal(found, expected);
+    *crowd = findings.crowd;
+    findings_release(&findings);
+}
+
+static void more_than_half_of_the_ranks(void **state)
+{
+    struct crowd crowd;
+    assert_believed(6, (const char *const[]){"025h", "125m", "225h", "325h", NULL}, "llll", &crowd);
+    assert_int_equal(crowd.ranks, 4);
+    assert_int_equal(crowd.findings, 4);
+    assert_int_equal(crowd.first_step, 2);
+    assert_int_equal(crowd.last_step, 5);
+    assert_believed(6, (const char *const[]){"034h", "125m", "225h", "325h", "425h", NULL}, "lllll", &crowd);
+    assert_int_equal(crowd.ranks, 5);
+    assert_int_equal(crowd.first_step, 2);
+    assert_int_equal(crowd.last_step, 5);
+    assert_believed(6, (const char *const[]){"025h", "125m", "225h", NULL}, "hmh", &crowd);
+    assert_int_equal(crowd.findings, 0);
+    /* Of those that left a trace. */
+    assert_believed(5, (const char *const[]){"025h", "125m", "225h", NULL}, "lll", &crowd);
+}
+
+/* Each of two may have a fault of its own. */
+static void two_ranks(void **state)
+{
+    struct crowd crowd;
+    assert_believed(2, (const char *const[]){"025h", "125m", NULL}, "hm", &crowd);
+    assert_believed(3, (const char *const[]){"025h", "125m", NULL}, "hm", &crowd);
+    assert_believed(3, (const char *const[]){"025h", "125m", "225m", NULL}, "lll", &crowd);
+}
+
+/* A finding is as doubtful as most of its steps. */
+static void most_of_its_steps(void **state)
+{
+    struct crowd crowd;
+    assert_believed(4, (const char *const[]){"015h", "123m", "223h", NULL}, "hll", &crowd);
+    assert_believed(4, (const char *const[]){"014h", "123m", "223h", NULL}, "hll", &crowd);
+    assert_believed(4, (const char *const[]){"013h", "123m", "223h", NULL}, "lll", &crowd);
+    assert_int_equal(crowd.ranks, 3);
+    assert_int_equal(crowd.first_step, 2);
+    assert_int_equal(crowd.last_step, 3);
+}
+
+/* Who is named twice counts once, and what is not believed not at all. */
+static void who_counts(void **state)
+{
+    struct crowd crowd;
+    assert_believed(4, (const char *const[]){"025h", "125h", "025m", "125m", NULL}, "hhmm", &crowd);
+    assert_believed(4, (const char *const[]){"025h", "125h", "025m", NULL}, "hhm", &crowd);
+    assert_believed(4, (const char *const[]){"025h", "125h", "225l", NULL}, "hhl", &crowd);
+}
+
+/* Of networks: rank, first and last step, by how much they were slow in all, and how sure that is. */
+struct slow {
+    int32_t rank, first_step, last_step;
+    int64_t slow_ns;
+    enum confidence confidence;
+};
+
+/* What becomes of the first. */
+static enum confidence believed_of(enum finding_kind first, const struct slow *slow, size_t count,
+                                   enum finding_kind others, struct crowd *crowd)
+{
+    const struct job job = {.step_count = STEPS};
+    struct findings findings = {0};
+    for (size_t i = 0; i < count; i++) {
+        struct finding *finding = findings_add(&findings);
+        assert_non_null(finding);
+        finding->kind = i ? others : first;
+        finding->rank = slow[i].rank;
+        finding->first_step = slow[i].first_step;
+        finding->last_step = slow[i].last_step;
+        finding->slow_ns = slow[i].slow_ns;
+        finding->confidence = slow[i].confidence;
+    }
+    assert_int_equal(findings_doubt_shared(&findings, &job), 0);
+    enum confidence confidence = findings.items[0].confidence;
+    for (size_t i = 1; i < count; i++)
+        assert_int_equal(findings.items[i].confidence, slow[i].confidence);
+    *crowd = findings.crowd;
+    findings_release(&findings);
+    return confidence;
+}
+
+static enum confidence believed(const struct slow *slow, size_t count, enum finding_kind others,
+                                struct crowd *crowd)
+{
+    return believed_of(FINDING_NETWORK, slow, count, others, crowd);
+}
+
+/*
+ * A third and more, of two others at least that were slow at once, as far as in the same steps; nobody else's
+ * who is believed.
+ */
+static void networks_that_were_slow_at_once(void **state)
+{
+    struct slow slow[] = {
+        {0, 2, 5, 300, CONFIDENCE_HIGH}, {1, 3, 5, 60, CONFIDENCE_LOW}, {2, 3, 6, 56, CONFIDENCE_LOW}};
+    struct crowd crowd;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+    assert_int_equal(crowd.findings, 1);
+    assert_int_equal(crowd.ranks, 3);
+    assert_int_equal(crowd.first_step, 3);
+    assert_int_equal(crowd.last_step, 5);
+    assert_int_equal(believed(slow, 3, FINDING_COMPUTE, &crowd), CONFIDENCE_HIGH);
+    assert_int_equal(believed_of(FINDING_COMPUTE, slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    assert_int_equal(crowd.findings, 0);
+    slow[2].slow_ns = 52;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    slow[2].slow_ns = 400;
+    slow[2].confidence = CONFIDENCE_MEDIUM;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+}
+
+/* Of one other, or of two one after the other, each may have its own; a moment says nothing of several steps.
+ */
+static void networks_that_were_slow_alone(void **state)
+{
+    struct slow slow[] = {
+        {0, 2, 5, 300, CONFIDENCE_HIGH}, {1, 2, 3, 900, CONFIDENCE_LOW}, {2, 4, 5, 900, CONFIDENCE_LOW}};
+    struct crowd crowd;
+    assert_int_equal(believed(slow, 2, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    slow[2].first_step = slow[2].last_step = 3;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    /* Both in one of its steps, then in two. */
+    slow[0].last_step = 3;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    slow[2].first_step = 2;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+}
+
+/*
+ * Two others were slow in both of its first steps, by next to nothing, and one by far more in one step: of
+ * three steps and more that is a moment, of two it is half.
+ */
+static void a_moment_of_another_network(void **state)
+{
+    struct slow slow[] = {{0, 2, 4, 300, CONFIDENCE_HIGH},
+                          {1, 2, 3, 10, CONFIDENCE_LOW},
+                          {2, 2, 3, 10, CONFIDENCE_LOW},
+                          {3, 3, 3, 900, CONFIDENCE_LOW}};
+    struct crowd crowd;
+    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    /* What goes on after its last step is one of its, too. */
+    slow[3] = (struct slow){3, 4, 9, 5400, CONFIDENCE_LOW};
+    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    slow[3].first_step = 3;
+    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+    slow[3] = (struct slow){3, 3, 3, 900, CONFIDENCE_LOW};
+    slow[0].last_step = 3;
+    assert_int_equal(believed(slow, 4, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+}
+
+/* Exactly a third is enough, and of a single step, two others in that. */
+static void networks_that_were_slow_by_a_third(void **state)
+{
+    struct slow slow[] = {
+        {0, 4, 4, 300, CONFIDENCE_HIGH}, {1, 4, 4, 50, CONFIDENCE_LOW}, {2, 4, 4, 50, CONFIDENCE_LOW}};
+    struct crowd crowd;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+    assert_int_equal(crowd.first_step, 4);
+    assert_int_equal(crowd.last_step, 4);
+    slow[2].slow_ns = 49;
+    assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(more_than_half_of_the_ranks),
+                                       cmocka_unit_test(networks_that_were_slow_at_once),
+                                       cmocka_unit_test(networks_that_were_slow_alone),
+                                       cmocka_unit_test(a_moment_of_another_network),
+                                       cmocka_unit_test(networks_that_were_slow_by_a_third),
+                                       cmocka_unit_test(two_ranks),
+                                       cmocka_unit_test(most_of_its_steps),
+                                       cmocka_unit_test(who_counts)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+#include "diagnose/rules_common_lateness.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+
+/*
+ * How late each of four hosts was in each of five steps, and what a suspicion of rank 0 is worth: half of
+ * that is to be its own. No other definition than the one in finding.h.
+ */
+enum { RANKS = 4, STEPS = 5 };
+
+static int is_doubted(const int64_t late_ns[RANKS][STEPS], size_t ranks, enum finding_kind kind,
+                      int64_t total_ns, int32_t first_step, int32_t last_step)
+{
+    int32_t role_of_rank[RANKS] = {0};
+    int64_t copy[RANKS * STEPS];
+    struct suspect suspect = {
+        .kind = kind, .first_step = first_step, .last_step = last_step, .total_ns = total_ns};
+    struct suspects suspects = {.items = &suspect, .count = 1};
+    const struct baseline baseline = {.rank_count = ranks,
+                                      .role_of_rank = role_of_rank,
+                                      .step_count = STEPS,
+                                      .first_step = 1,
+                                      .late_ns = copy};
+    for (size_t i = 0; i < RANKS * STEPS; i++)
+        copy[i] = late_ns[i / STEPS][i % STEPS];
+    assert_int_equal(suspects_doubt_unrest(&suspects, &baseline), 0);
+    free(suspects.unrest_ns);
+    return suspect.ambiguous;
+}
+
+/* Six ranks in one step: the first `late` play one role and are late by 100, the others play another. */
+static int is_doubted_in_role(size_t late)
+{
+    int32_t role_of_rank[] = {0, 0, 0, 0, 0, 0}, ranks[] = {0, 1, 2, 3, 4, 5};
+    int64_t late_ns[] = {0, 0, 0, 0, 0, 0};
+    struct role roles[] = {{.ranks = ranks, .rank_count = late},
+                           {.ranks = ranks + late, .rank_count = 6 - late}};
+    struct suspect suspect = {.kind = FINDING_HOST, .total_ns = 100};
+    struct suspects suspects = {.items = &suspect, .count = 1};
+    const struct baseline baseline = {.roles = roles,
+                                      .role_count = 2,
+                                      .rank_count = 6,
+                                      .role_of_rank = role_of_rank,
+                                      .step_count = 1,
+                                      .late_ns = late_ns};
+    for (size_t i = 0; i < late; i++)
+        late_ns[i] = 100;
+    assert_int_equal(suspects_doubt_unrest(&suspects, &baseline), 0);
+    free(suspects.unrest_ns);
+    return suspect.ambiguous;
+}
+
+/* The middle one of the others counts, the lower of two. */
+static void all_hosts_were_late(void **state)
+{
+    const int64_t late_ns[RANKS][STEPS] = {{0, 0, 100, 0, 0}, {0, 0, 50, 0, 0}, {0, 0, 900, 0, 0}, {0}};
+    const int64_t less_ns[RANKS][STEPS] = {{0, 0, 100, 0, 0}, {0, 0, 49, 0, 0}, {0, 0, 900, 0, 0}, {0}};
+    assert_true(is_doubted(late_ns, RANKS, FINDING_HOST, 80, 2, 2));
+    assert_true(is_doubted(late_ns, RANKS, FINDING_COMPUTE, 80, 2, 2));
+    assert_false(is_doubted(late_ns, RANKS, FINDING_NETWORK, 80, 2, 2));
+    assert_false(is_doubted(less_ns, RANKS, FINDING_HOST, 80, 2, 2));
+    /* It may be late by its GPU. */
+    assert_false(is_doubted(late_ns, RANKS, FINDING_COMPUTE, 104, 2, 2));
+    /* Of ranks 1 and 2, 50; of rank 1 alone, too. */
+    assert_true(is_doubted(late_ns, 3, FINDING_HOST, 80, 2, 2));
+    assert_true(is_doubted(late_ns, 2, FINDING_HOST, 80, 2, 2));
+}
+
+/* What was in common is summed up over its steps, no more of one than it was late by itself. */
+static void over_several_steps(void **state)
+{
+    const int64_t late_ns[RANKS][STEPS] = {
+        {0, 100, 100, 100, 0}, {0, 900, 49, 0, 0}, {0, 900, 49, 0, 0}, {0, 900, 0, 0, 0}};
+    assert_false(is_doubted(late_ns, RANKS, FINDING_HOST, 300, 1, 3));
+    assert_true(is_doubted(late_ns, RANKS, FINDING_HOST, 200, 1, 2));
+    assert_false(is_doubted(late_ns, RANKS, FINDING_HOST, 200, 2, 3));
+    /* That others were early in one step takes nothing from what they were late by in another. */
+    const int64_t early_ns[RANKS][STEPS] = {
+        {0, 100, 100, 0, 0}, {0, 100, -900, 0, 0}, {0, 100, -900, 0, 0}, {0, 100, -900, 0, 0}};
+    assert_true(is_doubted(early_ns, RANKS, FINDING_HOST, 200, 1, 2));
+    assert_true(is_doubted(early_ns, RANKS, FINDING_HOST, 100, 1, 1));
+}
+
+/* What hosts were late by in one step of three says nothing of its GPU in the others; a host may be all. */
+static void a_gpu_beside_hosts_that_were_late_once(void **state)
+{
+    const int64_t once_ns[RANKS][STEPS] = {
+        {0, 900, 100, 100, 0}, {0, 900, 0, 0, 0}, {0, 900, 0, 0, 0}, {0, 900, 0, 0, 0}};
+    const int64_t twice_ns[RANKS][STEPS] = {
+        {0, 900, 100, 100, 0}, {0, 900, 50, 0, 0}, {0, 900, 50, 0, 0}, {0, 900, 50, 0, 0}};
+    assert_true(is_doubted(once_ns, RANKS, FINDING_HOST, 300, 1, 3));
+    assert_false(is_doubted(once_ns, RANKS, FINDING_COMPUTE, 300, 1, 3));
+    assert_true(is_doubted(twice_ns, RANKS, FINDING_COMPUTE, 300, 1, 3));
+    const int64_t less_ns[RANKS][STEPS] = {
+        {0, 900, 100, 100, 0}, {0, 900, 49, 0, 0}, {0, 900, 49, 0, 0}, {0, 900, 49, 0, 0}};
+    assert_false(is_doubted(less_ns, RANKS, FINDING_COMPUTE, 300, 1, 3));
+    /* In half of its steps, no more. */
+    assert_false(is_doubted(once_ns, RANKS, FINDING_COMPUTE, 200, 1, 2));
+}
+
+static void alone(void **state)
+{
+    const int64_t late_ns[RANKS][STEPS] = {{0, 0, 100, 0, 0}};
+    assert_true(is_doubted(late_ns, 1, FINDING_HOST, 100, 2, 2));
+    assert_false(is_doubted(late_ns, RANKS, FINDING_HOST, 100, 2, 2));
+}
+
+/* Those that train and those that generate pause in turns; of two in a role, both may be at fault. */
+static void all_of_one_role(void **state)
+{
+    assert_true(is_doubted_in_role(3));
+    assert_false(is_doubted_in_role(2));
+    assert_false(is_doubted_in_role(1));
+}
+
+/* A GPU that is late in two steps by 100 each; the host of rank 1 late by so much in them. */
+static int is_beside(int64_t first_ns, int64_t second_ns, enum finding_kind kind, double chance)
+{
+    int32_t role_of_rank[] = {0, 0, 0, 0};
+    int64_t late_ns[] = {900, 900, 0, first_ns, second_ns, 0, 0, 0, 0, 0, 0, 0};
+    struct suspect suspect = {
+        .kind = kind, .first_step = 0, .last_step = 1, .total_ns = 200, .chance = chance};
+    struct suspects suspects = {.items = &suspect, .count = 1};
+    const struct baseline baseline = {
+        .rank_count = 4, .role_of_rank = role_of_rank, .step_count = 3, .late_ns = late_ns};
+    assert_int_equal(suspects_doubt_unrest(&suspects, &baseline), 0);
+    free(suspects.unrest_ns);
+    return suspect.beside_late_host;
+}
+
+/* By half as much in each, and not only its own host. */
+static void beside_a_late_host(void **state)
+{
+    assert_true(is_beside(50, 50, FINDING_COMPUTE, 0));
+    assert_false(is_beside(49, 900, FINDING_COMPUTE, 0));
+    assert_false(is_beside(900, 49, FINDING_COMPUTE, 0));
+    assert_false(is_beside(50, 50, FINDING_HOST, 0));
+    assert_false(is_beside(50, 50, FINDING_NETWORK, 0));
+    assert_false(is_beside(50, 50, FINDING_COMPUTE, 1e6)); /* noise */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_hosts_were_late),
+        cmocka_unit_test(over_several_steps),
+        cmocka_unit_test(alone),
+        cmocka_unit_test(a_gpu_beside_hosts_that_were_late_once),
+        cmocka_unit_test(all_of_one_role),
+        cmocka_unit_test(beside_a_late_host),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,161 @@
+#include "diagnose/rules_finished_only.h"
+#include "support/cmocka_all.h"
+#include "support/small_job.h"
+
+/* What a recorder hides that lists finished operations only. */
+
+/*
+ * Rank 1 is late by 1000 after operations of one function and before those of another, and the others waited
+ * so long for it.
+ */
+static int is_doubted_between(uint8_t function, uint8_t next, int64_t waited_ns)
+{
+    struct small small;
+    small_init(&small);
+    small.job.finished_only = 1;
+    for (int step = 1; step <= 2; step++) {
+        at(&small, 1, step, 0)->function = function;
+        at(&small, 1, step, 1)->excess_ns = 500;
+        at(&small, 1, step, 1)->function = next;
+    }
+    struct suspect suspect = {.kind = FINDING_COMPUTE,
+                              .rank = 1,
+                              .first_step = 1,
+                              .last_step = 2,
+                              .total_ns = 1000,
+                              .margin_ns = waited_ns};
+    struct suspects suspects = {.items = &suspect, .count = 1};
+    assert_int_equal(suspects_doubt_unrecorded(&suspects, &small.job), 0);
+    small_release(&small);
+    return suspect.ambiguous;
+}
+
+static int is_doubted_after(uint8_t function, int64_t waited_ns)
+{
+    return is_doubted_between(function, FUNCTION_ALL_REDUCE, waited_ns);
+}
+
+/* The root of a broadcast is done before the others are, and then idle. */
+static void who_ended_first(void **state)
+{
+    assert_true(is_doubted_after(FUNCTION_BROADCAST, 49));
+    assert_true(is_doubted_after(FUNCTION_REDUCE, 0));
+    assert_false(is_doubted_after(FUNCTION_BROADCAST, 50));
+    assert_false(is_doubted_after(FUNCTION_ALL_GATHER, 0));
+    assert_false(is_doubted_after(FUNCTION_RECV, 0));
+    /* Who waited in another broadcast its durations do not say. */
+    assert_false(is_doubted_between(FUNCTION_BROADCAST, FUNCTION_BROADCAST, 0));
+}
+
+static int may_be_unrecorded(struct small *small, struct suspect *suspect)
+{
+    struct suspects all = {.items = suspect, .count = 1};
+    suspect->ambiguous = 0;
+    assert_int_equal(suspects_doubt_unrecorded(&all, &small->job), 0);
+    return suspect->ambiguous;
+}
+
+/* Rank 1 is late by 100 in each of steps 1 to 3. An operation that was slow in step 1 counts for 1 and for 2.
+ */
+static void lateness_behind_what_nobody_explains(void **state)
+{
+    struct small small;
+    small_init(&small);
+    small.job.finished_only = 1;
+    struct suspect suspect = {
+        .kind = FINDING_HOST, .rank = 1, .first_step = 1, .last_step = 3, .total_ns = 300};
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.instances[2].slow_ns = 200;
+    assert_true(may_be_unrecorded(&small, &suspect));
+    small.instances[2].slow_ns = 199;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    /* In step 3 it counts for that alone: one of three. */
+    small.instances[2].slow_ns = 0;
+    small.instances[6].slow_ns = 200;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.instances[1].slow_ns = 200;
+    assert_true(may_be_unrecorded(&small, &suspect));
+    /* Somebody is to blame for it; the network is suspected; the recorder tells algorithms. */
+    small.instances[1].culprit = 0;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.instances[1].culprit = -1;
+    suspect.kind = FINDING_NETWORK;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    suspect.kind = FINDING_HOST;
+    small.job.finished_only = 0;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small_release(&small);
+}
+
+/* Rank 1 is late by 600 after the first AllReduce of step 1, which it left at 1000, and rank 2 at 1310. */
+static void leaf_init(struct small *small)
+{
+    small_init(small);
+    small->job.finished_only = 1;
+    for (int rank = 0; rank < RANKS; rank++) {
+        small->ranks[rank].clock = rank;
+        small->ranks[rank].clock_method = CLOCK_MEETINGS;
+        small->ranks[rank].clock_scale = 1;
+        at(small, rank, 1, 0)->end_ns = 1000;
+    }
+    small->ranks[1].clock_uncertainty_ns = 4;
+    small->ranks[2].clock_uncertainty_ns = 6;
+    at(small, 2, 1, 0)->end_ns = 1310;
+    at(small, 1, 1, 1)->excess_ns = 600;
+}
+
+/* 310 later, less 4 and 6 that the clocks may be off: half of 600. */
+static void lateness_after_the_leaf_of_a_tree(void **state)
+{
+    struct small small;
+    leaf_init(&small);
+    struct suspect suspect = {
+        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 600};
+    assert_true(may_be_unrecorded(&small, &suspect));
+    small.ranks[1].clock_uncertainty_ns = 5;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.ranks[1].clock_uncertainty_ns = 4;
+    small.ranks[2].clock_uncertainty_ns = 7;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    /* Of one clock nothing is in doubt. */
+    small.ranks[1].clock = 2;
+    assert_true(may_be_unrecorded(&small, &suspect));
+    small.ranks[1].clock = 1;
+    small.ranks[2].clock_uncertainty_ns = 6;
+    /* No clock says; no tree does that; the recorder tells trees. */
+    small.ranks[2].clock_method = CLOCK_NONE;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small.ranks[2].clock_method = CLOCK_SHARED;
+    at(&small, 1, 1, 0)->function = FUNCTION_ALL_GATHER;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    at(&small, 1, 1, 0)->function = FUNCTION_ALL_REDUCE;
+    small.job.finished_only = 0;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small_release(&small);
+}
+
+/* As late before an operation that has no tree before it: half of its lateness is its own for sure. */
+static void lateness_of_which_half_is_a_leafs(void **state)
+{
+    struct small small;
+    leaf_init(&small);
+    struct suspect suspect = {
+        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 1199};
+    at(&small, 1, 2, 1)->excess_ns = 599;
+    assert_true(may_be_unrecorded(&small, &suspect));
+    at(&small, 1, 2, 1)->excess_ns = 600;
+    suspect.total_ns = 1200;
+    assert_false(may_be_unrecorded(&small, &suspect));
+    small_release(&small);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_ended_first),
+        cmocka_unit_test(lateness_behind_what_nobody_explains),
+        cmocka_unit_test(lateness_after_the_leaf_of_a_tree),
+        cmocka_unit_test(lateness_of_which_half_is_a_leafs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,556 @@
+#include "support/cmocka_all.h"
+#include "support/small_job.h"
+
+/* Suspicions that the trace cannot tell from something else. */
+
+/* Rank 1's own time in steps 1 and 2, after an operation that rank 0's link to 2 made slow. */
+static void own_time_behind_a_slow_link(void **state)
+{
+    struct small small;
+    small_init(&small);
+    for (int step = 1; step <= 2; step++) {
+        at(&small, 1, step, 1)->excess_ns = 600;
+        at(&small, 1, step, 0)->incomplete = 1;
+        small.instances[2 * step].culprit = 0;
+    }
+    /* One slow link in the first operation of step 1; its extra waiting, one after another, holds for 300. */
+    small.edge = (struct edge){.sender = 0, .receiver = 2, .over_ns = 200, .extra_ns = 300};
+    small.edges.items = &small.edge;
+    small.edges.count = 1;
+    for (int i = 3; i <= EACH; i++)
+        small.first[i] = 1;
+    small.instances[4].culprit = -1;
+    at(&small, 1, 2, 1)->excess_ns = 0;
+    struct suspect suspects[2] = {
+        {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600},
+        {.kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 1, .total_ns = 900}};
+    assert_true(small_doubted(&small, suspects, 2));
+    /* Held for more than twice what the link can have held it. */
+    at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 602;
+    assert_false(small_doubted(&small, suspects, 2));
+    at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 600;
+    /* All channels tell their stop. */
+    at(&small, 1, 1, 0)->incomplete = 0;
+    assert_false(small_doubted(&small, suspects, 2));
+    at(&small, 1, 1, 0)->incomplete = 1;
+    /* All of them received, and that is known to be over; but of a tree, they may have sent after that. */
+    at(&small, 1, 1, 0)->all_taken = 1;
+    assert_false(small_doubted(&small, suspects, 2));
+    at(&small, 1, 1, 0)->is_tree = 1;
+    assert_true(small_doubted(&small, suspects, 2));
+    at(&small, 1, 1, 0)->is_tree = at(&small, 1, 1, 0)->all_taken = 0;
+    /* The network is under less suspicion, or under none. */
+    suspects[1].total_ns = 500;
+    assert_false(small_doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 1));
+    /* It is another's, its own, or not of that step. */
+    suspects[1].total_ns = 900;
+    suspects[1].rank = 2;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].rank = small.instances[2].culprit = 1;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].rank = small.instances[2].culprit = 0;
+    for (int step = 0; step <= 2; step++) {
+        suspects[1].first_step = suspects[1].last_step = step;
+        assert_int_equal(small_doubted(&small, suspects, 2), step == 1);
+    }
+    suspects[1].first_step = suspects[1].last_step = 1;
+    /* A host that was late within the step waits for no GPU. */
+    suspects[1].total_ns = 900;
+    at(&small, 1, 1, 1)->late_beyond_ns = 600;
+    at(&small, 1, 1, 1)->beyond_ns = 600;
+    assert_false(small_doubted(&small, suspects, 2));
+    small_release(&small);
+}
+
+/* Most of its own time comes from where its file was cut on. */
+static void own_time_after_the_record_ends(void **state)
+{
+    struct small small;
+    small_init(&small);
+    at(&small, 1, 1, 1)->excess_ns = 500;
+    at(&small, 1, 2, 1)->excess_ns = 600;
+    struct suspect suspect = {
+        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 1100};
+    assert_false(small_doubted(&small, &suspect, 1));
+    small.ranks[1].tail_step = 2;
+    assert_true(small_doubted(&small, &suspect, 1));
+    at(&small, 1, 2, 1)->excess_ns = 500;
+    suspect.total_ns = 1000;
+    assert_false(small_doubted(&small, &suspect, 1));
+    suspect.kind = FINDING_NETWORK;
+    small.ranks[1].tail_step = 0;
+    assert_false(small_doubted(&small, &suspect, 1));
+    small_release(&small);
+}
+
+/* The sends of a rank that was late itself by more, in most of the steps. */
+static void links_of_a_late_rank(void **state)
+{
+    struct small small;
+    small_init(&small);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 3, .total_ns = 300},
+        {.kind = FINDING_HOST, .rank = 0, .first_step = 2, .last_step = 3, .total_ns = 400}};
+    assert_true(small_doubted(&small, suspects, 2));
+    /* What it was late by may be those very sends, where nobody recorded them. */
+    suspects[1].hides_pairs = 1;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].hides_pairs = 0;
+    suspects[1].rank = 1;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].rank = 0;
+    suspects[1].first_step = 3;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[0].first_step = 2;
+    suspects[0].total_ns = 200;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].first_step = 2;
+    assert_true(small_doubted(&small, suspects, 2));
+    suspects[1].total_ns = 200;
+    assert_false(small_doubted(&small, suspects, 2));
+    small_release(&small);
+}
+
+/* What else a rank did that is not told apart from others of its process is not known; of its links, it is.
+ */
+static void a_rank_that_is_not_told_apart(void **state)
+{
+    struct small small;
+    small_init(&small);
+    struct suspect suspect = {
+        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 600};
+    at(&small, 1, 1, 1)->excess_ns = at(&small, 1, 2, 1)->excess_ns = 300;
+    assert_false(small_doubted(&small, &suspect, 1));
+    small.ranks[1].is_part = 1;
+    assert_true(small_doubted(&small, &suspect, 1));
+    suspect.kind = FINDING_HOST;
+    assert_true(small_doubted(&small, &suspect, 1));
+    suspect.kind = FINDING_NETWORK;
+    assert_false(small_doubted(&small, &suspect, 1));
+    small_release(&small);
+}
+
+/* The sends of rank 0 to 1 and 2 in the first operation of step 1, slow by 200 each, and who came late there.
+ */
+struct sends {
+    struct small small;
+    struct edge edges[2];
+};
+
+static void sends_init(struct sends *sends)
+{
+    small_init(&sends->small);
+    for (int i = 0; i < 2; i++)
+        sends->edges[i] = (struct edge){.instance = 2, .receiver = 1 + i, .over_ns = 200};
+    sends->small.edges.items = sends->edges;
+    sends->small.edges.count = 2;
+    for (int i = 3; i <= EACH; i++)
+        sends->small.first[i] = 2;
+    sends->small.instances[2].culprit = 0;
+    sends->small.instances[2].slow_ns = 200;
+    for (int rank = 1; rank <= 2; rank++) {
+        at(&sends->small, rank, 1, 0)->excess_ns = 100;
+        at(&sends->small, rank, 1, 0)->is_tree = 1;
+    }
+}
+
+/* The network of rank 0, and its receivers, who are late by more. */
+static void suspects_of_sends(struct suspect *suspects, int32_t last_step, int64_t total_ns)
+{
+    suspects[0] = (struct suspect){
+        .kind = FINDING_NETWORK, .first_step = 1, .last_step = last_step, .total_ns = total_ns};
+    for (int32_t rank = 1; rank <= 2; rank++)
+        suspects[rank] = (struct suspect){
+            .kind = FINDING_COMPUTE, .rank = rank, .first_step = 1, .last_step = 1, .total_ns = 1000};
+}
+
+/* More than half of what made the sends slow may be that their receivers came late, by half as much. */
+static void sends_that_wait_for_receivers(void **state)
+{
+    struct sends sends;
+    struct suspect suspects[3];
+    suspects_of_sends(suspects, 1, 200);
+    sends_init(&sends);
+    struct job_operation *one = at(&sends.small, 1, 1, 0), *other = at(&sends.small, 2, 1, 0);
+    assert_true(small_doubted(&sends.small, suspects, 3));
+    /* It is late itself, which is another matter; or another one is to blame for those. */
+    suspects[0].kind = FINDING_COMPUTE;
+    assert_false(small_doubted(&sends.small, suspects, 3));
+    suspects[0].kind = FINDING_NETWORK;
+    sends.small.instances[2].culprit = 1;
+    assert_false(small_doubted(&sends.small, suspects, 3));
+    sends.small.instances[2].culprit = 0;
+    /* 200 of 400; 201 of 401. */
+    one->excess_ns = 99;
+    assert_false(small_doubted(&sends.small, suspects, 3));
+    sends.edges[1].over_ns = 201;
+    assert_true(small_doubted(&sends.small, suspects, 3));
+    /* Its kernel says until when it was there; not if one of its channels does not tell its stop. */
+    other->is_tree = 0;
+    assert_false(small_doubted(&sends.small, suspects, 3));
+    other->incomplete = 1;
+    assert_true(small_doubted(&sends.small, suspects, 3));
+    /* Who is late by less than the sends are slow may be so by their doing. */
+    suspects[2].total_ns = 200;
+    assert_false(small_doubted(&sends.small, suspects, 3));
+    suspects[2].total_ns = 201;
+    assert_true(small_doubted(&sends.small, suspects, 3));
+    /* What others sent is no part of it. */
+    sends.edges[1].sender = 1;
+    assert_false(small_doubted(&sends.small, suspects, 3));
+    small_release(&sends.small);
+}
+
+/* Most of what the network is suspected of was slow without any receiver being late. */
+static void sends_of_which_few_wait_for_receivers(void **state)
+{
+    struct sends sends;
+    struct suspect suspects[3];
+    suspects_of_sends(suspects, 2, 399);
+    sends_init(&sends);
+    sends.small.instances[4].culprit = 0;
+    sends.small.instances[4].slow_ns = 199;
+    assert_true(small_doubted(&sends.small, suspects, 3));
+    sends.small.instances[4].slow_ns = 200;
+    suspects[0].total_ns = 400;
+    assert_false(small_doubted(&sends.small, suspects, 3));
+    small_release(&sends.small);
+}
+
+/*
+ * Rank 1's own time after a send in step 1, and before one, while its network is under greater suspicion:
+ * only the host says when they ended.
+ */
+static void own_time_beside_a_slow_network(void **state)
+{
+    struct small small;
+    struct suspect suspects[2] = {
+        {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600},
+        {.kind = FINDING_NETWORK, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 900}};
+    small_init(&small);
+    small.job.finished_only = 1;
+    struct job_operation *send = at(&small, 1, 1, 0), *next = at(&small, 1, 1, 1);
+    next->excess_ns = 600;
+    send->function = FUNCTION_SEND;
+    send->ends = ENDS_BY_HOST;
+    assert_true(small_doubted(&small, suspects, 2));
+    send->function = FUNCTION_RECV;
+    assert_true(small_doubted(&small, suspects, 2));
+    /* The GPU or a proxy tells its end; it is no send; the network is suspected less, or another's. */
+    send->ends = ENDS_BY_PROXY;
+    assert_false(small_doubted(&small, suspects, 2));
+    send->ends = ENDS_BY_HOST;
+    send->function = FUNCTION_ALL_REDUCE;
+    assert_false(small_doubted(&small, suspects, 2));
+    send->function = FUNCTION_SEND;
+    suspects[1].total_ns = 500;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].total_ns = 900;
+    suspects[1].rank = 2;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].rank = 1;
+    suspects[1].kind = FINDING_HOST;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].kind = FINDING_NETWORK;
+    /* Where more is recorded than what finished, proxies and kernels tell. */
+    small.job.finished_only = 0;
+    assert_false(small_doubted(&small, suspects, 2));
+    small.job.finished_only = 1;
+    /* The send itself is what is late. */
+    next->excess_ns = 0;
+    send->excess_ns = 600;
+    assert_true(small_doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 1));
+    send->function = FUNCTION_ALL_REDUCE;
+    assert_false(small_doubted(&small, suspects, 2));
+    send->function = FUNCTION_SEND;
+    send->ends = ENDS_BY_KERNEL;
+    assert_false(small_doubted(&small, suspects, 2));
+    small_release(&small);
+}
+
+/* What made rank 0's network suspect in step 1: sends in calls of several, by 300 of 500; or less than half.
+ */
+static void slow_sends_in_calls_of_several(void **state)
+{
+    struct small small;
+    struct suspect suspect = {.kind = FINDING_NETWORK, .first_step = 1, .last_step = 1, .total_ns = 500};
+    small_init(&small);
+    small.job.finished_only = 1;
+    small_group(&small, FUNCTION_SEND, ENDS_BY_HOST);
+    for (int i = 2; i < 4; i++) {
+        small.instances[i].culprit = 0;
+        small.instances[i].slow_ns = i == 2 ? 300 : 200;
+    }
+    small.instances[3].function = FUNCTION_ALL_REDUCE;
+    assert_true(small_doubted(&small, &suspect, 1));
+    small.instances[3].slow_ns = 300;
+    assert_false(small_doubted(&small, &suspect, 1));
+    /* Of which another one may be to blame. */
+    small.instances[3].culprit = 1;
+    assert_true(small_doubted(&small, &suspect, 1));
+    small.instances[3].culprit = 0;
+    small.instances[3].slow_ns = 200;
+    suspect.kind = FINDING_COMPUTE;
+    assert_false(small_doubted(&small, &suspect, 1));
+    suspect.kind = FINDING_NETWORK;
+    small.job.finished_only = 0;
+    assert_false(small_doubted(&small, &suspect, 1));
+    small.job.finished_only = 1;
+    /* It was called alone. */
+    at(&small, 0, 1, 1)->group++;
+    assert_false(small_doubted(&small, &suspect, 1));
+    small_release(&small);
+}
+
+/* Rank 1's own time in step 1 after a receive from rank 0, of whose end a proxy tells. */
+static void own_time_after_a_receive_from_a_suspect(void **state)
+{
+    struct small small;
+    struct suspect suspects[2] = {
+        {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600},
+        {.kind = FINDING_HOST, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 1202}};
+    small_init(&small);
+    struct job_operation *receive = at(&small, 1, 1, 0);
+    at(&small, 1, 1, 1)->excess_ns = 600;
+    receive->function = FUNCTION_RECV;
+    receive->ends = ENDS_BY_PROXY;
+    small.instances[2].sender = 0;
+    assert_true(small_doubted(&small, suspects, 2));
+    /* 600 in each of two steps are no greater suspicion; nor is another rank's, or one of other steps. */
+    suspects[1].total_ns = 1200;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].total_ns = 1202;
+    suspects[1].rank = 2;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].rank = 0;
+    suspects[1].first_step = 2;
+    suspects[1].last_step = 3;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].first_step = suspects[1].last_step = 0;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].first_step = 1;
+    suspects[1].last_step = 2;
+    /* It sends what rank 0 receives; or its kernel says when it had come. */
+    receive->function = FUNCTION_SEND;
+    assert_false(small_doubted(&small, suspects, 2));
+    receive->function = FUNCTION_RECV;
+    receive->ends = ENDS_BY_KERNEL;
+    assert_false(small_doubted(&small, suspects, 2));
+    receive->ends = ENDS_BY_PROXY;
+    /* Its links are not what waited. */
+    suspects[0].kind = FINDING_NETWORK;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[0].kind = FINDING_COMPUTE;
+    /* A later one that is no part of the same call. */
+    receive->function = FUNCTION_ALL_REDUCE;
+    at(&small, 1, 2, 0)->function = FUNCTION_RECV;
+    at(&small, 1, 2, 0)->ends = ENDS_BY_PROXY;
+    small.instances[4].sender = 0;
+    assert_false(small_doubted(&small, suspects, 2));
+    /* What is between steps is no part of the suspicion. */
+    receive->function = FUNCTION_RECV;
+    at(&small, 1, 1, 1)->step = -1;
+    at(&small, 1, 2, 0)->excess_ns = suspects[0].total_ns;
+    suspects[0].last_step = 2;
+    assert_false(small_doubted(&small, suspects, 2));
+    small_release(&small);
+}
+
+/* No network steps are recorded: the operation before was slower than usual, by half of 600. */
+static void own_time_after_a_slow_operation(void **state)
+{
+    struct small small;
+    struct suspect suspect = {
+        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600};
+    small_init(&small);
+    at(&small, 1, 1, 1)->excess_ns = 600;
+    at(&small, 1, 1, 0)->is_tree = 1;
+    small.instances[2].beyond_ns = 300;
+    assert_true(small_doubted(&small, &suspect, 1));
+    small.instances[2].beyond_ns = 299;
+    assert_false(small_doubted(&small, &suspect, 1));
+    small.instances[2].beyond_ns = 300;
+    /* All of its channels tell their stop. */
+    at(&small, 1, 1, 0)->is_tree = 0;
+    assert_false(small_doubted(&small, &suspect, 1));
+    at(&small, 1, 1, 0)->incomplete = 1;
+    assert_true(small_doubted(&small, &suspect, 1));
+    /* What is between steps is no part of the suspicion. */
+    suspect.last_step = 2;
+    at(&small, 1, 1, 1)->step = -1;
+    at(&small, 1, 2, 0)->excess_ns = 600;
+    assert_false(small_doubted(&small, &suspect, 1));
+    suspect.last_step = at(&small, 1, 1, 1)->step = 1;
+    at(&small, 1, 2, 0)->excess_ns = 0;
+    /* That is half of it, and not most. */
+    suspect.total_ns = 1200;
+    assert_false(small_doubted(&small, &suspect, 1));
+    suspect.total_ns = 600;
+    /* Within a step a late host waits for no GPU; after it, it may. */
+    at(&small, 1, 1, 1)->late_beyond_ns = 600;
+    assert_false(small_doubted(&small, &suspect, 1));
+    at(&small, 1, 1, 1)->excess_ns = 0;
+    at(&small, 1, 1, 0)->excess_ns = at(&small, 1, 1, 0)->late_beyond_ns = 600;
+    at(&small, 1, 0, 1)->is_tree = 1;
+    small.instances[1].beyond_ns = 300;
+    assert_true(small_doubted(&small, &suspect, 1));
+    small_release(&small);
+}
+
+/* All three ranks are late by 200 in steps 1 and 2, and nothing shows why. */
+static void suspects_of_all(struct suspect suspects[RANKS])
+{
+    for (int32_t rank = 0; rank < RANKS; rank++)
+        suspects[rank] = (struct suspect){
+            .kind = FINDING_COMPUTE, .rank = rank, .first_step = 1, .last_step = 2, .total_ns = 400};
+}
+
+static void late_by_the_same_at_once(void **state)
+{
+    struct small small;
+    struct suspect suspects[RANKS];
+    small_init(&small);
+    suspects_of_all(suspects);
+    assert_true(small_doubted(&small, suspects, 3));
+    /* Two faults may well meet. */
+    assert_false(small_doubted(&small, suspects, 2));
+    /* By a fifth less, not more; in each step, however many. */
+    suspects[1].total_ns = 320;
+    assert_true(small_doubted(&small, suspects, 3));
+    suspects[1].total_ns = 318;
+    assert_false(small_doubted(&small, suspects, 3));
+    suspects[1].total_ns = 200;
+    suspects[1].last_step = 1;
+    assert_true(small_doubted(&small, suspects, 3));
+    /* In no step at once; the network, which says nothing of a rank. */
+    suspects[1].first_step = suspects[1].last_step = 3;
+    assert_false(small_doubted(&small, suspects, 3));
+    suspects_of_all(suspects);
+    suspects[1].kind = FINDING_NETWORK;
+    assert_false(small_doubted(&small, suspects, 3));
+    suspects_of_all(suspects);
+    suspects[0].kind = FINDING_NETWORK;
+    assert_false(small_doubted(&small, suspects, 3));
+    small_release(&small);
+}
+
+/* One of them whose host alone was late is what the others waited for. */
+static void late_by_the_same_as_a_host(void **state)
+{
+    struct small small;
+    struct suspect suspects[RANKS];
+    small_init(&small);
+    suspects_of_all(suspects);
+    suspects[0].kind = FINDING_HOST;
+    assert_false(small_doubted(&small, suspects, 3));
+    suspects[1].kind = FINDING_HOST;
+    assert_true(small_doubted(&small, suspects, 3));
+    suspects[0].kind = FINDING_COMPUTE;
+    assert_true(small_doubted(&small, suspects, 3));
+    /* Where the recorder leaves sends and receives out, two are enough, whatever their hosts. */
+    small.job.blind_to_pairs = 1;
+    suspects[0].kind = FINDING_HOST;
+    suspects[1].kind = FINDING_COMPUTE;
+    assert_true(small_doubted(&small, suspects, 3));
+    assert_true(small_doubted(&small, suspects, 2));
+    assert_false(small_doubted(&small, suspects, 1));
+    small_release(&small);
+}
+
+/*
+ * Rank 1 is late before the second operation of steps 1 and 2, where its own time is usually so many times
+ * what it is before the first, and a file of it may be lost.
+ */
+static int may_be_of_a_lost_file(int times, int by_host, int between)
+{
+    struct small small;
+    struct suspect suspect = {
+        .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 1200};
+    small_init(&small);
+    small.ranks[1].may_lack_file = 1;
+    for (int step = 1; step <= 2; step++) {
+        struct job_operation *late = at(&small, 1, step, 1);
+        late->excess_ns = late->beyond_ns = 600;
+        late->own_ns = times * 1000 + 600;
+        late->late_beyond_ns = by_host ? 600 : 0;
+        if (between)
+            late->step = -1;
+    }
+    int doubted = small_doubted(&small, &suspect, 1);
+    small_release(&small);
+    return doubted;
+}
+
+/* What is between steps is none of it. */
+static void own_time_that_may_be_of_a_lost_file(void **state)
+{
+    assert_true(may_be_of_a_lost_file(4, 0, 0));
+    assert_false(may_be_of_a_lost_file(2, 0, 0));
+    assert_false(may_be_of_a_lost_file(4, 1, 0));
+    assert_false(may_be_of_a_lost_file(4, 0, 1));
+}
+
+/*
+ * Late by the same in the same steps, where sends and receives are not recorded: one may wait for the other.
+ * Which one, if only one of them can be in a receive.
+ */
+static void a_twin_that_may_wait(void **state)
+{
+    struct small small;
+    small_init(&small);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_HOST, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 1000},
+        {.kind = FINDING_COMPUTE, .rank = 2, .first_step = 1, .last_step = 2, .total_ns = 900}};
+    small.job.blind_to_pairs = 1;
+    assert_true(small_doubted(&small, suspects, 2));
+    /* One after the other, with a step in common: two of a kind. */
+    suspects[1].first_step = 2;
+    suspects[1].last_step = 3;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[1].first_step = 1;
+    suspects[1].last_step = 2;
+    suspects[1].hides_pairs = 1;
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[0].hides_pairs = 1;
+    assert_true(small_doubted(&small, suspects, 2));
+    small_release(&small);
+}
+
+/* Ranks 0 and 1 are a stage, rank 2 another: there it is known which lateness may be a receive. */
+static void twins_of_which_none_may_wait(void **state)
+{
+    struct small small;
+    small_init(&small);
+    small_in_stages(&small);
+    struct suspect suspects[2] = {
+        {.kind = FINDING_HOST, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 1000},
+        {.kind = FINDING_COMPUTE, .rank = 2, .first_step = 1, .last_step = 2, .total_ns = 900}};
+    assert_false(small_doubted(&small, suspects, 2));
+    suspects[0].hides_pairs = 1;
+    assert_true(small_doubted(&small, suspects, 2));
+    small_release(&small);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(own_time_behind_a_slow_link),
+        cmocka_unit_test(own_time_after_the_record_ends),
+        cmocka_unit_test(links_of_a_late_rank),
+        cmocka_unit_test(a_rank_that_is_not_told_apart),
+        cmocka_unit_test(sends_that_wait_for_receivers),
+        cmocka_unit_test(sends_of_which_few_wait_for_receivers),
+        cmocka_unit_test(own_time_beside_a_slow_network),
+        cmocka_unit_test(slow_sends_in_calls_of_several),
+        cmocka_unit_test(own_time_after_a_receive_from_a_suspect),
+        cmocka_unit_test(own_time_after_a_slow_operation),
+        cmocka_unit_test(late_by_the_same_at_once),
+        cmocka_unit_test(late_by_the_same_as_a_host),
+        cmocka_unit_test(own_time_that_may_be_of_a_lost_file),
+        cmocka_unit_test(a_twin_that_may_wait),
+        cmocka_unit_test(twins_of_which_none_may_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

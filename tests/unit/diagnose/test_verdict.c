@@ -1,0 +1,322 @@
+#include "support/cmocka_all.h"
+
+#include "support/judged.h"
+#include <string.h>
+
+/* What a finding says, and whether there is one, but for its confidence (test_confidence.c). */
+
+/* The only finding there is, without what it owns. */
+static struct finding told(struct suspect suspect, const struct besides *besides)
+{
+    struct findings findings = {0};
+    judge_suspect(suspect, besides, &findings);
+    assert_int_equal(findings.count, 1);
+    struct finding finding = findings.items[0];
+    findings_release(&findings);
+    return finding;
+}
+
+static size_t count_told(struct suspect suspect)
+{
+    struct findings findings = {0};
+    judge_suspect(suspect, &(struct besides){0}, &findings);
+    size_t count = findings.count;
+    findings_release(&findings);
+    return count;
+}
+
+static struct suspect two_steps(enum finding_kind kind, int64_t gain_ns)
+{
+    return (struct suspect){.kind = kind,
+                            .first_step = 4,
+                            .last_step = 5,
+                            .counted_steps = 2,
+                            .gain_ns = gain_ns,
+                            .chance = 0.01,
+                            .ahead = 30};
+}
+
+/* Half of 3 % of two steps; or what partners waited for it. */
+static void what_is_worth_saying(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_COMPUTE, 30);
+    assert_int_equal(count_told(suspect), 1);
+    suspect.gain_ns = 29;
+    assert_int_equal(count_told(suspect), 0);
+    suspect.margin_ns = 30;
+    assert_int_equal(count_told(suspect), 1);
+}
+
+/* What noise is expected to do at least once is said where it is five times as much as any other step. */
+static void what_noise_does(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_COMPUTE, 600);
+    suspect.chance = 1;
+    suspect.ahead = 4.9;
+    assert_int_equal(count_told(suspect), 0);
+    suspect.ahead = 5;
+    assert_int_equal(count_told(suspect), 1);
+    suspect.chance = 0.99;
+    suspect.ahead = 0.1;
+    assert_int_equal(count_told(suspect), 1);
+}
+
+/* The gain, 600, but no more than its two steps were longer; and no less, where it is believed. */
+static void what_it_cost(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_COMPUTE, 600);
+    assert_int_equal(told(suspect, &(struct besides){0}).lost_ns, 600);
+    assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1300}).lost_ns, 600);
+    assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1200}).lost_ns, 400);
+    assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1400}).lost_ns, 800);
+    /* Only a network holds what nobody recorded. */
+    suspect.hides_pairs = 1;
+    assert_int_equal(told(suspect, &(struct besides){0}).lost_ns, 600);
+    suspect.ambiguous = 1;
+    assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1400}).lost_ns, 600);
+    assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1200}).lost_ns, 400);
+}
+
+/* Its two steps were longer by more than five times the 160 that it amounts to, or by no more. */
+static void a_little_of_what_made_steps_longer(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_COMPUTE, 100);
+    suspect.total_ns = 160;
+    assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1402}).lost_ns, 100);
+    assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1400}).lost_ns, 800);
+}
+
+/* Partners waited 600, the replay gains 100: it does not know how waiting is passed on. The steps do. */
+static void what_it_cost_where_pairs_are_not_recorded(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_HOST, 100);
+    suspect.margin_ns = 600;
+    assert_int_equal(told(suspect, &(struct besides){.blind_to_pairs = 1}).lost_ns, 600);
+    assert_int_equal(told(suspect, &(struct besides){0}).lost_ns, 100);
+    assert_int_equal(told(two_steps(FINDING_HOST, 700), &(struct besides){.blind_to_pairs = 1}).lost_ns, 700);
+    assert_int_equal(told(suspect, &(struct besides){.blind_to_pairs = 1, .suspects_steps_ns = 1200}).lost_ns,
+                     400);
+    suspect.ambiguous = 1;
+    assert_int_equal(told(suspect, &(struct besides){.blind_to_pairs = 1}).lost_ns, 100);
+}
+
+/*
+ * Its two steps were longer by 200 each, give or take 82: two standard errors, of the median distance of 20
+ * that the others have from 1000, times 1.4826, in whole ones 29. Partners waited 600, which another stage
+ * may have covered.
+ */
+static void what_it_cost_between_stages(void **state)
+{
+    struct besides besides = {.blind_to_pairs = 1, .suspects_steps_ns = 1200, .uneven_ns = 20};
+    struct suspect suspect = two_steps(FINDING_HOST, 100);
+    suspect.margin_ns = 600;
+    assert_int_equal(told(suspect, &besides).lost_ns, 482);
+    besides.in_stages = 1;
+    assert_int_equal(told(suspect, &besides).lost_ns, 400);
+    /* Where all that is waited by is recorded the replay says it, as far as steps may have been longer. */
+    suspect.gain_ns = 600;
+    besides.blind_to_pairs = 0;
+    assert_int_equal(told(suspect, &besides).lost_ns, 482);
+    /* No step was longer, and none is known to have been. */
+    besides =
+        (struct besides){.blind_to_pairs = 1, .in_stages = 1, .suspects_steps_ns = 990, .uneven_ns = 20};
+    suspect.gain_ns = 100;
+    suspect.margin_ns = 200;
+    assert_int_equal(told(suspect, &besides).lost_ns, 0);
+    besides.suspects_steps_ns = 0;
+    assert_int_equal(told(suspect, &besides).lost_ns, 200);
+}
+
+/*
+ * Its two steps were longer by 200 each, most hosts late by 150 in each of them: once it is believed, the
+ * others may have been late for it; what is not believed may have cost what is left.
+ */
+static void what_it_cost_where_all_hosts_were_late(void **state)
+{
+    const struct besides besides = {.suspects_steps_ns = 1200, .hosts_late_ns = 150};
+    struct suspect suspect = two_steps(FINDING_HOST, 400);
+    assert_int_equal(told(suspect, &besides).lost_ns, 400);
+    suspect.ambiguous = 1;
+    assert_int_equal(told(suspect, &besides).lost_ns, 100);
+    assert_int_equal(told(suspect, &(struct besides){.hosts_late_ns = 150}).lost_ns, 400);
+}
+
+/* Where the replay knows nothing of it, more than half of what partners waited has to show, of its own. */
+static void whether_steps_show_it_where_all_hosts_were_late(void **state)
+{
+    struct suspect suspect = two_steps(FINDING_HOST, 0);
+    suspect.margin_ns = 600;
+    struct besides besides = {.blind_to_pairs = 1, .missing_of_100 = 3, .suspects_steps_ns = 1200};
+    assert_int_not_equal(told(suspect, &besides).confidence, CONFIDENCE_LOW);
+    besides.hosts_late_ns = 50;
+    assert_int_not_equal(told(suspect, &besides).confidence, CONFIDENCE_LOW);
+    besides.hosts_late_ns = 51;
+    assert_int_equal(told(suspect, &besides).confidence, CONFIDENCE_LOW);
+}
+
+/* What a network of 1500 cost, told beside another suspicion of 250. */
+static int64_t cost_beside(struct suspect other)
+{
+    struct findings findings = {0};
+    judge_suspect(two_steps(FINDING_NETWORK, 1500), &(struct besides){.other = &other}, &findings);
+    assert_int_equal(findings.count, 2);
+    int64_t lost_ns = findings.items[0].lost_ns;
+    assert_true(findings.items[0].confidence != CONFIDENCE_LOW);
+    findings_release(&findings);
+    return lost_ns;
+}
+
+/* Unrecorded sends of the same rank that it held are its, too. */
+static void what_a_network_cost_beside_its_hidden_sends(void **state)
+{
+    struct suspect held = two_steps(FINDING_COMPUTE, 250);
+    held.rank = 1;
+    held.ambiguous = held.hides_pairs = 1;
+    assert_int_equal(cost_beside(held), 1750);
+    held.first_step = 5;
+    held.last_step = 8;
+    assert_int_equal(cost_beside(held), 1500);
+    held.first_step = 4;
+    held.last_step = 5;
+    held.rank = 2;
+    assert_int_equal(cost_beside(held), 1500);
+    held.rank = 1;
+    held.hides_pairs = 0;
+    assert_int_equal(cost_beside(held), 1500);
+}
+
+/* What it receives is slow where more than half of the waiting is of edges that it receives by. */
+static void whether_it_receives(void **state)
+{
+    const struct slow much = {5, 2};
+    struct suspect suspect = two_steps(FINDING_NETWORK, 3000);
+    assert_false(told(suspect, &(struct besides){.slow = &much}).receives);
+    assert_false(told(suspect, &(struct besides){.slow = &much, .received = 1}).receives);
+    assert_true(told(suspect, &(struct besides){.slow = &much, .received = 2}).receives);
+    suspect.last_step = 8;
+    suspect.counted_steps = 5;
+    assert_false(told(suspect, &(struct besides){.slow = &much, .received = 2}).receives);
+    assert_true(told(suspect, &(struct besides){.slow = &much, .received = 3}).receives);
+}
+
+/* Of the only peer there is. */
+static int32_t peer_told(const struct besides *besides)
+{
+    struct findings findings = {0};
+    judge_suspect(two_steps(FINDING_NETWORK, 3000), besides, &findings);
+    assert_int_equal(findings.count, 1);
+    assert_int_equal(findings.items[0].peer_count, 1);
+    int32_t peer = findings.items[0].peers[0];
+    findings_release(&findings);
+    return peer;
+}
+
+/* The other ends of what the sentence speaks of, though edges of the other direction were slow as well. */
+static void whose_other_ends(void **state)
+{
+    const struct slow much = {5, 2};
+    assert_int_equal(peer_told(&(struct besides){.slow = &much}), 2);
+    assert_int_equal(peer_told(&(struct besides){.slow = &much, .received = 1}), 2);
+    assert_int_equal(peer_told(&(struct besides){.slow = &much, .received = 2}), 3);
+    /* Not of what others waited for, nor of what another one is to blame for. */
+    assert_int_equal(peer_told(&(struct besides){.slow = &much, .others = 1}), 2);
+}
+
+/* Of five steps with the link that it sends by and one with the one that it receives by, or as many. */
+static void what_that_direction_waited(void **state)
+{
+    static const char *const said[] = {
+        "its network steps waited 5 us each (SendWait), usually 0 us, at most 10 us;",
+        "the network steps waited 5 us each (SendWait), usually 0 us, at most 20 us;"};
+    const struct slow much = {50, 2};
+    for (int receives = 0; receives < 2; receives++) {
+        struct findings findings = {0};
+        judge_suspect(two_steps(FINDING_NETWORK, 3000),
+                      &(struct besides){.slow = &much, .received = 1 + receives}, &findings);
+        assert_non_null(strstr(findings.items[0].evidence.data, said[receives]));
+        findings_release(&findings);
+    }
+}
+
+/* Edges count that waited longer than usual by a quarter of what they waited. */
+static void whose_other_ends_waited(void **state)
+{
+    for (int wait = 133; wait <= 134; wait++) {
+        const struct slow some = {wait / 100.0 + 0.0001, 2};
+        struct findings findings = {0};
+        judge_suspect(two_steps(FINDING_NETWORK, 3000), &(struct besides){.slow = &some}, &findings);
+        assert_int_equal(findings.items[0].peer_count, wait == 134);
+        findings_release(&findings);
+    }
+}
+
+/* What a link took longer for some members counts with the shortest duration: twice as long is believed. */
+static void slow_for_some_members(void **state)
+{
+    const struct slow twice = {1, 2}, less = {1, 1.9};
+    struct suspect suspect = two_steps(FINDING_NETWORK, 1500);
+    assert_int_equal(told(suspect, &(struct besides){.slow = &twice, .for_some = 1}).confidence,
+                     CONFIDENCE_MEDIUM);
+    assert_int_equal(told(suspect, &(struct besides){.slow = &less, .for_some = 1}).confidence,
+                     CONFIDENCE_LOW);
+}
+
+/*
+ * Two steps of 2500 and another suspicion in them that cost 500: of the 2000 that no gain explains it has its
+ * part, half where it gained as much.
+ */
+static int64_t cost_of_twin(int64_t gain_ns, const struct suspect *other)
+{
+    struct suspect suspect = two_steps(FINDING_COMPUTE, gain_ns);
+    struct findings findings = {0};
+    suspect.total_ns = 1000;
+    judge_suspect(suspect, &(struct besides){.suspects_steps_ns = 2500, .other = other}, &findings);
+    int64_t cost_ns = findings.items[0].lost_ns;
+    findings_release(&findings);
+    return cost_ns;
+}
+
+static void its_part_of_what_no_gain_explains(void **state)
+{
+    const struct suspect other = two_steps(FINDING_COMPUTE, 500);
+    assert_int_equal(cost_of_twin(500, &other), 500 + 1000);
+    assert_int_equal(cost_of_twin(1500, &other), 1500 + 750);
+    assert_int_equal(cost_of_twin(500, NULL), 3000);
+}
+
+/* What is asked of it afterwards: by how much it was slow, and whether the next step shows it. */
+static void what_it_was_slow_by(void **state)
+{
+    const struct slow much = {5, 2};
+    struct suspect suspect = two_steps(FINDING_NETWORK, 3000);
+    suspect.total_ns = 4000;
+    for (int later = 0; later < 2; later++) {
+        suspect.shows_later = later;
+        struct finding finding = told(suspect, &(struct besides){.slow = &much});
+        assert_int_equal(finding.slow_ns, 4000);
+        assert_int_equal(finding.shows_later, later);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_worth_saying),
+        cmocka_unit_test(what_noise_does),
+        cmocka_unit_test(what_it_cost),
+        cmocka_unit_test(a_little_of_what_made_steps_longer),
+        cmocka_unit_test(what_it_cost_where_pairs_are_not_recorded),
+        cmocka_unit_test(what_it_cost_between_stages),
+        cmocka_unit_test(what_it_cost_where_all_hosts_were_late),
+        cmocka_unit_test(whether_steps_show_it_where_all_hosts_were_late),
+        cmocka_unit_test(what_a_network_cost_beside_its_hidden_sends),
+        cmocka_unit_test(whether_it_receives),
+        cmocka_unit_test(slow_for_some_members),
+        cmocka_unit_test(what_it_was_slow_by),
+        cmocka_unit_test(its_part_of_what_no_gain_explains),
+        cmocka_unit_test(whose_other_ends),
+        cmocka_unit_test(what_that_direction_waited),
+        cmocka_unit_test(whose_other_ends_waited),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

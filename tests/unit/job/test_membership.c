@@ -1,0 +1,73 @@
+#include "job/membership.h"
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+
+/* Of a communicator of three: the last of several of a number, and none that there is no place for. */
+static void who_takes_a_seat(void **state)
+{
+    static const struct job_seat claims[] = {{-1, 9}, {0, 5}, {0, 6}, {2, 7}, {3, 8}, {INT64_MAX, 9}};
+    struct job_communicator communicator = {.size = 3, .silent = -1};
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
+        assert_int_equal(job_seat(&communicator, claims[i].number, claims[i].rank), 0);
+    assert_int_equal(communicator.seat_count, 2);
+    assert_int_equal(communicator.seats[0].rank, 6);
+    assert_int_equal(communicator.seats[1].rank, 7);
+    free(communicator.seats);
+}
+
+/*
+ * Five ranks of a job with a global rank, in order of that, and six without. Silent ones are in no
+ * communicator: in that of all, 0, their number is their global rank, in another, 1, a free place is that of
+ * the one that there is. Of each number from -1 on, the rank that has it in either; '.' nobody.
+ */
+static void assert_places(int64_t silent, int64_t size, const char *world, const char *other)
+{
+    enum { ALL = 11 };
+    static const int64_t global_ranks[ALL] = {0, 1, 2, 3, 4, -1, -1, -1, -1, -1, -1};
+    static const struct job_seat in_world[] = {{0, 0}, {1, 1}, {4, 4}}, in_other[] = {{0, 5}, {3, 1}, {4, 6}};
+    struct job_rank ranks[ALL];
+    struct job_communicator communicators[2] = {{.size = size, .silent = -1}, {.size = 7, .silent = -1}};
+    struct job job = {.ranks = ranks,
+                      .rank_count = ALL,
+                      .communicators = communicators,
+                      .communicator_count = 2,
+                      .expected_ranks = size};
+    for (int i = 0; i < ALL; i++)
+        ranks[i] = (struct job_rank){.global_rank = global_ranks[i], .process_id = i};
+    for (int i = 0; i < silent; i++)
+        ranks[2 + i].process_id = -1;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(job_seat(&communicators[0], in_world[i].number, in_world[i].rank), 0);
+        assert_int_equal(job_seat(&communicators[1], in_other[i].number, in_other[i].rank), 0);
+    }
+    job_seat_silent_ranks(&job);
+    for (int which = 0; which < 2; which++) {
+        char found[16] = "";
+        for (int64_t number = -1; number <= communicators[which].size; number++) {
+            int32_t rank = job_rank_in(&job, which, number);
+            found[number + 1] = (char)(rank < 0 ? '.' : '0' + rank);
+        }
+        assert_string_equal(found, which ? other : world);
+        free(communicators[which].seats);
+    }
+}
+
+static void whose_place_it_is(void **state)
+{
+    assert_places(0, 5, ".01..4.", ".5..16...");
+    assert_places(1, 5, ".01234.", ".5221622.");
+    /* Which of two has a place of another communicator nobody can tell. */
+    assert_places(2, 5, ".01234.", ".5..16...");
+    /* Nor who has one of the world that no rank is known of. */
+    assert_places(2, 6, ".01234..", ".5..16...");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_takes_a_seat),
+        cmocka_unit_test(whose_place_it_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

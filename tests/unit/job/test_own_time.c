@@ -1,0 +1,77 @@
+#include "job/own_time.h"
+#include "job/timeline.h"
+#include "support/cmocka_all.h"
+#include "support/store_file.h"
+
+#include <stdlib.h>
+
+/*
+ * A rank whose AllReduce on one stream is over at 10 by the one channel that tells its stop, and on another
+ * stream an operation before it that ended at 5, and one after it that began at 120. By its network steps the
+ * AllReduce took data until `free_ns`; the next of its stream began at 500. How long the rank was idle before
+ * the other stream's operation.
+ */
+static int64_t idle_after(struct store *store, int64_t free_ns)
+{
+    enum { BEFORE, REDUCE, AFTER, NEXT, COUNT };
+    static const int64_t times[COUNT][2] = {{0, 5}, {0, 10}, {120, 130}, {500, 510}};
+    struct job job = {.store = store, .rank_count = 1, .operation_count = COUNT, .instance_count = COUNT};
+    struct job_rank rank = {.count = COUNT, .clock_scale = 1};
+    struct job_operation operations[COUNT];
+    struct job_instance instances[COUNT];
+    int32_t members[COUNT];
+    struct error error = ERROR_INIT;
+    job.drafts = calloc(COUNT, sizeof *job.drafts);
+    assert_non_null(job.drafts);
+    for (int i = 0; i < COUNT; i++) {
+        operations[i] = (struct job_operation){.function = FUNCTION_ALL_REDUCE,
+                                               .instance = i,
+                                               .ends = ENDS_BY_KERNEL,
+                                               .start_ns = times[i][0],
+                                               .end_ns = times[i][1],
+                                               .enqueued_ns = TIME_UNKNOWN,
+                                               .incomplete = i == REDUCE};
+        operations[i].recorded = (struct job_record){.issued_ns = i,
+                                                     .duration_ns = TIME_UNKNOWN,
+                                                     .noticed_ns = 0,
+                                                     .stream = i == REDUCE || i == NEXT ? 7 : 8};
+        instances[i] = (struct job_instance){
+            .function = FUNCTION_ALL_REDUCE, .members = 1, .expected = 1, .first_member = (uint32_t)i};
+        members[i] = i;
+        job.drafts[i].free_ns = times[i][1];
+    }
+    job.drafts[REDUCE].free_ns = free_ns;
+    job.ranks = &rank;
+    job.operations = operations;
+    job.instances = instances;
+    job.instance_members = members;
+    assert_int_equal(job_build_timelines(&job, &error), 0);
+    assert_null(job.drafts);
+    int64_t idle_ns = job_idle_time(&job, &operations[AFTER]);
+    assert_int_equal(operations[REDUCE].end_ns, 10);
+    free(job.holds);
+    free(rank.delays_ns);
+    return idle_ns;
+}
+
+/* A stream that took data for most of the operation was held that long; less is how ranks end apart. */
+static void one_that_held_its_stream_counts_on_others(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    assert_int_equal(idle_after(store, 100), 20);
+    assert_int_equal(idle_after(store, 20), 100);
+    assert_int_equal(idle_after(store, 19), 110);
+    /* Until after that began, which nobody can tell: then its end counts. */
+    assert_int_equal(idle_after(store, 121), 110);
+    assert_int_equal(idle_after(store, 10), 110);
+    store_close(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_that_held_its_stream_counts_on_others, store_file_setup,
+                                        store_file_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,72 @@
+#include "verdict/finding.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+
+static int explains(struct finding finding, int32_t step, int64_t longer_ns)
+{
+    const struct findings findings = {.items = &finding, .count = 1};
+    return findings_explain(&findings, step, longer_ns);
+}
+
+/* Steps 4 to 6 at 100 each: half of 200, in none before them or after. */
+static void half_of_what_a_step_was_longer(void **state)
+{
+    const struct finding finding = {.kind = FINDING_COMPUTE, .first_step = 4, .last_step = 6, .lost_ns = 300};
+    for (int32_t step = 3; step <= 7; step++)
+        assert_int_equal(explains(finding, step, 200), step >= 4 && step <= 6);
+    assert_true(explains(finding, 5, 201));
+    assert_false(explains(finding, 5, 202));
+}
+
+/* What two say of a step adds up; a job that stopped explains any length. */
+static void all_that_is_said(void **state)
+{
+    struct finding both[] = {{.kind = FINDING_HOST, .first_step = 4, .last_step = 4, .lost_ns = 60},
+                             {.kind = FINDING_NETWORK, .first_step = 3, .last_step = 4, .lost_ns = 80}};
+    const struct findings findings = {.items = both, .count = 2};
+    assert_true(findings_explain(&findings, 4, 200));
+    assert_false(findings_explain(&findings, 3, 200));
+    assert_true(
+        explains((struct finding){.kind = FINDING_MISMATCH, .first_step = 4, .last_step = 4, .stops_job = 1},
+                 4, 1000));
+    assert_false(
+        explains((struct finding){.kind = FINDING_MISMATCH, .first_step = 4, .last_step = 4, .stops_job = 1},
+                 5, 1000));
+    /* All got past it. */
+    assert_false(
+        explains((struct finding){.kind = FINDING_MISMATCH, .first_step = 4, .last_step = 4}, 4, 1000));
+}
+
+/* A single step shows in the next and not in itself; of several the first may show a part of its own. */
+static void what_shows_later(void **state)
+{
+    struct finding finding = {
+        .kind = FINDING_NETWORK, .first_step = 4, .last_step = 4, .lost_ns = 100, .shows_later = 1};
+    for (int32_t step = 3; step <= 6; step++)
+        assert_int_equal(explains(finding, step, 200), step == 5);
+    finding.last_step = 5;
+    finding.lost_ns = 200;
+    for (int32_t step = 3; step <= 7; step++)
+        assert_int_equal(explains(finding, step, 200), step >= 4 && step <= 6);
+}
+
+static void what_shows_earlier(void **state)
+{
+    struct finding finding = {
+        .kind = FINDING_HOST, .first_step = 4, .last_step = 4, .lost_ns = 100, .shows_earlier = 1};
+    for (int32_t step = 2; step <= 5; step++)
+        assert_int_equal(explains(finding, step, 200), step == 3 || step == 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(half_of_what_a_step_was_longer),
+        cmocka_unit_test(all_that_is_said),
+        cmocka_unit_test(what_shows_later),
+        cmocka_unit_test(what_shows_earlier),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
