@@ -1,5 +1,5 @@
--- What the files held that did not become an event, or an operation that another record tells of, too. damage 1: lost or
--- unreadable; 0: understood, not modelled.
+-- What the files held that did not become an event, an operation that another record tells of, too, and what a recorder says
+-- that it dropped (by process, beside the first file that says so). damage 1: lost or unreadable; 0: understood, not modelled.
 CREATE VIEW v_ledger AS
 SELECT f.file_id,
        f.path,
@@ -23,7 +23,20 @@ SELECT f.file_id,
 FROM operation_recorded r
 JOIN file f ON f.file_id = r.block_id >> 32
 WHERE r.doubles > 0
-GROUP BY f.file_id;
+GROUP BY f.file_id
+UNION ALL
+SELECT f.file_id,
+       f.path,
+       f.dialect,
+       'dropped by the recorder: ' || d.what,
+       1,
+       sum(d.events),
+       NULL,
+       NULL
+FROM v_dropped d
+JOIN file f ON f.file_id = (SELECT min(x.loss_id) >> 32 FROM loss x WHERE x.process_id = d.process_id AND x.what = d.what)
+WHERE d.events > 0
+GROUP BY d.process_id, d.what;
 
 -- Events that a recorder itself says it dropped, as it says so: is_total 1 where each row is the total so far.
 CREATE VIEW v_loss AS

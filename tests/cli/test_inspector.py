@@ -93,6 +93,9 @@ class Inspector(Case):
                 self.assertEqual(self.rows("SELECT what, events FROM v_dropped ORDER BY events"),
                                  [("collectives overwritten before they were written", 7),
                                   ("collectives overwritten before they were written", 50)])
+                self.assertEqual([(row["reason"], row["damage"], row["count"], row["files"])
+                                  for row in self.json("info", "--ledger")["rows"]],
+                                 [("dropped by the recorder: collectives overwritten before they were written", 1, 57, 2)])
                 diagnosis = self.json("diagnose")
                 self.assertEqual(diagnosis["coverage"][0]["lost_events"], 57)
                 self.assertIn("57 events lost by the recorder", " ".join(diagnosis["warnings"]))
