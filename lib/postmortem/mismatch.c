@@ -227,15 +227,42 @@ static int32_t find_member(const struct job *job, const struct job_instance *ins
                : -1;
 }
 
+/* The next operation of the same sequence in the list of its rank, or the one before (by -1); -1: none. */
+static int32_t neighbour(const struct job *job, int32_t at, int by)
+{
+    const struct job_operation *operation = &job->operations[at];
+    const struct job_rank *rank = &job->ranks[operation->rank];
+    size_t next = (size_t)at + (size_t)by;
+    while (next - rank->first < rank->count &&
+           (job->operations[next].communicator != operation->communicator ||
+            job->operations[next].function != operation->function))
+        next += (size_t)by;
+    return next - rank->first < rank->count ? (int32_t)next : -1;
+}
+
+static int64_t sequence_at(const struct job *job, int32_t at)
+{
+    return job->instances[job->operations[at].instance].sequence;
+}
+
+/* Whether its place in time is that of its number: a record whose clock was off has another. */
+static int is_in_its_place(const struct job *job, int32_t at)
+{
+    int32_t before = neighbour(job, at, -1), after = neighbour(job, at, 1);
+    return (before < 0 || sequence_at(job, before) < sequence_at(job, at)) &&
+           (after < 0 || sequence_at(job, after) > sequence_at(job, at));
+}
+
 /*
  * Whether a rank called one before the other. Where only what finished is listed, that is in no order of
- * calls: there the one has to be over when the other begins.
+ * calls: there the one has to be over when the other begins, and both are where their numbers have them.
  */
 static int is_before(const struct job *job, int32_t one, int32_t other)
 {
     int64_t end_ns = job->operations[one].end_ns, start_ns = job->operations[other].start_ns;
     return one < other && (!job->finished_only ||
-                           (end_ns != TIME_UNKNOWN && start_ns != TIME_UNKNOWN && end_ns <= start_ns));
+                           (end_ns != TIME_UNKNOWN && start_ns != TIME_UNKNOWN && end_ns <= start_ns &&
+                            is_in_its_place(job, one) && is_in_its_place(job, other)));
 }
 
 /* 1: the member called them in that order; -1: the other way; 0: not both, or it is not known. */

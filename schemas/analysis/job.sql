@@ -91,12 +91,13 @@ SELECT count(*) = 0 FROM file
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
--- Ranks a file of whose stops without its end: the process died while it wrote, or the file was cut. And
+-- Ranks a Chrome trace of whose stops without its end (Inspector logs have none): the process died while it wrote, or the file was cut. And
 -- whether it stops in the middle of something, too.
 -- statement: cut
 SELECT member_join.job_rank_id,
        max(EXISTS (SELECT 1 FROM ledger AS open
                     WHERE open.file_id = ledger.file_id AND open.reason = 'begin without end'))
-  FROM ledger JOIN file_member USING (file_id) JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
- WHERE run_id = ?1 AND reason IN ('file ends before its array does', 'trace is open')
+  FROM ledger JOIN file USING (file_id) JOIN file_member USING (file_id) JOIN member_join USING (member_id)
+  JOIN job_rank USING (job_rank_id)
+ WHERE run_id = ?1 AND dialect GLOB 'chrome*' AND reason IN ('file ends before its array does', 'trace is open')
  GROUP BY member_join.job_rank_id;

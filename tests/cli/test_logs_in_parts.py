@@ -104,9 +104,10 @@ class OfCollectives(Parts):
     def test_a_line_that_was_cut_in_two(self):
         """It stands whole in the other part: nothing is lost, and nothing is held against the findings."""
         border = len(self.part(0, 24))
-        for first, second in ((border + 300, border), (border, border - 300)):
-            content = self.part(0, 48)
-            self.check({"a.log": content[:first], "b.log": content[second:]}, 0, status=1)
+        content = self.part(0, 48)
+        # The recorder may be writing on at the end, never in the beginning.
+        for first, second, status in ((border + 300, border, 0), (border, border - 300, 1)):
+            self.check({"a.log": content[:first], "b.log": content[second:]}, 0, status=status)
 
     def test_one_after_the_other(self):
         """Each ingest finds some of it in the store; what is replaced was not left out for good."""

@@ -455,6 +455,22 @@ static void begin(struct inspector_file *file)
     begin_event(&file->event);
 }
 
+/*
+ * The recorder writes as the job goes: a last line without its end is of a job that runs, or was killed. (No
+ * part of a file ends with one: a file is cut behind a whole record.)
+ */
+static int note_cut_line(void *context, const char *text, size_t length, uint64_t offset, struct error *error)
+{
+    const struct inspector_file *file = context;
+    if (memchr(text, '\n', length))
+        return note_unreadable(context, "unreadable text", 1, offset, text, length, error);
+    return file->sink->note(file->sink->context, "line that was being written", 0, offset, text, length,
+                            error) ||
+                   file->sink->note(file->sink->context, FORMAT_NOTE_OPEN, 0, offset, NULL, 0, error)
+               ? -1
+               : 0;
+}
+
 static int inspector_read(struct input *input, const struct format_sink *sink, char *dialect,
                           size_t dialect_bytes, struct error *error)
 {
@@ -465,6 +481,7 @@ static int inspector_read(struct input *input, const struct format_sink *sink, c
                                     .context = &file,
                                     .object = read_record,
                                     .lines = read_known_lines,
+                                    .cut = note_cut_line,
                                     .sink = &unreadable};
     struct objects_end end = {.offset = 0};
     begin(&file);

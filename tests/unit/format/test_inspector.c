@@ -174,7 +174,10 @@ static void damage_and_nan(void **state)
     assert_int_equal(recording.event_count, 2);
     assert_int_equal(event(&recording, 1)->operation.duration_ns, COUNT_UNKNOWN);
     assert_int_equal(event(&recording, 1)->operation.end_source, END_UNKNOWN);
-    assert_int_equal(recording_notes(&recording, "unreadable text"), 2);
+    assert_int_equal(recording_notes(&recording, "unreadable text"), 1);
+    assert_int_equal(recording_notes(&recording, "line that was being written"), 1);
+    assert_int_equal(recording_notes(&recording, "trace is open"), 1);
+    assert_int_equal(recording_damage(&recording), 1);
     recording_release(&recording);
 }
 

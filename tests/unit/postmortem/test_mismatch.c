@@ -108,6 +108,39 @@ static void orders_of_what_finished(void **state)
     check_found(&played, "");
 }
 
+static int32_t *member_of(struct played *played, int32_t instance, int32_t rank)
+{
+    int32_t *at = &played->members[played->instances[instance].first_member];
+    while (played->operations[*at].rank != rank)
+        at++;
+    return at;
+}
+
+/* Two operations of a rank change their numbers, as where the clock of a record is off. */
+static void exchange_numbers(struct played *played, int32_t one, int32_t other)
+{
+    struct job_operation *first = &played->operations[one], *second = &played->operations[other];
+    int32_t instance = first->instance;
+    *member_of(played, first->instance, first->rank) = other;
+    *member_of(played, second->instance, second->rank) = one;
+    first->instance = second->instance;
+    second->instance = instance;
+}
+
+/* A record that is listed behind a later one of its sequence has the wrong time: no order is told by it. */
+static void orders_by_a_time_that_is_off(void **state)
+{
+    struct played played;
+    play(&played, (const char *const[]){"rg|rg|rg", "rg|rg|gr", "rg|rg|rg", "rg|rg|rg"});
+    played.job.finished_only = 1;
+    check_found(&played, "mismatch 1 low 2 < ");
+    play(&played, (const char *const[]){"rg|rg|rg", "rg|g|rgr", "rg|rg|rg", "rg|rg|rg"});
+    played.job.finished_only = 1;
+    int32_t first = (int32_t)played.ranks[1].first;
+    exchange_numbers(&played, first + 3, first + 5);
+    check_found(&played, "");
+}
+
 /* What is called as one has no order; of what is lost nothing is known. */
 static void orders_that_say_nothing(void **state)
 {
@@ -137,6 +170,7 @@ int main(void)
         cmocka_unit_test(who_is_not_used_to_its_order),
         cmocka_unit_test(what_disagreed_before_in_the_step),
         cmocka_unit_test(orders_of_what_finished),
+        cmocka_unit_test(orders_by_a_time_that_is_off),
         cmocka_unit_test(orders_that_say_nothing),
         cmocka_unit_test(sizes_that_are_not_known),
         cmocka_unit_test(sizes_of_what_may_be_two),
