@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 
 RAN = re.compile(r"^Ran (\d+) tests? in", re.MULTILINE)
 BAD = re.compile(r"(?:failures|errors|skipped)=(\d+)")
@@ -25,7 +26,8 @@ def run(command):
     if not ran or not verdict.startswith(("OK", "FAILED")) or (done.returncode != 0 and bad == 0):
         bad = max(bad, 1)
     if bad:
-        print(f"$ {command}\n{done.stdout}exit status {done.returncode}", flush=True)
+        # Indented: what it says of its tests is counted here, not by who reads this.
+        print(f"$ {command}\n{textwrap.indent(done.stdout, '  ')}exit status {done.returncode}", flush=True)
     return max(int(ran.group(1)) - bad, 0) if ran else 0, bad
 
 
