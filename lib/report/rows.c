@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/ids.h"
 #include "base/map.h"
-#include "model/block.h"
+#include "model/block_read.h"
 #include "model/event.h"
 #include "model/vocab.h"
 #include "schemas.h"
