@@ -1,4 +1,4 @@
-#include "join/work.h"
+#include "join/load.h"
 
 #include "base/array.h"
 #include "base/ids.h"
@@ -257,32 +257,4 @@ size_t work_marks_of(const struct work *work, int32_t member, const struct work_
     size_t first = first_mark(work, member);
     *marks = work->mark_count ? work->marks + first : NULL;
     return first_mark(work, member + 1) - first;
-}
-
-void work_release(struct work *work)
-{
-    for (size_t i = 0; i < work->process_count; i++) {
-        free(work->processes[i].file_set);
-        free(work->processes[i].host);
-    }
-    for (size_t i = 0; i < work->communicator_count; i++) {
-        free(work->communicators[i].name);
-        free(work->communicators[i].path);
-        free(work->communicators[i].label);
-    }
-    for (size_t i = 0; i < work->rank_count; i++)
-        free(work->ranks[i].name);
-    free(work->processes);
-    free(work->communicators);
-    free(work->members);
-    free(work->marks);
-    map_release(&work->tag_names);
-    free(work->ranks);
-    free(work->runs);
-    work_grouping_release(&work->by_rank);
-    work_grouping_release(&work->by_communicator);
-    work_grouping_release(&work->by_process);
-    work_grouping_release(&work->ranks_of_run);
-    work_grouping_release(&work->communicators_of_run);
-    intern_release(&work->texts);
 }

@@ -1,4 +1,4 @@
-#include "join/logs.h"
+#include "join/log_order.h"
 
 #include "base/array.h"
 #include "base/map.h"

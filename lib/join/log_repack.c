@@ -1,4 +1,4 @@
-#include "join/logs.h"
+#include "join/log_repack.h"
 
 #include "model/block_write.h"
 #include "model/event.h"
