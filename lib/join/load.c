@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/ids.h"
+#include "base/lower_bound.h"
 #include "schemas.h"
 #include "store/store.h"
 
@@ -238,18 +239,15 @@ int work_load_marks(struct work *work, struct store *store, int32_t process, str
     return 0;
 }
 
+static int is_of_lesser(const void *mark, const void *member)
+{
+    return ((const struct work_mark *)mark)->member < *(const int32_t *)member;
+}
+
 /* The first mark of the member or of one behind it. */
 static size_t first_mark(const struct work *work, int32_t member)
 {
-    size_t low = 0, high = work->mark_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (work->marks[middle].member < member)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return lower_bound(work->marks, work->mark_count, sizeof *work->marks, is_of_lesser, &member);
 }
 
 size_t work_marks_of(const struct work *work, int32_t member, const struct work_mark **marks)
