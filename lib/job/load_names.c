@@ -82,7 +82,8 @@ static int take_communicators(struct job *job)
 
 int job_read_names(struct job *job, struct error *error)
 {
-    if (roster_load(&job->roster, job->store, job->run_id, error))
+    if (roster_load(&job->roster, job->store, job->run_id, error) ||
+        roster_load_members(&job->roster, job->store, job->run_id, error))
         return -1;
     if (!job->roster.run_count)
         return error_set(error, "the store has no run %lld", (long long)job->run_id);

@@ -277,7 +277,8 @@ static int read_instances(struct reader *reader, struct store *store, int64_t ru
 
 static int read_all(struct reader *reader, struct store *store, int64_t run_id, struct error *error)
 {
-    if (roster_load(&reader->roster, store, run_id, error))
+    if (roster_load(&reader->roster, store, run_id, error) ||
+        (reader->keep && roster_load_members(&reader->roster, store, run_id, error)))
         return -1;
     if (number_names(reader) || take_communicators(reader) || take_ranks(reader))
         return error_no_memory(error);

@@ -114,10 +114,14 @@ int roster_load(struct roster *roster, struct store *store, int64_t run_id, stru
     return take_rows(roster, store, schema_meta_roster_runs, run_id, take_run, error) ||
                    take_rows(roster, store, schema_meta_roster_ranks, run_id, take_rank, error) ||
                    take_rows(roster, store, schema_meta_roster_communicators, run_id, take_communicator,
-                             error) ||
-                   take_rows(roster, store, schema_meta_roster_members, run_id, take_member, error)
+                             error)
                ? -1
                : 0;
+}
+
+int roster_load_members(struct roster *roster, struct store *store, int64_t run_id, struct error *error)
+{
+    return take_rows(roster, store, schema_meta_roster_members, run_id, take_member, error);
 }
 
 void roster_release(struct roster *roster)

@@ -63,8 +63,12 @@ struct roster {
     struct map member_of; /* likewise */
 };
 
-/* All of a run, or with `run_id` 0 of all runs. Release it whatever comes back. */
+/*
+ * A run, its ranks and communicators, or with `run_id` 0 those of all runs; and then, for those who ask for
+ * them, the members. Release it whatever comes back.
+ */
 int roster_load(struct roster *roster, struct store *store, int64_t run_id, struct error *error);
+int roster_load_members(struct roster *roster, struct store *store, int64_t run_id, struct error *error);
 void roster_release(struct roster *roster); /* also one that is all 0 */
 
 /* Indexes by id. */

@@ -84,6 +84,8 @@ static void test_members(void **state)
     struct store *store = open_with_rows(state);
     struct roster roster;
     assert_int_equal(roster_load(&roster, store, 1, NULL), 0);
+    assert_int_equal(roster.member_count, 0);
+    assert_int_equal(roster_load_members(&roster, store, 1, NULL), 0);
     assert_int_equal(roster.member_count, 4);
     for (size_t i = 0; i < roster.member_count; i++) {
         const struct roster_member *member = roster_member(&roster, wanted[i].id);
@@ -104,6 +106,7 @@ static void test_all_runs(void **state)
     struct store *store = open_with_rows(state);
     struct roster roster;
     assert_int_equal(roster_load(&roster, store, 0, NULL), 0);
+    assert_int_equal(roster_load_members(&roster, store, 0, NULL), 0);
     assert_int_equal(roster.run_count, 2);
     assert_int_equal(roster.runs[0].id, 1);
     assert_int_equal(roster.runs[1].id, 2);
@@ -123,12 +126,14 @@ static void test_orphans(void **state)
     struct roster roster;
     assert_int_equal(store_execute(store, "DELETE FROM run WHERE run_id = 1", NULL), 0);
     assert_int_equal(roster_load(&roster, store, 0, NULL), 0);
+    assert_int_equal(roster_load_members(&roster, store, 0, NULL), 0);
     assert_int_equal(roster.run_count, 1);
     assert_int_equal(roster.rank_count, 1);
     assert_int_equal(roster.communicator_count, 1);
     assert_int_equal(roster.member_count, 1);
     roster_release(&roster);
     assert_int_equal(roster_load(&roster, store, 1, NULL), 0);
+    assert_int_equal(roster_load_members(&roster, store, 1, NULL), 0);
     assert_int_equal(roster.run_count + roster.rank_count + roster.communicator_count + roster.member_count,
                      0);
     assert_int_equal(roster_rank(&roster, 1), -1);
