@@ -2,7 +2,7 @@
 
 #include "cmd/ingest_parts.h"
 #include "cmd/interrupt.h"
-#include "format/format.h"
+#include "format/registry.h"
 #include "input/walk.h"
 #include "store/intake.h"
 #include "store/known.h"

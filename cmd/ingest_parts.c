@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "cmd/ingest_file.h"
 #include "cmd/interrupt.h"
-#include "format/format.h"
+#include "format/registry.h"
 #include "input/walk.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 #include "cmd/ingest_report.h"
 
 #include "base/array.h"
+#include "base/json_text.h"
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
 #include "cmd/print.h"
@@ -260,10 +261,7 @@ static void put_sentence(const struct report *report)
 
 static int append_cell_text(struct buffer *json, const char *key, const char *text)
 {
-    return buffer_printf(json, "\"%s\": ", key) ||
-           (text ? buffer_append_byte(json, '"') || escape_json(json, text, strlen(text)) ||
-                       buffer_append_byte(json, '"')
-                 : buffer_append_text(json, "null"));
+    return buffer_printf(json, "\"%s\": ", key) || text_json_quote(json, text);
 }
 
 static int append_file(struct buffer *json, const struct file_result *result)

@@ -1,6 +1,6 @@
 #include "cmd/ingest_twins.h"
 
-#include "format/format.h"
+#include "format/registry.h"
 #include "input/input.h"
 #include "input/walk.h"
 #include "store/known.h"

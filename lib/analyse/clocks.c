@@ -1,4 +1,5 @@
 #include "analyse/analyses.h"
+#include "analyse/records.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
 #include "job/job.h"

@@ -1,6 +1,7 @@
 #include "analyse/analyses.h"
 #include "analyse/diagnosis.h"
 #include "analyse/option.h"
+#include "analyse/records.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
 #include "base/escape.h"

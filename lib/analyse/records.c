@@ -1,9 +1,9 @@
-#include "analyse/warning.h"
-#include "verdict/words.h"
+#include "analyse/records.h"
 
 #include "base/buffer.h"
 #include "schemas.h"
 #include "store/store.h"
+#include "verdict/words.h"
 
 /* What records show that has to be known of them, whatever is judged. */
 

@@ -1,5 +1,6 @@
 #include "analyse/analyses.h"
 #include "analyse/option.h"
+#include "analyse/records.h"
 #include "analyse/run_choice.h"
 #include "analyse/warning.h"
 #include "report/groups.h"

@@ -7,7 +7,7 @@
 #include "base/buffer.h"
 #include "stalls/load.h"
 #include "stalls/pending.h"
-#include "stalls/roster.h"
+#include "stalls/seats.h"
 #include "stalls/verdict.h"
 #include "stalls/waits.h"
 
@@ -164,9 +164,11 @@ static int by_trouble(const void *a, const void *b)
         return weight_of(right) - weight_of(left);
     if (left->stalled_ns != right->stalled_ns)
         return left->stalled_ns > right->stalled_ns ? -1 : 1;
+    int order = strcmp(left->label, right->label);
     const int32_t keys[][2] = {{left->run, right->run},
                                {left->sender, right->sender},
                                {left->receiver, right->receiver},
+                               {order, 0},
                                {left->communicator, right->communicator},
                                {left->channel, right->channel}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -231,7 +233,7 @@ static int add_edge(const struct stalls *stalls, const struct stalls_edge *edge,
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         if (set_figure(table, (size_t)figures[i], figures[i], edge, error))
             return -1;
-    return table_set_text(table, AT_COMMUNICATOR, stalls->communicators[edge->communicator].label, error) ||
+    return table_set_text(table, AT_COMMUNICATOR, edge->label, error) ||
            table_set_text(table, AT_SENDER_NAME, sender->name, error) ||
            table_set_text(table, AT_RECEIVER_NAME, receiver->name, error);
 }

@@ -24,15 +24,6 @@ int caution_parts(const struct job *job, struct table *table, struct error *erro
 /* That `count` communicators have no hash, if they do. `run_id` 0: of the whole store. */
 int caution_unhashed(int64_t run_id, int64_t count, struct table *table, struct error *error);
 
-/*
- * What records themselves show (records.c), of all runs that are asked about: that logs of a process number
- * different operations alike, that clocks stepped, that sends and their receives differ in size. And the
- * clocks alone.
- */
-int caution_records(struct store *store, const struct runs *runs, struct table *table, struct error *error);
-int caution_clock_steps(struct store *store, const struct runs *runs, struct table *table,
-                        struct error *error);
-
 /* That calls moved data and have no operation (bare_calls.h). */
 int caution_bare_calls(struct store *store, int64_t run_id, struct table *table, struct error *error);
 

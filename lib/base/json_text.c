@@ -4,6 +4,16 @@
 
 #include <string.h>
 
+int text_json_quote(struct buffer *json, const char *text)
+{
+    if (!text)
+        return buffer_append_text(json, "null");
+    return buffer_append_byte(json, '"') || escape_json(json, text, strlen(text)) ||
+                   buffer_append_byte(json, '"')
+               ? -1
+               : 0;
+}
+
 int text_json_key(struct buffer *json, const char *name)
 {
     char last = (char)(json->length ? json->data[json->length - 1] : '\0');
@@ -13,14 +23,7 @@ int text_json_key(struct buffer *json, const char *name)
 
 int text_json_string(struct buffer *json, const char *name, const char *value)
 {
-    if (text_json_key(json, name))
-        return -1;
-    if (!value)
-        return buffer_append_text(json, "null");
-    return buffer_append_byte(json, '"') || escape_json(json, value, strlen(value)) ||
-                   buffer_append_byte(json, '"')
-               ? -1
-               : 0;
+    return text_json_key(json, name) || text_json_quote(json, value) ? -1 : 0;
 }
 
 int text_json_integer(struct buffer *json, const char *name, int64_t value)

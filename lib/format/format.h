@@ -70,13 +70,4 @@ struct format {
     const char *(*why_nothing)(const char *path, uint64_t bytes);
 };
 
-/* The format whose sniff is the surest, or NULL with an error that says what was seen instead. */
-const struct format *format_detect(struct input *input, struct error *error);
-
-/* What else an input is, told by its beginning: "looks like ..."; NULL: nothing that is known here. */
-const char *format_stranger(struct input *input);
-
-/* All formats, ended by NULL. */
-extern const struct format *const format_registry[];
-
 #endif

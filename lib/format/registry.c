@@ -1,3 +1,5 @@
+#include "format/registry.h"
+
 #include "format/chrome/chrome.h"
 #include "format/inspector/inspector.h"
 #include "format/sniff.h"

@@ -74,6 +74,7 @@ void job_release(struct job *job)
         free(job->communicators[i].label);
         free(job->communicators[i].seats);
     }
+    roster_release(&job->roster);
     free(job->step_source);
     free(job->ranks);
     free(job->communicators);

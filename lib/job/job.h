@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "model/event.h"
+#include "store/roster.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -198,6 +199,7 @@ struct job_span {
 struct job {
     struct store *store; /* borrowed */
     int64_t run_id;
+    struct roster roster; /* while it is loaded: of this run */
     int64_t expected_ranks;
     int32_t step_count;
     char *step_source; /* owned */

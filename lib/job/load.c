@@ -53,6 +53,7 @@ int job_load_rest(struct job *job, struct error *error)
 {
     if (load_operations(job, error))
         return failed_to_load(job, error);
+    roster_release(&job->roster);
     job_doubt_steps(job);
     if (job_build_timelines(job, error) || job_count_gaps(job, error) || job_index_steps(job, error))
         return failed_to_load(job, error);

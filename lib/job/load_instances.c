@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "job/membership.h"
-#include "model/block.h"
+#include "model/block_read.h"
 #include "store/scan.h"
 #include "store/tables.h"
 

@@ -5,7 +5,6 @@
 #include "store/statement.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 int job_list(struct store *store, int64_t **ids, size_t *count, struct error *error)
 {
@@ -38,79 +37,60 @@ int job_count_pieces(struct store *store, int64_t *count, struct error *error)
     return row < 0 ? -1 : 0;
 }
 
-static char *copy(struct statement *statement, int column)
+/* What the job keeps of the roster is its own from then on. */
+static char *take_text(char **text)
 {
-    const char *text = statement_text(statement, column);
-    return strdup(text ? text : "");
+    char *taken = *text;
+    *text = NULL;
+    return taken;
 }
 
-static int load_run(struct job *job, struct error *error)
+static int take_ranks(struct job *job)
 {
-    struct statement *statement = store_prepare_for(job->store, schema_analysis_job_run, job->run_id, error);
-    int row = statement ? statement_step(statement, error) : -1;
-    if (row == 0)
-        row = error_set(error, "the store has no run %lld", (long long)job->run_id);
-    if (row == 1) {
-        job->expected_ranks = statement_integer(statement, 0);
-        job->step_count = (int32_t)statement_integer(statement, 1);
-        job->step_source = copy(statement, 2);
-        job->has_global_ranks = statement_integer(statement, 3) != 0;
-        row = job->step_source ? 0 : error_no_memory(error);
+    struct roster *roster = &job->roster;
+    job->ranks = array_new(roster->rank_count, sizeof *job->ranks);
+    if (!job->ranks)
+        return -1;
+    for (; job->rank_count < roster->rank_count; job->rank_count++) {
+        struct roster_rank *rank = &roster->ranks[job->rank_count];
+        job->ranks[job->rank_count] = (struct job_rank){.id = rank->id,
+                                                        .process_id = rank->process_id,
+                                                        .global_rank = rank->global_rank,
+                                                        .name = take_text(&rank->name)};
     }
-    statement_free(statement);
-    return row;
+    return 0;
 }
 
-static int load_ranks(struct job *job, struct error *error)
+static int take_communicators(struct job *job)
 {
-    size_t capacity = 0;
-    struct statement *statement =
-        store_prepare_for(job->store, schema_analysis_job_ranks, job->run_id, error);
-    int row = statement ? 1 : -1;
-    while (row == 1 && (row = statement_step(statement, error)) == 1) {
-        if (array_reserve((void **)&job->ranks, &capacity, job->rank_count + 1, sizeof *job->ranks)) {
-            row = error_no_memory(error);
-            break;
-        }
-        struct job_rank *rank = &job->ranks[job->rank_count++];
-        *rank = (struct job_rank){.id = statement_integer(statement, 0),
-                                  .process_id = statement_integer(statement, 1),
-                                  .global_rank = statement_integer(statement, 2),
-                                  .name = copy(statement, 3)};
-        if (!rank->name)
-            row = error_no_memory(error);
+    struct roster *roster = &job->roster;
+    job->communicators = array_new(roster->communicator_count, sizeof *job->communicators);
+    if (!job->communicators)
+        return -1;
+    for (; job->communicator_count < roster->communicator_count; job->communicator_count++) {
+        struct roster_communicator *communicator = &roster->communicators[job->communicator_count];
+        job->communicators[job->communicator_count] =
+            (struct job_communicator){.id = communicator->id,
+                                      .size = communicator->size,
+                                      .hashed = communicator->hash != 0,
+                                      .label = take_text(&communicator->label),
+                                      .size_is_known = communicator->size_is_known,
+                                      .silent = -1};
     }
-    statement_free(statement);
-    return row;
-}
-
-static int load_communicators(struct job *job, struct error *error)
-{
-    size_t capacity = 0;
-    struct statement *statement =
-        store_prepare_for(job->store, schema_analysis_job_communicators, job->run_id, error);
-    int row = statement ? 1 : -1;
-    while (row == 1 && (row = statement_step(statement, error)) == 1) {
-        if (array_reserve((void **)&job->communicators, &capacity, job->communicator_count + 1,
-                          sizeof *job->communicators)) {
-            row = error_no_memory(error);
-            break;
-        }
-        struct job_communicator *communicator = &job->communicators[job->communicator_count++];
-        *communicator = (struct job_communicator){.id = statement_integer(statement, 0),
-                                                  .size = statement_integer(statement, 1),
-                                                  .hashed = statement_integer(statement, 2) != 0,
-                                                  .label = copy(statement, 3),
-                                                  .size_is_known = statement_integer(statement, 4) != 0,
-                                                  .silent = -1};
-        if (!communicator->label)
-            row = error_no_memory(error);
-    }
-    statement_free(statement);
-    return row;
+    return 0;
 }
 
 int job_read_names(struct job *job, struct error *error)
 {
-    return load_run(job, error) || load_ranks(job, error) || load_communicators(job, error) ? -1 : 0;
+    if (roster_load(&job->roster, job->store, job->run_id, error) ||
+        roster_load_members(&job->roster, job->store, job->run_id, error))
+        return -1;
+    if (!job->roster.run_count)
+        return error_set(error, "the store has no run %lld", (long long)job->run_id);
+    struct roster_run *run = &job->roster.runs[0];
+    job->expected_ranks = run->expected_ranks;
+    job->step_count = (int32_t)run->step_count;
+    job->step_source = take_text(&run->step_source);
+    job->has_global_ranks = run->has_global_ranks;
+    return take_ranks(job) || take_communicators(job) ? error_no_memory(error) : 0;
 }

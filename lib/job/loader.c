@@ -15,17 +15,6 @@
 
 /* Operations and instances of a run. Rows come in order of operation id; issue_order.c puts them by rank. */
 
-static struct map_key key_of(int64_t id)
-{
-    return (struct map_key){{(uint64_t)id}};
-}
-
-static int64_t find(const struct map *map, int64_t id)
-{
-    const int64_t *value = map_get(map, key_of(id));
-    return value ? *value : -1;
-}
-
 int loader_read(struct loader *loader, const char *sql, row_reader read, struct error *error)
 {
     struct statement *statement = store_prepare_for(loader->job->store, sql, loader->job->run_id, error);
@@ -46,39 +35,24 @@ int loader_read_number(struct loader *loader, const char *sql, int64_t *number, 
     return row < 0 ? -1 : 0;
 }
 
-static int index_ids(struct loader *loader, struct error *error)
-{
-    struct job *job = loader->job;
-    for (size_t i = 0; i < job->rank_count; i++)
-        if (!map_put(&loader->ranks, key_of(job->ranks[i].id), (int64_t)i, NULL))
-            return error_no_memory(error);
-    for (size_t i = 0; i < job->communicator_count; i++)
-        if (!map_put(&loader->communicators, key_of(job->communicators[i].id), (int64_t)i, NULL))
-            return error_no_memory(error);
-    return 0;
-}
-
 int64_t loader_rank(const struct loader *loader, int64_t id)
 {
-    return find(&loader->ranks, id);
+    return roster_rank(&loader->job->roster, id);
 }
 
 int64_t loader_communicator(const struct loader *loader, int64_t id)
 {
-    return find(&loader->communicators, id);
+    return roster_communicator(&loader->job->roster, id);
 }
 
-static int read_member(struct loader *loader, struct statement *statement, struct error *error)
+/* In order of their numbers: of several that claim one the last has it. */
+static int seat_members(struct job *job)
 {
-    int64_t communicator = find(&loader->communicators, statement_integer(statement, 0));
-    int64_t rank = find(&loader->ranks, statement_integer(statement, 2));
-    int64_t number = statement_integer(statement, 1);
-    if (communicator < 0 || rank < 0)
-        return 0;
-    struct job_communicator *of = &loader->job->communicators[communicator];
-    if (job_seat(of, number, (int32_t)rank) ||
-        !map_put(&loader->members, key_of(statement_integer(statement, 3)), rank << 32 | communicator, NULL))
-        return error_no_memory(error);
+    for (size_t i = 0; i < job->roster.member_count; i++) {
+        const struct roster_member *member = &job->roster.members[i];
+        if (job_seat(&job->communicators[member->communicator], member->number, member->rank))
+            return -1;
+    }
     return 0;
 }
 
@@ -103,7 +77,8 @@ static int64_t find_instance(struct loader *loader, int64_t id)
 int64_t loader_member(struct loader *loader, int64_t id)
 {
     if (!loader->member_known || loader->member_id != id) {
-        loader->member = find(&loader->members, id);
+        const struct roster_member *member = roster_member(&loader->job->roster, id);
+        loader->member = member ? (int64_t)member->rank << 32 | member->communicator : -1;
         loader->member_id = id;
         loader->member_known = 1;
     }
@@ -331,12 +306,10 @@ int loader_list_members(struct job *job)
 int loader_init(struct loader *loader, struct job *job, struct error *error)
 {
     *loader = (struct loader){.job = job};
-    map_init(&loader->ranks);
-    map_init(&loader->communicators);
-    map_init(&loader->members);
     int64_t has_traffic;
-    if (index_ids(loader, error) || loader_read(loader, schema_analysis_job_members, read_member, error) ||
-        loader_read_number(loader, schema_analysis_job_has_traffic, &has_traffic, error))
+    if (seat_members(job))
+        return error_no_memory(error);
+    if (loader_read_number(loader, schema_analysis_job_has_traffic, &has_traffic, error))
         return -1;
     loader->has_traffic = has_traffic != 0;
     job_seat_silent_ranks(job);
@@ -345,9 +318,6 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
 
 void loader_release(struct loader *loader)
 {
-    map_release(&loader->ranks);
-    map_release(&loader->communicators);
-    map_release(&loader->members);
     free(loader->instance_ids);
     free(loader->ids);
     free(loader->places);

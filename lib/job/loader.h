@@ -1,7 +1,6 @@
 #ifndef NCCLPROF_JOB_LOADER_H
 #define NCCLPROF_JOB_LOADER_H
 
-#include "base/map.h"
 #include "job/job.h"
 
 struct statement;
@@ -9,10 +8,7 @@ struct statement;
 /* What loading a run needs besides the run, for load_*.c and late_arrivals.c. */
 struct loader {
     struct job *job;
-    struct map ranks;         /* job_rank id -> index */
-    struct map communicators; /* id -> index */
-    struct map members;       /* member id -> rank index * 2^32 + communicator index */
-    int64_t member_id;        /* the last member that was looked for */
+    int64_t member_id; /* the last member that was looked for */
     int64_t member;
     int member_known;
     size_t latest;         /* the instance that was found last */

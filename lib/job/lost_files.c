@@ -1,6 +1,7 @@
 #include "job/lost_files.h"
 
 #include "base/array.h"
+#include "base/lower_bound.h"
 #include "base/sort.h"
 
 #include <stdlib.h>
@@ -62,21 +63,20 @@ static int32_t most_count(const struct memberships *ranks, size_t rank_count)
     return most;
 }
 
+static int is_not_above(const void *below, const void *global_rank)
+{
+    return *(const int64_t *)below <= *(const int64_t *)global_rank;
+}
+
 /* Whether there is a place for the rank in a communicator that it is not in; one without a number fits any.
  */
 static int fits(const struct openings *openings, int64_t global_rank, int32_t is_below)
 {
-    size_t low = 0, high = openings->count;
     if (global_rank < 0 || global_rank > openings->above)
         return openings->count || openings->above != INT64_MAX;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (openings->below[middle] > global_rank)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return openings->count - low > (size_t)is_below;
+    size_t past =
+        lower_bound(openings->below, openings->count, sizeof *openings->below, is_not_above, &global_rank);
+    return openings->count - past > (size_t)is_below;
 }
 
 int job_find_lost_files(struct job *job)

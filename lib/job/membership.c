@@ -1,6 +1,7 @@
 #include "job/membership.h"
 
 #include "base/array.h"
+#include "base/lower_bound.h"
 
 /* Ranks of a communicator. Numbers and sizes are claims of a trace: nothing here is made as large as they. */
 
@@ -41,35 +42,32 @@ void job_seat_silent_ranks(struct job *job)
     }
 }
 
+static int is_seat_before(const void *seat, const void *number)
+{
+    return ((const struct job_seat *)seat)->number < *(const int64_t *)number;
+}
+
 static int32_t seated(const struct job_communicator *communicator, int64_t number)
 {
     const struct job_seat *seats = communicator->seats;
-    size_t low = 0, high = communicator->seat_count;
-    if ((size_t)number < high && seats[number].number == number)
+    size_t count = communicator->seat_count;
+    if ((size_t)number < count && seats[number].number == number)
         return seats[number].rank;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (seats[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < communicator->seat_count && seats[low].number == number ? seats[low].rank : -1;
+    size_t at = lower_bound(seats, count, sizeof *seats, is_seat_before, &number);
+    return at < count && seats[at].number == number ? seats[at].rank : -1;
+}
+
+static int is_rank_before(const void *rank, const void *number)
+{
+    int64_t global_rank = ((const struct job_rank *)rank)->global_rank;
+    return global_rank >= 0 && global_rank < *(const int64_t *)number;
 }
 
 /* Ranks are in order of their global number, those without one last. */
 static int32_t numbered(const struct job *job, int64_t number)
 {
-    size_t low = 0, high = job->rank_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int64_t global_rank = job->ranks[middle].global_rank;
-        if (global_rank >= 0 && global_rank < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < job->rank_count && job->ranks[low].global_rank == number ? (int32_t)low : -1;
+    size_t at = lower_bound(job->ranks, job->rank_count, sizeof *job->ranks, is_rank_before, &number);
+    return at < job->rank_count && job->ranks[at].global_rank == number ? (int32_t)at : -1;
 }
 
 int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number)

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "model/block_write.h"
 #include "store/tables.h"
 
 #include <pthread.h>

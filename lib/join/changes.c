@@ -1,4 +1,4 @@
-#include "join/work.h"
+#include "join/changes.h"
 
 #include "base/array.h"
 #include "base/map.h"

@@ -1,7 +1,8 @@
-#include "join/work.h"
+#include "join/load.h"
 
 #include "base/array.h"
 #include "base/ids.h"
+#include "base/lower_bound.h"
 #include "schemas.h"
 #include "store/store.h"
 
@@ -238,18 +239,15 @@ int work_load_marks(struct work *work, struct store *store, int32_t process, str
     return 0;
 }
 
+static int is_of_lesser(const void *mark, const void *member)
+{
+    return ((const struct work_mark *)mark)->member < *(const int32_t *)member;
+}
+
 /* The first mark of the member or of one behind it. */
 static size_t first_mark(const struct work *work, int32_t member)
 {
-    size_t low = 0, high = work->mark_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (work->marks[middle].member < member)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return lower_bound(work->marks, work->mark_count, sizeof *work->marks, is_of_lesser, &member);
 }
 
 size_t work_marks_of(const struct work *work, int32_t member, const struct work_mark **marks)
@@ -257,32 +255,4 @@ size_t work_marks_of(const struct work *work, int32_t member, const struct work_
     size_t first = first_mark(work, member);
     *marks = work->mark_count ? work->marks + first : NULL;
     return first_mark(work, member + 1) - first;
-}
-
-void work_release(struct work *work)
-{
-    for (size_t i = 0; i < work->process_count; i++) {
-        free(work->processes[i].file_set);
-        free(work->processes[i].host);
-    }
-    for (size_t i = 0; i < work->communicator_count; i++) {
-        free(work->communicators[i].name);
-        free(work->communicators[i].path);
-        free(work->communicators[i].label);
-    }
-    for (size_t i = 0; i < work->rank_count; i++)
-        free(work->ranks[i].name);
-    free(work->processes);
-    free(work->communicators);
-    free(work->members);
-    free(work->marks);
-    map_release(&work->tag_names);
-    free(work->ranks);
-    free(work->runs);
-    work_grouping_release(&work->by_rank);
-    work_grouping_release(&work->by_communicator);
-    work_grouping_release(&work->by_process);
-    work_grouping_release(&work->ranks_of_run);
-    work_grouping_release(&work->communicators_of_run);
-    intern_release(&work->texts);
 }

@@ -2,6 +2,8 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "join/log_repack.h"
+#include "join/log_witness.h"
 #include "model/event.h"
 #include "schemas.h"
 #include "store/store.h"

@@ -1,8 +1,9 @@
-#include "join/logs.h"
+#include "join/log_doubles.h"
 
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "join/log_repack.h"
 #include "schemas.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-#include "join/logs.h"
+#include "join/log_order.h"
 
 #include "base/array.h"
+#include "base/lower_bound.h"
 #include "base/map.h"
 #include "schemas.h"
 #include "store/store.h"
@@ -75,25 +76,23 @@ static int list_files(struct files *files, const struct logs *logs, struct error
     return row;
 }
 
+static int is_of_earlier(const void *begin, const void *series)
+{
+    return ((const struct begin_of *)begin)->series < *(const size_t *)series;
+}
+
 /* The file's begin in a series, which is added where there is none; NULL when memory is out. */
 static struct begin_of *find_begin(struct log_file *file, size_t series)
 {
-    size_t low = 0, high = file->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (file->list[middle].series < series)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < file->count && file->list[low].series == series)
-        return &file->list[low];
+    size_t at = lower_bound(file->list, file->count, sizeof *file->list, is_of_earlier, &series);
+    if (at < file->count && file->list[at].series == series)
+        return &file->list[at];
     if (array_reserve((void **)&file->list, &file->capacity, file->count + 1, sizeof *file->list))
         return NULL;
-    memmove(&file->list[low + 1], &file->list[low], (file->count - low) * sizeof *file->list);
+    memmove(&file->list[at + 1], &file->list[at], (file->count - at) * sizeof *file->list);
     file->count++;
-    file->list[low] = (struct begin_of){series, {-1, 0}};
-    return &file->list[low];
+    file->list[at] = (struct begin_of){series, {-1, 0}};
+    return &file->list[at];
 }
 
 static int note_row(struct files *files, struct log_file *file, const struct block_reader *rows, size_t row,
@@ -156,21 +155,19 @@ static int compare(const struct log_file *left, const struct log_file *right)
     return order ? order : strcmp(right->path, left->path);
 }
 
+static int is_not_after(const void *file, const void *other)
+{
+    return compare(file, other) <= 0;
+}
+
 /* By halving, which comes to an end whatever they say of each other. */
 static void sort_files(struct files *files)
 {
     for (size_t i = 1; i < files->count; i++) {
         struct log_file file = files->items[i];
-        size_t low = 0, high = i;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (compare(&files->items[middle], &file) <= 0)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        memmove(&files->items[low + 1], &files->items[low], (i - low) * sizeof *files->items);
-        files->items[low] = file;
+        size_t at = lower_bound(files->items, i, sizeof *files->items, is_not_after, &file);
+        memmove(&files->items[at + 1], &files->items[at], (i - at) * sizeof *files->items);
+        files->items[at] = file;
     }
 }
 

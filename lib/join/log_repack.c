@@ -1,5 +1,6 @@
-#include "join/logs.h"
+#include "join/log_repack.h"
 
+#include "model/block_write.h"
 #include "model/event.h"
 #include "schemas.h"
 #include "store/store.h"

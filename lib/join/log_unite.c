@@ -1,4 +1,4 @@
-#include "join/logs.h"
+#include "join/log_unite.h"
 
 #include "base/array.h"
 #include "schemas.h"

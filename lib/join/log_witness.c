@@ -1,4 +1,4 @@
-#include "join/log_clock.h"
+#include "join/log_witness.h"
 
 #include "base/array.h"
 #include "base/sort.h"

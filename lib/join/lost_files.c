@@ -1,4 +1,4 @@
-#include "join/work.h"
+#include "join/lost_files.h"
 
 #include "base/array.h"
 #include "base/sort.h"

@@ -2,7 +2,9 @@
 
 #include "base/array.h"
 #include "base/sort.h"
-#include "join/steps.h"
+#include "join/load.h"
+#include "join/steps_by_all_ranks.h"
+#include "join/steps_by_period.h"
 #include "join/tags.h"
 
 #include <stdlib.h>

@@ -1,12 +1,14 @@
-#include "join/work.h"
+#include "join/ranks.h"
 
 #include "base/array.h"
-#include "base/buffer.h"
 #include "base/disjoint.h"
 #include "base/map.h"
-#include "base/sort.h"
+#include "join/labels.h"
+#include "join/split_by_clock.h"
+#include "join/split_by_number.h"
+#include "join/split_by_shape.h"
+#include "join/worlds.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +17,6 @@
  * are one job (a run). A process is one rank of its job, unless it appears several times in one communicator:
  * then each of its ranks counts as one.
  */
-
-/* Places of a world that are named though nobody recorded anything there. */
-enum { MOST_SILENT_RANKS = 1024 };
 
 /*
  * Files whose communicators have no hash show no sharing. All that one directory holds of them is taken for
@@ -142,14 +141,6 @@ static int find_shared_processes(const struct work *work, unsigned char *shared,
     return 0;
 }
 
-int64_t work_add_rank(struct work *work, int32_t run, int32_t process)
-{
-    if (array_reserve((void **)&work->ranks, &work->rank_capacity, work->rank_count + 1, sizeof *work->ranks))
-        return -1;
-    work->ranks[work->rank_count] = (struct work_rank){.run = run, .process = process, .global_rank = -1};
-    return (int64_t)work->rank_count++;
-}
-
 /* A rank for every process that is one, and as many as can be told for the others. */
 static int make_ranks(struct work *work, const unsigned char *shared, struct error *error)
 {
@@ -176,362 +167,6 @@ static int make_ranks(struct work *work, const unsigned char *shared, struct err
     return failed ? error_no_memory(error) : 0;
 }
 
-static void size_communicators(struct work *work)
-{
-    for (size_t i = 0; i < work->communicator_count; i++)
-        work->communicators[i].size = work->communicators[i].greatest_peer + 1;
-    for (size_t i = 0; i < work->member_count; i++) {
-        struct work_communicator *communicator = &work->communicators[work->members[i].communicator];
-        if (communicator->size <= work->members[i].rank)
-            communicator->size = work->members[i].rank + 1;
-    }
-    for (size_t i = 0; i < work->communicator_count; i++)
-        if (work->communicators[i].declared_size > 0)
-            work->communicators[i].size = work->communicators[i].declared_size;
-}
-
-/* Of two of a size the one of the lesser hash: the order of reading says nothing. */
-static int is_wider(const struct work_communicator *a, const struct work_communicator *b)
-{
-    return a->size != b->size ? a->size > b->size : (uint64_t)a->hash < (uint64_t)b->hash;
-}
-
-/* Ranks of each run, and the size of its widest communicator. Owned by the caller; NULL: out of memory. */
-struct breadth {
-    int64_t ranks;
-    int64_t widest;
-};
-
-static struct breadth *measure_runs(const struct work *work)
-{
-    struct breadth *runs = array_new(work->run_count, sizeof *runs);
-    for (size_t i = 0; runs && i < work->rank_count; i++)
-        runs[work->ranks[i].run].ranks++;
-    for (size_t i = 0; runs && i < work->communicator_count; i++) {
-        const struct work_communicator *communicator = &work->communicators[i];
-        if (communicator->run >= 0 && communicator->hash != 0 &&
-            runs[communicator->run].widest < communicator->size)
-            runs[communicator->run].widest = communicator->size;
-    }
-    return runs;
-}
-
-/*
- * The communicator that every rank of the run is in; the greatest, where several are. One rank may be missing
- * from it (its file was lost) when the numbers leave exactly one place for it. Where another is wider, most
- * files were lost, and those left share no world.
- */
-static int choose_worlds(struct work *work, struct error *error)
-{
-    struct breadth *runs = measure_runs(work);
-    if (!runs)
-        return error_no_memory(error);
-    for (size_t i = 0; i < work->communicator_count; i++) {
-        const struct work_communicator *communicator = &work->communicators[i];
-        if (communicator->run < 0 || communicator->hash == 0)
-            continue;
-        struct work_run *run = &work->runs[communicator->run];
-        if (run->world_is_settled)
-            continue;
-        int64_t ranks = runs[communicator->run].ranks;
-        int covers = communicator->member_count == ranks ||
-                     (communicator->member_count == ranks - 1 && communicator->size == ranks && ranks > 2);
-        if (covers && communicator->size >= runs[communicator->run].widest && !work_has_homeless(work, i) &&
-            (run->world < 0 || is_wider(communicator, &work->communicators[run->world])))
-            run->world = (int32_t)i;
-    }
-    for (size_t i = 0; i < work->run_count; i++) {
-        work->runs[i].rank_count = runs[i].ranks;
-        work->runs[i].world_is_settled = work->runs[i].world >= 0;
-    }
-    free(runs);
-    return 0;
-}
-
-static void take_global_ranks(struct work *work)
-{
-    for (size_t i = 0; i < work->member_count; i++) {
-        const struct work_member *member = &work->members[i];
-        int32_t run = work->communicators[member->communicator].run;
-        if (run >= 0 && work->runs[run].world == member->communicator)
-            work->ranks[member->job_rank].global_rank = member->rank;
-    }
-}
-
-/*
- * The communicator of all ranks of its run; NULL where there is none, its own hash is not known, or files
- * that were lost explain all places left in the run's.
- */
-static struct work_communicator *world_around(struct work *work, const unsigned char *lost,
-                                              const struct work_communicator *communicator)
-{
-    int32_t world = communicator->run < 0 ? -1 : work->runs[communicator->run].world;
-    return world < 0 || communicator->hash == 0 || lost[communicator->run] ? NULL
-                                                                           : &work->communicators[world];
-}
-
-/*
- * Where the trace does not say how large communicators are, and everybody seen is in the world, a place left
- * in another communicator is that of a rank with a greater number, of which nothing was recorded: NCCL runs
- * nothing for a communicator of one rank. Communicators divide a world evenly: one with a place left tells of
- * more such ranks where the world is no multiple of it.
- */
-static void make_room(struct work *work, const unsigned char *lost)
-{
-    for (size_t i = 0; i < work->communicator_count; i++) {
-        struct work_communicator *communicator = &work->communicators[i];
-        struct work_communicator *world = world_around(work, lost, communicator);
-        if (communicator->size < 2 && communicator->declared_size <= 0 && communicator->hash != 0 &&
-            communicator->run >= 0 && work->runs[communicator->run].world >= 0)
-            communicator->size = 2;
-        if (world && communicator->member_count < communicator->size && world->declared_size <= 0 &&
-            world->member_count == world->size)
-            world->size++;
-    }
-    for (size_t i = 0; i < work->communicator_count; i++) {
-        const struct work_communicator *communicator = &work->communicators[i];
-        struct work_communicator *world = world_around(work, lost, communicator);
-        if (!world || communicator->member_count >= communicator->size ||
-            communicator->size > MOST_SILENT_RANKS)
-            continue;
-        int64_t beyond = world->size % communicator->size;
-        if (world->declared_size <= 0 && beyond > 0 && world->size < INT64_MAX - MOST_SILENT_RANKS)
-            world->size += communicator->size - beyond;
-    }
-}
-
-/*
- * Ranks of a communicator have ascending global ranks, as far as anybody has seen: those of the places above
- * its last member's are greater than that one's. This tells of more silent ranks than the gaps of the world.
- */
-static int make_room_above(struct work *work, const unsigned char *lost, struct error *error)
-{
-    int32_t *last = array_new(work->communicator_count, sizeof *last);
-    if (!last)
-        return error_no_memory(error);
-    for (size_t i = 0; i < work->communicator_count; i++)
-        last[i] = -1;
-    for (size_t i = 0; i < work->member_count; i++) {
-        int32_t *here = &last[work->members[i].communicator];
-        if (*here < 0 || work->members[*here].rank < work->members[i].rank)
-            *here = (int32_t)i;
-    }
-    for (size_t i = 0; i < work->communicator_count; i++) {
-        const struct work_communicator *communicator = &work->communicators[i];
-        struct work_communicator *world = world_around(work, lost, communicator);
-        if (last[i] < 0 || !world || world->declared_size > 0 || world->member_count == world->size)
-            continue;
-        int64_t above = communicator->size - 1 - work->members[last[i]].rank;
-        int64_t greatest = work->ranks[work->members[last[i]].job_rank].global_rank;
-        if (above > 0 && above < MOST_SILENT_RANKS && greatest >= 0 &&
-            greatest < INT64_MAX - MOST_SILENT_RANKS && greatest + above >= world->size)
-            world->size = greatest + above + 1;
-    }
-    free(last);
-    return 0;
-}
-
-/*
- * Fills the places of the world that nobody took: with the one rank left over, else with silent ranks. Where
- * next to nobody spoke they stay empty: what a trace costs us is in proportion to what it holds, not to what
- * it claims.
- */
-static int fill_world(struct work *work, int32_t run, struct error *error)
-{
-    const struct work_communicator *world = &work->communicators[work->runs[run].world];
-    if (world->size > work->runs[run].rank_count + MOST_SILENT_RANKS)
-        return 0;
-    unsigned char *taken = array_new((size_t)world->size, 1);
-    if (!taken)
-        return error_no_memory(error);
-    int64_t homeless = -1;
-    for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++) {
-        int32_t number = work->ranks_of_run.items[i];
-        if (work->ranks[number].global_rank >= 0 && work->ranks[number].global_rank < world->size)
-            taken[work->ranks[number].global_rank] = 1;
-        else
-            homeless = number;
-    }
-    for (int64_t rank = 0; rank < world->size; rank++) {
-        if (taken[rank])
-            continue;
-        int64_t at = homeless >= 0 ? homeless : work_add_rank(work, run, -1);
-        homeless = -1;
-        if (at < 0) {
-            free(taken);
-            return error_no_memory(error);
-        }
-        work->ranks[at].global_rank = rank;
-    }
-    free(taken);
-    return 0;
-}
-
-static int name_rank(struct work *work, struct work_rank *rank)
-{
-    struct buffer text = BUFFER_INIT;
-    int failed;
-    if (rank->global_rank >= 0) {
-        failed = buffer_printf(&text, "%lld", (long long)rank->global_rank);
-    } else {
-        const struct work_process *process = &work->processes[rank->process];
-        failed = buffer_printf(&text, "%s:%lld", process->host[0] ? process->host : "process",
-                               (long long)process->pid);
-    }
-    if (failed)
-        buffer_release(&text);
-    rank->name = buffer_detach(&text);
-    return rank->name ? 0 : -1;
-}
-
-/* "0-3,7" */
-static int write_numbers(struct buffer *text, int64_t *numbers, size_t count)
-{
-    sort_integers(numbers, count);
-    for (size_t i = 0; i < count;) {
-        size_t last = i;
-        while (last + 1 < count && numbers[last + 1] == numbers[last] + 1)
-            last++;
-        if (i && buffer_append_byte(text, ','))
-            return -1;
-        if (buffer_printf(text, last > i ? "%lld-%lld" : "%lld", (long long)numbers[i],
-                          (long long)numbers[last]))
-            return -1;
-        i = last + 1;
-    }
-    return 0;
-}
-
-static int label_by_ranks(const struct work *work, struct buffer *text, const int32_t *members, size_t count)
-{
-    int64_t *numbers = array_new(count, sizeof *numbers);
-    if (!numbers)
-        return -1;
-    int global = 1;
-    for (size_t i = 0; i < count; i++) {
-        numbers[i] = work->ranks[work->members[members[i]].job_rank].global_rank;
-        global &= numbers[i] >= 0;
-    }
-    int failed;
-    if (global && count) {
-        failed = write_numbers(text, numbers, count);
-    } else {
-        const struct work_communicator *communicator =
-            &work->communicators[count ? work->members[members[0]].communicator : 0];
-        failed = buffer_printf(text, "%llx", (unsigned long long)communicator->hash);
-    }
-    free(numbers);
-    return failed;
-}
-
-/* A label already given in the same run gets "#2", "#3" ... after it; times[] counts by number in `seen`. */
-static int make_unique(struct intern *seen, int *times, int32_t run, struct buffer *text)
-{
-    struct buffer key = BUFFER_INIT;
-    int64_t number = -1;
-    if (!buffer_printf(&key, "%d %s", run, text->data))
-        number = intern_put(seen, key.data, key.length);
-    buffer_release(&key);
-    if (number < 0)
-        return -1;
-    return ++times[number] > 1 ? buffer_printf(text, "#%d", times[number]) : 0;
-}
-
-static int label_communicator(struct work *work, size_t at, struct intern *seen, int *times)
-{
-    struct work_communicator *communicator = &work->communicators[at];
-    const int32_t *members = work->by_communicator.items + work->by_communicator.first[at];
-    struct buffer text = BUFFER_INIT;
-    int failed;
-    if (communicator->name && strcmp(communicator->name, "unknown") != 0 && communicator->name[0])
-        failed = buffer_append_text(&text, communicator->name);
-    else
-        failed = label_by_ranks(work, &text, members, (size_t)communicator->member_count);
-    failed = failed || make_unique(seen, times, communicator->run, &text);
-    communicator->label = buffer_detach(&text);
-    return failed || !communicator->label;
-}
-
-/* A communicator and what it is found by: of its members the first by host, process and rank. */
-struct labelled {
-    uint64_t hash;
-    size_t communicator;
-    const struct work_process *process; /* NULL: it has no members */
-    int64_t rank;
-    const char *path;
-};
-
-static int compare_numbers(int64_t left, int64_t right)
-{
-    return (left > right) - (left < right);
-}
-
-static int compare_processes(const struct work_process *left, const struct work_process *right)
-{
-    if (!left || !right)
-        return (left != NULL) - (right != NULL);
-    int order = strcmp(left->host, right->host);
-    order = order ? order : compare_numbers(left->pid, right->pid);
-    return order ? order : strcmp(left->file_set, right->file_set);
-}
-
-static int by_hash(const void *a, const void *b)
-{
-    const struct labelled *left = a, *right = b;
-    if (left->hash != right->hash)
-        return left->hash < right->hash ? -1 : 1;
-    int order = compare_processes(left->process, right->process);
-    order = order ? order : compare_numbers(left->rank, right->rank);
-    order = order ? order : strcmp(left->path, right->path);
-    return order ? order : compare_numbers((int64_t)left->communicator, (int64_t)right->communicator);
-}
-
-static struct labelled find_by(const struct work *work, size_t at)
-{
-    const struct work_communicator *communicator = &work->communicators[at];
-    struct labelled label = {(uint64_t)communicator->hash, at, NULL, 0,
-                             communicator->path ? communicator->path : ""};
-    for (size_t i = work->by_communicator.first[at]; i < work->by_communicator.first[at + 1]; i++) {
-        const struct work_member *member = &work->members[work->by_communicator.items[i]];
-        const struct work_process *process = &work->processes[member->process];
-        int order = label.process ? compare_processes(process, label.process) : -1;
-        if (order < 0 || (order == 0 && member->rank < label.rank)) {
-            label.process = process;
-            label.rank = member->rank;
-        }
-    }
-    return label;
-}
-
-/*
- * In the order of hashes; where these are not known, of who is in it, and at last of files: who of two with
- * the same ranks is the first must not hang on the order of reading.
- */
-static struct labelled *label_order(const struct work *work)
-{
-    struct labelled *order = array_new(work->communicator_count, sizeof *order);
-    for (size_t i = 0; order && i < work->communicator_count; i++)
-        order[i] = find_by(work, i);
-    if (order)
-        array_sort(order, work->communicator_count, sizeof *order, by_hash);
-    return order;
-}
-
-static int label_communicators(struct work *work, struct error *error)
-{
-    struct labelled *order = label_order(work);
-    int *times = array_new(work->communicator_count, sizeof *times);
-    struct intern seen;
-    intern_init(&seen);
-    int failed = !order || !times;
-    for (size_t i = 0; !failed && i < work->communicator_count; i++)
-        failed = label_communicator(work, order[i].communicator, &seen, times);
-    intern_release(&seen);
-    free(times);
-    free(order);
-    return failed ? error_no_memory(error) : 0;
-}
-
 int work_find_ranks(struct work *work, struct error *error)
 {
     unsigned char *shared = array_new(work->process_count, 1);
@@ -539,32 +174,19 @@ int work_find_ranks(struct work *work, struct error *error)
         return error_no_memory(error);
     int failed = work_group_members(work, error) || find_runs(work, error) ||
                  find_shared_processes(work, shared, error) || make_ranks(work, shared, error);
-    size_communicators(work);
+    work_size_communicators(work);
     if (!failed)
-        failed = choose_worlds(work, error);
+        failed = work_choose_worlds(work, error);
     if (!failed) {
-        take_global_ranks(work);
+        work_take_global_ranks(work);
         failed = work_place_members(work) ? error_no_memory(error) : work_place_alike(work, shared, error);
     }
     free(shared);
-    if (failed || choose_worlds(work, error))
+    if (failed || work_choose_worlds(work, error))
         return -1;
-    take_global_ranks(work);
-    unsigned char *lost = work_find_lost_files(work);
-    if (lost)
-        make_room(work, lost);
-    failed = lost ? make_room_above(work, lost, error) : error_no_memory(error);
-    free(lost);
-    if (failed || work_group_ranks(work, error))
-        return -1;
-    for (size_t i = 0; i < work->run_count; i++) {
-        struct work_run *run = &work->runs[i];
-        if (run->world >= 0 && fill_world(work, (int32_t)i, error))
-            return -1;
-        run->expected_ranks = run->world >= 0 ? work->communicators[run->world].size : run->rank_count;
-    }
-    for (size_t i = 0; i < work->rank_count; i++)
-        if (name_rank(work, &work->ranks[i]))
-            return error_no_memory(error);
-    return label_communicators(work, error);
+    work_take_global_ranks(work);
+    return work_make_room(work, error) || work_group_ranks(work, error) || work_fill_worlds(work, error) ||
+                   work_label(work, error)
+               ? -1
+               : 0;
 }

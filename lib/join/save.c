@@ -1,4 +1,4 @@
-#include "join/work.h"
+#include "join/save.h"
 
 #include "schemas.h"
 #include "store/store.h"

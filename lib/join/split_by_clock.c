@@ -1,6 +1,7 @@
-#include "join/work.h"
+#include "join/split_by_clock.h"
 
 #include "base/array.h"
+#include "base/lower_bound.h"
 #include "base/map.h"
 
 #include <stdlib.h>
@@ -34,20 +35,18 @@ static uint64_t distance(int64_t a, int64_t b)
 /* Clocks drift: of two values that are about as far, which is the nearer one is chance. */
 enum { TIMES_NEARER = 3 };
 
+static int is_below(const void *seed, const void *affinity)
+{
+    return ((const struct seed *)seed)->affinity < *(const int64_t *)affinity;
+}
+
 /* The seed nearest to a value, -1 when the second nearest is not at least three times as far. */
 static int64_t nearest(const struct seed *seeds, size_t count, int64_t affinity)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (seeds[middle].affinity < affinity)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t above = lower_bound(seeds, count, sizeof *seeds, is_below, &affinity);
     uint64_t best = UINT64_MAX, second = UINT64_MAX;
     int64_t at = -1;
-    for (size_t i = low >= 2 ? low - 2 : 0; i < count && i < low + 2; i++) {
+    for (size_t i = above >= 2 ? above - 2 : 0; i < count && i < above + 2; i++) {
         uint64_t far = distance(seeds[i].affinity, affinity);
         if (far < best) {
             second = best;

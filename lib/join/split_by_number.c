@@ -1,4 +1,4 @@
-#include "join/work.h"
+#include "join/split_by_number.h"
 
 #include "base/map.h"
 

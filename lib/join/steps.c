@@ -1,6 +1,7 @@
 #include "join/steps.h"
 
 #include "base/array.h"
+#include "join/load.h"
 #include "period/cycle.h"
 #include "period/cycle_with_gaps.h"
 

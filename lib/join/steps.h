@@ -68,31 +68,4 @@ int32_t step_next(struct step_teller *teller, const struct work *work, const str
  */
 int steps_from_tags(const struct moments *moments, struct step_teller *teller);
 
-/*
- * The cycle of a rank's operations: the numbers of those that begin a step; *count 0 unless it covers most of
- * them. The caller frees *starts. `operations` is how many there are.
- */
-int steps_from_period(struct blocks *blocks, const struct work *work, int32_t rank, size_t operations,
-                      size_t **starts, size_t *count, struct error *error);
-
-/*
- * In each step but the last of a rank, its last collective on a communicator that all share. *count is one
- * less than that of the steps when all have one. The caller frees *ends.
- */
-int steps_find_ends(struct blocks *blocks, const struct work *work, int32_t rank, const size_t *starts,
-                    size_t start_count, int32_t shared, struct step_end **ends, size_t *count,
-                    struct error *error);
-
-/* Whether operations of a rank on a communicator are missing in their sequences. */
-int steps_have_losses(struct blocks *blocks, const struct work *work, int32_t rank, int32_t communicator,
-                      int *lost, struct error *error);
-
-/*
- * The same where traces lost operations and no rank's repeat: from the collectives of the communicator that
- * all share, put together from all ranks. *count is one less than that of the steps, 0 when those do not
- * repeat either. The caller frees *ends.
- */
-int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t communicator,
-                      struct step_end **ends, size_t *count, struct error *error);
-
 #endif

@@ -1,4 +1,4 @@
-#include "join/steps.h"
+#include "join/steps_by_all_ranks.h"
 
 #include "base/array.h"
 #include "base/hash.h"

@@ -1,4 +1,4 @@
-#include "join/steps.h"
+#include "join/steps_by_period.h"
 
 #include "base/array.h"
 #include "base/hash.h"

@@ -1,5 +1,7 @@
 #include "join/tags.h"
 
+#include "join/load.h"
+
 /*
  * An operation's tag is the newest one set on its communicator by its process when it was issued; a range
  * that has ended gives way to the one around it. A tag that the record itself carries wins: it is of that

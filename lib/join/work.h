@@ -117,57 +117,16 @@ struct work {
     struct grouping communicators_of_run;
 };
 
-/* load.c: the base tables, but for the operations themselves and the marks. */
-int work_load(struct work *work, struct store *store, struct error *error);
 void work_release(struct work *work);
 
-/* ranks.c: runs, job ranks, global ranks, communicator sizes and labels. */
-int work_find_ranks(struct work *work, struct error *error);
 int64_t work_add_rank(struct work *work, int32_t run, int32_t process); /* -1: out of memory */
 
-/* changes.c: which runs are to be joined anew, and what is known of the others' steps. */
-int work_find_changes(struct work *work, struct store *store, struct error *error);
-
-/* load.c: the marks of one process and the names of its tags, which take the place of the last one's; -1:
- * none.
+/*
+ * Members by process and by communicator, once loaded; ranks by run; and all the rest, with the ranks by run
+ * anew, once all ranks are there.
  */
-int work_load_marks(struct work *work, struct store *store, int32_t process, struct error *error);
-
-/* load.c: those of one member, -1 all of the process, in order of time. Returns how many. */
-size_t work_marks_of(const struct work *work, int32_t member, const struct work_mark **marks);
-
-/* groups.c: members by process and by communicator, once loaded; ranks by run; and all the rest, with the
- * ranks by run anew, once all ranks are there. */
 int work_group_members(struct work *work, struct error *error);
 int work_group_ranks(struct work *work, struct error *error);
 int work_group_joined(struct work *work, struct error *error);
-
-/*
- * Of each run, whether files that were lost explain the places left in its communicators, the world aside:
- * ranks that are in fewer than most could take all of them, by number and by their order. Owned by the
- * caller; NULL: out of memory (lost_files.c).
- */
-unsigned char *work_find_lost_files(const struct work *work);
-
-/*
- * split_by_clock.c: makes the ranks of a process that appears several times in one communicator, one for each
- * of its members there, and gives them its members elsewhere where clocks tell which; the others' stay -1. -1
- * when memory is out.
- */
-int work_split_process(struct work *work, int32_t process);
-
-/* split_by_shape.c: more of those, by the regular shape of the job, once global ranks are known. -1: out of
- * memory.
- */
-int work_place_members(struct work *work);
-
-/* split_by_shape.c: whether of some member it is not known which of its process's ranks it is, yet. */
-int work_has_homeless(const struct work *work, size_t communicator);
-
-/* split_by_number.c: a rank for all that are left of the processes marked in `shared`. */
-int work_place_alike(struct work *work, const unsigned char *shared, struct error *error);
-
-/* save.c: the derived tables, but for instances and what is said of operations. */
-int work_save(const struct work *work, struct store *store, struct error *error);
 
 #endif

@@ -1,4 +1,4 @@
-#include "model/block.h"
+#include "model/block_read.h"
 
 #include "base/array.h"
 #include "model/varint.h"

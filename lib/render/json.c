@@ -1,10 +1,10 @@
+#include "base/json_text.h"
 #include "render/formats.h"
 #include "render/write.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* One object: command, columns, rows (an object each, a line each), warnings. */
 
@@ -14,14 +14,6 @@ struct json {
     struct buffer line;
     int rows;
 };
-
-static int append_text(struct buffer *line, const char *text)
-{
-    if (!text)
-        return buffer_append_text(line, "null");
-    return buffer_append_byte(line, '"') || escape_json(line, text, strlen(text)) ||
-           buffer_append_byte(line, '"');
-}
 
 static int append_cell(struct buffer *line, const struct cell *cell)
 {
@@ -35,7 +27,7 @@ static int append_cell(struct buffer *line, const struct cell *cell)
         render_real(cell->real, number);
         return buffer_append_text(line, number);
     case CELL_TEXT:
-        return append_text(line, cell->text);
+        return text_json_quote(line, cell->text);
     case CELL_JSON:
         return buffer_append_text(line, cell->text);
     default:
@@ -53,15 +45,15 @@ static int write_out(struct json *json, struct error *error)
 
 static int append_column(struct buffer *line, const struct column *column)
 {
-    return buffer_append_text(line, "{\"name\": ") || append_text(line, column->name) ||
-           buffer_append_text(line, ", \"unit\": ") || append_text(line, column->unit) ||
-           buffer_append_text(line, ", \"description\": ") || append_text(line, column->description) ||
+    return buffer_append_text(line, "{\"name\": ") || text_json_quote(line, column->name) ||
+           buffer_append_text(line, ", \"unit\": ") || text_json_quote(line, column->unit) ||
+           buffer_append_text(line, ", \"description\": ") || text_json_quote(line, column->description) ||
            buffer_append_byte(line, '}');
 }
 
 static int append_head(struct buffer *line, const struct table *head)
 {
-    if (buffer_append_text(line, "{\"command\": ") || append_text(line, head->command) ||
+    if (buffer_append_text(line, "{\"command\": ") || text_json_quote(line, head->command) ||
         buffer_append_text(line, ",\n \"columns\": ["))
         return -1;
     for (size_t i = 0; i < head->column_count; i++)
@@ -101,8 +93,9 @@ static int json_row(void *state, const struct cell *cells, struct error *error)
     struct buffer *line = &json->line;
     int failed = buffer_append_text(line, json->rows++ ? ",\n  {" : "\n  {");
     for (size_t i = 0; i < json->head->column_count && !failed; i++)
-        failed = (i && buffer_append_text(line, ", ")) || append_text(line, json->head->columns[i].name) ||
-                 buffer_append_text(line, ": ") || append_cell(line, &cells[i]);
+        failed = (i && buffer_append_text(line, ", ")) ||
+                 text_json_quote(line, json->head->columns[i].name) || buffer_append_text(line, ": ") ||
+                 append_cell(line, &cells[i]);
     if (failed || buffer_append_byte(line, '}'))
         return error_no_memory(error);
     return write_out(json, error);
@@ -114,7 +107,7 @@ static int json_end(void *state, struct error *error)
     struct buffer *line = &json->line;
     int failed = buffer_append_text(line, "],\n \"warnings\": [");
     for (size_t i = 0; i < json->head->warning_count && !failed; i++)
-        failed = (i && buffer_append_text(line, ", ")) || append_text(line, json->head->warnings[i]);
+        failed = (i && buffer_append_text(line, ", ")) || text_json_quote(line, json->head->warnings[i]);
     int outcome =
         failed || buffer_append_text(line, "]}\n") ? error_no_memory(error) : write_out(json, error);
     json_abandon(json);

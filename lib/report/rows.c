@@ -2,13 +2,12 @@
 
 #include "base/array.h"
 #include "base/ids.h"
-#include "base/map.h"
-#include "model/block.h"
+#include "model/block_read.h"
 #include "model/event.h"
 #include "model/vocab.h"
 #include "schemas.h"
+#include "store/roster.h"
 #include "store/scan.h"
-#include "store/statement.h"
 #include "store/tables.h"
 
 #include <stdlib.h>
@@ -26,12 +25,10 @@ struct report_communicator {
 
 struct reader {
     struct report_groups *report;
-    struct map communicators; /* id -> index */
-    struct report_communicator *items;
-    size_t count;
-    size_t capacity;
-    struct map members;                /* id -> number of the rank's name */
-    int64_t functions[FUNCTION_COUNT]; /* numbers of their names */
+    struct roster roster;
+    struct report_communicator *communicators; /* owned: as in the roster */
+    int64_t *names;                            /* owned: of each rank, the number of its name */
+    int64_t functions[FUNCTION_COUNT];         /* numbers of their names */
     int64_t algorithms[ALGORITHM_COUNT];
     int64_t protocols[PROTOCOL_COUNT];
     struct report_row *rows; /* kept instances, by id; row.operations is how many are joined */
@@ -41,37 +38,21 @@ struct reader {
     int keep;
 };
 
-static struct map_key key_of(int64_t id)
+static int take_communicators(struct reader *reader)
 {
-    return (struct map_key){{(uint64_t)id}};
-}
-
-typedef int (*row_taker)(struct reader *reader, struct statement *statement);
-
-static int each_row(struct reader *reader, struct store *store, const char *sql, int64_t run_id,
-                    row_taker take, struct error *error)
-{
-    struct statement *statement = store_prepare_for(store, sql, run_id, error);
-    int more = statement ? 1 : -1;
-    while (more == 1 && (more = statement_step(statement, error)) == 1)
-        if (take(reader, statement))
-            more = error_no_memory(error);
-    statement_free(statement);
-    return more;
-}
-
-static int take_communicator(struct reader *reader, struct statement *statement)
-{
-    int64_t label = report_groups_text(reader->report, statement_text(statement, 3));
-    if (label < -1 ||
-        array_reserve((void **)&reader->items, &reader->capacity, reader->count + 1, sizeof *reader->items))
+    const struct roster *roster = &reader->roster;
+    reader->communicators = array_new(roster->communicator_count, sizeof *reader->communicators);
+    if (!reader->communicators)
         return -1;
-    reader->items[reader->count] =
-        (struct report_communicator){statement_integer(statement, 1), statement_integer(statement, 2), label};
-    return map_put(&reader->communicators, key_of(statement_integer(statement, 0)), (int64_t)reader->count++,
-                   NULL)
-               ? 0
-               : -1;
+    for (size_t i = 0; i < roster->communicator_count; i++) {
+        const struct roster_communicator *from = &roster->communicators[i];
+        int64_t label = report_groups_text(reader->report, from->label);
+        if (label < -1)
+            return -1;
+        reader->communicators[i] =
+            (struct report_communicator){roster->runs[from->run].id, from->size, label};
+    }
+    return 0;
 }
 
 /* Makes room for the numbers of ranks' names. */
@@ -85,13 +66,20 @@ static int reserve_numbers(struct report_groups *report, size_t wanted)
     return 0;
 }
 
-static int take_member(struct reader *reader, struct statement *statement)
+static int take_ranks(struct reader *reader)
 {
-    int64_t name = report_groups_text(reader->report, statement_text(statement, 1));
-    if (name < 0 || reserve_numbers(reader->report, (size_t)name + 1))
+    const struct roster *roster = &reader->roster;
+    reader->names = array_new(roster->rank_count, sizeof *reader->names);
+    if (!reader->names)
         return -1;
-    reader->report->numbers[name] = statement_integer_or(statement, 2, -1);
-    return map_put(&reader->members, key_of(statement_integer(statement, 0)), name, NULL) ? 0 : -1;
+    for (size_t i = 0; i < roster->rank_count; i++) {
+        int64_t name = report_groups_text(reader->report, roster->ranks[i].name);
+        if (name < 0 || reserve_numbers(reader->report, (size_t)name + 1))
+            return -1;
+        reader->report->numbers[name] = roster->ranks[i].global_rank;
+        reader->names[i] = name;
+    }
+    return 0;
 }
 
 static int number_names(struct reader *reader)
@@ -160,13 +148,13 @@ static int take_instances(struct reader *reader, struct block_scan *scan, struct
     static const int columns[] = {INSTANCE_ORDINAL,   INSTANCE_FUNCTION, INSTANCE_SIZE_BYTES,
                                   INSTANCE_MEMBERS,   INSTANCE_EXPECTED, INSTANCE_TRANSFER,
                                   INSTANCE_EFFECTIVE, INSTANCE_TAG,      INSTANCE_STEP};
-    const int64_t *communicator = map_get(&reader->communicators, key_of(scan->owner_id));
-    if (!communicator)
+    int32_t communicator = roster_communicator(&reader->roster, scan->owner_id);
+    if (communicator < 0)
         return 0;
     if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error))
         return -1;
     for (size_t i = 0; i < scan->rows.count; i++) {
-        struct report_row row = make_row(reader, &reader->items[*communicator], scan, i);
+        struct report_row row = make_row(reader, &reader->communicators[communicator], scan, i);
         count_lacking(reader->report, &scan->rows, i);
         if (report_groups_is_by(reader->report, KEY_TAG))
             row.key[KEY_TAG] = report_groups_text(reader->report, block_text(&scan->rows, INSTANCE_TAG, i));
@@ -219,8 +207,8 @@ static int take_operations(struct reader *reader, struct details *details, struc
 {
     static const int columns[] = {OPERATION_ALGORITHM, OPERATION_PROTOCOL};
     static const int joined[] = {JOINED_INSTANCE};
-    const int64_t *rank = map_get(&reader->members, key_of(scan->owner_id));
-    if (!rank)
+    const struct roster_member *member = roster_member(&reader->roster, scan->owner_id);
+    if (!member)
         return 0;
     if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error) ||
         scan_joined_columns(scan, joined, 1, error))
@@ -232,7 +220,8 @@ static int take_operations(struct reader *reader, struct details *details, struc
             continue;
         reader->latest = (size_t)at;
         details->items[details->first[at] + details->filled[at]++] =
-            (struct detail){(int32_t)*rank, (int16_t)block_value(&scan->rows, OPERATION_ALGORITHM, i, 0),
+            (struct detail){(int32_t)reader->names[member->rank],
+                            (int16_t)block_value(&scan->rows, OPERATION_ALGORITHM, i, 0),
                             (int16_t)block_value(&scan->rows, OPERATION_PROTOCOL, i, 0)};
     }
     return 0;
@@ -288,11 +277,12 @@ static int read_instances(struct reader *reader, struct store *store, int64_t ru
 
 static int read_all(struct reader *reader, struct store *store, int64_t run_id, struct error *error)
 {
-    if (number_names(reader))
+    if (roster_load(&reader->roster, store, run_id, error) ||
+        (reader->keep && roster_load_members(&reader->roster, store, run_id, error)))
+        return -1;
+    if (number_names(reader) || take_communicators(reader) || take_ranks(reader))
         return error_no_memory(error);
-    if (each_row(reader, store, schema_analysis_report_communicators, run_id, take_communicator, error) ||
-        each_row(reader, store, schema_analysis_report_members, run_id, take_member, error) ||
-        read_instances(reader, store, run_id, error))
+    if (read_instances(reader, store, run_id, error))
         return -1;
     return reader->keep ? read_operations(reader, store, run_id, error) : 0;
 }
@@ -303,12 +293,10 @@ int report_groups_read(struct report_groups *report, struct store *store, int64_
                             .keep = report_groups_is_by(report, KEY_ALGORITHM) ||
                                     report_groups_is_by(report, KEY_PROTOCOL) ||
                                     report_groups_is_by(report, KEY_RANK)};
-    map_init(&reader.communicators);
-    map_init(&reader.members);
     int failed = read_all(&reader, store, run_id, error);
-    map_release(&reader.communicators);
-    map_release(&reader.members);
-    free(reader.items);
+    roster_release(&reader.roster);
+    free(reader.communicators);
+    free(reader.names);
     free(reader.rows);
     return failed;
 }

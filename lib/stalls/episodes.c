@@ -1,6 +1,7 @@
 #include "stalls/episodes.h"
 
 #include "base/array.h"
+#include "base/lower_bound.h"
 #include "base/scale.h"
 #include "base/sort.h"
 #include "base/statistics.h"
@@ -163,17 +164,14 @@ static int find_episodes(struct judge *judge, enum stalls_wait wait)
     return 0;
 }
 
+static int is_less(const void *value, const void *than)
+{
+    return *(const int64_t *)value < *(const int64_t *)than;
+}
+
 static size_t at_least(const int64_t *sorted, size_t count, int64_t value)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sorted[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return count - low;
+    return count - lower_bound(sorted, count, sizeof *sorted, is_less, &value);
 }
 
 /*

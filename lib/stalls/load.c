@@ -5,7 +5,7 @@
 #include "model/event.h"
 #include "model/pack.h"
 #include "schemas.h"
-#include "stalls/roster.h"
+#include "stalls/seats.h"
 #include "stalls/wait_union.h"
 #include "stalls/waits.h"
 #include "store/statement.h"
@@ -79,10 +79,12 @@ static int64_t find_edge(struct stalls *stalls, int32_t communicator, int32_t se
     if (array_reserve((void **)&stalls->edges, &stalls->edge_capacity, stalls->edge_count + 1,
                       sizeof *stalls->edges))
         return -1;
-    stalls->edges[stalls->edge_count] = (struct stalls_edge){.run = stalls->communicators[communicator].run,
+    const struct roster_communicator *between = &stalls->roster.communicators[communicator];
+    stalls->edges[stalls->edge_count] = (struct stalls_edge){.run = between->run,
                                                              .sender = sender,
                                                              .receiver = receiver,
                                                              .communicator = of,
+                                                             .label = of < 0 ? "" : between->label,
                                                              .channel = on,
                                                              .first_step = -1,
                                                              .last_step = -1,
@@ -112,7 +114,7 @@ static int64_t find_place(struct stalls *stalls, struct statement *row, int32_t 
     int64_t number = tag ? intern_put(&stalls->tags, tag, strlen(tag)) : -1;
     if (tag && number < 0)
         return -1;
-    const struct stalls_communicator *of = &stalls->communicators[communicator];
+    const struct roster_communicator *of = &stalls->roster.communicators[communicator];
     const struct map_key key = {{(uint64_t)of->run << 32 | (uint64_t)statement_integer(row, COLUMN_FUNCTION),
                                  (uint64_t)statement_integer_or(row, COLUMN_BYTES, -1), (uint64_t)number,
                                  (uint64_t)of->size}};
@@ -199,8 +201,8 @@ static int note_progress(struct reader *reader, int64_t seat, int64_t step, int6
 static int64_t find_member(struct reader *reader, int64_t id)
 {
     if (!reader->member_known || reader->member_id != id) {
-        const int64_t *member = map_get(&reader->stalls->member, (struct map_key){{(uint64_t)id}});
-        reader->member = member ? *member : -1;
+        const struct roster_member *member = roster_member(&reader->stalls->roster, id);
+        reader->member = member ? (int64_t)member->rank << 32 | member->communicator : -1;
         reader->member_id = id;
         reader->member_known = 1;
     }

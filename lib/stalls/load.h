@@ -6,7 +6,7 @@
 
 struct store;
 
-/* Every network step of the runs whose names are loaded (roster.h). */
+/* Every network step of the runs whose names are loaded (seats.h). */
 int stalls_load_steps(struct stalls *stalls, struct store *store, struct error *error);
 
 #endif

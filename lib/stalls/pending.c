@@ -5,7 +5,7 @@
 #include "model/table.h"
 #include "model/vocab.h"
 #include "schemas.h"
-#include "stalls/roster.h"
+#include "stalls/seats.h"
 #include "store/statement.h"
 
 /*
@@ -169,15 +169,14 @@ static int read_unfinished(struct statement *row, struct proxy_operation *proxy,
     return 1;
 }
 
-static int add_row(struct stalls *stalls, struct statement *row, int64_t member,
+static int add_row(struct stalls *stalls, struct statement *row, const struct roster_member *member,
                    const struct proxy_operation *proxy, const char *reading, struct table *table,
                    struct error *error)
 {
-    int32_t communicator = (int32_t)(member & 0xffffffff);
-    int32_t peer = stalls_seat(stalls, communicator, statement_integer(row, COLUMN_PEER));
+    int32_t peer = stalls_seat(stalls, member->communicator, statement_integer(row, COLUMN_PEER));
     if (peer < 0)
         return error_no_memory(error);
-    const struct stalls_seat *seat = &stalls->seats[member >> 32];
+    const struct stalls_seat *seat = &stalls->seats[member->rank];
     if (table_add_row(table, error))
         return -1;
     table_set_integer(table, AT_CHANNEL, statement_integer(row, COLUMN_CHANNEL));
@@ -195,7 +194,8 @@ static int add_row(struct stalls *stalls, struct statement *row, int64_t member,
     return table_set_text(table, AT_RANK, seat->name, error) ||
            table_set_text(table, AT_DIRECTION, proxy->direction == DIRECTION_SEND ? "send" : "recv", error) ||
            table_set_text(table, AT_PEER, stalls->seats[peer].name, error) ||
-           table_set_text(table, AT_COMMUNICATOR, stalls->communicators[communicator].label, error) ||
+           table_set_text(table, AT_COMMUNICATOR, stalls->roster.communicators[member->communicator].label,
+                          error) ||
            (function && table_set_text(table, AT_FUNCTION, function, error)) ||
            (tag && table_set_text(table, AT_TAG, tag, error)) ||
            table_set_text(table, AT_READING, reading, error);
@@ -205,14 +205,14 @@ static int list_row(struct stalls *stalls, struct statement *row, struct table *
 {
     struct proxy_operation proxy;
     const char *reading;
-    const int64_t *member =
-        map_get(&stalls->member, (struct map_key){{(uint64_t)statement_integer_or(row, COLUMN_MEMBER, -1)}});
+    const struct roster_member *member =
+        roster_member(&stalls->roster, statement_integer_or(row, COLUMN_MEMBER, -1));
     if (!member)
         return 0;
     int unfinished = read_unfinished(row, &proxy, &reading);
     if (unfinished < 0)
-        return error_set(error, "a proxy operation of rank %s is damaged", stalls->seats[*member >> 32].name);
-    return unfinished ? add_row(stalls, row, *member, &proxy, reading, table, error) : 0;
+        return error_set(error, "a proxy operation of rank %s is damaged", stalls->seats[member->rank].name);
+    return unfinished ? add_row(stalls, row, member, &proxy, reading, table, error) : 0;
 }
 
 int stalls_list_states(struct stalls *stalls, struct store *store, struct table *table, struct error *error)

@@ -6,9 +6,8 @@ void stalls_init(struct stalls *stalls)
 {
     *stalls = (struct stalls){.by_communicator = 1};
     intern_init(&stalls->tags);
-    struct map *maps[] = {&stalls->seat_of_rank, &stalls->seat_of_number,  &stalls->seat_of_member,
-                          &stalls->member,       &stalls->communicator_of, &stalls->edge_of,
-                          &stalls->cell_of,      &stalls->place_of};
+    struct map *maps[] = {&stalls->seat_of_number, &stalls->seat_of_member, &stalls->edge_of,
+                          &stalls->cell_of, &stalls->place_of};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         map_init(maps[i]);
 }
@@ -17,21 +16,19 @@ void stalls_release(struct stalls *stalls)
 {
     for (size_t i = 0; i < stalls->seat_count; i++)
         free(stalls->seats[i].name);
-    for (size_t i = 0; i < stalls->communicator_count; i++)
-        free(stalls->communicators[i].label);
     for (size_t i = 0; i < stalls->edge_count; i++) {
         free(stalls->edges[i].send.items);
         free(stalls->edges[i].receive.items);
     }
     free(stalls->runs);
     free(stalls->seats);
-    free(stalls->communicators);
+    free(stalls->member_counts);
+    roster_release(&stalls->roster);
     free(stalls->edges);
     free(stalls->cells);
     intern_release(&stalls->tags);
-    struct map *maps[] = {&stalls->seat_of_rank, &stalls->seat_of_number,  &stalls->seat_of_member,
-                          &stalls->member,       &stalls->communicator_of, &stalls->edge_of,
-                          &stalls->cell_of,      &stalls->place_of};
+    struct map *maps[] = {&stalls->seat_of_number, &stalls->seat_of_member, &stalls->edge_of,
+                          &stalls->cell_of, &stalls->place_of};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         map_release(maps[i]);
 }

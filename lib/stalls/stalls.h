@@ -3,6 +3,7 @@
 
 #include "base/intern.h"
 #include "base/map.h"
+#include "store/roster.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,14 +33,6 @@ struct stalls_run {
     int32_t silent;       /* the seat of one; -1 */
 };
 
-struct stalls_communicator {
-    int64_t size;
-    int64_t hash; /* 0: none */
-    int64_t member_count;
-    char *label; /* owned */
-    int32_t run;
-};
-
 /* Waits of network steps, in units of 10 ns; what is longer than 42 s counts as that. */
 struct stalls_waits {
     uint32_t *items; /* owned */
@@ -66,6 +59,7 @@ struct stalls_edge {
     int32_t sender; /* seats */
     int32_t receiver;
     int32_t communicator;        /* -1: all of them */
+    const char *label;           /* borrowed: its label; "" for all of them */
     int32_t channel;             /* -1: all of them */
     int64_t sent_steps;          /* network steps that the sender recorded */
     struct stalls_waits send;    /* SendWait of those that came to it, and whose end is known */
@@ -102,15 +96,14 @@ struct stalls_cell {
 struct stalls {
     int by_channel;
     int by_communicator;
-    struct stalls_run *runs; /* owned, as all below */
+    struct roster roster;
+    struct stalls_run *runs; /* owned, as all below; those of the roster */
     size_t run_count;
-    size_t run_capacity;
-    struct stalls_seat *seats;
+    struct stalls_seat
+        *seats; /* the ranks of the roster, and behind them those that nobody says who they are */
     size_t seat_count;
     size_t seat_capacity;
-    struct stalls_communicator *communicators;
-    size_t communicator_count;
-    size_t communicator_capacity;
+    int64_t *member_counts; /* of each communicator of the roster */
     struct stalls_edge *edges;
     size_t edge_count;
     size_t edge_capacity;
@@ -120,11 +113,8 @@ struct stalls {
     size_t place_count;
     int64_t detached_steps; /* of other processes' communicators (PXN): nobody's edge */
     struct intern tags;
-    struct map seat_of_rank;    /* job_rank id */
-    struct map seat_of_number;  /* run, global rank */
-    struct map seat_of_member;  /* communicator, rank in it */
-    struct map member;          /* member id -> seat * 2^32 + communicator */
-    struct map communicator_of; /* communicator id */
+    struct map seat_of_number; /* run, global rank */
+    struct map seat_of_member; /* communicator, rank in it */
     struct map edge_of;
     struct map cell_of;
     struct map place_of;

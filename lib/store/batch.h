@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/map.h"
-#include "model/block.h"
+#include "model/block_write.h"
 #include "model/event.h"
 
 #include <stddef.h>
@@ -179,11 +179,5 @@ void batch_builder_release(struct batch_builder *builder);
  */
 int batch_add(struct batch_builder *builder, struct batch *batch, const struct event *event,
               struct error *error);
-
-/*
- * Packs the batch's operations into blocks; there are none left afterwards. To be done before the batch is
- * written. On -1 (memory) the batch is only fit for release.
- */
-int batch_pack(struct batch_builder *builder, struct batch *batch, struct error *error);
 
 #endif

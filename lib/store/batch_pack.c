@@ -1,4 +1,4 @@
-#include "store/batch.h"
+#include "store/batch_pack.h"
 
 #include "base/array.h"
 #include "store/tables.h"

@@ -1,5 +1,7 @@
 #include "store/intake.h"
 
+#include "store/batch_pack.h"
+
 /* Rows of so much memory are handed on at once. */
 enum { BATCH_BYTES = 1 << 20 };
 

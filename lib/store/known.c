@@ -1,6 +1,7 @@
 #include "store/known.h"
 
 #include "base/array.h"
+#include "base/lower_bound.h"
 #include "schemas.h"
 #include "store/store.h"
 
@@ -58,18 +59,15 @@ void known_release(struct known *known)
     *known = (struct known){.files = NULL};
 }
 
+static int is_smaller(const void *file, const void *bytes)
+{
+    return ((const struct known_file *)file)->bytes < *(const uint64_t *)bytes;
+}
+
 /* The first file of at least that size. */
 static size_t first_of(const struct known *known, uint64_t bytes)
 {
-    size_t low = 0, high = known->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (known->files[middle].bytes < bytes)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return lower_bound(known->files, known->count, sizeof *known->files, is_smaller, &bytes);
 }
 
 int known_has_size(const struct known *known, uint64_t bytes)

@@ -1,6 +1,7 @@
 #include "store/packed_table.h"
 
 #include "store/internal.h"
+#include "store/lookup.h"
 #include "store/tables.h"
 
 #include <stdio.h>
@@ -60,9 +61,6 @@ static const struct packed_table tables[] = {
      .ordered = 1},
 };
 
-/* Ways to look rows up: bits of a plan's number, one argument each, in this order. */
-enum { BY_ID = 1, FROM_ID = 2, UP_TO_ID = 4, BY_OWNER = 8, WAYS = 4 };
-
 /* Columns of the source. */
 enum { SOURCE_ID, SOURCE_PACKED, SOURCE_SHARED };
 
@@ -80,7 +78,7 @@ struct packed_cursor {
     struct block_reader reader;
     int has_block; /* the reader holds the block `block_id` */
     sqlite3_int64 block_id;
-    sqlite3_int64 wanted_id; /* BY_ID */
+    sqlite3_int64 wanted_id; /* LOOKUP_BY_ID */
     size_t row;
     int at_end;
 };
@@ -118,45 +116,15 @@ static int packed_disconnect(sqlite3_vtab *table)
     return SQLITE_OK;
 }
 
-/* The way that a constraint can be handed down, 0 for none. */
-static int way_of(const struct packed_table *table, const struct sqlite3_index_constraint *constraint)
-{
-    if (!constraint->usable)
-        return 0;
-    if (table->owner && constraint->iColumn == table->owner)
-        return constraint->op == SQLITE_INDEX_CONSTRAINT_EQ ? BY_OWNER : 0;
-    if (constraint->iColumn > 0)
-        return 0;
-    switch (constraint->op) {
-    case SQLITE_INDEX_CONSTRAINT_EQ:
-        return BY_ID;
-    case SQLITE_INDEX_CONSTRAINT_GE:
-    case SQLITE_INDEX_CONSTRAINT_GT:
-        return FROM_ID;
-    case SQLITE_INDEX_CONSTRAINT_LE:
-    case SQLITE_INDEX_CONSTRAINT_LT:
-        return UP_TO_ID;
-    default:
-        return 0;
-    }
-}
-
 static int packed_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const struct packed_table *table = ((struct connected_table *)base)->table;
-    int chosen = 0, arguments = 0;
-    for (int way = BY_ID; way <= BY_OWNER; way <<= 1)
-        for (int i = 0; i < info->nConstraint && !(chosen & way); i++)
-            if (way_of(table, &info->aConstraint[i]) == way) {
-                chosen |= way;
-                info->aConstraintUsage[i].argvIndex = ++arguments;
-            }
-    double rows = chosen & BY_ID ? 1 : chosen & BY_OWNER ? 1e4 : chosen ? 1e6 : 1e7;
-    info->idxNum = chosen;
+    int chosen = lookup_choose(info, (struct lookup_columns){.owner = table->owner, .rowid_is_id = 1});
+    double rows = chosen & LOOKUP_BY_ID ? 1 : chosen & LOOKUP_BY_OWNER ? 1e4 : chosen ? 1e6 : 1e7;
     info->estimatedRows = (sqlite3_int64)rows;
     info->estimatedCost = rows + 20;
-    info->idxFlags = chosen & BY_ID ? SQLITE_INDEX_SCAN_UNIQUE : 0;
-    info->orderByConsumed = table->ordered && !(chosen & BY_OWNER) && info->nOrderBy == 1 &&
+    info->idxFlags = chosen & LOOKUP_BY_ID ? SQLITE_INDEX_SCAN_UNIQUE : 0;
+    info->orderByConsumed = table->ordered && !(chosen & LOOKUP_BY_OWNER) && info->nOrderBy == 1 &&
                             info->aOrderBy[0].iColumn <= 0 && !info->aOrderBy[0].desc;
     return SQLITE_OK;
 }
@@ -242,7 +210,7 @@ static int find_id(struct packed_cursor *cursor)
 static int packed_next(sqlite3_vtab_cursor *base)
 {
     struct packed_cursor *cursor = (struct packed_cursor *)base;
-    if (cursor->plan & BY_ID) {
+    if (cursor->plan & LOOKUP_BY_ID) {
         cursor->at_end = 1;
         return SQLITE_OK;
     }
@@ -257,15 +225,15 @@ static int prepare(struct packed_cursor *cursor, int plan)
     sqlite3_finalize(cursor->source);
     cursor->source = NULL;
     cursor->plan = plan;
-    char *owner = sqlite3_mprintf(plan & BY_OWNER ? " AND %s = ?4" : "", cursor->table->owner_name);
+    char *owner = sqlite3_mprintf(plan & LOOKUP_BY_OWNER ? " AND %s = ?4" : "", cursor->table->owner_name);
     /* ?5: how far before its own id the block of a row may begin. */
     char *sql = sqlite3_mprintf("%s WHERE 1%s%s%s%s%s", cursor->table->source,
-                                plan & BY_ID ? " AND block_id BETWEEN ?1 - ?5 AND ?1" : "",
-                                plan & FROM_ID ? " AND block_id >= ?2 - ?5" : "",
-                                plan & UP_TO_ID ? " AND block_id <= ?3" : "", owner ? owner : "",
-                                plan & BY_OWNER ? ""
-                                : plan & BY_ID  ? " ORDER BY block_id DESC"
-                                                : " ORDER BY block_id");
+                                plan & LOOKUP_BY_ID ? " AND block_id BETWEEN ?1 - ?5 AND ?1" : "",
+                                plan & LOOKUP_FROM_ID ? " AND block_id >= ?2 - ?5" : "",
+                                plan & LOOKUP_UP_TO_ID ? " AND block_id <= ?3" : "", owner ? owner : "",
+                                plan & LOOKUP_BY_OWNER ? ""
+                                : plan & LOOKUP_BY_ID  ? " ORDER BY block_id DESC"
+                                                       : " ORDER BY block_id");
     int code =
         owner && sql ? sqlite3_prepare_v2(store->handle, sql, -1, &cursor->source, NULL) : SQLITE_NOMEM;
     sqlite3_free(owner);
@@ -282,11 +250,10 @@ static int start(struct packed_cursor *cursor, int plan, int count, sqlite3_valu
         sqlite3_reset(cursor->source);
     else
         code = prepare(cursor, plan);
-    for (int way = 0, next = 0; way < WAYS && next < count && code == SQLITE_OK; way++)
-        if (plan & (1 << way))
-            code = sqlite3_bind_value(cursor->source, way + 1, values[next++]);
-    if (code == SQLITE_OK && plan & (BY_ID | FROM_ID))
-        code = sqlite3_bind_int(cursor->source, WAYS + 1, BLOCK_SPAN - 1);
+    if (code == SQLITE_OK)
+        code = lookup_bind(cursor->source, plan, count, values);
+    if (code == SQLITE_OK && plan & (LOOKUP_BY_ID | LOOKUP_FROM_ID))
+        code = sqlite3_bind_int(cursor->source, LOOKUP_WAYS + 1, BLOCK_SPAN - 1);
     return code;
 }
 
@@ -296,13 +263,13 @@ static int packed_filter(sqlite3_vtab_cursor *base, int plan, const char *name, 
     struct packed_cursor *cursor = (struct packed_cursor *)base;
     cursor->at_end = 0;
     /* One lookup after the other, from a table beside this one, mostly stays in a block. */
-    if (plan == BY_ID) {
+    if (plan == LOOKUP_BY_ID) {
         cursor->wanted_id = sqlite3_value_int64(values[0]);
         if (cursor->plan == plan && find_in_block(cursor))
             return SQLITE_OK;
     }
     int code = start(cursor, plan, count, values);
-    if (code != SQLITE_OK || !(plan & BY_ID))
+    if (code != SQLITE_OK || !(plan & LOOKUP_BY_ID))
         return code == SQLITE_OK ? next_block(cursor) : code;
     cursor->wanted_id = sqlite3_value_int64(values[0]);
     return find_id(cursor);

@@ -2,6 +2,7 @@
 
 #include "model/pack.h"
 #include "store/internal.h"
+#include "store/lookup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,9 +43,6 @@ enum {
 /* Columns of the statement that a cursor walks: those before COLUMN_STEP, then these. */
 enum { SOURCE_BASE = COLUMN_STEP, SOURCE_STEPS };
 
-/* Ways to look rows up: bits of a plan's number, one argument each, in this order. */
-enum { BY_ID = 1, FROM_ID = 2, UP_TO_ID = 4, BY_OPERATION = 8 };
-
 struct step_table {
     sqlite3_vtab base;
     sqlite3 *handle;
@@ -84,40 +82,11 @@ static int step_disconnect(sqlite3_vtab *table)
     return SQLITE_OK;
 }
 
-/* The way that a constraint can be handed down, 0 for none. */
-static int way_of(const struct sqlite3_index_constraint *constraint)
-{
-    if (!constraint->usable)
-        return 0;
-    if (constraint->iColumn == COLUMN_OPERATION)
-        return constraint->op == SQLITE_INDEX_CONSTRAINT_EQ ? BY_OPERATION : 0;
-    if (constraint->iColumn != COLUMN_ID)
-        return 0;
-    switch (constraint->op) {
-    case SQLITE_INDEX_CONSTRAINT_EQ:
-        return BY_ID;
-    case SQLITE_INDEX_CONSTRAINT_GE:
-    case SQLITE_INDEX_CONSTRAINT_GT:
-        return FROM_ID;
-    case SQLITE_INDEX_CONSTRAINT_LE:
-    case SQLITE_INDEX_CONSTRAINT_LT:
-        return UP_TO_ID;
-    default:
-        return 0;
-    }
-}
-
 static int step_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
-    int chosen = 0, arguments = 0;
-    for (int way = BY_ID; way <= BY_OPERATION; way <<= 1)
-        for (int i = 0; i < info->nConstraint && !(chosen & way); i++)
-            if (way_of(&info->aConstraint[i]) == way) {
-                chosen |= way;
-                info->aConstraintUsage[i].argvIndex = ++arguments;
-            }
-    info->idxNum = chosen;
-    double rows = chosen & BY_ID ? 1e2 : chosen & BY_OPERATION ? 1e3 : chosen ? 1e6 : 1e8;
+    /* Several rows are of one proxy operation: their own numbers are no ids. */
+    int chosen = lookup_choose(info, (struct lookup_columns){.owner = COLUMN_OPERATION});
+    double rows = chosen & LOOKUP_BY_ID ? 1e2 : chosen & LOOKUP_BY_OWNER ? 1e3 : chosen ? 1e6 : 1e8;
     info->estimatedRows = (sqlite3_int64)rows;
     info->estimatedCost = rows;
     return SQLITE_OK;
@@ -187,19 +156,18 @@ static int step_filter(sqlite3_vtab_cursor *base, int plan, const char *name, in
         "SELECT proxy_operation_id, operation_id, member_id, direction, channel, peer,"
         " coalesce(progress_begin_ns, 0), steps FROM proxy_operation"
         " WHERE steps IS NOT NULL%s%s%s%s ORDER BY proxy_operation_id",
-        plan & BY_ID ? " AND proxy_operation_id = ?1" : "",
-        plan & FROM_ID ? " AND proxy_operation_id >= ?2" : "",
-        plan & UP_TO_ID ? " AND proxy_operation_id <= ?3" : "",
-        plan & BY_OPERATION
+        plan & LOOKUP_BY_ID ? " AND proxy_operation_id = ?1" : "",
+        plan & LOOKUP_FROM_ID ? " AND proxy_operation_id >= ?2" : "",
+        plan & LOOKUP_UP_TO_ID ? " AND proxy_operation_id <= ?3" : "",
+        plan & LOOKUP_BY_OWNER
             ? " AND operation_id = ?4 AND proxy_operation_id BETWEEN ?4 >> 32 << 32 AND ?4 | 4294967295"
             : "");
     if (!sql)
         return SQLITE_NOMEM;
     int code = sqlite3_prepare_v2(((struct step_table *)base->pVtab)->handle, sql, -1, &cursor->source, NULL);
     sqlite3_free(sql);
-    for (int way = 0, next = 0; next < count && code == SQLITE_OK; way++)
-        if (plan & (1 << way))
-            code = sqlite3_bind_value(cursor->source, way + 1, values[next++]);
+    if (code == SQLITE_OK)
+        code = lookup_bind(cursor->source, plan, count, values);
     if (code == SQLITE_OK)
         code = next_operation(cursor);
     return code == SQLITE_OK ? step_next(base) : code;

@@ -2,7 +2,7 @@
 #define NCCLPROF_STORE_TABLES_H
 
 #include "base/error.h"
-#include "model/block.h"
+#include "model/block_read.h"
 
 /*
  * Tables that a store keeps packed, up to BLOCK_ROWS rows in one (model/block.h). A row's id is its block's
@@ -85,7 +85,8 @@ enum instance_column {
 
 extern const struct block_layout instance_layout;
 
-/* block_open and block_column (model/block.h) of a stored block: -1 with an error that names the block. */
+/* block_open and block_column (model/block_read.h) of a stored block: -1 with an error that names the block.
+ */
 int stored_block_open(struct block_reader *reader, int64_t block_id, const void *packed, size_t length,
                       struct error *error);
 int stored_block_unpack(struct block_reader *reader, int64_t block_id, const int *columns, size_t count,

@@ -7,22 +7,6 @@ SELECT run_id FROM run ORDER BY run_id;
 -- statement: pieces
 SELECT count(*) FROM run WHERE rank_count = 1 AND expected_ranks > 1;
 
--- statement: run
-SELECT expected_ranks, step_count, step_source, global_ranks FROM run WHERE run_id = ?1;
-
--- statement: ranks
-SELECT job_rank_id, coalesce(process_id, -1), coalesce(global_rank, -1), name
-  FROM job_rank WHERE run_id = ?1 ORDER BY global_rank IS NULL, global_rank, name, job_rank_id;
-
--- statement: communicators
-SELECT communicator.communicator_id, communicator_join.size, hash <> 0, label, size_is_known
-  FROM communicator JOIN communicator_join USING (communicator_id) WHERE run_id = ?1 ORDER BY 1;
-
--- statement: members
-SELECT member.communicator_id, member.rank, member_join.job_rank_id, member.member_id
-  FROM member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id) WHERE run_id = ?1
- ORDER BY 1, 2, 4;
-
 -- Of the files that speak of the run, and in their order, so that nothing has to be sorted here: an operation's traffic
 -- is in its own file.
 -- statement: traffic

@@ -1,21 +1,4 @@
--- What stalls reads. ?1 is a run, or NULL for all of them.
-
--- statement: runs
-SELECT run_id, step_count, expected_ranks, global_ranks
-  FROM run WHERE ?1 IS NULL OR run_id = ?1 ORDER BY run_id;
-
--- statement: ranks
-SELECT job_rank_id, run_id, global_rank, name, process_id IS NULL
-  FROM job_rank WHERE ?1 IS NULL OR run_id = ?1 ORDER BY run_id, global_rank IS NULL, global_rank, name, job_rank_id;
-
--- statement: communicators
-SELECT communicator_id, run_id, communicator_join.size, label, hash
-  FROM communicator_join JOIN communicator USING (communicator_id) WHERE ?1 IS NULL OR run_id = ?1 ORDER BY label, 1; -- rows of one edge stand by label
-
--- statement: members
-SELECT member.member_id, member.communicator_id, member.rank, member_join.job_rank_id
-  FROM member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
- WHERE ?1 IS NULL OR job_rank.run_id = ?1;
+-- What stalls reads.
 
 -- In the order of the files: what belongs to one operation stands together, and nothing has to be sorted.
 -- statement: steps

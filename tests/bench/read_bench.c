@@ -1,5 +1,5 @@
 /* read_bench FILE...: reads traces as ingest's workers do, and keeps nothing. What a byte costs to read. */
-#include "format/format.h"
+#include "format/registry.h"
 #include "input/input.h"
 
 #include <inttypes.h>

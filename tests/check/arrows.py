@@ -99,22 +99,17 @@ def with_objects(out):
     return [source for source in sources() if os.path.exists(object_of(out, source))]
 
 
-def check_headers(out, code_of, excused):
-    """Headers of the library that declare what a file of another name defines. `excused`: those that may."""
+def check_headers(out, code_of):
+    """Headers of the library that declare what a file of another name defines."""
     defined, _ = symbols(out, with_objects(out))
-    broken = set()
     for header in sorted(str(path) for path in Path("lib").rglob("*.h") if not str(path).startswith("lib/plugin/")):
         for name in re.findall(r"\b(\w+)\((?=[^{}]*?\)\s*(?:__attribute__[^;{}]*)?;)", code_of(header)):
-            if defined.get(name, header)[:-2] != header[:-2] and header not in broken:
-                broken.add(header)
-                if header not in excused:
-                    yield f"{header} declares {name}, which {defined[name]} defines"
-    for header in sorted(set(excused) - broken):
-        yield f"tests/check/exceptions.txt: {header} declares what its file defines"
+            if defined.get(name, header)[:-2] != header[:-2]:
+                yield f"{header} declares {name}, which {defined[name]} defines"
 
 
-def check(out, layers, room_of, excused):
-    """What is wrong, a line each. `excused`: files that may stand in a circle, each with its reason."""
+def check(out, layers, room_of):
+    """What is wrong, a line each."""
     present = with_objects(out)
     yield from (f"{source} has no object in {out}" for source in sources() if source not in present)
     graph = arrows(*symbols(out, present))
@@ -125,10 +120,5 @@ def check(out, layers, room_of, excused):
     rooms = of_rooms(graph, room_of)
     for circle in circles(rooms):
         yield f"rooms in a circle: {between(rooms, circle)}"
-    in_circle = set()
     for circle in circles(graph):
-        in_circle |= set(circle)
-        if not set(circle) <= set(excused):
-            yield f"files in a circle: {between(graph, circle)}"
-    for source in sorted(set(excused) - in_circle):
-        yield f"tests/check/exceptions.txt: {source} stands in no circle any more"
+        yield f"files in a circle: {between(graph, circle)}"

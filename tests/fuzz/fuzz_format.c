@@ -3,7 +3,7 @@
  * to keep the model's promises, and packing has to give back what it got.
  */
 #include "base/buffer.h"
-#include "format/format.h"
+#include "format/registry.h"
 #include "input/input.h"
 #include "model/pack.h"
 #include "require.h"

@@ -1,6 +1,8 @@
 /* Any bytes as lines: what a scanner takes, cJSON reads the same. */
+#include "format/chrome/decode.h"
 #include "format/chrome/scan.h"
-#include "format/inspector/line.h"
+#include "format/inspector/decode.h"
+#include "format/inspector/scan.h"
 #include "require.h"
 #include "support/same_line.h"
 

@@ -4,7 +4,7 @@
  */
 #include "base/buffer.h"
 #include "base/escape.h"
-#include "format/chrome/line.h"
+#include "format/chrome/decode.h"
 #include "input/json.h"
 #include "require.h"
 

@@ -1,6 +1,6 @@
 #include "store_at_hand.h"
 
-#include "format/format.h"
+#include "format/registry.h"
 #include "input/input.h"
 #include "join/join.h"
 #include "require.h"

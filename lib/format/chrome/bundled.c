@@ -1,5 +1,7 @@
+#include "format/chrome/bundled.h"
+
 #include "base/array.h"
-#include "format/chrome/reader.h"
+#include "format/chrome/emit.h"
 #include "format/member.h"
 
 #include <string.h>

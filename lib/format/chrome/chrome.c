@@ -1,6 +1,9 @@
 #include "format/chrome/chrome.h"
 
-#include "format/chrome/reader.h"
+#include "format/chrome/decode.h"
+#include "format/chrome/dialect.h"
+#include "format/chrome/emit.h"
+#include "format/chrome/nesting.h"
 #include "format/chrome/scan.h"
 #include "format/objects.h"
 #include "format/sniff.h"

@@ -1,4 +1,4 @@
-#include "format/chrome/line.h"
+#include "format/chrome/decode.h"
 
 #include "format/member.h"
 

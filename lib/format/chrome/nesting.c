@@ -1,9 +1,10 @@
-#include "format/chrome/reader.h"
+#include "format/chrome/nesting.h"
 
-#include "input/number.h"
+#include "format/chrome/bundled.h"
+#include "format/chrome/emit.h"
+#include "format/chrome/operation.h"
+#include "format/chrome/proxy.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char chrome_unknown_event[] = "unknown event";
@@ -15,81 +16,6 @@ static const unsigned char levels[CHROME_CATEGORIES] = {
     [CHROME_GPU] = LEVEL_KERNEL,        [CHROME_PROXY] = LEVEL_PROXY,        [CHROME_NET] = LEVEL_WAIT,
     [CHROME_NET_PLUGIN] = LEVEL_PLUGIN,
 };
-
-/* Whether a name ends with _<hash>_<rank>. */
-static int read_member(const char *name, size_t length, uint64_t *hash, int64_t *rank)
-{
-    const char *last = memrchr(name, '_', length);
-    const char *before = last ? memrchr(name, '_', (size_t)(last - name)) : NULL;
-    return before && !number_uint64(before + 1, (size_t)(last - before - 1), hash) &&
-           !number_int64(last + 1, (size_t)(name + length - last - 1), rank);
-}
-
-/* NAME_<hash>_<rank>.json, whatever dots there are in NAME and whatever follows the rank's. */
-static int read_file_name(const char *path, uint64_t *hash, int64_t *rank)
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    const char *end = name + strlen(name);
-    uint64_t named_hash;
-    int64_t named_rank;
-    while (end && !read_member(name, (size_t)(end - name), &named_hash, &named_rank))
-        end = memrchr(name, '.', (size_t)(end - name));
-    if (!end)
-        return 0;
-    *hash = named_hash;
-    *rank = named_rank;
-    return 1;
-}
-
-int chrome_names_member(const char *path)
-{
-    uint64_t hash;
-    int64_t rank;
-    return read_file_name(path, &hash, &rank);
-}
-
-int chrome_reader_init(struct chrome_reader *reader, const struct format_sink *sink, const char *path,
-                       struct error *error)
-{
-    *reader = (struct chrome_reader){.sink = sink, .pid = COUNT_UNKNOWN, .rank = COUNT_UNKNOWN};
-    map_init(&reader->pending);
-    map_init(&reader->astray);
-    read_file_name(path, &reader->communicator_hash, &reader->rank);
-    reader->call = (struct chrome_call){.group_begin_ns = TIME_UNKNOWN, .root = COUNT_UNKNOWN};
-    reader->transfer.steps = calloc(FORMAT_STEPS_AT_ONCE, sizeof *reader->transfer.steps);
-    return reader->transfer.steps ? 0 : error_no_memory(error);
-}
-
-int chrome_note(struct chrome_reader *reader, const char *reason, int damage, uint64_t offset,
-                const char *detail, size_t detail_length, struct error *error)
-{
-    return reader->sink->note(reader->sink->context, reason, damage, offset, detail, detail_length, error);
-}
-
-int chrome_emit(struct chrome_reader *reader, const struct event *event, struct error *error)
-{
-    return reader->sink->event(reader->sink->context, event, error);
-}
-
-struct origin chrome_origin(const struct chrome_reader *reader, uint64_t offset)
-{
-    return (struct origin){
-        .host = reader->host.length ? reader->host.data : NULL,
-        .pid = reader->pid,
-        .started_ns = reader->started_ns,
-        .rank = COUNT_UNKNOWN,
-        .offset = offset,
-    };
-}
-
-int chrome_set_end(struct chrome_reader *reader, struct interval_ns *interval, int64_t end_ns,
-                   uint64_t offset, struct error *error)
-{
-    int is_stale = end_ns != TIME_UNKNOWN && end_ns < interval->begin_ns;
-    interval->end_ns = is_stale ? TIME_UNKNOWN : end_ns;
-    return is_stale ? chrome_note(reader, "stale end", 0, offset, NULL, 0, error) : 0;
-}
 
 static int is_open(const struct chrome_reader *reader, int level)
 {
@@ -263,18 +189,6 @@ static int end(struct chrome_reader *reader, const struct chrome_line *line, uin
     return end_frame(reader, level, line->time_ns, 1, error);
 }
 
-void chrome_reader_release(struct chrome_reader *reader)
-{
-    free(reader->transfer.steps);
-    free(reader->assembly.channels);
-    buffer_release(&reader->host);
-    buffer_release(&reader->boot_id);
-    buffer_release(&reader->text);
-    map_release(&reader->pending);
-    map_release(&reader->astray);
-    free(reader->waiting);
-}
-
 int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *line, struct json *json,
                        const char *text, size_t length, uint64_t offset, struct error *error)
 {
@@ -327,32 +241,4 @@ int chrome_reader_finish(struct chrome_reader *reader, uint64_t offset, struct e
     if (chrome_reader_close(reader, error) || chrome_pending_flush(reader, error))
         return -1;
     return tell_communicator(reader, offset, error);
-}
-
-static int version(const struct chrome_reader *reader)
-{
-    if (reader->seen[CHROME_USER_TAG] || reader->hints & CHROME_HINT_PHASES)
-        return 7;
-    if (reader->hints & CHROME_HINT_UNQUOTED)
-        return 5;
-    if (reader->seen[CHROME_GROUP_API] || reader->seen[CHROME_CE_COLL])
-        return 6;
-    if (reader->seen_schedule || !(reader->hints & CHROME_HINT_NO_CHANNELS))
-        return 4;
-    if (reader->seen[CHROME_GPU] || reader->seen[CHROME_NET_PLUGIN])
-        return 3;
-    return reader->hints & CHROME_HINT_NUMERIC_DATATYPE ? 1 : 2;
-}
-
-void chrome_reader_dialect(const struct chrome_reader *reader, char *dialect, size_t dialect_bytes)
-{
-    int any = 0;
-    for (int category = CHROME_OTHER + 1; category < CHROME_CATEGORIES; category++)
-        any |= reader->seen[category];
-    if (reader->is_bundled)
-        snprintf(dialect, dialect_bytes, "chrome-ncclprof");
-    else if (any)
-        snprintf(dialect, dialect_bytes, "chrome-v%d", version(reader));
-    else
-        snprintf(dialect, dialect_bytes, "chrome");
 }

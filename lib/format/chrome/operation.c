@@ -1,33 +1,12 @@
-#include "base/array.h"
-#include "format/chrome/reader.h"
-#include "input/number.h"
+#include "format/chrome/operation.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include "base/array.h"
+#include "format/chrome/bundled.h"
+#include "format/chrome/emit.h"
+#include "input/number.h"
 
 /* More channels than any NCCL has. */
 enum { CHANNELS_MOST = 1024 };
-
-int64_t chrome_bytes(int64_t count, enum datatype datatype)
-{
-    int64_t bytes;
-    int64_t size = datatype_bytes(datatype);
-    if (count < 0 || size == 0 || __builtin_mul_overflow(count, size, &bytes))
-        return COUNT_UNKNOWN;
-    return bytes;
-}
-
-int chrome_has_root(enum function function)
-{
-    return function == FUNCTION_BROADCAST || function == FUNCTION_REDUCE || function == FUNCTION_GATHER ||
-           function == FUNCTION_SCATTER;
-}
-
-const char *chrome_user_tag(uint64_t user_tag, char text[CHROME_NUMBER_BYTES])
-{
-    snprintf(text, CHROME_NUMBER_BYTES, "%" PRIu64, user_tag);
-    return user_tag ? text : NULL;
-}
 
 /*
  * What every operation begins with: nothing known but the call around it, whose user tag is its own unless it
@@ -146,13 +125,6 @@ void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *l
     operation->enqueue.begin_ns = TIME_UNKNOWN;
     operation->device.begin_ns = line->time_ns;
     operation->duration_ns = said->duration_ns;
-}
-
-int64_t chrome_kernel_time(int64_t noticed_ns, int64_t mapped_ns, int64_t not_before_ns)
-{
-    if (noticed_ns == TIME_UNKNOWN || mapped_ns == TIME_UNKNOWN || mapped_ns > noticed_ns)
-        return noticed_ns;
-    return mapped_ns > not_before_ns ? mapped_ns : not_before_ns;
 }
 
 int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,

@@ -1,4 +1,6 @@
-#include "format/chrome/reader.h"
+#include "format/chrome/proxy.h"
+
+#include "format/chrome/emit.h"
 
 static const struct proxy_step no_step = {
     .wait = {{TIME_UNKNOWN, TIME_UNKNOWN},

@@ -8,8 +8,8 @@
 
 /*
  * From the lines of a Chrome trace to events. The hierarchy of a trace is the order of its lines: an event
- * belongs to those that have begun before it and not ended. chrome_pair.c keeps what is open, a frame a
- * level; chrome_operation.c, chrome_proxy.c and chrome_note.c put together what the lines between say.
+ * belongs to those that have begun before it and not ended. nesting.c keeps what is open, a frame a level;
+ * operation.c, proxy.c and bundled.c put together what the lines between say, emit.c hands it over.
  *
  * Every function returns -1, with the error set, when the sink stops the reading or memory is out.
  */
@@ -130,79 +130,5 @@ int chrome_names_member(const char *path);
 int chrome_reader_init(struct chrome_reader *reader, const struct format_sink *sink, const char *path,
                        struct error *error);
 void chrome_reader_release(struct chrome_reader *reader);
-
-/* One line; `text` is what it was read from, `json` what chrome_decode() used (NULL when it did not). */
-int chrome_reader_line(struct chrome_reader *reader, const struct chrome_line *line, struct json *json,
-                       const char *text, size_t length, uint64_t offset, struct error *error);
-
-/* The two lines of a network step's wait: `line` begins it. */
-int chrome_reader_wait(struct chrome_reader *reader, const struct chrome_line *line, int64_t end_ns,
-                       uint64_t offset, struct error *error);
-
-/* A new array begins: what was open ends here. */
-int chrome_reader_close(struct chrome_reader *reader, struct error *error);
-
-/* The end of the file. */
-int chrome_reader_finish(struct chrome_reader *reader, uint64_t offset, struct error *error);
-
-/* "chrome-v5" and the like. */
-void chrome_reader_dialect(const struct chrome_reader *reader, char *dialect, size_t dialect_bytes);
-
-/* The reason under which events are noted that no plugin of NCCL's prints. */
-extern const char chrome_unknown_event[];
-
-/*
- * What follows is between the files of the reader.
- */
-int chrome_note(struct chrome_reader *reader, const char *reason, int damage, uint64_t offset,
-                const char *detail, size_t detail_length, struct error *error);
-int chrome_emit(struct chrome_reader *reader, const struct event *event, struct error *error);
-struct origin chrome_origin(const struct chrome_reader *reader, uint64_t offset);
-/* An end before its begin is left from an earlier use of the slot: it is noted and unknown. */
-int chrome_set_end(struct chrome_reader *reader, struct interval_ns *interval, int64_t end_ns,
-                   uint64_t offset, struct error *error);
-
-/* chrome_operation.c */
-int64_t chrome_bytes(int64_t count, enum datatype datatype);
-int chrome_has_root(enum function function);
-
-/* The text of a user tag, which is `text`; NULL for 0, which is none. */
-const char *chrome_user_tag(uint64_t user_tag, char text[CHROME_NUMBER_BYTES]);
-
-/*
- * When a channel's kernel began or ended on the host's clock. The host noticed it then or later, by
- * milliseconds at times; where the recorder knows the GPU's clock on the host's it says better.
- */
-int64_t chrome_kernel_time(int64_t noticed_ns, int64_t mapped_ns, int64_t not_before_ns);
-int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
-                           struct error *error);
-void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset);
-int chrome_operation_end(struct chrome_reader *reader, int64_t end_ns, int has_end, uint64_t offset,
-                         struct error *error);
-int chrome_operation_flush(struct chrome_reader *reader, int64_t api_end_ns, struct error *error);
-int chrome_kernel_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
-                        struct error *error);
-/* One phase of the kernel on a channel of the open operation. */
-int chrome_kernel_phase(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
-                        struct error *error);
-int chrome_kernel_end(struct chrome_reader *reader, int64_t end_ns, uint64_t offset, struct error *error);
-
-/* chrome_proxy.c */
-int chrome_proxy_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
-                       struct error *error);
-int chrome_proxy_end(struct chrome_reader *reader, enum chrome_name name, int64_t end_ns, uint64_t offset,
-                     struct error *error);
-int chrome_proxy_flush(struct chrome_reader *reader, struct error *error);
-int chrome_wait_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
-                      struct error *error);
-void chrome_wait_end(struct chrome_reader *reader, enum chrome_name name, int64_t end_ns);
-
-/* chrome_note.c */
-int chrome_tag_line(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
-                    struct error *error);
-int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
-                        uint64_t offset, struct error *error);
-void chrome_pending_done(struct chrome_reader *reader, const struct event *event);
-int chrome_pending_flush(struct chrome_reader *reader, struct error *error);
 
 #endif

@@ -1,6 +1,6 @@
 #include "format/inspector/cut.h"
 
-#include "format/inspector/line.h"
+#include "format/inspector/decode.h"
 #include "format/sniff.h"
 
 #include <stdlib.h>

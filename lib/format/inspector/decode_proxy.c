@@ -1,4 +1,4 @@
-#include "format/inspector/line.h"
+#include "format/inspector/decode_proxy.h"
 
 #include "format/member.h"
 

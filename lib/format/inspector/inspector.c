@@ -2,7 +2,8 @@
 
 #include "base/buffer.h"
 #include "format/inspector/cut.h"
-#include "format/inspector/line.h"
+#include "format/inspector/decode.h"
+#include "format/inspector/scan.h"
 #include "format/inspector/transfers.h"
 #include "format/objects.h"
 #include "input/input.h"

@@ -107,13 +107,6 @@ struct inspector_line {
     struct inspector_proxy proxy;
 };
 
-enum inspector_status {
-    INSPECTOR_LINE = 0,
-    INSPECTOR_UNREADABLE = -1, /* no JSON object */
-    INSPECTOR_NO_MEMORY = -2,
-    INSPECTOR_STRANGE = -3 /* an object, but no record of ours */
-};
-
 static const struct inspector_identity inspector_nobody = {.rank = COUNT_UNKNOWN,
                                                            .communicator_size = COUNT_UNKNOWN,
                                                            .node_count = COUNT_UNKNOWN,
@@ -124,53 +117,7 @@ enum inspector_timing inspector_timing_from_text(const char *text, size_t length
 enum algorithm inspector_algorithm_from_text(const char *text, size_t length);
 enum protocol inspector_protocol_from_text(const char *text, size_t length);
 
-/* Reads one object through cJSON. Texts and nodes point into `json`. */
-enum inspector_status inspector_decode(struct json *json, const char *text, size_t length,
-                                       struct inspector_line *line);
-
-/* The same for a member of it: what a marker counts, and what a proxy record says. */
-void inspector_decode_stats(struct json *json, const struct json_node *stats, struct inspector_stats *into);
-void inspector_decode_proxy(struct json *json, const struct json_node *record, struct inspector_line *line);
-
 /* Counts a member that carries times and is not kept. */
 void inspector_leave_out(struct inspector_line *line, const struct json_node *member);
-
-/* A network step of a proxy record, and when it began and ended, TIME_UNKNOWN where that is not said. */
-struct inspector_step {
-    struct proxy_step step;
-    int64_t begin_ns;
-    int64_t end_ns;
-};
-
-/* Reads the step at `node`; returns the next, NULL after the last. */
-const struct json_node *inspector_step(struct json *json, const struct inspector_proxy *proxy,
-                                       const struct json_node *node, struct inspector_step *step);
-
-/*
- * The quick way. It remembers the beginnings of lines, up to the time of writing, which come again and again:
- * one for each communicator of the process.
- */
-enum { INSPECTOR_HEADS = 8, INSPECTOR_HEAD_BYTES = 512 };
-
-struct inspector_head {
-    char text[INSPECTOR_HEAD_BYTES];
-    size_t length;                      /* 0: none */
-    struct inspector_identity identity; /* but for host and pid; its texts are in `text` */
-};
-
-struct inspector_scanner {
-    struct inspector_head heads[INSPECTOR_HEADS];
-    unsigned latest;
-};
-
-void inspector_scanner_init(struct inspector_scanner *scanner);
-
-/*
- * Reads the object that [text, end) begins with, and says where it ends, when it is one of the known lines,
- * letter by letter; `*line` is then the same as inspector_decode() would make it. Otherwise NULL. Texts point
- * into `text` and into the scanner.
- */
-const char *inspector_scan(struct inspector_scanner *scanner, const char *text, const char *end,
-                           struct inspector_line *line);
 
 #endif

@@ -1,4 +1,4 @@
-#include "format/inspector/line.h"
+#include "format/inspector/scan.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 #include "format/inspector/transfers.h"
 
 #include "base/array.h"
+#include "format/inspector/decode_proxy.h"
 
 #include <stdlib.h>
 #include <string.h>

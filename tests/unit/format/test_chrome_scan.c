@@ -1,4 +1,6 @@
 #include "format/chrome/scan.h"
+
+#include "format/chrome/decode.h"
 #include "support/cmocka_all.h"
 #include "support/events.h"
 #include "support/random.h"

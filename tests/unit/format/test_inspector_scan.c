@@ -1,4 +1,6 @@
-#include "format/inspector/line.h"
+#include "format/inspector/scan.h"
+
+#include "format/inspector/decode.h"
 #include "support/cmocka_all.h"
 #include "support/events.h"
 #include "support/random.h"

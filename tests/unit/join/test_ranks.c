@@ -1,4 +1,6 @@
-#include "join/work.h"
+#include "join/ranks.h"
+
+#include "join/split_by_clock.h"
 
 #include "support/cmocka_all.h"
 

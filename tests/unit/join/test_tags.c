@@ -1,5 +1,7 @@
 #include "join/tags.h"
 
+#include "join/load.h"
+
 #include "support/cmocka_all.h"
 #include "support/random.h"
 

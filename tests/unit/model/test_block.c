@@ -1,4 +1,5 @@
-#include "model/block.h"
+#include "model/block_read.h"
+#include "model/block_write.h"
 
 #include "support/cmocka_all.h"
 #include "support/random.h"

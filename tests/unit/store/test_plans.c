@@ -11,10 +11,10 @@
  * SQLite's plans tell: SEARCH is by an index or an id, SCAN is all of a table.
  */
 static const char *const asked_of_each_run[] = {
-    schema_analysis_job_run,
-    schema_analysis_job_ranks,
-    schema_analysis_job_communicators,
-    schema_analysis_job_members,
+    schema_meta_roster_runs,
+    schema_meta_roster_ranks,
+    schema_meta_roster_communicators,
+    schema_meta_roster_members,
     schema_analysis_job_traffic,
     schema_analysis_job_has_traffic,
     schema_analysis_job_damage,

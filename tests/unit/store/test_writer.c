@@ -2,6 +2,7 @@
 #include "support/store_file.h"
 
 #include "model/event.h"
+#include "store/batch_pack.h"
 #include "store/intake.h"
 #include "store/known.h"
 #include "store/writer.h"

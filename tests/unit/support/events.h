@@ -1,7 +1,7 @@
 #ifndef NCCLPROF_TESTS_EVENTS_H
 #define NCCLPROF_TESTS_EVENTS_H
 
-#include "format/format.h"
+#include "format/registry.h"
 #include "model/event.h"
 
 /* Everything that a format hands over, copied. */

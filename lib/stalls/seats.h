@@ -1,5 +1,5 @@
-#ifndef NCCLPROF_STALLS_ROSTER_H
-#define NCCLPROF_STALLS_ROSTER_H
+#ifndef NCCLPROF_STALLS_SEATS_H
+#define NCCLPROF_STALLS_SEATS_H
 
 #include "base/error.h"
 #include "stalls/stalls.h"

@@ -86,3 +86,39 @@ int work_group_joined(struct work *work, struct error *error)
                ? -1
                : 0;
 }
+
+int64_t work_add_rank(struct work *work, int32_t run, int32_t process)
+{
+    if (array_reserve((void **)&work->ranks, &work->rank_capacity, work->rank_count + 1, sizeof *work->ranks))
+        return -1;
+    work->ranks[work->rank_count] = (struct work_rank){.run = run, .process = process, .global_rank = -1};
+    return (int64_t)work->rank_count++;
+}
+
+void work_release(struct work *work)
+{
+    for (size_t i = 0; i < work->process_count; i++) {
+        free(work->processes[i].file_set);
+        free(work->processes[i].host);
+    }
+    for (size_t i = 0; i < work->communicator_count; i++) {
+        free(work->communicators[i].name);
+        free(work->communicators[i].path);
+        free(work->communicators[i].label);
+    }
+    for (size_t i = 0; i < work->rank_count; i++)
+        free(work->ranks[i].name);
+    free(work->processes);
+    free(work->communicators);
+    free(work->members);
+    free(work->marks);
+    map_release(&work->tag_names);
+    free(work->ranks);
+    free(work->runs);
+    work_grouping_release(&work->by_rank);
+    work_grouping_release(&work->by_communicator);
+    work_grouping_release(&work->by_process);
+    work_grouping_release(&work->ranks_of_run);
+    work_grouping_release(&work->communicators_of_run);
+    intern_release(&work->texts);
+}

@@ -1,0 +1,15 @@
+#ifndef NCCLPROF_FORMAT_REGISTRY_H
+#define NCCLPROF_FORMAT_REGISTRY_H
+
+#include "format/format.h"
+
+/* The format whose sniff is the surest, or NULL with an error that says what was seen instead. */
+const struct format *format_detect(struct input *input, struct error *error);
+
+/* What else an input is, told by its beginning: "looks like ..."; NULL: nothing that is known here. */
+const char *format_stranger(struct input *input);
+
+/* All formats, ended by NULL. */
+extern const struct format *const format_registry[];
+
+#endif

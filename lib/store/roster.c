@@ -1,0 +1,165 @@
+#include "store/roster.h"
+
+#include "base/array.h"
+#include "base/ids.h"
+#include "schemas.h"
+#include "store/statement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct map_key key_of(int64_t id)
+{
+    return (struct map_key){{(uint64_t)id}};
+}
+
+static char *copy_text(struct statement *row, int column)
+{
+    const char *text = statement_text(row, column);
+    return strdup(text ? text : "");
+}
+
+static int32_t run_of(const struct roster *roster, int64_t id)
+{
+    return (int32_t)find_id(roster->runs, roster->run_count, sizeof *roster->runs, 0, id);
+}
+
+/* Each takes a row, but for one of what is not there; -1 when memory is out. */
+typedef int (*row_taker)(struct roster *roster, struct statement *row);
+
+static int take_run(struct roster *roster, struct statement *row)
+{
+    if (array_reserve((void **)&roster->runs, &roster->run_capacity, roster->run_count + 1,
+                      sizeof *roster->runs))
+        return -1;
+    struct roster_run *run = &roster->runs[roster->run_count++];
+    *run = (struct roster_run){.id = statement_integer(row, 0),
+                               .expected_ranks = statement_integer(row, 1),
+                               .step_count = statement_integer(row, 2),
+                               .step_source = copy_text(row, 3),
+                               .has_global_ranks = statement_integer(row, 4) != 0};
+    return run->step_source ? 0 : -1;
+}
+
+static int take_rank(struct roster *roster, struct statement *row)
+{
+    int32_t run = run_of(roster, statement_integer(row, 1));
+    if (run < 0)
+        return 0;
+    if (array_reserve((void **)&roster->ranks, &roster->rank_capacity, roster->rank_count + 1,
+                      sizeof *roster->ranks) ||
+        !map_put(&roster->rank_of, key_of(statement_integer(row, 0)), (int64_t)roster->rank_count, NULL))
+        return -1;
+    struct roster_rank *rank = &roster->ranks[roster->rank_count++];
+    *rank = (struct roster_rank){.id = statement_integer(row, 0),
+                                 .run = run,
+                                 .process_id = statement_integer_or(row, 2, -1),
+                                 .global_rank = statement_integer_or(row, 3, -1),
+                                 .name = copy_text(row, 4)};
+    return rank->name ? 0 : -1;
+}
+
+static int take_communicator(struct roster *roster, struct statement *row)
+{
+    int32_t run = run_of(roster, statement_integer(row, 1));
+    if (run < 0)
+        return 0;
+    if (array_reserve((void **)&roster->communicators, &roster->communicator_capacity,
+                      roster->communicator_count + 1, sizeof *roster->communicators))
+        return -1;
+    struct roster_communicator *communicator = &roster->communicators[roster->communicator_count++];
+    *communicator = (struct roster_communicator){.id = statement_integer(row, 0),
+                                                 .run = run,
+                                                 .size = statement_integer(row, 2),
+                                                 .size_is_known = statement_integer(row, 3) != 0,
+                                                 .hash = statement_integer(row, 4),
+                                                 .label = copy_text(row, 5)};
+    return communicator->label ? 0 : -1;
+}
+
+static int take_member(struct roster *roster, struct statement *row)
+{
+    const struct roster_member member = {.id = statement_integer(row, 0),
+                                         .communicator =
+                                             roster_communicator(roster, statement_integer(row, 1)),
+                                         .number = statement_integer(row, 2),
+                                         .rank = roster_rank(roster, statement_integer(row, 3))};
+    if (member.communicator < 0 || member.rank < 0)
+        return 0;
+    if (array_reserve((void **)&roster->members, &roster->member_capacity, roster->member_count + 1,
+                      sizeof *roster->members) ||
+        !map_put(&roster->member_of, key_of(member.id), (int64_t)roster->member_count, NULL))
+        return -1;
+    roster->members[roster->member_count++] = member;
+    return 0;
+}
+
+static int take_rows(struct roster *roster, struct store *store, const char *sql, int64_t run_id,
+                     row_taker take, struct error *error)
+{
+    struct statement *row = store_prepare_for(store, sql, run_id, error);
+    int more = row ? 1 : -1;
+    while (more == 1 && (more = statement_step(row, error)) == 1)
+        if (take(roster, row))
+            more = error_no_memory(error);
+    statement_free(row);
+    return more;
+}
+
+int roster_load(struct roster *roster, struct store *store, int64_t run_id, struct error *error)
+{
+    *roster = (struct roster){.runs = NULL};
+    map_init(&roster->rank_of);
+    map_init(&roster->member_of);
+    return take_rows(roster, store, schema_meta_roster_runs, run_id, take_run, error) ||
+                   take_rows(roster, store, schema_meta_roster_ranks, run_id, take_rank, error) ||
+                   take_rows(roster, store, schema_meta_roster_communicators, run_id, take_communicator,
+                             error)
+               ? -1
+               : 0;
+}
+
+int roster_load_members(struct roster *roster, struct store *store, int64_t run_id, struct error *error)
+{
+    return take_rows(roster, store, schema_meta_roster_members, run_id, take_member, error);
+}
+
+void roster_release(struct roster *roster)
+{
+    for (size_t i = 0; i < roster->run_count; i++)
+        free(roster->runs[i].step_source);
+    for (size_t i = 0; i < roster->rank_count; i++)
+        free(roster->ranks[i].name);
+    for (size_t i = 0; i < roster->communicator_count; i++)
+        free(roster->communicators[i].label);
+    free(roster->runs);
+    free(roster->ranks);
+    free(roster->communicators);
+    free(roster->members);
+    map_release(&roster->rank_of);
+    map_release(&roster->member_of);
+    *roster = (struct roster){.runs = NULL};
+}
+
+static int64_t index_of(const struct map *map, int64_t id)
+{
+    const int64_t *index = map_get(map, key_of(id));
+    return index ? *index : -1;
+}
+
+int32_t roster_rank(const struct roster *roster, int64_t id)
+{
+    return (int32_t)index_of(&roster->rank_of, id);
+}
+
+int32_t roster_communicator(const struct roster *roster, int64_t id)
+{
+    return (int32_t)find_id(roster->communicators, roster->communicator_count, sizeof *roster->communicators,
+                            0, id);
+}
+
+const struct roster_member *roster_member(const struct roster *roster, int64_t id)
+{
+    int64_t index = index_of(&roster->member_of, id);
+    return index < 0 ? NULL : &roster->members[index];
+}

@@ -1,0 +1,154 @@
+#include "store/roster.h"
+
+#include "support/cmocka_all.h"
+#include "support/store_file.h"
+
+#include "store/store.h"
+
+/*
+ * Two jobs. Of the first, rank 2 recorded nothing and a process has no global rank; communicator 5 has two
+ * members that claim one number. The second one's rows were written first. Member 9 is of a rank that is not
+ * there.
+ */
+static const char rows[] =
+    "INSERT INTO run (run_id, rank_count, expected_ranks, step_count, step_source, global_ranks)"
+    " VALUES (2, 1, 1, 0, 'none', 0), (1, 3, 4, 7, 'tags', 1);"
+    "INSERT INTO job_rank (job_rank_id, run_id, process_id, global_rank, name)"
+    " VALUES (1, 2, 30, NULL, 'a:30'), (2, 1, 12, NULL, 'b:12'), (3, 1, 11, 3, '3'), (4, 1, NULL, 2, '2'),"
+    "        (5, 1, 10, 0, '0');"
+    "INSERT INTO process (process_id, file_set, host, pid, started_ns)"
+    " VALUES (10, '', 'a', 10, 0), (11, '', 'a', 11, 0), (12, '', 'b', 12, 0), (30, '', 'a', 30, 0);"
+    "INSERT INTO communicator (communicator_id, hash) VALUES (5, 77), (6, 0), (4, 78);"
+    "INSERT INTO communicator_join (communicator_id, run_id, size, size_is_known, label)"
+    " VALUES (6, 2, 1, 0, 'of two'), (5, 1, 4, 1, 'z'), (4, 1, 2, 0, 'y');"
+    "INSERT INTO member (member_id, communicator_id, rank, process_id)"
+    " VALUES (7, 5, 3, 11), (8, 5, 0, 10), (6, 5, 0, 12), (5, 4, 1, 11), (4, 6, 0, 30), (9, 4, 0, 10);"
+    "INSERT INTO member_join (member_id, job_rank_id) VALUES (7, 3), (8, 5), (6, 2), (5, 3), (4, 1), (9, "
+    "99);";
+
+static struct store *open_with_rows(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    assert_int_equal(store_execute(store, "PRAGMA foreign_keys = OFF", NULL), 0);
+    assert_int_equal(store_execute(store, rows, NULL), 0);
+    return store;
+}
+
+static void check_rank(const struct roster *roster, size_t at, int64_t id, int64_t run_id,
+                       int64_t global_rank, int64_t process_id, const char *name)
+{
+    const struct roster_rank *rank = &roster->ranks[at];
+    assert_int_equal(rank->id, id);
+    assert_int_equal(roster->runs[rank->run].id, run_id);
+    assert_int_equal(rank->global_rank, global_rank);
+    assert_int_equal(rank->process_id, process_id);
+    assert_string_equal(rank->name, name);
+    assert_int_equal(roster_rank(roster, id), at);
+}
+
+static void test_one_run(void **state)
+{
+    struct store *store = open_with_rows(state);
+    struct roster roster;
+    assert_int_equal(roster_load(&roster, store, 1, NULL), 0);
+    assert_int_equal(roster.run_count, 1);
+    assert_int_equal(roster.runs[0].expected_ranks, 4);
+    assert_int_equal(roster.runs[0].step_count, 7);
+    assert_int_equal(roster.runs[0].has_global_ranks, 1);
+    assert_string_equal(roster.runs[0].step_source, "tags");
+    assert_int_equal(roster.rank_count, 4);
+    check_rank(&roster, 0, 5, 1, 0, 10, "0");
+    check_rank(&roster, 1, 4, 1, 2, -1, "2");
+    check_rank(&roster, 2, 3, 1, 3, 11, "3");
+    check_rank(&roster, 3, 2, 1, -1, 12, "b:12");
+    assert_int_equal(roster_rank(&roster, 1), -1);
+    assert_int_equal(roster.communicator_count, 2);
+    assert_int_equal(roster_communicator(&roster, 4), 0);
+    assert_int_equal(roster_communicator(&roster, 5), 1);
+    assert_int_equal(roster_communicator(&roster, 6), -1);
+    assert_int_equal(roster.communicators[1].size, 4);
+    assert_int_equal(roster.communicators[1].hash, 77);
+    assert_int_equal(roster.communicators[1].size_is_known, 1);
+    assert_int_equal(roster.communicators[0].size_is_known, 0);
+    assert_string_equal(roster.communicators[1].label, "z");
+    roster_release(&roster);
+    store_close(store);
+}
+
+/* By communicator, number and id; nobody's is left out, and another run's. */
+static void test_members(void **state)
+{
+    static const struct {
+        int64_t id, communicator_id, number, rank_id;
+    } wanted[] = {{5, 4, 1, 3}, {6, 5, 0, 2}, {8, 5, 0, 5}, {7, 5, 3, 3}};
+    struct store *store = open_with_rows(state);
+    struct roster roster;
+    assert_int_equal(roster_load(&roster, store, 1, NULL), 0);
+    assert_int_equal(roster.member_count, 0);
+    assert_int_equal(roster_load_members(&roster, store, 1, NULL), 0);
+    assert_int_equal(roster.member_count, 4);
+    for (size_t i = 0; i < roster.member_count; i++) {
+        const struct roster_member *member = roster_member(&roster, wanted[i].id);
+        assert_ptr_equal(member, &roster.members[i]);
+        assert_int_equal(member->id, wanted[i].id);
+        assert_int_equal(member->number, wanted[i].number);
+        assert_int_equal(roster.communicators[member->communicator].id, wanted[i].communicator_id);
+        assert_int_equal(roster.ranks[member->rank].id, wanted[i].rank_id);
+    }
+    assert_null(roster_member(&roster, 9));
+    assert_null(roster_member(&roster, 4));
+    roster_release(&roster);
+    store_close(store);
+}
+
+static void test_all_runs(void **state)
+{
+    struct store *store = open_with_rows(state);
+    struct roster roster;
+    assert_int_equal(roster_load(&roster, store, 0, NULL), 0);
+    assert_int_equal(roster_load_members(&roster, store, 0, NULL), 0);
+    assert_int_equal(roster.run_count, 2);
+    assert_int_equal(roster.runs[0].id, 1);
+    assert_int_equal(roster.runs[1].id, 2);
+    assert_int_equal(roster.rank_count, 5);
+    check_rank(&roster, 4, 1, 2, -1, 30, "a:30");
+    assert_int_equal(roster.communicator_count, 3);
+    assert_int_equal(roster.runs[roster.communicators[2].run].id, 2);
+    assert_int_equal(roster.member_count, 5);
+    roster_release(&roster);
+    store_close(store);
+}
+
+/* What belongs to a run that is not there belongs to nobody. */
+static void test_orphans(void **state)
+{
+    struct store *store = open_with_rows(state);
+    struct roster roster;
+    assert_int_equal(store_execute(store, "DELETE FROM run WHERE run_id = 1", NULL), 0);
+    assert_int_equal(roster_load(&roster, store, 0, NULL), 0);
+    assert_int_equal(roster_load_members(&roster, store, 0, NULL), 0);
+    assert_int_equal(roster.run_count, 1);
+    assert_int_equal(roster.rank_count, 1);
+    assert_int_equal(roster.communicator_count, 1);
+    assert_int_equal(roster.member_count, 1);
+    roster_release(&roster);
+    assert_int_equal(roster_load(&roster, store, 1, NULL), 0);
+    assert_int_equal(roster_load_members(&roster, store, 1, NULL), 0);
+    assert_int_equal(roster.run_count + roster.rank_count + roster.communicator_count + roster.member_count,
+                     0);
+    assert_int_equal(roster_rank(&roster, 1), -1);
+    roster_release(&roster);
+    roster_release(&roster);
+    store_close(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_one_run, store_file_setup, store_file_teardown),
+        cmocka_unit_test_setup_teardown(test_members, store_file_setup, store_file_teardown),
+        cmocka_unit_test_setup_teardown(test_all_runs, store_file_setup, store_file_teardown),
+        cmocka_unit_test_setup_teardown(test_orphans, store_file_setup, store_file_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
