@@ -8,8 +8,8 @@
 
 /*
  * From the lines of a Chrome trace to events. The hierarchy of a trace is the order of its lines: an event
- * belongs to those that have begun before it and not ended. chrome_pair.c keeps what is open, a frame a
- * level; chrome_operation.c, chrome_proxy.c and chrome_note.c put together what the lines between say.
+ * belongs to those that have begun before it and not ended. nesting.c keeps what is open, a frame a
+ * level; operation.c, proxy.c and bundled.c put together what the lines between say.
  *
  * Every function returns -1, with the error set, when the sink stops the reading or memory is out.
  */
@@ -162,7 +162,7 @@ struct origin chrome_origin(const struct chrome_reader *reader, uint64_t offset)
 int chrome_set_end(struct chrome_reader *reader, struct interval_ns *interval, int64_t end_ns,
                    uint64_t offset, struct error *error);
 
-/* chrome_operation.c */
+/* operation.c */
 int64_t chrome_bytes(int64_t count, enum datatype datatype);
 int chrome_has_root(enum function function);
 
@@ -187,7 +187,7 @@ int chrome_kernel_phase(struct chrome_reader *reader, const struct chrome_line *
                         struct error *error);
 int chrome_kernel_end(struct chrome_reader *reader, int64_t end_ns, uint64_t offset, struct error *error);
 
-/* chrome_proxy.c */
+/* proxy.c */
 int chrome_proxy_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
                        struct error *error);
 int chrome_proxy_end(struct chrome_reader *reader, enum chrome_name name, int64_t end_ns, uint64_t offset,
@@ -197,7 +197,7 @@ int chrome_wait_begin(struct chrome_reader *reader, const struct chrome_line *li
                       struct error *error);
 void chrome_wait_end(struct chrome_reader *reader, enum chrome_name name, int64_t end_ns);
 
-/* chrome_note.c */
+/* bundled.c */
 int chrome_tag_line(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
                     struct error *error);
 int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
