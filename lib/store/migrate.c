@@ -14,7 +14,8 @@
  * - tests/check/published.sha256: its digest: it never changes from then on
  * - man/ncclprof-store.5: each table and view; under VERSIONS the number, and what older stores lack
  * - tests/unit/store/test_store.c: the number
- * - tests/unit/store/test_plans.c: the number; a store of the oldest version is brought up to date
+ * - tests/unit/store/test_plans.c: the number; make_version_2() undoes the change, so that the test sees a
+ *   store of version 2 brought up to date
  */
 
 enum { APPLICATION_ID = 0x4E435046 }; /* "NCPF" */
