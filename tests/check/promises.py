@@ -94,8 +94,8 @@ FORMAT = [
     ("CONTRIBUTING.md", "has lib/format/foo/ in its table of rooms",
      lambda built, name: f"| `lib/format/{name}/` |" in text_of("CONTRIBUTING.md")),
     ("tests/unit/format/test_foo.c", "tests the reader", lambda built, name: os.path.exists(f"tests/unit/format/test_{name}.c")),
-    ("fixtures/", "has a folder with a file that tests/golden/ingest-FOLDER.csv says is foo-VERSION",
-     lambda built, name: built.fixtures_of(name)),
+    ("fixtures/", "has a folder with a TRUTH and a file that tests/golden/ingest-FOLDER.csv says is foo-VERSION",
+     lambda built, name: any(os.path.exists(f"fixtures/{folder}/TRUTH") for folder in built.fixtures_of(name))),
     ("tests/fuzz/module.mk", "has a fixture of foo among FUZZ_TRACES, and a target for lib/format/foo/scan.h, if there is one",
      takes_fuzzing),
     ("tests/torture/faults.py", "has a fixture of foo among FIXTURES", in_faults),
@@ -140,7 +140,8 @@ def is_described(built, name):
 
 
 def is_tested(built, name):
-    return any(re.search(rf"(run_program|json|ingest)\(\s*\"{name}\"", path.read_text()) for path in Path("tests/cli").glob("test_*.py"))
+    return any(re.search(rf"(run_program|json|ingest)\(\s*\"{name}\"", path.read_text())
+               for path in Path("tests/cli").glob("test_*.py"))
 
 
 ANALYSIS = [
@@ -148,7 +149,8 @@ ANALYSIS = [
      lambda built, name: exports(f"lib/analyse/{name}.c", "analysis", name)),
     ("lib/analyse/analyses.h", "declares analysis_foo",
      lambda built, name: f"struct analysis analysis_{name};" in text_of("lib/analyse/analyses.h")),
-    ("schemas/output/foo.schema.json", "describes the JSON", lambda built, name: os.path.exists(f"schemas/output/{name}.schema.json")),
+    ("schemas/output/foo.schema.json", "describes the JSON",
+     lambda built, name: os.path.exists(f"schemas/output/{name}.schema.json")),
     ("man/ncclprof-foo.1", "is there, and names each key of the JSON's rows",
      lambda built, name: has_page(built, name) and keys_in_page(built, name)),
     ("man/ncclprof.1", "mentions ncclprof-foo(1)", in_overview),
@@ -230,8 +232,8 @@ def check_registries(out, layers):
 
 PUBLISHED = "tests/check/published.sha256"
 MIGRATION = [
-    "schemas/store/NNN_what.sql", "tests/check/published.sha256", "man/ncclprof-store.5", "schemas/view/", "tests/unit/store/test_store.c",
-    "tests/unit/store/test_plans.c",
+    "schemas/store/NNN_what.sql", "tests/check/published.sha256", "man/ncclprof-store.5", "schemas/view/",
+    "tests/unit/store/test_store.c", "tests/unit/store/test_plans.c",
 ]
 
 
@@ -314,7 +316,8 @@ def check_places():
 
 
 BARE = re.compile(r"(?<![\w/.])[a-z]\w*\.c\b")
-NAMED = re.compile(r"(?<![\w/.$])((?:lib|cmd|schemas|fixtures|tests|man|include)/[\w./-]*[\w-]\.(?:c|h|py|sql|sh|mk|json|txt|[157]))\b")
+NAMED = re.compile(r"(?<![\w/.$])((?:lib|cmd|schemas|fixtures|tests|man|include)/[\w./-]*[\w-]"
+                   r"\.(?:c|h|py|sql|sh|mk|json|txt|[157]))\b")
 
 
 def check_named_files(paths):
