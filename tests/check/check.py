@@ -333,6 +333,10 @@ def check_registries():
     return promises.check_registries(sys.argv[1], LAYERS)
 
 
+def check_rooms_of_readme():
+    return promises.check_rooms_of_readme(LAYERS)
+
+
 def check_sql_in_schemas():
     return promises.check_sql_in_schemas(files(".c", ".h"))
 
@@ -377,6 +381,7 @@ RULES = [
     ("release builds are hardened", check_hardening),
     ("registries: each entry has all that their heads list", check_registries),
     ("migrations are numbered, described, and stay as published", promises.check_migrations),
+    ("README.md names the rooms of lib", check_rooms_of_readme),
     ("SQL lies in schemas", check_sql_in_schemas),
     ("files that are named are there", check_named_files),
     ("CONTRIBUTING.md says where things are", promises.check_places),

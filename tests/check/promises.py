@@ -207,7 +207,7 @@ OUTPUT = [
      lambda built, name: re.search(rf"`--format (?:\w+\|)*{name}\b", text_of("README.md"))),
 ]
 
-# What the head of each registry lists, and its entries. Rules of diagnose: tests/check/check.py asks lib/verdict for them.
+# Each registry, what its head lists, and its entries.
 REGISTRIES = [
     ("lib/format/registry.c", FORMAT, lambda built: built.formats),
     ("lib/analyse/registry.c", ANALYSIS, lambda built: built.analyses),
@@ -285,6 +285,15 @@ def check_migrations():
     views = {f"schema_view_{path.stem}" for path in Path("schemas/view").glob("*.sql")}
     for name in sorted(views - set(re.findall(r"\bschema_view_\w+", text))):
         yield f"{registry}: views lacks {name}"
+
+
+def check_rooms_of_readme(layers):
+    """README's layout names the rooms of the library, and no others."""
+    section = re.search(r"^    lib/ (.*?)^    schemas/", text_of("README.md"), re.M | re.S)
+    said = set(re.findall(r"[a-z]+", section.group(1).partition(":")[2].partition(";")[0])) if section else set()
+    rooms = {room for room in layers if "/" not in room} - {"cmd"}
+    for room in sorted(rooms ^ said):
+        yield f"README.md: the layout of lib/ {'lacks' if room in rooms else 'has no room'} {room}"
 
 
 # SQL that lib/store makes of the names of its tables cannot stand in a file.
