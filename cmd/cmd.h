@@ -11,13 +11,8 @@ struct option_table;
 struct store;
 
 /*
- * The contract of a command. Adding one:
- *   1. cmd/foo.c: an option table (cmd/opt.h) and a run function, both in a `struct command command_foo`;
- *   2. one line in cmd/registry.c and its declaration in cmd/commands.h;
- *   3. man/ncclprof-foo.1 (make check compares it with -h);
- *   4. a test in tests/cli.
- * A command calls the library and renders. It decides nothing of the domain. An analysis (lib/analyse) needs
- * no command of its own: its registry line makes one.
+ * The contract of a command. What a new one takes stands at the head of cmd/registry.c. An analysis
+ * (lib/analyse) needs no command of its own: its registry line makes one.
  */
 
 enum command_needs {

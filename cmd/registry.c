@@ -1,3 +1,18 @@
+/*
+ * Commands that are no analyses; those come from lib/analyse/registry.c. A new one, foo, takes a line in
+ * `before` or `after` below and what follows; `make check` says what is missing.
+ * - cmd/foo.c: exports `const struct command command_foo` (cmd/cmd.h) with its table of options
+ *   (cmd/opt.h)
+ * - cmd/commands.h: declares it
+ * - man/ncclprof-foo.1: its page, with the options and defaults of -h
+ * - man/ncclprof.1: mentions it
+ * - README.md: a row under "Commands"
+ * - tests/cli/: a test that runs it
+ * A command that prints a result, so that it has --format, takes besides:
+ * - tests/cli/test_golden.py: foo among COMMANDS; `make golden` writes its outputs
+ * - tests/cli/test_output.py: foo among COMMANDS: JSON against a schema of schemas/output
+ * A command calls the library and renders. It decides nothing of the domain.
+ */
 #include "cmd/registry.h"
 
 #include "analyse/analysis.h"

@@ -1,5 +1,5 @@
-# Turns the .sql files named on the command line into C strings: schemas/store/001_base.sql becomes
-# `schema_store_001_base`. A line "-- statement: NAME" begins a string of its own, `schema_..._NAME`.
+# Turns the .sql files named on the command line into C strings: schemas/store/002_base.sql becomes
+# `schema_store_002_base`. A line "-- statement: NAME" begins a string of its own, `schema_..._NAME`.
 # Comments stay in the source files; they are dropped here.
 # usage: awk -v header=OUT.h -v source=OUT.c -f compile.awk FILE...
 

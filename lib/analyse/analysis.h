@@ -10,8 +10,8 @@
 struct store;
 
 /*
- * An analysis reads a joined store and answers with a table. A newcomer adds one file that exports one of
- * these and one line in registry.c: the command, its help, its completion and its --format come from here.
+ * An analysis reads a joined store and answers with a table. What a new one takes stands at the head
+ * of registry.c: the command, its help, its completion and its --format come from here.
  */
 
 struct analysis_option {

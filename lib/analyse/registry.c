@@ -1,3 +1,21 @@
+/*
+ * Analyses. A new one, foo, takes a line in analysis_registry below: command, help, completion and
+ * --format come from it. It takes what follows, too; `make check` says what is missing.
+ * - lib/analyse/foo.c: exports `const struct analysis analysis_foo` (lib/analyse/analysis.h): options,
+ *   columns, rows. What it computes lies in a room of its own, with unit tests
+ * - lib/analyse/analyses.h: declares it
+ * - schemas/analysis/foo.sql: its SQL, if it has any: none stands in C
+ * - schemas/output/foo.schema.json: describes the JSON
+ * - man/ncclprof-foo.1: its page, which names each key of the JSON's rows
+ * - man/ncclprof.1: mentions it
+ * - README.md: a row under "Commands"
+ * - tests/cli/test_foo.py: its figures, against definitions or tests/cli/reader.py
+ * - tests/cli/test_golden.py: foo among COMMANDS; `make golden` writes its outputs
+ * - tests/cli/test_output.py: foo among COMMANDS: JSON against the schema
+ * - tests/cli/test_found.py: foo among COMMANDS: what fuzzers found
+ * - tests/torture/faults.py: foo among READERS: every call fails once
+ * The fuzzers take all analyses from here.
+ */
 #include "analyse/analyses.h"
 
 #include <stddef.h>

@@ -39,7 +39,7 @@ struct format_sink {
 };
 
 /*
- * One input dialect family. A newcomer adds one file that exports one of these and one line in registry.c.
+ * One input dialect family. What a new one takes stands at the head of registry.c.
  */
 struct format {
     const char *name;        /* "chrome", "inspector": what --format json calls `dialect` begins with it */

@@ -1,3 +1,20 @@
+/*
+ * Trace formats. A new one, foo, takes a line in format_registry below and what follows; `make check` says
+ * what is missing.
+ * - lib/format/foo/foo.c: exports `const struct format format_foo` (lib/format/format.h); foo.h
+ *   declares it
+ * - Makefile: format/foo among ROOMS
+ * - tests/check/check.py: format/foo among LAYERS, and in the row of format: what they may include
+ * - CONTRIBUTING.md: the same in its table of rooms
+ * - tests/unit/format/test_foo.c: the reader, line by line, whole and damaged
+ * - fixtures/: a folder with a small trace and its TRUTH; `make golden` keeps what comes of it
+ * - tests/fuzz/module.mk: that folder among FUZZ_TRACES, so that fuzz_format.c and fuzz_whole.c begin
+ *   with it; a scanner of its own (lib/format/foo/scan.h) takes a target, as in fuzz_scan.c
+ * - tests/torture/faults.py: a file of it among FIXTURES: every call fails once while it is read
+ * - man/ncclprof-formats.5: a section (.Sh FOO): what is read, what is not, in which versions
+ * - README.md: a row under "What it reads"
+ * What such files were taken for until now leaves `strangers` below.
+ */
 #include "format/registry.h"
 
 #include "format/chrome/chrome.h"

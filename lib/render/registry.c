@@ -1,3 +1,18 @@
+/*
+ * Output formats. A new one, foo, takes a line in renderer_registry below: `--format foo` works everywhere
+ * then. It takes what follows, too; `make check` says what is missing.
+ * - lib/render/foo.c: exports `const struct renderer renderer_foo` (lib/render/render.h)
+ * - lib/render/formats.h: declares it
+ * - tests/unit/render/test_renderers.c: all kinds of cells, hostile text among them
+ * - tests/golden/: a whole output; tests/cli/test_golden.py says of which commands
+ * - tests/cli/test_hostile.py: foo in each loop over formats
+ * - tests/cli/test_found.py: likewise
+ * - tests/cli/test_query.py: likewise
+ * - tests/torture/faults.py: one of READERS shows something in it: every call fails once
+ * - man/: foo wherever a page lists the values of --format
+ * - README.md: likewise
+ * The fuzzers take all formats from here.
+ */
 #include "render/registry.h"
 
 #include "render/formats.h"

@@ -16,8 +16,8 @@ struct render_target {
 };
 
 /*
- * An output format. A newcomer adds one file that exports one of these and one line in registry.c;
- * `--format NAME` then works everywhere. Rows come one by one, so that a query of any length needs no memory.
+ * An output format. What a new one takes stands at the head of registry.c. Rows come one by one, so that a
+ * query of any length needs no memory.
  *
  * begin returns a state (NULL on error) that end or abandon frees. `head` has the columns, and at the end
  * the warnings; its own rows are not looked at. It and the target stay where they are until then.

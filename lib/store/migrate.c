@@ -5,9 +5,17 @@
 #include "store/vocabulary.h"
 
 /*
- * PRAGMA application_id tells a store from other SQLite files, PRAGMA user_version its schema. A change of
- * the schema adds a file to schemas/store and a line here; views are dropped and made anew whenever the
- * version changes, so that schemas/view holds their present form only.
+ * PRAGMA application_id tells a store from other SQLite files, PRAGMA user_version its schema. Views are
+ * dropped and made anew whenever the version changes, so that schemas/view/ holds their present form only.
+ *
+ * A change of the schema takes a line in `migrations` (a new view one in `views`) and what follows; `make
+ * check` says what is missing.
+ * - schemas/store/NNN_what.sql: the next number; a comment for each table and column
+ * - tests/check/published.sha256: its digest: it never changes from then on
+ * - man/ncclprof-store.5: each table and view; under VERSIONS the number, and what older stores lack
+ * - tests/unit/store/test_store.c: the number
+ * - tests/unit/store/test_plans.c: the number; make_version_2() undoes the change, so that the test sees a
+ *   store of version 2 brought up to date
  */
 
 enum { APPLICATION_ID = 0x4E435046 }; /* "NCPF" */

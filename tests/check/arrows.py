@@ -115,7 +115,7 @@ def check(out, layers, room_of):
     graph = arrows(*symbols(out, present))
     for source, targets in graph.items():
         for target, names in targets.items():
-            if room_of(target) not in layers[room_of(source)]:
+            if room_of(target) not in layers.get(room_of(source), ()):
                 yield f"{source}: {room_of(source)} must not call {room_of(target)} ({names[0]} of {target})"
     rooms = of_rooms(graph, room_of)
     for circle in circles(rooms):

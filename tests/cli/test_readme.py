@@ -1,25 +1,30 @@
 """README and the manual show what the program says. `make golden` writes both anew.
 
 A block of README that follows `<!-- ran on: FOLDER -->` holds commands and their outputs on fixtures/FOLDER; ingest
-stands there without its output. So does a block of a page that follows `.\\" ran on: FOLDER`, of one command, whose lines
-are broken.
+stands there without its output. So does a block of a page that follows `.\\" ran on: FOLDER`, of one command, which may go
+on over lines within quotes; lines of its output are broken.
 """
 
 import os
 import re
 import shlex
+import subprocess
 import textwrap
 
 from tests.cli.support import TOP, Case
 
 README = TOP / "README.md"
-IN_PAGE = re.compile(r'(\.\\" ran on: (\S+)\n\.Bd -literal\n\$ (ncclprof [^\n]*)\n)(.*?)(?=\.Ed\n)', re.S)
+IN_PAGE = re.compile(r'(\.\\" ran on: (\S+)\n\.Bd -literal\n\$ (ncclprof (?:[^\n"]|"[^"]*")*)\n)(.*?)(?=\.Ed\n)', re.S)
 BLOCK = re.compile(r"<!-- ran on: (\S+) -->\n```\n(.*?)```\n", re.S)
 
 
 class Readme(Case):
     def output(self, command):
-        text = self.run_program(*shlex.split(command)[1:]).out
+        """Of `ncclprof ...`, or of `ncclprof ... | cut ... | head ...`."""
+        words, *filters = [shlex.split(part) for part in command.split(" | ")]
+        text = self.run_program(*words[1:]).out
+        for words in filters:
+            text = subprocess.run(words, input=text, capture_output=True, text=True, check=True).stdout
         return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
     def ran(self, match):
@@ -63,6 +68,43 @@ class Readme(Case):
                 page.write_text(real)
             self.assertEqual(page.read_text(), real, page.name)
         self.assertGreaterEqual(found, 1)
+
+    def test_figures_of_the_worked_example(self):
+        """What ncclprof-diagnosis(7) concludes from the outputs that it shows, worked out from their definitions."""
+        page = re.sub(r"\s+", " ", (TOP / "man/ncclprof-diagnosis.7").read_text())
+        self.run_program("ingest", "-q", TOP / "fixtures/tp2dp2pp2-slow-rank")
+        calls = self.json("query", "SELECT rank, step, tag, function, enqueue_begin_us, device_begin_us AS begin_us, "
+                          "device_end_us AS end_us, duration_us FROM v_operation ORDER BY rank, device_begin_us")["rows"]
+        gaps = [(call, call["begin_us"] - before["end_us"]) for before, call in zip(calls, calls[1:])
+                if before["rank"] == call["rank"] and call["step"]]
+        slow = [gap for call, gap in gaps if (call["rank"], call["step"], call["tag"]) == (1, 5, "optimizer")]
+        self.assertEqual(len(slow), 1)
+        last = [call for call in calls if call["step"] == 5 and call["tag"] == "optimizer"]
+        queued = [call["begin_us"] - call["enqueue_begin_us"] for call in last if call["rank"] == 1]
+        durations = sorted((call["duration_us"], call["rank"]) for call in last)
+        begins = [min(call["begin_us"] for call in calls if (call["rank"], call["step"]) == (1, step)) for step in range(1, 9)]
+        lengths = sorted(after - before for before, after in zip(begins, begins[1:]))
+        finding, = self.json("diagnose")["findings"]
+        steps = finding["last_step"] - finding["first_step"] + 1
+        cells = {(call["rank"], call["step"]) for call, _ in gaps}
+        late = {(call["rank"], call["step"]) for call, gap in gaps if gap > 2000}
+        self.assertEqual(late, {(1, step) for step in range(4, 9)})
+        worth = 32e3 / lengths[len(lengths) // 2]
+        for said in (f"Rank 1 took {slow[0] / 1e3:.1f} ms", f"queued {queued[0] / 1e3:.1f} ms",
+                     f"rank {durations[0][1]} has {durations[0][0] / 1e3:.2f} ms and came last; the next to last has "
+                     f"{durations[1][0] / 1e3:.1f} ms and waited {(durations[1][0] - durations[0][0]) / 1e3:.1f} ms",
+                     f"Of {len(cells)} cells", f"{len(cells)} x (1/{len(cells)})^{len(late)} times, "
+                     f"{len(cells) * len(cells) ** -len(late) * 1e8:.0f} in 100 million",
+                     f"{finding['lost_us'] / 1e3:.0f} ms in five steps are {finding['lost_us'] / 1e3 / steps:.0f} ms a step",
+                     f"a median step lasts {lengths[len(lengths) // 2] / 1e3:.0f} ms: worth {worth * 100:.0f} %"):
+            self.assertIn(said, page)
+        rows = {row["rank"]: row for row in self.json("stragglers")["rows"]}
+        self.assertEqual(rows[0]["inherited_from"], "1")
+        self.assertIn(f"{rows[0]['inherited_us'] / 1e3:.0f} ms are inherited from rank 1 and "
+                      f"{rows[0]['own_us'] / 1e3:.0f} ms its own; of that for rank 1, {rows[1]['own_us'] / 1e3:.0f} ms are its own", page)
+        for percent, confidence in (29, "high"), (30, "medium"), (58, "medium"), (59, "low"):
+            said, = self.json("diagnose", "--all", "--min-gain", percent)["findings"]
+            self.assertEqual(said["confidence"], confidence, percent)
 
     def test_commands_are_all_there(self):
         listing = self.run_program("--help").out.split("commands:")[1].split("options:")[0]

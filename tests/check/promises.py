@@ -1,0 +1,342 @@
+"""What a newcomer has to bring: everything that a new format, analysis, output, command or migration takes.
+
+The registries say what there is. The head of each lists the places that an entry takes, with `foo` for its name; the
+lists here are the same, and each place has a test that the entry is there.
+"""
+
+import ast
+import csv
+import fnmatch
+import hashlib
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+# The two traces on which every command's whole output is kept, and in which format.
+WHOLE = {"tp2dp2pp2-clean": "json", "tp2dp2pp2-slow-rank": "table"}
+
+
+def text_of(path):
+    return Path(path).read_text(errors="replace") if os.path.isfile(path) else ""
+
+
+def exports(path, kind, name):
+    """The file defines the registry's entry under the name of the file."""
+    return re.search(rf"^const struct {kind} {kind}_{name} = {{(?:.*\n)*?.*\.name = \"{name}\"", text_of(path), re.M)
+
+
+def value_of(path, name):
+    """A constant of a test, as its source writes it."""
+    for node in ast.parse(text_of(path)).body:
+        if isinstance(node, ast.Assign) and any(getattr(target, "id", None) == name for target in node.targets):
+            return ast.literal_eval(node.value)
+    return {}
+
+
+def words_of(path, name):
+    """The commands that a test's table of command lines runs."""
+    found = value_of(path, name)
+    return {words[0] for words in (found.values() if isinstance(found, dict) else found)}
+
+
+def help_of(out, *words):
+    return subprocess.run([f"{out}/ncclprof", *words], capture_output=True, text=True, check=True).stdout
+
+
+class Built:
+    """What the registries and the built program say there is."""
+
+    def __init__(self, out, layers):
+        self.layers = layers
+        listing = help_of(out, "--help").split("commands:")[1].split("options:")[0]
+        said = re.findall(r"^  ([a-z-]+) ", listing, re.M)
+        self.formats = self.registered("lib/format/registry.c", "format")
+        self.analyses = self.registered("lib/analyse/registry.c", "analysis")
+        self.outputs = self.registered("lib/render/registry.c", "renderer")
+        self.commands = [name for name in said if name not in self.analyses]
+        self.printing = [name for name in said if f"--format {'|'.join(self.outputs)}" in help_of(out, name, "-h")]
+        self.dialects = {path.stem.removeprefix("ingest-"): {row["dialect"] for row in csv.DictReader(path.open())}
+                         for path in sorted(Path("tests/golden").glob("ingest-*.csv"))}
+
+    @staticmethod
+    def registered(path, kind):
+        return re.findall(rf"&{kind}_(\w+)", text_of(path))
+
+    def fixtures_of(self, format_name):
+        """Folders of fixtures that have a file of the format, by the kept outputs of ingest."""
+        return [folder for folder, dialects in self.dialects.items()
+                if any((dialect or "").startswith(f"{format_name}-") for dialect in dialects)]
+
+
+def takes_fuzzing(built, name):
+    """The fuzzers begin with a trace of this format; a scanner of its own has a target that compares it."""
+    patterns = re.search(r"^FUZZ_TRACES := (.*)", text_of("tests/fuzz/module.mk"), re.M).group(1).split()
+    seeds = [str(path) for folder in built.fixtures_of(name) for path in Path("fixtures", folder).iterdir()]
+    compared = any(f'"format/{name}/scan.h"' in text_of(path) for path in Path("tests/fuzz").glob("fuzz_*.c"))
+    return (any(fnmatch.fnmatch(path, pattern) for path in seeds for pattern in patterns)
+            and (compared or not os.path.exists(f"lib/format/{name}/scan.h")))
+
+
+def in_faults(built, name):
+    """A file of this format is among those whose ingest has every call fail in turn."""
+    folders = {path.split("/")[1] for path in value_of("tests/torture/faults.py", "FIXTURES")}
+    return folders & set(built.fixtures_of(name))
+
+
+FORMAT = [
+    ("lib/format/foo/foo.c", "exports format_foo, of the name 'foo'",
+     lambda built, name: exports(f"lib/format/{name}/{name}.c", "format", name)),
+    ("Makefile", "has format/foo among ROOMS",
+     lambda built, name: re.search(rf"^ROOMS :=(?:.*\\\n)*.*\bformat/{name}\b", text_of("Makefile"), re.M)),
+    ("tests/check/check.py", "has format/foo among LAYERS", lambda built, name: f"format/{name}" in built.layers),
+    ("CONTRIBUTING.md", "has lib/format/foo/ in its table of rooms",
+     lambda built, name: f"| `lib/format/{name}/` |" in text_of("CONTRIBUTING.md")),
+    ("tests/unit/format/test_foo.c", "tests the reader", lambda built, name: os.path.exists(f"tests/unit/format/test_{name}.c")),
+    ("fixtures/", "has a folder with a TRUTH and a file that tests/golden/ingest-FOLDER.csv says is foo-VERSION",
+     lambda built, name: any(os.path.exists(f"fixtures/{folder}/TRUTH") for folder in built.fixtures_of(name))),
+    ("tests/fuzz/module.mk", "has a fixture of foo among FUZZ_TRACES, and a target for lib/format/foo/scan.h, if there is one",
+     takes_fuzzing),
+    ("tests/torture/faults.py", "has a fixture of foo among FIXTURES", in_faults),
+    ("man/ncclprof-formats.5", "has a section on foo",
+     lambda built, name: re.search(rf"^\.Sh {name.replace('_', ' ')}\b", text_of("man/ncclprof-formats.5"), re.M | re.I)),
+    ("README.md", "has a row on foo under 'What it reads'",
+     lambda built, name: re.search(rf"^\| `{name}-", text_of("README.md"), re.M)),
+]
+
+
+def keys_in_page(built, name):
+    """The page names what a row of the JSON holds, but for names of what it numbers."""
+    schema = json.loads(text_of(f"schemas/output/{name}.schema.json") or "{}")
+    lists = [part for part in schema.get("properties", {}).values() if "items" in part]
+    keys = {key for part in lists for key in part["items"].get("properties", {}) if not key.endswith("_name")}
+    return all(re.search(rf"\b{key}\b", text_of(f"man/ncclprof-{name}.1")) for key in keys)
+
+
+def has_page(built, name):
+    return os.path.exists(f"man/ncclprof-{name}.1")
+
+
+def in_overview(built, name):
+    return f".Xr ncclprof-{name} 1" in text_of("man/ncclprof.1")
+
+
+def in_readme(built, name):
+    return re.search(rf"^\| `{name}` \|", text_of("README.md"), re.M)
+
+
+def is_whole(built, name):
+    """Whole outputs are kept, and a test compares them. Those of ingest are kept of all fixtures."""
+    if name not in built.printing or name == "ingest":
+        return True
+    kept = {key for key, words in value_of("tests/cli/test_golden.py", "COMMANDS").items() if words[0] == name}
+    return kept and all(os.path.exists(f"tests/golden/{key}-{folder}.{form}") or os.path.exists(f"tests/golden/{key}-{folder}.csv")
+                        for key in kept for folder, form in WHOLE.items())
+
+
+def is_described(built, name):
+    return name not in built.printing or name == "ingest" or f'    "{name}": (' in text_of("tests/cli/test_output.py")
+
+
+def is_tested(built, name):
+    return any(re.search(rf"(run_program|json|ingest)\(\s*\"{name}\"", path.read_text())
+               for path in Path("tests/cli").glob("test_*.py"))
+
+
+ANALYSIS = [
+    ("lib/analyse/foo.c", "exports analysis_foo, of the name 'foo'",
+     lambda built, name: exports(f"lib/analyse/{name}.c", "analysis", name)),
+    ("lib/analyse/analyses.h", "declares analysis_foo",
+     lambda built, name: f"struct analysis analysis_{name};" in text_of("lib/analyse/analyses.h")),
+    ("schemas/output/foo.schema.json", "describes the JSON",
+     lambda built, name: os.path.exists(f"schemas/output/{name}.schema.json")),
+    ("man/ncclprof-foo.1", "is there, and names each key of the JSON's rows",
+     lambda built, name: has_page(built, name) and keys_in_page(built, name)),
+    ("man/ncclprof.1", "mentions ncclprof-foo(1)", in_overview),
+    ("README.md", "has a row on foo under 'Commands'", in_readme),
+    ("tests/cli/test_foo.py", "tests the figures", lambda built, name: os.path.exists(f"tests/cli/test_{name}.py")),
+    ("tests/cli/test_golden.py", "runs foo, with outputs in tests/golden (make golden)", is_whole),
+    ("tests/cli/test_output.py", "holds foo against its schema", is_described),
+    ("tests/cli/test_found.py", "runs foo on what fuzzers found",
+     lambda built, name: name in words_of("tests/cli/test_found.py", "COMMANDS")),
+    ("tests/torture/faults.py", "runs foo with every call failing",
+     lambda built, name: name in words_of("tests/torture/faults.py", "READERS")),
+]
+
+COMMAND = [
+    ("cmd/foo.c", "exports command_foo, of the name 'foo'", lambda built, name: exports(f"cmd/{name}.c", "command", name)),
+    ("cmd/commands.h", "declares command_foo", lambda built, name: f"struct command command_{name};" in text_of("cmd/commands.h")),
+    ("man/ncclprof-foo.1", "is there", has_page),
+    ("man/ncclprof.1", "mentions ncclprof-foo(1)", in_overview),
+    ("README.md", "has a row on foo under 'Commands'", in_readme),
+    ("tests/cli/", "has a test that runs foo", is_tested),
+    ("tests/cli/test_golden.py", "runs foo, if it has --format, with outputs in tests/golden (make golden)", is_whole),
+    ("tests/cli/test_output.py", "holds foo, if it has --format, against a schema", is_described),
+]
+
+
+def on_all_pages(built, name):
+    """Wherever a page lists the formats, this one is listed."""
+    pattern = rf"^\.It Fl -format Cm {built.outputs[0]} .*"
+    lists = [line for page in Path("man").glob("*.1") for line in re.findall(pattern, page.read_text(), re.M)]
+    return lists and all(re.search(rf"(?:Cm|\|) {name}\b", line) for line in lists)
+
+
+def in_every_loop(path, name):
+    """Tests that go through the formats go through this one."""
+    loops = re.findall(r"for form in (\(.*?\)):", text_of(path))
+    return loops and all(name in ast.literal_eval(loop) for loop in loops)
+
+
+OUTPUT = [
+    ("lib/render/foo.c", "exports renderer_foo, of the name 'foo'",
+     lambda built, name: exports(f"lib/render/{name}.c", "renderer", name)),
+    ("lib/render/formats.h", "declares renderer_foo",
+     lambda built, name: f"struct renderer renderer_{name};" in text_of("lib/render/formats.h")),
+    ("tests/unit/render/test_renderers.c", "tests foo on a table of all kinds of cells",
+     lambda built, name: re.search(rf'\bcheck\(\s*"{name}"', text_of("tests/unit/render/test_renderers.c"))),
+    ("tests/golden/", "has a whole output in foo", lambda built, name: list(Path("tests/golden").glob(f"*.{name}"))),
+    ("tests/cli/test_hostile.py", "goes through all formats", lambda built, name: in_every_loop("tests/cli/test_hostile.py", name)),
+    ("tests/cli/test_found.py", "goes through all formats", lambda built, name: in_every_loop("tests/cli/test_found.py", name)),
+    ("tests/cli/test_query.py", "goes through all formats", lambda built, name: in_every_loop("tests/cli/test_query.py", name)),
+    ("tests/torture/faults.py", "shows something in foo with every call failing",
+     lambda built, name: name == built.outputs[0] or f'"--format", "{name}"' in text_of("tests/torture/faults.py")),
+    ("man/", "has foo wherever a page says `--format`", on_all_pages),
+    ("README.md", "has foo among the values of `--format`",
+     lambda built, name: re.search(rf"`--format (?:\w+\|)*{name}\b", text_of("README.md"))),
+]
+
+# Each registry, what its head lists, and its entries.
+REGISTRIES = [
+    ("lib/format/registry.c", FORMAT, lambda built: built.formats),
+    ("lib/analyse/registry.c", ANALYSIS, lambda built: built.analyses),
+    ("lib/render/registry.c", OUTPUT, lambda built: built.outputs),
+    ("cmd/registry.c", COMMAND, lambda built: built.commands),
+]
+
+
+def check_registries(out, layers):
+    """What an entry of a registry lacks; and what the registry's head does not say that it takes."""
+    built = Built(out, layers)
+    for registry, places, names in REGISTRIES:
+        head = text_of(registry).partition("#include")[0]
+        for place, what, _ in places:
+            if place not in head:
+                yield f"{registry}: its head does not name {place}"
+        for name in names(built):
+            for place, what, holds in places:
+                if not holds(built, name):
+                    yield f"{registry}: {name} takes more: " + f"{place} {what}".replace("foo", name)
+
+
+PUBLISHED = "tests/check/published.sha256"
+MIGRATION = [
+    "schemas/store/NNN_what.sql", "tests/check/published.sha256", "man/ncclprof-store.5", "schemas/view/",
+    "tests/unit/store/test_store.c", "tests/unit/store/test_plans.c",
+]
+
+
+def check_numbers(registry, listed):
+    """The list of migrations is the folder's files, numbered one after the other. Yields what is not so."""
+    files = sorted(path.stem for path in Path("schemas/store").glob("*.sql"))
+    if listed != files:
+        yield f"{registry}: migrations lists {', '.join(listed)}; schemas/store holds {', '.join(files)}"
+    numbers = [int(name[:3]) for name in listed]
+    if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+        yield f"{registry}: the migrations' numbers do not follow each other"
+    for path in ("tests/unit/store/test_store.c", "tests/unit/store/test_plans.c"):
+        if f'"PRAGMA user_version"), {numbers[-1]})' not in text_of(path):
+            yield f"{path} does not expect version {numbers[-1]}, which is the newest"
+    if not re.search(rf"now {numbers[-1]}\b", text_of("man/ncclprof-store.5")):
+        yield f"man/ncclprof-store.5 does not say that the version is now {numbers[-1]}"
+
+
+def check_published():
+    """A migration that was published stays as it is: stores were made by it."""
+    digests = {path: digest for digest, path in (line.split() for line in text_of(PUBLISHED).splitlines())}
+    files = {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(Path("schemas/store").glob("*.sql"))}
+    for path in sorted(set(files) | set(digests)):
+        if path not in digests:
+            yield f"{PUBLISHED} lacks {path}: sha256sum {path} >>{PUBLISHED}"
+        elif digests[path] != files.get(path):
+            yield f"{path} was published and never changes: put what changes into a migration of its own"
+
+
+def check_comments():
+    """Each table and column that a migration makes has a comment, before it or within."""
+    for path in sorted(Path("schemas/store").glob("*.sql")):
+        for before, made in re.findall(r"(?:^|\n)(.*)\n(CREATE TABLE[^;]*;|ALTER TABLE \w+ ADD[^;]*;)", "\n" + path.read_text()):
+            if not before.startswith("--") and "--" not in made:
+                yield f"{path}: no comment says what this is for: {made.splitlines()[0]}"
+
+
+def check_migrations():
+    """What a change of the schema takes."""
+    registry = "lib/store/migrate.c"
+    text = text_of(registry)
+    head = text.partition("static const char *const migrations")[0]
+    for place in MIGRATION:
+        if place not in head:
+            yield f"{registry}: its head does not name {place}"
+    yield from check_numbers(registry, re.findall(r"\bschema_store_(\w+)", text))
+    yield from check_published()
+    yield from check_comments()
+    views = {f"schema_view_{path.stem}" for path in Path("schemas/view").glob("*.sql")}
+    for name in sorted(views - set(re.findall(r"\bschema_view_\w+", text))):
+        yield f"{registry}: views lacks {name}"
+
+
+def check_rooms_of_readme(layers):
+    """README's layout names the rooms of the library, and no others."""
+    section = re.search(r"^    lib/ (.*?)^    schemas/", text_of("README.md"), re.M | re.S)
+    said = set(re.findall(r"[a-z]+", section.group(1).partition(":")[2].partition(";")[0])) if section else set()
+    rooms = {room for room in layers if "/" not in room} - {"cmd"}
+    for room in sorted(rooms ^ said):
+        yield f"README.md: the layout of lib/ {'lacks' if room in rooms else 'has no room'} {room}"
+
+
+# SQL that lib/store makes of the names of its tables cannot stand in a file.
+SQL = re.compile(r'"\s*(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|WITH) ')
+
+
+def check_sql_in_schemas(sources):
+    """SQL lies in schemas/, where it has comments and a test that plans it."""
+    for path in sources:
+        if path.startswith(("lib/", "cmd/")) and not path.startswith("lib/store/"):
+            for number, line in enumerate(text_of(path).splitlines(), 1):
+                if SQL.search(line):
+                    yield f"{path}:{number}: SQL belongs into schemas/"
+
+
+def check_places():
+    """The table 'Where is ...' of CONTRIBUTING.md names files that are there."""
+    section = re.search(r"^## Where is \.\.\.\n(.*?)(?=^## )", text_of("CONTRIBUTING.md"), re.M | re.S)
+    rows = re.findall(r"^\| (?!---|what )[^|]+\|([^|]+)\|$", section.group(1) if section else "", re.M)
+    if len(rows) < 12:
+        yield "CONTRIBUTING.md: 'Where is ...' has fewer than twelve rows"
+    for row in rows:
+        paths = re.findall(r"`([^`]+)`", row)
+        if not paths:
+            yield f"CONTRIBUTING.md: 'Where is ...' names no file in '{row.strip()}'"
+        for path in paths:
+            if not os.path.isfile(path):
+                yield f"CONTRIBUTING.md: 'Where is ...' names {path}, which is not there"
+
+
+BARE = re.compile(r"(?<![\w/.])[a-z]\w*\.c\b")
+NAMED = re.compile(r"(?<![\w/.$])((?:lib|cmd|schemas|fixtures|tests|man|include)/[\w./-]*[\w-]"
+                   r"\.(?:c|h|py|sql|sh|mk|json|txt|[157]))\b")
+
+
+def check_named_files(paths):
+    """Files that README, CONTRIBUTING, the manual and comments name are there; what is foo or NNN is an example."""
+    known = {os.path.basename(path) for path in paths}
+    for path in paths:
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            for name in NAMED.findall(line):
+                if not os.path.exists(name) and not re.search(r"foo|FOO|NNN|dump", name):
+                    yield f"{path}:{number}: {name} is not there"
+            for name in BARE.findall(line) if path.startswith(("lib/", "cmd/")) else ():
+                if name not in known and name != "foo.c":
+                    yield f"{path}:{number}: {name} is not there"
