@@ -30,6 +30,7 @@ LAYERS = {
     "format/chrome": {"base", "model", "input", "format", "format/chrome"},
     "format/inspector": {"base", "model", "input", "format", "format/inspector"},
     "store": {"base", "model", "store"},
+    "ingest": {"base", "input", "format", "store", "ingest"},
     "join": {"base", "model", "store", "period", "join"},
     "job": {"base", "model", "store", "align", "job"},
     "baseline": {"base", "model", "job", "baseline"},
@@ -43,7 +44,7 @@ LAYERS = {
     "analyse": {"base", "model", "store", "job", "baseline", "network", "delay", "verdict", "diagnose", "postmortem", "stalls",
                 "report", "analyse"},
     "render": {"base", "model", "render"},
-    "cmd": {"base", "model", "input", "format", "store", "join", "analyse", "render", "cmd"},
+    "cmd": {"base", "model", "input", "format", "store", "ingest", "join", "analyse", "render", "cmd"},
 }
 
 # The plugin runs in somebody's job: it takes nothing of ours but the words.

@@ -1,8 +1,7 @@
-#include "cmd/ingest_file.h"
+#include "ingest/file.h"
 
-#include "cmd/ingest_parts.h"
-#include "cmd/interrupt.h"
 #include "format/format.h"
+#include "ingest/parts.h"
 #include "input/walk.h"
 #include "store/intake.h"
 #include "store/known.h"
@@ -43,7 +42,7 @@ static void tell_progress(struct reading *reading, uint64_t at_least)
 
 static int stopped(const struct reading *reading)
 {
-    return interrupt_wanted(NULL) || reading->pipeline->stopped;
+    return ingest_interrupted(reading->ingest) || reading->pipeline->stopped;
 }
 
 static int must_stop(void *context)

@@ -1,5 +1,5 @@
-#ifndef NCCLPROF_CMD_INGEST_PARTS_H
-#define NCCLPROF_CMD_INGEST_PARTS_H
+#ifndef NCCLPROF_INGEST_PARTS_H
+#define NCCLPROF_INGEST_PARTS_H
 
 #include "base/error.h"
 

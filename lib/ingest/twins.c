@@ -1,4 +1,4 @@
-#include "cmd/ingest_twins.h"
+#include "ingest/twins.h"
 
 #include "format/format.h"
 #include "input/input.h"

@@ -1,9 +1,8 @@
-#include "cmd/ingest_parts.h"
+#include "ingest/parts.h"
 
 #include "base/array.h"
-#include "cmd/ingest_file.h"
-#include "cmd/interrupt.h"
 #include "format/format.h"
+#include "ingest/file.h"
 #include "input/walk.h"
 
 #include <stdlib.h>
@@ -95,7 +94,7 @@ static int plan_file(struct parts *parts, size_t file, const char *path, const s
     if (is_great(ingest, path, &status)) {
         part.size = (uint64_t)status.st_size;
         part.modified = status.st_mtim;
-        part.known = ingest_known(ingest, path, part.size, interrupt_wanted, NULL);
+        part.known = ingest_known(ingest, path, part.size, ingest->hooks.interrupted, ingest->hooks.context);
         part.format = part.known ? NULL : format_to_cut(path);
     }
     return part.format ? cut_file(parts, path, part) : add(parts, part);

@@ -1,8 +1,8 @@
-#ifndef NCCLPROF_CMD_PIPELINE_H
-#define NCCLPROF_CMD_PIPELINE_H
+#ifndef NCCLPROF_INGEST_PIPELINE_H
+#define NCCLPROF_INGEST_PIPELINE_H
 
 #include "base/error.h"
-#include "cmd/ingest_parts.h"
+#include "ingest/parts.h"
 #include "store/batch.h"
 
 #include <pthread.h>

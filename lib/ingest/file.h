@@ -1,8 +1,8 @@
-#ifndef NCCLPROF_CMD_INGEST_FILE_H
-#define NCCLPROF_CMD_INGEST_FILE_H
+#ifndef NCCLPROF_INGEST_FILE_H
+#define NCCLPROF_INGEST_FILE_H
 
 #include "base/error.h"
-#include "cmd/pipeline.h"
+#include "ingest/pipeline.h"
 #include "input/input.h"
 #include "store/ledger.h"
 
@@ -37,14 +37,38 @@ struct file_facts {
     int has_moved;         /* the store has this content from another directory, where it is no longer */
 };
 
+/* Who asks for an ingest, and hears of it: the library prints nothing. */
+struct ingest_hooks {
+    void *context;
+    /* Whether everything is to stop; any thread asks, often. */
+    int (*interrupted)(void *context);
+    /* Some times a second: so many files are done with, so many bytes read. The thread of crew_run alone, as
+     * the other two. */
+    void (*progress)(void *context, size_t files, uint64_t bytes);
+    /* A file is done with, though not yet safe in the store. */
+    void (*tell)(void *context, const struct file_result *result);
+    /* At the end, in the walk's order: what became of each file that was begun. Takes over what it owns. */
+    int (*take)(void *context, struct file_result *result, struct error *error);
+};
+
 /* What holds for all files; only read while workers run. */
 struct ingest {
     const struct known *known;
     struct input_limits limits;
-    dev_t store_device; /* the store itself is no input */
+    const char *store_path; /* of the store, or where one is to be made */
+    dev_t store_device;     /* the store itself is no input */
     ino_t store_inode;
+    char *const *named; /* paths that were asked for: what is wrong with one of these is told */
+    size_t named_count;
     int force;
+    struct ingest_hooks hooks;
 };
+
+/* Whether the user wants everything to stop. */
+static inline int ingest_interrupted(const struct ingest *ingest)
+{
+    return ingest->hooks.interrupted(ingest->hooks.context);
+}
 
 /* Whether a path leads to the store that is being written. */
 int ingest_is_store(const struct ingest *ingest, const char *path);

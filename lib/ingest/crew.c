@@ -1,13 +1,8 @@
-#include "cmd/ingest_crew.h"
+#include "ingest/crew.h"
 
 #include "base/array.h"
-#include "cmd/cmd.h"
-#include "cmd/ingest_parts.h"
-#include "cmd/ingest_report.h"
-#include "cmd/interrupt.h"
-#include "cmd/opt.h"
-#include "cmd/progress.h"
 #include "format/format.h"
+#include "ingest/parts.h"
 #include "input/walk.h"
 #include "store/ledger.h"
 #include "store/store.h"
@@ -16,9 +11,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-/* The progress bar moves at least so often. */
+/* Whoever asked for it hears how far it is at least so often. */
 enum { LOOK_MS = 200 };
 
 /* One part: its worker fills it, and the writer reads it once the worker has sent its last message. */
@@ -31,17 +25,16 @@ struct slot {
 };
 
 struct crew {
-    struct context *context;
     const struct ingest *ingest;
     const struct walk *walk;
-    const char **named; /* owned: the operands, sorted: looked through for each file */
-    size_t named_count;
+    const char **named; /* owned: the paths asked for, sorted: looked through for each file */
     struct parts parts;
     struct pipeline pipeline;
-    struct slot *slots;    /* one a part */
+    struct slot *slots; /* one a part */
+    struct store **store;
     struct writer *writer; /* NULL: nothing is to be written so far */
-    struct progress progress;
-    size_t safe; /* slots below are committed */
+    size_t concluded;      /* files */
+    size_t safe;           /* slots below are committed */
 };
 
 static int by_text(const void *a, const void *b)
@@ -50,21 +43,21 @@ static int by_text(const void *a, const void *b)
     return strcmp(*left, *right);
 }
 
-static int list_named(struct crew *crew, const struct arguments *arguments)
+static int list_named(struct crew *crew)
 {
-    crew->named_count = arguments->operand_count;
-    crew->named = array_new(crew->named_count, sizeof *crew->named);
-    for (size_t i = 0; crew->named && i < crew->named_count; i++)
-        crew->named[i] = arguments->operands[i];
+    size_t count = crew->ingest->named_count;
+    crew->named = array_new(count, sizeof *crew->named);
+    for (size_t i = 0; crew->named && i < count; i++)
+        crew->named[i] = crew->ingest->named[i];
     if (crew->named)
-        array_sort(crew->named, crew->named_count, sizeof *crew->named, by_text);
+        array_sort(crew->named, count, sizeof *crew->named, by_text);
     return crew->named ? 0 : -1;
 }
 
 static int is_named(const struct crew *crew, const char *path)
 {
-    return crew->named_count &&
-           bsearch(&path, crew->named, crew->named_count, sizeof *crew->named, by_text) != NULL;
+    size_t count = crew->ingest->named_count;
+    return count && bsearch(&path, crew->named, count, sizeof *crew->named, by_text) != NULL;
 }
 
 static void *work(void *context)
@@ -100,11 +93,10 @@ static char *folder_of(const char *path)
 /* What cannot be read leaves no empty store behind. */
 static int need_writer(struct crew *crew, struct error *error)
 {
-    struct context *context = crew->context;
-    if (!context->store)
-        context->store = store_open(context->store_path, STORE_CREATE, error);
-    if (context->store && !crew->writer)
-        crew->writer = writer_new(context->store, error);
+    if (!*crew->store)
+        *crew->store = store_open(crew->ingest->store_path, STORE_CREATE, error);
+    if (*crew->store && !crew->writer)
+        crew->writer = writer_new(*crew->store, error);
     return crew->writer ? 0 : -1;
 }
 
@@ -240,6 +232,7 @@ static void forget(struct crew *crew, size_t first)
 static int conclude(struct crew *crew, size_t first, struct error *error)
 {
     int outcome;
+    const struct ingest_hooks *hooks = &crew->ingest->hooks;
     if (all_ended(crew, first, is_finished)) {
         outcome = add_up(crew, first, error) || finish_file(crew, first, error);
     } else {
@@ -247,10 +240,9 @@ static int conclude(struct crew *crew, size_t first, struct error *error)
         outcome = drop_file(crew, first, error);
     }
     forget(crew, first);
-    crew->progress.files++;
-    progress_clear(&crew->progress);
+    crew->concluded++;
     if (outcome == 0 && all_ended(crew, first, is_told))
-        report_tell(&crew->slots[first].result);
+        hooks->tell(hooks->context, &crew->slots[first].result);
     return outcome ? -1 : 0;
 }
 
@@ -295,10 +287,10 @@ static int commit_if_due(struct crew *crew, struct error *error)
 static int write_all(struct crew *crew, struct error *error)
 {
     int outcome = 0;
+    const struct ingest_hooks *hooks = &crew->ingest->hooks;
     for (;;) {
         struct message message = pipeline_receive(&crew->pipeline, LOOK_MS);
-        crew->progress.bytes = crew->pipeline.bytes;
-        progress_show(&crew->progress);
+        hooks->progress(hooks->context, crew->concluded, crew->pipeline.bytes);
         if (message.kind == MESSAGE_END)
             break;
         if (message.kind == MESSAGE_NONE)
@@ -349,7 +341,7 @@ static int run_threads(struct crew *crew, int jobs, struct error *error)
     if (drop_unfinished(crew, error) || (crew->writer && writer_commit(crew->writer, error)))
         return -1;
     crew->safe = crew->pipeline.taken;
-    if (!crew->pipeline.stopped && !interrupt_wanted(NULL))
+    if (!crew->pipeline.stopped && !ingest_interrupted(crew->ingest))
         return 0;
     if (crew->pipeline.error.depth)
         *error = crew->pipeline.error;
@@ -364,27 +356,18 @@ static int is_new(enum file_status status)
 }
 
 /* What is not committed is not in the store. */
-static int add_results(struct crew *crew, struct report *report, struct error *error)
+static int give_results(struct crew *crew, struct error *error)
 {
+    const struct ingest_hooks *hooks = &crew->ingest->hooks;
     for (size_t i = 0; i < crew->pipeline.taken; i += crew->parts.items[i].count) {
         struct slot *slot = &crew->slots[i];
         int lost = i >= crew->safe && is_new(slot->result.status);
         if (lost || !all_ended(crew, i, is_told))
             slot->result.status = FILE_FAILED;
-        if (report_add(report, &slot->result, error))
+        if (hooks->take(hooks->context, &slot->result, error))
             return -1;
     }
     return 0;
-}
-
-static uint64_t total_bytes(const struct walk *walk)
-{
-    uint64_t total = 0;
-    struct stat status;
-    for (size_t i = 0; i < walk->count; i++)
-        if (stat(walk->files[i].path, &status) == 0 && S_ISREG(status.st_mode))
-            total += (uint64_t)status.st_size;
-    return total;
 }
 
 static void release(struct crew *crew)
@@ -402,25 +385,22 @@ static void release(struct crew *crew)
     parts_release(&crew->parts);
 }
 
-int crew_run(struct context *context, const struct ingest *ingest, const struct walk *walk,
-             const struct arguments *arguments, int jobs, struct report *report)
+int crew_run(const struct ingest *ingest, const struct walk *walk, struct store **store, int jobs,
+             struct error *error)
 {
-    struct crew crew = {.context = context, .ingest = ingest, .walk = walk};
+    struct crew crew = {.ingest = ingest, .walk = walk, .store = store};
     int outcome = -1;
-    if (list_named(&crew, arguments))
-        error_no_memory(&context->error);
-    else if (parts_plan(&crew.parts, walk, ingest, &context->error) == 0 &&
-             pipeline_init(&crew.pipeline, &crew.parts, jobs, &context->error) == 0) {
+    if (list_named(&crew))
+        error_no_memory(error);
+    else if (parts_plan(&crew.parts, walk, ingest, error) == 0 &&
+             pipeline_init(&crew.pipeline, &crew.parts, jobs, error) == 0) {
         crew.slots = array_new(crew.parts.count, sizeof *crew.slots);
         if (!crew.slots)
-            error_no_memory(&context->error);
+            error_no_memory(error);
     }
     if (crew.slots) {
-        progress_begin(&crew.progress, context->quiet, walk->count, total_bytes(walk));
-        outcome = run_threads(&crew, jobs, &context->error);
-        progress_clear(&crew.progress);
-        report->seconds = progress_seconds(&crew.progress);
-        if (add_results(&crew, report, outcome ? NULL : &context->error))
+        outcome = run_threads(&crew, jobs, error);
+        if (give_results(&crew, outcome ? NULL : error))
             outcome = -1;
     }
     release(&crew);

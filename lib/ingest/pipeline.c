@@ -1,4 +1,4 @@
-#include "cmd/pipeline.h"
+#include "ingest/pipeline.h"
 
 #include "base/array.h"
 

@@ -1,5 +1,5 @@
-#ifndef NCCLPROF_CMD_INGEST_TWINS_H
-#define NCCLPROF_CMD_INGEST_TWINS_H
+#ifndef NCCLPROF_INGEST_TWINS_H
+#define NCCLPROF_INGEST_TWINS_H
 
 #include "base/error.h"
 
