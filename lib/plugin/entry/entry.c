@@ -1,6 +1,7 @@
 #include "plugin/entry/entry.h"
 
 #include "plugin/entry/api_layout.h"
+#include "plugin/recorder/events.h"
 #include "plugin/recorder/recorder.h"
 
 void entry_init_unnamed(void **context, int *mask, unsigned version, uint32_t known)

@@ -1,6 +1,6 @@
 /* NCCL profiler API version 4. */
 #include "plugin/entry/entry.h"
-#include "plugin/recorder/recorder.h"
+#include "plugin/recorder/events.h"
 
 static void fill_task(struct record *record, const struct api_descriptor_v4 *event)
 {

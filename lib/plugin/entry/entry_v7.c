@@ -6,7 +6,7 @@
  */
 #include "plugin/entry/entry.h"
 #include "plugin/recorder/caller.h"
-#include "plugin/recorder/recorder.h"
+#include "plugin/recorder/events.h"
 #include "plugin/recorder/tag.h"
 
 /* Some communicator of this process is of the pull request's NCCL. */

@@ -1,21 +1,14 @@
 /*
- * The one core behind every API version's entry points. Starting, stopping and recording never block,
- * allocate (past a thread's first event) or fail; init and finalize always succeed as far as NCCL can tell.
+ * When recording begins and ends, for every API version's entry points: with the first communicator, and with
+ * the process. Init and finalize always succeed as far as NCCL can tell.
  */
 #ifndef PLUGIN_RECORDER_RECORDER_H
 #define PLUGIN_RECORDER_RECORDER_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "plugin/ring/api.h"
 #include "plugin/ring/communicator.h"
-#include "plugin/ring/record.h"
-
-/* True from the first successful init until the process ends. */
-extern _Atomic bool recorder_on;
 
 /*
  * Adds a communicator, whose mask is set here; the first one opens the files. supported: event types that
@@ -25,21 +18,5 @@ void recorder_init(void **context, int *mask, uint32_t supported, struct communi
                    api_logger *logger);
 
 void recorder_finalize(void *context);
-
-/* record: type, slots and what belongs to the type are filled in; the rest is set here. */
-void recorder_start(const void *context, void **handle, const void *parent, struct record *record);
-void recorder_stop(const void *handle);
-/* state: one that the caller's version knows. */
-void recorder_state(const void *handle, int state, uint64_t value, int steps);
-
-/* An event or a state of a kind that the caller's version does not know. */
-void recorder_unknown(void);
-
-/*
- * The caller knows that recording is on, or about to be. text need not be terminated; at most RECORD_TEXT_MAX
- * bytes of it are kept. context null: the whole process.
- */
-void recorder_tag(const void *context, int rank, enum tag_source source, unsigned depth, const char *text,
-                  size_t length, bool truncated);
 
 #endif

@@ -7,7 +7,8 @@
 
 #include "plugin/ncclprof_tag.h"
 #include "plugin/recorder/config.h"
-#include "plugin/recorder/recorder.h"
+#include "plugin/recorder/events.h"
+#include "plugin/ring/api.h"
 #include "plugin/ring/ring.h"
 #include "plugin/ring/text_cut.h"
 

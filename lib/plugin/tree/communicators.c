@@ -1,4 +1,5 @@
-/* Communicators as the writer knows them, and the tags that hold for what they do. */
+#include "plugin/tree/communicators.h"
+
 #include <stdlib.h>
 #include <string.h>
 

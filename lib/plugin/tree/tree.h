@@ -9,23 +9,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "plugin/ring/communicator.h"
-#include "plugin/tree/gpu_clock.h"
+#include "plugin/tree/communicators.h"
 #include "plugin/tree/names.h"
 #include "plugin/tree/node.h"
 #include "plugin/tree/tag_texts.h"
-
-/* A communicator as the writer knows it. */
-struct communicator_state {
-    struct communicator known; /* versions 1 to 3: filled in by the first operation */
-    struct gpu_clock clock;
-    uint64_t clock_told;    /* samples that the last GpuClock line knew */
-    uint64_t done_start_ns; /* latest start of an operation of which a kernel channel stopped */
-    uint32_t tag;           /* number in tags: newest of NCCL's own for this communicator */
-    uint64_t tag_ns;
-    uint64_t p2p_written; /* point-to-point operations in Inspector lines so far */
-    bool ended;
-};
 
 struct tree_counts {
     uint64_t late;    /* stops and states of events that were written already, or never known */
@@ -55,17 +42,8 @@ struct tree {
 int tree_init(struct tree *tree, uint32_t pending_events, uint32_t mask, pid_t process, unsigned api);
 void tree_release(struct tree *tree);
 
-/* Takes over communicators that are new in the registry; returns how many are known then, [0] included. */
-uint32_t tree_learn_communicators(struct tree *tree);
-/* Takes over which have ended, where no record tells. */
-void tree_learn_ends(struct tree *tree);
-struct communicator_state *tree_communicator(struct tree *tree, uint32_t number);
-
 /* A start, stop, state or end of a context. */
 void tree_take(struct tree *tree, const struct record *record);
-
-/* Remembers a tag for the operations that start after it. */
-void tree_tag(struct tree *tree, const struct record *record);
 
 /* Hands over what has been complete and quiet for long enough; all: everything, as it stands. */
 void tree_sweep(struct tree *tree, uint64_t now_ns, bool all);

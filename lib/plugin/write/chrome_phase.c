@@ -1,7 +1,5 @@
 #include "plugin/write/chrome_phase.h"
 
-#include "plugin/write/chrome_proxy.h"
-
 static const char *phase_name(uint8_t phase)
 {
     static const char *const names[] = {"initial_sync", "compute", "final_sync"};

@@ -2,15 +2,11 @@
 #ifndef PLUGIN_WRITE_CHROME_PROXY_H
 #define PLUGIN_WRITE_CHROME_PROXY_H
 
-#include "plugin/write/chrome.h"
+#include "plugin/write/chrome_line.h"
 
 void chrome_proxy_op(struct chrome *chrome, uint32_t number);
 void chrome_proxy_step(struct chrome *chrome, uint32_t number);
 void chrome_proxy_control(struct chrome *chrome, const struct node *node);
 void chrome_net(struct chrome *chrome, const struct node *node);
-
-/* {"name": N, "cat": C, "ph": P, "id": I, "pid": ..., "tid": 1, "ts": T   -- the caller appends the rest */
-struct text *chrome_line(struct chrome *chrome, const char *name, const char *category, char phase,
-                         uint32_t id, uint64_t time_ns);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "plugin/tree/tree.h"
-#include "plugin/write/chrome.h"
+#include "plugin/write/chrome_line.h"
 
 struct notes_process {
     const char *host;
