@@ -42,12 +42,13 @@ struct ingest_hooks {
     void *context;
     /* Whether everything is to stop; any thread asks, often. */
     int (*interrupted)(void *context);
-    /* Some times a second: so many files are done with, so many bytes read. The thread of crew_run alone, as
-     * the other two. */
+    /* The others are called by the thread of crew_run alone. Some times a second: so many files are done
+     * with, so many bytes read. */
     void (*progress)(void *context, size_t files, uint64_t bytes);
     /* A file is done with, though not yet safe in the store. */
     void (*tell)(void *context, const struct file_result *result);
-    /* At the end, in the walk's order: what became of each file that was begun. Takes over what it owns. */
+    /* At the end, in the walk's order: what became of each file that was begun. Takes over what it owns; -1
+     * with `error` set where it cannot. */
     int (*take)(void *context, struct file_result *result, struct error *error);
 };
 
