@@ -1,10 +1,11 @@
 #include "cmd/commands.h"
-#include "cmd/ingest_crew.h"
 #include "cmd/ingest_report.h"
-#include "cmd/ingest_twins.h"
 #include "cmd/interrupt.h"
 #include "cmd/opt.h"
 #include "cmd/print.h"
+#include "cmd/progress.h"
+#include "ingest/crew.h"
+#include "ingest/twins.h"
 #include "input/walk.h"
 #include "join/join.h"
 #include "store/known.h"
@@ -65,23 +66,72 @@ static int jobs_wanted(const struct arguments *arguments)
     return sched_getaffinity(0, sizeof processors, &processors) ? 1 : CPU_COUNT(&processors);
 }
 
+/* Where the library's news go. */
+struct listener {
+    struct report *report;
+    struct progress progress;
+};
+
+static void show_progress(void *context, size_t files, uint64_t bytes)
+{
+    struct listener *listener = context;
+    listener->progress.files = files;
+    listener->progress.bytes = bytes;
+    progress_show(&listener->progress);
+}
+
+static void tell_file(void *context, const struct file_result *result)
+{
+    struct listener *listener = context;
+    progress_clear(&listener->progress);
+    report_tell(result);
+}
+
+static int take_result(void *context, struct file_result *result, struct error *error)
+{
+    struct listener *listener = context;
+    return report_add(listener->report, result, error);
+}
+
+static uint64_t total_bytes(const struct walk *walk)
+{
+    uint64_t total = 0;
+    struct stat status;
+    for (size_t i = 0; i < walk->count; i++)
+        if (stat(walk->files[i].path, &status) == 0 && S_ISREG(status.st_mode))
+            total += (uint64_t)status.st_size;
+    return total;
+}
+
 /* Where things are while the writer and the workers run. */
 static int ingest_files(struct context *context, const struct arguments *arguments, const struct known *known,
                         const struct walk *walk, struct report *report)
 {
     struct stat status;
+    struct listener listener = {.report = report};
     struct ingest ingest = {
         .known = known,
         .limits = {.unpacked_bytes = (uint64_t)arguments_number(arguments, OPTION_UNPACKED) << 20,
                    .unpack_ratio = (uint64_t)arguments_number(arguments, OPTION_RATIO)},
+        .store_path = context->store_path,
+        .named = arguments->operands,
+        .named_count = arguments->operand_count,
         .force = arguments->values[OPTION_FORCE] != NULL,
+        .hooks = {.context = &listener,
+                  .interrupted = interrupt_wanted,
+                  .progress = show_progress,
+                  .tell = tell_file,
+                  .take = take_result},
     };
     if (stat(context->store_path, &status) == 0) {
         ingest.store_device = status.st_dev;
         ingest.store_inode = status.st_ino;
     }
     interrupt_watch();
-    int outcome = crew_run(context, &ingest, walk, arguments, jobs_wanted(arguments), report);
+    progress_begin(&listener.progress, context->quiet, walk->count, total_bytes(walk));
+    int outcome = crew_run(&ingest, walk, &context->store, jobs_wanted(arguments), &context->error);
+    progress_clear(&listener.progress);
+    report->seconds = progress_seconds(&listener.progress);
     interrupt_at_once();
     return outcome;
 }

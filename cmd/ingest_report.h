@@ -1,7 +1,7 @@
 #ifndef NCCLPROF_CMD_INGEST_REPORT_H
 #define NCCLPROF_CMD_INGEST_REPORT_H
 
-#include "cmd/ingest_file.h"
+#include "ingest/file.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 # The NCCL profiler plugin: a world of its own. It shares no object with the tool and shows no symbol but its entries.
-PLUGIN_SOURCES := $(wildcard lib/plugin/*.c)
+PLUGIN_SOURCES := $(wildcard lib/plugin/*/*.c)
 PLUGIN_OBJECTS := $(PLUGIN_SOURCES:%.c=$(OUT)/plugin/%.o)
 PLUGIN := $(OUT)/libnccl-profiler-ncclprof.so
 # Not initial-exec: where other libraries have used up the static thread-local memory, NCCL could not load the plugin.

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plugin/api.h"
+#include "plugin/ring/api.h"
 
 /* A burst fits the default ring with room to spare; the writer empties it in the pauses. */
 #define STEPS_PER_BURST 2000

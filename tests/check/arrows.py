@@ -9,15 +9,21 @@ import re
 import subprocess
 from pathlib import Path
 
+# What applications include of the plugin: whichever files do it, it lies in none of the rooms.
+PLUGIN_PUBLIC = "plugin/ncclprof_tag.h"
 
 def sources():
-    """What goes into the tool: the plugin is a world of its own."""
-    found = [str(path) for path in [*Path("lib").rglob("*.c"), *Path("cmd").glob("*.c")]]
-    return sorted(path for path in found if not path.startswith("lib/plugin/"))
+    """What goes into the tool and into the plugin."""
+    return sorted(str(path) for path in [*Path("lib").rglob("*.c"), *Path("cmd").glob("*.c")])
+
+
+def is_plugins(path):
+    """The plugin is a world of its own: what is called alike in the tool is something else."""
+    return path.startswith("lib/plugin/")
 
 
 def object_of(out, source):
-    return f"{out}/object/{source[:-2]}.o"
+    return f"{out}/{'plugin' if is_plugins(source) else 'object'}/{source[:-2]}.o"
 
 
 def symbols(out, present):
@@ -81,28 +87,43 @@ def between(graph, nodes):
                      for node in nodes for target in graph[node] if target in nodes)
 
 
+def family_of(room):
+    """A family of formats is a part of its room: the registry there names them all. The plugin is no room, it has some."""
+    return room if room.startswith("plugin/") else room.partition("/")[0]
+
+
 def of_rooms(graph, room_of):
-    """The same graph, room by room. A family of formats is a part of its room: the registry there names them all."""
+    """The same graph, room by room."""
     found = {}
     for source, targets in graph.items():
-        room = room_of(source).partition("/")[0]
+        room = family_of(room_of(source))
         found.setdefault(room, {})
         for target, names in targets.items():
-            other = room_of(target).partition("/")[0]
+            other = family_of(room_of(target))
             if other != room:
                 found[room].setdefault(other, []).append(f"{names[0]} ({source})")
     return found
 
 
-def with_objects(out):
-    """The sources that are compiled; a stale object of a source that is gone says nothing."""
-    return [source for source in sources() if os.path.exists(object_of(out, source))]
+def worlds(out):
+    """Of tool and plugin the sources that are compiled; a stale object of a source that is gone says nothing."""
+    present = [source for source in sources() if os.path.exists(object_of(out, source))]
+    return [[source for source in present if is_plugins(source) == of_plugin] for of_plugin in (False, True)]
+
+
+def graph_of(out):
+    """Who calls whom, in both worlds."""
+    found = {}
+    for present in worlds(out):
+        found.update(arrows(*symbols(out, present)))
+    return found
 
 
 def check_headers(out, code_of):
     """Headers of the library that declare what a file of another name defines."""
-    defined, _ = symbols(out, with_objects(out))
-    for header in sorted(str(path) for path in Path("lib").rglob("*.h") if not str(path).startswith("lib/plugin/")):
+    defined_by = [symbols(out, present)[0] for present in worlds(out)]
+    for header in sorted(str(path) for path in Path("lib").rglob("*.h") if str(path) != f"lib/{PLUGIN_PUBLIC}"):
+        defined = defined_by[is_plugins(header)]
         for name in re.findall(r"\b(\w+)\((?=[^{}]*?\)\s*(?:__attribute__[^;{}]*)?;)", code_of(header)):
             if defined.get(name, header)[:-2] != header[:-2]:
                 yield f"{header} declares {name}, which {defined[name]} defines"
@@ -110,9 +131,8 @@ def check_headers(out, code_of):
 
 def check(out, layers, room_of):
     """What is wrong, a line each."""
-    present = with_objects(out)
-    yield from (f"{source} has no object in {out}" for source in sources() if source not in present)
-    graph = arrows(*symbols(out, present))
+    graph = graph_of(out)
+    yield from (f"{source} has no object in {out}" for source in sources() if source not in graph)
     for source, targets in graph.items():
         for target, names in targets.items():
             if room_of(target) not in layers.get(room_of(source), ()):

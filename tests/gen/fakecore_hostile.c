@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "plugin/nvtx_abi.h"
+#include "plugin/recorder/nvtx_abi.h"
 
 #define RACERS 16
 

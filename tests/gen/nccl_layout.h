@@ -1,6 +1,6 @@
 /*
  * What NCCL's core passes to a profiler plugin, for the fake core to play: written down from NVIDIA's
- * headers, version by version, and apart from the plugin's own declarations (lib/plugin/api.h). What the
+ * headers, version by version, and apart from the plugin's own declarations (lib/plugin/ring/api.h). What the
  * plugin takes for true is tested against these, so neither may be made from the other.
  */
 #ifndef NCCL_LAYOUT_H

@@ -1,6 +1,6 @@
 # clang-tidy (.clang-tidy says what is asked, and why not more), cppcheck and gcc's analyser over what is released.
 # What one of them is wrong about has the reason at its line, or here.
-LINT_SOURCES := $(LIB_SOURCES) $(CMD_SOURCES) $(wildcard lib/plugin/*.c)
+LINT_SOURCES := $(LIB_SOURCES) $(CMD_SOURCES) $(wildcard lib/plugin/*/*.c)
 LINT_FLAGS := $(NCCLPROF_CPPFLAGS) -std=c11
 
 # gcc 12 does not see that a struct's or an array's member keeps what it is given: it takes that for a leak. Leaks are

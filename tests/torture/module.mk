@@ -24,12 +24,11 @@ $(TORTURE)/%.o: lib/store/%.c $(GENERATED)/schemas.h
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(NCCLPROF_CFLAGS) $(TORTURE_SMALL) -c -o $@ $<
 
-$(TORTURE)/%.o: cmd/%.c $(GENERATED)/schemas.h
+$(TORTURE)/%.o: lib/ingest/%.c $(GENERATED)/schemas.h
 	@mkdir -p $(@D)
 	$(CC) $(NCCLPROF_CPPFLAGS) $(NCCLPROF_CFLAGS) $(TORTURE_SMALL) -c -o $@ $<
 
-$(TORTURE)/ncclprof: $(filter-out %/ingest_parts.o,$(CMD_OBJECTS)) $(TORTURE)/ingest_parts.o $(TORTURE)/writer.o \
-                     $(OUT)/libncclprof.a
+$(TORTURE)/ncclprof: $(CMD_OBJECTS) $(TORTURE)/parts.o $(TORTURE)/writer.o $(OUT)/libncclprof.a
 	$(CC) $(NCCLPROF_LDFLAGS) -o $@ $^ $(NCCLPROF_LIBS)
 
 .PHONY: torture

@@ -2,7 +2,7 @@
 #include "support/cmocka_all.h"
 
 /* The plugin is a library of its own: the tool's does not hold it. */
-#include "plugin/config.c"
+#include "plugin/recorder/config.c"
 
 static struct config config;
 
@@ -52,18 +52,18 @@ static void masks_with_phases(void **state)
 static void one_alone_compresses(void **state)
 {
     (void)state;
-    assert_true(with("NCCLPROF_GZIP", "1")->gzip);
+    assert_true(with("NCCLPROF_GZIP", "1")->writer.gzip);
     static const char *const others[] = {"", "0", "2", "no", "off", "false", "False", "n"};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        assert_false(with("NCCLPROF_GZIP", others[i])->gzip);
+        assert_false(with("NCCLPROF_GZIP", others[i])->writer.gzip);
 }
 
 static void zero_counts_as_unset(void **state)
 {
     (void)state;
-    assert_int_equal(with("NCCLPROF_BUFFER_EVENTS", "0")->buffer_slots, 65536);
-    assert_int_equal(with("NCCLPROF_FLUSH_MS", "0")->flush_ns, 200000000);
-    assert_int_equal(with("NCCLPROF_PENDING_EVENTS", "0")->pending_events, 262144);
+    assert_int_equal(with("NCCLPROF_BUFFER_EVENTS", "0")->writer.buffer_slots, 65536);
+    assert_int_equal(with("NCCLPROF_FLUSH_MS", "0")->writer.flush_ns, 200000000);
+    assert_int_equal(with("NCCLPROF_PENDING_EVENTS", "0")->writer.pending_events, 262144);
     assert_int_equal(with("NCCLPROF_MAX_THREADS", "0")->threads, 256);
 }
 
@@ -79,9 +79,9 @@ static void strange_numbers_count_as_unset(void **state)
 static void nearest_value_that_is_allowed(void **state)
 {
     (void)state;
-    assert_int_equal(with("NCCLPROF_FLUSH_MS", "1")->flush_ns, 10000000);
-    assert_int_equal(with("NCCLPROF_FLUSH_MS", "60000")->flush_ns, 500000000);
-    assert_int_equal(with("NCCLPROF_BUFFER_EVENTS", "1")->buffer_slots, 1024);
+    assert_int_equal(with("NCCLPROF_FLUSH_MS", "1")->writer.flush_ns, 10000000);
+    assert_int_equal(with("NCCLPROF_FLUSH_MS", "60000")->writer.flush_ns, 500000000);
+    assert_int_equal(with("NCCLPROF_BUFFER_EVENTS", "1")->writer.buffer_slots, 1024);
     assert_int_equal(with("NCCLPROF_MAX_THREADS", "100000")->threads, 4096);
 }
 

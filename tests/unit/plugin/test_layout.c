@@ -4,8 +4,8 @@
  */
 #include "support/cmocka_all.h"
 
-#include "plugin/api.h"
-#include "plugin/entry.h"
+#include "plugin/entry/entry.h"
+#include "plugin/ring/api.h"
 
 /* One declaration serves several versions. */
 #define api_descriptor_v5 api_descriptor_v6

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 /* The plugin is a library of its own: the tool's does not hold it. */
-#include "plugin/node.c"
+#include "plugin/tree/node.c"
 
 #define CAPACITY 1000
 #define HANDLES 4000

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 /* The plugin is a library of its own: the tool's does not hold it. */
-#include "plugin/nvtx.c"
+#include "plugin/recorder/nvtx.c"
 
 static char pushed[64];
 

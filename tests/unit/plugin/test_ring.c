@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 /* The plugin is a library of its own: the tool's does not hold it. */
-#include "plugin/ring.c"
+#include "plugin/ring/ring.c"
 
 /* Whatever keys the job makes: a late one needs memory in each thread. */
 static void key_is_an_early_one(void **state)

@@ -5,8 +5,8 @@
 #include "support/cmocka_all.h"
 
 /* The plugin is a library of its own: the tool's does not hold it. */
-#include "plugin/path.c"
-#include "plugin/sink.c"
+#include "plugin/write/path.c"
+#include "plugin/write/sink.c"
 
 #include <signal.h>
 #include <sys/resource.h>

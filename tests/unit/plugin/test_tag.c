@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 /* The plugin is a library of its own: the tool's does not hold it. */
-#include "plugin/tag.c"
+#include "plugin/recorder/tag.c"
 
 _Atomic bool recorder_on;
 static char recorded[RECORD_TEXT_MAX + 1];

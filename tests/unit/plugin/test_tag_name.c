@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 /* The plugin is a library of its own: the tool's does not hold it. */
-#include "plugin/lock.c"
-#include "plugin/tag_name.c"
+#include "plugin/ring/lock.c"
+#include "plugin/ring/tag_name.c"
 
 static unsigned dropped;
 

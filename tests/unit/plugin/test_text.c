@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 /* The plugin is a library of its own: the tool's does not hold it. */
-#include "plugin/text.c"
+#include "plugin/write/text.c"
 
 static char room[TEXT_LINE_MAX];
 

@@ -8,13 +8,13 @@
 #include <cmocka.h>
 
 /* The plugin is a library of its own: the tool's does not hold it. */
-#include "plugin/gpu_clock.c"
-#include "plugin/names.c"
-#include "plugin/node.c"
-#include "plugin/tag_texts.c"
-#include "plugin/tree.c"
-#include "plugin/tree_communicators.c"
-#include "plugin/tree_fill.c"
+#include "plugin/tree/communicators.c"
+#include "plugin/tree/fill.c"
+#include "plugin/tree/gpu_clock.c"
+#include "plugin/tree/names.c"
+#include "plugin/tree/node.c"
+#include "plugin/tree/tag_texts.c"
+#include "plugin/tree/tree.c"
 
 #define CAPACITY 1024u
 

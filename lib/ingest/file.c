@@ -1,0 +1,396 @@
+#include "ingest/file.h"
+
+#include "format/registry.h"
+#include "ingest/parts.h"
+#include "input/walk.h"
+#include "store/intake.h"
+#include "store/known.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A worker adds what it has read to the progress bar's figure in steps of this. */
+enum { PROGRESS_BYTES = 1 << 18 };
+
+/* A file being read, for the callbacks. */
+struct reading {
+    const struct ingest *ingest;
+    struct pipeline *pipeline;
+    size_t number;
+    const char *path; /* the real one */
+    const struct part *part;
+    struct input *input;
+    const struct format *format;
+    const char *stranger; /* what it looks like that is none of ours; NULL */
+    struct intake intake;
+    uint64_t told_bytes;
+};
+
+static void tell_progress(struct reading *reading, uint64_t at_least)
+{
+    uint64_t bytes = input_bytes_read(reading->input);
+    if (bytes - reading->told_bytes < at_least)
+        return;
+    atomic_fetch_add(&reading->pipeline->bytes, bytes - reading->told_bytes);
+    reading->told_bytes = bytes;
+}
+
+static int stopped(const struct reading *reading)
+{
+    return ingest_interrupted(reading->ingest) || reading->pipeline->stopped;
+}
+
+static int must_stop(void *context)
+{
+    return stopped(context);
+}
+
+static int take_event(void *context, const struct event *event, struct error *error)
+{
+    struct reading *reading = context;
+    if (stopped(reading))
+        return error_set(error, "interrupted");
+    tell_progress(reading, PROGRESS_BYTES);
+    return intake_event(&reading->intake, event, error);
+}
+
+static int take_note(void *context, const char *reason, int damage, uint64_t offset, const char *detail,
+                     size_t detail_length, struct error *error)
+{
+    struct reading *reading = context;
+    if (stopped(reading))
+        return error_set(error, "interrupted");
+    return intake_note(&reading->intake, reason, damage, offset, detail, detail_length, error);
+}
+
+static int send_rows(void *context, struct batch **batch, struct error *error)
+{
+    struct reading *reading = context;
+    pipeline_send(reading->pipeline, MESSAGE_ROWS, reading->number, *batch);
+    *batch = pipeline_batch(reading->pipeline);
+    return 0;
+}
+
+/* The file is at fault: that goes into the result, and the ingest goes on. */
+static enum message_kind file_failed(struct file_result *result, enum file_status status, struct error *error)
+{
+    size_t length = 1;
+    if (error->is_no_memory)
+        return MESSAGE_ABANDON;
+    for (int i = 0; i < error->depth; i++)
+        length += strlen(error->cause[i]) + 2;
+    free(result->reason);
+    result->status = status;
+    result->reason = calloc(1, length);
+    if (!result->reason) {
+        error_no_memory(error);
+        return MESSAGE_ABANDON;
+    }
+    size_t used = 0;
+    for (int i = error->depth - 1; i >= 0; i--)
+        used +=
+            (size_t)snprintf(result->reason + used, length - used, "%s%s", used ? ": " : "", error->cause[i]);
+    error_clear(error);
+    return MESSAGE_PASSED;
+}
+
+/* Takes up to `most` bytes into the digest. How many there were; -1 when reading failed or was stopped. */
+static int64_t digest_bytes(int file, uint64_t most, struct digest *digest, int (*stop)(void *context),
+                            void *context)
+{
+    char bytes[1 << 16];
+    uint64_t taken = 0;
+    while (taken < most) {
+        ssize_t got =
+            stop(context) ? -1 : read(file, bytes, most - taken < sizeof bytes ? most - taken : sizeof bytes);
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        digest_update(digest, bytes, (size_t)got);
+        taken += (uint64_t)got;
+    }
+    return (int64_t)taken;
+}
+
+const struct known_file *ingest_known(const struct ingest *ingest, const char *path, uint64_t size_bytes,
+                                      int (*stop)(void *context), void *context)
+{
+    char text[33];
+    struct digest digest;
+    if (ingest->force || size_bytes == 0 || !known_has_size(ingest->known, size_bytes))
+        return NULL;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return NULL;
+    digest_init(&digest);
+    int64_t taken = digest_bytes(file, UINT64_MAX, &digest, stop, context);
+    close(file);
+    digest_hex(&digest, text);
+    const struct known_file *known = taken < 0 ? NULL : known_find(ingest->known, size_bytes, text);
+    /* Under another name it may be there no longer: what else comes takes its place. The writer knows. */
+    return known && strcmp(known->path, path) == 0 ? known : NULL;
+}
+
+static int tell_lost(struct file_result *result, int64_t pieces, const char *reason, uint64_t offset,
+                     struct error *error)
+{
+    if (asprintf(&result->reason, "%lld piece%s of it could not be read, the first (%s) at byte %llu",
+                 (long long)pieces, pieces == 1 ? "" : "s", reason, (unsigned long long)offset) < 0) {
+        result->reason = NULL;
+        return error_no_memory(error);
+    }
+    return 0;
+}
+
+int ingest_tell_ledger(const struct ledger *ledger, struct file_result *result, struct error *error)
+{
+    const struct ledger_entry *newer = ledger_find(ledger, FORMAT_NOTE_NEWER);
+    if (newer)
+        memcpy(result->newer_version, newer->example, sizeof result->newer_version);
+    const struct ledger_entry *first = ledger_first_damage(ledger);
+    return first ? tell_lost(result, ledger_damage(ledger), first->reason, first->first_offset, error) : 0;
+}
+
+/* 1 when the store has this content already, with what it says of it in *result; -1 when memory is out. */
+static int is_known(struct reading *reading, const char *path, struct file_result *result,
+                    struct error *error)
+{
+    const struct known_file *known = reading->part->known;
+    if (!known)
+        known = ingest_known(reading->ingest, path, result->bytes, must_stop, reading);
+    if (!known)
+        return 0;
+    result->status = FILE_UNCHANGED;
+    result->events = known->events;
+    result->skipped = known->skipped;
+    memcpy(result->dialect, known->dialect, sizeof result->dialect);
+    if (known->first_reason &&
+        tell_lost(result, known->lost_pieces, known->first_reason, known->first_offset, error))
+        return -1;
+    return 1;
+}
+
+static int is_whole(const struct part *part)
+{
+    return part->count == 1;
+}
+
+/*
+ * Of a file in parts, which nobody reads from front to back. One that is not now what it was when it was cut
+ * may have been read only in part, and gets a digest that no file has: the next ingest reads it again.
+ */
+static int digest_again(struct reading *reading, char text[33])
+{
+    const struct part *part = reading->part;
+    struct digest digest;
+    struct stat status;
+    int file = open(reading->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return -1;
+    digest_init(&digest);
+    int64_t taken = digest_bytes(file, part->size, &digest, must_stop, reading);
+    int failed = taken < 0 || fstat(file, &status);
+    close(file);
+    if (failed)
+        return -1;
+    if ((uint64_t)taken != part->size || (uint64_t)status.st_size != part->size ||
+        memcmp(&status.st_mtim, &part->modified, sizeof part->modified) != 0) {
+        static const char unlike[] = "it changed while it was read";
+        digest_update(&digest, unlike, sizeof unlike);
+    }
+    digest_hex(&digest, text);
+    return 0;
+}
+
+static int take_digest(struct reading *reading, struct file_facts *facts, struct error *error)
+{
+    if (is_whole(reading->part)) {
+        input_digest(reading->input, facts->digest);
+        input_unpacked_digest(reading->input, facts->unpacked_digest);
+    } else if (reading->part->begin == 0) {
+        if (digest_again(reading, facts->digest))
+            return error_set(error, "%s: cannot be read once more", reading->path);
+        memcpy(facts->unpacked_digest, facts->digest, sizeof facts->unpacked_digest);
+    }
+    return 0;
+}
+
+/* What came through a pipe lies in no directory. */
+static int is_elsewhere(const char *one, const char *other)
+{
+    const char *end = strrchr(one, '/'), *other_end = strrchr(other, '/');
+    return end && other_end &&
+           (end - one != other_end - other || memcmp(one, other, (size_t)(end - one)) != 0);
+}
+
+static const struct known_file *known_content(const struct reading *reading, const struct file_facts *facts)
+{
+    const struct known *all = reading->ingest->known;
+    uint64_t bytes = is_whole(reading->part) ? input_bytes_read(reading->input) : reading->part->size;
+    const struct known_file *known = known_find(all, bytes, facts->digest);
+    return known ? known : known_find(all, input_bytes_unpacked(reading->input), facts->unpacked_digest);
+}
+
+/*
+ * A directory stands for the host where a trace names none: of what has left it nothing may stay there, or
+ * what comes to it next would be of the same processes.
+ */
+static int has_moved(struct reading *reading, const struct file_facts *facts)
+{
+    struct stat status;
+    const struct known_file *known = known_content(reading, facts);
+    if (!known || !is_elsewhere(known->path, reading->path))
+        return 0;
+    return stat(known->path, &status) ||
+           !ingest_known(reading->ingest, known->path, (uint64_t)status.st_size, must_stop, reading);
+}
+
+/* The ledger outlives the intake: the thread that writes needs it. */
+static int hand_over(struct reading *reading, struct file_facts *facts, struct error *error)
+{
+    facts->ledger = malloc(sizeof *facts->ledger);
+    if (!facts->ledger)
+        return error_no_memory(error);
+    *facts->ledger = reading->intake.ledger;
+    ledger_init(&reading->intake.ledger);
+    facts->unpacked_bytes = input_bytes_unpacked(reading->input);
+    return 0;
+}
+
+/* Where all that can be read is of a kind that is not known, the file is not of the format it looked like. */
+static int tell_strange(const struct reading *reading, struct file_result *result, struct error *error)
+{
+    const char *kind = reading->format->unknown;
+    const struct ledger_entry *entry = ledger_only(&reading->intake.ledger, kind);
+    if (!entry || result->events > 0 || !is_whole(reading->part))
+        return 0;
+    result->dialect[0] = '\0';
+    free(result->reason);
+    if (asprintf(
+            &result->reason,
+            "%s: not one of its lines is known as of NCCL's profiler plugins or ncclprof's (%lld times %s, "
+            "the first at byte %llu: %.60s...)",
+            reading->stranger ? reading->stranger : "is JSON of another kind", (long long)entry->count, kind,
+            (unsigned long long)entry->first_offset, entry->example) < 0) {
+        result->reason = NULL;
+        return error_no_memory(error);
+    }
+    return 0;
+}
+
+static enum message_kind finish(struct reading *reading, struct file_result *result, struct file_facts *facts,
+                                struct error *error)
+{
+    struct intake *intake = &reading->intake;
+    result->bytes = input_bytes_read(reading->input);
+    result->events = intake->builder.events;
+    result->skipped = ledger_total(&intake->ledger);
+    if ((is_whole(reading->part) && ingest_tell_ledger(&intake->ledger, result, error)) ||
+        tell_strange(reading, result, error))
+        return MESSAGE_ABANDON;
+    if (result->events == 0 && result->reason) {
+        result->status = FILE_FAILED;
+        batch_clear(intake->batch);
+        return MESSAGE_PASSED;
+    }
+    if (result->events == 0 && result->skipped == 0)
+        result->remark = reading->format->why_nothing(reading->path, result->bytes);
+    if (take_digest(reading, facts, error))
+        return stopped(reading) ? MESSAGE_ABANDON : file_failed(result, FILE_FAILED, error);
+    facts->has_moved = *facts->digest && has_moved(reading, facts);
+    if (hand_over(reading, facts, error) || intake_end(intake, error))
+        return MESSAGE_ABANDON;
+    result->status = FILE_INGESTED;
+    return MESSAGE_FINISH;
+}
+
+/* Reads a file whose format is known. */
+static enum message_kind read_events(struct reading *reading, const struct format *format,
+                                     struct file_result *result, struct file_facts *facts,
+                                     struct error *error)
+{
+    reading->format = format;
+    const struct format_sink sink = {.context = reading, .event = take_event, .note = take_note};
+    snprintf(result->dialect, sizeof result->dialect, "%s", format->name);
+    if (format->read(reading->input, &sink, result->dialect, sizeof result->dialect, error)) {
+        if (reading->intake.failed || stopped(reading) || error->is_no_memory)
+            return MESSAGE_ABANDON;
+        /* Reading failed in the middle: what came before it is good. */
+        const char *cause = error->depth ? error->cause[0] : "reading failed";
+        if (intake_note(&reading->intake, "unreadable rest of the file", 1,
+                        input_bytes_unpacked(reading->input), cause, strlen(cause), error))
+            return MESSAGE_ABANDON;
+        error_clear(error);
+    }
+    return finish(reading, result, facts, error);
+}
+
+int ingest_is_store(const struct ingest *ingest, const char *path)
+{
+    struct stat status;
+    return strcmp(path, "-") != 0 && stat(path, &status) == 0 && status.st_dev == ingest->store_device &&
+           status.st_ino == ingest->store_inode;
+}
+
+static enum message_kind read_input(struct reading *reading, const struct walk_file *file, int named,
+                                    struct file_result *result, struct file_facts *facts, struct error *error)
+{
+    const char *bytes;
+    if (!is_whole(reading->part))
+        return read_events(reading, reading->part->format, result, facts, error);
+    result->bytes = input_size(reading->input);
+    int known = is_known(reading, file->realpath, result, error);
+    if (known)
+        return known < 0 ? MESSAGE_ABANDON : MESSAGE_PASSED;
+    if (input_peek(reading->input, &bytes, 1, error) < 0)
+        return stopped(reading) ? MESSAGE_ABANDON : file_failed(result, FILE_FAILED, error);
+    const struct format *format = format_detect(reading->input, error);
+    if (!format)
+        return file_failed(result, named ? FILE_FAILED : FILE_NOT_A_TRACE, error);
+    reading->stranger = format_stranger(reading->input);
+    return read_events(reading, format, result, facts, error);
+}
+
+static struct input *open_input(const struct part *part, const char *path, const struct input_limits *limits,
+                                struct error *error)
+{
+    return is_whole(part) ? input_open(path, limits, error)
+                          : input_open_part(path, limits, part->begin, part->end, error);
+}
+
+enum message_kind ingest_file(const struct ingest *ingest, struct pipeline *pipeline, size_t number,
+                              const struct walk_file *file, const struct part *part, int named,
+                              struct batch **batch, struct file_result *result, struct file_facts *facts,
+                              struct error *error)
+{
+    *result = (struct file_result){.path = file->path, .start = file->start, .status = FILE_FAILED};
+    /* Not even opened: closing it would drop the locks that SQLite holds on it. */
+    if (ingest_is_store(ingest, file->realpath)) {
+        error_set(error, "it is the store itself");
+        return file_failed(result, named ? FILE_FAILED : FILE_NOT_A_TRACE, error);
+    }
+    struct reading reading = {
+        .ingest = ingest, .pipeline = pipeline, .number = number, .path = file->realpath, .part = part};
+    struct input_limits limits = ingest->limits;
+    limits.stopped = must_stop;
+    limits.context = &reading;
+    reading.input = open_input(part, file->path, &limits, error);
+    if (!reading.input)
+        return file_failed(result, FILE_FAILED, error);
+    intake_init(&reading.intake, *batch, send_rows, &reading);
+    enum message_kind last = read_input(&reading, file, named, result, facts, error);
+    *batch = reading.intake.batch;
+    if (last != MESSAGE_FINISH)
+        batch_clear(*batch);
+    intake_release(&reading.intake);
+    if (result->bytes > reading.told_bytes)
+        atomic_fetch_add(&pipeline->bytes, result->bytes - reading.told_bytes);
+    input_close(reading.input);
+    return last;
+}

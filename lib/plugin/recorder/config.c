@@ -1,0 +1,114 @@
+#include "plugin/recorder/config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "plugin/ring/api.h"
+#include "plugin/ring/record.h"
+
+/* Everything but proxy control and network plugin events: those are many and say little. Nor kernel phases,
+ * which have the bit of user tags in NCCL 2.31: they cost time on the GPU. */
+#define DEFAULT_MASK                                                                                  \
+    (API_GROUP | API_COLL | API_P2P | API_PROXY_OP | API_PROXY_STEP | API_KERNEL_CH | API_GROUP_API | \
+     API_COLL_API | API_P2P_API | API_KERNEL_LAUNCH | API_CE_COLL | API_CE_SYNC | API_CE_BATCH |      \
+     API_USER_TAG)
+
+static const char *setting(const char *ours, const char *nccls)
+{
+    const char *value = getenv(ours);
+    if ((!value || !*value) && nccls)
+        value = getenv(nccls);
+    return value && *value ? value : NULL;
+}
+
+/* Decimal, or hexadecimal with 0x; where there is a least value, 0 makes no sense. */
+static uint64_t number(const char *text, uint64_t fallback, uint64_t least, uint64_t most)
+{
+    if (!text)
+        return fallback;
+    char *end;
+    errno = 0;
+    bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    unsigned long long value = strtoull(text, &end, hexadecimal ? 16 : 10);
+    if (errno || end == text || *end || strchr(text, '-') || (value == 0 && least > 0))
+        return fallback;
+    return value < least ? least : value > most ? most : value;
+}
+
+static int log_level(const char *text)
+{
+    if (text && (strcasecmp(text, "INFO") == 0 || strcasecmp(text, "TRACE") == 0))
+        return API_LOG_INFO;
+    return text && strcasecmp(text, "WARN") == 0 ? API_LOG_WARN : 0;
+}
+
+static void read_path(struct config *config)
+{
+    const char *directory = setting("NCCLPROF_DIR", NULL);
+    const char *file = setting("NCCLPROF_FILE", NULL);
+    const char *dump = setting("NCCL_PROFILE_DUMP_FILE", NULL);
+    if (!file && !directory && dump) {
+        /* NVIDIA's example plugin takes this as a stem, too. */
+        snprintf(config->writer.path, sizeof(config->writer.path), "%s-%%h-%%p", dump);
+        return;
+    }
+    if (!file)
+        file = "ncclprof-%h-%p";
+    if (*file == '/' || !directory)
+        snprintf(config->writer.path, sizeof(config->writer.path), "%s", file);
+    else
+        snprintf(config->writer.path, sizeof(config->writer.path), "%s/%s", directory, file);
+}
+
+static void read_masks(struct config *config)
+{
+    const char *mask = setting("NCCLPROF_EVENT_MASK", "NCCL_PROFILE_EVENT_MASK");
+    bool phases = number(setting("NCCLPROF_KERNEL_PHASES", NULL), 0, 0, UINT64_MAX) == 1;
+    config->mask = (uint32_t)number(mask, DEFAULT_MASK, 0, UINT64_MAX) & UINT16_MAX;
+    config->mask_with_phases =
+        (uint32_t)number(mask, DEFAULT_MASK & ~API_KERNEL_PHASE, 0, UINT64_MAX) & UINT16_MAX;
+    if (phases)
+        config->mask_with_phases |= API_KERNEL_PHASE;
+    /* NCCL would ask for it in our name: a phase is part of a kernel channel. */
+    if (config->mask_with_phases & API_KERNEL_PHASE)
+        config->mask_with_phases |= API_KERNEL_CH;
+}
+
+void config_read(struct config *config)
+{
+    memset(config, 0, sizeof(*config));
+    read_path(config);
+    const char *format = setting("NCCLPROF_FORMAT", NULL);
+    config->writer.inspector = format && (strcmp(format, "inspector") == 0 || strcmp(format, "both") == 0);
+    config->writer.chrome = !config->writer.inspector || strcmp(format, "both") == 0;
+    config->writer.gzip = number(setting("NCCLPROF_GZIP", NULL), 0, 0, UINT64_MAX) == 1;
+    read_masks(config);
+    config->writer.buffer_slots = number(setting("NCCLPROF_BUFFER_EVENTS", NULL), 1u << 16, 1024, 1u << 26);
+    config->writer.pending_events =
+        (uint32_t)number(setting("NCCLPROF_PENDING_EVENTS", NULL), 1u << 18, 1024, 1u << 26);
+    config->threads = (unsigned)number(setting("NCCLPROF_MAX_THREADS", NULL), 256, 1, 4096);
+    config->writer.flush_ns = number(setting("NCCLPROF_FLUSH_MS", NULL), 200, 10, 500) * 1000000u;
+    config->log_limit = log_level(setting("NCCL_DEBUG", NULL));
+}
+
+static struct config_tags tags;
+static pthread_once_t tags_once = PTHREAD_ONCE_INIT;
+
+static void read_tags(void)
+{
+    const char *prefix = setting("NCCLPROF_TAG_PREFIX", NULL);
+    const char *domains = setting("NCCLPROF_TAG_DOMAIN", NULL);
+    snprintf(tags.prefix, sizeof(tags.prefix), "%s", prefix ? prefix : "");
+    snprintf(tags.domains, sizeof(tags.domains), "%s", domains ? domains : "");
+    tags.bytes = (unsigned)number(setting("NCCLPROF_TAG_BYTES", NULL), 255, 1, RECORD_TEXT_MAX);
+}
+
+const struct config_tags *config_tags(void)
+{
+    pthread_once(&tags_once, read_tags);
+    return &tags;
+}

@@ -1,0 +1,311 @@
+#include "plugin/recorder/tag.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "plugin/ncclprof_tag.h"
+#include "plugin/recorder/config.h"
+#include "plugin/recorder/events.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/ring.h"
+#include "plugin/ring/text_cut.h"
+
+/* Deeper ranges are counted, so that ends still match, but not remembered: for so many domains at once. */
+#define DEPTH_MAX 64
+#define DOMAINS_MAX 16
+
+struct range {
+    const void *domain;
+    unsigned short length;
+    bool kept; /* by the prefix filter */
+    bool truncated;
+    char text[]; /* as many bytes as are kept of a tag */
+};
+
+struct overflow {
+    const void *domain;
+    unsigned count; /* its ranges open beyond those remembered; 0: this place is free */
+};
+
+struct ranges {
+    unsigned depth; /* entries in use */
+    struct overflow overflows[DOMAINS_MAX];
+    _Alignas(struct range) unsigned char open[];
+};
+
+/*
+ * Made with a thread's first range: inside the library's own thread-local memory they would be part of every
+ * thread's stack where the library is preloaded. Mapped, as a signal's handler may push while its thread
+ * allocates; the linker still allocates the pointer's own place at a thread's first use of the library.
+ */
+static _Thread_local struct ranges *mine;
+static pthread_key_t key;
+static bool key_made;
+/* A signal's handler that interrupts what follows finds ranges half moved, and early_lock its own thread's.
+ */
+static _Thread_local _Atomic bool busy;
+
+static pthread_mutex_t early_lock = PTHREAD_MUTEX_INITIALIZER;
+/* The newest tag from before recording began. */
+static char early_text[RECORD_TEXT_MAX];
+static size_t early_length;
+static bool early_truncated;
+static enum tag_source early_source;
+static unsigned early_depth;
+static bool early_set;
+
+/* False, and counted, from within a call that has not returned. */
+static bool enter(void)
+{
+    if (atomic_load_explicit(&busy, memory_order_relaxed)) {
+        ring_count_dropped();
+        return false;
+    }
+    atomic_store_explicit(&busy, true, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    return true;
+}
+
+static void leave(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&busy, false, memory_order_relaxed);
+}
+
+static bool passes_prefix(const char *text, size_t length)
+{
+    const char *prefix = config_tags()->prefix;
+    size_t wanted = strlen(prefix);
+    return length >= wanted && memcmp(text, prefix, wanted) == 0;
+}
+
+/* False when recording began meanwhile: the tag that was remembered is recorded by then. */
+static bool remember_early(enum tag_source source, unsigned depth, const char *text, size_t length,
+                           bool truncated)
+{
+    pthread_mutex_lock(&early_lock);
+    bool early_enough = !atomic_load_explicit(&recorder_on, memory_order_relaxed);
+    if (early_enough) {
+        early_length = length;
+        early_truncated = truncated;
+        memcpy(early_text, text, length);
+        early_source = source;
+        early_depth = depth;
+        early_set = true;
+    }
+    pthread_mutex_unlock(&early_lock);
+    return early_enough;
+}
+
+/* A JSON object that describes a call: passed through, not a tag. */
+static bool is_description(const char *text, size_t length)
+{
+    return length > 0 && text[0] == '{';
+}
+
+static size_t kept_of(const char *text, size_t length)
+{
+    return text_cut(text, length, is_description(text, length) ? RECORD_TEXT_MAX : config_tags()->bytes);
+}
+
+static void emit(enum tag_source source, unsigned depth, const char *text, size_t length, bool truncated)
+{
+    size_t kept = kept_of(text, length);
+    truncated |= kept < length;
+    bool recording = atomic_load_explicit(&recorder_on, memory_order_acquire);
+    if (!recording && (is_description(text, length) || remember_early(source, depth, text, kept, truncated)))
+        return;
+    recorder_tag(NULL, -1, source, depth, text, kept, truncated);
+}
+
+void tag_begin(void)
+{
+    (void)enter();
+    pthread_mutex_lock(&early_lock);
+    if (early_set)
+        recorder_tag(NULL, -1, early_source, early_depth, early_text, early_length, early_truncated);
+    early_set = false;
+    atomic_store_explicit(&recorder_on, true, memory_order_release);
+    pthread_mutex_unlock(&early_lock);
+    leave();
+}
+
+/* In a child nobody holds the lock, and the parent's tag is not the child's. */
+static void forget_after_fork(void)
+{
+    pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    early_lock = fresh;
+    early_set = false;
+}
+
+static size_t range_bytes(void)
+{
+    size_t bytes = sizeof(struct range) + config_tags()->bytes;
+    return (bytes + _Alignof(struct range) - 1) / _Alignof(struct range) * _Alignof(struct range);
+}
+
+static size_t ranges_bytes(void)
+{
+    return sizeof(struct ranges) + DEPTH_MAX * range_bytes();
+}
+
+static struct range *range_at(struct ranges *ranges, unsigned place)
+{
+    return (struct range *)(void *)(ranges->open + place * range_bytes());
+}
+
+static void thread_exits(void *ranges)
+{
+    mine = NULL;
+    munmap(ranges, ranges_bytes());
+}
+
+/*
+ * When the library is loaded: for one of a process's first 32 keys a thread has room from its beginning, for
+ * any other the C library allocates, which a signal's handler that interrupts an allocation would wait for.
+ */
+__attribute__((constructor)) static void library_loads(void)
+{
+    key_made = pthread_key_create(&key, thread_exits) == 0;
+    /* Nor may the first early tag register it: that allocates, too. Without it a child has the parent's tag.
+     */
+    (void)pthread_atfork(NULL, NULL, forget_after_fork);
+}
+
+/* Null when memory is short. */
+static struct ranges *ranges_mine(void)
+{
+    if (mine)
+        return mine;
+    if (!key_made)
+        return NULL;
+    struct ranges *ranges =
+        mmap(NULL, ranges_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (ranges == MAP_FAILED)
+        return NULL;
+    if (pthread_setspecific(key, ranges) != 0) {
+        munmap(ranges, ranges_bytes());
+        return NULL;
+    }
+    mine = ranges;
+    return ranges;
+}
+
+/* What is in force after a range ended: the innermost kept one left. */
+static void emit_innermost(struct ranges *ranges)
+{
+    for (unsigned i = ranges->depth; i-- > 0;)
+        if (range_at(ranges, i)->kept) {
+            emit(TAG_SOURCE_NVTX, i + 1, range_at(ranges, i)->text, range_at(ranges, i)->length,
+                 range_at(ranges, i)->truncated);
+            return;
+        }
+    emit(TAG_SOURCE_NVTX, 0, "", 0, false);
+}
+
+/* Null when the domain has none and `room` is false, or no place is free. */
+static struct overflow *overflow_of(struct ranges *ranges, const void *domain, bool room)
+{
+    struct overflow *free_place = NULL;
+    for (unsigned i = 0; i < DOMAINS_MAX; i++) {
+        struct overflow *overflow = &ranges->overflows[i];
+        if (overflow->count == 0)
+            free_place = overflow;
+        else if (overflow->domain == domain)
+            return overflow;
+    }
+    if (!room || !free_place)
+        return NULL;
+    free_place->domain = domain;
+    return free_place;
+}
+
+static void push(const void *domain, const char *text, size_t length)
+{
+    struct ranges *ranges = ranges_mine();
+    if (!ranges) {
+        ring_count_dropped();
+        return;
+    }
+    /* Behind one that was only counted all of its domain are, so that ends go from the innermost outwards. */
+    struct overflow *overflow = overflow_of(ranges, domain, ranges->depth == DEPTH_MAX);
+    if (overflow)
+        overflow->count++;
+    if (overflow || ranges->depth == DEPTH_MAX)
+        return;
+    struct range *range = range_at(ranges, ranges->depth++);
+    range->domain = domain;
+    range->length = (unsigned short)text_cut(text, length, config_tags()->bytes);
+    range->truncated = range->length < length;
+    memcpy(range->text, text, range->length);
+    range->kept = !is_description(text, length) && passes_prefix(text, length);
+    if (range->kept || is_description(text, length))
+        emit(TAG_SOURCE_NVTX, ranges->depth, text, length, false);
+}
+
+void tag_push(const void *domain, const char *text, size_t length)
+{
+    if (!enter())
+        return;
+    push(domain, text, length);
+    leave();
+}
+
+static void pop(const void *domain)
+{
+    struct ranges *ranges = mine;
+    if (!ranges)
+        return;
+    struct overflow *overflow = overflow_of(ranges, domain, false);
+    if (overflow) {
+        overflow->count--;
+        return;
+    }
+    for (unsigned i = ranges->depth; i-- > 0;) {
+        if (range_at(ranges, i)->domain != domain)
+            continue;
+        bool kept = range_at(ranges, i)->kept;
+        memmove(range_at(ranges, i), range_at(ranges, i + 1), (ranges->depth - i - 1) * range_bytes());
+        ranges->depth--;
+        if (kept)
+            emit_innermost(ranges);
+        return;
+    }
+}
+
+void tag_pop(const void *domain)
+{
+    if (!enter())
+        return;
+    pop(domain);
+    leave();
+}
+
+void tag_mark(const char *text, size_t length)
+{
+    if (!enter())
+        return;
+    if (is_description(text, length) || passes_prefix(text, length))
+        emit(TAG_SOURCE_NVTX, mine ? mine->depth : 0, text, length, false);
+    leave();
+}
+
+void tag_of_nccl(const void *context, int rank, const char *text)
+{
+    if (!atomic_load_explicit(&recorder_on, memory_order_acquire))
+        return;
+    size_t length = text ? strnlen(text, RECORD_TEXT_MAX + 1) : 0;
+    size_t kept = kept_of(text, length);
+    recorder_tag(context, rank, TAG_SOURCE_NCCL, 0, text ? text : "", kept, kept < length);
+}
+
+PLUGIN_EXPORT void ncclprof_tag(const char *tag)
+{
+    size_t length = tag ? strnlen(tag, RECORD_TEXT_MAX + 1) : 0;
+    if (!enter())
+        return;
+    emit(TAG_SOURCE_CALL, 0, tag ? tag : "", length, false);
+    leave();
+}

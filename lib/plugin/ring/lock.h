@@ -1,0 +1,25 @@
+/*
+ * A lock that tells at every instruction whose it is. exit() may be called by a signal's handler in the
+ * middle of anything, and what runs then must know what its own thread holds; a mutex of the C library's is
+ * for some instructions held by nobody that it knows of.
+ */
+#ifndef PLUGIN_RING_LOCK_H
+#define PLUGIN_RING_LOCK_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define LOCK_NO_LIMIT UINT64_MAX
+
+struct lock {
+    _Atomic uint32_t holder; /* as the kernel numbers threads; 0: nobody */
+};
+
+/* LOCK_MINE: the thread held it before, and still has to release it only once. */
+enum lock_result { LOCK_TAKEN, LOCK_MINE, LOCK_TIMEOUT };
+
+/* until_ns of CLOCK_MONOTONIC. */
+enum lock_result lock_take(struct lock *lock, uint64_t until_ns);
+void lock_release(struct lock *lock);
+
+#endif

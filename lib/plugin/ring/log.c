@@ -1,0 +1,34 @@
+#include "plugin/ring/log.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+static _Atomic(api_logger *) current;
+static _Atomic int limit;
+
+void log_set(api_logger *logger)
+{
+    atomic_store_explicit(&current, logger, memory_order_release);
+}
+
+void log_limit(int most)
+{
+    atomic_store_explicit(&limit, most, memory_order_relaxed);
+}
+
+void log_line(enum api_log_level level, const char *format, ...)
+{
+    char line[5000];
+    va_list values;
+    va_start(values, format);
+    int length = vsnprintf(line, sizeof(line), format, values);
+    va_end(values);
+    if (length < 0)
+        return;
+    api_logger *logger = atomic_load_explicit(&current, memory_order_acquire);
+    if (logger)
+        logger((int)level, API_LOG_INIT, "ncclprof", 0, "ncclprof: %s", line);
+    else if ((int)level <= atomic_load_explicit(&limit, memory_order_relaxed))
+        fprintf(stderr, "ncclprof: %s\n", line);
+}

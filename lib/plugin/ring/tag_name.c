@@ -1,0 +1,117 @@
+#include "plugin/ring/tag_name.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "plugin/ncclprof_tag.h"
+#include "plugin/ring/api.h"
+#include "plugin/ring/clock.h"
+#include "plugin/ring/lock.h"
+#include "plugin/ring/ring.h"
+#include "plugin/ring/text_cut.h"
+
+#define PLACES (2 * TAG_NAMES_MAX)
+/* Whoever holds it copies a name: longer waits mean that it is gone, as in a child that no fork handler knows
+ * of. */
+#define LOCK_WAIT_NS 100000000u
+
+/* A name is written before it is counted; only who holds the lock adds one. */
+static struct tag_name names[TAG_NAMES_MAX];
+static _Atomic unsigned count;
+/* Open addressing by number: index + 1 of its newest name, or 0. */
+static _Atomic uint16_t places[PLACES];
+static struct lock lock;
+static _Thread_local bool locked_for_fork;
+static _Thread_local unsigned forks; /* one within another: a handler may fork */
+
+static unsigned home(uint64_t number)
+{
+    return (unsigned)(number * 0x9e3779b97f4a7c15u >> 32) % PLACES;
+}
+
+/* Of the number, or the free one that it would take. */
+static unsigned place_of(uint64_t number)
+{
+    unsigned place = home(number);
+    for (unsigned index;; place = (place + 1) % PLACES) {
+        index = atomic_load_explicit(&places[place], memory_order_acquire);
+        if (index == 0 || names[index - 1].number == number)
+            return place;
+    }
+}
+
+unsigned tag_name_count(void)
+{
+    return atomic_load_explicit(&count, memory_order_acquire);
+}
+
+const struct tag_name *tag_name_at(unsigned index)
+{
+    return &names[index];
+}
+
+const char *tag_name_of(uint64_t number)
+{
+    unsigned index = atomic_load_explicit(&places[place_of(number)], memory_order_acquire);
+    return index ? names[index - 1].text : NULL;
+}
+
+/* Locked. False when there is no room. */
+static bool add(uint64_t number, const char *text, size_t length)
+{
+    unsigned place = place_of(number);
+    unsigned index = atomic_load_explicit(&places[place], memory_order_relaxed);
+    if (index && strncmp(names[index - 1].text, text, length) == 0 && names[index - 1].text[length] == '\0')
+        return true;
+    unsigned used = atomic_load_explicit(&count, memory_order_relaxed);
+    if (used == TAG_NAMES_MAX)
+        return false;
+    struct tag_name *name = &names[used];
+    name->number = number;
+    memcpy(name->text, text, length);
+    name->text[length] = '\0';
+    atomic_store_explicit(&places[place], (uint16_t)(used + 1), memory_order_release);
+    atomic_store_explicit(&count, used + 1, memory_order_release);
+    return true;
+}
+
+PLUGIN_EXPORT void ncclprof_tag_name(uint64_t number, const char *name)
+{
+    if (number == 0 || !name || !*name)
+        return;
+    bool added = false;
+    enum lock_result locked = lock_take(&lock, clock_monotonic_ns() + LOCK_WAIT_NS);
+    if (locked == LOCK_TAKEN) {
+        added = add(number, name, text_cut(name, strnlen(name, TAG_NAME_BYTES + 1), TAG_NAME_BYTES));
+        lock_release(&lock);
+    }
+    /* LOCK_MINE: a signal's handler in the middle of another name. */
+    if (!added)
+        ring_count_dropped();
+}
+
+static void before_fork(void)
+{
+    if (forks++ == 0)
+        locked_for_fork = lock_take(&lock, clock_monotonic_ns() + LOCK_WAIT_NS) == LOCK_TAKEN;
+}
+
+static void parent_after_fork(void)
+{
+    if (--forks == 0 && locked_for_fork)
+        lock_release(&lock);
+}
+
+static void child_after_fork(void)
+{
+    forks = 0;
+    atomic_store_explicit(&lock.holder, 0, memory_order_relaxed);
+}
+
+/* When the library is loaded: to register them allocates, for which a signal's handler may have to wait. */
+__attribute__((constructor)) static void library_loads(void)
+{
+    (void)pthread_atfork(before_fork, parent_after_fork, child_after_fork);
+}
