@@ -28,30 +28,16 @@ enum end_kind {
     ENDS_BY_SENDER  /* of a receive: when its sender had come, by the clocks, at the least (early_stops.c) */
 };
 
-/* What is known of an operation until its timeline is built. */
-struct job_record {
-    int64_t issued_ns;   /* the call; TIME_UNKNOWN */
-    int64_t duration_ns; /* as the recorder gives it; TIME_UNKNOWN */
-    int64_t noticed_ns;  /* host clock minus GPU clock as its start was seen; TIME_UNKNOWN */
-    uint64_t stream;
-};
-
 struct job_operation {
     int64_t bytes;
-    int64_t enqueued_ns; /* handed to the GPU; TIME_UNKNOWN */
-    int64_t start_ns;    /* on the device; TIME_UNKNOWN */
-    int64_t end_ns;      /* on the device; TIME_UNKNOWN */
-    int64_t own_ns;      /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
-    /* There are millions of these: the one is over before the other begins. */
-    union {
-        struct job_record recorded; /* until job_build_timelines is through */
-        struct {
-            int64_t late_beyond_ns; /* lateness less the usual at its place; TIME_UNKNOWN */
-            int64_t beyond_ns;      /* own time less the usual at its place; 0 where that is not known */
-            int64_t excess_ns; /* own time beyond peers and history (baseline.h); 0: does not stand out */
-            int64_t hidden_ns; /* lateness beyond the usual where own time is unknown (baseline.h) */
-        };
-    };
+    int64_t enqueued_ns;    /* handed to the GPU; TIME_UNKNOWN */
+    int64_t start_ns;       /* on the device; TIME_UNKNOWN */
+    int64_t end_ns;         /* on the device; TIME_UNKNOWN */
+    int64_t own_ns;         /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
+    int64_t late_beyond_ns; /* lateness less the usual at its place; TIME_UNKNOWN */
+    int64_t beyond_ns;      /* own time less the usual at its place; 0 where that is not known */
+    int64_t excess_ns;      /* own time beyond peers and history (baseline.h); 0: does not stand out */
+    int64_t hidden_ns;      /* lateness beyond the usual where own time is unknown (baseline.h) */
     int32_t rank;
     int32_t communicator;
     int32_t instance;
@@ -76,8 +62,15 @@ struct job_operation {
     unsigned hidden_stands_out : 1; /* hidden_ns is beyond the spread of its place by itself */
 };
 
-/* What of an operation is forgotten when its timeline is built. */
+/*
+ * What of an operation is forgotten when its timeline is built. Times are the recording host's until
+ * job_map_rank has put them on the device timeline.
+ */
 struct job_draft {
+    int64_t issued_ns;   /* the call; TIME_UNKNOWN */
+    int64_t duration_ns; /* as the recorder gives it; TIME_UNKNOWN */
+    int64_t noticed_ns;  /* host clock minus GPU clock as its start was seen; TIME_UNKNOWN */
+    uint64_t stream;
     int64_t free_ns; /* its stream was: end_ns, or later where channels without a stop took data longer */
 };
 
