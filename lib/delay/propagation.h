@@ -2,6 +2,7 @@
 #define NCCLPROF_DELAY_PROPAGATION_H
 
 #include "job/job.h"
+#include "network/transfer_excess.h"
 
 /*
  * Where waiting comes from (after Boehme et al., ACM TOPC 3(2), 2016). In every operation that nobody leaves
@@ -26,6 +27,7 @@ struct delay {
 
 /* One per rank, owned by the caller (free). Wants baseline_init and transfers' beyond_ns (suspect_network).
  */
-struct delay *delays_measure(const struct job *job, struct error *error);
+struct delay *delays_measure(const struct job *job, const struct transfer_excess *transfers,
+                             struct error *error);
 
 #endif

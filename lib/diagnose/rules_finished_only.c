@@ -7,13 +7,13 @@
 /* What a recorder hides that lists finished operations only, without algorithms and network steps. */
 
 /* Per step, the greatest excess of an operation of it that nobody is to blame for. */
-static int64_t *find_unexplained(const struct job *job)
+static int64_t *find_unexplained(const struct job *job, const struct transfer_excess *transfers)
 {
     int64_t *most_ns = array_new((size_t)job->step_count + 1, sizeof *most_ns);
     for (size_t i = 0; most_ns && i < job->instance_count; i++) {
-        const struct job_instance *instance = &job->instances[i];
-        if (instance->culprit < 0 && instance->step >= 0 && instance->slow_ns > most_ns[instance->step])
-            most_ns[instance->step] = instance->slow_ns;
+        int32_t step = job->instances[i].step;
+        if (transfers[i].culprit < 0 && step >= 0 && transfers[i].slow_ns > most_ns[step])
+            most_ns[step] = transfers[i].slow_ns;
     }
     return most_ns;
 }
@@ -113,11 +113,12 @@ static int may_have_ended_first(const struct suspect *suspect, const struct job 
     return after_ns * 2 > suspect->total_ns;
 }
 
-int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job)
+int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job,
+                              const struct transfer_excess *transfers)
 {
     if (!job->finished_only)
         return 0;
-    int64_t *unexplained = find_unexplained(job);
+    int64_t *unexplained = find_unexplained(job, transfers);
     for (size_t i = 0; unexplained && i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
         if (suspect->kind != FINDING_NETWORK &&

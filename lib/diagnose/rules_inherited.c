@@ -71,20 +71,20 @@ static int64_t most_held(const struct edges *edges, size_t instance)
  */
 static int may_have_been_held(const struct suspects *suspects, const struct suspect *suspect,
                               const struct job *job, const struct edges *edges,
-                              const struct job_operation *operation)
+                              const struct transfer_excess *transfers, const struct job_operation *operation)
 {
     if (operation->previous < 0)
         return 0;
     const struct job_operation *previous = &job->operations[operation->previous];
-    const struct job_instance *instance = &job->instances[previous->instance];
+    const struct transfer_excess *transfer = &transfers[previous->instance];
     if ((!previous->is_tree && (!previous->incomplete || previous->all_taken)) ||
         (is_late_by_host(job, operation) && previous->step == operation->step))
         return 0;
     if (!edges->count)
-        return instance->beyond_ns != TIME_UNKNOWN && instance->beyond_ns >= operation->excess_ns / 2;
-    return instance->culprit >= 0 && instance->culprit != operation->rank &&
+        return transfer->beyond_ns != TIME_UNKNOWN && transfer->beyond_ns >= operation->excess_ns / 2;
+    return transfer->culprit >= 0 && transfer->culprit != operation->rank &&
            operation->excess_ns / 2 <= most_held(edges, (size_t)previous->instance) &&
-           greater_suspect(suspects, suspect, instance->culprit, previous->step);
+           greater_suspect(suspects, suspect, transfer->culprit, previous->step);
 }
 
 /* What has one cause is as long to one part in so many; what differs by more may be two faults. */
@@ -170,7 +170,8 @@ static int waited_for_receiver(const struct suspects *suspects, const struct sus
 
 /* Sends wait for a receiver that is not there yet: how long, only its kernel would say. */
 static int waits_for_receivers(const struct suspects *suspects, const struct suspect *suspect,
-                               const struct job *job, const struct edges *edges)
+                               const struct job *job, const struct edges *edges,
+                               const struct transfer_excess *transfers)
 {
     int64_t waited_ns = 0;
     if (suspect->kind != FINDING_NETWORK || !edges->count)
@@ -178,9 +179,9 @@ static int waits_for_receivers(const struct suspects *suspects, const struct sus
     struct job_range instances = suspect_instances(suspect, job);
     for (size_t i = instances.first; i < instances.end; i++) {
         int32_t at = job->by_step[i];
-        if (suspect_has_instance(suspect, &job->instances[at]) &&
+        if (suspect_has_instance(suspect, &job->instances[at], &transfers[at]) &&
             waited_for_receiver(suspects, suspect, job, edges, at))
-            waited_ns += job->instances[at].slow_ns;
+            waited_ns += transfers[at].slow_ns;
     }
     return waited_ns > suspect->total_ns / 2;
 }
@@ -189,7 +190,8 @@ static int waits_for_receivers(const struct suspects *suspects, const struct sus
  * Whether most of what was slow were sends and receives called as one, where only finished operations are
  * listed: each is over with the whole call, and nothing says which of them held it.
  */
-static int was_in_groups(const struct suspect *suspect, const struct job *job)
+static int was_in_groups(const struct suspect *suspect, const struct job *job,
+                         const struct transfer_excess *transfers)
 {
     int64_t grouped_ns = 0, all_ns = 0;
     if (suspect->kind != FINDING_NETWORK || !job->finished_only)
@@ -197,12 +199,13 @@ static int was_in_groups(const struct suspect *suspect, const struct job *job)
     struct job_range instances = suspect_instances(suspect, job);
     for (size_t i = instances.first; i < instances.end; i++) {
         const struct job_instance *instance = &job->instances[job->by_step[i]];
-        if (!suspect_has_instance(suspect, instance))
+        const struct transfer_excess *transfer = &transfers[job->by_step[i]];
+        if (!suspect_has_instance(suspect, instance, transfer))
             continue;
-        all_ns += instance->slow_ns;
+        all_ns += transfer->slow_ns;
         if (instance->function == FUNCTION_SEND &&
             job_is_grouped(job, job->instance_members[instance->first_member]))
-            grouped_ns += instance->slow_ns;
+            grouped_ns += transfer->slow_ns;
     }
     return grouped_ns * 2 > all_ns;
 }
@@ -231,7 +234,8 @@ static int may_have_lost(const struct suspect *suspect, const struct job *job)
     return hidden_ns * 2 > suspect->total_ns;
 }
 
-void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges)
+void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges,
+                    const struct transfer_excess *transfers)
 {
     for (size_t i = 0; i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
@@ -240,12 +244,12 @@ void suspects_doubt(struct suspects *suspects, const struct job *job, const stru
         for (size_t j = range.first; suspect->kind != FINDING_NETWORK && j < range.end; j++)
             if (suspect_has_operation(suspect, &job->operations[j]) &&
                 (may_have_waited(suspects, suspect, job, &job->operations[j]) ||
-                 may_have_been_held(suspects, suspect, job, edges, &job->operations[j])))
+                 may_have_been_held(suspects, suspect, job, edges, transfers, &job->operations[j])))
                 waited_ns += job->operations[j].excess_ns;
         if (waited_ns * 2 > suspect->total_ns ||
             (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job)) ||
-            sends_late(suspects, suspect) || waits_for_receivers(suspects, suspect, job, edges) ||
-            was_in_groups(suspect, job) || may_have_lost(suspect, job))
+            sends_late(suspects, suspect) || waits_for_receivers(suspects, suspect, job, edges, transfers) ||
+            was_in_groups(suspect, job, transfers) || may_have_lost(suspect, job))
             suspect->ambiguous = 1;
     }
 }

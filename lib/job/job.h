@@ -83,13 +83,8 @@ struct job_hold {
 struct job_instance {
     int64_t sequence;    /* per communicator and function; pairs: their ordinal */
     int64_t transfer_ns; /* shortest duration of a member; a pair's: what the wire took; TIME_UNKNOWN */
-    int64_t beyond_ns;   /* transfer less the usual at its place; TIME_UNKNOWN */
-    int64_t slow_ns; /* transfer beyond the usual at its place (slow_transfers.h); 0 where it does not stand
-                        out */
-    int64_t some_ns; /* of that, what a link held only some members for: it is not in the transfer */
     int32_t communicator;
-    int32_t culprit; /* job rank whose link made it slow; -1 */
-    int32_t sender;  /* job ranks; -1 */
+    int32_t sender; /* job ranks; -1 */
     int32_t receiver;
     int32_t step;
     int32_t tag;
@@ -284,13 +279,6 @@ void job_release(struct job *job);
 /* A time of an operation's device timeline in the run's common time; TIME_UNKNOWN where its clock is not
  * aligned. */
 int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns);
-
-/*
- * How long a transfer usually takes, as far as it is known: what it took, what only some members were held
- * for included, less what that was slow by. TIME_UNKNOWN; also of a receive that hides more than is known of
- * its own length.
- */
-int64_t job_usual_transfer_ns(const struct job_instance *instance);
 
 const char *job_tag(const struct job *job, int32_t tag); /* NULL for -1 */
 

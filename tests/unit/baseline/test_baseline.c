@@ -74,7 +74,6 @@ static void streams_init(struct streams *streams, int64_t late, int64_t shorter)
         streams->instances[i] = (struct job_instance){.function = FUNCTION_ALL_REDUCE,
                                                       .step = i / 2,
                                                       .communicator = i % 2,
-                                                      .culprit = -1,
                                                       .first_member = (uint32_t)i * RANKS};
     for (int step = 0; step < STEPS; step++) {
         int is_late = step >= FIRST_LATE && step <= LAST_LATE;

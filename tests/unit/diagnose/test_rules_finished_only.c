@@ -25,7 +25,7 @@ static int is_doubted_between(uint8_t function, uint8_t next, int64_t waited_ns)
                               .total_ns = 1000,
                               .margin_ns = waited_ns};
     struct suspects suspects = {.items = &suspect, .count = 1};
-    assert_int_equal(suspects_doubt_unrecorded(&suspects, &small.job), 0);
+    assert_int_equal(suspects_doubt_unrecorded(&suspects, &small.job, small.transfers), 0);
     small_release(&small);
     return suspect.ambiguous;
 }
@@ -51,7 +51,7 @@ static int may_be_unrecorded(struct small *small, struct suspect *suspect)
 {
     struct suspects all = {.items = suspect, .count = 1};
     suspect->ambiguous = 0;
-    assert_int_equal(suspects_doubt_unrecorded(&all, &small->job), 0);
+    assert_int_equal(suspects_doubt_unrecorded(&all, &small->job, small->transfers), 0);
     return suspect->ambiguous;
 }
 
@@ -65,20 +65,20 @@ static void lateness_behind_what_nobody_explains(void **state)
     struct suspect suspect = {
         .kind = FINDING_HOST, .rank = 1, .first_step = 1, .last_step = 3, .total_ns = 300};
     assert_false(may_be_unrecorded(&small, &suspect));
-    small.instances[2].slow_ns = 200;
+    small.transfers[2].slow_ns = 200;
     assert_true(may_be_unrecorded(&small, &suspect));
-    small.instances[2].slow_ns = 199;
+    small.transfers[2].slow_ns = 199;
     assert_false(may_be_unrecorded(&small, &suspect));
     /* In step 3 it counts for that alone: one of three. */
-    small.instances[2].slow_ns = 0;
-    small.instances[6].slow_ns = 200;
+    small.transfers[2].slow_ns = 0;
+    small.transfers[6].slow_ns = 200;
     assert_false(may_be_unrecorded(&small, &suspect));
-    small.instances[1].slow_ns = 200;
+    small.transfers[1].slow_ns = 200;
     assert_true(may_be_unrecorded(&small, &suspect));
     /* Somebody is to blame for it; the network is suspected; the recorder tells algorithms. */
-    small.instances[1].culprit = 0;
+    small.transfers[1].culprit = 0;
     assert_false(may_be_unrecorded(&small, &suspect));
-    small.instances[1].culprit = -1;
+    small.transfers[1].culprit = -1;
     suspect.kind = FINDING_NETWORK;
     assert_false(may_be_unrecorded(&small, &suspect));
     suspect.kind = FINDING_HOST;

@@ -11,7 +11,7 @@ static void own_time_behind_a_slow_link(void **state)
     for (int step = 1; step <= 2; step++) {
         at(&small, 1, step, 1)->excess_ns = 600;
         at(&small, 1, step, 0)->incomplete = 1;
-        small.instances[2 * step].culprit = 0;
+        small.transfers[2 * step].culprit = 0;
     }
     /* One slow link in the first operation of step 1; its extra waiting, one after another, holds for 300. */
     small.edge = (struct edge){.sender = 0, .receiver = 2, .over_ns = 200, .extra_ns = 300};
@@ -19,7 +19,7 @@ static void own_time_behind_a_slow_link(void **state)
     small.edges.count = 1;
     for (int i = 3; i <= EACH; i++)
         small.first[i] = 1;
-    small.instances[4].culprit = -1;
+    small.transfers[4].culprit = -1;
     at(&small, 1, 2, 1)->excess_ns = 0;
     struct suspect suspects[2] = {
         {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600},
@@ -47,9 +47,9 @@ static void own_time_behind_a_slow_link(void **state)
     suspects[1].total_ns = 900;
     suspects[1].rank = 2;
     assert_false(small_doubted(&small, suspects, 2));
-    suspects[1].rank = small.instances[2].culprit = 1;
+    suspects[1].rank = small.transfers[2].culprit = 1;
     assert_false(small_doubted(&small, suspects, 2));
-    suspects[1].rank = small.instances[2].culprit = 0;
+    suspects[1].rank = small.transfers[2].culprit = 0;
     for (int step = 0; step <= 2; step++) {
         suspects[1].first_step = suspects[1].last_step = step;
         assert_int_equal(small_doubted(&small, suspects, 2), step == 1);
@@ -147,8 +147,8 @@ static void sends_init(struct sends *sends)
     sends->small.edges.count = 2;
     for (int i = 3; i <= EACH; i++)
         sends->small.first[i] = 2;
-    sends->small.instances[2].culprit = 0;
-    sends->small.instances[2].slow_ns = 200;
+    sends->small.transfers[2].culprit = 0;
+    sends->small.transfers[2].slow_ns = 200;
     for (int rank = 1; rank <= 2; rank++) {
         at(&sends->small, rank, 1, 0)->excess_ns = 100;
         at(&sends->small, rank, 1, 0)->is_tree = 1;
@@ -178,9 +178,9 @@ static void sends_that_wait_for_receivers(void **state)
     suspects[0].kind = FINDING_COMPUTE;
     assert_false(small_doubted(&sends.small, suspects, 3));
     suspects[0].kind = FINDING_NETWORK;
-    sends.small.instances[2].culprit = 1;
+    sends.small.transfers[2].culprit = 1;
     assert_false(small_doubted(&sends.small, suspects, 3));
-    sends.small.instances[2].culprit = 0;
+    sends.small.transfers[2].culprit = 0;
     /* 200 of 400; 201 of 401. */
     one->excess_ns = 99;
     assert_false(small_doubted(&sends.small, suspects, 3));
@@ -209,10 +209,10 @@ static void sends_of_which_few_wait_for_receivers(void **state)
     struct suspect suspects[3];
     suspects_of_sends(suspects, 2, 399);
     sends_init(&sends);
-    sends.small.instances[4].culprit = 0;
-    sends.small.instances[4].slow_ns = 199;
+    sends.small.transfers[4].culprit = 0;
+    sends.small.transfers[4].slow_ns = 199;
     assert_true(small_doubted(&sends.small, suspects, 3));
-    sends.small.instances[4].slow_ns = 200;
+    sends.small.transfers[4].slow_ns = 200;
     suspects[0].total_ns = 400;
     assert_false(small_doubted(&sends.small, suspects, 3));
     small_release(&sends.small);
@@ -280,18 +280,18 @@ static void slow_sends_in_calls_of_several(void **state)
     small.job.finished_only = 1;
     small_group(&small, FUNCTION_SEND, ENDS_BY_HOST);
     for (int i = 2; i < 4; i++) {
-        small.instances[i].culprit = 0;
-        small.instances[i].slow_ns = i == 2 ? 300 : 200;
+        small.transfers[i].culprit = 0;
+        small.transfers[i].slow_ns = i == 2 ? 300 : 200;
     }
     small.instances[3].function = FUNCTION_ALL_REDUCE;
     assert_true(small_doubted(&small, &suspect, 1));
-    small.instances[3].slow_ns = 300;
+    small.transfers[3].slow_ns = 300;
     assert_false(small_doubted(&small, &suspect, 1));
     /* Of which another one may be to blame. */
-    small.instances[3].culprit = 1;
+    small.transfers[3].culprit = 1;
     assert_true(small_doubted(&small, &suspect, 1));
-    small.instances[3].culprit = 0;
-    small.instances[3].slow_ns = 200;
+    small.transfers[3].culprit = 0;
+    small.transfers[3].slow_ns = 200;
     suspect.kind = FINDING_COMPUTE;
     assert_false(small_doubted(&small, &suspect, 1));
     suspect.kind = FINDING_NETWORK;
@@ -367,11 +367,11 @@ static void own_time_after_a_slow_operation(void **state)
     small_init(&small);
     at(&small, 1, 1, 1)->excess_ns = 600;
     at(&small, 1, 1, 0)->is_tree = 1;
-    small.instances[2].beyond_ns = 300;
+    small.transfers[2].beyond_ns = 300;
     assert_true(small_doubted(&small, &suspect, 1));
-    small.instances[2].beyond_ns = 299;
+    small.transfers[2].beyond_ns = 299;
     assert_false(small_doubted(&small, &suspect, 1));
-    small.instances[2].beyond_ns = 300;
+    small.transfers[2].beyond_ns = 300;
     /* All of its channels tell their stop. */
     at(&small, 1, 1, 0)->is_tree = 0;
     assert_false(small_doubted(&small, &suspect, 1));
@@ -394,7 +394,7 @@ static void own_time_after_a_slow_operation(void **state)
     at(&small, 1, 1, 1)->excess_ns = 0;
     at(&small, 1, 1, 0)->excess_ns = at(&small, 1, 1, 0)->late_beyond_ns = 600;
     at(&small, 1, 0, 1)->is_tree = 1;
-    small.instances[1].beyond_ns = 300;
+    small.transfers[1].beyond_ns = 300;
     assert_true(small_doubted(&small, &suspect, 1));
     small_release(&small);
 }

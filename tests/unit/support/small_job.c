@@ -19,8 +19,9 @@ void small_init(struct small *small)
 {
     *small = (struct small){.world = {.size = RANKS, .silent = -1}};
     for (int i = 0; i < EACH; i++)
+        small->transfers[i] = (struct transfer_excess){.culprit = -1};
+    for (int i = 0; i < EACH; i++)
         small->instances[i] = (struct job_instance){.function = FUNCTION_ALL_REDUCE,
-                                                    .culprit = -1,
                                                     .sender = -1,
                                                     .receiver = -1,
                                                     .step = i / 2,
@@ -111,7 +112,7 @@ struct suspect small_suspicion(struct small *small, size_t count)
 int small_doubted(struct small *small, struct suspect *suspects, size_t count)
 {
     struct suspects all = {.items = suspects, .count = count};
-    suspects_doubt(&all, &small->job, &small->edges);
+    suspects_doubt(&all, &small->job, &small->edges, small->transfers);
     int ambiguous = suspects[0].ambiguous;
     suspects[0].ambiguous = 0;
     return ambiguous;

@@ -18,6 +18,7 @@ struct small {
     struct job_seat seats[2];
     struct job_operation operations[OPERATIONS];
     struct job_instance instances[EACH];
+    struct transfer_excess transfers[EACH];
     int32_t members[OPERATIONS];
     struct edge edge;
     size_t first[EACH + 1];
