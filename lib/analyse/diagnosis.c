@@ -35,11 +35,13 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
     failed = failed || edges_init(&edges, job, baseline, options->sigmas, error) ||
              suspect_own(&suspects, job, baseline, options, error) ||
              suspect_network(&suspects, job, baseline, &edges, *transfers, options, error);
+    baseline_forget_hidden(baseline);
     if (!failed)
-        suspects_doubt(&suspects, job, &edges, *transfers);
-    if (!failed && (suspects_join_hidden_sends(&suspects, job) ||
-                    suspects_doubt_unrecorded(&suspects, job, *transfers) ||
-                    suspects_doubt_exchanges(&suspects, job) || suspects_doubt_unrest(&suspects, baseline)))
+        suspects_doubt(&suspects, job, baseline, &edges, *transfers);
+    if (!failed &&
+        (suspects_join_hidden_sends(&suspects, job) ||
+         suspects_doubt_unrecorded(&suspects, job, baseline, *transfers) ||
+         suspects_doubt_exchanges(&suspects, job, baseline) || suspects_doubt_unrest(&suspects, baseline)))
         failed = error_no_memory(error);
     failed = failed || suspects_weigh(&suspects, job, baseline, *transfers, error);
     if (!failed && suspects_sum_costs(&suspects, baseline->step_count))

@@ -172,7 +172,7 @@ static int explain(struct job *job, const struct diagnose_options *diagnose, str
     if (job_load_rest(job, error))
         return -1;
     int failed = findings_find(&findings, job, &baseline, &transfers, diagnose, error);
-    struct delay *delays = failed ? NULL : delays_measure(job, transfers, error);
+    struct delay *delays = failed ? NULL : delays_measure(job, baseline.excess, transfers, error);
     failed = !delays || show(job, &findings, delays, table, error) ||
              caution_absent_ranks(job, table, error) ||
              caution_bare_calls(job->store, job->run_id, table, error) || caution_parts(job, table, error) ||

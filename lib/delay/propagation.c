@@ -31,6 +31,7 @@ struct memory {
 
 struct delays {
     const struct job *job;
+    const struct excess *excess;             /* per operation */
     const struct transfer_excess *transfers; /* per instance */
     struct delay *items;
     struct memory *memories; /* per rank */
@@ -225,23 +226,26 @@ static int measure(struct delays *delays, struct error *error)
 {
     const struct job *job = delays->job;
     struct replay replay;
-    if (replay_init(&replay, job, delays->transfers, error))
+    if (replay_init(&replay, job, delays->excess, delays->transfers, error))
         return -1;
     int failed = 0;
     for (size_t i = 0; !failed && i < replay.move_count; i++) {
         const struct replay_move *move = &replay.moves[i];
         const struct job_operation *operation = &job->operations[move->operation];
-        remember(&delays->memories[operation->rank], operation->rank, operation->beyond_ns);
+        int64_t beyond_ns = delays->excess[move->operation].beyond_ns;
+        if (beyond_ns != TIME_UNKNOWN)
+            remember(&delays->memories[operation->rank], operation->rank, beyond_ns);
         failed = move->is_last && meet(delays, move->instance);
     }
     replay_release(&replay);
     return failed ? error_no_memory(error) : 0;
 }
 
-struct delay *delays_measure(const struct job *job, const struct transfer_excess *transfers,
-                             struct error *error)
+struct delay *delays_measure(const struct job *job, const struct excess *excess,
+                             const struct transfer_excess *transfers, struct error *error)
 {
     struct delays delays = {.job = job,
+                            .excess = excess,
                             .transfers = transfers,
                             .items = array_new(job->rank_count, sizeof *delays.items),
                             .memories = array_new(job->rank_count, sizeof *delays.memories),

@@ -85,8 +85,8 @@ static void take_own_times(struct replay *replay, const int64_t *ends)
             operation->own_ns != TIME_UNKNOWN && operation->own_ns < replay->own_ns[i])
             replay->own_ns[i] = operation->own_ns;
         /* Lateness of hidden origin that was found to be the rank's own. */
-        if (operation->own_ns == TIME_UNKNOWN && operation->excess_ns > replay->own_ns[i])
-            replay->own_ns[i] = operation->excess_ns;
+        if (operation->own_ns == TIME_UNKNOWN && replay->excess[i].excess_ns > replay->own_ns[i])
+            replay->own_ns[i] = replay->excess[i].excess_ns;
     }
 }
 
@@ -266,11 +266,12 @@ static int make_room(struct replay *replay)
     return replay->change_ns && replay->latest_ns ? 0 : -1;
 }
 
-int replay_init(struct replay *replay, const struct job *job, const struct transfer_excess *transfers,
-                struct error *error)
+int replay_init(struct replay *replay, const struct job *job, const struct excess *excess,
+                const struct transfer_excess *transfers, struct error *error)
 {
     size_t operations = job->operation_count, instances = job->instance_count;
     *replay = (struct replay){.job = job,
+                              .excess = excess,
                               .transfers = transfers,
                               .own_ns = array_new(operations, sizeof *replay->own_ns),
                               .transfer_ns = array_new(instances, sizeof *replay->transfer_ns),

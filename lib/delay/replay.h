@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_DELAY_REPLAY_H
 #define NCCLPROF_DELAY_REPLAY_H
 
+#include "baseline/baseline.h"
 #include "job/job.h"
 #include "network/transfer_excess.h"
 
@@ -34,6 +35,7 @@ struct replay_leaver {
  */
 struct replay {
     const struct job *job;                   /* borrowed */
+    const struct excess *excess;             /* borrowed; per operation */
     const struct transfer_excess *transfers; /* borrowed; per instance */
     int64_t *own_ns;                         /* per operation that is the first of its group */
     int64_t
@@ -50,8 +52,8 @@ struct replay {
     size_t leaver_count;
 };
 
-int replay_init(struct replay *replay, const struct job *job, const struct transfer_excess *transfers,
-                struct error *error);
+int replay_init(struct replay *replay, const struct job *job, const struct excess *excess,
+                const struct transfer_excess *transfers, struct error *error);
 void replay_release(struct replay *replay);
 
 /*

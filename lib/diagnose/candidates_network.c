@@ -138,7 +138,7 @@ int suspect_network(struct suspects *suspects, const struct job *job, const stru
     if (!failed && edges->count) {
         failed = transfers_find_slow_links(job, edges, transfers) || edges_blame(job, edges, transfers);
     } else if (!failed) {
-        failed = cover_slow_instances(job, transfers);
+        failed = cover_slow_instances(job, baseline, transfers);
     }
     int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
     if (!failed)

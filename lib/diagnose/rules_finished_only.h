@@ -10,7 +10,7 @@
  * what comes after operations that have a root, where nobody waited for it. -1 when memory is out.
  */
 int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job,
-                              const struct transfer_excess *transfers);
+                              const struct baseline *baseline, const struct transfer_excess *transfers);
 
 /*
  * Whether by the clocks all members of an operation had left it by `after_ns` after this one did, which may

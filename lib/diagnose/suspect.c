@@ -2,9 +2,10 @@
 
 #include "job/step_index.h"
 
-int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation)
+int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation,
+                          const struct excess *excess)
 {
-    return suspect->kind != FINDING_NETWORK && operation->rank == suspect->rank && operation->excess_ns > 0 &&
+    return suspect->kind != FINDING_NETWORK && operation->rank == suspect->rank && excess->excess_ns > 0 &&
            operation->step >= suspect->first_step && operation->step <= suspect->last_step;
 }
 

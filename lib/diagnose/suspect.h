@@ -47,7 +47,8 @@ struct suspects {
 int suspects_are_together(const struct suspect *a, const struct suspect *b);
 
 /* Whether an operation's excess, or an instance's slow transfer, is part of the suspicion. */
-int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation);
+int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation,
+                          const struct excess *excess);
 int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance,
                          const struct transfer_excess *transfer);
 

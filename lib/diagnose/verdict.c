@@ -25,7 +25,8 @@ static void count_in(struct tally *tally, int32_t tag, int32_t position, int64_t
 }
 
 static void count_suspect(const struct suspect *suspect, const struct job *job,
-                          const struct transfer_excess *transfers, struct tally *tally)
+                          const struct baseline *baseline, const struct transfer_excess *transfers,
+                          struct tally *tally)
 {
     if (suspect->kind == FINDING_NETWORK) {
         struct job_range instances = suspect_instances(suspect, job);
@@ -38,9 +39,9 @@ static void count_suspect(const struct suspect *suspect, const struct job *job,
     }
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]))
+        if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]))
             count_in(tally, job->operations[i].tag, job->operations[i].position,
-                     job->operations[i].excess_ns);
+                     baseline->excess[i].excess_ns);
 }
 
 static int32_t greatest(const int64_t *values, size_t count)
@@ -68,7 +69,7 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
                  (suspect->kind == FINDING_NETWORK &&
                   slowness_measure(suspect, job, edges, transfers, &measures.slowness, finding));
     if (!failed) {
-        count_suspect(suspect, job, transfers, &tally);
+        count_suspect(suspect, job, baseline, transfers, &tally);
         finding->kind = suspect->kind;
         finding->rank = suspect->rank;
         finding->tag = greatest(tally.by_tag, job->tags.count + 1) - 1;

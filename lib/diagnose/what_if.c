@@ -29,8 +29,8 @@ static void change(struct replay *replay, const struct suspect *suspect, int sig
     }
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]))
-            replay->own_ns[i] += sign * job->operations[i].excess_ns;
+        if (suspect_has_operation(suspect, &job->operations[i], &replay->excess[i]))
+            replay->own_ns[i] += sign * replay->excess[i].excess_ns;
 }
 
 static int by_total(const void *a, const void *b)
@@ -136,7 +136,7 @@ int suspects_weigh(struct suspects *suspects, const struct job *job, const struc
         weigh_by_steps(suspects, job, baseline, transfers);
         return 0;
     }
-    if (replay_init(&replay, job, transfers, error))
+    if (replay_init(&replay, job, baseline->excess, transfers, error))
         return -1;
     array_sort(suspects->items, suspects->count, sizeof *suspects->items, by_total);
     weigh(suspects, &replay, suspects->count < WEIGHED ? suspects->count : WEIGHED);

@@ -30,14 +30,11 @@ enum end_kind {
 
 struct job_operation {
     int64_t bytes;
-    int64_t enqueued_ns;    /* handed to the GPU; TIME_UNKNOWN */
-    int64_t start_ns;       /* on the device; TIME_UNKNOWN */
-    int64_t end_ns;         /* on the device; TIME_UNKNOWN */
-    int64_t own_ns;         /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
-    int64_t late_beyond_ns; /* lateness less the usual at its place; TIME_UNKNOWN */
-    int64_t beyond_ns;      /* own time less the usual at its place; 0 where that is not known */
-    int64_t excess_ns;      /* own time beyond peers and history (baseline.h); 0: does not stand out */
-    int64_t hidden_ns;      /* lateness beyond the usual where own time is unknown (baseline.h) */
+    int64_t enqueued_ns; /* handed to the GPU; TIME_UNKNOWN */
+    int64_t start_ns;    /* on the device; TIME_UNKNOWN */
+    int64_t end_ns;      /* on the device; TIME_UNKNOWN */
+    int64_t own_ns;      /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
+
     int32_t rank;
     int32_t communicator;
     int32_t instance;
@@ -53,13 +50,11 @@ struct job_operation {
     uint8_t function;
     uint8_t ends; /* end_kind */
     unsigned unfinished : 1;
-    unsigned is_tree : 1;      /* its kernel's stop may come before its end (early_stops.c) */
-    unsigned may_be_tree : 1;  /* an AllReduce of which the algorithm is not told */
-    unsigned incomplete : 1;   /* a kernel channel has a start and no stop */
-    unsigned held : 1;         /* and held its stream beyond its end, by the clocks (early_stops.c) */
-    unsigned inferred : 1;     /* its start is taken to be the end of the one before, or its enqueueing */
-    unsigned own_is_known : 1; /* its own time was held against that at its place */
-    unsigned hidden_stands_out : 1; /* hidden_ns is beyond the spread of its place by itself */
+    unsigned is_tree : 1;     /* its kernel's stop may come before its end (early_stops.c) */
+    unsigned may_be_tree : 1; /* an AllReduce of which the algorithm is not told */
+    unsigned incomplete : 1;  /* a kernel channel has a start and no stop */
+    unsigned held : 1;        /* and held its stream beyond its end, by the clocks (early_stops.c) */
+    unsigned inferred : 1;    /* its start is taken to be the end of the one before, or its enqueueing */
 };
 
 /*

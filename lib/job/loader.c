@@ -281,7 +281,6 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         .bytes = recorded->bytes,
         .enqueued_ns = first_known(recorded->enqueue.end_ns,
                                    first_known(recorded->enqueue.begin_ns, recorded->api.end_ns)),
-        .late_beyond_ns = TIME_UNKNOWN,
         .previous = -1,
         .position = -1,
         .unfinished = recorded->unfinished != 0};

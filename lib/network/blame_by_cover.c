@@ -30,23 +30,25 @@ struct cover {
 enum { NOWHERE = -1, SEVERAL = -2, MOST_CULPRITS = 16 };
 
 /* Its host enqueued it only then: it waited for nothing on the GPU. */
-static int is_hosts(const struct job_operation *operation)
+static int is_hosts(const struct job_operation *operation, int64_t hidden_ns)
 {
     return operation->enqueued_ns != TIME_UNKNOWN && operation->start_ns != TIME_UNKNOWN &&
-           operation->start_ns - operation->enqueued_ns < operation->hidden_ns / 2;
+           operation->start_ns - operation->enqueued_ns < hidden_ns / 2;
 }
 
 /* A receive that does not say when it ended is slow by the lateness that came through it. */
-static void take_hidden(const struct job *job, struct transfer_excess *transfers)
+static void take_hidden(const struct job *job, const struct hidden_lateness *hidden,
+                        struct transfer_excess *transfers)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
-        if (operation->hidden_ns <= 0 || !operation->hidden_stands_out ||
-            job->operations[operation->previous].function != FUNCTION_RECV || is_hosts(operation))
+        if (hidden[i].hidden_ns <= 0 || !hidden[i].stands_out ||
+            job->operations[operation->previous].function != FUNCTION_RECV ||
+            is_hosts(operation, hidden[i].hidden_ns))
             continue;
         struct transfer_excess *transfer = &transfers[job->operations[operation->previous].instance];
         if (!transfer->slow_ns)
-            transfer->slow_ns = operation->hidden_ns;
+            transfer->slow_ns = hidden[i].hidden_ns;
     }
 }
 
@@ -204,9 +206,10 @@ static void cover_step(struct cover *cover)
     forget(cover);
 }
 
-int cover_slow_instances(const struct job *job, struct transfer_excess *transfers)
+int cover_slow_instances(const struct job *job, const struct baseline *baseline,
+                         struct transfer_excess *transfers)
 {
-    take_hidden(job, transfers);
+    take_hidden(job, baseline->hidden, transfers);
     size_t *first = array_new((size_t)job->step_count + 2, sizeof *first);
     int32_t *slow = first ? transfers_slow_by_step(job, transfers, first) : NULL;
     struct cover cover = {.job = job,

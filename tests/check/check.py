@@ -34,7 +34,7 @@ LAYERS = {
     "job": {"base", "model", "store", "align", "job"},
     "baseline": {"base", "model", "job", "baseline"},
     "network": {"base", "job", "baseline", "network"},
-    "delay": {"base", "model", "store", "job", "network", "delay"},
+    "delay": {"base", "model", "store", "job", "baseline", "network", "delay"},
     "verdict": {"base", "model", "job", "baseline", "network", "verdict"},
     "diagnose": {"base", "model", "job", "baseline", "network", "delay", "verdict", "diagnose"},
     "postmortem": {"base", "model", "job", "baseline", "verdict", "postmortem"},

@@ -24,6 +24,7 @@ struct script {
     struct job job;
     struct job_rank ranks[ALL_RANKS];
     struct job_operation operations[ALL_PLAYED * ALL_RANKS];
+    struct excess excess[ALL_PLAYED * ALL_RANKS];
     struct job_instance instances[ALL_PLAYED];
     struct transfer_excess transfers[ALL_PLAYED];
     int32_t members[ALL_PLAYED * ALL_RANKS];
@@ -50,6 +51,7 @@ static void add_operations(struct script *script, const struct played *played, i
         if (!place)
             continue;
         int32_t at = (int32_t)job->operation_count++;
+        script->excess[at].beyond_ns = played[i].late == rank ? played[i].late_ns : 0;
         script->operations[at] =
             (struct job_operation){.rank = rank,
                                    .communicator = played[i].communicator,
@@ -59,7 +61,6 @@ static void add_operations(struct script *script, const struct played *played, i
                                    .start_ns = starts_ns[i][rank],
                                    .end_ns = ends_ns[i],
                                    .own_ns = TIME_UNKNOWN,
-                                   .beyond_ns = played[i].late == rank ? played[i].late_ns : 0,
                                    .ends = ENDS_BY_KERNEL,
                                    .function = !played[i].is_pair         ? FUNCTION_ALL_REDUCE
                                                : place == played[i].ranks ? FUNCTION_SEND
@@ -102,7 +103,7 @@ static struct delay *play(struct script *script, const struct played *played, si
     for (int32_t rank = 0; rank < ranks; rank++)
         add_operations(script, played, rank, starts_ns, ends_ns, count);
     struct error error = ERROR_INIT;
-    struct delay *delays = delays_measure(&script->job, script->transfers, &error);
+    struct delay *delays = delays_measure(&script->job, script->excess, script->transfers, &error);
     assert_non_null(delays);
     return delays;
 }

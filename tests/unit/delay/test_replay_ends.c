@@ -9,6 +9,7 @@ struct tiny {
     struct job job;
     struct job_rank ranks[RANKS];
     struct job_operation operations[OPERATIONS];
+    struct excess excess[OPERATIONS];
     struct job_instance instances[INSTANCES];
     struct transfer_excess transfers[INSTANCES];
     int32_t members[OPERATIONS];
@@ -56,7 +57,7 @@ static void tiny_init(struct tiny *tiny, const struct job_operation *operations,
 static int64_t played(struct tiny *tiny)
 {
     struct error error = ERROR_INIT;
-    assert_int_equal(replay_init(&tiny->replay, &tiny->job, tiny->transfers, &error), 0);
+    assert_int_equal(replay_init(&tiny->replay, &tiny->job, tiny->excess, tiny->transfers, &error), 0);
     return replay_run(&tiny->replay);
 }
 
@@ -118,8 +119,8 @@ static void own_time_of_hidden_origin(void **state)
 {
     struct job_operation operations[] = {REDUCE(0, 0, 0, -1, 0, 80), REDUCE(1, 0, 1, 0, 80, 90)};
     struct tiny tiny;
-    operations[1].excess_ns = 30;
     tiny_init(&tiny, operations, 2);
+    tiny.excess[1].excess_ns = 30;
     assert_int_equal(played(&tiny), 80 + 30 + 10);
     replay_release(&tiny.replay);
 }

@@ -358,7 +358,8 @@ static int64_t slow_without_links(int64_t bytes, int64_t transfer_ns, int32_t me
     struct network network;
     int32_t cells[RANKS * STEPS], *cells_of_role = cells, role_of_rank[RANKS] = {0};
     struct role role = {.rank_count = RANKS, .length = 1};
-    const struct baseline baseline = {.step_count = STEPS,
+    const struct baseline baseline = {.hidden = network.hidden,
+                                      .step_count = STEPS,
                                       .first_step = 1,
                                       .median_step_ns = 10000,
                                       .roles = &role,

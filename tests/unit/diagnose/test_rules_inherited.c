@@ -9,7 +9,7 @@ static void own_time_behind_a_slow_link(void **state)
     struct small small;
     small_init(&small);
     for (int step = 1; step <= 2; step++) {
-        at(&small, 1, step, 1)->excess_ns = 600;
+        excess_at(&small, 1, step, 1)->excess_ns = 600;
         at(&small, 1, step, 0)->incomplete = 1;
         small.transfers[2 * step].culprit = 0;
     }
@@ -20,15 +20,15 @@ static void own_time_behind_a_slow_link(void **state)
     for (int i = 3; i <= EACH; i++)
         small.first[i] = 1;
     small.transfers[4].culprit = -1;
-    at(&small, 1, 2, 1)->excess_ns = 0;
+    excess_at(&small, 1, 2, 1)->excess_ns = 0;
     struct suspect suspects[2] = {
         {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600},
         {.kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 1, .total_ns = 900}};
     assert_true(small_doubted(&small, suspects, 2));
     /* Held for more than twice what the link can have held it. */
-    at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 602;
+    excess_at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 602;
     assert_false(small_doubted(&small, suspects, 2));
-    at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 600;
+    excess_at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 600;
     /* All channels tell their stop. */
     at(&small, 1, 1, 0)->incomplete = 0;
     assert_false(small_doubted(&small, suspects, 2));
@@ -57,8 +57,8 @@ static void own_time_behind_a_slow_link(void **state)
     suspects[1].first_step = suspects[1].last_step = 1;
     /* A host that was late within the step waits for no GPU. */
     suspects[1].total_ns = 900;
-    at(&small, 1, 1, 1)->late_beyond_ns = 600;
-    at(&small, 1, 1, 1)->beyond_ns = 600;
+    excess_at(&small, 1, 1, 1)->late_beyond_ns = 600;
+    excess_at(&small, 1, 1, 1)->beyond_ns = 600;
     assert_false(small_doubted(&small, suspects, 2));
     small_release(&small);
 }
@@ -68,14 +68,14 @@ static void own_time_after_the_record_ends(void **state)
 {
     struct small small;
     small_init(&small);
-    at(&small, 1, 1, 1)->excess_ns = 500;
-    at(&small, 1, 2, 1)->excess_ns = 600;
+    excess_at(&small, 1, 1, 1)->excess_ns = 500;
+    excess_at(&small, 1, 2, 1)->excess_ns = 600;
     struct suspect suspect = {
         .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 1100};
     assert_false(small_doubted(&small, &suspect, 1));
     small.ranks[1].tail_step = 2;
     assert_true(small_doubted(&small, &suspect, 1));
-    at(&small, 1, 2, 1)->excess_ns = 500;
+    excess_at(&small, 1, 2, 1)->excess_ns = 500;
     suspect.total_ns = 1000;
     assert_false(small_doubted(&small, &suspect, 1));
     suspect.kind = FINDING_NETWORK;
@@ -120,7 +120,7 @@ static void a_rank_that_is_not_told_apart(void **state)
     small_init(&small);
     struct suspect suspect = {
         .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 600};
-    at(&small, 1, 1, 1)->excess_ns = at(&small, 1, 2, 1)->excess_ns = 300;
+    excess_at(&small, 1, 1, 1)->excess_ns = excess_at(&small, 1, 2, 1)->excess_ns = 300;
     assert_false(small_doubted(&small, &suspect, 1));
     small.ranks[1].is_part = 1;
     assert_true(small_doubted(&small, &suspect, 1));
@@ -150,7 +150,7 @@ static void sends_init(struct sends *sends)
     sends->small.transfers[2].culprit = 0;
     sends->small.transfers[2].slow_ns = 200;
     for (int rank = 1; rank <= 2; rank++) {
-        at(&sends->small, rank, 1, 0)->excess_ns = 100;
+        excess_at(&sends->small, rank, 1, 0)->excess_ns = 100;
         at(&sends->small, rank, 1, 0)->is_tree = 1;
     }
 }
@@ -182,7 +182,7 @@ static void sends_that_wait_for_receivers(void **state)
     assert_false(small_doubted(&sends.small, suspects, 3));
     sends.small.transfers[2].culprit = 0;
     /* 200 of 400; 201 of 401. */
-    one->excess_ns = 99;
+    excess_of(&sends.small.baseline, &sends.small.job, one)->excess_ns = 99;
     assert_false(small_doubted(&sends.small, suspects, 3));
     sends.edges[1].over_ns = 201;
     assert_true(small_doubted(&sends.small, suspects, 3));
@@ -231,7 +231,7 @@ static void own_time_beside_a_slow_network(void **state)
     small_init(&small);
     small.job.finished_only = 1;
     struct job_operation *send = at(&small, 1, 1, 0), *next = at(&small, 1, 1, 1);
-    next->excess_ns = 600;
+    excess_of(&small.baseline, &small.job, next)->excess_ns = 600;
     send->function = FUNCTION_SEND;
     send->ends = ENDS_BY_HOST;
     assert_true(small_doubted(&small, suspects, 2));
@@ -258,8 +258,8 @@ static void own_time_beside_a_slow_network(void **state)
     assert_false(small_doubted(&small, suspects, 2));
     small.job.finished_only = 1;
     /* The send itself is what is late. */
-    next->excess_ns = 0;
-    send->excess_ns = 600;
+    excess_of(&small.baseline, &small.job, next)->excess_ns = 0;
+    excess_of(&small.baseline, &small.job, send)->excess_ns = 600;
     assert_true(small_doubted(&small, suspects, 2));
     assert_false(small_doubted(&small, suspects, 1));
     send->function = FUNCTION_ALL_REDUCE;
@@ -313,7 +313,7 @@ static void own_time_after_a_receive_from_a_suspect(void **state)
         {.kind = FINDING_HOST, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 1202}};
     small_init(&small);
     struct job_operation *receive = at(&small, 1, 1, 0);
-    at(&small, 1, 1, 1)->excess_ns = 600;
+    excess_at(&small, 1, 1, 1)->excess_ns = 600;
     receive->function = FUNCTION_RECV;
     receive->ends = ENDS_BY_PROXY;
     small.instances[2].sender = 0;
@@ -352,7 +352,7 @@ static void own_time_after_a_receive_from_a_suspect(void **state)
     /* What is between steps is no part of the suspicion. */
     receive->function = FUNCTION_RECV;
     at(&small, 1, 1, 1)->step = -1;
-    at(&small, 1, 2, 0)->excess_ns = suspects[0].total_ns;
+    excess_at(&small, 1, 2, 0)->excess_ns = suspects[0].total_ns;
     suspects[0].last_step = 2;
     assert_false(small_doubted(&small, suspects, 2));
     small_release(&small);
@@ -365,7 +365,7 @@ static void own_time_after_a_slow_operation(void **state)
     struct suspect suspect = {
         .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600};
     small_init(&small);
-    at(&small, 1, 1, 1)->excess_ns = 600;
+    excess_at(&small, 1, 1, 1)->excess_ns = 600;
     at(&small, 1, 1, 0)->is_tree = 1;
     small.transfers[2].beyond_ns = 300;
     assert_true(small_doubted(&small, &suspect, 1));
@@ -380,19 +380,19 @@ static void own_time_after_a_slow_operation(void **state)
     /* What is between steps is no part of the suspicion. */
     suspect.last_step = 2;
     at(&small, 1, 1, 1)->step = -1;
-    at(&small, 1, 2, 0)->excess_ns = 600;
+    excess_at(&small, 1, 2, 0)->excess_ns = 600;
     assert_false(small_doubted(&small, &suspect, 1));
     suspect.last_step = at(&small, 1, 1, 1)->step = 1;
-    at(&small, 1, 2, 0)->excess_ns = 0;
+    excess_at(&small, 1, 2, 0)->excess_ns = 0;
     /* That is half of it, and not most. */
     suspect.total_ns = 1200;
     assert_false(small_doubted(&small, &suspect, 1));
     suspect.total_ns = 600;
     /* Within a step a late host waits for no GPU; after it, it may. */
-    at(&small, 1, 1, 1)->late_beyond_ns = 600;
+    excess_at(&small, 1, 1, 1)->late_beyond_ns = 600;
     assert_false(small_doubted(&small, &suspect, 1));
-    at(&small, 1, 1, 1)->excess_ns = 0;
-    at(&small, 1, 1, 0)->excess_ns = at(&small, 1, 1, 0)->late_beyond_ns = 600;
+    excess_at(&small, 1, 1, 1)->excess_ns = 0;
+    excess_at(&small, 1, 1, 0)->excess_ns = excess_at(&small, 1, 1, 0)->late_beyond_ns = 600;
     at(&small, 1, 0, 1)->is_tree = 1;
     small.transfers[1].beyond_ns = 300;
     assert_true(small_doubted(&small, &suspect, 1));
@@ -472,9 +472,10 @@ static int may_be_of_a_lost_file(int times, int by_host, int between)
     small.ranks[1].may_lack_file = 1;
     for (int step = 1; step <= 2; step++) {
         struct job_operation *late = at(&small, 1, step, 1);
-        late->excess_ns = late->beyond_ns = 600;
+        excess_of(&small.baseline, &small.job, late)->excess_ns =
+            excess_of(&small.baseline, &small.job, late)->beyond_ns = 600;
         late->own_ns = times * 1000 + 600;
-        late->late_beyond_ns = by_host ? 600 : 0;
+        excess_of(&small.baseline, &small.job, late)->late_beyond_ns = by_host ? 600 : 0;
         if (between)
             late->step = -1;
     }

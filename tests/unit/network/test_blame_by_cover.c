@@ -28,6 +28,8 @@ struct step {
     struct job_rank ranks[RANKS];
     struct job_communicator communicators[COMMUNICATORS];
     struct job_operation operations[OPERATIONS];
+    struct excess excess[OPERATIONS];
+    struct hidden_lateness hidden[OPERATIONS];
     struct job_instance instances[INSTANCES];
     struct transfer_excess transfers[INSTANCES];
     int32_t members[OPERATIONS];
@@ -40,6 +42,11 @@ static struct job_operation *played(struct step *step, int32_t rank, int32_t ins
     while (PLAYED[i].rank != rank || PLAYED[i].instance != instance)
         i++;
     return &step->operations[i];
+}
+
+static struct hidden_lateness *hidden_before(struct step *step, int32_t rank, int32_t instance)
+{
+    return &step->hidden[played(step, rank, instance) - step->operations];
 }
 
 static void init_instances(struct step *step, const int64_t slow_ns[COMMUNICATORS])
@@ -107,7 +114,10 @@ static void cover(struct step *step)
 {
     struct error error = ERROR_INIT;
     assert_int_equal(job_index_steps(&step->job, &error), 0);
-    assert_int_equal(cover_slow_instances(&step->job, step->transfers), 0);
+    assert_int_equal(cover_slow_instances(&step->job,
+                                          &(struct baseline){.excess = step->excess, .hidden = step->hidden},
+                                          step->transfers),
+                     0);
     free(step->job.operations_of_step);
     free(step->job.by_step);
     free(step->job.step_end);
@@ -251,7 +261,7 @@ static void own_time_that_grew_breaks_no_tie(void **state)
     step_init(&step, (int64_t[]){100, 0, 0, 100});
     step.communicators[1].seat_count = 1;
     played(&step, 0, 3)->own_ns = 60;
-    played(&step, 0, 3)->beyond_ns = 50;
+    step.excess[played(&step, 0, 3) - step.operations].beyond_ns = 50;
     step.job.blind_to_pairs = 1;
     assert_int_equal(job_find_stages(&step.job), 0);
     assert_culprits(&step, -1, -1, -1, -1);
@@ -261,8 +271,8 @@ static void own_time_that_grew_breaks_no_tie(void **state)
 static void receive_late(struct step *step, const int64_t slow_ns[COMMUNICATORS])
 {
     step_init(step, slow_ns);
-    played(step, 0, 3)->hidden_ns = 50;
-    played(step, 0, 3)->hidden_stands_out = 1;
+    hidden_before(step, 0, 3)->hidden_ns = 50;
+    hidden_before(step, 0, 3)->stands_out = 1;
     played(step, 0, SENT)->end_ns = played(step, 3, SENT)->end_ns = 60;
 }
 
@@ -298,7 +308,7 @@ static void lateness_that_does_not_stand_out(void **state)
 {
     struct step step;
     receive_late(&step, (int64_t[]){0, 0, 0, 0});
-    played(&step, 0, 3)->hidden_stands_out = 0;
+    hidden_before(&step, 0, 3)->stands_out = 0;
     cover(&step);
     assert_int_equal(step.transfers[SENT].slow_ns, 0);
     assert_int_equal(step.transfers[SENT].culprit, -1);
@@ -309,8 +319,8 @@ static void lateness_after_a_collective(void **state)
 {
     struct step step;
     step_init(&step, (int64_t[]){0, 0, 0, 0});
-    played(&step, 0, 1)->hidden_ns = 50;
-    played(&step, 0, 1)->hidden_stands_out = 1;
+    hidden_before(&step, 0, 1)->hidden_ns = 50;
+    hidden_before(&step, 0, 1)->stands_out = 1;
     cover(&step);
     assert_int_equal(step.transfers[0].slow_ns, 0);
 }
