@@ -11,6 +11,7 @@
 #include "verdict/finding_text.h"
 #include "verdict/unexplained_steps.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What is wrong with the jobs of a store, whose fault it is, since when, and what it costs. */
@@ -251,19 +252,21 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
     struct job job;
     struct findings findings = {0};
     struct baseline baseline = {0};
+    struct transfer_excess *transfers = NULL;
     if (job_load(&job, diagnosis->request->store, run_id, error))
         return -1;
-    int failed = findings_find(&findings, &job, &baseline, &diagnosis->options, error);
+    int failed = findings_find(&findings, &job, &baseline, &transfers, &diagnosis->options, error);
     failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, &baseline, error) ||
              caution_crowd(&findings.crowd, &job, &diagnosis->result->table, error) ||
              caution_cut(&job, &findings, &diagnosis->result->table, error) ||
-             caution_unexplained(&job, &baseline, &findings, diagnosis->options.sigmas,
+             caution_unexplained(&job, &baseline, transfers, &findings, diagnosis->options.sigmas,
                                  &diagnosis->result->table, error);
     if (!failed && note_coverage(diagnosis, &job))
         failed = error_no_memory(error);
     diagnosis->operations += job.operation_count;
     diagnosis->bare_calls += job.bare_calls;
     diagnosis->judged += !failed && is_judged(&job, &baseline);
+    free(transfers);
     baseline_release(&baseline);
     findings_release(&findings);
     job_release(&job);

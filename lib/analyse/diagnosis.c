@@ -19,7 +19,8 @@
 #include <stdlib.h>
 
 int findings_find(struct findings *findings, struct job *job, struct baseline *baseline,
-                  const struct diagnose_options *options, struct error *error)
+                  struct transfer_excess **transfers, const struct diagnose_options *options,
+                  struct error *error)
 {
     struct suspects suspects = {0};
     struct edges edges = {0};
@@ -27,21 +28,25 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
     const struct baseline_options own = {.sigmas = options->sigmas};
     if (baseline_init(baseline, job, &own, error))
         return -1;
-    int failed = extents_init(&extents, job) ? error_no_memory(error) : 0;
+    int failed =
+        extents_init(&extents, job) || !(*transfers = transfers_new(job)) ? error_no_memory(error) : 0;
     if (!failed)
         job_find_tails(job, &extents);
     failed = failed || edges_init(&edges, job, baseline, options->sigmas, error) ||
              suspect_own(&suspects, job, baseline, options, error) ||
-             suspect_network(&suspects, job, baseline, &edges, options, error);
+             suspect_network(&suspects, job, baseline, &edges, *transfers, options, error);
+    baseline_forget_hidden(baseline);
     if (!failed)
-        suspects_doubt(&suspects, job, &edges);
-    if (!failed && (suspects_join_hidden_sends(&suspects, job) || suspects_doubt_unrecorded(&suspects, job) ||
-                    suspects_doubt_exchanges(&suspects, job) || suspects_doubt_unrest(&suspects, baseline)))
+        suspects_doubt(&suspects, job, baseline, &edges, *transfers);
+    if (!failed &&
+        (suspects_join_hidden_sends(&suspects, job) ||
+         suspects_doubt_unrecorded(&suspects, job, baseline, *transfers) ||
+         suspects_doubt_exchanges(&suspects, job, baseline) || suspects_doubt_unrest(&suspects, baseline)))
         failed = error_no_memory(error);
-    failed = failed || suspects_weigh(&suspects, job, baseline, error);
+    failed = failed || suspects_weigh(&suspects, job, baseline, *transfers, error);
     if (!failed && suspects_sum_costs(&suspects, baseline->step_count))
         failed = error_no_memory(error);
-    failed = failed || suspects_judge(&suspects, job, baseline, &edges, options, findings, error);
+    failed = failed || suspects_judge(&suspects, job, baseline, &edges, *transfers, options, findings, error);
     if (!failed && (findings_doubt_crowd(findings, job) || findings_doubt_shared(findings, job)))
         failed = error_no_memory(error);
     failed = failed || find_absence(job, &extents, options, findings, error) ||

@@ -169,15 +169,17 @@ static int explain(struct job *job, const struct diagnose_options *diagnose, str
 {
     struct findings findings = {0};
     struct baseline baseline = {0};
+    struct transfer_excess *transfers = NULL;
     if (job_load_rest(job, error))
         return -1;
-    int failed = findings_find(&findings, job, &baseline, diagnose, error);
-    struct delay *delays = failed ? NULL : delays_measure(job, error);
+    int failed = findings_find(&findings, job, &baseline, &transfers, diagnose, error);
+    struct delay *delays = failed ? NULL : delays_measure(job, baseline.excess, transfers, error);
     failed = !delays || show(job, &findings, delays, table, error) ||
              caution_absent_ranks(job, table, error) ||
              caution_bare_calls(job->store, job->run_id, table, error) || caution_parts(job, table, error) ||
              caution_crowd(&findings.crowd, job, table, error);
     free(delays);
+    free(transfers);
     baseline_release(&baseline);
     findings_release(&findings);
     job_release(job);

@@ -17,10 +17,13 @@ int baseline_init(struct baseline *baseline, struct job *job, const struct basel
     baseline->predecessors = array_new(job->rank_count, sizeof *baseline->predecessors);
     baseline->late_ns =
         array_new(job->rank_count * (size_t)(baseline->step_count + 1), sizeof *baseline->late_ns);
+    baseline->excess = array_new(job->operation_count, sizeof *baseline->excess);
+    baseline->hidden = array_new(job->operation_count, sizeof *baseline->hidden);
     baseline->rank_count = job->rank_count;
-    if (!baseline->late_ns || !baseline->role_of_rank || !baseline->rank_in_role || !baseline->predecessors ||
-        baseline_find_roles(baseline, job) || baseline_fill_cells(baseline, job) ||
-        baseline_measure_places(baseline, job, options->sigmas) || baseline_measure_steps(baseline, job)) {
+    if (!baseline->excess || !baseline->hidden || !baseline->late_ns || !baseline->role_of_rank ||
+        !baseline->rank_in_role || !baseline->predecessors || baseline_find_roles(baseline, job) ||
+        baseline_fill_cells(baseline, job) || baseline_measure_places(baseline, job, options->sigmas) ||
+        baseline_measure_steps(baseline, job)) {
         baseline_release(baseline);
         return error_no_memory(error);
     }
@@ -30,6 +33,12 @@ int baseline_init(struct baseline *baseline, struct job *job, const struct basel
 int baseline_is_regular(const struct baseline *baseline)
 {
     return baseline->regular >= 0.5;
+}
+
+void baseline_forget_hidden(struct baseline *baseline)
+{
+    free(baseline->hidden);
+    baseline->hidden = NULL;
 }
 
 void baseline_release(struct baseline *baseline)
@@ -42,6 +51,8 @@ void baseline_release(struct baseline *baseline)
     for (size_t i = 0; baseline->predecessors && i < baseline->rank_count; i++)
         free(baseline->predecessors[i]);
     free(baseline->predecessors);
+    free(baseline->excess);
+    free(baseline->hidden);
     free(baseline->step_ns);
     free(baseline->roles);
     free(baseline->cells);

@@ -24,7 +24,24 @@ struct role {
     int32_t length; /* positions in a step */
 };
 
+/* What of an operation is beyond the usual at its place: durations in nanoseconds of its device timeline. */
+struct excess {
+    int64_t late_beyond_ns; /* its host's lateness (job_lateness) less the usual; TIME_UNKNOWN */
+    int64_t beyond_ns;      /* own time less the usual, less than 0 where it is shorter; TIME_UNKNOWN */
+    int64_t excess_ns; /* by how much its rank was late by itself: own time that stands out, bounded by what
+                          others waited; 0 where it does not. Where own time is unknown, of hidden_ns what is
+                          found to be the rank's own (candidates_own.c) */
+};
+
+/* Lateness whose origin is hidden: of an operation whose own time is unknown. */
+struct hidden_lateness {
+    int64_t hidden_ns; /* what others waited for it beyond the usual at its place; 0 where it is no more */
+    int stands_out;    /* beyond the spread of its place by itself */
+};
+
 struct baseline {
+    struct excess *excess;          /* owned: of each operation of the job, by its number */
+    struct hidden_lateness *hidden; /* owned, likewise; NULL once it is forgotten */
     struct role *roles;
     size_t role_count;
     size_t rank_count;
@@ -49,10 +66,20 @@ struct baseline_options {
     double sigmas; /* an excess stands out beyond so many */
 };
 
-/* Fills job->operations' position, excess_ns and hidden_ns. */
+/* Fills job->operations' position, too. */
 int baseline_init(struct baseline *baseline, struct job *job, const struct baseline_options *options,
                   struct error *error);
 void baseline_release(struct baseline *baseline);
+
+/* Whose it is has been found out (suspect_own, suspect_network): it is not needed any more. */
+void baseline_forget_hidden(struct baseline *baseline);
+
+/* An operation of the job's. */
+static inline struct excess *excess_of(const struct baseline *baseline, const struct job *job,
+                                       const struct job_operation *operation)
+{
+    return &baseline->excess[operation - job->operations];
+}
 
 /* Whether half of all steps are whole, or more: else nothing can be held against its own place. */
 int baseline_is_regular(const struct baseline *baseline);

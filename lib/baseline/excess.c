@@ -9,13 +9,14 @@
 /* A place, and the operation that each rank has there in each step. */
 struct cells {
     const struct baseline *baseline;
-    struct job *job;
+    const struct job *job;
     const struct role *role;
     const int32_t *operations; /* as the values of struct place; -1: none */
     size_t count;
 };
 
-static struct cells cells_at(const struct baseline *baseline, struct job *job, size_t role, int32_t position)
+static struct cells cells_at(const struct baseline *baseline, const struct job *job, size_t role,
+                             int32_t position)
 {
     size_t count = baseline->roles[role].rank_count * (size_t)baseline->step_count;
     return (struct cells){.baseline = baseline,
@@ -25,13 +26,13 @@ static struct cells cells_at(const struct baseline *baseline, struct job *job, s
                           .count = count};
 }
 
-/* The operation of a cell that has an excess; NULL in the warm-up, and where nothing is known of it. */
-static struct job_operation *judged(const struct cells *cells, const struct place *place, size_t cell)
+/* The operation of a cell that has an excess; -1 in the warm-up, and where nothing is known of it. */
+static int32_t judged(const struct cells *cells, const struct place *place, size_t cell)
 {
     size_t step = cell % (size_t)cells->baseline->step_count;
     if (step < (size_t)cells->baseline->first_step || place->value[cell] == TIME_UNKNOWN)
-        return NULL;
-    return &cells->job->operations[cells->operations[cell]];
+        return -1;
+    return cells->operations[cell];
 }
 
 /*
@@ -116,9 +117,9 @@ static int64_t hidden_lateness(const struct baseline *baseline, const struct job
     return waited == INT64_MAX ? TIME_UNKNOWN : waited;
 }
 
-static int64_t bounded(const struct job *job, const struct job_operation *operation, int64_t excess)
+static int64_t bounded(const struct job *job, int32_t operation, int64_t excess)
 {
-    int64_t waited = longest_wait_of_others(job, operation);
+    int64_t waited = longest_wait_of_others(job, &job->operations[operation]);
     return excess < waited ? excess : waited;
 }
 
@@ -142,13 +143,13 @@ static void judge_own_time(const struct cells *cells, struct place *own, double 
 {
     int64_t sigma = measure_alike(cells, own, own_time, sigmas);
     for (size_t i = 0; i < cells->count; i++) {
-        struct job_operation *operation = judged(cells, own, i);
-        if (!operation)
+        int32_t operation = judged(cells, own, i);
+        if (operation < 0)
             continue;
-        operation->beyond_ns = own->value[i];
-        operation->own_is_known = 1;
+        struct excess *excess = &cells->baseline->excess[operation];
+        excess->beyond_ns = own->value[i];
         if ((double)own->value[i] > sigmas * (double)sigma)
-            operation->excess_ns = bounded(cells->job, operation, own->value[i]);
+            excess->excess_ns = bounded(cells->job, operation, own->value[i]);
     }
 }
 
@@ -162,17 +163,18 @@ static void judge_idle_time(const struct cells *cells, struct place *idle, const
 {
     int64_t sigma = measure_alike(cells, idle, idle_time, sigmas);
     for (size_t i = 0; i < cells->count; i++) {
-        struct job_operation *operation = judged(cells, idle, i);
+        int32_t operation = judged(cells, idle, i);
         int64_t excess = idle->value[i], grown = own->apart[i];
-        if (!operation)
+        if (operation < 0)
             continue;
-        if (operation->excess_ns > excess)
-            operation->excess_ns = excess > 0 ? excess : 0;
+        int64_t *excess_ns = &cells->baseline->excess[operation].excess_ns;
+        if (*excess_ns > excess)
+            *excess_ns = excess > 0 ? excess : 0;
         if (grown == TIME_UNKNOWN || (double)excess <= sigmas * (double)sigma || grown < excess / 2)
             continue;
         excess = bounded(cells->job, operation, excess < grown ? excess : grown);
-        if (excess > operation->excess_ns)
-            operation->excess_ns = excess;
+        if (excess > *excess_ns)
+            *excess_ns = excess;
     }
 }
 
@@ -188,11 +190,11 @@ static void judge_hidden_lateness(const struct cells *cells, struct place *place
     int64_t sigma = place_measure(place, cells->role->rank_count, cells->baseline->first_step,
                                   cells->baseline->step_count);
     for (size_t i = 0; i < cells->count; i++) {
-        struct job_operation *operation = judged(cells, place, i);
-        if (!operation || place->value[i] <= HIDDEN_SIGMAS * sigma)
+        int32_t operation = judged(cells, place, i);
+        if (operation < 0 || place->value[i] <= HIDDEN_SIGMAS * sigma)
             continue;
-        operation->hidden_ns = place->value[i];
-        operation->hidden_stands_out = (double)place->value[i] > sigmas * (double)sigma;
+        cells->baseline->hidden[operation] = (struct hidden_lateness){
+            .hidden_ns = place->value[i], .stands_out = (double)place->value[i] > sigmas * (double)sigma};
     }
 }
 
@@ -201,11 +203,12 @@ static void judge_host_lateness(const struct cells *cells, struct place *place, 
     measure_alike(cells, place, host_lateness, sigmas);
     size_t steps = (size_t)cells->baseline->step_count;
     for (size_t i = 0; i < cells->count; i++) {
-        struct job_operation *operation = judged(cells, place, i);
-        if (!operation)
+        int32_t operation = judged(cells, place, i);
+        if (operation < 0)
             continue;
-        operation->late_beyond_ns = place->value[i];
-        cells->baseline->late_ns[(size_t)operation->rank * steps + i % steps] += place->apart[i];
+        cells->baseline->excess[operation].late_beyond_ns = place->value[i];
+        cells->baseline->late_ns[(size_t)cells->job->operations[operation].rank * steps + i % steps] +=
+            place->apart[i];
     }
 }
 
@@ -226,8 +229,10 @@ static void judge_place(const struct cells *cells, struct place *own, struct pla
     judge_host_lateness(cells, place, sigmas);
 }
 
-int baseline_measure_places(const struct baseline *baseline, struct job *job, double sigmas)
+int baseline_measure_places(const struct baseline *baseline, const struct job *job, double sigmas)
 {
+    for (size_t i = 0; i < job->operation_count; i++)
+        baseline->excess[i] = (struct excess){.late_beyond_ns = TIME_UNKNOWN, .beyond_ns = TIME_UNKNOWN};
     for (size_t role = 0; role < baseline->role_count; role++) {
         struct place place = {0}, own = {0};
         size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;

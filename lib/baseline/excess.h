@@ -3,7 +3,7 @@
 
 #include "baseline/baseline.h"
 
-/* baseline_init's part: fills in excess_ns and hidden_ns of operations. -1 when memory is out. */
-int baseline_measure_places(const struct baseline *baseline, struct job *job, double sigmas);
+/* baseline_init's part: fills in excess, hidden and late_ns, which are there. -1 when memory is out. */
+int baseline_measure_places(const struct baseline *baseline, const struct job *job, double sigmas);
 
 #endif

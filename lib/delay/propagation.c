@@ -31,6 +31,8 @@ struct memory {
 
 struct delays {
     const struct job *job;
+    const struct excess *excess;             /* per operation */
+    const struct transfer_excess *transfers; /* per instance */
     struct delay *items;
     struct memory *memories; /* per rank */
     int32_t *seats;   /* per operation: a number for its rank on its communicator, of a pair with its peer */
@@ -192,9 +194,11 @@ static int wait_for(struct delays *delays, int32_t at, int32_t last_at)
     return 0;
 }
 
-static int meet(struct delays *delays, const struct job_instance *instance)
+static int meet(struct delays *delays, int32_t number)
 {
     const struct job *job = delays->job;
+    const struct job_instance *instance = &job->instances[number];
+    int64_t beyond_ns = delays->transfers[number].beyond_ns;
     const int32_t *members = job->instance_members + instance->first_member;
     int32_t last = last_to_arrive(job, instance);
     for (int32_t i = 0; last >= 0 && i < instance->members; i++) {
@@ -208,8 +212,8 @@ static int meet(struct delays *delays, const struct job_instance *instance)
         const struct job_operation *operation = &job->operations[members[i]];
         /* What all of them went through together explains nobody's lateness among them, only towards others.
          */
-        if (instance->beyond_ns != TIME_UNKNOWN)
-            remember(&delays->memories[operation->rank], BLAME_NETWORK, instance->beyond_ns);
+        if (beyond_ns != TIME_UNKNOWN)
+            remember(&delays->memories[operation->rank], BLAME_NETWORK, beyond_ns);
         *met_at(delays, members[i]) = (int64_t)delays->memories[operation->rank].count;
         if ((size_t)instance->members == job->rank_count &&
             (instance->is_synced || function_is_full_exchange(instance->function)))
@@ -222,22 +226,27 @@ static int measure(struct delays *delays, struct error *error)
 {
     const struct job *job = delays->job;
     struct replay replay;
-    if (replay_init(&replay, job, error))
+    if (replay_init(&replay, job, delays->excess, delays->transfers, error))
         return -1;
     int failed = 0;
     for (size_t i = 0; !failed && i < replay.move_count; i++) {
         const struct replay_move *move = &replay.moves[i];
         const struct job_operation *operation = &job->operations[move->operation];
-        remember(&delays->memories[operation->rank], operation->rank, operation->beyond_ns);
-        failed = move->is_last && meet(delays, &job->instances[move->instance]);
+        int64_t beyond_ns = delays->excess[move->operation].beyond_ns;
+        if (beyond_ns != TIME_UNKNOWN)
+            remember(&delays->memories[operation->rank], operation->rank, beyond_ns);
+        failed = move->is_last && meet(delays, move->instance);
     }
     replay_release(&replay);
     return failed ? error_no_memory(error) : 0;
 }
 
-struct delay *delays_measure(const struct job *job, struct error *error)
+struct delay *delays_measure(const struct job *job, const struct excess *excess,
+                             const struct transfer_excess *transfers, struct error *error)
 {
     struct delays delays = {.job = job,
+                            .excess = excess,
+                            .transfers = transfers,
                             .items = array_new(job->rank_count, sizeof *delays.items),
                             .memories = array_new(job->rank_count, sizeof *delays.memories),
                             .met_all = array_new(job->rank_count, sizeof *delays.met_all)};

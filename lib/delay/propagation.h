@@ -1,7 +1,9 @@
 #ifndef NCCLPROF_DELAY_PROPAGATION_H
 #define NCCLPROF_DELAY_PROPAGATION_H
 
+#include "baseline/baseline.h"
 #include "job/job.h"
+#include "network/transfer_excess.h"
 
 /*
  * Where waiting comes from (after Boehme et al., ACM TOPC 3(2), 2016). In every operation that nobody leaves
@@ -24,8 +26,8 @@ struct delay {
     int64_t inherited_most_ns;
 };
 
-/* One per rank, owned by the caller (free). Wants baseline_init and transfers' beyond_ns (suspect_network).
- */
-struct delay *delays_measure(const struct job *job, struct error *error);
+/* One per rank, owned by the caller (free). `excess` is of each operation, `transfers` of each instance. */
+struct delay *delays_measure(const struct job *job, const struct excess *excess,
+                             const struct transfer_excess *transfers, struct error *error);
 
 #endif

@@ -85,8 +85,8 @@ static void take_own_times(struct replay *replay, const int64_t *ends)
             operation->own_ns != TIME_UNKNOWN && operation->own_ns < replay->own_ns[i])
             replay->own_ns[i] = operation->own_ns;
         /* Lateness of hidden origin that was found to be the rank's own. */
-        if (operation->own_ns == TIME_UNKNOWN && operation->excess_ns > replay->own_ns[i])
-            replay->own_ns[i] = operation->excess_ns;
+        if (operation->own_ns == TIME_UNKNOWN && replay->excess[i].excess_ns > replay->own_ns[i])
+            replay->own_ns[i] = replay->excess[i].excess_ns;
     }
 }
 
@@ -126,8 +126,8 @@ static void take_transfers(struct replay *replay, const int64_t *ends)
         }
         shortest = shortest == TIME_UNKNOWN || shortest < 0 ? 0 : shortest;
         replay->transfer_ns[i] = still_to_come(job, instance, ends, shortest);
-        if (instance->culprit >= 0)
-            replay->tail_ns[i] = instance->some_ns;
+        if (replay->transfers[i].culprit >= 0)
+            replay->tail_ns[i] = replay->transfers[i].some_ns;
     }
 }
 
@@ -194,8 +194,8 @@ static void bound_pair(struct replay *replay, const struct pair_time *times, siz
 {
     int64_t usual_ns = times[(count - 1) / 4].time_ns;
     for (size_t i = 0; i < count; i++) {
-        const struct job_instance *instance = &replay->job->instances[times[i].instance];
-        int is_slow = instance->slow_ns > 0 && instance->culprit >= 0;
+        const struct transfer_excess *transfer = &replay->transfers[times[i].instance];
+        int is_slow = transfer->slow_ns > 0 && transfer->culprit >= 0;
         if (!is_slow && times[i].time_ns > usual_ns)
             replay->transfer_ns[times[i].instance] = usual_ns;
     }
@@ -266,10 +266,13 @@ static int make_room(struct replay *replay)
     return replay->change_ns && replay->latest_ns ? 0 : -1;
 }
 
-int replay_init(struct replay *replay, const struct job *job, struct error *error)
+int replay_init(struct replay *replay, const struct job *job, const struct excess *excess,
+                const struct transfer_excess *transfers, struct error *error)
 {
     size_t operations = job->operation_count, instances = job->instance_count;
     *replay = (struct replay){.job = job,
+                              .excess = excess,
+                              .transfers = transfers,
                               .own_ns = array_new(operations, sizeof *replay->own_ns),
                               .transfer_ns = array_new(instances, sizeof *replay->transfer_ns),
                               .tail_ns = array_new(instances, sizeof *replay->tail_ns),
@@ -309,7 +312,7 @@ void replay_release(struct replay *replay)
 
 void replay_change_transfer(struct replay *replay, size_t instance, int64_t by_ns)
 {
-    int64_t some_ns = replay->job->instances[instance].some_ns;
+    int64_t some_ns = replay->transfers[instance].some_ns;
     int64_t tail_ns = by_ns < -some_ns ? -some_ns : by_ns > some_ns ? some_ns : by_ns;
     replay->tail_ns[instance] += tail_ns;
     replay->change_ns[instance] += by_ns - tail_ns;

@@ -1,7 +1,9 @@
 #ifndef NCCLPROF_DELAY_REPLAY_H
 #define NCCLPROF_DELAY_REPLAY_H
 
+#include "baseline/baseline.h"
 #include "job/job.h"
+#include "network/transfer_excess.h"
 
 /* One operation in the order in which they can be played. */
 struct replay_move {
@@ -32,8 +34,10 @@ struct replay_leaver {
  * its duration.
  */
 struct replay {
-    const struct job *job; /* borrowed */
-    int64_t *own_ns;       /* per operation that is the first of its group */
+    const struct job *job;                   /* borrowed */
+    const struct excess *excess;             /* borrowed; per operation */
+    const struct transfer_excess *transfers; /* borrowed; per instance */
+    int64_t *own_ns;                         /* per operation that is the first of its group */
     int64_t
         *transfer_ns;   /* per instance, as recorded; of pairs in groups no more than usual (bound_groups) */
     int64_t *change_ns; /* per instance: by how much longer it is to be */
@@ -48,7 +52,8 @@ struct replay {
     size_t leaver_count;
 };
 
-int replay_init(struct replay *replay, const struct job *job, struct error *error);
+int replay_init(struct replay *replay, const struct job *job, const struct excess *excess,
+                const struct transfer_excess *transfers, struct error *error);
 void replay_release(struct replay *replay);
 
 /*

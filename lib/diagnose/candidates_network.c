@@ -15,12 +15,12 @@
  * without network steps, by who shares slow transfers (blame_by_cover.c).
  */
 
-static void gather(const struct job *job, struct strength *strength)
+static void gather(const struct job *job, const struct transfer_excess *transfers, struct strength *strength)
 {
     for (size_t i = 0; i < job->instance_count; i++) {
-        const struct job_instance *instance = &job->instances[i];
-        if (instance->culprit >= 0 && instance->step >= 0)
-            *strength_cell(strength, (size_t)instance->culprit, instance->step) += instance->slow_ns;
+        int32_t step = job->instances[i].step;
+        if (transfers[i].culprit >= 0 && step >= 0)
+            *strength_cell(strength, (size_t)transfers[i].culprit, step) += transfers[i].slow_ns;
     }
 }
 
@@ -28,16 +28,17 @@ static void gather(const struct job *job, struct strength *strength)
  * What is usual in single steps: every transfer that took longer than usual, whether it stands out or not;
  * of those with network steps where there are any.
  */
-static int take_samples(const struct job *job, const struct edges *edges, struct strength *strength)
+static int take_samples(const struct job *job, const struct edges *edges,
+                        const struct transfer_excess *transfers, struct strength *strength)
 {
     strength->samples = array_new(job->instance_count, sizeof *strength->samples);
     for (size_t i = 0; strength->samples && i < job->instance_count; i++) {
-        const struct job_instance *instance = &job->instances[i];
-        if (instance->step <= strength->first_step || instance->beyond_ns <= 0 ||
+        int32_t step = job->instances[i].step;
+        if (step <= strength->first_step || transfers[i].beyond_ns <= 0 ||
             (edges->count && edges->first[i] == edges->first[i + 1]))
             continue;
         strength->samples[strength->sample_count++] =
-            (struct sample){instance->beyond_ns, instance->culprit, instance->step};
+            (struct sample){transfers[i].beyond_ns, transfers[i].culprit, step};
     }
     return strength->samples ? 0 : -1;
 }
@@ -58,22 +59,23 @@ static int64_t added_by(const struct edge *edge)
  * Once a rank's sending is under suspicion, what else it sent in in those steps counts too where that took
  * longer than usual, though not by enough to stand out alone: the cost of a fault is all of it.
  */
-static void widen(const struct suspect *suspect, struct job *job, const struct edges *edges)
+static void widen(const struct suspect *suspect, const struct job *job, const struct edges *edges,
+                  struct transfer_excess *transfers)
 {
     struct job_range instances = suspect_instances(suspect, job);
     for (size_t i = instances.first; i < instances.end; i++) {
         int32_t at = job->by_step[i];
-        struct job_instance *instance = &job->instances[at];
-        if (instance->culprit >= 0 || instance->beyond_ns == TIME_UNKNOWN)
+        struct transfer_excess *transfer = &transfers[at];
+        if (transfer->culprit >= 0 || transfer->beyond_ns == TIME_UNKNOWN)
             continue;
         for (size_t j = edges->first[at]; j < edges->first[at + 1]; j++) {
             const struct edge *edge = &edges->items[j];
-            int64_t slow_ns = instance->beyond_ns > 0 ? instance->beyond_ns : added_by(edge);
+            int64_t slow_ns = transfer->beyond_ns > 0 ? transfer->beyond_ns : added_by(edge);
             if ((edge->sender == suspect->rank || edge->receiver == suspect->rank) && edge->extra_ns > 0 &&
                 slow_ns > 0) {
-                instance->slow_ns = slow_ns;
-                instance->some_ns = instance->some_ns < slow_ns ? instance->some_ns : slow_ns;
-                instance->culprit = suspect->rank;
+                transfer->slow_ns = slow_ns;
+                transfer->some_ns = transfer->some_ns < slow_ns ? transfer->some_ns : slow_ns;
+                transfer->culprit = suspect->rank;
             }
         }
     }
@@ -108,43 +110,45 @@ static int ends_step(const struct job *job, const struct baseline *baseline, int
  * that one longer. Whether that was more than half of what the suspicion was slow by in its last step.
  */
 static int is_slow_at_end(const struct suspect *suspect, const struct job *job,
-                          const struct baseline *baseline)
+                          const struct baseline *baseline, const struct transfer_excess *transfers)
 {
     int64_t all_ns = 0, end_ns = 0;
     struct job_range instances = job_instances_in(job, suspect->last_step, suspect->last_step);
     for (size_t i = instances.first; i < instances.end; i++) {
         const struct job_instance *instance = &job->instances[job->by_step[i]];
-        if (!suspect_has_instance(suspect, instance))
+        const struct transfer_excess *transfer = &transfers[job->by_step[i]];
+        if (!suspect_has_instance(suspect, instance, transfer))
             continue;
-        all_ns += instance->slow_ns;
+        all_ns += transfer->slow_ns;
         if (instance->transfer_ns != TIME_UNKNOWN &&
             ends_step(job, baseline, job->instance_members[instance->first_member]))
-            end_ns += instance->some_ns;
+            end_ns += transfer->some_ns;
     }
     return end_ns * 2 > all_ns && suspect->last_step + 2 < baseline->step_count;
 }
 
-int suspect_network(struct suspects *suspects, struct job *job, const struct baseline *baseline,
-                    const struct edges *edges, const struct diagnose_options *options, struct error *error)
+int suspect_network(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                    const struct edges *edges, struct transfer_excess *transfers,
+                    const struct diagnose_options *options, struct error *error)
 {
     struct strength strength = {0};
     size_t first = suspects->count;
-    int failed =
-        transfers_find_slow(job, baseline, options->sigmas) || strength_init(&strength, job, baseline);
+    int failed = transfers_find_slow(job, baseline, options->sigmas, transfers) ||
+                 strength_init(&strength, job, baseline);
     if (!failed && edges->count) {
-        failed = transfers_find_slow_links(job, edges) || edges_blame(job, edges);
+        failed = transfers_find_slow_links(job, edges, transfers) || edges_blame(job, edges, transfers);
     } else if (!failed) {
-        failed = cover_slow_instances(job);
+        failed = cover_slow_instances(job, baseline, transfers);
     }
     int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
     if (!failed)
-        gather(job, &strength);
-    failed = failed || take_samples(job, edges, &strength) ||
+        gather(job, transfers, &strength);
+    failed = failed || take_samples(job, edges, transfers, &strength) ||
              strength_find(&strength, least_ns > 0 ? least_ns : 1, FINDING_NETWORK, suspects);
     for (size_t i = first; !failed && i < suspects->count; i++) {
         suspects->items[i].ambiguous = may_be_warm_up(&suspects->items[i], baseline);
-        widen(&suspects->items[i], job, edges);
-        suspects->items[i].shows_later = is_slow_at_end(&suspects->items[i], job, baseline);
+        widen(&suspects->items[i], job, edges, transfers);
+        suspects->items[i].shows_later = is_slow_at_end(&suspects->items[i], job, baseline, transfers);
     }
     strength_release(&strength);
     return failed ? error_no_memory(error) : 0;

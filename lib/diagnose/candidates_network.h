@@ -5,8 +5,9 @@
 
 struct edges;
 
-/* Ranks whose transfers were slow. */
-int suspect_network(struct suspects *suspects, struct job *job, const struct baseline *baseline,
-                    const struct edges *edges, const struct diagnose_options *options, struct error *error);
+/* Ranks whose transfers were slow. Fills in `transfers` (transfers_new). */
+int suspect_network(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                    const struct edges *edges, struct transfer_excess *transfers,
+                    const struct diagnose_options *options, struct error *error);
 
 #endif

@@ -21,7 +21,7 @@
  */
 enum { LOOK_BACK = 4096 }; /* operations, whatever a trace claims */
 
-static int64_t excess_since_last_met(const struct job *job, size_t at)
+static int64_t excess_since_last_met(const struct job *job, const struct baseline *baseline, size_t at)
 {
     const struct job_operation *operation = &job->operations[at];
     int64_t excess_ns = 0;
@@ -30,21 +30,21 @@ static int64_t excess_since_last_met(const struct job *job, size_t at)
         const struct job_operation *before = &job->operations[i];
         if (before->communicator == operation->communicator || before->step < operation->step - 1)
             break;
-        excess_ns += before->excess_ns;
+        excess_ns += baseline->excess[i].excess_ns;
     }
     return excess_ns;
 }
 
-static void gather_known(const struct job *job, struct strength *strength)
+static void gather_known(const struct job *job, const struct baseline *baseline, struct strength *strength)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
         if (operation->step < 0)
             continue;
-        *strength_cell(strength, (size_t)operation->rank, operation->step) += operation->excess_ns;
-        if (operation->beyond_ns > 0)
+        *strength_cell(strength, (size_t)operation->rank, operation->step) += baseline->excess[i].excess_ns;
+        if (baseline->excess[i].beyond_ns > 0)
             strength->unbounded_ns[strength_cell(strength, (size_t)operation->rank, operation->step) -
-                                   strength->excess_ns] += operation->beyond_ns;
+                                   strength->excess_ns] += baseline->excess[i].beyond_ns;
     }
 }
 
@@ -52,68 +52,71 @@ static void gather_known(const struct job *job, struct strength *strength)
  * Lateness whose origin is hidden counts as a rank's own in steps in which it was late by itself elsewhere,
  * by at least a quarter of that (`known_ns`, by cell; what is counted here speaks for no more of it); once.
  */
-static void gather_of_hidden_origin(struct job *job, const int64_t *known_ns, struct strength *strength)
+static void gather_of_hidden_origin(const struct job *job, struct baseline *baseline, const int64_t *known_ns,
+                                    struct strength *strength)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
-        struct job_operation *operation = &job->operations[i];
-        if (operation->hidden_ns <= 0 || operation->step < 0 ||
+        const struct job_operation *operation = &job->operations[i];
+        struct excess *excess = &baseline->excess[i];
+        int64_t hidden_ns = baseline->hidden[i].hidden_ns;
+        if (hidden_ns <= 0 || operation->step < 0 ||
             known_ns[strength_cell(strength, (size_t)operation->rank, operation->step) -
                      strength->excess_ns] *
                     4 <
-                operation->hidden_ns)
+                hidden_ns)
             continue;
-        int64_t counted_ns = excess_since_last_met(job, i);
-        operation->excess_ns = operation->hidden_ns > counted_ns ? operation->hidden_ns - counted_ns : 0;
-        operation->hidden_ns = 0;
-        *strength_cell(strength, (size_t)operation->rank, operation->step) += operation->excess_ns;
+        int64_t counted_ns = excess_since_last_met(job, baseline, i);
+        excess->excess_ns = hidden_ns > counted_ns ? hidden_ns - counted_ns : 0;
+        baseline->hidden[i].hidden_ns = 0;
+        *strength_cell(strength, (size_t)operation->rank, operation->step) += excess->excess_ns;
     }
 }
 
-static int gather(struct job *job, struct strength *strength)
+static int gather(const struct job *job, struct baseline *baseline, struct strength *strength)
 {
     size_t cells = strength->rank_count * (size_t)strength->steps;
-    gather_known(job, strength);
+    gather_known(job, baseline, strength);
     int64_t *known_ns = array_new(cells, sizeof *known_ns);
     if (!known_ns)
         return -1;
     memcpy(known_ns, strength->excess_ns, cells * sizeof *known_ns);
-    gather_of_hidden_origin(job, known_ns, strength);
+    gather_of_hidden_origin(job, baseline, known_ns, strength);
     free(known_ns);
     return 0;
 }
 
-static void gather_hidden(const struct job *job, struct strength *strength)
+static void gather_hidden(const struct job *job, const struct baseline *baseline, struct strength *strength)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
-        if (operation->excess_ns > 0 && is_hidden_pair(job, operation))
+        if (baseline->excess[i].excess_ns > 0 && is_hidden_pair(job, baseline, operation))
             strength->hidden_ns[strength_cell(strength, (size_t)operation->rank, operation->step) -
-                                strength->excess_ns] += operation->excess_ns;
+                                strength->excess_ns] += baseline->excess[i].excess_ns;
     }
 }
 
 /* The position at which a rank was latest in a step; -1: at none. */
-static int32_t latest_position(const struct job *job, int32_t rank, int32_t step)
+static int32_t latest_position(const struct job *job, const struct baseline *baseline, int32_t rank,
+                               int32_t step)
 {
     int64_t most_ns = 0;
     int32_t position = -1;
     struct job_range range = job_operations_in(job, rank, step, step);
     for (size_t i = range.first; i < range.end; i++)
-        if (job->operations[i].excess_ns > most_ns) {
-            most_ns = job->operations[i].excess_ns;
+        if (baseline->excess[i].excess_ns > most_ns) {
+            most_ns = baseline->excess[i].excess_ns;
             position = job->operations[i].position;
         }
     return position;
 }
 
-static int is_known_at(const struct job *job, const struct baseline *baseline, int32_t rank, int32_t position,
-                       int32_t step)
+static int is_known_at(const struct baseline *baseline, int32_t rank, int32_t position, int32_t step)
 {
     int32_t role = baseline->role_of_rank[rank];
     if (position < 0 || role < 0)
         return 1;
     int32_t cell = baseline_cell(baseline, role, position, (size_t)baseline->rank_in_role[rank], step);
-    return cell >= 0 && job->operations[cell].own_is_known;
+    return cell >= 0 && baseline->excess[cell].beyond_ns != TIME_UNKNOWN;
 }
 
 /* Steps between two in which a rank was late, where nothing is known of the place at which it was: lost. */
@@ -125,11 +128,11 @@ static void mark_blank(const struct job *job, const struct baseline *baseline, s
             const int64_t *here = &strength->excess_ns[rank * (size_t)strength->steps + (size_t)step];
             if (here[-1] < least_ns || here[0] >= least_ns || here[1] < least_ns)
                 continue;
-            int32_t before = latest_position(job, (int32_t)rank, step - 1);
-            int32_t after = latest_position(job, (int32_t)rank, step + 1);
+            int32_t before = latest_position(job, baseline, (int32_t)rank, step - 1);
+            int32_t after = latest_position(job, baseline, (int32_t)rank, step + 1);
             strength->blank[here - strength->excess_ns] =
-                !is_known_at(job, baseline, (int32_t)rank, before, step) ||
-                !is_known_at(job, baseline, (int32_t)rank, after, step);
+                !is_known_at(baseline, (int32_t)rank, before, step) ||
+                !is_known_at(baseline, (int32_t)rank, after, step);
         }
 }
 
@@ -137,35 +140,37 @@ static void mark_blank(const struct job *job, const struct baseline *baseline, s
  * How much later than the last but one it came; the whole excess where that cannot be read, nothing where no
  * other member left a record that would show it waiting.
  */
-static int64_t margin_of(const struct job *job, size_t at)
+static int64_t margin_of(const struct job *job, const struct baseline *baseline, size_t at)
 {
+    int64_t excess_ns = baseline->excess[at].excess_ns;
     const struct job_operation *operation = &job->operations[at];
     const struct job_instance *instance = &job->instances[operation->instance];
     int64_t mine = arrival_stay_ns(job, (int32_t)at), nearest = INT64_MAX;
     if (!arrival_is_told(instance, operation->function))
         return 0;
     if (mine == TIME_UNKNOWN || operation->function == FUNCTION_SEND)
-        return operation->excess_ns;
+        return excess_ns;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t other = job_member_at(job, instance, i);
         int64_t stay_ns = arrival_stay_ns(job, other);
         if (stay_ns == TIME_UNKNOWN)
-            return operation->excess_ns;
+            return excess_ns;
         if ((size_t)other != at && stay_ns - mine < nearest)
             nearest = stay_ns - mine;
     }
     if (nearest < 0 || nearest == INT64_MAX)
         return 0;
-    return nearest < operation->excess_ns ? nearest : operation->excess_ns;
+    return nearest < excess_ns ? nearest : excess_ns;
 }
 
-static int64_t total_margin(const struct suspect *suspect, const struct job *job)
+static int64_t total_margin(const struct suspect *suspect, const struct job *job,
+                            const struct baseline *baseline)
 {
     int64_t total = 0;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]))
-            total += margin_of(job, i);
+        if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]))
+            total += margin_of(job, baseline, i);
     return total;
 }
 
@@ -178,12 +183,13 @@ static int begins_steps(const struct suspect *suspect, const struct job *job, co
     int64_t first_ns = 0;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]) && job->operations[i].position == 0)
-            first_ns += job->operations[i].excess_ns;
+        if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]) &&
+            job->operations[i].position == 0)
+            first_ns += baseline->excess[i].excess_ns;
     return job->in_stages && suspect->first_step > baseline->first_step && first_ns * 2 > suspect->total_ns;
 }
 
-int suspect_own(struct suspects *suspects, struct job *job, const struct baseline *baseline,
+int suspect_own(struct suspects *suspects, const struct job *job, struct baseline *baseline,
                 const struct diagnose_options *options, struct error *error)
 {
     struct strength strength;
@@ -194,11 +200,12 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
     strength.unbounded_ns = array_new(cells, sizeof *strength.unbounded_ns);
     strength.hidden_ns = array_new(cells, sizeof *strength.hidden_ns);
     strength.blank = array_new(cells, sizeof *strength.blank);
-    if (!strength.unbounded_ns || !strength.hidden_ns || !strength.blank || gather(job, &strength)) {
+    if (!strength.unbounded_ns || !strength.hidden_ns || !strength.blank ||
+        gather(job, baseline, &strength)) {
         strength_release(&strength);
         return error_no_memory(error);
     }
-    gather_hidden(job, &strength);
+    gather_hidden(job, baseline, &strength);
     int64_t least_ns = scale(baseline->median_step_ns, options->min_gain / 2);
     least_ns = least_ns > 0 ? least_ns : 1;
     mark_blank(job, baseline, &strength, least_ns);
@@ -207,11 +214,11 @@ int suspect_own(struct suspects *suspects, struct job *job, const struct baselin
     if (failed)
         return error_no_memory(error);
     for (size_t i = first; i < suspects->count; i++) {
-        suspects->items[i].margin_ns = total_margin(&suspects->items[i], job);
+        suspects->items[i].margin_ns = total_margin(&suspects->items[i], job, baseline);
         suspects->items[i].shows_earlier = begins_steps(&suspects->items[i], job, baseline);
         suspect_doubt_own(&suspects->items[i], job, baseline,
                           scale(baseline->median_step_ns, options->min_gain));
-        if (is_mostly_hosts(&suspects->items[i], job))
+        if (is_mostly_hosts(&suspects->items[i], job, baseline))
             suspects->items[i].kind = FINDING_HOST;
     }
     return 0;

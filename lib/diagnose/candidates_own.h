@@ -4,7 +4,7 @@
 #include "diagnose/suspect.h"
 
 /* Ranks that came late by themselves. */
-int suspect_own(struct suspects *suspects, struct job *job, const struct baseline *baseline,
+int suspect_own(struct suspects *suspects, const struct job *job, struct baseline *baseline,
                 const struct diagnose_options *options, struct error *error);
 
 #endif

@@ -41,37 +41,38 @@ static int name_peers(const struct suspect *suspect, const struct edges *edges, 
 
 /* The finding speaks of one direction: only the slow edges of that one count. */
 static int find_peers(const struct suspect *suspect, const struct job *job, const struct edges *edges,
-                      struct finding *finding)
+                      const struct transfer_excess *transfers, struct finding *finding)
 {
     struct job_range instances = suspect_instances(suspect, job);
     for (size_t i = instances.first; i < instances.end; i++)
-        if (suspect_has_instance(suspect, &job->instances[job->by_step[i]]) &&
+        if (suspect_has_instance(suspect, &job->instances[job->by_step[i]], &transfers[job->by_step[i]]) &&
             name_peers(suspect, edges, job->by_step[i], finding))
             return -1;
     return 0;
 }
 
 int slowness_measure(const struct suspect *suspect, const struct job *job, const struct edges *edges,
-                     struct slowness *slowness, struct finding *finding)
+                     const struct transfer_excess *transfers, struct slowness *slowness,
+                     struct finding *finding)
 {
     struct job_range instances = suspect_instances(suspect, job);
     slowness->edges = edges ? edges->count : 0;
     for (size_t i = instances.first; i < instances.end; i++) {
         int32_t at = job->by_step[i];
         const struct job_instance *instance = &job->instances[at];
-        if (!suspect_has_instance(suspect, instance))
+        if (!suspect_has_instance(suspect, instance, &transfers[at]))
             continue;
         if (edges)
             add_edges(suspect, edges, at, slowness);
-        if (job_usual_transfer_ns(instance) == TIME_UNKNOWN)
+        if (transfer_usual_ns(instance, &transfers[at]) == TIME_UNKNOWN)
             continue;
         slowness->operations++;
-        slowness->transfer_ns += instance->transfer_ns + instance->some_ns;
-        slowness->slow_ns += instance->slow_ns;
+        slowness->transfer_ns += instance->transfer_ns + transfers[at].some_ns;
+        slowness->slow_ns += transfers[at].slow_ns;
     }
     finding->receives = slowness->sent.extra_ns < slowness->received.extra_ns;
     slowness->worse = finding->receives ? &slowness->received : &slowness->sent;
-    return edges ? find_peers(suspect, job, edges, finding) : 0;
+    return edges ? find_peers(suspect, job, edges, transfers, finding) : 0;
 }
 
 static int say_edges(const struct edge_sum *worse, struct finding *finding)

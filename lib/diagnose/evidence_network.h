@@ -28,7 +28,8 @@ struct slowness {
  * ends of its slow edges in that direction. `edges` may be NULL. -1 when memory is out.
  */
 int slowness_measure(const struct suspect *suspect, const struct job *job, const struct edges *edges,
-                     struct slowness *slowness, struct finding *finding);
+                     const struct transfer_excess *transfers, struct slowness *slowness,
+                     struct finding *finding);
 
 /* Appends its figures to the finding's evidence. -1 when memory is out. */
 int slowness_say(const struct slowness *slowness, struct finding *finding);

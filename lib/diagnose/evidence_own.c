@@ -61,14 +61,17 @@ static int say_us(struct buffer *text, const char *before, int64_t time_ns, cons
 
 /* Where it was latest at a place. */
 static const struct job_operation *operation_at(const struct suspect *suspect, const struct job *job,
-                                                int32_t position)
+                                                const struct baseline *baseline, int32_t position)
 {
     const struct job_operation *latest = NULL;
+    int64_t latest_ns = 0;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]) && job->operations[i].position == position &&
-            (!latest || job->operations[i].excess_ns > latest->excess_ns))
+        if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]) &&
+            job->operations[i].position == position && baseline->excess[i].excess_ns > latest_ns) {
             latest = &job->operations[i];
+            latest_ns = baseline->excess[i].excess_ns;
+        }
     return latest;
 }
 
@@ -119,7 +122,8 @@ static int say_own(const struct suspect *suspect, const struct job *job,
            buffer_append_text(text, say_cause(suspect, operation->position));
 }
 
-static int say_waited(const struct job *job, const struct job_operation *operation, struct buffer *text)
+static int say_waited(const struct job *job, const struct job_operation *operation, int64_t excess_ns,
+                      struct buffer *text)
 {
     const char *function = function_name(operation->function);
     return buffer_printf(
@@ -127,8 +131,7 @@ static int say_waited(const struct job *job, const struct job_operation *operati
         "in operation %d of the step (%s on communicator %s) its partners waited %.0f us longer "
         "for it than usual, in step %d; its own time before that is not known",
         (int)operation->position, function ? function : "operation",
-        job->communicators[operation->communicator].label, (double)operation->excess_ns / 1e3,
-        operation->step);
+        job->communicators[operation->communicator].label, (double)excess_ns / 1e3, operation->step);
 }
 
 /* Where the middle one of its steps is none of those that stand out at the place, the one in which it does
@@ -138,7 +141,7 @@ int evidence_of_own(const struct suspect *suspect, const struct job *job, const 
 {
     struct own_times times;
     char step[32] = "the step";
-    const struct job_operation *latest = operation_at(suspect, job, position);
+    const struct job_operation *latest = operation_at(suspect, job, baseline, position);
     if (!latest)
         return 0;
     if (measure_own(suspect, job, baseline, position, &times))
@@ -150,6 +153,7 @@ int evidence_of_own(const struct suspect *suspect, const struct job *job, const 
         if (measure_own(&once, job, baseline, position, &times))
             return -1;
     }
-    return times.mine_ns == TIME_UNKNOWN ? say_waited(job, latest, text)
-                                         : say_own(suspect, job, latest, step, &times, text);
+    return times.mine_ns == TIME_UNKNOWN
+               ? say_waited(job, latest, excess_of(baseline, job, latest)->excess_ns, text)
+               : say_own(suspect, job, latest, step, &times, text);
 }

@@ -10,14 +10,16 @@
  * then takes its time. A host that waits for GPU work after the last operation of a step is late likewise:
  * nothing in a trace of communication tells the two apart.
  */
-int is_late_by_host(const struct job *job, const struct job_operation *operation);
+int is_late_by_host(const struct job *job, const struct baseline *baseline,
+                    const struct job_operation *operation);
 /* Whether its host was late within the step: that hides nothing. It waits for its GPU at the end of one. */
-int is_late_within(const struct job *job, const struct job_operation *operation);
+int is_late_within(const struct job *job, const struct baseline *baseline,
+                   const struct job_operation *operation);
 
 /*
  * Whether more than half of the excess is the host's: of that before operations whose own time is known,
  * where it is a quarter of all or more. Lateness of hidden origin does not say whose it is.
  */
-int is_mostly_hosts(const struct suspect *suspect, const struct job *job);
+int is_mostly_hosts(const struct suspect *suspect, const struct job *job, const struct baseline *baseline);
 
 #endif

@@ -7,13 +7,13 @@
 /* What a recorder hides that lists finished operations only, without algorithms and network steps. */
 
 /* Per step, the greatest excess of an operation of it that nobody is to blame for. */
-static int64_t *find_unexplained(const struct job *job)
+static int64_t *find_unexplained(const struct job *job, const struct transfer_excess *transfers)
 {
     int64_t *most_ns = array_new((size_t)job->step_count + 1, sizeof *most_ns);
     for (size_t i = 0; most_ns && i < job->instance_count; i++) {
-        const struct job_instance *instance = &job->instances[i];
-        if (instance->culprit < 0 && instance->step >= 0 && instance->slow_ns > most_ns[instance->step])
-            most_ns[instance->step] = instance->slow_ns;
+        int32_t step = job->instances[i].step;
+        if (transfers[i].culprit < 0 && step >= 0 && transfers[i].slow_ns > most_ns[step])
+            most_ns[step] = transfers[i].slow_ns;
     }
     return most_ns;
 }
@@ -70,20 +70,24 @@ int all_have_left(const struct job *job, const struct job_operation *member, int
 
 /* Whether the operation before may have been a tree, of which the rank was a leaf: it noted its stop early.
  */
-static int may_be_leaf(const struct job *job, const struct job_operation *operation)
+static int may_be_leaf(const struct job *job, const struct baseline *baseline,
+                       const struct job_operation *operation)
 {
     if (operation->previous < 0 || job->operations[operation->previous].function != FUNCTION_ALL_REDUCE)
         return 0;
-    return others_went_on(job, &job->operations[operation->previous]) >= operation->excess_ns / 2;
+    return others_went_on(job, &job->operations[operation->previous]) >=
+           excess_of(baseline, job, operation)->excess_ns / 2;
 }
 
-static int is_mostly_leaf(const struct suspect *suspect, const struct job *job)
+static int is_mostly_leaf(const struct suspect *suspect, const struct job *job,
+                          const struct baseline *baseline)
 {
     int64_t held_ns = 0;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]) && may_be_leaf(job, &job->operations[i]))
-            held_ns += job->operations[i].excess_ns;
+        if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]) &&
+            may_be_leaf(job, baseline, &job->operations[i]))
+            held_ns += baseline->excess[i].excess_ns;
     return held_ns * 2 > suspect->total_ns;
 }
 
@@ -95,7 +99,8 @@ enum { WAITED_PART = 20 };
  * Whether nobody waited for it (a twentieth at most) where that can be read, and it was late after operations
  * with a root: that ends them before the others do, and is idle then.
  */
-static int may_have_ended_first(const struct suspect *suspect, const struct job *job)
+static int may_have_ended_first(const struct suspect *suspect, const struct job *job,
+                                const struct baseline *baseline)
 {
     int64_t after_ns = 0;
     if (suspect->margin_ns * WAITED_PART >= suspect->total_ns)
@@ -103,26 +108,27 @@ static int may_have_ended_first(const struct suspect *suspect, const struct job 
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++) {
         const struct job_operation *operation = &job->operations[i];
-        if (!suspect_has_operation(suspect, operation) || operation->previous < 0)
+        if (!suspect_has_operation(suspect, operation, &baseline->excess[i]) || operation->previous < 0)
             continue;
         enum function before = job->operations[operation->previous].function;
         if (function_is_full_exchange(operation->function) && !function_is_full_exchange(before) &&
             !function_is_point_to_point(before))
-            after_ns += operation->excess_ns;
+            after_ns += baseline->excess[i].excess_ns;
     }
     return after_ns * 2 > suspect->total_ns;
 }
 
-int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job)
+int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job,
+                              const struct baseline *baseline, const struct transfer_excess *transfers)
 {
     if (!job->finished_only)
         return 0;
-    int64_t *unexplained = find_unexplained(job);
+    int64_t *unexplained = find_unexplained(job, transfers);
     for (size_t i = 0; unexplained && i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
         if (suspect->kind != FINDING_NETWORK &&
-            (has_greater_unexplained(suspect, unexplained) || is_mostly_leaf(suspect, job) ||
-             may_have_ended_first(suspect, job)))
+            (has_greater_unexplained(suspect, unexplained) || is_mostly_leaf(suspect, job, baseline) ||
+             may_have_ended_first(suspect, job, baseline)))
             suspect->ambiguous = 1;
     }
     int failed = unexplained ? 0 : -1;

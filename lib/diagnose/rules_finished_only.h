@@ -9,7 +9,8 @@
  * time after an AllReduce may be part of it, where others were in it for longer (the leaf of a tree); so may
  * what comes after operations that have a root, where nobody waited for it. -1 when memory is out.
  */
-int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job);
+int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job,
+                              const struct baseline *baseline, const struct transfer_excess *transfers);
 
 /*
  * Whether by the clocks all members of an operation had left it by `after_ns` after this one did, which may

@@ -12,11 +12,18 @@
 /* So many operations of a step are looked at, whatever a trace claims. */
 enum { MOST_LOOKED_AT = 4096 };
 
+/* Own time less what is beyond the usual, as far as that is known. */
+static int64_t usual_own_ns(const struct job_operation *operation, const struct excess *excess)
+{
+    return operation->own_ns - (excess->beyond_ns == TIME_UNKNOWN ? 0 : excess->beyond_ns);
+}
+
 /*
  * The least usual own time that the rank has before other operations of the kind in the same step. One of the
  * same place is none: where the record is lost that divides two steps, they are one.
  */
-static int64_t least_of_kind(const struct job *job, const struct job_operation *operation)
+static int64_t least_of_kind(const struct job *job, const struct baseline *baseline,
+                             const struct job_operation *operation)
 {
     int64_t least = -1;
     if (operation->step < 0)
@@ -24,11 +31,12 @@ static int64_t least_of_kind(const struct job *job, const struct job_operation *
     struct job_range range = job_operations_in(job, operation->rank, operation->step, operation->step);
     for (size_t i = range.first; i < range.end && i - range.first < MOST_LOOKED_AT; i++) {
         const struct job_operation *other = &job->operations[i];
+        int64_t usual_ns = usual_own_ns(other, &baseline->excess[i]);
         if (other->position >= 0 && other->position != operation->position &&
             other->step == operation->step && other->communicator == operation->communicator &&
             other->function == operation->function && other->own_ns != TIME_UNKNOWN &&
-            (least < 0 || other->own_ns - other->beyond_ns < least))
-            least = other->own_ns - other->beyond_ns;
+            (least < 0 || usual_ns < least))
+            least = usual_ns;
     }
     return least;
 }
@@ -37,54 +45,59 @@ static int64_t least_of_kind(const struct job *job, const struct job_operation *
  */
 enum { TIMES_OTHERS = 3 };
 
-int may_hide_pair(const struct job *job, const struct job_operation *operation)
+int may_hide_pair(const struct job *job, const struct baseline *baseline,
+                  const struct job_operation *operation)
 {
-    int64_t least = least_of_kind(job, operation);
+    int64_t least = least_of_kind(job, baseline, operation);
     return operation->previous >= 0 &&
-           (least < 0 || operation->own_ns - operation->beyond_ns > TIMES_OTHERS * least);
+           (least < 0 || usual_own_ns(operation, excess_of(baseline, job, operation)) > TIMES_OTHERS * least);
 }
 
-static int64_t excess_in_step(const struct job *job, int32_t rank, int32_t step)
+static int64_t excess_in_step(const struct job *job, const struct baseline *baseline, int32_t rank,
+                              int32_t step)
 {
     int64_t excess_ns = 0;
     struct job_range range = job_operations_in(job, rank, step, step);
     for (size_t i = range.first; i < range.end; i++)
         if (job->operations[i].step == step)
-            excess_ns += job->operations[i].excess_ns;
+            excess_ns += baseline->excess[i].excess_ns;
     return excess_ns;
 }
 
 /* Per step, the rank that was late by itself the most, and the next one. */
-static struct contest *find_latest(const struct job *job)
+static struct contest *find_latest(const struct job *job, const struct baseline *baseline)
 {
     struct contest *latest = array_new((size_t)job->step_count + 1, sizeof *latest);
     for (int32_t step = 0; latest && step < job->step_count; step++) {
         latest[step] = (struct contest){.rank = -1};
         for (size_t rank = 0; rank < job->rank_count; rank++)
-            contest_enter(&latest[step], (int32_t)rank, excess_in_step(job, (int32_t)rank, step));
+            contest_enter(&latest[step], (int32_t)rank, excess_in_step(job, baseline, (int32_t)rank, step));
     }
     return latest;
 }
 
 /* In most of its steps another rank was late by itself too, by half as much. */
-static int may_be_exchange(const struct suspect *suspect, const struct job *job, const struct contest *latest)
+static int may_be_exchange(const struct suspect *suspect, const struct job *job,
+                           const struct baseline *baseline, const struct contest *latest)
 {
     int32_t shared = 0;
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
         int64_t others = latest[step].rank == suspect->rank ? latest[step].second : latest[step].most;
-        shared += others * 2 >= excess_in_step(job, suspect->rank, step);
+        shared += others * 2 >= excess_in_step(job, baseline, suspect->rank, step);
     }
     return shared * 2 > suspect_steps(suspect);
 }
 
-int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job)
+int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job,
+                             const struct baseline *baseline)
 {
     struct contest *latest;
     if (!job->blind_to_pairs || job->in_stages)
         return 0;
-    latest = find_latest(job);
+    latest = find_latest(job, baseline);
     for (size_t i = 0; latest && i < suspects->count; i++)
-        if (suspects->items[i].kind != FINDING_NETWORK && may_be_exchange(&suspects->items[i], job, latest))
+        if (suspects->items[i].kind != FINDING_NETWORK &&
+            may_be_exchange(&suspects->items[i], job, baseline, latest))
             suspects->items[i].ambiguous = 1;
     int failed = latest ? 0 : -1;
     free(latest);

@@ -70,21 +70,23 @@ static int64_t most_held(const struct edges *edges, size_t instance)
  * for no GPU; and who received from the network on each channel is known to have had its data.
  */
 static int may_have_been_held(const struct suspects *suspects, const struct suspect *suspect,
-                              const struct job *job, const struct edges *edges,
+                              const struct job *job, const struct baseline *baseline,
+                              const struct edges *edges, const struct transfer_excess *transfers,
                               const struct job_operation *operation)
 {
     if (operation->previous < 0)
         return 0;
     const struct job_operation *previous = &job->operations[operation->previous];
-    const struct job_instance *instance = &job->instances[previous->instance];
+    const struct transfer_excess *transfer = &transfers[previous->instance];
+    int64_t excess_ns = excess_of(baseline, job, operation)->excess_ns;
     if ((!previous->is_tree && (!previous->incomplete || previous->all_taken)) ||
-        (is_late_by_host(job, operation) && previous->step == operation->step))
+        (is_late_by_host(job, baseline, operation) && previous->step == operation->step))
         return 0;
     if (!edges->count)
-        return instance->beyond_ns != TIME_UNKNOWN && instance->beyond_ns >= operation->excess_ns / 2;
-    return instance->culprit >= 0 && instance->culprit != operation->rank &&
-           operation->excess_ns / 2 <= most_held(edges, (size_t)previous->instance) &&
-           greater_suspect(suspects, suspect, instance->culprit, previous->step);
+        return transfer->beyond_ns != TIME_UNKNOWN && transfer->beyond_ns >= excess_ns / 2;
+    return transfer->culprit >= 0 && transfer->culprit != operation->rank &&
+           excess_ns / 2 <= most_held(edges, (size_t)previous->instance) &&
+           greater_suspect(suspects, suspect, transfer->culprit, previous->step);
 }
 
 /* What has one cause is as long to one part in so many; what differs by more may be two faults. */
@@ -140,12 +142,13 @@ static int sends_late(const struct suspects *suspects, const struct suspect *sus
 }
 
 /* By how much a rank came late by itself, where its kernel does not say until when it was there; else 0. */
-static int64_t absence_of(const struct job *job, const struct job_instance *instance, int32_t rank)
+static int64_t absence_of(const struct job *job, const struct baseline *baseline,
+                          const struct job_instance *instance, int32_t rank)
 {
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
         if (member->rank == rank)
-            return member->is_tree || member->incomplete ? member->excess_ns : 0;
+            return member->is_tree || member->incomplete ? excess_of(baseline, job, member)->excess_ns : 0;
     }
     return 0;
 }
@@ -153,7 +156,8 @@ static int64_t absence_of(const struct job *job, const struct job_instance *inst
 /* Whether most of what an instance was slow is of sends to a rank under greater suspicion, late by half of
  * it. */
 static int waited_for_receiver(const struct suspects *suspects, const struct suspect *suspect,
-                               const struct job *job, const struct edges *edges, int32_t number)
+                               const struct job *job, const struct baseline *baseline,
+                               const struct edges *edges, int32_t number)
 {
     int64_t late_ns = 0, all_ns = 0;
     for (size_t i = edges->first[number]; i < edges->first[number + 1]; i++) {
@@ -161,7 +165,7 @@ static int waited_for_receiver(const struct suspects *suspects, const struct sus
         if (edge->sender != suspect->rank || edge->over_ns <= 0)
             continue;
         all_ns += edge->over_ns;
-        if (absence_of(job, &job->instances[number], edge->receiver) >= edge->over_ns / 2 &&
+        if (absence_of(job, baseline, &job->instances[number], edge->receiver) >= edge->over_ns / 2 &&
             greater_suspect(suspects, suspect, edge->receiver, job->instances[number].step))
             late_ns += edge->over_ns;
     }
@@ -170,7 +174,8 @@ static int waited_for_receiver(const struct suspects *suspects, const struct sus
 
 /* Sends wait for a receiver that is not there yet: how long, only its kernel would say. */
 static int waits_for_receivers(const struct suspects *suspects, const struct suspect *suspect,
-                               const struct job *job, const struct edges *edges)
+                               const struct job *job, const struct baseline *baseline,
+                               const struct edges *edges, const struct transfer_excess *transfers)
 {
     int64_t waited_ns = 0;
     if (suspect->kind != FINDING_NETWORK || !edges->count)
@@ -178,9 +183,9 @@ static int waits_for_receivers(const struct suspects *suspects, const struct sus
     struct job_range instances = suspect_instances(suspect, job);
     for (size_t i = instances.first; i < instances.end; i++) {
         int32_t at = job->by_step[i];
-        if (suspect_has_instance(suspect, &job->instances[at]) &&
-            waited_for_receiver(suspects, suspect, job, edges, at))
-            waited_ns += job->instances[at].slow_ns;
+        if (suspect_has_instance(suspect, &job->instances[at], &transfers[at]) &&
+            waited_for_receiver(suspects, suspect, job, baseline, edges, at))
+            waited_ns += transfers[at].slow_ns;
     }
     return waited_ns > suspect->total_ns / 2;
 }
@@ -189,7 +194,8 @@ static int waits_for_receivers(const struct suspects *suspects, const struct sus
  * Whether most of what was slow were sends and receives called as one, where only finished operations are
  * listed: each is over with the whole call, and nothing says which of them held it.
  */
-static int was_in_groups(const struct suspect *suspect, const struct job *job)
+static int was_in_groups(const struct suspect *suspect, const struct job *job,
+                         const struct transfer_excess *transfers)
 {
     int64_t grouped_ns = 0, all_ns = 0;
     if (suspect->kind != FINDING_NETWORK || !job->finished_only)
@@ -197,12 +203,13 @@ static int was_in_groups(const struct suspect *suspect, const struct job *job)
     struct job_range instances = suspect_instances(suspect, job);
     for (size_t i = instances.first; i < instances.end; i++) {
         const struct job_instance *instance = &job->instances[job->by_step[i]];
-        if (!suspect_has_instance(suspect, instance))
+        const struct transfer_excess *transfer = &transfers[job->by_step[i]];
+        if (!suspect_has_instance(suspect, instance, transfer))
             continue;
-        all_ns += instance->slow_ns;
+        all_ns += transfer->slow_ns;
         if (instance->function == FUNCTION_SEND &&
             job_is_grouped(job, job->instance_members[instance->first_member]))
-            grouped_ns += instance->slow_ns;
+            grouped_ns += transfer->slow_ns;
     }
     return grouped_ns * 2 > all_ns;
 }
@@ -212,7 +219,8 @@ static int was_in_groups(const struct suspect *suspect, const struct job *job)
  * hold them. A host that is late within a step does not wait for them. What else a rank did that is not told
  * apart from others is not known at all; nor what one did from where its file was cut.
  */
-static int may_have_lost(const struct suspect *suspect, const struct job *job)
+static int may_have_lost(const struct suspect *suspect, const struct job *job,
+                         const struct baseline *baseline)
 {
     const struct job_rank *rank = &job->ranks[suspect->rank];
     int64_t hidden_ns = 0;
@@ -224,28 +232,31 @@ static int may_have_lost(const struct suspect *suspect, const struct job *job)
     for (size_t i = range.first; i < range.end; i++) {
         const struct job_operation *operation = &job->operations[i];
         int lacks = operation->step >= rank->tail_step ||
-                    (rank->may_lack_file && !is_late_within(job, operation) && may_hide_pair(job, operation));
-        if (lacks && suspect_has_operation(suspect, operation))
-            hidden_ns += operation->excess_ns;
+                    (rank->may_lack_file && !is_late_within(job, baseline, operation) &&
+                     may_hide_pair(job, baseline, operation));
+        if (lacks && suspect_has_operation(suspect, operation, &baseline->excess[i]))
+            hidden_ns += baseline->excess[i].excess_ns;
     }
     return hidden_ns * 2 > suspect->total_ns;
 }
 
-void suspects_doubt(struct suspects *suspects, const struct job *job, const struct edges *edges)
+void suspects_doubt(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                    const struct edges *edges, const struct transfer_excess *transfers)
 {
     for (size_t i = 0; i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
         struct job_range range = suspect_operations(suspect, job);
         int64_t waited_ns = 0;
         for (size_t j = range.first; suspect->kind != FINDING_NETWORK && j < range.end; j++)
-            if (suspect_has_operation(suspect, &job->operations[j]) &&
+            if (suspect_has_operation(suspect, &job->operations[j], &baseline->excess[j]) &&
                 (may_have_waited(suspects, suspect, job, &job->operations[j]) ||
-                 may_have_been_held(suspects, suspect, job, edges, &job->operations[j])))
-                waited_ns += job->operations[j].excess_ns;
+                 may_have_been_held(suspects, suspect, job, baseline, edges, transfers, &job->operations[j])))
+                waited_ns += baseline->excess[j].excess_ns;
         if (waited_ns * 2 > suspect->total_ns ||
             (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job)) ||
-            sends_late(suspects, suspect) || waits_for_receivers(suspects, suspect, job, edges) ||
-            was_in_groups(suspect, job) || may_have_lost(suspect, job))
+            sends_late(suspects, suspect) ||
+            waits_for_receivers(suspects, suspect, job, baseline, edges, transfers) ||
+            was_in_groups(suspect, job, transfers) || may_have_lost(suspect, job, baseline))
             suspect->ambiguous = 1;
     }
 }

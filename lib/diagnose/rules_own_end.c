@@ -10,32 +10,35 @@
 
 /* Whether its host was late after an operation of all ranks ended the step: what it waits for then is over.
  */
-static int is_late_after_all(const struct job *job, const struct job_operation *operation)
+static int is_late_after_all(const struct job *job, const struct baseline *baseline,
+                             const struct job_operation *operation)
 {
-    if (operation->previous < 0 || !is_late_by_host(job, operation))
+    if (operation->previous < 0 || !is_late_by_host(job, baseline, operation))
         return 0;
     const struct job_operation *previous = &job->operations[operation->previous];
     return job->communicators[previous->communicator].size >= (int64_t)job->rank_count &&
            function_is_full_exchange(previous->function) &&
-           all_have_left(job, previous, operation->excess_ns / 2);
+           all_have_left(job, previous, excess_of(baseline, job, operation)->excess_ns / 2);
 }
 
-int is_hidden_pair(const struct job *job, const struct job_operation *operation)
+int is_hidden_pair(const struct job *job, const struct baseline *baseline,
+                   const struct job_operation *operation)
 {
-    return job_hides_pairs_of_stages(job) && !is_late_within(job, operation) &&
-           !is_late_after_all(job, operation) && may_hide_pair(job, operation);
+    return job_hides_pairs_of_stages(job) && !is_late_within(job, baseline, operation) &&
+           !is_late_after_all(job, baseline, operation) && may_hide_pair(job, baseline, operation);
 }
 
 /*
  * Own time that may hide something else: after a send, whose end its proxy or the host tells only roughly, or
  * a receive of which only the host does.
  */
-static int may_hide(const struct job *job, const struct job_operation *operation)
+static int may_hide(const struct job *job, const struct baseline *baseline,
+                    const struct job_operation *operation)
 {
     if (operation->previous < 0)
         return 0;
     const struct job_operation *previous = &job->operations[operation->previous];
-    if (is_late_within(job, operation))
+    if (is_late_within(job, baseline, operation))
         return 0;
     return (previous->function == FUNCTION_SEND && previous->ends != ENDS_BY_KERNEL) ||
            (previous->function == FUNCTION_RECV && previous->ends == ENDS_BY_HOST);
@@ -79,34 +82,35 @@ static void close_step(struct doubt *doubt, const struct clear *clear, int64_t l
     doubt->clear_steps += clear->of_both_ns >= least_ns;
 }
 
-static struct doubt doubt_of(const struct suspect *suspect, const struct job *job, int64_t least_ns)
+static struct doubt doubt_of(const struct suspect *suspect, const struct job *job,
+                             const struct baseline *baseline, int64_t least_ns)
 {
     struct doubt doubt = {0};
     struct clear clear = {.step = suspect->first_step};
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++) {
         const struct job_operation *operation = &job->operations[i];
-        if (!suspect_has_operation(suspect, operation))
+        if (!suspect_has_operation(suspect, operation, &baseline->excess[i]))
             continue;
         if (operation->step != clear.step) {
             close_step(&doubt, &clear, least_ns);
             clear = (struct clear){.step = operation->step};
         }
-        int within = is_late_within(job, operation);
-        int may_be_end = may_hide(job, operation),
-            may_be_pair = !may_be_end && is_hidden_pair(job, operation);
+        int within = is_late_within(job, baseline, operation);
+        int may_be_end = may_hide(job, baseline, operation),
+            may_be_pair = !may_be_end && is_hidden_pair(job, baseline, operation);
         if (operation->own_ns != TIME_UNKNOWN)
-            doubt.known_ns += operation->excess_ns;
+            doubt.known_ns += baseline->excess[i].excess_ns;
         if (may_be_end)
-            doubt.ends_ns += operation->excess_ns;
+            doubt.ends_ns += baseline->excess[i].excess_ns;
         if (may_be_pair)
-            doubt.pairs_ns += operation->excess_ns;
+            doubt.pairs_ns += baseline->excess[i].excess_ns;
         else
-            clear.of_pairs_ns += operation->excess_ns;
+            clear.of_pairs_ns += baseline->excess[i].excess_ns;
         if (!may_be_end && !may_be_pair)
-            clear.of_both_ns += operation->excess_ns;
+            clear.of_both_ns += baseline->excess[i].excess_ns;
         if (has_open_end(job, operation->previous) && !within)
-            doubt.groups_ns += operation->excess_ns;
+            doubt.groups_ns += baseline->excess[i].excess_ns;
     }
     close_step(&doubt, &clear, least_ns);
     return doubt;
@@ -133,7 +137,7 @@ static int is_mostly(const struct suspect *suspect, const struct doubt *doubt, i
 void suspect_doubt_own(struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                        int64_t least_ns)
 {
-    struct doubt doubt = doubt_of(suspect, job, least_ns);
+    struct doubt doubt = doubt_of(suspect, job, baseline, least_ns);
     int is_alone = suspect->first_step == suspect->last_step;
     int may_be_other =
         is_mostly(suspect, &doubt, doubt.ends_ns + doubt.pairs_ns, doubt.clear_steps, least_ns);

@@ -11,6 +11,7 @@ void suspect_doubt_own(struct suspect *suspect, const struct job *job, const str
                        int64_t least_ns);
 
 /* Whether what a rank was late by there may be a receive that the recorder leaves out. */
-int is_hidden_pair(const struct job *job, const struct job_operation *operation);
+int is_hidden_pair(const struct job *job, const struct baseline *baseline,
+                   const struct job_operation *operation);
 
 #endif

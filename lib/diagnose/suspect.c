@@ -2,15 +2,17 @@
 
 #include "job/step_index.h"
 
-int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation)
+int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation,
+                          const struct excess *excess)
 {
-    return suspect->kind != FINDING_NETWORK && operation->rank == suspect->rank && operation->excess_ns > 0 &&
+    return suspect->kind != FINDING_NETWORK && operation->rank == suspect->rank && excess->excess_ns > 0 &&
            operation->step >= suspect->first_step && operation->step <= suspect->last_step;
 }
 
-int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance)
+int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance,
+                         const struct transfer_excess *transfer)
 {
-    return suspect->kind == FINDING_NETWORK && instance->culprit == suspect->rank && instance->slow_ns > 0 &&
+    return suspect->kind == FINDING_NETWORK && transfer->culprit == suspect->rank && transfer->slow_ns > 0 &&
            instance->step >= suspect->first_step && instance->step <= suspect->last_step;
 }
 

@@ -2,6 +2,7 @@
 #define NCCLPROF_DIAGNOSE_SUSPECT_H
 
 #include "baseline/baseline.h"
+#include "network/transfer_excess.h"
 #include "verdict/finding.h"
 #include "verdict/options.h"
 
@@ -46,8 +47,10 @@ struct suspects {
 int suspects_are_together(const struct suspect *a, const struct suspect *b);
 
 /* Whether an operation's excess, or an instance's slow transfer, is part of the suspicion. */
-int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation);
-int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance);
+int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation,
+                          const struct excess *excess);
+int suspect_has_instance(const struct suspect *suspect, const struct job_instance *instance,
+                         const struct transfer_excess *transfer);
 
 /* Where to look for them: job_operations_in and job_instances_in of its rank and steps. */
 struct job_range suspect_operations(const struct suspect *suspect, const struct job *job);

@@ -24,22 +24,24 @@ static void count_in(struct tally *tally, int32_t tag, int32_t position, int64_t
         tally->by_position[position] += excess_ns;
 }
 
-static void count_suspect(const struct suspect *suspect, const struct job *job, struct tally *tally)
+static void count_suspect(const struct suspect *suspect, const struct job *job,
+                          const struct baseline *baseline, const struct transfer_excess *transfers,
+                          struct tally *tally)
 {
     if (suspect->kind == FINDING_NETWORK) {
         struct job_range instances = suspect_instances(suspect, job);
         for (size_t i = instances.first; i < instances.end; i++) {
-            const struct job_instance *instance = &job->instances[job->by_step[i]];
-            if (suspect_has_instance(suspect, instance))
-                count_in(tally, instance->tag, -1, instance->slow_ns);
+            int32_t at = job->by_step[i];
+            if (suspect_has_instance(suspect, &job->instances[at], &transfers[at]))
+                count_in(tally, job->instances[at].tag, -1, transfers[at].slow_ns);
         }
         return;
     }
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]))
+        if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]))
             count_in(tally, job->operations[i].tag, job->operations[i].position,
-                     job->operations[i].excess_ns);
+                     baseline->excess[i].excess_ns);
 }
 
 static int32_t greatest(const int64_t *values, size_t count)
@@ -53,7 +55,8 @@ static int32_t greatest(const int64_t *values, size_t count)
 
 static int judge(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
                  const struct baseline *baseline, const struct edges *edges,
-                 const struct diagnose_options *options, struct finding *finding)
+                 const struct transfer_excess *transfers, const struct diagnose_options *options,
+                 struct finding *finding)
 {
     struct tally tally = {0};
     struct measures measures = {0};
@@ -64,9 +67,9 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
     int failed = !tally.by_tag || !tally.by_position ||
                  suspect_measure_steps(suspects, suspect, job, baseline, &measures.lengthening) ||
                  (suspect->kind == FINDING_NETWORK &&
-                  slowness_measure(suspect, job, edges, &measures.slowness, finding));
+                  slowness_measure(suspect, job, edges, transfers, &measures.slowness, finding));
     if (!failed) {
-        count_suspect(suspect, job, &tally);
+        count_suspect(suspect, job, baseline, transfers, &tally);
         finding->kind = suspect->kind;
         finding->rank = suspect->rank;
         finding->tag = greatest(tally.by_tag, job->tags.count + 1) - 1;
@@ -90,15 +93,15 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
 }
 
 int suspects_judge(const struct suspects *suspects, const struct job *job, const struct baseline *baseline,
-                   const struct edges *edges, const struct diagnose_options *options,
-                   struct findings *findings, struct error *error)
+                   const struct edges *edges, const struct transfer_excess *transfers,
+                   const struct diagnose_options *options, struct findings *findings, struct error *error)
 {
     for (size_t i = 0; i < suspects->count; i++) {
         const struct suspect *suspect = &suspects->items[i];
         if (suspect_worth(suspect, baseline) < options->min_gain / 2 || suspect_is_noise(suspect))
             continue;
         struct finding *finding = findings_add(findings);
-        if (!finding || judge(suspects, suspect, job, baseline, edges, options, finding))
+        if (!finding || judge(suspects, suspect, job, baseline, edges, transfers, options, finding))
             return error_no_memory(error);
     }
     return 0;

@@ -10,7 +10,7 @@ struct edges;
  * `edges` may be NULL.
  */
 int suspects_judge(const struct suspects *suspects, const struct job *job, const struct baseline *baseline,
-                   const struct edges *edges, const struct diagnose_options *options,
-                   struct findings *findings, struct error *error);
+                   const struct edges *edges, const struct transfer_excess *transfers,
+                   const struct diagnose_options *options, struct findings *findings, struct error *error);
 
 #endif

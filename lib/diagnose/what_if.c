@@ -22,15 +22,15 @@ static void change(struct replay *replay, const struct suspect *suspect, int sig
         struct job_range instances = suspect_instances(suspect, job);
         for (size_t i = instances.first; i < instances.end; i++) {
             int32_t at = job->by_step[i];
-            if (suspect_has_instance(suspect, &job->instances[at]))
-                replay_change_transfer(replay, (size_t)at, sign * job->instances[at].slow_ns);
+            if (suspect_has_instance(suspect, &job->instances[at], &replay->transfers[at]))
+                replay_change_transfer(replay, (size_t)at, sign * replay->transfers[at].slow_ns);
         }
         return;
     }
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
-        if (suspect_has_operation(suspect, &job->operations[i]))
-            replay->own_ns[i] += sign * job->operations[i].excess_ns;
+        if (suspect_has_operation(suspect, &job->operations[i], &replay->excess[i]))
+            replay->own_ns[i] += sign * replay->excess[i].excess_ns;
 }
 
 static int by_total(const void *a, const void *b)
@@ -76,13 +76,14 @@ static int64_t lengthened(const struct baseline *baseline, int32_t step, int64_t
     return longer < 0 ? 0 : longer < most ? longer : most;
 }
 
-static int64_t slow_in_step(const struct suspect *suspect, const struct job *job, int32_t step)
+static int64_t slow_in_step(const struct suspect *suspect, const struct job *job,
+                            const struct transfer_excess *transfers, int32_t step)
 {
     int64_t slow_ns = 0;
     struct job_range instances = job_instances_in(job, step, step);
     for (size_t i = instances.first; i < instances.end; i++)
-        if (suspect_has_instance(suspect, &job->instances[job->by_step[i]]))
-            slow_ns += job->instances[job->by_step[i]].slow_ns;
+        if (suspect_has_instance(suspect, &job->instances[job->by_step[i]], &transfers[job->by_step[i]]))
+            slow_ns += transfers[job->by_step[i]].slow_ns;
     return slow_ns;
 }
 
@@ -115,26 +116,27 @@ static void show_step(struct shown *shown, const struct baseline *baseline, int3
  * transfer cost what its step was longer than others, or the next one where the host runs a step ahead, but
  * no step is longer for two of them at once.
  */
-static void weigh_by_steps(struct suspects *suspects, const struct job *job, const struct baseline *baseline)
+static void weigh_by_steps(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+                           const struct transfer_excess *transfers)
 {
     for (size_t i = 0; i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
         struct shown shown = {0};
         for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
-            show_step(&shown, baseline, step, slow_in_step(suspect, job, step));
+            show_step(&shown, baseline, step, slow_in_step(suspect, job, transfers, step));
         suspect->gain_ns += most_of(&shown);
     }
 }
 
 int suspects_weigh(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
-                   struct error *error)
+                   const struct transfer_excess *transfers, struct error *error)
 {
     struct replay replay;
     if (!job->timed_operations) {
-        weigh_by_steps(suspects, job, baseline);
+        weigh_by_steps(suspects, job, baseline, transfers);
         return 0;
     }
-    if (replay_init(&replay, job, error))
+    if (replay_init(&replay, job, baseline->excess, transfers, error))
         return -1;
     array_sort(suspects->items, suspects->count, sizeof *suspects->items, by_total);
     weigh(suspects, &replay, suspects->count < WEIGHED ? suspects->count : WEIGHED);

@@ -52,7 +52,7 @@ static int measure_delays(const struct job *job, const struct job_rank *rank, st
     for (size_t i = 0; i < delays->count; i++)
         delays->least[i] = TIME_UNKNOWN;
     for (size_t i = 0; i < rank->count; i++) {
-        int64_t delay = job->operations[rank->first + i].recorded.noticed_ns;
+        int64_t delay = job->drafts[rank->first + i].noticed_ns;
         int64_t *least = &delays->least[i / JOB_DELAY_BLOCK];
         if (delay != TIME_UNKNOWN && (*least == TIME_UNKNOWN || delay < *least))
             *least = delay;
@@ -70,8 +70,8 @@ static void map_time(int64_t *time, int64_t delay)
 /* An operation without kernel events has its device times from the host, in a rank that has a GPU clock. */
 static void map_operation(struct job_operation *operation, struct job_draft *draft, int64_t delay)
 {
-    int by_gpu = operation->recorded.noticed_ns != TIME_UNKNOWN || operation->ends == ENDS_BY_KERNEL;
-    map_time(&operation->recorded.issued_ns, delay);
+    int by_gpu = draft->noticed_ns != TIME_UNKNOWN || operation->ends == ENDS_BY_KERNEL;
+    map_time(&draft->issued_ns, delay);
     map_time(&operation->enqueued_ns, delay);
     if (!by_gpu)
         map_time(&operation->start_ns, delay);
@@ -90,9 +90,9 @@ int job_map_rank(struct job *job, struct job_rank *rank)
         return -1;
     rank->has_gpu_clock = fill_gaps(&delays);
     rank->delays_ns = delays.least;
-    while (first < end && job->operations[first].recorded.issued_ns == TIME_UNKNOWN)
+    while (first < end && job->drafts[first].issued_ns == TIME_UNKNOWN)
         first++;
-    rank->first_issued_ns = first < end ? job->operations[first].recorded.issued_ns : 0;
+    rank->first_issued_ns = first < end ? job->drafts[first].issued_ns : 0;
     for (size_t i = rank->first; i < end; i++)
         map_operation(&job->operations[i], &job->drafts[i], job_delay(job, &job->operations[i]));
     return 0;

@@ -12,8 +12,7 @@ int32_t job_last_of_group(const struct job *job, int32_t member)
 int job_same_group(const struct job *job, size_t before, size_t after)
 {
     const struct job_operation *first = &job->operations[before], *then = &job->operations[after];
-    int64_t first_ns = job->operations[before].recorded.issued_ns,
-            then_ns = job->operations[after].recorded.issued_ns;
+    int64_t first_ns = job->drafts[before].issued_ns, then_ns = job->drafts[after].issued_ns;
     return first->rank == then->rank && function_is_point_to_point(first->function) &&
            function_is_point_to_point(then->function) && first_ns != TIME_UNKNOWN &&
            (first_ns == then_ns || (then_ns != TIME_UNKNOWN && then_ns < first->enqueued_ns));

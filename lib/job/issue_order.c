@@ -13,9 +13,8 @@
 
 static int64_t issue_of(const struct job *job, size_t i)
 {
-    const struct job_operation *operation = &job->operations[i];
-    return operation->recorded.issued_ns != TIME_UNKNOWN ? operation->recorded.issued_ns
-                                                         : operation->start_ns;
+    int64_t issued_ns = job->drafts[i].issued_ns;
+    return issued_ns != TIME_UNKNOWN ? issued_ns : job->operations[i].start_ns;
 }
 
 /* Fills in where each rank's operations begin and how many they are. */

@@ -5,14 +5,6 @@
 
 #include <stdlib.h>
 
-int64_t job_usual_transfer_ns(const struct job_instance *instance)
-{
-    int64_t took_ns = instance->transfer_ns + instance->some_ns;
-    return instance->transfer_ns == TIME_UNKNOWN || took_ns <= instance->slow_ns
-               ? TIME_UNKNOWN
-               : took_ns - instance->slow_ns;
-}
-
 const char *job_tag(const struct job *job, int32_t tag)
 {
     return tag >= 0 ? intern_text(&job->tags, tag) : NULL;

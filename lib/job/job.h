@@ -29,30 +29,13 @@ enum end_kind {
     ENDS_BY_SENDER  /* of a receive: when its sender had come, by the clocks, at the least (early_stops.c) */
 };
 
-/* What is known of an operation until its timeline is built. */
-struct job_record {
-    int64_t issued_ns;   /* the call; TIME_UNKNOWN */
-    int64_t duration_ns; /* as the recorder gives it; TIME_UNKNOWN */
-    int64_t noticed_ns;  /* host clock minus GPU clock as its start was seen; TIME_UNKNOWN */
-    uint64_t stream;
-};
-
 struct job_operation {
     int64_t bytes;
     int64_t enqueued_ns; /* handed to the GPU; TIME_UNKNOWN */
     int64_t start_ns;    /* on the device; TIME_UNKNOWN */
     int64_t end_ns;      /* on the device; TIME_UNKNOWN */
     int64_t own_ns;      /* start minus the end of the previous one on the stream; TIME_UNKNOWN */
-    /* There are millions of these: the one is over before the other begins. */
-    union {
-        struct job_record recorded; /* until job_build_timelines is through */
-        struct {
-            int64_t late_beyond_ns; /* lateness less the usual at its place; TIME_UNKNOWN */
-            int64_t beyond_ns;      /* own time less the usual at its place; 0 where that is not known */
-            int64_t excess_ns; /* own time beyond peers and history (baseline.h); 0: does not stand out */
-            int64_t hidden_ns; /* lateness beyond the usual where own time is unknown (baseline.h) */
-        };
-    };
+
     int32_t rank;
     int32_t communicator;
     int32_t instance;
@@ -68,17 +51,22 @@ struct job_operation {
     uint8_t function;
     uint8_t ends; /* end_kind */
     unsigned unfinished : 1;
-    unsigned is_tree : 1;      /* its kernel's stop may come before its end (early_stops.c) */
-    unsigned may_be_tree : 1;  /* an AllReduce of which the algorithm is not told */
-    unsigned incomplete : 1;   /* a kernel channel has a start and no stop */
-    unsigned held : 1;         /* and held its stream beyond its end, by the clocks (early_stops.c) */
-    unsigned inferred : 1;     /* its start is taken to be the end of the one before, or its enqueueing */
-    unsigned own_is_known : 1; /* its own time was held against that at its place */
-    unsigned hidden_stands_out : 1; /* hidden_ns is beyond the spread of its place by itself */
+    unsigned is_tree : 1;     /* its kernel's stop may come before its end (early_stops.c) */
+    unsigned may_be_tree : 1; /* an AllReduce of which the algorithm is not told */
+    unsigned incomplete : 1;  /* a kernel channel has a start and no stop */
+    unsigned held : 1;        /* and held its stream beyond its end, by the clocks (early_stops.c) */
+    unsigned inferred : 1;    /* its start is taken to be the end of the one before, or its enqueueing */
 };
 
-/* What of an operation is forgotten when its timeline is built. */
+/*
+ * What of an operation is forgotten when its timeline is built. Times are the recording host's until
+ * job_map_rank has put them on the device timeline.
+ */
 struct job_draft {
+    int64_t issued_ns;   /* the call; TIME_UNKNOWN */
+    int64_t duration_ns; /* as the recorder gives it; TIME_UNKNOWN */
+    int64_t noticed_ns;  /* host clock minus GPU clock as its start was seen; TIME_UNKNOWN */
+    uint64_t stream;
     int64_t free_ns; /* its stream was: end_ns, or later where channels without a stop took data longer */
 };
 
@@ -91,13 +79,8 @@ struct job_hold {
 struct job_instance {
     int64_t sequence;    /* per communicator and function; pairs: their ordinal */
     int64_t transfer_ns; /* shortest duration of a member; a pair's: what the wire took; TIME_UNKNOWN */
-    int64_t beyond_ns;   /* transfer less the usual at its place; TIME_UNKNOWN */
-    int64_t slow_ns; /* transfer beyond the usual at its place (slow_transfers.h); 0 where it does not stand
-                        out */
-    int64_t some_ns; /* of that, what a link held only some members for: it is not in the transfer */
     int32_t communicator;
-    int32_t culprit; /* job rank whose link made it slow; -1 */
-    int32_t sender;  /* job ranks; -1 */
+    int32_t sender; /* job ranks; -1 */
     int32_t receiver;
     int32_t step;
     int32_t tag;
@@ -293,13 +276,6 @@ void job_release(struct job *job);
 /* A time of an operation's device timeline in the run's common time; TIME_UNKNOWN where its clock is not
  * aligned. */
 int64_t job_common_time(const struct job *job, const struct job_operation *operation, int64_t time_ns);
-
-/*
- * How long a transfer usually takes, as far as it is known: what it took, what only some members were held
- * for included, less what that was slow by. TIME_UNKNOWN; also of a receive that hides more than is known of
- * its own length.
- */
-int64_t job_usual_transfer_ns(const struct job_instance *instance);
 
 const char *job_tag(const struct job *job, int32_t tag); /* NULL for -1 */
 

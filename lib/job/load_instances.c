@@ -21,8 +21,6 @@ static struct job_instance make_instance(const struct loader *loader, int32_t co
     int64_t receiver = block_value(rows, INSTANCE_RECEIVER, row, -1);
     return (struct job_instance){.sequence = block_value(rows, INSTANCE_SEQUENCE, row, 0),
                                  .transfer_ns = TIME_UNKNOWN,
-                                 .beyond_ns = TIME_UNKNOWN,
-                                 .culprit = -1,
                                  .communicator = communicator,
                                  .sender = job_rank_in(job, communicator, sender),
                                  .receiver = job_rank_in(job, communicator, receiver),

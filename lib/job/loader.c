@@ -151,18 +151,18 @@ static int64_t first_known(int64_t time_ns, int64_t otherwise_ns)
 }
 
 /* Host times stay on the host's clock here; timeline.c maps them. */
-static int take_times(struct job_operation *operation, const struct stored_operation *stored,
-                      uint8_t *channels, struct error *error)
+static int take_times(struct job_operation *operation, struct job_draft *draft,
+                      const struct stored_operation *stored, uint8_t *channels, struct error *error)
 {
     int64_t base = first_known(stored->operation.device.begin_ns, stored->operation.enqueue.begin_ns);
     struct kernel_times kernel;
     if (read_channels(stored, base == TIME_UNKNOWN ? 0 : base, &kernel, error))
         return -1;
-    operation->recorded.noticed_ns = kernel.noticed_late_ns;
+    draft->noticed_ns = kernel.noticed_late_ns;
     operation->incomplete = (uint8_t)kernel.incomplete;
     *channels = (uint8_t)kernel.channels;
     if (!kernel.gpu_begin) {
-        take_host_times(operation, operation->recorded.duration_ns, &stored->operation);
+        take_host_times(operation, draft->duration_ns, &stored->operation);
         return 0;
     }
     operation->start_ns = (int64_t)kernel.gpu_begin;
@@ -234,7 +234,11 @@ static int take_operation(struct loader *loader, const struct stored_operation *
     size_t at = job->operation_count++;
     if (loader->has_traffic)
         loader->ids[at] = stored->id;
-    job->drafts[at].free_ns = TIME_UNKNOWN;
+    struct job_draft *draft = &job->drafts[at];
+    *draft = (struct job_draft){.issued_ns = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns),
+                                .duration_ns = duration_of(recorded),
+                                .stream = recorded->stream,
+                                .free_ns = TIME_UNKNOWN};
     struct job_operation *operation = &job->operations[at];
     *operation = (struct job_operation){
         .rank = (int32_t)(member >> 32),
@@ -252,15 +256,13 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         .bytes = recorded->bytes,
         .enqueued_ns = first_known(recorded->enqueue.end_ns,
                                    first_known(recorded->enqueue.begin_ns, recorded->api.end_ns)),
-        .recorded = {.stream = recorded->stream,
-                     .issued_ns = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns),
-                     .duration_ns = duration_of(recorded)},
         .previous = -1,
         .position = -1,
         .unfinished = recorded->unfinished != 0};
     uint8_t channels = 0;
     if (loader_tag(loader, stored->tag, &operation->tag, error) ||
-        take_times(operation, stored, &channels, error) || take_initial_sync(loader, at, recorded, error))
+        take_times(operation, draft, stored, &channels, error) ||
+        take_initial_sync(loader, at, recorded, error))
         return -1;
     if (loader->has_traffic)
         loader->channels[at] = channels;

@@ -86,17 +86,3 @@ struct job_range job_instances_in(const struct job *job, int32_t first_step, int
 {
     return (struct job_range){first_step > 0 ? job->step_end[first_step - 1] : 0, job->step_end[last_step]};
 }
-
-int32_t *job_slow_by_step(const struct job *job, size_t *first)
-{
-    int32_t *slow = array_new(job->instance_count, sizeof *slow);
-    size_t count = 0;
-    for (int32_t step = 0; slow && step < job->step_count; step++) {
-        struct job_range instances = job_instances_in(job, step, step);
-        for (size_t i = instances.first; i < instances.end; i++)
-            if (job->instances[job->by_step[i]].slow_ns > 0)
-                slow[count++] = job->by_step[i];
-        first[step + 1] = count;
-    }
-    return slow;
-}

@@ -19,8 +19,4 @@ struct job_range job_operations_in(const struct job *job, int32_t rank, int32_t 
                                    int32_t last_step);
 struct job_range job_instances_in(const struct job *job, int32_t first_step, int32_t last_step);
 
-/* Slow instances by step: first[step] to first[step + 1] of the list, which the caller frees; NULL: no
- * memory. */
-int32_t *job_slow_by_step(const struct job *job, size_t *first);
-
 #endif

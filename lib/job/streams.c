@@ -26,7 +26,7 @@ static int communicators_overlap(const struct job *job, const struct job_rank *r
     for (size_t i = 1; i < rank->count; i++) {
         const struct job_operation *before = &job->operations[rank->first + i - 1];
         const struct job_operation *after = before + 1;
-        if (job->operations[rank->first + i].recorded.stream || before->communicator == after->communicator ||
+        if (job->drafts[rank->first + i].stream || before->communicator == after->communicator ||
             before->end_ns == TIME_UNKNOWN || after->start_ns == TIME_UNKNOWN ||
             before->start_ns == TIME_UNKNOWN)
             continue;
@@ -38,8 +38,8 @@ static int communicators_overlap(const struct job *job, const struct job_rank *r
 
 static uint64_t stream_of(const struct job *job, size_t at, int by_communicator)
 {
-    if (job->operations[at].recorded.stream)
-        return job->operations[at].recorded.stream;
+    if (job->drafts[at].stream)
+        return job->drafts[at].stream;
     return by_communicator ? (uint64_t)job->operations[at].communicator + 1 : 0;
 }
 

@@ -31,18 +31,6 @@ static int keep_holds(struct job *job)
     return 0;
 }
 
-/* The findings take the place of what was recorded. */
-static void forget_records(struct job *job)
-{
-    for (size_t i = 0; i < job->operation_count; i++) {
-        struct job_operation *operation = &job->operations[i];
-        operation->late_beyond_ns = TIME_UNKNOWN;
-        operation->beyond_ns = operation->excess_ns = operation->hidden_ns = 0;
-    }
-    free(job->drafts);
-    job->drafts = NULL;
-}
-
 int job_build_timelines(struct job *job, struct error *error)
 {
     int failed = 0;
@@ -66,7 +54,8 @@ int job_build_timelines(struct job *job, struct error *error)
     }
     if (keep_holds(job))
         return error_no_memory(error);
-    forget_records(job);
+    free(job->drafts);
+    job->drafts = NULL;
     job_find_synced(job);
     for (size_t i = 0; i < job->instance_count; i++)
         job->instances[i].transfer_ns = arrival_transfer_ns(job, &job->instances[i]);

@@ -15,7 +15,8 @@
  * pair is its sender's. An instance that nobody can be blamed for leaves the others to be explained.
  */
 struct cover {
-    struct job *job;
+    const struct job *job;
+    struct transfer_excess *transfers;
     const int32_t *slow; /* the step's slow instances */
     size_t count;
     int32_t step;
@@ -29,23 +30,25 @@ struct cover {
 enum { NOWHERE = -1, SEVERAL = -2, MOST_CULPRITS = 16 };
 
 /* Its host enqueued it only then: it waited for nothing on the GPU. */
-static int is_hosts(const struct job_operation *operation)
+static int is_hosts(const struct job_operation *operation, int64_t hidden_ns)
 {
     return operation->enqueued_ns != TIME_UNKNOWN && operation->start_ns != TIME_UNKNOWN &&
-           operation->start_ns - operation->enqueued_ns < operation->hidden_ns / 2;
+           operation->start_ns - operation->enqueued_ns < hidden_ns / 2;
 }
 
 /* A receive that does not say when it ended is slow by the lateness that came through it. */
-static void take_hidden(struct job *job)
+static void take_hidden(const struct job *job, const struct hidden_lateness *hidden,
+                        struct transfer_excess *transfers)
 {
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
-        if (operation->hidden_ns <= 0 || !operation->hidden_stands_out ||
-            job->operations[operation->previous].function != FUNCTION_RECV || is_hosts(operation))
+        if (hidden[i].hidden_ns <= 0 || !hidden[i].stands_out ||
+            job->operations[operation->previous].function != FUNCTION_RECV ||
+            is_hosts(operation, hidden[i].hidden_ns))
             continue;
-        struct job_instance *instance = &job->instances[job->operations[operation->previous].instance];
-        if (!instance->slow_ns)
-            instance->slow_ns = operation->hidden_ns;
+        struct transfer_excess *transfer = &transfers[job->operations[operation->previous].instance];
+        if (!transfer->slow_ns)
+            transfer->slow_ns = hidden[i].hidden_ns;
     }
 }
 
@@ -54,8 +57,9 @@ static int clear_members(struct cover *cover)
 {
     int failed = 0;
     for (size_t i = 0; !failed && i < cover->job->instance_count; i++)
-        if (cover->job->instances[i].slow_ns)
-            failed = ring_clear_members(cover->job, &cover->job->instances[i], cover->cleared);
+        if (cover->transfers[i].slow_ns)
+            failed = ring_clear_members(cover->job, &cover->job->instances[i], cover->transfers[i].slow_ns,
+                                        cover->cleared);
     return failed;
 }
 
@@ -80,13 +84,18 @@ static const struct job_instance *slow_at(const struct cover *cover, size_t at)
     return &cover->job->instances[cover->slow[at]];
 }
 
+static int64_t slow_ns_at(const struct cover *cover, size_t at)
+{
+    return cover->transfers[cover->slow[at]].slow_ns;
+}
+
 /* Adds what a slow instance explains of each sender, or takes it away again. */
 static void explain(struct cover *cover, size_t at, int sign)
 {
     const struct job_instance *instance = slow_at(cover, at);
     int32_t rank;
     for (int32_t i = 0; (rank = next_sender(cover, instance, &i)) >= 0;) {
-        cover->explained_ns[rank] += sign * instance->slow_ns;
+        cover->explained_ns[rank] += sign * slow_ns_at(cover, at);
         if (cover->communicator[rank] != instance->communicator)
             cover->communicator[rank] =
                 cover->communicator[rank] == NOWHERE ? instance->communicator : SEVERAL;
@@ -113,39 +122,43 @@ enum { ALIKE_TENTHS = 8 };
  * Whether both sides of a pair were at it for longer than usual, by half of what it took too long: neither
  * was merely late. The sender is done a little earlier, when its data is in the network's buffers.
  */
-static int took_both_long(const struct job *job, const struct job_instance *instance)
+static int took_both_long(const struct job *job, const struct job_instance *instance, int64_t slow_ns)
 {
-    int64_t usual_ns = instance->transfer_ns == TIME_UNKNOWN || instance->transfer_ns < instance->slow_ns
+    int64_t usual_ns = instance->transfer_ns == TIME_UNKNOWN || instance->transfer_ns < slow_ns
                            ? 0
-                           : instance->transfer_ns - instance->slow_ns;
+                           : instance->transfer_ns - slow_ns;
     for (int32_t i = 0; i < instance->members; i++) {
         const struct job_operation *member = job_member(job, instance, i);
         if (member->start_ns == TIME_UNKNOWN || member->end_ns == TIME_UNKNOWN ||
-            member->end_ns - member->start_ns < usual_ns + instance->slow_ns / 2)
+            member->end_ns - member->start_ns < usual_ns + slow_ns / 2)
             return 0;
     }
     return instance->function == FUNCTION_SEND && instance->members == 2;
 }
 
 /* Only the lateness that came through the receive is slow, and its rank was to blame for more already. */
-static int is_receivers_own(const struct cover *cover, const struct job_instance *instance)
+static int is_receivers_own(const struct cover *cover, size_t at)
 {
+    const struct job_instance *instance = slow_at(cover, at);
+    const struct transfer_excess *transfer = &cover->transfers[cover->slow[at]];
     return instance->function == FUNCTION_SEND && instance->receiver >= 0 &&
            cover->blamed[instance->receiver] == cover->step &&
-           (instance->beyond_ns == TIME_UNKNOWN || instance->beyond_ns < instance->slow_ns / 2);
+           (transfer->beyond_ns == TIME_UNKNOWN || transfer->beyond_ns < transfer->slow_ns / 2);
 }
 
-static int32_t culprit_of(const struct cover *cover, const struct job_instance *instance)
+static int32_t culprit_of(const struct cover *cover, size_t at)
 {
+    const struct job_instance *instance = slow_at(cover, at);
     struct contest explained = {.rank = -1};
     int32_t rank;
-    if (is_receivers_own(cover, instance))
+    if (is_receivers_own(cover, at))
         return -1;
     for (int32_t i = 0; (rank = next_sender(cover, instance, &i)) >= 0;)
         contest_enter(&explained, rank, cover->explained_ns[rank]);
     if (explained.rank < 0 || explained.second * 10 > explained.most * ALIKE_TENTHS)
         return -1;
-    int is_sure = cover->communicator[explained.rank] == SEVERAL || took_both_long(cover->job, instance);
+    int is_sure = cover->communicator[explained.rank] == SEVERAL ||
+                  took_both_long(cover->job, instance, slow_ns_at(cover, at));
     return is_sure ? explained.rank : -1;
 }
 
@@ -163,7 +176,7 @@ static void blame(struct cover *cover, int32_t rank)
     cover->blamed[rank] = cover->step;
     for (size_t i = 0; i < cover->count; i++)
         if (cover->is_left[i] && has_sent(cover, slow_at(cover, i), rank)) {
-            cover->job->instances[cover->slow[i]].culprit = rank;
+            cover->transfers[cover->slow[i]].culprit = rank;
             explain(cover, i, -1);
         }
 }
@@ -173,7 +186,7 @@ static size_t slowest_left(const struct cover *cover)
     size_t slowest = cover->count;
     for (size_t i = 0; i < cover->count; i++)
         if (cover->is_left[i] &&
-            (slowest == cover->count || slow_at(cover, i)->slow_ns > slow_at(cover, slowest)->slow_ns))
+            (slowest == cover->count || slow_ns_at(cover, i) > slow_ns_at(cover, slowest)))
             slowest = i;
     return slowest;
 }
@@ -184,7 +197,7 @@ static void cover_step(struct cover *cover)
     for (size_t i = 0; i < cover->count; i++)
         explain(cover, i, 1);
     for (int tries = 0; tries < MOST_CULPRITS && (at = slowest_left(cover)) < cover->count; tries++) {
-        int32_t rank = culprit_of(cover, slow_at(cover, at));
+        int32_t rank = culprit_of(cover, at);
         if (rank >= 0)
             blame(cover, rank);
         else
@@ -193,12 +206,14 @@ static void cover_step(struct cover *cover)
     forget(cover);
 }
 
-int cover_slow_instances(struct job *job)
+int cover_slow_instances(const struct job *job, const struct baseline *baseline,
+                         struct transfer_excess *transfers)
 {
-    take_hidden(job);
+    take_hidden(job, baseline->hidden, transfers);
     size_t *first = array_new((size_t)job->step_count + 2, sizeof *first);
-    int32_t *slow = first ? job_slow_by_step(job, first) : NULL;
+    int32_t *slow = first ? transfers_slow_by_step(job, transfers, first) : NULL;
     struct cover cover = {.job = job,
+                          .transfers = transfers,
                           .explained_ns = array_new(job->rank_count, sizeof *cover.explained_ns),
                           .communicator = array_new(job->rank_count, sizeof *cover.communicator),
                           .blamed = array_new(job->rank_count, sizeof *cover.blamed),

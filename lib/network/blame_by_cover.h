@@ -1,12 +1,14 @@
 #ifndef NCCLPROF_NETWORK_BLAME_BY_COVER_H
 #define NCCLPROF_NETWORK_BLAME_BY_COVER_H
 
-#include "job/job.h"
+#include "baseline/baseline.h"
+#include "network/transfer_excess.h"
 
 /*
  * Whose sending made instances slow (culprit), where no network steps say. -1 when memory
  * is out.
  */
-int cover_slow_instances(struct job *job);
+int cover_slow_instances(const struct job *job, const struct baseline *baseline,
+                         struct transfer_excess *transfers);
 
 #endif

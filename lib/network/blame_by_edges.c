@@ -74,7 +74,7 @@ static int32_t rank_between(const struct edges *edges, size_t first, size_t last
  * An end explains a slow transfer when two thirds of all extra waiting is its. Where that is less than half
  * of what the transfer was slow by, something else made it slow.
  */
-static struct link_ends slow_ends(const struct edges *edges, const struct job *job, size_t number)
+static struct link_ends slow_ends(const struct edges *edges, size_t number, int64_t slow_ns)
 {
     size_t first = edges->first[number], last = edges->first[number + 1], best = last;
     int64_t total = 0;
@@ -86,7 +86,7 @@ static struct link_ends slow_ends(const struct edges *edges, const struct job *j
         if (best == last || extra > extra_of(&edges->items[best], by_links))
             best = i;
     }
-    if (best == last || total * 2 < job->instances[number].slow_ns)
+    if (best == last || total * 2 < slow_ns)
         return ends;
     if (extra_of_end(edges, first, last, best, 0, by_links) * 3 >= total * 2)
         ends.sender = edges->items[best].sender;
@@ -103,11 +103,12 @@ static struct link_ends slow_ends(const struct edges *edges, const struct job *j
  * lone edge is its sender's.
  */
 struct blame {
-    struct job *job;
-    struct link_ends *ends; /* per instance */
-    int32_t *slow;          /* all slow instances, by step */
-    size_t *first;          /* [step]: the first of its slow instances, and one past the end */
-    const int32_t *here;    /* those of the step looked at */
+    const struct job *job;
+    struct transfer_excess *transfers; /* per instance */
+    struct link_ends *ends;            /* per instance */
+    int32_t *slow;                     /* all slow instances, by step */
+    size_t *first;                     /* [step]: the first of its slow instances, and one past the end */
+    const int32_t *here;               /* those of the step looked at */
     size_t here_count;
     int64_t *sent;     /* per rank */
     int64_t *received; /* per rank */
@@ -125,8 +126,8 @@ static void weigh_ends(const struct blame *blame)
     for (int count = 0; count <= 1; count++)
         for (size_t i = 0; i < blame->here_count; i++) {
             const struct link_ends *ends = &blame->ends[blame->here[i]];
-            const struct job_instance *instance = &blame->job->instances[blame->here[i]];
-            int64_t slow_ns = instance->culprit < 0 ? instance->slow_ns : 0;
+            const struct transfer_excess *transfer = &blame->transfers[blame->here[i]];
+            int64_t slow_ns = transfer->culprit < 0 ? transfer->slow_ns : 0;
             if (ends->sender >= 0)
                 blame->sent[ends->sender] = count ? blame->sent[ends->sender] + slow_ns : 0;
             if (ends->receiver >= 0)
@@ -141,7 +142,7 @@ static int greatest_end(const struct blame *blame, struct link_ends *greatest)
     *greatest = (struct link_ends){-1, -1};
     for (size_t i = 0; i < blame->here_count; i++) {
         const struct link_ends *ends = &blame->ends[blame->here[i]];
-        if (blame->job->instances[blame->here[i]].culprit >= 0)
+        if (blame->transfers[blame->here[i]].culprit >= 0)
             continue;
         if (ends->sender >= 0 && blame->sent[ends->sender] > sent) {
             sent = blame->sent[ends->sender];
@@ -165,11 +166,11 @@ static void blame_step(const struct blame *blame)
     struct link_ends greatest;
     for (weigh_ends(blame); greatest_end(blame, &greatest); weigh_ends(blame))
         for (size_t i = 0; i < blame->here_count; i++) {
-            struct job_instance *instance = &blame->job->instances[blame->here[i]];
+            struct transfer_excess *transfer = &blame->transfers[blame->here[i]];
             const struct link_ends *ends = &blame->ends[blame->here[i]];
-            if (instance->culprit < 0 && ((greatest.sender >= 0 && ends->sender == greatest.sender) ||
+            if (transfer->culprit < 0 && ((greatest.sender >= 0 && ends->sender == greatest.sender) ||
                                           (greatest.receiver >= 0 && ends->receiver == greatest.receiver)))
-                instance->culprit = greatest.sender >= 0 ? greatest.sender : greatest.receiver;
+                transfer->culprit = greatest.sender >= 0 ? greatest.sender : greatest.receiver;
         }
 }
 
@@ -221,11 +222,11 @@ static void take_aim(const struct blame *blame, struct aim *aims)
 {
     for (int pass = 0; pass <= 2; pass++)
         for (size_t i = 0; i < blame->here_count; i++) {
-            const struct job_instance *instance = &blame->job->instances[blame->here[i]];
+            const struct transfer_excess *transfer = &blame->transfers[blame->here[i]];
             const struct link_ends *ends = &blame->ends[blame->here[i]];
-            int is_sent = ends->sender == instance->culprit;
-            if (instance->culprit >= 0)
-                add_to_aim(&aims[instance->culprit], pass, is_sent ? ends->receiver : -1, instance->slow_ns);
+            int is_sent = ends->sender == transfer->culprit;
+            if (transfer->culprit >= 0)
+                add_to_aim(&aims[transfer->culprit], pass, is_sent ? ends->receiver : -1, transfer->slow_ns);
         }
 }
 
@@ -254,7 +255,7 @@ static int32_t common_receiver(const struct blame *blame, struct aim *aims, int3
     take_aim(blame, aims);
     for (int pass = 0; pass <= 2; pass++)
         for (size_t i = 0; i < blame->here_count; i++) {
-            int32_t culprit = blame->job->instances[blame->here[i]].culprit;
+            int32_t culprit = blame->transfers[blame->here[i]].culprit;
             if (culprit < 0 || !is_aimed(&aims[culprit]))
                 continue;
             count_aimer(aims, aimers, culprit, pass);
@@ -268,11 +269,11 @@ static void blame_receiver(const struct blame *blame, struct aim *aims, int32_t 
 {
     take_aim(blame, aims);
     for (size_t i = 0; i < blame->here_count; i++) {
-        struct job_instance *instance = &blame->job->instances[blame->here[i]];
+        struct transfer_excess *transfer = &blame->transfers[blame->here[i]];
         const struct link_ends *ends = &blame->ends[blame->here[i]];
-        if (instance->culprit >= 0 && instance->culprit == ends->sender && ends->receiver == receiver &&
-            is_aimed(&aims[instance->culprit]) && aims[instance->culprit].receiver == receiver)
-            instance->culprit = receiver;
+        if (transfer->culprit >= 0 && transfer->culprit == ends->sender && ends->receiver == receiver &&
+            is_aimed(&aims[transfer->culprit]) && aims[transfer->culprit].receiver == receiver)
+            transfer->culprit = receiver;
     }
 }
 
@@ -283,8 +284,8 @@ static int receives_slowly(struct blame *blame, int32_t step, int32_t rank)
         return 0;
     look_at(blame, step);
     size_t i = 0;
-    while (i < blame->here_count && (blame->job->instances[blame->here[i]].culprit != rank ||
-                                     blame->ends[blame->here[i]].receiver != rank))
+    while (i < blame->here_count &&
+           (blame->transfers[blame->here[i]].culprit != rank || blame->ends[blame->here[i]].receiver != rank))
         i++;
     return i < blame->here_count;
 }
@@ -321,17 +322,19 @@ static int blame_receivers(struct blame *blame)
     return failed ? -1 : 0;
 }
 
-int edges_blame(struct job *job, const struct edges *edges)
+int edges_blame(const struct job *job, const struct edges *edges, struct transfer_excess *transfers)
 {
     struct blame blame = {.job = job,
+                          .transfers = transfers,
                           .ends = array_new(job->instance_count, sizeof *blame.ends),
                           .first = array_new((size_t)job->step_count + 2, sizeof *blame.first),
                           .sent = array_new(job->rank_count, sizeof *blame.sent),
                           .received = array_new(job->rank_count, sizeof *blame.received)};
-    blame.slow = blame.first ? job_slow_by_step(job, blame.first) : NULL;
+    blame.slow = blame.first ? transfers_slow_by_step(job, transfers, blame.first) : NULL;
     int failed = !blame.ends || !blame.slow || !blame.sent || !blame.received;
     for (size_t i = 0; !failed && i < job->instance_count; i++)
-        blame.ends[i] = job->instances[i].slow_ns > 0 ? slow_ends(edges, job, i) : (struct link_ends){-1, -1};
+        blame.ends[i] =
+            transfers[i].slow_ns > 0 ? slow_ends(edges, i, transfers[i].slow_ns) : (struct link_ends){-1, -1};
     for (int32_t step = 0; !failed && step < job->step_count; step++) {
         look_at(&blame, step);
         blame_step(&blame);

@@ -105,7 +105,8 @@ static void clear(const struct done *done, int32_t count, unsigned char *is_apar
         cleared[done[i].operation] = !is_apart[i];
 }
 
-int ring_clear_members(const struct job *job, const struct job_instance *instance, unsigned char *cleared)
+int ring_clear_members(const struct job *job, const struct job_instance *instance, int64_t slow_ns,
+                       unsigned char *cleared)
 {
     if (!may_be_ring(instance))
         return 0;
@@ -116,7 +117,7 @@ int ring_clear_members(const struct job *job, const struct job_instance *instanc
     int64_t doubt_ns;
     if (!failed && list_ends(job, instance, done, &doubt_ns)) {
         int64_t spread_ns = done[count - 1].end_ns - done[1].end_ns;
-        if (spread_ns >= instance->slow_ns / SPREAD_PART && doubt_ns <= spread_ns / DOUBT_PART)
+        if (spread_ns >= slow_ns / SPREAD_PART && doubt_ns <= spread_ns / DOUBT_PART)
             clear(done, count, is_apart, cleared);
     }
     free(done);

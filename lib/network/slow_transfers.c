@@ -16,8 +16,9 @@ static int64_t transfer_at(const struct job *job, int32_t cell)
                                                                              : TIME_UNKNOWN;
 }
 
-static void measure_place(struct job *job, const struct baseline *baseline, int32_t role, int32_t position,
-                          struct place *place, double sigmas)
+static void measure_place(const struct job *job, const struct baseline *baseline, int32_t role,
+                          int32_t position, struct place *place, double sigmas,
+                          struct transfer_excess *transfers)
 {
     size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
     for (size_t rank = 0; rank < ranks; rank++)
@@ -34,14 +35,15 @@ static void measure_place(struct job *job, const struct baseline *baseline, int3
             if (excess == TIME_UNKNOWN)
                 continue;
             int32_t cell = baseline_cell(baseline, role, position, rank, step);
-            struct job_instance *instance = &job->instances[job->operations[cell].instance];
-            instance->beyond_ns = excess;
+            struct transfer_excess *transfer = &transfers[job->operations[cell].instance];
+            transfer->beyond_ns = excess;
             if ((double)excess > sigmas * (double)sigma)
-                instance->slow_ns = excess;
+                transfer->slow_ns = excess;
         }
 }
 
-int transfers_find_slow(struct job *job, const struct baseline *baseline, double sigmas)
+int transfers_find_slow(const struct job *job, const struct baseline *baseline, double sigmas,
+                        struct transfer_excess *transfers)
 {
     for (size_t i = 0; i < baseline->role_count; i++) {
         struct place place = {0};
@@ -50,7 +52,7 @@ int transfers_find_slow(struct job *job, const struct baseline *baseline, double
             return -1;
         }
         for (int32_t position = 0; position < baseline->roles[i].length; position++)
-            measure_place(job, baseline, (int32_t)i, position, &place, sigmas);
+            measure_place(job, baseline, (int32_t)i, position, &place, sigmas, transfers);
         place_release(&place);
     }
     return 0;
@@ -94,11 +96,13 @@ static int never_ended(const struct job *job, const struct job_instance *instanc
     return instance->members < instance->expected;
 }
 
-int transfers_find_slow_links(struct job *job, const struct edges *edges)
+int transfers_find_slow_links(const struct job *job, const struct edges *edges,
+                              struct transfer_excess *transfers)
 {
     int64_t *next_starts = job_next_starts(job);
     for (size_t i = 0; next_starts && i < job->instance_count; i++) {
-        struct job_instance *instance = &job->instances[i];
+        const struct job_instance *instance = &job->instances[i];
+        struct transfer_excess *excess = &transfers[i];
         int64_t over = 0, busy = 0;
         for (size_t j = edges->first[i]; j < edges->first[i + 1]; j++)
             if (edges->items[j].over_ns > over) {
@@ -107,19 +111,19 @@ int transfers_find_slow_links(struct job *job, const struct edges *edges)
             }
         /* Where nobody was done before the link was, all members show it. */
         int holds_some = instance->transfer_ns < busy;
-        if (over <= 0 || (instance->slow_ns && (!holds_some || instance->slow_ns >= over / 2)))
+        if (over <= 0 || (excess->slow_ns && (!holds_some || excess->slow_ns >= over / 2)))
             continue;
         int64_t longest = longest_member(job, instance, next_starts);
         if (longest == INT64_MAX && never_ended(job, instance, next_starts))
             continue;
         over = over < longest ? over : longest;
-        if (over <= instance->slow_ns)
+        if (over <= excess->slow_ns)
             continue;
-        instance->some_ns = holds_some ? over - instance->slow_ns : 0;
-        instance->slow_ns = over;
+        excess->some_ns = holds_some ? over - excess->slow_ns : 0;
+        excess->slow_ns = over;
         /* Less is also what is not known. */
-        if (instance->beyond_ns < over)
-            instance->beyond_ns = over;
+        if (excess->beyond_ns < over)
+            excess->beyond_ns = over;
     }
     int failed = next_starts ? 0 : -1;
     free(next_starts);

@@ -79,26 +79,27 @@ static struct long_steps longest_row(const struct baseline *baseline, const stru
 }
 
 /* The slowest transfer of those steps that nobody is to blame for; -1 where none explains half of one's. */
-static int32_t slowest_in(const struct job *job, const struct long_steps *row)
+static int32_t slowest_in(const struct job *job, const struct transfer_excess *transfers,
+                          const struct long_steps *row)
 {
     int32_t slowest = -1;
     int64_t least_ns = row->longer_ns / (row->last - row->first + 1) / 2;
     struct job_range instances = job_instances_in(job, row->first, row->last);
     for (size_t i = instances.first; i < instances.end; i++) {
         int32_t at = job->by_step[i];
-        const struct job_instance *instance = &job->instances[at];
-        if (instance->culprit < 0 && instance->slow_ns >= least_ns &&
-            (slowest < 0 || instance->slow_ns > job->instances[slowest].slow_ns))
+        if (transfers[at].culprit < 0 && transfers[at].slow_ns >= least_ns &&
+            (slowest < 0 || transfers[at].slow_ns > transfers[slowest].slow_ns))
             slowest = at;
     }
     return slowest;
 }
 
-static int say_slowest(const struct job *job, int32_t number, struct buffer *text)
+static int say_slowest(const struct job *job, const struct transfer_excess *transfers, int32_t number,
+                       struct buffer *text)
 {
     const struct job_instance *instance = &job->instances[number];
     const int32_t *members = job->instance_members + instance->first_member;
-    int64_t usual_ns = job_usual_transfer_ns(instance);
+    int64_t usual_ns = transfer_usual_ns(instance, &transfers[number]);
     if (usual_ns == TIME_UNKNOWN)
         return 0;
     if (buffer_append_text(text, ": ") || text_operation(text, job, instance, instance->function) ||
@@ -123,21 +124,23 @@ static int say_steps(const struct long_steps *row, const struct baseline *baseli
                          (double)baseline->median_step_ns / 1e6);
 }
 
-static int warn_of_row(const struct job *job, const struct baseline *baseline, const struct long_steps *row,
+static int warn_of_row(const struct job *job, const struct baseline *baseline,
+                       const struct transfer_excess *transfers, const struct long_steps *row,
                        struct table *table, struct error *error)
 {
     struct buffer text = BUFFER_INIT;
-    int32_t slowest = slowest_in(job, row);
-    int failed = say_steps(row, baseline, &text) || (slowest >= 0 && say_slowest(job, slowest, &text))
-                     ? error_no_memory(error)
-                     : table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, text.data);
+    int32_t slowest = slowest_in(job, transfers, row);
+    int failed =
+        say_steps(row, baseline, &text) || (slowest >= 0 && say_slowest(job, transfers, slowest, &text))
+            ? error_no_memory(error)
+            : table_add_warning(table, error, "run %lld: %s", (long long)job->run_id, text.data);
     buffer_release(&text);
     return failed;
 }
 
 int caution_unexplained(const struct job *job, const struct baseline *baseline,
-                        const struct findings *findings, double sigmas, struct table *table,
-                        struct error *error)
+                        const struct transfer_excess *transfers, const struct findings *findings,
+                        double sigmas, struct table *table, struct error *error)
 {
     if (!baseline->step_ns || !baseline->median_step_ns || !baseline_is_regular(baseline))
         return 0;
@@ -146,5 +149,5 @@ int caution_unexplained(const struct job *job, const struct baseline *baseline,
         return error_no_memory(error);
     struct long_steps row = longest_row(baseline, findings, least_longer_ns(baseline, sigmas, list));
     free(list);
-    return row.longer_ns ? warn_of_row(job, baseline, &row, table, error) : 0;
+    return row.longer_ns ? warn_of_row(job, baseline, transfers, &row, table, error) : 0;
 }

@@ -3,6 +3,7 @@
 
 #include "baseline/baseline.h"
 #include "model/table.h"
+#include "network/transfer_excess.h"
 #include "verdict/finding.h"
 
 /*
@@ -11,7 +12,7 @@
  * times its noise; one alone where it lasted twice as long. Wants what findings_find fills in.
  */
 int caution_unexplained(const struct job *job, const struct baseline *baseline,
-                        const struct findings *findings, double sigmas, struct table *table,
-                        struct error *error);
+                        const struct transfer_excess *transfers, const struct findings *findings,
+                        double sigmas, struct table *table, struct error *error);
 
 #endif

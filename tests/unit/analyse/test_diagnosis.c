@@ -97,8 +97,6 @@ static void ring_init(struct ring *ring, const int64_t *slow_ns, int64_t elsewhe
         int64_t end_ns = start_ns + (is_late ? latest_ns : 0) + 1000 + slow;
         ring->instances[number] = (struct job_instance){.sequence = number,
                                                         .transfer_ns = 1000 + slow,
-                                                        .beyond_ns = TIME_UNKNOWN,
-                                                        .culprit = -1,
                                                         .sender = -1,
                                                         .receiver = -1,
                                                         .step = step,
@@ -136,7 +134,9 @@ static void find(struct ring *ring, struct findings *findings)
     struct error error = ERROR_INIT;
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     *findings = (struct findings){0};
-    assert_int_equal(findings_find(findings, &ring->job, &baseline, &options, &error), 0);
+    struct transfer_excess *transfers = NULL;
+    assert_int_equal(findings_find(findings, &ring->job, &baseline, &transfers, &options, &error), 0);
+    free(transfers);
     baseline_release(&baseline);
     free(ring->job.operations_of_step);
     free(ring->job.by_step);

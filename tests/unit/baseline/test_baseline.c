@@ -74,7 +74,6 @@ static void streams_init(struct streams *streams, int64_t late, int64_t shorter)
         streams->instances[i] = (struct job_instance){.function = FUNCTION_ALL_REDUCE,
                                                       .step = i / 2,
                                                       .communicator = i % 2,
-                                                      .culprit = -1,
                                                       .first_member = (uint32_t)i * RANKS};
     for (int step = 0; step < STEPS; step++) {
         int is_late = step >= FIRST_LATE && step <= LAST_LATE;
@@ -108,8 +107,9 @@ static void streams_init(struct streams *streams, int64_t late, int64_t shorter)
 static void check_excess(struct streams *streams, int rank, int what, int64_t in_late_steps)
 {
     for (int step = 1; step < STEPS; step++)
-        assert_int_equal(at(streams, rank, step, what)->excess_ns,
-                         step >= FIRST_LATE && step <= LAST_LATE ? in_late_steps : 0);
+        assert_int_equal(
+            excess_of(&streams->baseline, &streams->job, at(streams, rank, step, what))->excess_ns,
+            step >= FIRST_LATE && step <= LAST_LATE ? in_late_steps : 0);
 }
 
 static void waiting_on_another_stream_is_no_own_time(void **state)

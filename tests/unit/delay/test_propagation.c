@@ -24,7 +24,9 @@ struct script {
     struct job job;
     struct job_rank ranks[ALL_RANKS];
     struct job_operation operations[ALL_PLAYED * ALL_RANKS];
+    struct excess excess[ALL_PLAYED * ALL_RANKS];
     struct job_instance instances[ALL_PLAYED];
+    struct transfer_excess transfers[ALL_PLAYED];
     int32_t members[ALL_PLAYED * ALL_RANKS];
 };
 
@@ -49,6 +51,7 @@ static void add_operations(struct script *script, const struct played *played, i
         if (!place)
             continue;
         int32_t at = (int32_t)job->operation_count++;
+        script->excess[at].beyond_ns = played[i].late == rank ? played[i].late_ns : 0;
         script->operations[at] =
             (struct job_operation){.rank = rank,
                                    .communicator = played[i].communicator,
@@ -58,7 +61,6 @@ static void add_operations(struct script *script, const struct played *played, i
                                    .start_ns = starts_ns[i][rank],
                                    .end_ns = ends_ns[i],
                                    .own_ns = TIME_UNKNOWN,
-                                   .beyond_ns = played[i].late == rank ? played[i].late_ns : 0,
                                    .ends = ENDS_BY_KERNEL,
                                    .function = !played[i].is_pair         ? FUNCTION_ALL_REDUCE
                                                : place == played[i].ranks ? FUNCTION_SEND
@@ -86,11 +88,10 @@ static struct delay *play(struct script *script, const struct played *played, si
         ends_ns[i] = latest_of(played[i].ranks, come_ns) + TAKES;
         for (const char *rank = played[i].ranks; *rank; rank++)
             come_ns[*rank - '0'] = ends_ns[i];
+        script->transfers[i] = (struct transfer_excess){.beyond_ns = TIME_UNKNOWN, .culprit = -1};
         script->instances[i] =
             (struct job_instance){.transfer_ns = TAKES,
-                                  .beyond_ns = TIME_UNKNOWN,
                                   .communicator = played[i].communicator,
-                                  .culprit = -1,
                                   .sender = played[i].is_pair ? played[i].ranks[0] - '0' : -1,
                                   .receiver = played[i].is_pair ? played[i].ranks[1] - '0' : -1,
                                   .members = size,
@@ -102,7 +103,7 @@ static struct delay *play(struct script *script, const struct played *played, si
     for (int32_t rank = 0; rank < ranks; rank++)
         add_operations(script, played, rank, starts_ns, ends_ns, count);
     struct error error = ERROR_INIT;
-    struct delay *delays = delays_measure(&script->job, &error);
+    struct delay *delays = delays_measure(&script->job, script->excess, script->transfers, &error);
     assert_non_null(delays);
     return delays;
 }

@@ -38,7 +38,9 @@ struct tiny {
     struct job job;
     struct job_rank ranks[3];
     struct job_operation operations[OPERATIONS];
+    struct excess excess[OPERATIONS];
     struct job_instance instances[INSTANCES];
+    struct transfer_excess transfers[INSTANCES];
     int32_t members[2 * INSTANCES];
 };
 
@@ -67,20 +69,21 @@ static void tiny_init(struct tiny *tiny)
             .start_ns = PLAYED[i].start_ns,
             .end_ns = PLAYED[i].end_ns,
             .own_ns = previous < 0 ? TIME_UNKNOWN : PLAYED[i].start_ns - PLAYED[previous].end_ns,
-            .beyond_ns = PLAYED[i].beyond_ns,
             .ends = ENDS_BY_KERNEL,
             .function = FUNCTION_ALL_REDUCE,
         };
     }
+    for (int32_t i = 0; i < OPERATIONS; i++)
+        tiny->excess[i] = (struct excess){.beyond_ns = PLAYED[i].beyond_ns};
     for (int32_t i = 0; i < INSTANCES; i++) {
         tiny->instances[i] = (struct job_instance){.sequence = SEQUENCE[i],
                                                    .transfer_ns = 10,
-                                                   .beyond_ns = TIME_UNKNOWN,
                                                    .communicator = i == B0,
                                                    .members = 2,
                                                    .expected = 2,
                                                    .first_member = 2 * (size_t)i,
                                                    .function = FUNCTION_ALL_REDUCE};
+        tiny->transfers[i] = (struct transfer_excess){.beyond_ns = TIME_UNKNOWN};
         tiny->members[2 * i] = MEMBERS[i][0];
         tiny->members[2 * i + 1] = MEMBERS[i][1];
     }
@@ -94,7 +97,7 @@ static void played_as_it_was(void **state)
     struct replay replay;
     struct error error = ERROR_INIT;
     tiny_init(&tiny);
-    assert_int_equal(replay_init(&replay, &tiny.job, &error), 0);
+    assert_int_equal(replay_init(&replay, &tiny.job, tiny.excess, tiny.transfers, &error), 0);
     assert_int_equal(replay_run(&replay), 540);
     int32_t over = 0;
     for (size_t i = 0; i < replay.move_count; i++)
@@ -113,7 +116,7 @@ static void without_the_fault(void **state)
     struct replay replay;
     struct error error = ERROR_INIT;
     tiny_init(&tiny);
-    assert_int_equal(replay_init(&replay, &tiny.job, &error), 0);
+    assert_int_equal(replay_init(&replay, &tiny.job, tiny.excess, tiny.transfers, &error), 0);
     replay.own_ns[A1_1] -= 200;
     assert_int_equal(replay_run(&replay), 340);
     replay.own_ns[A1_1] += 200;
@@ -134,7 +137,7 @@ static void blame_is_passed_on(void **state)
     struct tiny tiny;
     struct error error = ERROR_INIT;
     tiny_init(&tiny);
-    struct delay *delays = delays_measure(&tiny.job, &error);
+    struct delay *delays = delays_measure(&tiny.job, tiny.excess, tiny.transfers, &error);
     assert_non_null(delays);
     /* A1: 0 waited 200 for 1, all of it 1's own time. */
     assert_int_equal(delays[1].own_ns, 200);
@@ -162,10 +165,10 @@ static void slow_transfers_are_the_networks(void **state)
     struct tiny tiny;
     struct error error = ERROR_INIT;
     tiny_init(&tiny);
-    tiny.operations[A1_1].beyond_ns = 0;
+    tiny.excess[A1_1].beyond_ns = 0;
     tiny.operations[A2_1].start_ns = tiny.operations[A2_0].start_ns;
-    tiny.instances[A1].beyond_ns = 50;
-    struct delay *delays = delays_measure(&tiny.job, &error);
+    tiny.transfers[A1].beyond_ns = 50;
+    struct delay *delays = delays_measure(&tiny.job, tiny.excess, tiny.transfers, &error);
     assert_non_null(delays);
     assert_int_equal(delays[1].unexplained_ns, 200);
     /* 2 waited 320 for 0. What 0 had waited for 1 without a reason stays without one. */
@@ -179,6 +182,8 @@ struct two {
     struct job job;
     struct job_rank ranks[2];
     int32_t members[6];
+    struct excess excess[6];
+    struct transfer_excess transfers[3];
 };
 
 static void two_init(struct two *two, struct job_operation *operations, struct job_instance *instances,
@@ -223,7 +228,7 @@ static void a_circle_is_cut(void **state)
     for (int32_t i = 0; i < 4; i++)
         operations[i].function = FUNCTION_ALL_REDUCE;
     two_init(&two, operations, instances, 2);
-    assert_int_equal(replay_init(&replay, &two.job, &error), 0);
+    assert_int_equal(replay_init(&replay, &two.job, two.excess, two.transfers, &error), 0);
     assert_int_equal(replay.move_count, 4);
     assert_int_equal(replay_run(&replay), 41);
     replay_release(&replay);
@@ -249,7 +254,7 @@ static void a_circle_with_nothing_before_it_is_cut(void **state)
                                                .start_ns = starts[i % 3],
                                                .end_ns = starts[i % 3] + 10};
     two_init(&two, operations, instances, 3);
-    assert_int_equal(replay_init(&replay, &two.job, &error), 0);
+    assert_int_equal(replay_init(&replay, &two.job, two.excess, two.transfers, &error), 0);
     assert_int_equal(replay.move_count, 6);
     replay_release(&replay);
 }
@@ -275,7 +280,7 @@ static void a_send_that_leaves_alone_saves_too(void **state)
     for (int32_t i = 0; i < 4; i++)
         operations[i].ends = ENDS_BY_KERNEL;
     two_init(&two, operations, instances, 2);
-    assert_int_equal(replay_init(&replay, &two.job, &error), 0);
+    assert_int_equal(replay_init(&replay, &two.job, two.excess, two.transfers, &error), 0);
     assert_int_equal(replay_run(&replay), 120);
     replay_change_transfer(&replay, 0, -80);
     assert_int_equal(replay_run(&replay), 40);
@@ -309,7 +314,7 @@ static void what_was_sent_ahead_has_come_a_part_of_the_way(void **state)
         two_init(&two, operations, instances, 2);
         if (grouped)
             operations[REDUCE_1].group = RECEIVE;
-        assert_int_equal(replay_init(&replay, &two.job, &error), 0);
+        assert_int_equal(replay_init(&replay, &two.job, two.excess, two.transfers, &error), 0);
         assert_int_equal(replay.transfer_ns[0], grouped ? 80 : 20);
         if (!grouped) {
             replay_change_transfer(&replay, 0, -15);
@@ -338,8 +343,7 @@ static void a_held_stream_is_free_with_its_network(void **state)
             [SLOW_1] = {.rank = 1, .previous = -1, .end_ns = 10},
             [NEXT_1] = {.rank = 1, .instance = 1, .previous = SLOW_1, .start_ns = 105, .end_ns = 115},
         };
-        struct job_instance instances[2] = {{.transfer_ns = 10, .slow_ns = 90, .some_ns = 90},
-                                            {.transfer_ns = 10}};
+        struct job_instance instances[2] = {{.transfer_ns = 10}, {.transfer_ns = 10}};
         struct two two;
         struct replay replay;
         struct error error = ERROR_INIT;
@@ -348,10 +352,11 @@ static void a_held_stream_is_free_with_its_network(void **state)
             operations[i].ends = ENDS_BY_KERNEL;
         }
         two_init(&two, operations, instances, 2);
+        two.transfers[0] = (struct transfer_excess){.slow_ns = 90, .some_ns = 90};
         operations[NEXT_0].own_ns = 5;
         operations[NEXT_1].own_ns = held ? 5 : 95;
         operations[SLOW_1].held = (uint8_t)held;
-        assert_int_equal(replay_init(&replay, &two.job, &error), 0);
+        assert_int_equal(replay_init(&replay, &two.job, two.excess, two.transfers, &error), 0);
         assert_int_equal(replay_run(&replay), 115);
         replay_change_transfer(&replay, 0, -90);
         assert_int_equal(replay_run(&replay), held ? 25 : 115);
@@ -385,7 +390,7 @@ static void a_hold_of_nobodys_stays(void **state)
     operations[NEXT_0].own_ns = 95;
     operations[NEXT_1].own_ns = 15;
     operations[HOLD_1].held = 1;
-    assert_int_equal(replay_init(&replay, &two.job, &error), 0);
+    assert_int_equal(replay_init(&replay, &two.job, two.excess, two.transfers, &error), 0);
     assert_int_equal(replay_run(&replay), 125);
     replay.own_ns[NEXT_1] -= 5;
     assert_int_equal(replay_run(&replay), 120);

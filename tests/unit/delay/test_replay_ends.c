@@ -9,7 +9,9 @@ struct tiny {
     struct job job;
     struct job_rank ranks[RANKS];
     struct job_operation operations[OPERATIONS];
+    struct excess excess[OPERATIONS];
     struct job_instance instances[INSTANCES];
+    struct transfer_excess transfers[INSTANCES];
     int32_t members[OPERATIONS];
     struct replay replay;
 };
@@ -36,7 +38,8 @@ static void tiny_init(struct tiny *tiny, const struct job_operation *operations,
     uint32_t used = 0;
     for (size_t i = 0; i < tiny->job.instance_count; i++) {
         struct job_instance *instance = &tiny->instances[i];
-        *instance = (struct job_instance){.transfer_ns = INT64_MAX, .culprit = -1, .first_member = used};
+        tiny->transfers[i] = (struct transfer_excess){.culprit = -1};
+        *instance = (struct job_instance){.transfer_ns = INT64_MAX, .first_member = used};
         for (size_t j = 0; j < count; j++) {
             const struct job_operation *operation = &tiny->operations[j];
             if (operation->instance != (int32_t)i)
@@ -54,7 +57,7 @@ static void tiny_init(struct tiny *tiny, const struct job_operation *operations,
 static int64_t played(struct tiny *tiny)
 {
     struct error error = ERROR_INIT;
-    assert_int_equal(replay_init(&tiny->replay, &tiny->job, &error), 0);
+    assert_int_equal(replay_init(&tiny->replay, &tiny->job, tiny->excess, tiny->transfers, &error), 0);
     return replay_run(&tiny->replay);
 }
 
@@ -116,8 +119,8 @@ static void own_time_of_hidden_origin(void **state)
 {
     struct job_operation operations[] = {REDUCE(0, 0, 0, -1, 0, 80), REDUCE(1, 0, 1, 0, 80, 90)};
     struct tiny tiny;
-    operations[1].excess_ns = 30;
     tiny_init(&tiny, operations, 2);
+    tiny.excess[1].excess_ns = 30;
     assert_int_equal(played(&tiny), 80 + 30 + 10);
     replay_release(&tiny.replay);
 }
@@ -149,9 +152,9 @@ static void a_slow_link_holds_who_shows_it(void **state)
         operations[1].held = (unsigned)held;
         operations[2].own_ns = 5;
         tiny_init(&tiny, operations, 3);
-        tiny.instances[0].slow_ns = 90;
-        tiny.instances[0].some_ns = 90;
-        tiny.instances[0].culprit = 0;
+        tiny.transfers[0].slow_ns = 90;
+        tiny.transfers[0].some_ns = 90;
+        tiny.transfers[0].culprit = 0;
         assert_int_equal(played(&tiny), held ? 115 : 100);
         replay_change_transfer(&tiny.replay, 0, -90);
         assert_int_equal(replay_run(&tiny.replay), 25);

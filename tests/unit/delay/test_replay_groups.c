@@ -14,7 +14,9 @@ struct ring {
     struct job job;
     struct job_rank ranks[RANKS];
     struct job_operation operations[OPERATIONS];
+    struct excess excess[OPERATIONS];
     struct job_instance instances[INSTANCES];
+    struct transfer_excess transfers[INSTANCES];
     int32_t members[INSTANCES * 2];
     struct replay replay;
 };
@@ -63,9 +65,9 @@ static void ring_init(struct ring *ring)
         for (int round = 0; round < ROUNDS; round++) {
             put(ring, rank, round, 0);
             put(ring, rank, round, 1);
+            ring->transfers[rank * ROUNDS + round] = (struct transfer_excess){.culprit = -1};
             ring->instances[rank * ROUNDS + round] =
                 (struct job_instance){.transfer_ns = rank == 2 && round == 2 ? LATE + 10 : 10,
-                                      .culprit = -1,
                                       .members = 2,
                                       .expected = 2,
                                       .first_member = (uint32_t)(rank * ROUNDS + round) * 2,
@@ -78,7 +80,7 @@ static void ring_init(struct ring *ring)
 static int64_t played(struct ring *ring, int is_late)
 {
     struct error error = ERROR_INIT;
-    assert_int_equal(replay_init(&ring->replay, &ring->job, &error), 0);
+    assert_int_equal(replay_init(&ring->replay, &ring->job, ring->excess, ring->transfers, &error), 0);
     if (!is_late)
         ring->replay.own_ns[first_of(1, 2)] -= LATE;
     int64_t end_ns = replay_run(&ring->replay);
@@ -99,10 +101,10 @@ static void a_slow_link(void **state)
 {
     struct ring ring;
     ring_init(&ring);
-    ring.instances[2 * ROUNDS + 2].slow_ns = LATE;
-    ring.instances[2 * ROUNDS + 2].culprit = 2;
+    ring.transfers[2 * ROUNDS + 2].slow_ns = LATE;
+    ring.transfers[2 * ROUNDS + 2].culprit = 2;
     assert_int_equal(played(&ring, 0), 310 + LATE);
-    ring.instances[2 * ROUNDS + 2].culprit = -1;
+    ring.transfers[2 * ROUNDS + 2].culprit = -1;
     assert_int_equal(played(&ring, 0), 310);
 }
 
@@ -148,16 +150,14 @@ static void a_group_of_sends(void **state)
                       .instances = instances,
                       .instance_members = members,
                       .step_count = 1};
+    const struct excess excess[6] = {{0}};
+    const struct transfer_excess transfers[3] = {{.culprit = -1}, {.culprit = -1}, {.culprit = -1}};
     struct replay replay;
     struct error error = ERROR_INIT;
     for (uint32_t i = 0; i < 3; i++)
-        instances[i] = (struct job_instance){.transfer_ns = 10,
-                                             .culprit = -1,
-                                             .members = 2,
-                                             .expected = 2,
-                                             .first_member = 2 * i,
-                                             .function = FUNCTION_SEND};
-    assert_int_equal(replay_init(&replay, &job, &error), 0);
+        instances[i] = (struct job_instance){
+            .transfer_ns = 10, .members = 2, .expected = 2, .first_member = 2 * i, .function = FUNCTION_SEND};
+    assert_int_equal(replay_init(&replay, &job, excess, transfers, &error), 0);
     replay.own_ns[3] += 1000;
     assert_int_equal(replay_run(&replay), 1010);
     assert_int_equal(replay.latest_ns[0], 1000);

@@ -64,7 +64,7 @@ static int64_t slow_send_ns(enum end_kind ends)
     network.operations[1].start_ns = 4000;
     network.operations[1].ends = (uint8_t)ends;
     suspect_by(&network, (const struct sent[]){{0, 0, 1, 4000, 4000, 0}}, 1);
-    int64_t slow_ns = network.instances[0].slow_ns;
+    int64_t slow_ns = network.transfers[0].slow_ns;
     network_release(&network);
     return slow_ns;
 }
@@ -87,8 +87,8 @@ static void no_longer_than_its_members(void **state)
         network.operations[0].end_ns = network.operations[1].end_ns = network.operations[3].end_ns = 1000;
         network.instances[0].transfer_ns = some ? 1000 : 3500;
         suspect_by(&network, (const struct sent[]){{0, 1, 2, 3500, 3500, 0}}, 1);
-        assert_int_equal(network.instances[0].slow_ns, some ? 3500 : 3000);
-        assert_int_equal(network.instances[0].some_ns, some ? 3500 : 0);
+        assert_int_equal(network.transfers[0].slow_ns, some ? 3500 : 3000);
+        assert_int_equal(network.transfers[0].some_ns, some ? 3500 : 0);
         network_release(&network);
     }
 }
@@ -103,7 +103,7 @@ static void no_longer_than_what_is_known_of_members(void **state)
         network.operations[rank].end_ns = rank ? TIME_UNKNOWN : 1100;
     }
     suspect_by(&network, (const struct sent[]){{0, 1, 2, 3500, 3500, 0}}, 1);
-    assert_int_equal(network.instances[0].slow_ns, 1000);
+    assert_int_equal(network.transfers[0].slow_ns, 1000);
     network_release(&network);
 }
 
@@ -123,7 +123,7 @@ static void network_init_early(struct network *network, int64_t next_ns)
 static int64_t slow_by_link(struct network *network)
 {
     suspect_by(network, (const struct sent[]){{0, 1, 2, 3500, 3500, 0}}, 1);
-    int64_t slow_ns = network->instances[0].slow_ns;
+    int64_t slow_ns = network->transfers[0].slow_ns;
     network_release(network);
     return slow_ns;
 }
@@ -167,11 +167,11 @@ static int64_t widened_by(int32_t sender, int64_t beyond_ns, int64_t extra_ns)
 {
     struct network network;
     network_init(&network, (const int32_t[]){3, 3, -1});
-    network.instances[1].beyond_ns = beyond_ns;
+    network.transfers[1].beyond_ns = beyond_ns;
     suspect_by(&network, (const struct sent[]){{0, 0, 1, 4000, 4000, 0}, {1, sender, 2, extra_ns, 0, 2000}},
                2);
-    int64_t slow_ns = network.instances[1].culprit == 0 ? network.instances[1].slow_ns : 0;
-    assert_int_equal(network.instances[1].culprit, slow_ns ? 0 : -1);
+    int64_t slow_ns = network.transfers[1].culprit == 0 ? network.transfers[1].slow_ns : 0;
+    assert_int_equal(network.transfers[1].culprit, slow_ns ? 0 : -1);
     network_release(&network);
     return slow_ns;
 }
@@ -181,13 +181,13 @@ static int32_t culprit_beside(int64_t over_ns, int64_t *slow_ns)
 {
     struct network network;
     network_init(&network, (const int32_t[]){3, 3, -1});
-    network.instances[1].beyond_ns = 300;
+    network.transfers[1].beyond_ns = 300;
     suspect_by(&network,
                (const struct sent[]){
                    {0, 0, 1, 4000, 4000, 0}, {1, 3, 2, over_ns, over_ns, 0}, {1, 3, 0, 10, 0, 2000}},
                3);
-    int32_t culprit = network.instances[1].culprit;
-    *slow_ns = network.instances[1].slow_ns;
+    int32_t culprit = network.transfers[1].culprit;
+    *slow_ns = network.transfers[1].slow_ns;
     network_release(&network);
     return culprit;
 }
@@ -222,15 +222,15 @@ static void what_held_some_of_what_else_it_sent(void **state)
 {
     struct network network;
     network_init(&network, (const int32_t[]){3, 3, -1});
-    network.instances[1].slow_ns = network.instances[1].beyond_ns = 1000;
+    network.transfers[1].slow_ns = network.transfers[1].beyond_ns = 1000;
     network.instances[1].transfer_ns = 2000;
     suspect_by(
         &network,
         (const struct sent[]){{0, 0, 1, 4000, 4000, 0}, {1, 1, 2, 4000, 4000, 0}, {1, 3, 0, 4000, 4000, 0}},
         3);
-    assert_int_equal(network.instances[1].culprit, 0);
-    assert_int_equal(network.instances[1].slow_ns, 4000);
-    assert_int_equal(network.instances[1].some_ns, 3000);
+    assert_int_equal(network.transfers[1].culprit, 0);
+    assert_int_equal(network.transfers[1].slow_ns, 4000);
+    assert_int_equal(network.transfers[1].some_ns, 3000);
     network_release(&network);
 }
 
@@ -240,7 +240,7 @@ static double ahead_of_one_in(int32_t step, int has_edge)
 {
     struct network network;
     network_init(&network, (const int32_t[]){4, step, -1});
-    network.instances[1].beyond_ns = 3000;
+    network.transfers[1].beyond_ns = 3000;
     suspect_by(&network, (const struct sent[]){{0, 0, 1, 4000, 4000, 0}, {1, 2, 3, 10, 0, 0}},
                has_edge ? 2 : 1);
     assert_int_equal(network.suspects.count, 1);
@@ -254,7 +254,7 @@ static void a_slow_link_says_what_is_usual(void **state)
 {
     struct network network;
     network_init(&network, (const int32_t[]){4, 2, -1});
-    network.instances[1].beyond_ns = 100;
+    network.transfers[1].beyond_ns = 100;
     suspect_by(&network, (const struct sent[]){{0, 0, 1, 4000, 4000, 0}, {1, 2, 3, 3500, 3500, 0}}, 2);
     assert_int_equal(network.suspects.count, 2);
     for (size_t i = 0; i < 2; i++)
@@ -330,11 +330,11 @@ static int64_t slow_beside(int64_t usual_ns, int64_t slow_ns)
 {
     struct network network;
     network_init(&network, (const int32_t[]){3, -1});
-    network.instances[0].slow_ns = network.instances[0].beyond_ns = slow_ns;
+    network.transfers[0].slow_ns = network.transfers[0].beyond_ns = slow_ns;
     network.instances[0].transfer_ns = usual_ns + slow_ns;
     suspect_by(&network, (const struct sent[]){{0, 0, 1, 4000, 4000, 0}}, 1);
-    int64_t all_ns = network.instances[0].slow_ns;
-    assert_int_equal(network.instances[0].some_ns, all_ns - slow_ns);
+    int64_t all_ns = network.transfers[0].slow_ns;
+    assert_int_equal(network.transfers[0].some_ns, all_ns - slow_ns);
     network_release(&network);
     return all_ns;
 }
@@ -358,7 +358,8 @@ static int64_t slow_without_links(int64_t bytes, int64_t transfer_ns, int32_t me
     struct network network;
     int32_t cells[RANKS * STEPS], *cells_of_role = cells, role_of_rank[RANKS] = {0};
     struct role role = {.rank_count = RANKS, .length = 1};
-    const struct baseline baseline = {.step_count = STEPS,
+    const struct baseline baseline = {.hidden = network.hidden,
+                                      .step_count = STEPS,
                                       .first_step = 1,
                                       .median_step_ns = 10000,
                                       .roles = &role,
@@ -378,9 +379,10 @@ static int64_t slow_without_links(int64_t bytes, int64_t transfer_ns, int32_t me
     }
     network.instances[4].members = members;
     assert_int_equal(job_index_steps(&network.job, &error), 0);
-    assert_int_equal(suspect_network(&network.suspects, &network.job, &baseline, &edges, &options, &error),
+    assert_int_equal(suspect_network(&network.suspects, &network.job, &baseline, &edges, network.transfers,
+                                     &options, &error),
                      0);
-    int64_t slow_ns = network.instances[4].slow_ns;
+    int64_t slow_ns = network.transfers[4].slow_ns;
     network_release(&network);
     return slow_ns;
 }
@@ -409,8 +411,8 @@ static void a_slow_send_without_network_steps(void **state)
     sent->members = sent->expected = 2;
     sent->sender = 0;
     sent->receiver = 1;
-    sent->slow_ns = sent->beyond_ns = 4000;
-    network.instances[1].beyond_ns = 3000;
+    network.transfers[0].slow_ns = network.transfers[0].beyond_ns = 4000;
+    network.transfers[1].beyond_ns = 3000;
     suspect_by(&network, NULL, 0);
     assert_int_equal(network.suspects.count, 1);
     assert_int_equal(network.suspects.items[0].rank, 0);

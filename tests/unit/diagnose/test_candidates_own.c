@@ -18,7 +18,7 @@ static void the_least_that_counts(void **state)
     for (int64_t excess_ns = 149; excess_ns <= 150; excess_ns++) {
         struct small small;
         small_init(&small);
-        at(&small, 1, 2, 0)->excess_ns = at(&small, 1, 3, 0)->excess_ns = excess_ns;
+        excess_at(&small, 1, 2, 0)->excess_ns = excess_at(&small, 1, 3, 0)->excess_ns = excess_ns;
         small_suspicion(&small, excess_ns == 150);
     }
 }
@@ -34,8 +34,8 @@ static int shows_earlier_where(int32_t step, int64_t first_ns, int in_stages)
     small_init(&small);
     if (in_stages)
         small_in_stages(&small);
-    at(&small, 1, step, 0)->excess_ns = first_ns;
-    at(&small, 1, step, 1)->excess_ns = 1000;
+    excess_at(&small, 1, step, 0)->excess_ns = first_ns;
+    excess_at(&small, 1, step, 1)->excess_ns = 1000;
     return suspicion_of(&small).shows_earlier;
 }
 
@@ -57,18 +57,21 @@ static void lateness_between_steps(void **state)
     small_init(&small);
     small.job.blind_to_pairs = 1;
     for (int step = 1; step <= 3; step++)
-        at(&small, 1, step, 0)->excess_ns = 1000;
+        excess_at(&small, 1, step, 0)->excess_ns = 1000;
     at(&small, 1, 2, 0)->function = FUNCTION_SEND;
     at(&small, 1, 2, 0)->ends = ENDS_BY_HOST;
     struct job_operation *between = at(&small, 1, 2, 1);
     between->step = -1;
-    between->excess_ns = between->beyond_ns = between->late_beyond_ns = 9000;
+    excess_of(&small.baseline, &small.job, between)->excess_ns =
+        excess_of(&small.baseline, &small.job, between)->beyond_ns =
+            excess_of(&small.baseline, &small.job, between)->late_beyond_ns = 9000;
     between = at(&small, 2, 2, 1);
     between->step = -1;
-    between->excess_ns = between->beyond_ns = 5000;
+    excess_of(&small.baseline, &small.job, between)->excess_ns =
+        excess_of(&small.baseline, &small.job, between)->beyond_ns = 5000;
     between = at(&small, 2, 3, 1);
     between->step = -1;
-    between->hidden_ns = 1500;
+    hidden_at(&small, 2, 3, 1)->hidden_ns = 1500;
     struct suspect suspect = suspicion_of(&small);
     assert_int_equal(suspect.rank, 1);
     assert_int_equal(suspect.total_ns, 3000);
@@ -88,8 +91,8 @@ static int64_t late_where(int32_t communicator, int64_t hidden_ns)
     for (int step = 0; step < STEPS; step++)
         at(&small, 1, step, 1)->communicator = communicator;
     for (int step = 1; step <= 3; step++) {
-        at(&small, 1, step, 0)->excess_ns = 1000;
-        at(&small, 1, step, 1)->hidden_ns = hidden_ns;
+        excess_at(&small, 1, step, 0)->excess_ns = 1000;
+        hidden_at(&small, 1, step, 1)->hidden_ns = hidden_ns;
         at(&small, 1, step, 1)->own_ns = TIME_UNKNOWN;
     }
     return suspicion_of(&small).total_ns / 3;
@@ -114,11 +117,11 @@ static void hidden_lateness_is_of_two_steps(void **state)
 {
     struct small small;
     small_init(&small);
-    at(&small, 1, 1, 0)->excess_ns = 700;
-    at(&small, 1, 2, 0)->excess_ns = 500;
-    at(&small, 1, 3, 0)->excess_ns = 400;
+    excess_at(&small, 1, 1, 0)->excess_ns = 700;
+    excess_at(&small, 1, 2, 0)->excess_ns = 500;
+    excess_at(&small, 1, 3, 0)->excess_ns = 400;
     at(&small, 1, 3, 1)->communicator = 1;
-    at(&small, 1, 3, 1)->hidden_ns = 1500;
+    hidden_at(&small, 1, 3, 1)->hidden_ns = 1500;
     at(&small, 1, 3, 1)->own_ns = TIME_UNKNOWN;
     assert_int_equal(suspicion_of(&small).total_ns, 700 + 500 + 400 + 1500 - 900);
 }
@@ -128,7 +131,7 @@ static int64_t margin_where(uint8_t function, int64_t first_ns, int64_t second_n
 {
     struct small small;
     small_init(&small);
-    at(&small, 1, 2, 0)->excess_ns = 1000;
+    excess_at(&small, 1, 2, 0)->excess_ns = 1000;
     for (int rank = 0; rank < RANKS; rank++)
         at(&small, rank, 2, 0)->function = function;
     at(&small, 0, 2, 0)->end_ns = first_ns;
@@ -142,7 +145,7 @@ static int64_t margin_beside_unknown(void)
 {
     struct small small;
     small_init(&small);
-    at(&small, 1, 2, 0)->excess_ns = 1000;
+    excess_at(&small, 1, 2, 0)->excess_ns = 1000;
     for (int rank = 0; rank < RANKS; rank++)
         at(&small, rank, 2, 0)->end_ns = rank == 1 ? 100 : 600;
     at(&small, 2, 2, 0)->start_ns = TIME_UNKNOWN;
@@ -155,7 +158,7 @@ static int64_t margin_without_others(void)
     struct small small;
     small_init(&small);
     struct job_operation *late = at(&small, 1, 2, 0);
-    late->excess_ns = 1000;
+    excess_of(&small.baseline, &small.job, late)->excess_ns = 1000;
     late->end_ns = 100;
     struct job_instance *instance = &small.instances[late->instance];
     instance->first_member += 1;
@@ -195,11 +198,13 @@ static double chance_beside_a_receive(int blind)
     for (int step = 2; step <= 3; step++) {
         struct job_operation *late = at(&small, 1, step, 1);
         late->own_ns = 2000;
-        late->beyond_ns = late->excess_ns = 1000;
+        excess_of(&small.baseline, &small.job, late)->beyond_ns =
+            excess_of(&small.baseline, &small.job, late)->excess_ns = 1000;
     }
     struct job_operation *waits = at(&small, 2, 3, 0);
     waits->own_ns = 7000;
-    waits->beyond_ns = waits->excess_ns = 3000;
+    excess_of(&small.baseline, &small.job, waits)->beyond_ns =
+        excess_of(&small.baseline, &small.job, waits)->excess_ns = 3000;
     return small_suspicion(&small, 2).chance;
 }
 
@@ -223,26 +228,27 @@ static int32_t last_step_late(int before, int after, int is_lost, int is_known)
     int32_t of_rank[RANKS] = {0}, in_role[RANKS] = {0, 1, 2}, cells[2 * RANKS * STEPS],
             *cells_of_role = cells;
     struct role role = {.rank_count = RANKS, .length = 2};
-    const struct baseline baseline = {.first_step = 1,
-                                      .step_count = STEPS,
-                                      .median_step_ns = 10000,
-                                      .role_of_rank = of_rank,
-                                      .rank_in_role = in_role,
-                                      .roles = &role,
-                                      .role_count = 1,
-                                      .cells = &cells_of_role};
+    struct baseline baseline = {.first_step = 1,
+                                .step_count = STEPS,
+                                .median_step_ns = 10000,
+                                .role_of_rank = of_rank,
+                                .rank_in_role = in_role,
+                                .roles = &role,
+                                .role_count = 1,
+                                .cells = &cells_of_role,
+                                .excess = small.excess,
+                                .hidden = small.hidden};
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     small_init(&small);
     for (int rank = 0; rank < RANKS; rank++)
         for (int step = 0; step < STEPS; step++)
-            for (int number = 0; number < 2; number++) {
-                at(&small, rank, step, number)->own_is_known = 1;
+            for (int number = 0; number < 2; number++)
                 cells[(number * RANKS + rank) * STEPS + step] = rank * EACH + 2 * step + number;
-            }
-    at(&small, 1, 1, before)->excess_ns = at(&small, 1, 3, after)->excess_ns = 1000;
+    excess_at(&small, 1, 1, before)->excess_ns = excess_at(&small, 1, 3, after)->excess_ns = 1000;
     /* Where it was late by less says nothing. */
-    at(&small, 1, 1, !before)->excess_ns = at(&small, 1, 3, !after)->excess_ns = 900;
-    at(&small, 1, 2, 0)->own_is_known = is_known != 0;
+    excess_at(&small, 1, 1, !before)->excess_ns = excess_at(&small, 1, 3, !after)->excess_ns = 900;
+    if (!is_known)
+        excess_at(&small, 1, 2, 0)->beyond_ns = TIME_UNKNOWN;
     if (is_lost)
         cells[1 * STEPS + 2] = -1;
     assert_int_equal(suspect_own(&suspects, &small.job, &baseline, &options, &error), 0);

@@ -15,7 +15,7 @@ static int is_doubted_between(uint8_t function, uint8_t next, int64_t waited_ns)
     small.job.finished_only = 1;
     for (int step = 1; step <= 2; step++) {
         at(&small, 1, step, 0)->function = function;
-        at(&small, 1, step, 1)->excess_ns = 500;
+        excess_at(&small, 1, step, 1)->excess_ns = 500;
         at(&small, 1, step, 1)->function = next;
     }
     struct suspect suspect = {.kind = FINDING_COMPUTE,
@@ -25,7 +25,7 @@ static int is_doubted_between(uint8_t function, uint8_t next, int64_t waited_ns)
                               .total_ns = 1000,
                               .margin_ns = waited_ns};
     struct suspects suspects = {.items = &suspect, .count = 1};
-    assert_int_equal(suspects_doubt_unrecorded(&suspects, &small.job), 0);
+    assert_int_equal(suspects_doubt_unrecorded(&suspects, &small.job, &small.baseline, small.transfers), 0);
     small_release(&small);
     return suspect.ambiguous;
 }
@@ -51,7 +51,7 @@ static int may_be_unrecorded(struct small *small, struct suspect *suspect)
 {
     struct suspects all = {.items = suspect, .count = 1};
     suspect->ambiguous = 0;
-    assert_int_equal(suspects_doubt_unrecorded(&all, &small->job), 0);
+    assert_int_equal(suspects_doubt_unrecorded(&all, &small->job, &small->baseline, small->transfers), 0);
     return suspect->ambiguous;
 }
 
@@ -65,20 +65,20 @@ static void lateness_behind_what_nobody_explains(void **state)
     struct suspect suspect = {
         .kind = FINDING_HOST, .rank = 1, .first_step = 1, .last_step = 3, .total_ns = 300};
     assert_false(may_be_unrecorded(&small, &suspect));
-    small.instances[2].slow_ns = 200;
+    small.transfers[2].slow_ns = 200;
     assert_true(may_be_unrecorded(&small, &suspect));
-    small.instances[2].slow_ns = 199;
+    small.transfers[2].slow_ns = 199;
     assert_false(may_be_unrecorded(&small, &suspect));
     /* In step 3 it counts for that alone: one of three. */
-    small.instances[2].slow_ns = 0;
-    small.instances[6].slow_ns = 200;
+    small.transfers[2].slow_ns = 0;
+    small.transfers[6].slow_ns = 200;
     assert_false(may_be_unrecorded(&small, &suspect));
-    small.instances[1].slow_ns = 200;
+    small.transfers[1].slow_ns = 200;
     assert_true(may_be_unrecorded(&small, &suspect));
     /* Somebody is to blame for it; the network is suspected; the recorder tells algorithms. */
-    small.instances[1].culprit = 0;
+    small.transfers[1].culprit = 0;
     assert_false(may_be_unrecorded(&small, &suspect));
-    small.instances[1].culprit = -1;
+    small.transfers[1].culprit = -1;
     suspect.kind = FINDING_NETWORK;
     assert_false(may_be_unrecorded(&small, &suspect));
     suspect.kind = FINDING_HOST;
@@ -101,7 +101,7 @@ static void leaf_init(struct small *small)
     small->ranks[1].clock_uncertainty_ns = 4;
     small->ranks[2].clock_uncertainty_ns = 6;
     at(small, 2, 1, 0)->end_ns = 1310;
-    at(small, 1, 1, 1)->excess_ns = 600;
+    excess_at(small, 1, 1, 1)->excess_ns = 600;
 }
 
 /* 310 later, less 4 and 6 that the clocks may be off: half of 600. */
@@ -141,9 +141,9 @@ static void lateness_of_which_half_is_a_leafs(void **state)
     leaf_init(&small);
     struct suspect suspect = {
         .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 1199};
-    at(&small, 1, 2, 1)->excess_ns = 599;
+    excess_at(&small, 1, 2, 1)->excess_ns = 599;
     assert_true(may_be_unrecorded(&small, &suspect));
-    at(&small, 1, 2, 1)->excess_ns = 600;
+    excess_at(&small, 1, 2, 1)->excess_ns = 600;
     suspect.total_ns = 1200;
     assert_false(may_be_unrecorded(&small, &suspect));
     small_release(&small);

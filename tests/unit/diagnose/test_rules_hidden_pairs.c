@@ -67,7 +67,7 @@ static int may_exchange(struct small *small, struct suspect *suspect)
 {
     struct suspects all = {.items = suspect, .count = 1};
     suspect->ambiguous = 0;
-    assert_int_equal(suspects_doubt_exchanges(&all, &small->job), 0);
+    assert_int_equal(suspects_doubt_exchanges(&all, &small->job, &small->baseline), 0);
     return suspect->ambiguous;
 }
 
@@ -79,14 +79,14 @@ static void exchanges_that_nobody_recorded(void **state)
     struct suspect suspect = {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 3};
     small.job.blind_to_pairs = 1;
     for (int step = 1; step <= 3; step++)
-        at(&small, 1, step, step % 2)->excess_ns = 600;
+        excess_at(&small, 1, step, step % 2)->excess_ns = 600;
     assert_false(may_exchange(&small, &suspect));
-    at(&small, 2, 1, 0)->excess_ns = at(&small, 2, 2, 0)->excess_ns = 300;
+    excess_at(&small, 2, 1, 0)->excess_ns = excess_at(&small, 2, 2, 0)->excess_ns = 300;
     assert_true(may_exchange(&small, &suspect));
     /* In one of three steps two faults may well meet. */
-    at(&small, 2, 2, 0)->excess_ns = 299;
+    excess_at(&small, 2, 2, 0)->excess_ns = 299;
     assert_false(may_exchange(&small, &suspect));
-    at(&small, 0, 2, 1)->excess_ns = 300;
+    excess_at(&small, 0, 2, 1)->excess_ns = 300;
     assert_true(may_exchange(&small, &suspect));
     small.job.blind_to_pairs = 0;
     assert_false(may_exchange(&small, &suspect));
@@ -106,7 +106,7 @@ static void exchanges_by_way_of_a_silent_rank(void **state)
     small.job.communicators = communicators;
     small.job.communicator_count = 3;
     small.job.blind_to_pairs = 1;
-    at(&small, 1, 1, 0)->excess_ns = at(&small, 2, 1, 0)->excess_ns = 600;
+    excess_at(&small, 1, 1, 0)->excess_ns = excess_at(&small, 2, 1, 0)->excess_ns = 600;
     assert_int_equal(job_find_stages(&small.job), 0);
     assert_true(may_exchange(&small, &suspect));
     communicators[2].silent = -1;
@@ -123,18 +123,18 @@ static void where_a_pair_may_hide(void **state)
     struct job_operation *operation = at(&small, 1, 2, 1);
     at(&small, 1, 2, 0)->own_ns = 100;
     operation->own_ns = 1000;
-    operation->beyond_ns = 700; /* usually 300 */
-    assert_false(may_hide_pair(&small.job, operation));
-    operation->beyond_ns = 699;
-    assert_true(may_hide_pair(&small.job, operation));
-    at(&small, 1, 2, 0)->beyond_ns = -10; /* usually 110 */
-    assert_false(may_hide_pair(&small.job, operation));
+    excess_of(&small.baseline, &small.job, operation)->beyond_ns = 700; /* usually 300 */
+    assert_false(may_hide_pair(&small.job, &small.baseline, operation));
+    excess_of(&small.baseline, &small.job, operation)->beyond_ns = 699;
+    assert_true(may_hide_pair(&small.job, &small.baseline, operation));
+    excess_at(&small, 1, 2, 0)->beyond_ns = -10; /* usually 110 */
+    assert_false(may_hide_pair(&small.job, &small.baseline, operation));
     /* There is no other to compare it with. */
     at(&small, 1, 2, 0)->function = FUNCTION_ALL_GATHER;
-    assert_true(may_hide_pair(&small.job, operation));
+    assert_true(may_hide_pair(&small.job, &small.baseline, operation));
     at(&small, 1, 2, 0)->function = FUNCTION_ALL_REDUCE;
     at(&small, 1, 2, 0)->own_ns = TIME_UNKNOWN;
-    assert_true(may_hide_pair(&small.job, operation));
+    assert_true(may_hide_pair(&small.job, &small.baseline, operation));
     small_release(&small);
 }
 
@@ -149,7 +149,7 @@ static void where_a_pair_may_hide_in_two_steps(void **state)
         at(&small, 1, 2, 0)->own_ns = 100;
         at(&small, 1, 2, 0)->position = position;
         operation->own_ns = 200;
-        assert_int_equal(may_hide_pair(&small.job, operation), position != 0);
+        assert_int_equal(may_hide_pair(&small.job, &small.baseline, operation), position != 0);
         small_release(&small);
     }
 }

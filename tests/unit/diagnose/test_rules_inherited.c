@@ -9,9 +9,9 @@ static void own_time_behind_a_slow_link(void **state)
     struct small small;
     small_init(&small);
     for (int step = 1; step <= 2; step++) {
-        at(&small, 1, step, 1)->excess_ns = 600;
+        excess_at(&small, 1, step, 1)->excess_ns = 600;
         at(&small, 1, step, 0)->incomplete = 1;
-        small.instances[2 * step].culprit = 0;
+        small.transfers[2 * step].culprit = 0;
     }
     /* One slow link in the first operation of step 1; its extra waiting, one after another, holds for 300. */
     small.edge = (struct edge){.sender = 0, .receiver = 2, .over_ns = 200, .extra_ns = 300};
@@ -19,16 +19,16 @@ static void own_time_behind_a_slow_link(void **state)
     small.edges.count = 1;
     for (int i = 3; i <= EACH; i++)
         small.first[i] = 1;
-    small.instances[4].culprit = -1;
-    at(&small, 1, 2, 1)->excess_ns = 0;
+    small.transfers[4].culprit = -1;
+    excess_at(&small, 1, 2, 1)->excess_ns = 0;
     struct suspect suspects[2] = {
         {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600},
         {.kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 1, .total_ns = 900}};
     assert_true(small_doubted(&small, suspects, 2));
     /* Held for more than twice what the link can have held it. */
-    at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 602;
+    excess_at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 602;
     assert_false(small_doubted(&small, suspects, 2));
-    at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 600;
+    excess_at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 600;
     /* All channels tell their stop. */
     at(&small, 1, 1, 0)->incomplete = 0;
     assert_false(small_doubted(&small, suspects, 2));
@@ -47,9 +47,9 @@ static void own_time_behind_a_slow_link(void **state)
     suspects[1].total_ns = 900;
     suspects[1].rank = 2;
     assert_false(small_doubted(&small, suspects, 2));
-    suspects[1].rank = small.instances[2].culprit = 1;
+    suspects[1].rank = small.transfers[2].culprit = 1;
     assert_false(small_doubted(&small, suspects, 2));
-    suspects[1].rank = small.instances[2].culprit = 0;
+    suspects[1].rank = small.transfers[2].culprit = 0;
     for (int step = 0; step <= 2; step++) {
         suspects[1].first_step = suspects[1].last_step = step;
         assert_int_equal(small_doubted(&small, suspects, 2), step == 1);
@@ -57,8 +57,8 @@ static void own_time_behind_a_slow_link(void **state)
     suspects[1].first_step = suspects[1].last_step = 1;
     /* A host that was late within the step waits for no GPU. */
     suspects[1].total_ns = 900;
-    at(&small, 1, 1, 1)->late_beyond_ns = 600;
-    at(&small, 1, 1, 1)->beyond_ns = 600;
+    excess_at(&small, 1, 1, 1)->late_beyond_ns = 600;
+    excess_at(&small, 1, 1, 1)->beyond_ns = 600;
     assert_false(small_doubted(&small, suspects, 2));
     small_release(&small);
 }
@@ -68,14 +68,14 @@ static void own_time_after_the_record_ends(void **state)
 {
     struct small small;
     small_init(&small);
-    at(&small, 1, 1, 1)->excess_ns = 500;
-    at(&small, 1, 2, 1)->excess_ns = 600;
+    excess_at(&small, 1, 1, 1)->excess_ns = 500;
+    excess_at(&small, 1, 2, 1)->excess_ns = 600;
     struct suspect suspect = {
         .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 1100};
     assert_false(small_doubted(&small, &suspect, 1));
     small.ranks[1].tail_step = 2;
     assert_true(small_doubted(&small, &suspect, 1));
-    at(&small, 1, 2, 1)->excess_ns = 500;
+    excess_at(&small, 1, 2, 1)->excess_ns = 500;
     suspect.total_ns = 1000;
     assert_false(small_doubted(&small, &suspect, 1));
     suspect.kind = FINDING_NETWORK;
@@ -120,7 +120,7 @@ static void a_rank_that_is_not_told_apart(void **state)
     small_init(&small);
     struct suspect suspect = {
         .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 600};
-    at(&small, 1, 1, 1)->excess_ns = at(&small, 1, 2, 1)->excess_ns = 300;
+    excess_at(&small, 1, 1, 1)->excess_ns = excess_at(&small, 1, 2, 1)->excess_ns = 300;
     assert_false(small_doubted(&small, &suspect, 1));
     small.ranks[1].is_part = 1;
     assert_true(small_doubted(&small, &suspect, 1));
@@ -147,10 +147,10 @@ static void sends_init(struct sends *sends)
     sends->small.edges.count = 2;
     for (int i = 3; i <= EACH; i++)
         sends->small.first[i] = 2;
-    sends->small.instances[2].culprit = 0;
-    sends->small.instances[2].slow_ns = 200;
+    sends->small.transfers[2].culprit = 0;
+    sends->small.transfers[2].slow_ns = 200;
     for (int rank = 1; rank <= 2; rank++) {
-        at(&sends->small, rank, 1, 0)->excess_ns = 100;
+        excess_at(&sends->small, rank, 1, 0)->excess_ns = 100;
         at(&sends->small, rank, 1, 0)->is_tree = 1;
     }
 }
@@ -178,11 +178,11 @@ static void sends_that_wait_for_receivers(void **state)
     suspects[0].kind = FINDING_COMPUTE;
     assert_false(small_doubted(&sends.small, suspects, 3));
     suspects[0].kind = FINDING_NETWORK;
-    sends.small.instances[2].culprit = 1;
+    sends.small.transfers[2].culprit = 1;
     assert_false(small_doubted(&sends.small, suspects, 3));
-    sends.small.instances[2].culprit = 0;
+    sends.small.transfers[2].culprit = 0;
     /* 200 of 400; 201 of 401. */
-    one->excess_ns = 99;
+    excess_of(&sends.small.baseline, &sends.small.job, one)->excess_ns = 99;
     assert_false(small_doubted(&sends.small, suspects, 3));
     sends.edges[1].over_ns = 201;
     assert_true(small_doubted(&sends.small, suspects, 3));
@@ -209,10 +209,10 @@ static void sends_of_which_few_wait_for_receivers(void **state)
     struct suspect suspects[3];
     suspects_of_sends(suspects, 2, 399);
     sends_init(&sends);
-    sends.small.instances[4].culprit = 0;
-    sends.small.instances[4].slow_ns = 199;
+    sends.small.transfers[4].culprit = 0;
+    sends.small.transfers[4].slow_ns = 199;
     assert_true(small_doubted(&sends.small, suspects, 3));
-    sends.small.instances[4].slow_ns = 200;
+    sends.small.transfers[4].slow_ns = 200;
     suspects[0].total_ns = 400;
     assert_false(small_doubted(&sends.small, suspects, 3));
     small_release(&sends.small);
@@ -231,7 +231,7 @@ static void own_time_beside_a_slow_network(void **state)
     small_init(&small);
     small.job.finished_only = 1;
     struct job_operation *send = at(&small, 1, 1, 0), *next = at(&small, 1, 1, 1);
-    next->excess_ns = 600;
+    excess_of(&small.baseline, &small.job, next)->excess_ns = 600;
     send->function = FUNCTION_SEND;
     send->ends = ENDS_BY_HOST;
     assert_true(small_doubted(&small, suspects, 2));
@@ -258,8 +258,8 @@ static void own_time_beside_a_slow_network(void **state)
     assert_false(small_doubted(&small, suspects, 2));
     small.job.finished_only = 1;
     /* The send itself is what is late. */
-    next->excess_ns = 0;
-    send->excess_ns = 600;
+    excess_of(&small.baseline, &small.job, next)->excess_ns = 0;
+    excess_of(&small.baseline, &small.job, send)->excess_ns = 600;
     assert_true(small_doubted(&small, suspects, 2));
     assert_false(small_doubted(&small, suspects, 1));
     send->function = FUNCTION_ALL_REDUCE;
@@ -280,18 +280,18 @@ static void slow_sends_in_calls_of_several(void **state)
     small.job.finished_only = 1;
     small_group(&small, FUNCTION_SEND, ENDS_BY_HOST);
     for (int i = 2; i < 4; i++) {
-        small.instances[i].culprit = 0;
-        small.instances[i].slow_ns = i == 2 ? 300 : 200;
+        small.transfers[i].culprit = 0;
+        small.transfers[i].slow_ns = i == 2 ? 300 : 200;
     }
     small.instances[3].function = FUNCTION_ALL_REDUCE;
     assert_true(small_doubted(&small, &suspect, 1));
-    small.instances[3].slow_ns = 300;
+    small.transfers[3].slow_ns = 300;
     assert_false(small_doubted(&small, &suspect, 1));
     /* Of which another one may be to blame. */
-    small.instances[3].culprit = 1;
+    small.transfers[3].culprit = 1;
     assert_true(small_doubted(&small, &suspect, 1));
-    small.instances[3].culprit = 0;
-    small.instances[3].slow_ns = 200;
+    small.transfers[3].culprit = 0;
+    small.transfers[3].slow_ns = 200;
     suspect.kind = FINDING_COMPUTE;
     assert_false(small_doubted(&small, &suspect, 1));
     suspect.kind = FINDING_NETWORK;
@@ -313,7 +313,7 @@ static void own_time_after_a_receive_from_a_suspect(void **state)
         {.kind = FINDING_HOST, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 1202}};
     small_init(&small);
     struct job_operation *receive = at(&small, 1, 1, 0);
-    at(&small, 1, 1, 1)->excess_ns = 600;
+    excess_at(&small, 1, 1, 1)->excess_ns = 600;
     receive->function = FUNCTION_RECV;
     receive->ends = ENDS_BY_PROXY;
     small.instances[2].sender = 0;
@@ -352,7 +352,7 @@ static void own_time_after_a_receive_from_a_suspect(void **state)
     /* What is between steps is no part of the suspicion. */
     receive->function = FUNCTION_RECV;
     at(&small, 1, 1, 1)->step = -1;
-    at(&small, 1, 2, 0)->excess_ns = suspects[0].total_ns;
+    excess_at(&small, 1, 2, 0)->excess_ns = suspects[0].total_ns;
     suspects[0].last_step = 2;
     assert_false(small_doubted(&small, suspects, 2));
     small_release(&small);
@@ -365,13 +365,13 @@ static void own_time_after_a_slow_operation(void **state)
     struct suspect suspect = {
         .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600};
     small_init(&small);
-    at(&small, 1, 1, 1)->excess_ns = 600;
+    excess_at(&small, 1, 1, 1)->excess_ns = 600;
     at(&small, 1, 1, 0)->is_tree = 1;
-    small.instances[2].beyond_ns = 300;
+    small.transfers[2].beyond_ns = 300;
     assert_true(small_doubted(&small, &suspect, 1));
-    small.instances[2].beyond_ns = 299;
+    small.transfers[2].beyond_ns = 299;
     assert_false(small_doubted(&small, &suspect, 1));
-    small.instances[2].beyond_ns = 300;
+    small.transfers[2].beyond_ns = 300;
     /* All of its channels tell their stop. */
     at(&small, 1, 1, 0)->is_tree = 0;
     assert_false(small_doubted(&small, &suspect, 1));
@@ -380,21 +380,21 @@ static void own_time_after_a_slow_operation(void **state)
     /* What is between steps is no part of the suspicion. */
     suspect.last_step = 2;
     at(&small, 1, 1, 1)->step = -1;
-    at(&small, 1, 2, 0)->excess_ns = 600;
+    excess_at(&small, 1, 2, 0)->excess_ns = 600;
     assert_false(small_doubted(&small, &suspect, 1));
     suspect.last_step = at(&small, 1, 1, 1)->step = 1;
-    at(&small, 1, 2, 0)->excess_ns = 0;
+    excess_at(&small, 1, 2, 0)->excess_ns = 0;
     /* That is half of it, and not most. */
     suspect.total_ns = 1200;
     assert_false(small_doubted(&small, &suspect, 1));
     suspect.total_ns = 600;
     /* Within a step a late host waits for no GPU; after it, it may. */
-    at(&small, 1, 1, 1)->late_beyond_ns = 600;
+    excess_at(&small, 1, 1, 1)->late_beyond_ns = 600;
     assert_false(small_doubted(&small, &suspect, 1));
-    at(&small, 1, 1, 1)->excess_ns = 0;
-    at(&small, 1, 1, 0)->excess_ns = at(&small, 1, 1, 0)->late_beyond_ns = 600;
+    excess_at(&small, 1, 1, 1)->excess_ns = 0;
+    excess_at(&small, 1, 1, 0)->excess_ns = excess_at(&small, 1, 1, 0)->late_beyond_ns = 600;
     at(&small, 1, 0, 1)->is_tree = 1;
-    small.instances[1].beyond_ns = 300;
+    small.transfers[1].beyond_ns = 300;
     assert_true(small_doubted(&small, &suspect, 1));
     small_release(&small);
 }
@@ -472,9 +472,10 @@ static int may_be_of_a_lost_file(int times, int by_host, int between)
     small.ranks[1].may_lack_file = 1;
     for (int step = 1; step <= 2; step++) {
         struct job_operation *late = at(&small, 1, step, 1);
-        late->excess_ns = late->beyond_ns = 600;
+        excess_of(&small.baseline, &small.job, late)->excess_ns =
+            excess_of(&small.baseline, &small.job, late)->beyond_ns = 600;
         late->own_ns = times * 1000 + 600;
-        late->late_beyond_ns = by_host ? 600 : 0;
+        excess_of(&small.baseline, &small.job, late)->late_beyond_ns = by_host ? 600 : 0;
         if (between)
             late->step = -1;
     }

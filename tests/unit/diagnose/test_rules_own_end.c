@@ -16,7 +16,7 @@ static int is_doubtful_after_groups(uint8_t ends, int finished_only)
     small_group(&small, FUNCTION_SEND, ends);
     at(&small, 2, 3, 1)->ends = ENDS_BY_HOST;
     for (int step = 1; step <= 3; step++)
-        at(&small, 1, step, 0)->excess_ns = 1000;
+        excess_at(&small, 1, step, 0)->excess_ns = 1000;
     return suspicion_of(&small).ambiguous;
 }
 
@@ -41,8 +41,8 @@ static int is_doubtful_after_one_group(int in_group, int64_t first_ns)
     small_group(&small, FUNCTION_SEND, ENDS_BY_HOST);
     for (int step = in_group ? 2 : 1; step <= 2; step++)
         at(&small, 1, step, 1)->group++;
-    at(&small, 1, 2, 0)->excess_ns = first_ns;
-    at(&small, 1, 3, 0)->excess_ns = 1000;
+    excess_at(&small, 1, 2, 0)->excess_ns = first_ns;
+    excess_at(&small, 1, 3, 0)->excess_ns = 1000;
     return suspicion_of(&small).ambiguous;
 }
 
@@ -65,8 +65,8 @@ static int is_doubtful_within(int by_host)
         first->group = before->group;
         first->function = before->function = FUNCTION_SEND;
         first->ends = before->ends = ENDS_BY_HOST;
-        at(&small, 1, step, 1)->excess_ns = 1000;
-        at(&small, 1, step, 1)->late_beyond_ns = by_host ? 1000 : 0;
+        excess_at(&small, 1, step, 1)->excess_ns = 1000;
+        excess_at(&small, 1, step, 1)->late_beyond_ns = by_host ? 1000 : 0;
     }
     return suspicion_of(&small).ambiguous;
 }
@@ -93,8 +93,8 @@ static int is_doubtful_after(uint8_t function, uint8_t ends, int steps)
         before->own_ns = TIME_UNKNOWN;
         before->start_ns = 50000;
         before->enqueued_ns = 0;
-        before->hidden_ns = 3000;
-        late->excess_ns = 1000;
+        hidden_at(&small, 1, step, 0)->hidden_ns = 3000;
+        excess_of(&small.baseline, &small.job, late)->excess_ns = 1000;
     }
     return suspicion_of(&small).ambiguous;
 }
@@ -118,7 +118,7 @@ static void a_host_late_after_a_rough_end(void **state)
     small_init(&small);
     at(&small, 1, 2, 0)->function = FUNCTION_SEND;
     at(&small, 1, 2, 0)->ends = ENDS_BY_HOST;
-    at(&small, 1, 2, 1)->excess_ns = at(&small, 1, 2, 1)->late_beyond_ns = 1000;
+    excess_at(&small, 1, 2, 1)->excess_ns = excess_at(&small, 1, 2, 1)->late_beyond_ns = 1000;
     assert_false(suspicion_of(&small).ambiguous);
 }
 
@@ -129,8 +129,8 @@ static int is_doubtful_in_one(int64_t late_ns, int64_t rest_ns)
     small_init(&small);
     at(&small, 1, 2, 0)->function = FUNCTION_SEND;
     at(&small, 1, 2, 0)->ends = ENDS_BY_HOST;
-    at(&small, 1, 2, 0)->excess_ns = rest_ns;
-    at(&small, 1, 2, 1)->excess_ns = late_ns;
+    excess_at(&small, 1, 2, 0)->excess_ns = rest_ns;
+    excess_at(&small, 1, 2, 1)->excess_ns = late_ns;
     return suspicion_of(&small).ambiguous;
 }
 
@@ -152,8 +152,8 @@ static int is_doubtful_but_for(int64_t late_ns, int64_t rest_ns, int blind_to_pa
     for (int step = 2; step <= 3; step++) {
         at(&small, 1, step, 0)->function = FUNCTION_SEND;
         at(&small, 1, step, 0)->ends = ENDS_BY_HOST;
-        at(&small, 1, step, 0)->excess_ns = rest_ns;
-        at(&small, 1, step, 1)->excess_ns = late_ns;
+        excess_at(&small, 1, step, 0)->excess_ns = rest_ns;
+        excess_at(&small, 1, step, 1)->excess_ns = late_ns;
     }
     return suspicion_of(&small).ambiguous;
 }
@@ -187,9 +187,11 @@ static struct suspect late_but_for(enum doubtful why, const int64_t *rest_ns)
     }
     for (int step = 1; step < STEPS && rest_ns[step - 1] >= 0; step++) {
         struct job_operation *first = at(&small, 1, step, 0), *second = at(&small, 1, step, 1);
-        first->excess_ns = first->beyond_ns = rest_ns[step - 1];
+        excess_of(&small.baseline, &small.job, first)->excess_ns =
+            excess_of(&small.baseline, &small.job, first)->beyond_ns = rest_ns[step - 1];
         first->own_ns += rest_ns[step - 1];
-        second->excess_ns = second->beyond_ns = 600;
+        excess_of(&small.baseline, &small.job, second)->excess_ns =
+            excess_of(&small.baseline, &small.job, second)->beyond_ns = 600;
         second->own_ns += 600;
     }
     return suspicion_of(&small);
@@ -244,8 +246,9 @@ static struct suspect late_after(uint8_t function, int32_t communicator, int by_
     for (int step = 2; step <= 3; step++) {
         struct job_operation *late = at(&small, 1, step, 0);
         late->own_ns = 5000;
-        late->beyond_ns = late->excess_ns = 1000;
-        late->late_beyond_ns = by_host ? 500 : 0;
+        excess_of(&small.baseline, &small.job, late)->beyond_ns =
+            excess_of(&small.baseline, &small.job, late)->excess_ns = 1000;
+        excess_of(&small.baseline, &small.job, late)->late_beyond_ns = by_host ? 500 : 0;
     }
     return suspicion_of(&small);
 }
@@ -284,8 +287,9 @@ static int may_be_receive_within(int by_host, int64_t usual_ns)
     for (int step = 2; step <= 3; step++) {
         struct job_operation *late = at(&small, 1, step, 1);
         late->own_ns += 1000;
-        late->beyond_ns = late->excess_ns = 1000;
-        late->late_beyond_ns = by_host ? 125 : 0;
+        excess_of(&small.baseline, &small.job, late)->beyond_ns =
+            excess_of(&small.baseline, &small.job, late)->excess_ns = 1000;
+        excess_of(&small.baseline, &small.job, late)->late_beyond_ns = by_host ? 125 : 0;
     }
     return suspicion_of(&small).hides_pairs;
 }
@@ -303,7 +307,7 @@ static int is_doubtful_in(int first_step, int last_step)
     struct small small;
     small_init(&small);
     for (int step = first_step; step <= last_step; step++)
-        at(&small, 1, step, 0)->excess_ns = 1000;
+        excess_at(&small, 1, step, 0)->excess_ns = 1000;
     return suspicion_of(&small).ambiguous;
 }
 

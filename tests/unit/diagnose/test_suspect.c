@@ -6,19 +6,23 @@ static void what_a_suspicion_has(void **state)
 {
     const struct suspect late = {.kind = FINDING_HOST, .rank = 1, .first_step = 3, .last_step = 5},
                          slow = {.kind = FINDING_NETWORK, .rank = 1, .first_step = 3, .last_step = 5};
+    const struct excess excess = {.excess_ns = 1}, none = {.excess_ns = 0};
     for (int32_t step = 2; step <= 6; step++) {
-        const struct job_operation operation = {.rank = 1, .step = step, .excess_ns = 1};
-        const struct job_instance instance = {.culprit = 1, .step = step, .slow_ns = 1};
+        const struct job_operation operation = {.rank = 1, .step = step};
+        const struct job_instance instance = {.step = step};
+        const struct transfer_excess transfer = {.culprit = 1, .slow_ns = 1};
         int is_its = step >= 3 && step <= 5;
-        assert_int_equal(suspect_has_operation(&late, &operation), is_its);
-        assert_int_equal(suspect_has_instance(&slow, &instance), is_its);
-        assert_false(suspect_has_operation(&slow, &operation));
-        assert_false(suspect_has_instance(&late, &instance));
+        assert_int_equal(suspect_has_operation(&late, &operation, &excess), is_its);
+        assert_int_equal(suspect_has_instance(&slow, &instance, &transfer), is_its);
+        assert_false(suspect_has_operation(&slow, &operation, &excess));
+        assert_false(suspect_has_instance(&late, &instance, &transfer));
     }
-    assert_false(suspect_has_operation(&late, &(struct job_operation){.rank = 1, .step = 4}));
-    assert_false(suspect_has_operation(&late, &(struct job_operation){.rank = 2, .step = 4, .excess_ns = 1}));
-    assert_false(suspect_has_instance(&slow, &(struct job_instance){.culprit = 1, .step = 4}));
-    assert_false(suspect_has_instance(&slow, &(struct job_instance){.culprit = 2, .step = 4, .slow_ns = 1}));
+    assert_false(suspect_has_operation(&late, &(struct job_operation){.rank = 1, .step = 4}, &none));
+    assert_false(suspect_has_operation(&late, &(struct job_operation){.rank = 2, .step = 4}, &excess));
+    const struct job_instance instance = {.step = 4};
+    assert_false(suspect_has_instance(&slow, &instance, &(struct transfer_excess){.culprit = 1}));
+    assert_false(
+        suspect_has_instance(&slow, &instance, &(struct transfer_excess){.culprit = 2, .slow_ns = 1}));
 }
 
 int main(void)

@@ -34,7 +34,9 @@ struct tiny {
     struct job job;
     struct job_rank ranks[3];
     struct job_operation operations[OPERATIONS];
+    struct excess excess[OPERATIONS];
     struct job_instance instances[INSTANCES];
+    struct transfer_excess transfers[INSTANCES];
     int32_t members[3 * INSTANCES];
 };
 
@@ -55,15 +57,15 @@ static void tiny_init(struct tiny *tiny)
             .end_ns = PLAYED[i].end_ns,
             .own_ns = PLAYED[i].previous < 0 ? TIME_UNKNOWN
                                              : PLAYED[i].start_ns - PLAYED[PLAYED[i].previous].end_ns,
-            .excess_ns = PLAYED[i].excess_ns,
             .ends = ENDS_BY_KERNEL,
             .function = FUNCTION_ALL_REDUCE,
         };
+    for (int32_t i = 0; i < OPERATIONS; i++)
+        tiny->excess[i] = (struct excess){.excess_ns = PLAYED[i].excess_ns};
     for (int32_t i = 0; i < INSTANCES; i++) {
         int32_t members = i == M ? 2 : 3;
+        tiny->transfers[i] = (struct transfer_excess){.beyond_ns = TIME_UNKNOWN, .culprit = -1};
         tiny->instances[i] = (struct job_instance){.transfer_ns = 10,
-                                                   .beyond_ns = TIME_UNKNOWN,
-                                                   .culprit = -1,
                                                    .step = i,
                                                    .members = members,
                                                    .expected = members,
@@ -94,9 +96,9 @@ static void release_steps(struct job *job)
 static void weigh(struct tiny *tiny, struct suspect *suspects, size_t count)
 {
     struct suspects all = {.items = suspects, .count = count};
-    const struct baseline baseline = {0};
+    const struct baseline baseline = {.excess = tiny->excess};
     struct error error = ERROR_INIT;
-    assert_int_equal(suspects_weigh(&all, &tiny->job, &baseline, &error), 0);
+    assert_int_equal(suspects_weigh(&all, &tiny->job, &baseline, tiny->transfers, &error), 0);
     release_steps(&tiny->job);
 }
 
@@ -124,7 +126,7 @@ static void two_that_hide_each_other(void **state)
     tiny_init(&tiny);
     tiny.operations[W_2].start_ns = 1020;
     tiny.operations[W_2].own_ns = 1010;
-    tiny.operations[W_2].excess_ns = 700;
+    tiny.excess[W_2].excess_ns = 700;
     weigh(&tiny, suspects, 2);
     assert_int_equal(suspects[0].gain_ns, 1020 - 320);
     assert_int_equal(suspects[1].gain_ns, 1020 - 320);
@@ -174,17 +176,18 @@ static int64_t gain_by_steps(int32_t step_count, int64_t second_ns, int64_t thir
 {
     enum { TRANSFERS = 4 };
     int64_t step_ns[] = {1000, 1000, second_ns, third_ns, fourth_ns};
-    struct job_instance instances[TRANSFERS] = {{.step = 2, .culprit = 1, .slow_ns = 200},
-                                                {.step = 2, .culprit = 1, .slow_ns = 100},
-                                                {.step = 2, .culprit = 0, .slow_ns = 5000},
-                                                {.step = 3, .culprit = 1, .slow_ns = 200}};
+    struct job_instance instances[TRANSFERS] = {{.step = 2}, {.step = 2}, {.step = 2}, {.step = 3}};
+    const struct transfer_excess transfers[TRANSFERS] = {{.culprit = 1, .slow_ns = 200},
+                                                         {.culprit = 1, .slow_ns = 100},
+                                                         {.culprit = 0, .slow_ns = 5000},
+                                                         {.culprit = 1, .slow_ns = 200}};
     struct job job = {.instances = instances, .instance_count = TRANSFERS, .step_count = step_count};
     const struct baseline baseline = {.step_ns = step_ns, .step_count = step_count, .median_step_ns = 1000};
     struct suspect suspect = {.kind = FINDING_NETWORK, .rank = 1, .first_step = 2, .last_step = 3};
     struct suspects all = {.items = &suspect, .count = 1};
     struct error error = ERROR_INIT;
     assert_int_equal(job_index_steps(&job, &error), 0);
-    assert_int_equal(suspects_weigh(&all, &job, &baseline, &error), 0);
+    assert_int_equal(suspects_weigh(&all, &job, &baseline, transfers, &error), 0);
     release_steps(&job);
     return suspect.gain_ns;
 }

@@ -22,8 +22,6 @@ static void make(struct meeting *meeting, enum function function, const int64_t 
 {
     *meeting = (struct meeting){.instance = {.members = MEMBERS,
                                              .expected = MEMBERS,
-                                             .beyond_ns = TIME_UNKNOWN,
-                                             .culprit = -1,
                                              .sender = -1,
                                              .receiver = -1,
                                              .function = (uint8_t)function}};
@@ -58,7 +56,9 @@ static void make(struct meeting *meeting, enum function function, const int64_t 
 static int32_t last_of(const struct meeting *meeting, int64_t *waited_ns)
 {
     struct error error = ERROR_INIT;
-    struct delay *delays = delays_measure(&meeting->job, &error);
+    const struct excess excess[MEMBERS] = {{0}};
+    const struct transfer_excess transfer = {.beyond_ns = TIME_UNKNOWN, .culprit = -1};
+    struct delay *delays = delays_measure(&meeting->job, excess, &transfer, &error);
     int32_t last = -1;
     *waited_ns = 0;
     assert_non_null(delays);

@@ -31,14 +31,14 @@ static int64_t idle_after(struct store *store, int64_t free_ns)
                                                .end_ns = times[i][1],
                                                .enqueued_ns = TIME_UNKNOWN,
                                                .incomplete = i == REDUCE};
-        operations[i].recorded = (struct job_record){.issued_ns = i,
-                                                     .duration_ns = TIME_UNKNOWN,
-                                                     .noticed_ns = 0,
-                                                     .stream = i == REDUCE || i == NEXT ? 7 : 8};
+        job.drafts[i] = (struct job_draft){.issued_ns = i,
+                                           .duration_ns = TIME_UNKNOWN,
+                                           .noticed_ns = 0,
+                                           .stream = i == REDUCE || i == NEXT ? 7 : 8,
+                                           .free_ns = times[i][1]};
         instances[i] = (struct job_instance){
             .function = FUNCTION_ALL_REDUCE, .members = 1, .expected = 1, .first_member = (uint32_t)i};
         members[i] = i;
-        job.drafts[i].free_ns = times[i][1];
     }
     job.drafts[REDUCE].free_ns = free_ns;
     job.ranks = &rank;

@@ -28,7 +28,10 @@ struct step {
     struct job_rank ranks[RANKS];
     struct job_communicator communicators[COMMUNICATORS];
     struct job_operation operations[OPERATIONS];
+    struct excess excess[OPERATIONS];
+    struct hidden_lateness hidden[OPERATIONS];
     struct job_instance instances[INSTANCES];
+    struct transfer_excess transfers[INSTANCES];
     int32_t members[OPERATIONS];
     struct job_seat seats[COMMUNICATORS][RANKS];
 };
@@ -41,6 +44,11 @@ static struct job_operation *played(struct step *step, int32_t rank, int32_t ins
     return &step->operations[i];
 }
 
+static struct hidden_lateness *hidden_before(struct step *step, int32_t rank, int32_t instance)
+{
+    return &step->hidden[played(step, rank, instance) - step->operations];
+}
+
 static void init_instances(struct step *step, const int64_t slow_ns[COMMUNICATORS])
 {
     uint32_t first = 0;
@@ -50,11 +58,10 @@ static void init_instances(struct step *step, const int64_t slow_ns[COMMUNICATOR
                                                    .members = COUNT[i],
                                                    .expected = COUNT[i],
                                                    .first_member = first,
-                                                   .beyond_ns = TIME_UNKNOWN,
-                                                   .slow_ns = i == SENT ? 0 : slow_ns[i],
                                                    .sender = -1,
-                                                   .receiver = -1,
-                                                   .culprit = -1};
+                                                   .receiver = -1};
+        step->transfers[i] = (struct transfer_excess){
+            .beyond_ns = TIME_UNKNOWN, .slow_ns = i == SENT ? 0 : slow_ns[i], .culprit = -1};
         first += (uint32_t)COUNT[i];
     }
     step->instances[SENT].function = FUNCTION_SEND;
@@ -107,7 +114,10 @@ static void cover(struct step *step)
 {
     struct error error = ERROR_INIT;
     assert_int_equal(job_index_steps(&step->job, &error), 0);
-    assert_int_equal(cover_slow_instances(&step->job), 0);
+    assert_int_equal(cover_slow_instances(&step->job,
+                                          &(struct baseline){.excess = step->excess, .hidden = step->hidden},
+                                          step->transfers),
+                     0);
     free(step->job.operations_of_step);
     free(step->job.by_step);
     free(step->job.step_end);
@@ -116,10 +126,10 @@ static void cover(struct step *step)
 static void assert_culprits(struct step *step, int32_t a, int32_t b, int32_t c, int32_t d)
 {
     cover(step);
-    assert_int_equal(step->instances[0].culprit, a);
-    assert_int_equal(step->instances[1].culprit, b);
-    assert_int_equal(step->instances[2].culprit, c);
-    assert_int_equal(step->instances[3].culprit, d);
+    assert_int_equal(step->transfers[0].culprit, a);
+    assert_int_equal(step->transfers[1].culprit, b);
+    assert_int_equal(step->transfers[2].culprit, c);
+    assert_int_equal(step->transfers[3].culprit, d);
 }
 
 static void the_rank_in_all_of_them(void **state)
@@ -142,9 +152,9 @@ static void one_communicator_cannot_tell(void **state)
     step.instances[2].communicator = 3;
     step.instances[2].sender = 3;
     step.instances[2].receiver = 2;
-    step.instances[SENT].slow_ns = 90;
+    step.transfers[SENT].slow_ns = 90;
     assert_culprits(&step, -1, -1, -1, -1);
-    assert_int_equal(step.instances[SENT].culprit, -1);
+    assert_int_equal(step.transfers[SENT].culprit, -1);
 }
 
 /* Ranks 2 and 3 share the slowest: 2 explains 1090, 3 1010, too near. Without it 0 explains 190, 1 110, 2 90.
@@ -165,9 +175,9 @@ static void what_nobody_explains_stays_nobodys(void **state)
     struct step step;
     step_init(&step, (int64_t[]){0, 100, 1000, 100});
     step.instances[SENT].sender = 2;
-    step.instances[SENT].slow_ns = 100;
+    step.transfers[SENT].slow_ns = 100;
     assert_culprits(&step, -1, 2, -1, 2);
-    assert_int_equal(step.instances[SENT].culprit, 2);
+    assert_int_equal(step.transfers[SENT].culprit, 2);
 }
 
 /* Who explains more than any other by a quarter: rank 0 explains this much more than rank 1. */
@@ -190,11 +200,11 @@ static void a_collective_is_no_pair(void **state)
     step_init(&step, (int64_t[]){100, 0, 0, 0});
     step.instances[SENT].communicator = 0;
     step.instances[SENT].sender = 0;
-    step.instances[SENT].slow_ns = 90;
+    step.transfers[SENT].slow_ns = 90;
     for (int i = 0; i < OPERATIONS; i++)
         step.operations[i].end_ns = 1000;
     assert_culprits(&step, -1, -1, -1, -1);
-    assert_int_equal(step.instances[SENT].culprit, 0);
+    assert_int_equal(step.transfers[SENT].culprit, 0);
 }
 
 static void a_send_of_nobody_known(void **state)
@@ -202,9 +212,9 @@ static void a_send_of_nobody_known(void **state)
     struct step step;
     step_init(&step, (int64_t[]){0, 0, 0, 0});
     step.instances[SENT].sender = -1;
-    step.instances[SENT].slow_ns = 100;
+    step.transfers[SENT].slow_ns = 100;
     cover(&step);
-    assert_int_equal(step.instances[SENT].culprit, -1);
+    assert_int_equal(step.transfers[SENT].culprit, -1);
 }
 
 /* Of a pair that took 100 longer than usual. */
@@ -212,13 +222,13 @@ static int32_t sender_of_pair(int64_t usual_ns, int64_t sends_ns, int64_t receiv
 {
     struct step step;
     step_init(&step, (int64_t[]){0, 0, 0, 0});
-    step.instances[SENT].slow_ns = 100;
+    step.transfers[SENT].slow_ns = 100;
     step.instances[SENT].transfer_ns = usual_ns == TIME_UNKNOWN ? TIME_UNKNOWN : usual_ns + 100;
     played(&step, 3, SENT)->start_ns = played(&step, 0, SENT)->start_ns = 1000;
     played(&step, 3, SENT)->end_ns = 1000 + sends_ns;
     played(&step, 0, SENT)->end_ns = receives_ns == TIME_UNKNOWN ? TIME_UNKNOWN : 1000 + receives_ns;
     cover(&step);
-    return step.instances[SENT].culprit;
+    return step.transfers[SENT].culprit;
 }
 
 /* The sender is done when its data is in the network's buffers; whoever was merely late is done at once. */
@@ -234,11 +244,11 @@ static void a_pair_that_both_were_long_at(void **state)
     assert_int_equal(sender_of_pair(40, 160, TIME_UNKNOWN), -1);
     struct step step;
     step_init(&step, (int64_t[]){0, 0, 0, 0});
-    step.instances[SENT].slow_ns = 100;
+    step.transfers[SENT].slow_ns = 100;
     step.instances[SENT].members = 1;
     played(&step, 0, SENT)->end_ns = played(&step, 3, SENT)->end_ns = 160;
     cover(&step);
-    assert_int_equal(step.instances[SENT].culprit, -1);
+    assert_int_equal(step.transfers[SENT].culprit, -1);
 }
 
 /*
@@ -251,7 +261,7 @@ static void own_time_that_grew_breaks_no_tie(void **state)
     step_init(&step, (int64_t[]){100, 0, 0, 100});
     step.communicators[1].seat_count = 1;
     played(&step, 0, 3)->own_ns = 60;
-    played(&step, 0, 3)->beyond_ns = 50;
+    step.excess[played(&step, 0, 3) - step.operations].beyond_ns = 50;
     step.job.blind_to_pairs = 1;
     assert_int_equal(job_find_stages(&step.job), 0);
     assert_culprits(&step, -1, -1, -1, -1);
@@ -261,8 +271,8 @@ static void own_time_that_grew_breaks_no_tie(void **state)
 static void receive_late(struct step *step, const int64_t slow_ns[COMMUNICATORS])
 {
     step_init(step, slow_ns);
-    played(step, 0, 3)->hidden_ns = 50;
-    played(step, 0, 3)->hidden_stands_out = 1;
+    hidden_before(step, 0, 3)->hidden_ns = 50;
+    hidden_before(step, 0, 3)->stands_out = 1;
     played(step, 0, SENT)->end_ns = played(step, 3, SENT)->end_ns = 60;
 }
 
@@ -272,25 +282,25 @@ static void lateness_of_a_receiver_to_blame(void **state)
     struct step step;
     receive_late(&step, (int64_t[]){100, 100, 0, 100});
     assert_culprits(&step, 0, 0, -1, 0);
-    assert_int_equal(step.instances[SENT].slow_ns, 50);
-    assert_int_equal(step.instances[SENT].culprit, -1);
+    assert_int_equal(step.transfers[SENT].slow_ns, 50);
+    assert_int_equal(step.transfers[SENT].culprit, -1);
     /* The transfer itself took longer by half of that; by less. */
     receive_late(&step, (int64_t[]){100, 100, 0, 100});
-    step.instances[SENT].beyond_ns = 25;
+    step.transfers[SENT].beyond_ns = 25;
     cover(&step);
-    assert_int_equal(step.instances[SENT].culprit, 3);
+    assert_int_equal(step.transfers[SENT].culprit, 3);
     receive_late(&step, (int64_t[]){100, 100, 0, 100});
-    step.instances[SENT].beyond_ns = 24;
+    step.transfers[SENT].beyond_ns = 24;
     cover(&step);
-    assert_int_equal(step.instances[SENT].culprit, -1);
+    assert_int_equal(step.transfers[SENT].culprit, -1);
     /* Nobody can tell whether 0 or 1 was slow, so that 0 is not to blame. */
     receive_late(&step, (int64_t[]){100, 0, 0, 0});
     assert_culprits(&step, -1, -1, -1, -1);
-    assert_int_equal(step.instances[SENT].culprit, 3);
+    assert_int_equal(step.transfers[SENT].culprit, 3);
     /* It is to blame for less: of 49 each. */
     receive_late(&step, (int64_t[]){49, 49, 0, 0});
     assert_culprits(&step, 0, 0, -1, -1);
-    assert_int_equal(step.instances[SENT].culprit, 3);
+    assert_int_equal(step.transfers[SENT].culprit, 3);
 }
 
 /* Lateness after a receive that its place often has is no slow receive. */
@@ -298,10 +308,10 @@ static void lateness_that_does_not_stand_out(void **state)
 {
     struct step step;
     receive_late(&step, (int64_t[]){0, 0, 0, 0});
-    played(&step, 0, 3)->hidden_stands_out = 0;
+    hidden_before(&step, 0, 3)->stands_out = 0;
     cover(&step);
-    assert_int_equal(step.instances[SENT].slow_ns, 0);
-    assert_int_equal(step.instances[SENT].culprit, -1);
+    assert_int_equal(step.transfers[SENT].slow_ns, 0);
+    assert_int_equal(step.transfers[SENT].culprit, -1);
 }
 
 /* After an AllReduce it is whoever's, but no slow transfer of that. */
@@ -309,10 +319,10 @@ static void lateness_after_a_collective(void **state)
 {
     struct step step;
     step_init(&step, (int64_t[]){0, 0, 0, 0});
-    played(&step, 0, 1)->hidden_ns = 50;
-    played(&step, 0, 1)->hidden_stands_out = 1;
+    hidden_before(&step, 0, 1)->hidden_ns = 50;
+    hidden_before(&step, 0, 1)->stands_out = 1;
     cover(&step);
-    assert_int_equal(step.instances[0].slow_ns, 0);
+    assert_int_equal(step.transfers[0].slow_ns, 0);
 }
 
 /* The operation after the receive starts at 1000; had it been enqueued long before, it waited on the GPU. */
@@ -323,12 +333,12 @@ static void lateness_of_a_host_is_no_receives(void **state)
     played(&step, 0, 3)->start_ns = 1000;
     played(&step, 0, 3)->enqueued_ns = 976;
     assert_culprits(&step, -1, -1, -1, -1);
-    assert_int_equal(step.instances[SENT].slow_ns, 0);
-    assert_int_equal(step.instances[SENT].culprit, -1);
+    assert_int_equal(step.transfers[SENT].slow_ns, 0);
+    assert_int_equal(step.transfers[SENT].culprit, -1);
     played(&step, 0, 3)->enqueued_ns = 975;
     assert_culprits(&step, -1, -1, -1, -1);
-    assert_int_equal(step.instances[SENT].slow_ns, 50);
-    assert_int_equal(step.instances[SENT].culprit, 3);
+    assert_int_equal(step.transfers[SENT].slow_ns, 50);
+    assert_int_equal(step.transfers[SENT].culprit, 3);
 }
 
 int main(void)

@@ -22,9 +22,8 @@ static int32_t culprit_where(const int64_t extra_ns[RANKS], int32_t joined, int6
                                     .members = joined,
                                     .expected = RANKS,
                                     .transfer_ns = end_ns,
-                                    .beyond_ns = TIME_UNKNOWN,
-                                    .culprit = -1,
                                     .step = 2};
+    struct transfer_excess transfer = {.beyond_ns = TIME_UNKNOWN, .culprit = -1};
     for (int32_t i = 0; i < RANKS; i++) {
         members[i] = i;
         operations[i] = (struct job_operation){.rank = i, .step = 2, .previous = -1, .end_ns = end_ns};
@@ -51,12 +50,12 @@ static int32_t culprit_where(const int64_t extra_ns[RANKS], int32_t joined, int6
         .step_count = 4, .first_step = 1, .median_step_ns = 10000, .role_of_rank = role_of_rank};
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     struct suspects suspects = {0};
-    assert_int_equal(suspect_network(&suspects, &job, &baseline, &edges, &options, &error), 0);
+    assert_int_equal(suspect_network(&suspects, &job, &baseline, &edges, &transfer, &options, &error), 0);
     free(suspects.items);
     free(job.operations_of_step);
     free(job.by_step);
     free(job.step_end);
-    return instance.culprit;
+    return transfer.culprit;
 }
 
 static int32_t culprit_of(const int64_t extra_ns[RANKS])
@@ -104,7 +103,7 @@ static int32_t culprit_of_two(int64_t second_ns)
     network_init(&network, (const int32_t[]){3, 3, -1});
     suspect_by(&network, (const struct sent[]){{0, 0, 2, 4000, 4000, 0}, {1, 1, 2, second_ns, second_ns, 0}},
                2);
-    int32_t culprit = network.instances[0].culprit;
+    int32_t culprit = network.transfers[0].culprit;
     network_release(&network);
     return culprit;
 }
@@ -133,9 +132,9 @@ static int32_t culprit_of_four(int32_t other_step, int64_t elsewhere_ns)
                                      {4, 1, 2, 2000, 2000, 0},
                                      {5, 0, 3, elsewhere_ns, elsewhere_ns, 0}},
                6);
-    int32_t culprit = network.instances[0].culprit;
-    assert_int_equal(network.instances[3].culprit, culprit);
-    assert_int_equal(network.instances[1].culprit, culprit == 2 ? 2 : 1);
+    int32_t culprit = network.transfers[0].culprit;
+    assert_int_equal(network.transfers[3].culprit, culprit);
+    assert_int_equal(network.transfers[1].culprit, culprit == 2 ? 2 : 1);
     network_release(&network);
     return culprit;
 }
@@ -163,7 +162,7 @@ static int32_t culprit_beside(int32_t other_step, int32_t sender, int32_t receiv
                                      {2, sender, receiver, 3000, 3000, 0},
                                      {3, 1, receiver, 3000, 3000, 0}},
                is_several ? 4 : 3);
-    int32_t culprit = network.instances[0].culprit;
+    int32_t culprit = network.transfers[0].culprit;
     network_release(&network);
     return culprit;
 }
@@ -188,9 +187,9 @@ static int32_t culprit_among(const struct sent *sent, size_t count)
 {
     struct network network;
     network_init(&network, (const int32_t[]){3, -1});
-    network.instances[0].slow_ns = network.instances[0].beyond_ns = 5000;
+    network.transfers[0].slow_ns = network.transfers[0].beyond_ns = 5000;
     suspect_by(&network, sent, count);
-    int32_t culprit = network.instances[0].culprit;
+    int32_t culprit = network.transfers[0].culprit;
     network_release(&network);
     return culprit;
 }
@@ -288,7 +287,7 @@ static void assert_blamed(const struct share *shares, size_t count, int in_two_s
         network.operations[i].end_ns = 50000;
     suspect_by(&network, sent, edges);
     for (int32_t i = 0; i < each * (1 + in_two_steps); i++)
-        assert_int_equal(network.instances[i].culprit, culprits[i % each]);
+        assert_int_equal(network.transfers[i].culprit, culprits[i % each]);
     network_release(&network);
 }
 

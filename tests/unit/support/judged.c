@@ -12,6 +12,7 @@
 enum { INSTANCES = 2 * STEPS, EDGES = 2 * INSTANCES };
 struct transfers {
     struct job_instance instances[INSTANCES];
+    struct transfer_excess excess[INSTANCES];
     struct edge edges[EDGES];
     size_t first[INSTANCES + 1];
 };
@@ -33,8 +34,8 @@ static void add_edge(struct transfers *transfers, int instance, int32_t sender, 
 static void add_others(struct transfers *transfers, int32_t suspect)
 {
     for (int i = 0; i < STEPS; i++) {
-        transfers->instances[STEPS + i] = (struct job_instance){
-            .step = i, .tag = -1, .culprit = 3, .transfer_ns = 200000, .slow_ns = 100000};
+        transfers->instances[STEPS + i] = (struct job_instance){.step = i, .tag = -1, .transfer_ns = 200000};
+        transfers->excess[STEPS + i] = (struct transfer_excess){.culprit = 3, .slow_ns = 100000};
         add_edge(transfers, STEPS + i, suspect, 3, 100000);
     }
 }
@@ -48,12 +49,10 @@ static void make_slow(const struct suspect *suspect, const struct besides *besid
         int64_t wait_ns = now ? (int64_t)(100 * besides->slow->wait) : 100;
         int64_t transfer_ns = now ? (int64_t)(100 * besides->slow->transfer) : 100;
         int64_t told_ns = besides->untimed ? TIME_UNKNOWN : besides->for_some ? 100 : transfer_ns;
-        transfers->instances[i] = (struct job_instance){.step = i,
-                                                        .tag = -1,
-                                                        .culprit = now ? suspect->rank : -1,
-                                                        .transfer_ns = told_ns,
+        transfers->instances[i] = (struct job_instance){.step = i, .tag = -1, .transfer_ns = told_ns};
+        transfers->excess[i] = (struct transfer_excess){.slow_ns = transfer_ns - 100,
                                                         .some_ns = besides->for_some ? transfer_ns - 100 : 0,
-                                                        .slow_ns = transfer_ns - 100};
+                                                        .culprit = now ? suspect->rank : -1};
         add_edge(transfers, i, received ? 3 : suspect->rank, received ? suspect->rank : 2, wait_ns);
         if (besides->others)
             add_edge(transfers, i, 3, 0, 100000);
@@ -94,7 +93,8 @@ static void lengths_init(struct lengths *lengths, const struct suspect *suspect,
 /* No operation of the job is indexed: there are none but by number, which says how many of them are missing.
  */
 static void judge(struct suspect *items, size_t count, struct job *job, const struct baseline *baseline,
-                  const struct edges *edges, int64_t hosts_late_ns, struct findings *findings)
+                  const struct edges *edges, const struct transfer_excess *transfers, int64_t hosts_late_ns,
+                  struct findings *findings)
 {
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     int64_t unrest_ns[STEPS * RANKS];
@@ -105,7 +105,8 @@ static void judge(struct suspect *items, size_t count, struct job *job, const st
     assert_int_equal(job_index_steps(job, &error), 0);
     job->operation_count = 100;
     assert_int_equal(suspects_sum_costs(&suspects, STEPS), 0);
-    assert_int_equal(suspects_judge(&suspects, job, baseline, edges, &options, findings, &error), 0);
+    assert_int_equal(suspects_judge(&suspects, job, baseline, edges, transfers, &options, findings, &error),
+                     0);
     free(suspects.cost_ns);
     free(job->operations_of_step);
     free(job->by_step);
@@ -164,6 +165,6 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
     lengths_init(&lengths, &suspect, besides);
     if (besides->slow)
         make_slow(&suspect, besides, &transfers);
-    judge(items, besides->other ? 2 : 1, &job, &baseline, besides->slow ? &edges : NULL,
+    judge(items, besides->other ? 2 : 1, &job, &baseline, besides->slow ? &edges : NULL, transfers.excess,
           besides->hosts_late_ns, findings);
 }

@@ -18,8 +18,8 @@ void network_init(struct network *network, const int32_t *step_of)
                                                       .expected = RANKS,
                                                       .first_member = (uint32_t)(i * RANKS),
                                                       .transfer_ns = 5000,
-                                                      .culprit = -1,
                                                       .step = step_of[i]};
+        network->transfers[i] = (struct transfer_excess){.culprit = -1};
         for (int32_t rank = 0; rank < RANKS; rank++) {
             network->members[i * RANKS + rank] = i * RANKS + rank;
             network->operations[i * RANKS + rank] = (struct job_operation){
@@ -35,7 +35,8 @@ void suspect_by(struct network *network, const struct sent *sent, size_t count)
     struct edges edges = {.items = network->items, .count = count, .first = network->first};
     struct role role = {.rank_count = RANKS, .length = 2};
     int32_t role_of_rank[RANKS] = {0};
-    const struct baseline baseline = {.step_count = STEPS,
+    const struct baseline baseline = {.hidden = network->hidden,
+                                      .step_count = STEPS,
                                       .first_step = 1,
                                       .median_step_ns = 10000,
                                       .roles = &role,
@@ -58,7 +59,8 @@ void suspect_by(struct network *network, const struct sent *sent, size_t count)
     for (size_t i = 0; i < INSTANCES; i++)
         network->first[i + 1] += network->first[i];
     assert_int_equal(job_index_steps(&network->job, &error), 0);
-    assert_int_equal(suspect_network(&network->suspects, &network->job, &baseline, &edges, &options, &error),
+    assert_int_equal(suspect_network(&network->suspects, &network->job, &baseline, &edges, network->transfers,
+                                     &options, &error),
                      0);
 }
 

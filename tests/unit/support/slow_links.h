@@ -23,7 +23,9 @@ enum { STEPS = 6, INSTANCES = 10, EDGES = 24 };
 struct network {
     struct job job;
     struct job_operation operations[INSTANCES * RANKS];
+    struct hidden_lateness hidden[INSTANCES * RANKS];
     struct job_instance instances[INSTANCES];
+    struct transfer_excess transfers[INSTANCES];
     int32_t members[INSTANCES * RANKS];
     struct edge items[EDGES];
     size_t first[INSTANCES + 1];
@@ -33,7 +35,7 @@ struct network {
 /* An instance for each of `step_of`, up to -1. */
 void network_init(struct network *network, const int32_t *step_of);
 
-/* Who is suspected: that of network->suspects, and of each instance its culprit. */
+/* Who is suspected: that of network->suspects, and of each of network->transfers its culprit. */
 void suspect_by(struct network *network, const struct sent *sent, size_t count);
 
 void network_release(struct network *network);

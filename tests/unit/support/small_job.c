@@ -15,12 +15,23 @@ struct job_operation *at(struct small *small, int rank, int step, int number)
     return &small->operations[rank * EACH + 2 * step + number];
 }
 
+struct excess *excess_at(struct small *small, int rank, int step, int number)
+{
+    return &small->excess[at(small, rank, step, number) - small->operations];
+}
+
+struct hidden_lateness *hidden_at(struct small *small, int rank, int step, int number)
+{
+    return &small->hidden[at(small, rank, step, number) - small->operations];
+}
+
 void small_init(struct small *small)
 {
     *small = (struct small){.world = {.size = RANKS, .silent = -1}};
     for (int i = 0; i < EACH; i++)
+        small->transfers[i] = (struct transfer_excess){.culprit = -1};
+    for (int i = 0; i < EACH; i++)
         small->instances[i] = (struct job_instance){.function = FUNCTION_ALL_REDUCE,
-                                                    .culprit = -1,
                                                     .sender = -1,
                                                     .receiver = -1,
                                                     .step = i / 2,
@@ -51,6 +62,11 @@ void small_init(struct small *small)
                               .instances = small->instances,
                               .instance_members = small->members,
                               .step_count = STEPS};
+    small->baseline = (struct baseline){.excess = small->excess,
+                                        .hidden = small->hidden,
+                                        .first_step = 1,
+                                        .step_count = STEPS,
+                                        .median_step_ns = 10000};
     small->edges = (struct edges){.first = small->first};
     struct error error = ERROR_INIT;
     assert_int_equal(job_index_steps(&small->job, &error), 0);
@@ -98,9 +114,8 @@ struct suspect small_suspicion(struct small *small, size_t count)
 {
     struct error error = ERROR_INIT;
     struct suspects suspects = {0};
-    const struct baseline baseline = {.first_step = 1, .step_count = STEPS, .median_step_ns = 10000};
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
-    assert_int_equal(suspect_own(&suspects, &small->job, &baseline, &options, &error), 0);
+    assert_int_equal(suspect_own(&suspects, &small->job, &small->baseline, &options, &error), 0);
     assert_int_equal(suspects.count, count);
     struct suspect suspect = count ? suspects.items[0] : (struct suspect){0};
     free(suspects.items);
@@ -111,7 +126,7 @@ struct suspect small_suspicion(struct small *small, size_t count)
 int small_doubted(struct small *small, struct suspect *suspects, size_t count)
 {
     struct suspects all = {.items = suspects, .count = count};
-    suspects_doubt(&all, &small->job, &small->edges);
+    suspects_doubt(&all, &small->job, &small->baseline, &small->edges, small->transfers);
     int ambiguous = suspects[0].ambiguous;
     suspects[0].ambiguous = 0;
     return ambiguous;

@@ -17,7 +17,11 @@ struct small {
     struct job_communicator communicators[2]; /* in stages: the world, and a stage */
     struct job_seat seats[2];
     struct job_operation operations[OPERATIONS];
+    struct excess excess[OPERATIONS];
+    struct hidden_lateness hidden[OPERATIONS];
+    struct baseline baseline; /* what is known of those; a step of 10000, and step 0 is the warm-up */
     struct job_instance instances[EACH];
+    struct transfer_excess transfers[EACH];
     int32_t members[OPERATIONS];
     struct edge edge;
     size_t first[EACH + 1];
@@ -25,6 +29,8 @@ struct small {
 };
 
 struct job_operation *at(struct small *small, int rank, int step, int number);
+struct excess *excess_at(struct small *small, int rank, int step, int number);
+struct hidden_lateness *hidden_at(struct small *small, int rank, int step, int number);
 void small_init(struct small *small);
 void small_release(struct small *small);
 

@@ -43,7 +43,7 @@ static const char *said_of(struct steps *steps)
     struct findings findings = {.items = &steps->finding, .count = (size_t)steps->has_finding};
     table_init(&table, "diagnose");
     assert_int_equal(job_index_steps(&job, &error), 0);
-    assert_int_equal(caution_unexplained(&job, &baseline, &findings, 6, &table, &error), 0);
+    assert_int_equal(caution_unexplained(&job, &baseline, NULL, &findings, 6, &table, &error), 0);
     assert_true(table.warning_count <= 1);
     snprintf(steps->said, sizeof steps->said, "%s", table.warning_count ? table.warnings[0] : "");
     if (strstr(steps->said, " lasted"))
