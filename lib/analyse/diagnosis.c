@@ -49,7 +49,7 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
     failed = failed || suspects_judge(&suspects, job, baseline, &edges, *transfers, options, findings, error);
     if (!failed && (findings_doubt_crowd(findings, job) || findings_doubt_shared(findings, job)))
         failed = error_no_memory(error);
-    failed = failed || find_absence(job, &extents, options, findings, error) ||
+    failed = failed || find_absence(job, baseline->positions, &extents, options, findings, error) ||
              find_laggards(job, baseline, findings, error);
     edges_release(&edges);
     extents_release(&extents);

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-int baseline_init(struct baseline *baseline, struct job *job, const struct baseline_options *options,
+int baseline_init(struct baseline *baseline, const struct job *job, const struct baseline_options *options,
                   struct error *error)
 {
     *baseline = (struct baseline){.step_count = job->step_count, .first_step = job->step_count > 1};
@@ -17,13 +17,14 @@ int baseline_init(struct baseline *baseline, struct job *job, const struct basel
     baseline->predecessors = array_new(job->rank_count, sizeof *baseline->predecessors);
     baseline->late_ns =
         array_new(job->rank_count * (size_t)(baseline->step_count + 1), sizeof *baseline->late_ns);
+    baseline->positions = array_new(job->operation_count, sizeof *baseline->positions);
     baseline->excess = array_new(job->operation_count, sizeof *baseline->excess);
     baseline->hidden = array_new(job->operation_count, sizeof *baseline->hidden);
     baseline->rank_count = job->rank_count;
-    if (!baseline->excess || !baseline->hidden || !baseline->late_ns || !baseline->role_of_rank ||
-        !baseline->rank_in_role || !baseline->predecessors || baseline_find_roles(baseline, job) ||
-        baseline_fill_cells(baseline, job) || baseline_measure_places(baseline, job, options->sigmas) ||
-        baseline_measure_steps(baseline, job)) {
+    if (!baseline->positions || !baseline->excess || !baseline->hidden || !baseline->late_ns ||
+        !baseline->role_of_rank || !baseline->rank_in_role || !baseline->predecessors ||
+        baseline_find_roles(baseline, job) || baseline_fill_cells(baseline, job) ||
+        baseline_measure_places(baseline, job, options->sigmas) || baseline_measure_steps(baseline, job)) {
         baseline_release(baseline);
         return error_no_memory(error);
     }
@@ -51,6 +52,7 @@ void baseline_release(struct baseline *baseline)
     for (size_t i = 0; baseline->predecessors && i < baseline->rank_count; i++)
         free(baseline->predecessors[i]);
     free(baseline->predecessors);
+    free(baseline->positions);
     free(baseline->excess);
     free(baseline->hidden);
     free(baseline->step_ns);

@@ -40,7 +40,9 @@ struct hidden_lateness {
 };
 
 struct baseline {
-    struct excess *excess;          /* owned: of each operation of the job, by its number */
+    int32_t *positions;             /* owned: of each operation of the job, by its number, in the canonical
+                                       sequence of its step; -1 */
+    struct excess *excess;          /* owned, likewise */
     struct hidden_lateness *hidden; /* owned, likewise; NULL once it is forgotten */
     struct role *roles;
     size_t role_count;
@@ -66,8 +68,7 @@ struct baseline_options {
     double sigmas; /* an excess stands out beyond so many */
 };
 
-/* Fills job->operations' position, too. */
-int baseline_init(struct baseline *baseline, struct job *job, const struct baseline_options *options,
+int baseline_init(struct baseline *baseline, const struct job *job, const struct baseline_options *options,
                   struct error *error);
 void baseline_release(struct baseline *baseline);
 

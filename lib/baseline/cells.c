@@ -41,9 +41,9 @@ static void fill_cells(struct baseline *baseline, const struct job *job)
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
         int32_t role = baseline->role_of_rank[operation->rank];
-        if (role < 0 || operation->position < 0 || operation->step < 0)
+        if (role < 0 || baseline->positions[i] < 0 || operation->step < 0)
             continue;
-        size_t cell = cell_number(&baseline->roles[role], baseline->step_count, operation->position,
+        size_t cell = cell_number(&baseline->roles[role], baseline->step_count, baseline->positions[i],
                                   (size_t)baseline->rank_in_role[operation->rank], operation->step);
         baseline->cells[role][cell] = (int32_t)i;
     }

@@ -42,12 +42,13 @@ static int32_t judged(const struct cells *cells, const struct place *place, size
 static int comparable(const struct baseline *baseline, const struct job *job,
                       const struct job_operation *operation)
 {
-    if (operation->own_ns == TIME_UNKNOWN || operation->position < 0)
+    int32_t position = baseline->positions[operation - job->operations];
+    if (operation->own_ns == TIME_UNKNOWN || position < 0)
         return 0;
-    const struct job_operation *previous = &job->operations[job->operations[operation->previous].group];
-    int32_t usual = baseline->predecessors[operation->rank][operation->position];
-    return previous->position == usual &&
-           previous->step == (usual < operation->position ? operation->step : operation->step - 1);
+    int32_t previous = job->operations[operation->previous].group;
+    int32_t usual = baseline->predecessors[operation->rank][position];
+    return baseline->positions[previous] == usual &&
+           job->operations[previous].step == (usual < position ? operation->step : operation->step - 1);
 }
 
 /*

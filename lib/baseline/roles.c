@@ -52,7 +52,7 @@ static int note_predecessors(struct baseline *baseline, const struct job *job, s
         for (int32_t i = 0; like->signature == canonical.signature && i < canonical.count && i < like->count;
              i++) {
             int32_t previous = job->operations[like->first + i].previous;
-            int32_t at = previous >= 0 ? job->operations[job->operations[previous].group].position : -1;
+            int32_t at = previous >= 0 ? baseline->positions[job->operations[previous].group] : -1;
             if (at >= 0)
                 vote(&before[i], &votes[i], at);
         }
@@ -62,7 +62,7 @@ static int note_predecessors(struct baseline *baseline, const struct job *job, s
     return failed ? -1 : 0;
 }
 
-static int join_role(struct baseline *baseline, struct job *job, struct map *roles, size_t rank,
+static int join_role(struct baseline *baseline, const struct job *job, struct map *roles, size_t rank,
                      int32_t stage, struct stretch canonical, size_t *capacity)
 {
     uint64_t hash = hash_mix((uint64_t)canonical.count, (uint64_t)stage);
@@ -89,26 +89,26 @@ struct regularity {
     uint64_t all;
 };
 
-static int32_t count_placed(const struct job *job, struct stretch stretch)
+static int32_t count_placed(const int32_t *positions, struct stretch stretch)
 {
     int32_t placed = 0;
     for (int32_t i = 0; i < stretch.count; i++)
-        placed += job->operations[stretch.first + i].position >= 0;
+        placed += positions[stretch.first + i] >= 0;
     return placed;
 }
 
 /* Steps that hold the whole sequence; where records are missing, operations that have a place in it. */
-static void count_whole(struct regularity *regularity, const struct job *job, const struct stretch *stretches,
-                        int32_t first_step, struct stretch canonical)
+static void count_whole(struct regularity *regularity, const struct baseline *baseline, const struct job *job,
+                        const struct stretch *stretches, struct stretch canonical)
 {
-    for (int32_t step = first_step; step < job->step_count; step++) {
-        int32_t placed = count_placed(job, stretches[step]);
+    for (int32_t step = baseline->first_step; step < job->step_count; step++) {
+        int32_t placed = count_placed(baseline->positions, stretches[step]);
         regularity->whole += job->missing_sequence ? (uint64_t)placed : placed == canonical.count;
         regularity->all += job->missing_sequence ? (uint64_t)canonical.count : 1;
     }
 }
 
-int baseline_find_roles(struct baseline *baseline, struct job *job)
+int baseline_find_roles(struct baseline *baseline, const struct job *job)
 {
     struct stretch *stretches = array_new((size_t)job->step_count * 2, sizeof *stretches);
     int32_t *stage = stages_find(job);
@@ -117,6 +117,8 @@ int baseline_find_roles(struct baseline *baseline, struct job *job)
     size_t capacity = 0;
     int failed = !stretches || !stage;
     map_init(&roles);
+    for (size_t i = 0; i < job->operation_count; i++)
+        baseline->positions[i] = -1;
     for (size_t i = 0; !failed && i < job->rank_count; i++) {
         baseline->role_of_rank[i] = -1;
         if (!job->ranks[i].count)
@@ -128,10 +130,10 @@ int baseline_find_roles(struct baseline *baseline, struct job *job)
                                                        stretches + job->step_count);
         if (canonical.first < 0 || !recurs(job, &job->ranks[i], canonical))
             continue;
-        failed = positions_match(job, stretches, canonical);
+        failed = positions_match(job, stretches, canonical, baseline->positions);
         if (failed)
             break;
-        count_whole(&regularity, job, stretches, baseline->first_step, canonical);
+        count_whole(&regularity, baseline, job, stretches, canonical);
         failed =
             note_predecessors(baseline, job, i, stretches, canonical) ||
             join_role(baseline, job, &roles, i, job->blind_to_pairs ? stage[i] : 0, canonical, &capacity);

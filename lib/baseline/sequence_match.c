@@ -279,25 +279,19 @@ static int32_t match(struct sequence *sequence, struct stretch stretch, int32_t 
     return matched;
 }
 
-static void take(struct job *job, struct stretch stretch, const int32_t *positions)
-{
-    for (int32_t i = 0; i < stretch.count; i++)
-        job->operations[stretch.first + i].position = positions[i];
-}
-
 /*
  * By size; or where none was lost by call alone, if more find their place so: batches differ, and a step may
- * hold what others do not. `positions` has room for two steps.
+ * hold what others do not. `list` has room for two steps.
  */
-static void match_step(struct job *job, struct sequence *sequence, struct sequence *by_call,
-                       struct stretch stretch, int32_t *positions)
+static void match_step(struct sequence *sequence, struct sequence *by_call, struct stretch stretch,
+                       int32_t *list, int32_t *positions)
 {
-    int32_t *others = positions + (size_t)sequence->canonical.count * LONGEST;
-    int32_t matched = match(sequence, stretch, positions);
+    int32_t *others = list + (size_t)sequence->canonical.count * LONGEST;
+    int32_t matched = match(sequence, stretch, list);
     if (by_call && matched < stretch.count && matched < sequence->canonical.count &&
         match(by_call, stretch, others) > matched)
-        positions = others;
-    take(job, stretch, positions);
+        list = others;
+    memcpy(positions + stretch.first, list, (size_t)stretch.count * sizeof *list);
 }
 
 /* Two that lost as many need not have lost the same: where numbers tell that, they do. */
@@ -310,36 +304,37 @@ static int is_canonical(struct stretch stretch, const struct sequence *sequence)
 }
 
 /* Steps that are as the canonical one; returns how many others there are. */
-static int32_t take_canonical(struct job *job, const struct stretch *stretches,
-                              const struct sequence *sequence)
+static int32_t take_canonical(const struct job *job, const struct stretch *stretches,
+                              const struct sequence *sequence, int32_t *positions)
 {
     int32_t others = 0;
     for (int32_t step = 0; step < job->step_count; step++) {
         int is_one = is_canonical(stretches[step], sequence);
         others += !is_one;
         for (int32_t i = 0; is_one && i < sequence->canonical.count; i++)
-            job->operations[stretches[step].first + i].position = i;
+            positions[stretches[step].first + i] = i;
     }
     return others;
 }
 
-int positions_match(struct job *job, const struct stretch *stretches, struct stretch canonical)
+int positions_match(const struct job *job, const struct stretch *stretches, struct stretch canonical,
+                    int32_t *positions)
 {
     struct sequence sequence = {.canonical = canonical}, by_call = {0};
-    if (!canonical.has_gap && !take_canonical(job, stretches, &sequence))
+    if (!canonical.has_gap && !take_canonical(job, stretches, &sequence, positions))
         return 0;
     int lossy = job->missing_sequence != 0;
-    int32_t *positions = array_new((size_t)canonical.count * LONGEST * 2, sizeof *positions);
+    int32_t *list = array_new((size_t)canonical.count * LONGEST * 2, sizeof *list);
     int failed = sequence_init(&sequence, job, stretches, canonical, lossy ? TOLD_BY_NUMBER : TOLD_BY_SIZE) ||
-                 (!lossy && sequence_init(&by_call, job, stretches, canonical, TOLD_BY_CALL)) || !positions;
+                 (!lossy && sequence_init(&by_call, job, stretches, canonical, TOLD_BY_CALL)) || !list;
     if (!failed && canonical.has_gap)
-        take_canonical(job, stretches, &sequence);
+        take_canonical(job, stretches, &sequence, positions);
     for (int32_t step = 0; !failed && step < job->step_count; step++)
         if (!is_canonical(stretches[step], &sequence) &&
             stretches[step].count <= LONGEST * (int64_t)canonical.count)
-            match_step(job, &sequence, lossy ? NULL : &by_call, stretches[step], positions);
+            match_step(&sequence, lossy ? NULL : &by_call, stretches[step], list, positions);
     sequence_release(&sequence);
     sequence_release(&by_call);
-    free(positions);
+    free(list);
     return failed ? -1 : 0;
 }

@@ -4,10 +4,12 @@
 #include "baseline/step_sequence.h"
 
 /*
- * Sets the position of a rank's operations: which of the canonical sequence each one is, in order; -1 for one
- * that is none of them. Where records are missing, by sequence numbers; else by size and call. Steps of more
- * than four times as many operations are left alone. Linear in the operations. -1 when memory is out.
+ * Sets the positions (by operation) of a rank's operations: which of the canonical sequence each one is, in
+ * order; -1 for one that is none of them. Where records are missing, by sequence numbers; else by size and
+ * call. Steps of more than four times as many operations are left alone. Linear in the operations. -1 when
+ * memory is out.
  */
-int positions_match(struct job *job, const struct stretch *stretches, struct stretch canonical);
+int positions_match(const struct job *job, const struct stretch *stretches, struct stretch canonical,
+                    int32_t *positions);
 
 #endif

@@ -105,7 +105,7 @@ static int32_t latest_position(const struct job *job, const struct baseline *bas
     for (size_t i = range.first; i < range.end; i++)
         if (baseline->excess[i].excess_ns > most_ns) {
             most_ns = baseline->excess[i].excess_ns;
-            position = job->operations[i].position;
+            position = baseline->positions[i];
         }
     return position;
 }
@@ -184,7 +184,7 @@ static int begins_steps(const struct suspect *suspect, const struct job *job, co
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
         if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]) &&
-            job->operations[i].position == 0)
+            baseline->positions[i] == 0)
             first_ns += baseline->excess[i].excess_ns;
     return job->in_stages && suspect->first_step > baseline->first_step && first_ns * 2 > suspect->total_ns;
 }

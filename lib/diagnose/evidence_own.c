@@ -68,7 +68,7 @@ static const struct job_operation *operation_at(const struct suspect *suspect, c
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
         if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]) &&
-            job->operations[i].position == position && baseline->excess[i].excess_ns > latest_ns) {
+            baseline->positions[i] == position && baseline->excess[i].excess_ns > latest_ns) {
             latest = &job->operations[i];
             latest_ns = baseline->excess[i].excess_ns;
         }
@@ -109,29 +109,29 @@ static int stands_out(const struct own_times *times)
 }
 
 static int say_own(const struct suspect *suspect, const struct job *job,
-                   const struct job_operation *operation, const char *step, const struct own_times *times,
-                   struct buffer *text)
+                   const struct job_operation *operation, int32_t position, const char *step,
+                   const struct own_times *times, struct buffer *text)
 {
     const char *function = function_name(operation->function);
-    return buffer_printf(text, "before operation %d of %s (%s on communicator %s) it took",
-                         (int)operation->position, step, function ? function : "operation",
+    return buffer_printf(text, "before operation %d of %s (%s on communicator %s) it took", (int)position,
+                         step, function ? function : "operation",
                          job->communicators[operation->communicator].label) ||
            say_us(text, " ", times->mine_ns, " of its own time") ||
            say_us(text, ", its peers ", times->others_ns, "") ||
            say_us(text, ", itself in other steps ", times->usual_ns, "") ||
-           buffer_append_text(text, say_cause(suspect, operation->position));
+           buffer_append_text(text, say_cause(suspect, position));
 }
 
-static int say_waited(const struct job *job, const struct job_operation *operation, int64_t excess_ns,
-                      struct buffer *text)
+static int say_waited(const struct job *job, const struct job_operation *operation, int32_t position,
+                      int64_t excess_ns, struct buffer *text)
 {
     const char *function = function_name(operation->function);
     return buffer_printf(
         text,
         "in operation %d of the step (%s on communicator %s) its partners waited %.0f us longer "
         "for it than usual, in step %d; its own time before that is not known",
-        (int)operation->position, function ? function : "operation",
-        job->communicators[operation->communicator].label, (double)excess_ns / 1e3, operation->step);
+        (int)position, function ? function : "operation", job->communicators[operation->communicator].label,
+        (double)excess_ns / 1e3, operation->step);
 }
 
 /* Where the middle one of its steps is none of those that stand out at the place, the one in which it does
@@ -154,6 +154,6 @@ int evidence_of_own(const struct suspect *suspect, const struct job *job, const 
             return -1;
     }
     return times.mine_ns == TIME_UNKNOWN
-               ? say_waited(job, latest, excess_of(baseline, job, latest)->excess_ns, text)
-               : say_own(suspect, job, latest, step, &times, text);
+               ? say_waited(job, latest, position, excess_of(baseline, job, latest)->excess_ns, text)
+               : say_own(suspect, job, latest, position, step, &times, text);
 }

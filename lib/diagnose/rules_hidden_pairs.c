@@ -26,13 +26,14 @@ static int64_t least_of_kind(const struct job *job, const struct baseline *basel
                              const struct job_operation *operation)
 {
     int64_t least = -1;
+    int32_t position = baseline->positions[operation - job->operations];
     if (operation->step < 0)
         return least;
     struct job_range range = job_operations_in(job, operation->rank, operation->step, operation->step);
     for (size_t i = range.first; i < range.end && i - range.first < MOST_LOOKED_AT; i++) {
         const struct job_operation *other = &job->operations[i];
         int64_t usual_ns = usual_own_ns(other, &baseline->excess[i]);
-        if (other->position >= 0 && other->position != operation->position &&
+        if (baseline->positions[i] >= 0 && baseline->positions[i] != position &&
             other->step == operation->step && other->communicator == operation->communicator &&
             other->function == operation->function && other->own_ns != TIME_UNKNOWN &&
             (least < 0 || usual_ns < least))

@@ -40,8 +40,7 @@ static void count_suspect(const struct suspect *suspect, const struct job *job,
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++)
         if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]))
-            count_in(tally, job->operations[i].tag, job->operations[i].position,
-                     baseline->excess[i].excess_ns);
+            count_in(tally, job->operations[i].tag, baseline->positions[i], baseline->excess[i].excess_ns);
 }
 
 static int32_t greatest(const int64_t *values, size_t count)

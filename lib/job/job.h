@@ -43,7 +43,6 @@ struct job_operation {
     int32_t tag;            /* number in job.tags; -1 none */
     int32_t previous;       /* on the same stream; of a group, the one that held it longest */
     int32_t group;          /* first operation of its group: those of one group call run at once */
-    int32_t position;       /* in the step's canonical sequence (baseline.h); -1 */
     signed root : 25;       /* rank in the communicator; -1 */
     unsigned all_taken : 1; /* its GPU took from the network on each of its channels, and when is known */
     unsigned datatype : 6;

@@ -257,7 +257,6 @@ static int take_operation(struct loader *loader, const struct stored_operation *
         .enqueued_ns = first_known(recorded->enqueue.end_ns,
                                    first_known(recorded->enqueue.begin_ns, recorded->api.end_ns)),
         .previous = -1,
-        .position = -1,
         .unfinished = recorded->unfinished != 0};
     uint8_t channels = 0;
     if (loader_tag(loader, stored->tag, &operation->tag, error) ||

@@ -13,7 +13,7 @@ static int same_edge(const struct edge *edge, const struct job *job, const struc
 }
 
 /* Sums the channels: traffic comes operation by operation. */
-static int collect(struct edges *edges, const struct job *job)
+static int collect(struct edges *edges, const struct job *job, const int32_t *positions)
 {
     edges->items = array_new(job->traffic_count, sizeof *edges->items);
     if (!edges->items)
@@ -34,7 +34,7 @@ static int collect(struct edges *edges, const struct job *job)
                                                          .sender = traffic->sender,
                                                          .receiver = traffic->receiver,
                                                          .communicator = operation->communicator,
-                                                         .position = operation->position,
+                                                         .position = positions[traffic->operation],
                                                          .step = operation->step};
         struct edge *edge = &edges->items[at];
         edge->steps += traffic->steps;
@@ -197,8 +197,9 @@ int edges_init(struct edges *edges, const struct job *job, const struct baseline
                struct error *error)
 {
     *edges = (struct edges){0};
-    if (collect(edges, job) || measure_extra(edges, baseline->first_step) || index_instances(edges, job) ||
-        leave_out_absence(edges, job) || edges_measure_busy(edges, job, baseline, sigmas)) {
+    if (collect(edges, job, baseline->positions) || measure_extra(edges, baseline->first_step) ||
+        index_instances(edges, job) || leave_out_absence(edges, job) ||
+        edges_measure_busy(edges, job, baseline, sigmas)) {
         edges_release(edges);
         return error_no_memory(error);
     }

@@ -65,9 +65,10 @@ int find_mismatches(const struct absence *absence, struct findings *findings)
         const struct job_instance *mine = &job->instances[job->operations[at].instance];
         const struct job_instance *theirs = &job->instances[other];
         int tie = mine->members == theirs->members;
-        int confidence = confidence_in((size_t)mine->members, (size_t)theirs->members,
-                                       tie ? habit_at(job, at) : HABIT_UNKNOWN,
-                                       tie ? habit_at(job, first_member(job, theirs)) : HABIT_UNKNOWN);
+        int confidence =
+            confidence_in((size_t)mine->members, (size_t)theirs->members,
+                          tie ? habit_at(job, absence->positions, at) : HABIT_UNKNOWN,
+                          tie ? habit_at(job, absence->positions, first_member(job, theirs)) : HABIT_UNKNOWN);
         if (confidence >= 0 && add_mismatch(absence, at, confidence, findings))
             return -1;
     }

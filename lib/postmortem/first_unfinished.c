@@ -46,12 +46,13 @@ static struct progress after(struct progress at, int32_t length)
     return at.position < length ? at : (struct progress){at.step + 1, 0};
 }
 
-static struct progress last_recorded(const struct job *job, int32_t rank)
+static struct progress last_recorded(const struct stops *stops, int32_t rank)
 {
+    const struct job *job = stops->job;
     struct progress last = {-1, -1};
     const struct job_rank *of = &job->ranks[rank];
     for (size_t i = of->first; i < of->first + of->count; i++) {
-        struct progress here = {job->operations[i].step, job->operations[i].position};
+        struct progress here = {job->operations[i].step, stops->baseline->positions[i]};
         if (here.position >= 0 && is_behind(last, here))
             last = here;
     }
@@ -116,7 +117,7 @@ static int32_t role_length(const struct stops *stops, int32_t rank)
 
 static struct progress find_next(const struct stops *stops, int32_t rank)
 {
-    struct progress last = last_recorded(stops->job, rank), at = last;
+    struct progress last = last_recorded(stops, rank), at = last;
     int32_t length = role_length(stops, rank);
     for (int32_t i = 0; last.step >= 0 && i < length; i++) {
         at = after(at, length);
@@ -266,7 +267,7 @@ static int32_t find_torn(const struct stops *stops)
         const struct role *role = &stops->baseline->roles[i];
         for (size_t j = 0; j < role->rank_count; j++) {
             int32_t rank = role->ranks[j];
-            if (!is_behind(last_recorded(stops->job, rank), last_finished(stops, rank)))
+            if (!is_behind(last_recorded(stops, rank), last_finished(stops, rank)))
                 continue;
             if (torn >= 0)
                 return -1;

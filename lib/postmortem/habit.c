@@ -7,15 +7,16 @@ static int is_same_call(const struct job_operation *a, const struct job_operatio
     return a->function == b->function && a->bytes == b->bytes;
 }
 
-static int is_same_place(const struct job_operation *a, const struct job_operation *b)
+static int is_same_place(const struct job *job, const int32_t *positions, size_t a, size_t b)
 {
-    return a->position >= 0 && b->position >= 0 ? a->position == b->position : is_same_call(a, b);
+    return positions[a] >= 0 && positions[b] >= 0 ? positions[a] == positions[b]
+                                                  : is_same_call(&job->operations[a], &job->operations[b]);
 }
 
-enum habit habit_at(const struct job *job, int32_t operation)
+enum habit habit_at(const struct job *job, const int32_t *positions, int32_t operation)
 {
-    const struct job_operation *call = &job->operations[operation], *before = NULL, *next = NULL;
-    size_t first = job->ranks[call->rank].first, at = (size_t)operation;
+    const struct job_operation *call = &job->operations[operation], *next = NULL;
+    size_t first = job->ranks[call->rank].first, at = (size_t)operation, before = at;
     int kept = 0, broken = 0;
     if (at - first > LOOK_BACK)
         first = at - LOOK_BACK;
@@ -23,9 +24,9 @@ enum habit habit_at(const struct job *job, int32_t operation)
         const struct job_operation *here = &job->operations[at];
         if (here->communicator != call->communicator)
             continue;
-        if (!before) {
-            before = here;
-        } else if (is_same_place(here, before)) {
+        if (!next) {
+            before = at;
+        } else if (is_same_place(job, positions, at, before)) {
             kept += is_same_call(next, call);
             broken += !is_same_call(next, call);
         }

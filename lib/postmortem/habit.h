@@ -14,7 +14,7 @@ enum habit {
     HABIT_BROKEN
 };
 
-/* Looks back a bounded way, at operations of that rank alone. Wants positions (baseline_init). */
-enum habit habit_at(const struct job *job, int32_t operation);
+/* Looks back a bounded way, at operations of that rank alone. `positions` are the baseline's. */
+enum habit habit_at(const struct job *job, const int32_t *positions, int32_t operation);
 
 #endif

@@ -130,10 +130,10 @@ static int add_term(const struct job *job, const struct vote *vote, int32_t at, 
     return say_habit(confidence, &finding->evidence);
 }
 
-static void find_habits(const struct job *job, struct vote *vote)
+static void find_habits(const struct job *job, const int32_t *positions, struct vote *vote)
 {
     for (int32_t i = 0; vote->term == TERM_BYTES && !has_majority(vote) && i < vote->instance->members; i++) {
-        enum habit habit = habit_at(job, job_member_at(job, vote->instance, i));
+        enum habit habit = habit_at(job, positions, job_member_at(job, vote->instance, i));
         vote->kept |= habit == HABIT_KEPT;
         vote->broken |= habit == HABIT_BROKEN;
     }
@@ -143,7 +143,7 @@ static void find_habits(const struct job *job, struct vote *vote)
  * The majority is right; of halves who called the size that they are used to, where the others did not. -1:
  * it is not this member, or of it nothing is known; where nobody can say, all with low confidence.
  */
-static int confidence_in(const struct job *job, const struct vote *vote, int32_t at)
+static int confidence_in(const struct job *job, const int32_t *positions, const struct vote *vote, int32_t at)
 {
     int64_t mine = term_of(vote->term, &job->operations[at]);
     if (mine == TERM_UNKNOWN)
@@ -152,16 +152,16 @@ static int confidence_in(const struct job *job, const struct vote *vote, int32_t
         return mine == vote->common ? -1 : CONFIDENCE_HIGH;
     if (!vote->kept || !vote->broken)
         return CONFIDENCE_LOW;
-    enum habit habit = habit_at(job, at);
+    enum habit habit = habit_at(job, positions, at);
     return habit == HABIT_BROKEN ? CONFIDENCE_MEDIUM : habit == HABIT_KEPT ? -1 : CONFIDENCE_LOW;
 }
 
-static int name_dissenters(const struct job *job, const struct vote *vote, int is_stuck,
-                           struct findings *findings)
+static int name_dissenters(const struct job *job, const int32_t *positions, const struct vote *vote,
+                           int is_stuck, struct findings *findings)
 {
     for (int32_t i = 0; i < vote->instance->members; i++) {
         int32_t at = job_member_at(job, vote->instance, i);
-        int confidence = confidence_in(job, vote, at);
+        int confidence = confidence_in(job, positions, vote, at);
         if (confidence >= 0 && add_term(job, vote, at, confidence, is_stuck, findings))
             return -1;
     }
@@ -192,8 +192,8 @@ static int differ(const struct job *job, const struct job_instance *instance, st
 }
 
 /* `seen`, by communicator: something was told of it. */
-static int find_terms(const struct job *job, const unsigned char *stuck, int want_stuck, unsigned char *seen,
-                      struct findings *findings)
+static int find_terms(const struct job *job, const int32_t *positions, const unsigned char *stuck,
+                      int want_stuck, unsigned char *seen, struct findings *findings)
 {
     for (size_t i = 0; i < job->instance_count; i++) {
         const struct job_instance *instance = &job->instances[i];
@@ -201,9 +201,9 @@ static int find_terms(const struct job *job, const unsigned char *stuck, int wan
         if (stuck[i] != want_stuck || instance->function == FUNCTION_SEND || seen[instance->communicator] ||
             !job->communicators[instance->communicator].hashed || !differ(job, instance, &vote))
             continue;
-        find_habits(job, &vote);
+        find_habits(job, positions, &vote);
         seen[instance->communicator] = 1;
-        if (name_dissenters(job, &vote, want_stuck, findings))
+        if (name_dissenters(job, positions, &vote, want_stuck, findings))
             return -1;
     }
     return 0;
@@ -303,7 +303,7 @@ static int add_turn(const struct job *job, const struct turn *turn, int32_t memb
 }
 
 /* The order that its members are used to, where those of the other are not: 1, -1; 0: nobody can say. */
-static int usual_order(const struct job *job, const struct turn *turn)
+static int usual_order(const struct job *job, const int32_t *positions, const struct turn *turn)
 {
     int kept[2] = {0, 0}, broken[2] = {0, 0}; /* by order > 0: one of its members is used to it, is not */
     int32_t place = 0;
@@ -311,8 +311,9 @@ static int usual_order(const struct job *job, const struct turn *turn)
         int order = order_of(job, turn, i, &place);
         if (!order)
             continue;
-        enum habit habit = habit_at(job, order > 0 ? job_member_at(job, turn->first, i)
-                                                   : job_member_at(job, turn->second, place));
+        enum habit habit = habit_at(job, positions,
+                                    order > 0 ? job_member_at(job, turn->first, i)
+                                              : job_member_at(job, turn->second, place));
         kept[order > 0] |= habit == HABIT_KEPT;
         broken[order > 0] |= habit == HABIT_BROKEN;
     }
@@ -322,22 +323,23 @@ static int usual_order(const struct job *job, const struct turn *turn)
 }
 
 /* The order that fewer called them in; of halves, the one that its members are not used to. 0: either. */
-static int wrong_order(const struct job *job, const struct turn *turn, enum confidence *confidence)
+static int wrong_order(const struct job *job, const int32_t *positions, const struct turn *turn,
+                       enum confidence *confidence)
 {
     if (turn->like_that != turn->otherwise) {
         *confidence = CONFIDENCE_HIGH;
         return turn->like_that < turn->otherwise ? 1 : -1;
     }
-    int usual = usual_order(job, turn);
+    int usual = usual_order(job, positions, turn);
     *confidence = usual ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW;
     return -usual;
 }
 
-static int name_disorderly(const struct job *job, const struct turn *turn, int is_stuck,
-                           struct findings *findings)
+static int name_disorderly(const struct job *job, const int32_t *positions, const struct turn *turn,
+                           int is_stuck, struct findings *findings)
 {
     enum confidence confidence;
-    int wrong = wrong_order(job, turn, &confidence);
+    int wrong = wrong_order(job, positions, turn, &confidence);
     int32_t place = 0;
     for (int32_t i = 0; i < turn->first->members; i++) {
         int order = order_of(job, turn, i, &place);
@@ -369,8 +371,8 @@ static int32_t note_previous(const struct job *job, int32_t at, int32_t *latest)
     return before;
 }
 
-static int find_turns(const struct job *job, const unsigned char *stuck, int want_stuck, unsigned char *seen,
-                      int32_t *latest, struct findings *findings)
+static int find_turns(const struct job *job, const int32_t *positions, const unsigned char *stuck,
+                      int want_stuck, unsigned char *seen, int32_t *latest, struct findings *findings)
 {
     for (size_t i = 0; i < job->communicator_count; i++)
         latest[i] = -1;
@@ -388,20 +390,21 @@ static int find_turns(const struct job *job, const unsigned char *stuck, int wan
             continue;
         count_turns(job, &turn);
         seen[operation->communicator] = 1;
-        if (name_disorderly(job, &turn, want_stuck, findings))
+        if (name_disorderly(job, positions, &turn, want_stuck, findings))
             return -1;
     }
     return 0;
 }
 
-int find_disagreements(const struct job *job, const unsigned char *stuck, struct findings *findings)
+int find_disagreements(const struct job *job, const int32_t *positions, const unsigned char *stuck,
+                       struct findings *findings)
 {
     unsigned char *seen = array_new(job->communicator_count, 1);
     int32_t *latest = array_new(job->communicator_count, sizeof *latest);
     int failed = !seen || !latest;
     for (int want_stuck = 1; !failed && want_stuck >= 0; want_stuck--)
-        failed = find_terms(job, stuck, want_stuck, seen, findings) ||
-                 find_turns(job, stuck, want_stuck, seen, latest, findings);
+        failed = find_terms(job, positions, stuck, want_stuck, seen, findings) ||
+                 find_turns(job, positions, stuck, want_stuck, seen, latest, findings);
     free(seen);
     free(latest);
     return failed ? -1 : 0;

@@ -6,8 +6,9 @@
 /*
  * Who called a collective with another size, datatype or root than the other members, or two in
  * another order: of each communicator the first that holds somebody up, else the first. `stuck` says so, by
- * instance. -1 when memory is out.
+ * instance; `positions` are the baseline's. -1 when memory is out.
  */
-int find_disagreements(const struct job *job, const unsigned char *stuck, struct findings *findings);
+int find_disagreements(const struct job *job, const int32_t *positions, const unsigned char *stuck,
+                       struct findings *findings);
 
 #endif

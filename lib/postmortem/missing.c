@@ -157,7 +157,7 @@ static int judge(struct absence *absence, struct findings *findings)
     if (findings->count == before && find_mismatches(absence, findings))
         return -1;
     unsigned char *stuck = list_stuck(absence);
-    int failed = !stuck || find_disagreements(job, stuck, findings);
+    int failed = !stuck || find_disagreements(job, absence->positions, stuck, findings);
     free(stuck);
     return failed || (!findings_stop_job(findings) && find_frozen(&absence->passing, findings));
 }
@@ -184,10 +184,11 @@ static void absence_release(struct absence *absence)
     free(absence->ranks);
 }
 
-int find_absence(const struct job *job, const struct extents *extents, const struct diagnose_options *options,
-                 struct findings *findings, struct error *error)
+int find_absence(const struct job *job, const int32_t *positions, const struct extents *extents,
+                 const struct diagnose_options *options, struct findings *findings, struct error *error)
 {
-    struct absence absence = {.job = job, .extents = extents, .pieces = options->pieces};
+    struct absence absence = {
+        .job = job, .positions = positions, .extents = extents, .pieces = options->pieces};
     int failed = absence_init(&absence);
     for (size_t i = 0; !failed && i < job->instance_count; i++) {
         if (is_pending(&absence, &job->instances[i], 0))

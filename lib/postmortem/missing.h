@@ -6,8 +6,8 @@
 
 struct extents;
 
-/* Ranks that never came, or called something else. Wants positions (baseline_init). */
-int find_absence(const struct job *job, const struct extents *extents, const struct diagnose_options *options,
-                 struct findings *findings, struct error *error);
+/* Ranks that never came, or called something else. `positions` are the baseline's. */
+int find_absence(const struct job *job, const int32_t *positions, const struct extents *extents,
+                 const struct diagnose_options *options, struct findings *findings, struct error *error);
 
 #endif

@@ -56,11 +56,11 @@ static int is_record_lost(const struct absence *absence, const struct job_instan
            extents_lack(absence->extents, rank, instance->communicator, instance->function);
 }
 
-static int32_t place_of(const struct job *job, const struct job_instance *instance)
+static int32_t place_of(const struct absence *absence, const struct job_instance *instance)
 {
     int32_t least = INT32_MAX;
     for (int32_t i = 0; i < instance->members; i++) {
-        int32_t position = job_member(job, instance, i)->position;
+        int32_t position = absence->positions[job_member_at(absence->job, instance, i)];
         if (position >= 0 && position < least)
             least = position;
     }
@@ -92,7 +92,7 @@ void note_pending(struct absence *absence, int32_t number)
 {
     const struct job *job = absence->job;
     const struct job_instance *instance = &job->instances[number];
-    int32_t place = place_of(job, instance);
+    int32_t place = place_of(absence, instance);
     absence->pending[number] = 1;
     absence->is_sure = is_pending(absence, instance, 1);
     for (int32_t i = 0; i < instance->members; i++) {

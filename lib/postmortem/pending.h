@@ -20,6 +20,7 @@ struct attendance {
 struct absence {
     int64_t pieces; /* of the store, see job_count_pieces */
     const struct job *job;
+    const int32_t *positions; /* the baseline's, by operation */
     const struct extents *extents;
     unsigned char *pending; /* per instance */
     struct attendance *ranks;

@@ -285,7 +285,7 @@ static int shows_later(int64_t transfer_ns, int32_t position, int64_t before_ns,
     network_init(&network, (const int32_t[]){step, step, -1});
     network.instances[1].transfer_ns = transfer_ns;
     for (int32_t rank = 0; rank < RANKS; rank++)
-        network.operations[RANKS + rank].position = position;
+        network.positions[RANKS + rank] = position;
     suspect_by(&network, (const struct sent[]){{0, 0, 2, before_ns, before_ns, 0}, {1, 0, 1, 4000, 4000, 0}},
                2);
     assert_int_equal(network.suspects.count, 1);
@@ -301,7 +301,7 @@ static void slow_at_the_end_beside_another(void **state)
     network_init(&network, (const int32_t[]){3, 3, -1});
     network.instances[1].transfer_ns = 1000;
     for (int32_t rank = 0; rank < RANKS; rank++)
-        network.operations[RANKS + rank].position = 1;
+        network.positions[RANKS + rank] = 1;
     suspect_by(&network, (const struct sent[]){{0, 2, 3, 4500, 4500, 0}, {1, 0, 1, 4000, 4000, 0}}, 2);
     assert_int_equal(network.suspects.count, 2);
     for (size_t i = 0; i < 2; i++)
@@ -358,7 +358,8 @@ static int64_t slow_without_links(int64_t bytes, int64_t transfer_ns, int32_t me
     struct network network;
     int32_t cells[RANKS * STEPS], *cells_of_role = cells, role_of_rank[RANKS] = {0};
     struct role role = {.rank_count = RANKS, .length = 1};
-    const struct baseline baseline = {.hidden = network.hidden,
+    const struct baseline baseline = {.positions = network.positions,
+                                      .hidden = network.hidden,
                                       .step_count = STEPS,
                                       .first_step = 1,
                                       .median_step_ns = 10000,

@@ -236,6 +236,7 @@ static int32_t last_step_late(int before, int after, int is_lost, int is_known)
                                 .roles = &role,
                                 .role_count = 1,
                                 .cells = &cells_of_role,
+                                .positions = small.positions,
                                 .excess = small.excess,
                                 .hidden = small.hidden};
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};

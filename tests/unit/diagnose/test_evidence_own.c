@@ -12,7 +12,8 @@ static void check(const int64_t *beyond_us, int32_t last, enum finding_kind kind
     struct small small;
     int32_t cells[2 * RANKS * STEPS], *of_role = cells, ranks[RANKS] = {0, 1, 2}, roles[RANKS] = {0};
     struct role role = {.ranks = ranks, .rank_count = RANKS, .length = 2};
-    const struct baseline baseline = {.excess = small.excess,
+    const struct baseline baseline = {.positions = small.positions,
+                                      .excess = small.excess,
                                       .roles = &role,
                                       .role_count = 1,
                                       .rank_count = RANKS,
@@ -31,7 +32,6 @@ static void check(const int64_t *beyond_us, int32_t last, enum finding_kind kind
                 struct job_operation *operation = at(&small, rank, step, position);
                 int64_t beyond = rank == 1 && position && step ? beyond_us[step - 1] : 0;
                 cells[(position * RANKS + rank) * STEPS + step] = (int32_t)(operation - small.operations);
-                operation->position = position;
                 operation->own_ns = beyond == TIME_UNKNOWN ? TIME_UNKNOWN : 100000 + beyond * 1000;
                 excess_of(&small.baseline, &small.job, operation)->excess_ns = beyond == TIME_UNKNOWN ? 7000
                                                                                : beyond > 0 ? beyond * 1000

@@ -147,7 +147,7 @@ static void where_a_pair_may_hide_in_two_steps(void **state)
         small_init(&small);
         struct job_operation *operation = at(&small, 1, 2, 1);
         at(&small, 1, 2, 0)->own_ns = 100;
-        at(&small, 1, 2, 0)->position = position;
+        small.positions[at(&small, 1, 2, 0) - small.operations] = position;
         operation->own_ns = 200;
         assert_int_equal(may_hide_pair(&small.job, &small.baseline, operation), position != 0);
         small_release(&small);

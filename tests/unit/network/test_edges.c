@@ -23,8 +23,9 @@ static int64_t busy_where(int64_t end_ns, int incomplete, enum end_kind ends, co
         {.sender = 0, .receiver = 1, .steps = 4, .network_wait_ns = 950, .busy_ns = 950}};
     for (size_t i = 0; i < heard_count; i++)
         traffic[1 + i] = heard[i];
-    int32_t role_of_rank[2] = {-1, -1};
-    struct baseline baseline = {.role_of_rank = role_of_rank, .rank_count = 2, .step_count = 1};
+    int32_t role_of_rank[2] = {-1, -1}, positions[4] = {0};
+    struct baseline baseline = {
+        .positions = positions, .role_of_rank = role_of_rank, .rank_count = 2, .step_count = 1};
     struct job job = {.ranks = ranks,
                       .rank_count = 2,
                       .operations = operations,
@@ -99,9 +100,12 @@ static int64_t extra_where(int32_t slow)
             .operation = i, .receiver = 1, .steps = 2, .network_wait_ns = wait_ns, .busy_ns = wait_ns};
         members[i] = i;
     }
-    int32_t role_of_rank[2] = {-1, -1};
-    struct baseline baseline = {
-        .role_of_rank = role_of_rank, .rank_count = 2, .first_step = 1, .step_count = STEPS};
+    int32_t role_of_rank[2] = {-1, -1}, positions[STEPS] = {0};
+    struct baseline baseline = {.positions = positions,
+                                .role_of_rank = role_of_rank,
+                                .rank_count = 2,
+                                .first_step = 1,
+                                .step_count = STEPS};
     struct job job = {.ranks = ranks,
                       .rank_count = 2,
                       .operations = operations,

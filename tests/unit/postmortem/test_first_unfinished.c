@@ -24,6 +24,7 @@ struct stopped {
     struct job_rank ranks[RANKS];
     struct job_communicator communicators[COMMUNICATORS];
     struct job_operation operations[RANKS * PER_RANK];
+    int32_t positions[RANKS * PER_RANK];
     struct job_instance instances[PER_RANK * COMMUNICATORS];
     struct baseline baseline;
     struct role role;
@@ -54,11 +55,11 @@ static void finish(struct stopped *stopped, int32_t rank, int32_t count)
                                                          .function = FUNCTIONS[position],
                                                          .instance = instance,
                                                          .step = step,
-                                                         .position = position,
                                                          .previous = i ? at - 1 : -1,
                                                          .tag = -1,
                                                          .start_ns = TIME_UNKNOWN,
                                                          .end_ns = TIME_UNKNOWN};
+        stopped->positions[at] = position;
         stopped->cells[(position * RANKS + rank) * STEPS + step] = at;
     }
 }
@@ -97,7 +98,8 @@ static void stopped_init(struct stopped *stopped, const int32_t finished[RANKS])
     }
     stopped->role = (struct role){.ranks = stopped->role_ranks, .rank_count = RANKS, .length = LENGTH};
     stopped->cells_of_role = stopped->cells;
-    stopped->baseline = (struct baseline){.roles = &stopped->role,
+    stopped->baseline = (struct baseline){.positions = stopped->positions,
+                                          .roles = &stopped->role,
                                           .role_count = 1,
                                           .rank_count = RANKS,
                                           .role_of_rank = stopped->role_of_rank,

@@ -61,13 +61,13 @@ static void play_one(struct played *played, int32_t rank, int32_t step, int32_t 
                                         .root = (signed)rooted,
                                         .datatype = typed ? DATATYPE_INT32 : DATATYPE_FLOAT32,
                                         .step = step,
-                                        .position = position,
                                         .tag = -1,
                                         .group = (int32_t)at,
                                         .previous = at > first ? (int32_t)at - 1 : -1,
                                         .start_ns = queued ? TIME_UNKNOWN : (int64_t)at,
                                         .end_ns = stuck ? TIME_UNKNOWN : (int64_t)at + 1,
                                         .unfinished = (unsigned)stuck};
+    played->positions[at] = position;
     operation->instance = instance_of(played, operation, played->numbers[rank][(unsigned char)*text]++);
     played->ranks[rank].count++;
 }
@@ -136,7 +136,8 @@ void check_found(struct played *played, const char *expected)
     size_t used = 0;
     struct extents extents;
     assert_int_equal(extents_init(&extents, &played->job), 0);
-    assert_int_equal(find_absence(&played->job, &extents, &(struct diagnose_options){0}, &findings, &error),
+    assert_int_equal(find_absence(&played->job, played->positions, &extents, &(struct diagnose_options){0},
+                                  &findings, &error),
                      0);
     extents_release(&extents);
     for (size_t i = 0; i < findings.count && used < sizeof found / 2; i++) {

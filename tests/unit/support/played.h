@@ -17,6 +17,7 @@ struct played {
     struct job_rank ranks[RANKS];
     struct job_communicator communicators[COMMUNICATORS];
     struct job_operation operations[MOST];
+    int32_t positions[MOST];
     struct job_instance instances[MOST];
     int32_t members[MOST];
     size_t member_count;

@@ -35,7 +35,8 @@ void suspect_by(struct network *network, const struct sent *sent, size_t count)
     struct edges edges = {.items = network->items, .count = count, .first = network->first};
     struct role role = {.rank_count = RANKS, .length = 2};
     int32_t role_of_rank[RANKS] = {0};
-    const struct baseline baseline = {.hidden = network->hidden,
+    const struct baseline baseline = {.positions = network->positions,
+                                      .hidden = network->hidden,
                                       .step_count = STEPS,
                                       .first_step = 1,
                                       .median_step_ns = 10000,

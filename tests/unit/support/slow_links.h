@@ -23,6 +23,7 @@ enum { STEPS = 6, INSTANCES = 10, EDGES = 24 };
 struct network {
     struct job job;
     struct job_operation operations[INSTANCES * RANKS];
+    int32_t positions[INSTANCES * RANKS];
     struct hidden_lateness hidden[INSTANCES * RANKS];
     struct job_instance instances[INSTANCES];
     struct transfer_excess transfers[INSTANCES];

@@ -40,10 +40,11 @@ void small_init(struct small *small)
     for (int i = 0; i < OPERATIONS; i++)
         small->members[i % EACH * RANKS + i / EACH] = i;
     for (int i = 0; i < OPERATIONS; i++)
+        small->positions[i] = i % EACH % 2;
+    for (int i = 0; i < OPERATIONS; i++)
         small->operations[i] = (struct job_operation){.rank = i / EACH,
                                                       .instance = i % EACH,
                                                       .step = i % EACH / 2,
-                                                      .position = i % EACH % 2,
                                                       .function = FUNCTION_ALL_REDUCE,
                                                       .previous = i % EACH ? i - 1 : -1,
                                                       .group = i,
@@ -62,7 +63,8 @@ void small_init(struct small *small)
                               .instances = small->instances,
                               .instance_members = small->members,
                               .step_count = STEPS};
-    small->baseline = (struct baseline){.excess = small->excess,
+    small->baseline = (struct baseline){.positions = small->positions,
+                                        .excess = small->excess,
                                         .hidden = small->hidden,
                                         .first_step = 1,
                                         .step_count = STEPS,

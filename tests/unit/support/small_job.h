@@ -17,6 +17,7 @@ struct small {
     struct job_communicator communicators[2]; /* in stages: the world, and a stage */
     struct job_seat seats[2];
     struct job_operation operations[OPERATIONS];
+    int32_t positions[OPERATIONS];
     struct excess excess[OPERATIONS];
     struct hidden_lateness hidden[OPERATIONS];
     struct baseline baseline; /* what is known of those; a step of 10000, and step 0 is the warm-up */
