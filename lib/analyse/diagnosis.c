@@ -18,7 +18,7 @@
 
 #include <stdlib.h>
 
-int findings_find(struct findings *findings, struct job *job, struct baseline *baseline,
+int findings_find(struct findings *findings, const struct job *job, struct baseline *baseline,
                   struct transfer_excess **transfers, const struct diagnose_options *options,
                   struct error *error)
 {
@@ -30,8 +30,6 @@ int findings_find(struct findings *findings, struct job *job, struct baseline *b
         return -1;
     int failed =
         extents_init(&extents, job) || !(*transfers = transfers_new(job)) ? error_no_memory(error) : 0;
-    if (!failed)
-        job_find_tails(job, &extents);
     failed = failed || edges_init(&edges, job, baseline, options->sigmas, error) ||
              suspect_own(&suspects, job, baseline, options, error) ||
              suspect_network(&suspects, job, baseline, &edges, *transfers, options, error);

@@ -11,7 +11,7 @@
  * `*transfers`, one for each instance, are made here and released (freed) by the caller, also on failure;
  * they start out zeroed.
  */
-int findings_find(struct findings *findings, struct job *job, struct baseline *baseline,
+int findings_find(struct findings *findings, const struct job *job, struct baseline *baseline,
                   struct transfer_excess **transfers, const struct diagnose_options *options,
                   struct error *error);
 

@@ -7,6 +7,7 @@
 #include "job/load_names.h"
 #include "job/load_traffic.h"
 #include "job/loader.h"
+#include "job/record_extents.h"
 #include "job/shared_processes.h"
 #include "job/step_index.h"
 #include "job/timeline.h"
@@ -49,13 +50,25 @@ int job_load_names(struct job *job, struct store *store, int64_t run_id, struct 
     return 0;
 }
 
+/* Where the record of a rank ends before others', by what is recorded of all. */
+static int find_tails(struct job *job, struct error *error)
+{
+    struct extents extents;
+    if (extents_init(&extents, job))
+        return error_no_memory(error);
+    job_find_tails(job, &extents);
+    extents_release(&extents);
+    return 0;
+}
+
 int job_load_rest(struct job *job, struct error *error)
 {
     if (load_operations(job, error))
         return failed_to_load(job, error);
     roster_release(&job->roster);
     job_doubt_steps(job);
-    if (job_build_timelines(job, error) || job_count_gaps(job, error) || job_index_steps(job, error))
+    if (job_build_timelines(job, error) || job_count_gaps(job, error) || job_index_steps(job, error) ||
+        find_tails(job, error))
         return failed_to_load(job, error);
     return 0;
 }

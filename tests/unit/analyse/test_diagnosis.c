@@ -86,7 +86,8 @@ static void ring_init(struct ring *ring, const int64_t *slow_ns, int64_t elsewhe
     }
     for (int rank = 0; rank < RANKS; rank++) {
         latest_ns = late_ns[rank] > latest_ns ? late_ns[rank] : latest_ns;
-        ring->ranks[rank] = (struct job_rank){.first = (size_t)(rank * INSTANCES), .count = INSTANCES};
+        ring->ranks[rank] = (struct job_rank){
+            .first = (size_t)(rank * INSTANCES), .count = INSTANCES, .tail_step = INT32_MAX};
         ring->seats[rank] = (struct job_seat){rank, rank};
     }
     for (int number = 0; number < INSTANCES; number++) {
