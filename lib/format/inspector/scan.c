@@ -178,7 +178,7 @@ static const char *scan_header(struct inspector_scanner *scanner, const char *at
 
 static const char *scan_collective(const char *at, const char *end, struct inspector_line *line)
 {
-    struct ways ways;
+    struct ways ways = {{NULL, 0}, {NULL, 0}};
     at = scan_table(at, end, collective_fields, COUNT(collective_fields), line);
     const char *past = at ? scan_table(at, end, way_fields, COUNT(way_fields), &ways) : NULL;
     if (past) {
