@@ -54,11 +54,11 @@ int job_load_names(struct job *job, struct store *store, int64_t run_id, struct 
 static int find_tails(struct job *job, struct error *error)
 {
     struct extents extents;
-    if (extents_init(&extents, job))
-        return error_no_memory(error);
-    job_find_tails(job, &extents);
+    int failed = extents_init(&extents, job) ? error_no_memory(error) : 0;
+    if (!failed)
+        job_find_tails(job, &extents);
     extents_release(&extents);
-    return 0;
+    return failed;
 }
 
 int job_load_rest(struct job *job, struct error *error)

@@ -1,6 +1,7 @@
 #include "stalls/peers.h"
 
 #include "base/array.h"
+#include "base/scale.h"
 #include "base/statistics.h"
 #include "stalls/episodes.h"
 
@@ -98,7 +99,7 @@ static void take_charge(struct judge *judge, size_t number, const struct charge 
     edge->verdict = STALLS_SLOW_LINK;
     edge->first_step = judge->stalls->runs[edge->run].first_step;
     edge->last_step = judge->stalls->cells[judge->first[number + 1] - 1].step;
-    edge->stalled_ns = (int64_t)(charge->excess_ns * judge_steps_seen(judge, number));
+    edge->stalled_ns = scale(judge_steps_seen(judge, number), charge->excess_ns);
     edge->wait_mean_ns = charge->wait_ns;
     edge->usual_mean_ns = charge->usual_ns;
 }

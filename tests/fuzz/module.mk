@@ -1,6 +1,8 @@
 # Fuzzing with clang's libFuzzer: `make fuzz FUZZ_SECONDS=60` runs each tests/fuzz/fuzz_*.c that long, with the
 # fixtures as seeds. What was found in earlier runs is kept in build/fuzz/corpus. A finding is left in build/fuzz.
+# FUZZ_SEED=1 draws the same inputs each time: a change is then judged by what it does, not by luck.
 FUZZ_SECONDS ?= 60
+FUZZ_SEED ?= 0
 FUZZ_CC ?= clang
 FUZZ := build/fuzz
 FUZZ_SOURCES := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -42,7 +44,8 @@ $(FUZZ)/seeds: tests/fuzz/seeds.sh $(wildcard fixtures/*/*) $(SQL_SOURCES)
 fuzz: $(FUZZ_TARGETS:%=$(FUZZ)/%) $(FUZZ)/seeds
 	@for target in $(FUZZ_TARGETS); do mkdir -p $(FUZZ)/corpus/$$target; \
 	    seeds=$(FUZZ)/seeds/$$target; [ -d $$seeds ] || seeds=$(FUZZ)/seeds/traces; \
-	    if ! $(FUZZ)/$$target -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=20 -rss_limit_mb=2048 \
+	    [ ! -d tests/fuzz/found/$$target ] || seeds="$$seeds tests/fuzz/found/$$target"; \
+	    if ! $(FUZZ)/$$target -seed=$(FUZZ_SEED) -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=20 -rss_limit_mb=2048 \
 	        -artifact_prefix=$(FUZZ)/$$target- -print_final_stats=1 \
 	        $(FUZZ)/corpus/$$target $$seeds >$(FUZZ)/$$target.log 2>&1; then \
 	        tail -40 $(FUZZ)/$$target.log; echo "fuzz: $$target found something"; exit 1; fi; \
