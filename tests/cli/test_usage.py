@@ -5,7 +5,7 @@ import os
 import pty
 import subprocess
 
-from tests.cli.support import PROGRAM, Case, trace
+from tests.cli.support import PROGRAM, TOP, Case, trace
 
 
 class Usage(Case):
@@ -43,10 +43,58 @@ class Usage(Case):
 
     def test_version(self):
         self.assertRegex(self.run_program("--version").out, r"^ncclprof \d+\.\d+\.\d+\n$")
+        self.assertEqual(self.run_program("-V").out, self.run_program("--version").out)
+        self.assertEqual(self.run_program("version").out, self.run_program("--version").out)
+
+    def test_without_a_command_the_usage_is_shown(self):
+        result = self.run_program(status=2)
+        self.assertEqual(result.out, "")
+        self.assertEqual(result.err, self.run_program("--help").out)
+
+    def test_what_was_probably_meant(self):
+        for words, meant in (
+            (["diagnos"], "there is no command 'diagnos'; did you mean 'diagnose'?"),
+            (["diganose"], "there is no command 'diganose'; did you mean 'diagnose'?"),
+            (["rep"], "there is no command 'rep'; did you mean 'report'?"),
+            (["help", "stragler"], "there is no command 'stragler'; did you mean 'stragglers'?"),
+            (["st"], "there is no command 'st'; see 'ncclprof --help'"),  # stragglers or stalls
+            (["x" * 80], f"there is no command '{'x' * 80}'; see 'ncclprof --help'"),
+            (["report", "--by-tags"], "report: there is no option --by-tags; did you mean --by-tag?; see 'ncclprof report -h'"),
+            (["info", "--fromat=csv"], "info: there is no option --fromat; did you mean --format?; see 'ncclprof info -h'"),
+            (["info", "--xyzzy"], "info: there is no option --xyzzy; see 'ncclprof info -h'"),
+        ):
+            with self.subTest(words=words[-1][:20]):
+                self.assertEqual(self.run_program(*words, status=2).err, f"ncclprof: {meant}\n")
+
+    def test_traces_in_place_of_the_store(self):
+        traces = str(TOP / "fixtures/tp2dp2pp2-slow-rank")
+        self.write("temporary/.keep", "")
+        self.run_program("--store", "kept.db", "ingest", traces)
+        for command in ("report", "stragglers", "stalls", "diagnose", "clocks"):
+            with self.subTest(command=command):
+                kept = self.run_program("--store", "kept.db", command, "--format", "json").out
+                result = self.run_program(command, "--format", "json", traces, env={"TMPDIR": str(self.folder / "temporary")})
+                self.assertEqual(result.out, kept)
+                self.assertEqual(os.listdir(self.folder / "temporary"), [".keep"])
+        self.assertFalse(self.store.exists())
+
+    def test_traces_go_into_a_store_that_is_named(self):
+        self.write("a.json", trace())
+        first = self.run_program("--store", "named.db", "report", "a.json").out
+        self.assertEqual(self.run_program("--store", "named.db", "report").out, first)
+
+    def test_traces_that_cannot_be_read_whole(self):
+        self.write("bad.json", "no trace")
+        result = self.run_program("diagnose", "bad.json", status=1)
+        self.assertIn("bad.json: is neither JSON nor gzip", result.err)
+        self.assertIn("no trace was found in what was given", result.err)
+        self.write("good.json", trace())
+        result = self.run_program("report", "good.json", "bad.json", status=1)
+        self.assertIn("AllReduce", result.out)
+        self.assertIn("cannot make a directory", self.run_program("report", "good.json", status=1, env={"TMPDIR": "/nowhere"}).err)
 
     def test_wrong_usage_is_two_and_one_line(self):
         for words in (
-            [],
             ["nonsense"],
             ["--nonsense"],
             ["--store"],
