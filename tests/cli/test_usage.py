@@ -111,13 +111,13 @@ class Usage(Case):
             ["info", "--files", "--ledger"],
             ["info", "--format", "xml"],
             ["info", "--store", ""],
-            ["query"],
             ["query", "SELECT 1", "SELECT 2"],
+            ["query", "--schema", "SELECT 1"],
             ["completion", "fish"],
         ):
             with self.subTest(words=words):
                 self.store.unlink(missing_ok=True)
-                if words[:1] == ["info"] and "--ledger" in words:
+                if "--ledger" in words or "--schema" in words:
                     self.write("a.json", trace())
                     self.run_program("ingest", "a.json")
                 result = self.run_program(*words, status=2)
