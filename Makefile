@@ -101,16 +101,22 @@ install: all
 	  install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$$section/; done
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	$(OUT)/ncclprof completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ncclprof
+	install -d $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+	$(OUT)/ncclprof completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ncclprof.fish
+	$(OUT)/ncclprof completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ncclprof
 
 .PHONY: uninstall
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/ncclprof $(DESTDIR)$(PREFIX)/lib/libnccl-profiler-ncclprof.so
 	rm -f $(DESTDIR)$(PREFIX)/include/ncclprof_tag.h
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ncclprof
+	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ncclprof.fish
+	rm -f $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ncclprof
 	set -e; for page in man/*.[1-9]; do \
 	  rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
 
-PACKAGES := gcc make libc6-dev libcjson-dev libsqlite3-dev zlib1g-dev libcmocka-dev python3 clang-format mandoc
+PACKAGES := gcc make libc6-dev libcjson-dev libsqlite3-dev zlib1g-dev libcmocka-dev python3 clang-format mandoc \
+    fish zsh
 
 # What fuzz, lint and coverage take besides, as Debian 12 calls it.
 PACKAGES_OF_TOOLS := clang libclang-rt-14-dev clang-tidy cppcheck lcov

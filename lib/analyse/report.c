@@ -249,6 +249,11 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     return failed ? -1 : 0;
 }
 
+static const char *option_word(size_t option, size_t number)
+{
+    return option == OPTION_BY && number < KEY_COUNT ? key_names[number] : NULL;
+}
+
 const struct analysis analysis_report = {
     .name = "report",
     .summary = "bandwidth and latency by tag, function, communicator, size ...",
@@ -258,5 +263,6 @@ const struct analysis analysis_report = {
         "longest, waiting included.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .word = option_word,
     .run = run,
 };

@@ -113,7 +113,7 @@ class Usage(Case):
             ["info", "--store", ""],
             ["query", "SELECT 1", "SELECT 2"],
             ["query", "--schema", "SELECT 1"],
-            ["completion", "fish"],
+            ["completion", "csh"],
         ):
             with self.subTest(words=words):
                 self.store.unlink(missing_ok=True)
@@ -194,34 +194,72 @@ class Usage(Case):
         self.assertNotIn("\033", self.run_program("ingest", "a.json").out)
         self.assertNotIn("\033", self.run_program("info", "--files").out)
 
-    def test_completion_of_files(self):
-        """Names with spaces are one word each, quoted: in a shell on a terminal, as it is used."""
-        self.write("my traces/a trace.json", trace())
-        self.write("init", 'eval "$("$PROGRAM" completion bash)"; PS1="$ "; bind "set enable-bracketed-paste off"\n')
+    def on_a_terminal(self, words, typed, **environment):
+        """What a shell shows in which `typed` is typed."""
         terminal, other = pty.openpty()
-        shell = subprocess.Popen(["bash", "--noprofile", "--rcfile", "init", "-i"], cwd=self.folder, stdin=other, stdout=other,
-                                 stderr=other, start_new_session=True,
-                                 env={"PATH": os.environ["PATH"], "PROGRAM": PROGRAM, "TERM": "dumb", "HOME": str(self.folder)})
+        shell = subprocess.Popen(words, cwd=self.folder, stdin=other, stdout=other, stderr=other, start_new_session=True,
+                                 env={"PATH": os.environ["PATH"], "PROGRAM": PROGRAM, "TERM": "dumb", "HOME": str(self.folder),
+                                      **environment})
         os.close(other)
-        os.write(terminal, b"ncclprof() { printf '<%s>' \"$@\"; }\n")
-        os.write(terminal, b"ncclprof ingest my\ta\t\n")
-        os.write(terminal, b"ncclprof --store my\ta\t info\nexit\n")
+        os.write(terminal, typed)
         shown = b""
         with contextlib.suppress(OSError):
             while more := os.read(terminal, 4096):
                 shown += more
         shell.wait(timeout=30)
         os.close(terminal)
+        return shown
+
+    def test_completion_of_files(self):
+        """Names with spaces are one word each, quoted: in a shell on a terminal, as it is used."""
+        self.write("my traces/a trace.json", trace())
+        self.write("init", 'eval "$("$PROGRAM" completion bash)"; PS1="$ "; bind "set enable-bracketed-paste off"\n')
+        shown = self.on_a_terminal(["bash", "--noprofile", "--rcfile", "init", "-i"],
+                                   b"ncclprof() { printf '<%s>' \"$@\"; }\n"
+                                   b"ncclprof ingest my\ta\t\n"
+                                   b"ncclprof diagnose my\ta\t\n"
+                                   b"ncclprof --store my\ta\t info\nexit\n")
         self.assertIn(b"\n<ingest><my traces/a trace.json>", shown)
-        self.assertIn(b"\n<--store><my traces/a trace.json><info>", shown)
+        self.assertIn(b"<diagnose><my traces/a trace.json>", shown)
+        self.assertIn(b"<--store><my traces/a trace.json><info>", shown)
+
+    def test_completion_of_zsh(self):
+        self.write(".zshrc", 'PS1="$ "; autoload -Uz compinit; compinit -D -u; eval "$("$PROGRAM" completion zsh)"\n'
+                             "ncclprof() { printf '<%s>' \"$@\"; }\nunsetopt zle_bracketed_paste prompt_cr prompt_sp; bindkey '^I' expand-or-complete\n")
+        self.write("my traces/a.json", trace())
+        shown = self.on_a_terminal(["zsh", "-i"],
+                                   b"ncclprof repo\t--by=tag,func\t\n"
+                                   b"ncclprof stalls --value recv\t\n"
+                                   b"ncclprof info --form\tcs\t\n"
+                                   b"ncclprof completion fi\t\n"
+                                   b"ncclprof diagnose my\ta\t\nexit\n")
+        for said in (b"<report><--by=tag,function>", b"<stalls><--value><recv_wait_us_p50>", b"<info><--format=csv>",
+                     b"<completion><fish>", b"<diagnose><my traces/a.json>"):
+            self.assertIn(said, shown)
+
+    def test_completion_of_fish(self):
+        self.write("traces/a.json", trace())
+        for line, completed in (
+            ("rep", ["report"]), ("report --by tag,func", ["tag,function"]), ("stalls --value verd", ["verdict"]),
+            ("info --format j", ["json"]), ("diagnose --exit", ["--exit-code"]), ("completion z", ["zsh"]),
+            ("help que", ["query"]), ("diagnose tra", ["traces/"]), ("query --sch", ["--schema"]),
+        ):
+            script = f'"$PROGRAM" completion fish | source; complete -C "ncclprof {line}"'
+            answer = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, cwd=self.folder,
+                                    env={"PATH": os.environ["PATH"], "PROGRAM": PROGRAM, "HOME": str(self.folder)})
+            self.assertEqual([line.split("\t")[0] for line in answer.stdout.splitlines()], completed, line)
+            self.assertEqual(answer.stderr, "")
 
     def test_completion_is_a_script(self):
         script = self.run_program("completion", "bash").out + (
             'COMP_WORDS=(ncclprof ingest --f); COMP_CWORD=2; _ncclprof; echo "${COMPREPLY[*]}"\n'
             'COMP_WORDS=(ncclprof --store x qu); COMP_CWORD=3; _ncclprof; echo "${COMPREPLY[*]}"\n'
             'COMP_WORDS=(ncclprof info --format js); COMP_CWORD=3; _ncclprof; echo "${COMPREPLY[*]}"\n'
+            'compopt() { :; }\n'
+            'COMP_WORDS=(ncclprof report --by tag,func); COMP_CWORD=3; _ncclprof; echo "${COMPREPLY[*]}"\n'
+            'COMP_WORDS=(ncclprof stalls --value verd); COMP_CWORD=3; _ncclprof; echo "${COMPREPLY[*]}"\n'
         )
         answer = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True,
                                 env={"PATH": os.environ["PATH"]})
-        self.assertEqual(answer.stdout, "--force --format\nquery\njson\n")
+        self.assertEqual(answer.stdout, "--force --format\nquery\njson\ntag,function\nverdict\n")
         self.assertEqual(answer.stderr, "")
