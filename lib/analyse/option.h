@@ -17,4 +17,7 @@ int option_real(const char *text, const char *name, double least, double greates
 int option_integer(const char *text, const char *name, int64_t least, int64_t greatest, int64_t *value,
                    struct error *error);
 
+/* "A-B" or "A", whole numbers from 0, A not beyond B. */
+int option_range(const char *text, const char *name, int64_t *first, int64_t *last, struct error *error);
+
 #endif
