@@ -1,5 +1,6 @@
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
+#include "cmd/pager.h"
 #include "cmd/print.h"
 #include "cmd/registry.h"
 #include "cmd/similar.h"
@@ -132,6 +133,8 @@ static int run_with_store(struct context *context, const struct arguments *argum
 {
     const struct command *command = context->command;
     int status = EXIT_DONE;
+    if (command->needs & NEEDS_JOINED)
+        pager_begin();
     int has_traces = command->needs & TAKES_TRACES && arguments->operand_count;
     if (has_traces && !context->names_store)
         status = temporary_store_open(context, arguments);
@@ -236,5 +239,7 @@ int main(int argc, char **argv)
         status = run_command(&context, command, argc - at - 1, argv + at + 1);
     }
     registry_release();
-    return close_output(status);
+    status = close_output(status);
+    pager_end();
+    return status;
 }

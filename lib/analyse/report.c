@@ -52,8 +52,12 @@ static const struct column process_column = {
 
 static const struct column value_columns[] = {
     {.name = "instances", .type = CELL_INTEGER, .description = "operations joined across ranks"},
-    {.name = "operations", .type = CELL_INTEGER, .description = "records of single ranks"},
-    {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "sum of the instances' sizes"},
+    {.name = "operations", .type = CELL_INTEGER, .detail = 1, .description = "records of single ranks"},
+    {.name = "bytes",
+     .type = CELL_INTEGER,
+     .unit = "bytes",
+     .detail = 1,
+     .description = "sum of the instances' sizes"},
     {.name = "transfer_us_p50",
      .type = CELL_REAL,
      .unit = "us",

@@ -223,6 +223,24 @@ class Usage(Case):
         self.assertIn(b"<diagnose><my traces/a trace.json>", shown)
         self.assertIn(b"<--store><my traces/a trace.json><info>", shown)
 
+    def test_a_pager_on_a_terminal_only(self):
+        self.write("a.json", trace())
+        self.run_program("ingest", "a.json")
+        command, said = [PROGRAM, "--store", str(self.store), "report"], b"function"
+        self.assertIn(b"<" + said, self.on_a_terminal(command, b"", TERM="vt100", PAGER="sed 's/^/</'"))
+        self.assertIn(b"{" + said, self.on_a_terminal(command, b"", TERM="vt100", PAGER="sed 's/^/</'", NCCLPROF_PAGER="sed 's/^/{/'"))
+        for none in ("", "cat"):
+            shown = self.on_a_terminal(command, b"", TERM="vt100", PAGER=none)
+            self.assertIn(said, shown)
+            self.assertNotIn(b"<", shown)
+        self.assertIn(said, self.on_a_terminal(command, b"", TERM="vt100"))  # less leaves at once: it all fits
+        self.assertNotIn("<", self.run_program("report", env={"TERM": "vt100", "PAGER": "sed 's/^/</'"}).out)
+        self.assertNotIn(b"<", self.on_a_terminal(command, b"", PAGER="sed 's/^/</'"))  # TERM is dumb
+        # Who leaves it early has seen enough; nothing is left behind.
+        folder = self.write("temporary/.keep", "").parent
+        self.on_a_terminal([PROGRAM, "report", "a.json"], b"", TERM="vt100", PAGER="true", TMPDIR=str(folder))
+        self.assertEqual(os.listdir(folder), [".keep"])
+
     def test_completion_of_zsh(self):
         self.write(".zshrc", 'PS1="$ "; autoload -Uz compinit; compinit -D -u; eval "$("$PROGRAM" completion zsh)"\n'
                              "ncclprof() { printf '<%s>' \"$@\"; }\nunsetopt zle_bracketed_paste prompt_cr prompt_sp; bindkey '^I' expand-or-complete\n")
