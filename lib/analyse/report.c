@@ -67,7 +67,7 @@ static const struct column value_columns[] = {
      .type = CELL_REAL,
      .unit = "us",
      .decimals = 1,
-     .description = "longest device duration over the ranks, waiting included; median"},
+     .description = "longest device duration over the ranks, waiting included; by rank its own; median"},
     {.name = "effective_us_p99",
      .type = CELL_REAL,
      .unit = "us",
@@ -84,6 +84,14 @@ static const struct column value_columns[] = {
      .decimals = 2,
      .description = "bus bandwidth, waiting included; median"},
 };
+
+/* Behind them, where ranks have rows of their own. */
+static const struct column wait_column = {
+    .name = "wait_us_p50",
+    .type = CELL_REAL,
+    .unit = "us",
+    .decimals = 1,
+    .description = "what the rank took beyond the transfer: it waited for others; median"};
 
 enum { VALUE_COUNT = sizeof value_columns / sizeof *value_columns };
 
@@ -173,6 +181,8 @@ static int show_group(const struct report_groups *report, struct report_group *g
     show_time(table, at + 5, &group->effective_ns, 0.99);
     show_bandwidth(table, at + 6, &group->transfer_gbs);
     show_bandwidth(table, at + 7, &group->effective_gbs);
+    if (report_groups_is_by(report, KEY_RANK))
+        show_time(table, at + 8, &group->wait_ns, 0.5);
     return 0;
 }
 
@@ -219,7 +229,9 @@ static void separate_runs(struct report_groups *report, const struct runs *runs)
 
 static int show(struct report_groups *report, struct table *table, struct error *error)
 {
-    if (add_key_columns(report, table, error) || table_add_columns(table, value_columns, VALUE_COUNT, error))
+    if (add_key_columns(report, table, error) ||
+        table_add_columns(table, value_columns, VALUE_COUNT, error) ||
+        (report_groups_is_by(report, KEY_RANK) && table_add_column(table, wait_column, error)))
         return -1;
     report_groups_sort(report);
     for (size_t i = 0; i < report->count; i++)
