@@ -223,7 +223,8 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     struct runs runs;
     double percent;
     if (option_real(request->values[OPTION_MIN_GAIN], "min-gain", 0, 100, &percent, error) ||
-        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnose.sigmas, error)) {
+        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnose.sigmas, error) ||
+        option_rules_off(&diagnose.off, error)) {
         *usage = 1;
         return -1;
     }
