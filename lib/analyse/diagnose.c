@@ -264,6 +264,7 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
     int failed = findings_find(&findings, &job, &baseline, &transfers, &diagnosis->options, error);
     failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, &baseline, error) ||
              caution_crowd(&findings.crowd, &job, &diagnosis->result->table, error) ||
+             caution_bounds(&job, &findings, &diagnosis->result->table, error) ||
              caution_cut(&job, &findings, &diagnosis->result->table, error) ||
              caution_unexplained(&job, &baseline, transfers, &findings, diagnosis->options.sigmas,
                                  &diagnosis->result->table, error);
