@@ -42,7 +42,7 @@ struct findings {
     size_t count;
     size_t capacity;
     struct crowd crowd;
-    size_t unweighed;    /* suspicions beside them of which it is not known what they cost, as of suspects */
+    size_t unweighed;    /* suspicions that are findings, or may be: what they cost is not known */
     struct rule_set off; /* rules that are not asked */
 };
 
