@@ -250,7 +250,8 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         return -1;
     result->table.columns[AT_RUN].hidden = runs.count < 2;
     int failed = caution_records(request->store, &runs, &result->table, error) ||
-                 caution_no_operations(request->store, &runs, &result->table, error);
+                 caution_no_operations(request->store, &runs, &result->table, error) ||
+                 caution_rules_off(&result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++)
         failed = show_run(request->store, runs.ids[i], &diagnose, &result->table, error);
     runs_release(&runs);

@@ -73,6 +73,7 @@ class Rules(Case):
         self.assertFalse({"worth-sure", "twins"} & {rule["name"] for rule in without["findings"][0]["rules"]})
         self.assertEqual(without["warnings"], ["NCCLPROF_RULES_OFF: these rules were not asked: worth-sure,twins"])
         self.assertEqual(with_all["warnings"], [])
+        self.assertEqual(self.json("stragglers", env=off)["warnings"], without["warnings"])
         for command in ("diagnose", "stragglers"):
             for names in ("foo", "worth-sure,foo", "worth", "worth-sure,"):
                 known = names in ("worth", "worth-sure,")
