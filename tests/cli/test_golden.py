@@ -28,6 +28,7 @@ COMMANDS = {
     "stalls": ["stalls"],
     "diagnose": ["diagnose"],
     "steps": ["steps"],
+    "diagnose-explain": ["diagnose", "--explain"],
     "clocks": ["clocks"],
 }
 
