@@ -22,8 +22,11 @@ struct analysis_option {
     const char *fallback; /* value when not given; NULL: none */
 };
 
+struct filter;
+
 struct analysis_request {
     struct store *store;
+    const struct filter *filter; /* NULL: nothing is left out */
     const char *const
         *values; /* one per option in the option table's order: text, "1" for a flag given, NULL */
 };
@@ -52,6 +55,7 @@ struct analysis {
      * text. NULL: no option has some.
      */
     const char *(*word)(size_t option, size_t number);
+    int filters_itself; /* by request->filter; else rows of its table are left out when it is done */
     /*
      * The result is initialised by the caller (table_init with the analysis's name), who also releases it.
      * A bad option value is reported with *usage set, so that the exit status can tell it from a failure.

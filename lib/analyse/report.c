@@ -1,4 +1,5 @@
 #include "analyse/analyses.h"
+#include "analyse/filter.h"
 #include "analyse/option.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
@@ -162,6 +163,12 @@ static void show_bandwidth(struct table *table, size_t column, struct samples *s
         table_set_real(table, column, samples_real(samples_percentile(samples, 0.5)));
 }
 
+/* Whether rows are of single ranks. */
+static int has_waits(const struct report_groups *report)
+{
+    return report_groups_is_by(report, KEY_RANK) || report->filter.has_rank;
+}
+
 static int show_group(const struct report_groups *report, struct report_group *group, struct table *table,
                       struct error *error)
 {
@@ -181,7 +188,7 @@ static int show_group(const struct report_groups *report, struct report_group *g
     show_time(table, at + 5, &group->effective_ns, 0.99);
     show_bandwidth(table, at + 6, &group->transfer_gbs);
     show_bandwidth(table, at + 7, &group->effective_gbs);
-    if (report_groups_is_by(report, KEY_RANK))
+    if (has_waits(report))
         show_time(table, at + 8, &group->wait_ns, 0.5);
     return 0;
 }
@@ -231,7 +238,7 @@ static int show(struct report_groups *report, struct table *table, struct error 
 {
     if (add_key_columns(report, table, error) ||
         table_add_columns(table, value_columns, VALUE_COUNT, error) ||
-        (report_groups_is_by(report, KEY_RANK) && table_add_column(table, wait_column, error)))
+        (has_waits(report) && table_add_column(table, wait_column, error)))
         return -1;
     report_groups_sort(report);
     for (size_t i = 0; i < report->count; i++)
@@ -251,12 +258,30 @@ static int group_and_show(struct report_groups *report, const struct analysis_re
            caution_no_operations(request->store, runs, table, error);
 }
 
+static int has_rank(const void *context, int64_t rank)
+{
+    return filter_has_rank(context, rank);
+}
+
+static void set_filter(struct report_groups *report, const struct filter *filter)
+{
+    report->filter.first_step = filter->steps.first;
+    report->filter.last_step = filter->steps.last;
+    report->filter.tag = filter->tag;
+    report->filter.communicator = filter->communicator;
+    report->filter.context = filter;
+    if (filter->rank_count || filter->host)
+        report->filter.has_rank = has_rank;
+}
+
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
                struct error *error)
 {
     struct report_groups report;
     struct runs runs = {0};
     report_groups_init(&report);
+    if (request->filter)
+        set_filter(&report, request->filter);
     *usage = parse_keys(&report, request, error);
     int failed = *usage || runs_choose(&runs, request, OPTION_RUN, usage, error) ||
                  group_and_show(&report, request, &runs, &result->table, error);
@@ -280,5 +305,6 @@ const struct analysis analysis_report = {
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .word = option_word,
+    .filters_itself = 1,
     .run = run,
 };

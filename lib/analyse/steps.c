@@ -14,11 +14,10 @@
 
 /* A row for each training step, or for each phase of each. */
 
-enum { OPTION_BY, OPTION_STEP, OPTION_RUN };
+enum { OPTION_BY, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"by", 0, "KEY", "a row for each step, or (tag) for each phase of each step: step or tag", "step"},
-    {"step", 0, "A-B", "only steps A to B, or step A alone", NULL},
     RUN_OPTION,
 };
 
@@ -94,8 +93,6 @@ enum { PHASE_STEP, PHASE_TAG, PHASE_DURATION, PHASE_LONGER, PHASE_RUN, PHASE_COL
 struct settings {
     struct diagnose_options diagnose;
     int by_tag;
-    int64_t first_step;
-    int64_t last_step;
 };
 
 static void set_time(struct table *table, size_t column, int64_t ns)
@@ -179,13 +176,8 @@ static int64_t origin_of(const struct job *job, const struct step_summary *summa
     return origin_ns;
 }
 
-static int is_wanted(const struct settings *settings, int32_t step)
-{
-    return step >= settings->first_step && step <= settings->last_step;
-}
-
-static int add_steps(const struct job *job, const struct settings *settings, const struct baseline *baseline,
-                     const struct findings *findings, struct table *table, struct error *error)
+static int add_steps(const struct job *job, const struct baseline *baseline, const struct findings *findings,
+                     struct table *table, struct error *error)
 {
     struct step_summary *summaries = step_summaries_new(job, baseline);
     if (!summaries)
@@ -193,8 +185,7 @@ static int add_steps(const struct job *job, const struct settings *settings, con
     int64_t origin_ns = origin_of(job, summaries);
     int failed = 0;
     for (int32_t step = 0; !failed && step < job->step_count; step++)
-        if (is_wanted(settings, step))
-            failed = add_step(job, step, &summaries[step], origin_ns, findings, table, error);
+        failed = add_step(job, step, &summaries[step], origin_ns, findings, table, error);
     free(summaries);
     return failed;
 }
@@ -220,15 +211,13 @@ static int add_phase(const struct job *job, const struct phase_time *time, struc
     return tag && table_set_text(table, PHASE_TAG, tag, error);
 }
 
-static int add_phases(const struct job *job, const struct settings *settings, struct table *table,
-                      struct error *error)
+static int add_phases(const struct job *job, struct table *table, struct error *error)
 {
     struct phase_times times;
     int failed = phase_times_init(&times, job) ? error_no_memory(error) : 0;
     array_sort(times.items, times.count, sizeof *times.items, by_step);
     for (size_t i = 0; !failed && i < times.count; i++)
-        if (is_wanted(settings, times.items[i].step))
-            failed = add_phase(job, &times.items[i], table, error);
+        failed = add_phase(job, &times.items[i], table, error);
     phase_times_release(&times);
     return failed;
 }
@@ -253,9 +242,9 @@ static int add_run(struct job *job, const struct settings *settings, struct tabl
     int failed = warn(job, table, error) || caution_absent_ranks(job, table, error) ||
                  caution_parts(job, table, error);
     if (!failed && settings->by_tag)
-        return add_phases(job, settings, table, error);
+        return add_phases(job, table, error);
     failed = failed || findings_find(&findings, job, &baseline, &transfers, &settings->diagnose, error) ||
-             add_steps(job, settings, &baseline, &findings, table, error);
+             add_steps(job, &baseline, &findings, table, error);
     if (!failed && !job->has_global_ranks)
         table->columns[AT_LAST_PROCESS].hidden = 0;
     free(transfers);
@@ -267,13 +256,12 @@ static int add_run(struct job *job, const struct settings *settings, struct tabl
 static int read_settings(const struct analysis_request *request, struct settings *settings,
                          struct error *error)
 {
-    const char *by = request->values[OPTION_BY], *steps = request->values[OPTION_STEP];
+    const char *by = request->values[OPTION_BY];
     *settings = (struct settings){.diagnose = {.sigmas = SIGMAS, .min_gain = GROWN},
-                                  .last_step = INT64_MAX,
                                   .by_tag = strcmp(by, "tag") == 0};
     if (!settings->by_tag && strcmp(by, "step") != 0)
         return error_set(error, "--by takes step or tag, not '%s'", by);
-    return steps ? option_range(steps, "step", &settings->first_step, &settings->last_step, error) : 0;
+    return 0;
 }
 
 static int begin_table(const struct settings *settings, struct table *table, struct error *error)

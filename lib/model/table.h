@@ -78,6 +78,15 @@ const struct cell *table_cell(const struct table *table, size_t row, size_t colu
 /* The column of that name; -1 when there is none. */
 int table_find_column(const struct table *table, const char *name);
 
+/* Leaves the rows that `is_kept` says, in their order. */
+void table_keep_rows(struct table *table,
+                     int (*is_kept)(const void *context, const struct table *table, size_t row),
+                     const void *context);
+
+/* Puts rows in the order of a column, upwards or downwards, equals as they were; nulls come last. -1 when
+ * memory is out. */
+int table_sort_rows(struct table *table, size_t column, int upwards, struct error *error);
+
 int table_add_warning(struct table *table, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

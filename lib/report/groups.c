@@ -11,7 +11,7 @@
 
 void report_groups_init(struct report_groups *report)
 {
-    *report = (struct report_groups){0};
+    *report = (struct report_groups){.filter = {.last_step = INT64_MAX}};
     intern_init(&report->texts);
     intern_init(&report->group_names);
 }

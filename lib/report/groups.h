@@ -53,7 +53,18 @@ struct report_group {
     int64_t key[KEY_COUNT]; /* the first by_count are used */
 };
 
+/* What rows are looked at. */
+struct report_filter {
+    int64_t first_step; /* with last_step: all where that is INT64_MAX and this 0 */
+    int64_t last_step;
+    const char *tag; /* borrowed; NULL: any */
+    const char *communicator;
+    int (*has_rank)(const void *context, int64_t global_rank); /* NULL: all */
+    const void *context;
+};
+
 struct report_groups {
+    struct report_filter filter;
     enum report_key by[KEY_COUNT];
     size_t by_count;
     struct intern texts; /* of key values */

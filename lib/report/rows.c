@@ -11,6 +11,7 @@
 #include "store/tables.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * The rows of a report, out of packed blocks. Grouped by what only single operations tell, instances are kept
@@ -144,6 +145,21 @@ static void count_lacking(struct report_groups *report, const struct block_reade
         block_value(rows, INSTANCE_MEMBERS, row, 0) < block_value(rows, INSTANCE_EXPECTED, row, 0);
 }
 
+static int is_text(const char *wanted, const char *text)
+{
+    return !wanted || (text && strcmp(wanted, text) == 0);
+}
+
+/* Whether an instance is looked at, as far as it tells itself. */
+static int is_looked_at(const struct report_filter *filter, const struct report_row *row, const char *label,
+                        const char *tag)
+{
+    int64_t step = row->key[KEY_STEP];
+    int in_steps = (filter->first_step == 0 && filter->last_step == INT64_MAX) ||
+                   (step >= 0 && step >= filter->first_step && step <= filter->last_step);
+    return in_steps && is_text(filter->communicator, label) && is_text(filter->tag, tag);
+}
+
 static int take_instances(struct reader *reader, struct block_scan *scan, struct error *error)
 {
     static const int columns[] = {INSTANCE_ORDINAL,   INSTANCE_FUNCTION, INSTANCE_SIZE_BYTES,
@@ -156,6 +172,9 @@ static int take_instances(struct reader *reader, struct block_scan *scan, struct
         return -1;
     for (size_t i = 0; i < scan->rows.count; i++) {
         struct report_row row = make_row(reader, &reader->communicators[communicator], scan, i);
+        if (!is_looked_at(&reader->report->filter, &row, reader->roster.communicators[communicator].label,
+                          block_text(&scan->rows, INSTANCE_TAG, i)))
+            continue;
         count_lacking(reader->report, &scan->rows, i);
         if (report_groups_is_by(reader->report, KEY_TAG))
             row.key[KEY_TAG] = report_groups_text(reader->report, block_text(&scan->rows, INSTANCE_TAG, i));
@@ -211,7 +230,9 @@ static int take_operations(struct reader *reader, struct details *details, struc
                                   OPERATION_DEVICE_BEGIN, OPERATION_DEVICE_END};
     static const int joined[] = {JOINED_INSTANCE};
     const struct roster_member *member = roster_member(&reader->roster, scan->owner_id);
-    if (!member)
+    const struct report_filter *filter = &reader->report->filter;
+    if (!member || (filter->has_rank &&
+                    !filter->has_rank(filter->context, reader->roster.ranks[member->rank].global_rank)))
         return 0;
     if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error) ||
         scan_joined_columns(scan, joined, 1, error))
@@ -246,7 +267,7 @@ static int group_details(struct reader *reader, const struct details *details)
             struct report_row row = reader->rows[i];
             row.operations = 1;
             /* Of a rank its own time counts, not that of whom it was with. */
-            if (report_groups_is_by(reader->report, KEY_RANK))
+            if (report_groups_is_by(reader->report, KEY_RANK) || reader->report->filter.has_rank)
                 take_own_times(&row, detail);
             row.key[KEY_RANK] = detail->rank;
             row.key[KEY_ALGORITHM] = name_at(reader->algorithms, ALGORITHM_COUNT, detail->algorithm);
@@ -306,7 +327,7 @@ int report_groups_read(struct report_groups *report, struct store *store, int64_
     struct reader reader = {.report = report,
                             .keep = report_groups_is_by(report, KEY_ALGORITHM) ||
                                     report_groups_is_by(report, KEY_PROTOCOL) ||
-                                    report_groups_is_by(report, KEY_RANK)};
+                                    report_groups_is_by(report, KEY_RANK) || report->filter.has_rank};
     int failed = read_all(&reader, store, run_id, error);
     roster_release(&reader.roster);
     free(reader.communicators);
