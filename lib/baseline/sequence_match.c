@@ -161,8 +161,9 @@ static int measure_growth(struct sequence *sequence, const struct stretch *stret
     for (int32_t step = 0; step < sequence->job->step_count; step++) {
         hear_numbers(sequence, stretches[step]);
         for (int32_t i = 0; i < stretches[step].count; i++) {
-            const int64_t *at = map_get(&sequence->functions,
-                                        function_key(sequence->job, &sequence->job->operations[stretches[step].first + i]));
+            const int64_t *at =
+                map_get(&sequence->functions,
+                        function_key(sequence->job, &sequence->job->operations[stretches[step].first + i]));
             if (at)
                 add_step(&sequence->uses[*at], step);
         }

@@ -41,8 +41,8 @@ int job_find_successions(struct job *job)
     int32_t *first_of = array_new(job->communicator_count, sizeof *first_of);
     int failed = !lives || !first_of;
     for (size_t i = 0; !failed && i < job->communicator_count; i++)
-        lives[i] = (struct communicator_life){members_of(&job->communicators[i], (int32_t)i), INT64_MAX,
-                                              INT64_MAX};
+        lives[i] =
+            (struct communicator_life){members_of(&job->communicators[i], (int32_t)i), INT64_MAX, INT64_MAX};
     if (!failed)
         note_uses(job, lives);
     failed = failed || succession_find(lives, job->communicator_count, first_of);

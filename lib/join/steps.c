@@ -107,7 +107,7 @@ static int tell_starts(struct step_teller *teller, const struct moments *moments
 
 int steps_from_tags(const struct moments *moments, struct step_teller *teller)
 {
-    *teller = (struct step_teller){.shared = -1};
+    *teller = (struct step_teller){.times = NULL};
     struct cycle cycle;
     size_t *starts = array_new(moments->count + 1, sizeof *starts);
     if (!starts || cycle_find(moments->symbols, moments->count, &cycle)) {
@@ -117,9 +117,9 @@ int steps_from_tags(const struct moments *moments, struct step_teller *teller)
     return tell_starts(teller, moments, starts, find_starts(moments, &cycle, starts));
 }
 
-struct step_end step_end_none(void)
+struct step_end step_end_none(int32_t turn)
 {
-    struct step_end end = {.sequence = -1};
+    struct step_end end = {.sequence = -1, .turn = turn};
     for (int i = 0; i < FUNCTION_COUNT; i++)
         end.reached[i] = -1;
     return end;
@@ -136,17 +136,22 @@ int step_end_take(struct step_end *end, uint8_t function, int64_t sequence)
     return 1;
 }
 
+static int is_beyond(const struct step_end *end, int32_t turn, const struct swept *swept)
+{
+    return turn != end->turn ? turn > end->turn : swept->sequence > end->reached[swept->function];
+}
+
 /* An operation beyond the end shows that the end itself was lost, and so may the next have been. */
 static int32_t step_by_ends(struct step_teller *teller, const struct work *work, const struct swept *swept)
 {
-    if (work->members[swept->member].communicator != teller->shared || swept->function >= FUNCTION_COUNT)
+    int32_t turn = shared_turn(teller->shared, work->members[swept->member].communicator);
+    if (turn < 0 || swept->function >= FUNCTION_COUNT)
         return (int32_t)teller->next;
-    while (teller->next < teller->end_count &&
-           swept->sequence > teller->ends[teller->next].reached[swept->function])
+    while (teller->next < teller->end_count && is_beyond(&teller->ends[teller->next], turn, swept))
         teller->next++;
     int32_t step = (int32_t)teller->next;
     const struct step_end *end = teller->ends + teller->next;
-    if (teller->next < teller->end_count && swept->function == end->function &&
+    if (teller->next < teller->end_count && turn == end->turn && swept->function == end->function &&
         swept->sequence == end->sequence)
         teller->next++;
     return step;

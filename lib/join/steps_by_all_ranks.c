@@ -217,21 +217,39 @@ static int find_cycles(const struct whole *whole, struct order *order, size_t *c
     return 0;
 }
 
-static int take_ends(const struct whole *whole, struct step_end **ends, size_t *count, struct error *error)
+/* Ends of steps, as they come. */
+struct end_list {
+    struct step_end *items; /* owned */
+    size_t count;
+    size_t capacity;
+    size_t cycles; /* that were found */
+};
+
+static int add_end(struct end_list *list, struct step_end end)
+{
+    if (array_reserve((void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+        return -1;
+    list->items[list->count++] = end;
+    return 0;
+}
+
+/* The ends of its steps, and of the last one's where another communicator comes after it. */
+static int take_ends(const struct whole *whole, int32_t turn, int is_last, struct end_list *list,
+                     struct error *error)
 {
     struct order order;
-    size_t starts = 0;
+    size_t starts = 0, at = 0;
     int failed = order_init(&order, whole) || find_cycles(whole, &order, &starts);
-    if (!failed && starts >= 2) {
-        *ends = array_new(starts, sizeof **ends);
-        failed = !*ends;
-    }
-    struct step_end end = step_end_none();
-    for (size_t i = 1, at = 0; !failed && i < starts; i++) {
-        for (; at < order.starts[i]; at++)
+    struct step_end end = step_end_none(turn);
+    list->cycles += starts >= 2 ? starts : 0;
+    /* What does not recur on one is a step. */
+    starts = starts ? starts : 1;
+    for (size_t i = 1; !failed && i <= starts; i++) {
+        size_t next = i < starts ? order.starts[i] : whole->count;
+        for (; at < next; at++)
             step_end_take(&end, whole->items[order.items[at]].function,
                           whole->items[order.items[at]].sequence);
-        (*ends)[(*count)++] = end;
+        failed = (i < starts || !is_last) && add_end(list, end);
     }
     order_release(&order);
     return failed ? error_no_memory(error) : 0;
@@ -322,16 +340,28 @@ int steps_have_losses(struct blocks *blocks, const struct work *work, int32_t ra
     return rising.falls ? find_losses(blocks, work, rank, communicator, lost, error) : 0;
 }
 
-int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t communicator,
-                      struct step_end **ends, size_t *count, struct error *error)
+static int take_communicator(struct blocks *blocks, const struct work *work, int32_t communicator,
+                             int32_t turn, int is_last, struct end_list *list, struct error *error)
 {
     struct whole whole;
-    *ends = NULL;
-    *count = 0;
     whole_init(&whole);
     int failed = pass_members(&whole, blocks, work, communicator, 1, error) ||
                  pass_members(&whole, blocks, work, communicator, 0, error) ||
-                 (whole.count && take_ends(&whole, ends, count, error));
+                 (whole.count && take_ends(&whole, turn, is_last, list, error));
     whole_release(&whole);
     return failed ? -1 : 0;
+}
+
+int steps_from_shared(struct blocks *blocks, const struct work *work,
+                      const struct shared_communicators *shared, struct step_end **ends, size_t *count,
+                      struct error *error)
+{
+    struct end_list list = {.count = 0};
+    int failed = 0;
+    for (size_t i = 0; !failed && i < shared->count; i++)
+        failed = take_communicator(blocks, work, shared->items[i], (int32_t)i, i + 1 == shared->count, &list,
+                                   error);
+    *ends = list.items;
+    *count = list.cycles ? list.count : 0;
+    return failed;
 }
