@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "model/succession.h"
-#include "period/recurrence.h"
+#include "period/stretches.h"
 
 #include <stdlib.h>
 
@@ -168,7 +168,7 @@ int steps_from_period(struct blocks *blocks, const struct work *work, int32_t ra
     *steps = (struct own_steps){.starts = array_new(operations, sizeof *steps->starts)};
     int failed = symbols_init(&symbols, work, rank, operations) || !steps->starts;
     failed = failed ? error_no_memory(error) : list_symbols(&symbols, blocks, work, rank, error);
-    if (!failed && recurrence_find(&symbols.recurrence, steps->starts, &steps->count))
+    if (!failed && stretches_find(&symbols.recurrence, steps->starts, &steps->count))
         failed = error_no_memory(error);
     steps->lives = symbols.lives;
     symbols_release(&symbols);
