@@ -39,6 +39,7 @@ struct found {
     size_t *starts; /* owned: room for all */
     size_t *taken;  /* likewise: of one stretch */
     size_t start_count;
+    int begins_first; /* a step begins with the first operation, and others may be in it */
     struct stretch stretches[MOST_STRETCHES];
     size_t count;
 };
@@ -124,6 +125,22 @@ static void add_stretch(struct found *found, size_t count, size_t end, int recur
     found->start_count += count;
 }
 
+/*
+ * A first step that is as long as several may hold a stretch of its own (recurrence_find takes what makes
+ * more than half of a step's calls for one). Returns the usual length of a step; 0: none is known; -1: no
+ * memory.
+ */
+static int64_t let_go_first(struct found *found, size_t first, size_t *count)
+{
+    int64_t usual = usual_length(found->taken, *count);
+    if (usual <= 0 || *count < 3 || found->taken[0] != first ||
+        found->taken[1] - first <= SEVERAL_STEPS * (size_t)usual)
+        return usual;
+    memmove(found->taken, found->taken + 1, --*count * sizeof *found->taken);
+    found->begins_first = 1;
+    return usual;
+}
+
 /* From the end to the begin, as long as what is left over may hold a stretch. */
 static int find_all(struct search *search, struct found *found, size_t first, size_t end)
 {
@@ -132,12 +149,10 @@ static int find_all(struct search *search, struct found *found, size_t first, si
         int recurs;
         if (find_last(search, found, first, end, &count, &recurs))
             return -1;
-        if (!count)
-            return 0;
+        int64_t usual = let_go_first(found, first, &count);
+        if (usual < 0 || !count)
+            return usual < 0 ? -1 : 0;
         add_stretch(found, count, end, recurs);
-        int64_t usual = usual_length(found->taken, count);
-        if (usual < 0)
-            return -1;
         end = found->taken[0];
         if (!usual || end - first <= SEVERAL_STEPS * (size_t)usual)
             return 0;
@@ -267,6 +282,7 @@ static int find_between(struct search *search, size_t first, size_t end, int dep
     int failed = !found.starts || !found.taken || find_all(search, &found, first, end);
     if (!failed && is_stretch(&found, first, end, depth)) {
         mark_stretches(search, &found, end);
+        search->begins[first] |= (unsigned char)found.begins_first;
         for (size_t i = 0; !failed && i < found.count; i++)
             failed = find_within(search, &found, &found.stretches[i], depth);
     }
