@@ -36,6 +36,17 @@ int baseline_is_regular(const struct baseline *baseline)
     return baseline->regular >= 0.5;
 }
 
+struct programme_span role_programme(const struct role *role, int32_t position)
+{
+    struct programme_span span = {0, role->length};
+    for (int32_t i = 0; role->begins && i < role->programmes; i++)
+        if (role->begins[i] <= position)
+            span.begin = role->begins[i];
+        else if (role->begins[i] < span.end)
+            span.end = role->begins[i];
+    return span;
+}
+
 void baseline_forget_hidden(struct baseline *baseline)
 {
     free(baseline->hidden);
@@ -46,6 +57,7 @@ void baseline_release(struct baseline *baseline)
 {
     for (size_t i = 0; i < baseline->role_count; i++) {
         free(baseline->roles[i].ranks);
+        free(baseline->roles[i].begins);
         if (baseline->cells)
             free(baseline->cells[i]);
     }

@@ -9,7 +9,9 @@
  * Every rank repeats a sequence of operations each step: its canonical sequence is the one seen in most
  * steps. Ranks with the same canonical sequence (function, size, communicator size at each position) play the
  * same role and are compared with each other. An operation's place is (role, position); it has a position
- * only where its step follows the canonical sequence, gaps in the trace allowed.
+ * only where its step follows the canonical sequence, gaps in the trace allowed. A job that changes what its
+ * steps are has several sequences (programmes.h); the positions of the others come after those of the first,
+ * and are compared with their like.
  *
  * At a place, own time x of rank r in step s is held against the others' median in that step and r's own
  * least tenth over all steps (the lower quartile where r is alone); the greater is its usual value, x minus
@@ -21,7 +23,15 @@
 struct role {
     int32_t *ranks; /* owned: job ranks that play it */
     size_t rank_count;
-    int32_t length; /* positions in a step */
+    int32_t length;  /* positions, of all programmes */
+    int32_t *begins; /* owned: the first position of each programme, ascending; NULL: there is one */
+    int32_t programmes;
+};
+
+/* Positions from `begin` to before `end`. */
+struct programme_span {
+    int32_t begin;
+    int32_t end;
 };
 
 /* What of an operation is beyond the usual at its place: durations in nanoseconds of its device timeline. */
@@ -74,6 +84,15 @@ void baseline_release(struct baseline *baseline);
 
 /* Whose it is has been found out (suspect_own, suspect_network): it is not needed any more. */
 void baseline_forget_hidden(struct baseline *baseline);
+
+/* The positions of the programme that one is of. */
+struct programme_span role_programme(const struct role *role, int32_t position);
+
+/* The first of its programme's in a role, at a later step again: how far a position is from there. */
+static inline int32_t position_in_step(const struct role *role, int32_t position)
+{
+    return position - role_programme(role, position).begin;
+}
 
 /* An operation of the job's. */
 static inline struct excess *excess_of(const struct baseline *baseline, const struct job *job,
