@@ -24,7 +24,7 @@ struct role {
     int32_t *ranks; /* owned: job ranks that play it */
     size_t rank_count;
     int32_t length;  /* positions, of all programmes */
-    int32_t *begins; /* owned: the first position of each programme, ascending; NULL: there is one */
+    int32_t *begins; /* owned: the first position of each programme, ascending; NULL: of one */
     int32_t programmes;
 };
 

@@ -32,8 +32,8 @@ static int recurs(const struct job *job, const struct job_rank *rank, int32_t po
 struct player {
     const struct job *job;
     struct baseline *baseline;
-    struct map *roles;         /* (sequence, stage) -> role; (sequence, role) -> first position in it */
-    size_t *capacity;          /* of baseline->roles */
+    struct map *roles; /* (sequence, FIRST_OF or IN_ANY) -> role; (sequence, role) -> its begin there */
+    size_t *capacity;  /* of baseline->roles */
     struct stretch *stretches; /* of each step; and as much scratch twice */
     struct programmes programmes;
     int32_t begins[MOST_PROGRAMMES]; /* its programmes' positions in its role */
@@ -93,63 +93,80 @@ static uint64_t hash_sequence(const struct player *player, struct stretch canoni
     return hash;
 }
 
+/* What is known of a sequence: the role of which it is the first one; one that has it; where it begins in
+ * one.
+ */
+enum { FIRST_OF = -1, IN_ANY = -2 };
+
+static struct map_key key_of(const struct player *player, int32_t programme, int64_t of)
+{
+    struct stretch canonical = player->programmes.canonical[programme];
+    return (struct map_key){{hash_sequence(player, canonical), (uint64_t)canonical.count, (uint64_t)of}};
+}
+
+/*
+ * The role that has the rank's sequences; -1: there is none yet. Ranks that come or go as communicators are
+ * made anew do only part of what the others do: theirs may be another's second, or have its first for one. A
+ * second of both is not enough: an evaluation may be all that ranks of two roles have in common.
+ */
+static int32_t find_role(const struct player *player)
+{
+    const int64_t *role = map_get(player->roles, key_of(player, 0, FIRST_OF));
+    if (!role)
+        role = map_get(player->roles, key_of(player, 0, IN_ANY));
+    for (int32_t i = 1; !role && i < player->programmes.count; i++)
+        role = map_get(player->roles, key_of(player, i, FIRST_OF));
+    return role ? (int32_t)*role : -1;
+}
+
 static int join_role(struct player *player)
 {
     struct baseline *baseline = player->baseline;
-    struct stretch canonical = player->programmes.canonical[0];
-    int added;
-    int64_t *number = map_put(player->roles,
-                              (struct map_key){{hash_sequence(player, canonical), (uint64_t)canonical.count}},
-                              (int64_t)baseline->role_count, &added);
-    if (!number)
-        return -1;
-    if (added) {
+    int32_t number = find_role(player);
+    if (number < 0) {
+        number = (int32_t)baseline->role_count;
         if (array_reserve((void **)&baseline->roles, player->capacity, baseline->role_count + 1,
-                          sizeof *baseline->roles))
+                          sizeof *baseline->roles) ||
+            !map_put(player->roles, key_of(player, 0, FIRST_OF), number, NULL))
             return -1;
-        baseline->roles[baseline->role_count++] = (struct role){.length = canonical.count};
+        baseline->roles[baseline->role_count++] = (struct role){.length = 0};
     }
-    baseline->role_of_rank[player->rank] = (int32_t)*number;
-    baseline->rank_in_role[player->rank] = (int32_t)baseline->roles[*number].rank_count++;
+    baseline->role_of_rank[player->rank] = number;
+    baseline->rank_in_role[player->rank] = (int32_t)baseline->roles[number].rank_count++;
     return 0;
 }
 
-/* A further programme of a role. */
+/* One more programme of a role. */
 static int add_programme(struct role *role, int32_t count)
 {
-    size_t programmes = role->begins ? (size_t)role->programmes : 1;
-    int32_t *begins = realloc(role->begins, (programmes + 1) * sizeof *begins);
+    int32_t *begins = realloc(role->begins, ((size_t)role->programmes + 1) * sizeof *begins);
     if (!begins)
         return -1;
-    if (!role->begins)
-        begins[0] = 0;
-    begins[programmes] = role->length;
     role->begins = begins;
-    role->programmes = (int32_t)programmes + 1;
+    begins[role->programmes++] = role->length;
     role->length += count;
     return 0;
 }
 
 /*
- * Where the positions of the rank's other programmes begin in its role: they are told from each other by what
- * they are, as those of the same steps need not have been found at all of its ranks. One that would leave
- * nearly all its cells empty has none (-1).
+ * Where the positions of the rank's programmes begin in its role: they are told from each other by what they
+ * are, as those of the same steps need not have been found at all of its ranks. One that would leave nearly
+ * all its cells empty has none (-1).
  */
 static int take_programmes(struct player *player)
 {
     const struct job *job = player->job;
     int32_t number = player->baseline->role_of_rank[player->rank];
     struct role *role = &player->baseline->roles[number];
-    for (int32_t i = 1; i < player->programmes.count; i++) {
-        struct stretch canonical = player->programmes.canonical[i];
-        struct map_key key = {
-            {hash_sequence(player, canonical), (uint64_t)canonical.count, (uint64_t)number + 1}};
-        const int64_t *known = map_get(player->roles, key);
+    for (int32_t i = 0; i < player->programmes.count; i++) {
+        int32_t count = player->programmes.canonical[i].count;
+        const int64_t *known = map_get(player->roles, key_of(player, i, number));
         player->begins[i] = known ? (int32_t)*known : -1;
-        if (known || !recurs(job, &job->ranks[player->rank], role->length + canonical.count))
+        if (known || !recurs(job, &job->ranks[player->rank], role->length + count))
             continue;
         player->begins[i] = role->length;
-        if (!map_put(player->roles, key, role->length, NULL) || add_programme(role, canonical.count))
+        if (!map_put(player->roles, key_of(player, i, number), role->length, NULL) ||
+            !map_put(player->roles, key_of(player, i, IN_ANY), number, NULL) || add_programme(role, count))
             return -1;
     }
     return 0;

@@ -50,7 +50,7 @@ static int64_t length_at_rank(const struct baseline *baseline, const struct job 
             time_of(&job->operations[there]) != TIME_UNKNOWN)
             return time_of(&job->operations[there]) - time_of(&job->operations[here]);
     }
-    if (!baseline->roles[role].begins)
+    if (baseline->roles[role].programmes < 2)
         return TIME_UNKNOWN;
     int64_t first_ns = began(baseline, job, role, rank, step, time_of);
     int64_t next_ns = began(baseline, job, role, rank, end, time_of);

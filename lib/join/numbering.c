@@ -284,15 +284,35 @@ static int32_t next_alike(const struct work *work, int32_t world, int32_t after)
     return next;
 }
 
+/*
+ * Where a rank took the place of another, no communicator holds all; but those that come one after the other
+ * may.
+ */
+static int find_without_world(struct hand *hand, int32_t run, int32_t rank, struct period *period,
+                              struct error *error)
+{
+    const struct work *work = &hand->work;
+    int32_t widest = shared_widest(work, rank, period->own.lives);
+    int holds_all = 0;
+    if (widest < 0)
+        return 0;
+    if (shared_list(&period->shared, work, rank, period->own.lives, widest) ||
+        shared_hold_run(&period->shared, work, run, &holds_all))
+        return error_no_memory(error);
+    return holds_all ? find_ends(hand, rank, period, error) : 0;
+}
+
 static int find_period(struct hand *hand, int32_t run, struct period *period, struct error *error)
 {
     enum { MOST_ALIKE = 4 }; /* that are looked at, whatever a trace claims */
     const struct work *work = &hand->work;
     int32_t rank = busiest_rank(work, run), world = work->runs[run].world;
-    if (rank < 0 || world < 0)
+    if (rank < 0)
         return 0;
     if (steps_from_period(&hand->blocks, work, rank, count_operations(work, rank), &period->own, error))
         return -1;
+    if (world < 0)
+        return find_without_world(hand, run, rank, period, error);
     int32_t shared = next_alike(work, world, -1);
     for (int i = 0; i < MOST_ALIKE && shared >= 0 && !has_steps(period); i++) {
         if (shared_list(&period->shared, work, rank, period->own.lives, shared))
@@ -304,16 +324,15 @@ static int find_period(struct hand *hand, int32_t run, struct period *period, st
     return 0;
 }
 
-/* Where no communicator is shared by all ranks, each goes by its own period. */
+/* Where no communicators are shared by all ranks, each goes by its own period. */
 static int number_by_period(void *context, struct hand *hand, size_t number, struct error *error)
 {
     const struct ranks *ranks = context;
     const struct period *period = &ranks->period;
     struct numbering numbering = numbering_of(ranks, hand, number);
     struct step_teller teller = {.shared = &period->shared};
-    if (hand->work.runs[hand->work.ranks[numbering.rank].run].world < 0)
-        return number_alone(&numbering, error);
-    if (period->own.count < 2)
+    int has_world = hand->work.runs[hand->work.ranks[numbering.rank].run].world >= 0;
+    if (has_world && period->own.count < 2)
         return number_rank(&numbering, teller, error);
     if (!has_steps(period))
         return number_alone(&numbering, error);

@@ -86,3 +86,38 @@ int shared_list(struct shared_communicators *shared, const struct work *work, in
     free(candidates);
     return 0;
 }
+
+int32_t shared_widest(const struct work *work, int32_t rank, const struct communicator_life *lives)
+{
+    int32_t widest = -1;
+    for (size_t at = work->by_rank.first[rank], i = 0; at < work->by_rank.first[rank + 1]; at++, i++) {
+        int32_t number = work->members[work->by_rank.items[at]].communicator;
+        const struct work_communicator *here = &work->communicators[number];
+        const struct work_communicator *best = widest < 0 ? NULL : &work->communicators[widest];
+        if (lives[i].last_used == INT64_MAX || here->hash == 0)
+            continue;
+        if (!best || here->member_count > best->member_count ||
+            (here->member_count == best->member_count && (uint64_t)here->hash < (uint64_t)best->hash))
+            widest = number;
+    }
+    return widest;
+}
+
+int shared_hold_run(const struct shared_communicators *shared, const struct work *work, int32_t run,
+                    int *hold)
+{
+    unsigned char *held = array_new(work->rank_count, 1);
+    if (!held)
+        return -1;
+    for (size_t i = 0; i < shared->count; i++)
+        for (size_t at = work->by_communicator.first[shared->items[i]];
+             at < work->by_communicator.first[shared->items[i] + 1]; at++)
+            held[work->members[work->by_communicator.items[at]].job_rank] = 1;
+    *hold = 1;
+    for (size_t at = work->ranks_of_run.first[run]; at < work->ranks_of_run.first[run + 1]; at++) {
+        int32_t rank = work->ranks_of_run.items[at];
+        *hold &= held[rank] || work->by_rank.first[rank] == work->by_rank.first[rank + 1];
+    }
+    free(held);
+    return 0;
+}

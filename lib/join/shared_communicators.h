@@ -26,4 +26,11 @@ int32_t shared_turn(const struct shared_communicators *shared, int32_t communica
 int shared_list(struct shared_communicators *shared, const struct work *work, int32_t rank,
                 const struct communicator_life *lives, int32_t first);
 
+/* The widest of those that a rank used; of several the one of the lesser hash; -1: there is none. */
+int32_t shared_widest(const struct work *work, int32_t rank, const struct communicator_life *lives);
+
+/* Whether each rank of a run that recorded anything is in one of them. -1: out of memory. */
+int shared_hold_run(const struct shared_communicators *shared, const struct work *work, int32_t run,
+                    int *hold);
+
 #endif

@@ -174,7 +174,26 @@ struct order {
     int64_t *gaps; /* and as much scratch after them */
 };
 
-static int order_init(struct order *order, const struct whole *whole)
+/* How many of its function are left out after an item, up to the next of it; of the last none is known to be.
+ */
+static void count_left_out(const struct whole *whole, int64_t *left_out)
+{
+    int32_t last[FUNCTION_COUNT];
+    for (int i = 0; i < FUNCTION_COUNT; i++)
+        last[i] = -1;
+    for (int32_t at = whole->first; at >= 0; at = whole->items[at].next) {
+        int32_t *before = &last[whole->items[at].function];
+        if (*before >= 0)
+            left_out[*before] = whole->items[at].sequence - whole->items[*before].sequence - 1;
+        *before = at;
+    }
+}
+
+/*
+ * What a recorder leaves out on all ranks alike, as a filter of small operations does, is a part of what
+ * recurs: of several equal calls it tells which is the last one.
+ */
+static int order_init(struct order *order, const struct whole *whole, int tells_left_out)
 {
     *order = (struct order){.items = array_new(whole->count, sizeof *order->items),
                             .symbols = array_new(whole->count, sizeof *order->symbols),
@@ -182,11 +201,16 @@ static int order_init(struct order *order, const struct whole *whole)
                             .gaps = array_new(whole->count * 2, sizeof *order->gaps)};
     if (!order->items || !order->symbols || !order->starts || !order->gaps)
         return -1;
+    if (tells_left_out)
+        count_left_out(whole, order->gaps);
     size_t count = 0;
     for (int32_t at = whole->first; at >= 0; at = whole->items[at].next) {
         const struct shared_operation *item = &whole->items[at];
         order->items[count] = at;
-        order->symbols[count++] = hash_mix(item->function, (uint64_t)item->bytes);
+        order->symbols[count] = hash_mix(item->function, (uint64_t)item->bytes);
+        if (order->gaps[at] > 0)
+            order->symbols[count] = hash_mix(order->symbols[count], (uint64_t)order->gaps[at]);
+        count++;
     }
     return 0;
 }
@@ -237,9 +261,13 @@ static int add_end(struct end_list *list, struct step_end end)
 static int take_ends(const struct whole *whole, int32_t turn, int is_last, struct end_list *list,
                      struct error *error)
 {
-    struct order order;
+    struct order order = {.items = NULL};
     size_t starts = 0, at = 0;
-    int failed = order_init(&order, whole) || find_cycles(whole, &order, &starts);
+    int failed = 0;
+    for (int tells_left_out = !is_whole(whole); !failed && !starts && tells_left_out >= 0; tells_left_out--) {
+        order_release(&order);
+        failed = order_init(&order, whole, tells_left_out) || find_cycles(whole, &order, &starts);
+    }
     struct step_end end = step_end_none(turn);
     list->cycles += starts >= 2 ? starts : 0;
     /* What does not recur on one is a step. */
