@@ -5,9 +5,10 @@
 
 #include <stdlib.h>
 
+/* What divides a job has half of its ranks at most. One of more of them is all that were left of it. */
 static int is_narrow(const struct job *job, const struct job_communicator *communicator)
 {
-    return communicator->size < (int64_t)job->rank_count;
+    return communicator->size <= (int64_t)job->rank_count / 2;
 }
 
 /* Returns whether it made one stage of several. */
