@@ -149,9 +149,10 @@ struct job_communicator {
     struct job_seat *seats; /* owned: the job rank of each rank that recorded something, by number */
     size_t seat_count;
     size_t seat_capacity;
-    int is_whole;     /* all ranks of the run are in it: the others at their global numbers */
-    int32_t silent;   /* the job rank of every other place; -1 unknown */
-    int32_t succeeds; /* 1 + the number of the first of those that it was made anew of; 0: of none */
+    int is_whole;       /* all ranks of the run are in it: the others at their global numbers */
+    int32_t silent;     /* the job rank of every other place; -1 unknown */
+    int is_of_the_rest; /* most ranks are in it, and began it when they were through with those of all */
+    int32_t succeeds;   /* 1 + the number of the first of those that it was made anew of; 0: of none */
 };
 
 /* What the network steps of one directed edge in one operation waited for, summed. */

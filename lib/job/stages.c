@@ -5,10 +5,9 @@
 
 #include <stdlib.h>
 
-/* What divides a job has half of its ranks at most. One of more of them is all that were left of it. */
 static int is_narrow(const struct job *job, const struct job_communicator *communicator)
 {
-    return communicator->size <= (int64_t)job->rank_count / 2;
+    return communicator->size < (int64_t)job->rank_count && !communicator->is_of_the_rest;
 }
 
 /* Returns whether it made one stage of several. */
