@@ -174,14 +174,14 @@ struct order {
     int64_t *gaps; /* and as much scratch after them */
 };
 
-/* How many of its function are left out after an item, up to the next of it; of the last none is known to be.
- */
+/* How many of its function are left out after each item, up to the next of it; -1: nothing tells. */
 static void count_left_out(const struct whole *whole, int64_t *left_out)
 {
     int32_t last[FUNCTION_COUNT];
     for (int i = 0; i < FUNCTION_COUNT; i++)
         last[i] = -1;
     for (int32_t at = whole->first; at >= 0; at = whole->items[at].next) {
+        left_out[at] = -1;
         int32_t *before = &last[whole->items[at].function];
         if (*before >= 0)
             left_out[*before] = whole->items[at].sequence - whole->items[*before].sequence - 1;
@@ -223,14 +223,43 @@ static void order_release(struct order *order)
     free(order->gaps);
 }
 
+/* The last of a function, after which nothing tells what is left out, is taken to be as a period before. */
+static int take_last_as_before(const struct whole *whole, struct order *order, size_t period)
+{
+    int is_taken = 0;
+    for (size_t i = period; i < whole->count; i++) {
+        const struct shared_operation *item = &whole->items[order->items[i]];
+        const struct shared_operation *before = &whole->items[order->items[i - period]];
+        if (order->gaps[order->items[i]] >= 0 || item->function != before->function ||
+            item->bytes != before->bytes)
+            continue;
+        order->symbols[i] = order->symbols[i - period];
+        is_taken = 1;
+    }
+    return is_taken;
+}
+
+/* What repeats makes half of all; and nearly all, one part in so many aside, where it tells what is left out.
+ */
+enum { REST_OF_LEFT_OUT = 8 };
+
+static int is_most(const struct cycle *cycle, size_t count, int tells_left_out)
+{
+    size_t rest = count - cycle->extent;
+    return cycle->period && cycle->extent >= 3 * cycle->period &&
+           (tells_left_out ? rest * REST_OF_LEFT_OUT <= count : rest <= cycle->extent);
+}
+
 /* Where cycles begin, into starts[]; 0 when most of it does not repeat. */
-static int find_cycles(const struct whole *whole, struct order *order, size_t *count)
+static int find_cycles(const struct whole *whole, struct order *order, int tells_left_out, size_t *count)
 {
     struct cycle cycle;
     *count = 0;
-    if (cycle_find(order->symbols, whole->count, &cycle))
+    if (cycle_find(order->symbols, whole->count, &cycle) ||
+        (tells_left_out && cycle.period && take_last_as_before(whole, order, cycle.period) &&
+         cycle_find(order->symbols, whole->count, &cycle)))
         return -1;
-    if (!cycle.period || cycle.extent * 2 < whole->count || cycle.extent < 3 * cycle.period)
+    if (!is_most(&cycle, whole->count, tells_left_out))
         return 0;
     *count = cycle_starts_early(&cycle, whole->count, order->starts);
     for (size_t i = 0; i < *count; i++) {
@@ -266,7 +295,8 @@ static int take_ends(const struct whole *whole, int32_t turn, int is_last, struc
     int failed = 0;
     for (int tells_left_out = !is_whole(whole); !failed && !starts && tells_left_out >= 0; tells_left_out--) {
         order_release(&order);
-        failed = order_init(&order, whole, tells_left_out) || find_cycles(whole, &order, &starts);
+        failed =
+            order_init(&order, whole, tells_left_out) || find_cycles(whole, &order, tells_left_out, &starts);
     }
     struct step_end end = step_end_none(turn);
     list->cycles += starts >= 2 ? starts : 0;
