@@ -5,6 +5,7 @@
 #include "baseline/excess.h"
 #include "baseline/roles.h"
 #include "baseline/step_durations.h"
+#include "baseline/warm_up.h"
 
 #include <stdlib.h>
 
@@ -23,8 +24,9 @@ int baseline_init(struct baseline *baseline, const struct job *job, const struct
     baseline->rank_count = job->rank_count;
     if (!baseline->positions || !baseline->excess || !baseline->hidden || !baseline->late_ns ||
         !baseline->role_of_rank || !baseline->rank_in_role || !baseline->predecessors ||
-        baseline_find_roles(baseline, job) || baseline_fill_cells(baseline, job) ||
-        baseline_measure_places(baseline, job, options->sigmas) || baseline_measure_steps(baseline, job)) {
+        warm_up_find(baseline, job) || baseline_find_roles(baseline, job) ||
+        baseline_fill_cells(baseline, job) || baseline_measure_places(baseline, job, options->sigmas) ||
+        baseline_measure_steps(baseline, job)) {
         baseline_release(baseline);
         return error_no_memory(error);
     }
@@ -64,6 +66,7 @@ void baseline_release(struct baseline *baseline)
     for (size_t i = 0; baseline->predecessors && i < baseline->rank_count; i++)
         free(baseline->predecessors[i]);
     free(baseline->predecessors);
+    free(baseline->warm_up);
     free(baseline->positions);
     free(baseline->excess);
     free(baseline->hidden);

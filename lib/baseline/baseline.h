@@ -16,7 +16,8 @@
  * At a place, own time x of rank r in step s is held against the others' median in that step and r's own
  * least tenth over all steps (the lower quartile where r is alone); the greater is its usual value, x minus
  * that the excess. sigma = 1.4826 x MAD of what remains over all ranks and steps of the place (Rousseeuw and
- * Croux, 1993). An excess stands out beyond `sigmas` of it. Step 0 (warm-up) is left out. What stands out is
+ * Croux, 1993). An excess stands out beyond `sigmas` of it. Step 0 (warm-up) is left out, and what is
+ * warm-up later on (warm_up.h). What stands out is
  * bounded by the longest that any other member of the operation waited there: an excess that made nobody wait
  * cost nothing.
  */
@@ -63,6 +64,9 @@ struct baseline {
         *predecessors;  /* per rank: the position before each on its stream; not less: of the step before */
     int32_t first_step; /* 1: step 0 is warm-up; 0 where there is nothing after it */
     int32_t step_count;
+    int32_t *warm_up; /* owned: later steps in which something is used for the first time (warm_up.h) */
+    size_t warm_up_count;
+    size_t warm_up_capacity;
     /* Operation at (role, position, rank in role, step): index, -1 where none. */
     int32_t **cells;  /* per role: [(position * rank_count + rank) * step_count + step] */
     int64_t *step_ns; /* how long each step lasted, median over ranks; TIME_UNKNOWN */

@@ -6,6 +6,7 @@
 #include "baseline/programmes.h"
 #include "baseline/sequence_match.h"
 #include "baseline/step_sequence.h"
+#include "baseline/warm_up.h"
 #include "job/stages.h"
 
 #include <stdlib.h>
@@ -162,6 +163,9 @@ static int take_programmes(struct player *player)
         int32_t count = player->programmes.canonical[i].count;
         const int64_t *known = map_get(player->roles, key_of(player, i, number));
         player->begins[i] = known ? (int32_t)*known : -1;
+        if (player->programmes.first_step[i] >= player->baseline->first_step &&
+            player->programmes.count > 1 && warm_up_add(player->baseline, player->programmes.first_step[i]))
+            return -1;
         if (known || !recurs(job, &job->ranks[player->rank], role->length + count))
             continue;
         player->begins[i] = role->length;
