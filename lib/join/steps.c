@@ -4,6 +4,7 @@
 #include "join/load.h"
 #include "period/cycle.h"
 #include "period/cycle_with_gaps.h"
+#include "period/stretches.h"
 
 #include <stdlib.h>
 
@@ -73,16 +74,23 @@ static size_t wrapping_starts(const struct moments *moments, size_t *starts)
     return found;
 }
 
-static size_t find_starts(const struct moments *moments, const struct cycle *cycle, size_t *starts)
+static int find_starts(const struct moments *moments, const struct cycle *cycle, size_t *starts,
+                       size_t *count)
 {
-    size_t count = 0;
+    *count = 0;
     if (moments->begin)
-        count = torn_starts(moments->symbols, moments->count, moments->begin, starts);
-    if (count)
-        return count;
-    if (cycle->extent * 5 >= moments->count * 4)
-        return cycle_starts_early(cycle, moments->count, starts);
-    return cycle->extent || moments->count >= 4 ? wrapping_starts(moments, starts) : 0;
+        *count = torn_starts(moments->symbols, moments->count, moments->begin, starts);
+    if (*count)
+        return 0;
+    if (cycle->extent * 5 >= moments->count * 4) {
+        *count = cycle_starts_early(cycle, moments->count, starts);
+        return 0;
+    }
+    if (stretches_of_symbols(moments->symbols, moments->count, starts, count))
+        return -1;
+    if (!*count && (cycle->extent || moments->count >= 4))
+        *count = wrapping_starts(moments, starts);
+    return 0;
 }
 
 /* Takes `starts`, which are moments, over. */
@@ -109,12 +117,13 @@ int steps_from_tags(const struct moments *moments, struct step_teller *teller)
 {
     *teller = (struct step_teller){.times = NULL};
     struct cycle cycle;
-    size_t *starts = array_new(moments->count + 1, sizeof *starts);
-    if (!starts || cycle_find(moments->symbols, moments->count, &cycle)) {
+    size_t count, *starts = array_new(moments->count + 1, sizeof *starts);
+    if (!starts || cycle_find(moments->symbols, moments->count, &cycle) ||
+        find_starts(moments, &cycle, starts, &count)) {
         free(starts);
         return -1;
     }
-    return tell_starts(teller, moments, starts, find_starts(moments, &cycle, starts));
+    return tell_starts(teller, moments, starts, count);
 }
 
 struct step_end step_end_none(int32_t turn)

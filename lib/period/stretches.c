@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is so many times as long as a step holds others. */
-enum { SEVERAL_STEPS = 4 };
+/* What is so many times as long as a step holds others; and what is left over before all, as theirs are
+ * shorter. */
+enum { SEVERAL_STEPS = 4, TWO_STEPS = 2 };
 
 /* So many steps make a stretch, at least; of those taken off at the end three quarters of all are in one. */
-enum { FEWEST_STEPS = 6, MOST_OF = 4, MOST = 3 };
+enum { FEWEST_STEPS = 6, FEWEST_CYCLES = 3, MOST_OF = 4, MOST = 3 };
 
 /* So many stretches are looked for at most, and so many times all operations looked at, whatever they are. */
 enum { MOST_STRETCHES = 64, LOOKED_AT = 16 };
@@ -30,6 +31,7 @@ struct stretch {
 
 struct search {
     const struct recurrence *all;
+    int cycles_only;       /* nothing else tells steps */
     unsigned char *begins; /* owned: of each operation, whether it begins a step */
     size_t budget;         /* operations to be looked at */
 };
@@ -46,6 +48,8 @@ struct found {
 
 static struct recurrence part_of(const struct recurrence *all, size_t first, size_t count)
 {
+    if (!all->functions)
+        return (struct recurrence){.calls = all->calls + first, .sizes = all->sizes + first, .count = count};
     return (struct recurrence){.functions = all->functions + first,
                                .calls = all->calls + first,
                                .sizes = all->sizes + first,
@@ -80,13 +84,13 @@ static size_t period_of(const size_t *starts, size_t count)
 }
 
 /* Of one operation alone nothing tells that it is a step. */
-static int take_cycles_at_end(const struct recurrence *part, size_t *starts, size_t *count)
+static int take_cycles_at_end(const struct recurrence *part, size_t fewest, size_t *starts, size_t *count)
 {
     struct cycle cycle;
     *count = 0;
     if (cycle_find(part->sizes, part->count, &cycle))
         return -1;
-    if (cycle.period >= 2 && cycle.extent >= FEWEST_STEPS * cycle.period)
+    if (cycle.period >= 2 && cycle.extent >= fewest * cycle.period)
         *count = cycle_starts(&cycle, part->count, starts);
     return 0;
 }
@@ -101,13 +105,14 @@ static int find_last(struct search *search, struct found *found, size_t first, s
     if (search->budget < part.count)
         return 0;
     search->budget -= part.count;
-    if (recurrence_find(&part, found->taken, count))
+    if (!search->cycles_only && recurrence_find(&part, found->taken, count))
         return -1;
     *recurs = *count > 0;
     /* What recurs in what is left over only may do so by chance. */
     if (*count && *count < FEWEST_STEPS && found->count)
         *count = 0;
-    if (!*count && take_cycles_at_end(&part, found->taken, count))
+    size_t fewest = search->cycles_only ? FEWEST_CYCLES : FEWEST_STEPS;
+    if (!*count && take_cycles_at_end(&part, fewest, found->taken, count))
         return -1;
     for (size_t i = 0; i < *count; i++)
         found->taken[i] += first;
@@ -154,7 +159,7 @@ static int find_all(struct search *search, struct found *found, size_t first, si
             return usual < 0 ? -1 : 0;
         add_stretch(found, count, end, recurs);
         end = found->taken[0];
-        if (!usual || end - first <= SEVERAL_STEPS * (size_t)usual)
+        if (!usual || end - first <= TWO_STEPS * (size_t)usual)
             return 0;
     }
     return 0;
@@ -291,16 +296,29 @@ static int find_between(struct search *search, size_t first, size_t end, int dep
     return failed ? -1 : 0;
 }
 
+static int find_with(struct search *search, size_t *starts, size_t *found)
+{
+    size_t count = search->all->count;
+    search->begins = array_new(count, 1);
+    search->budget = count * LOOKED_AT;
+    int failed = !search->begins || find_between(search, 0, count, 0);
+    *found = 0;
+    for (size_t i = 0; !failed && i < count; i++)
+        if (search->begins[i])
+            starts[(*found)++] = i;
+    free(search->begins);
+    return failed ? -1 : 0;
+}
+
 int stretches_find(const struct recurrence *recurrence, size_t *starts, size_t *found)
 {
-    struct search search = {.all = recurrence,
-                            .begins = array_new(recurrence->count, 1),
-                            .budget = recurrence->count * LOOKED_AT};
-    int failed = !search.begins || find_between(&search, 0, recurrence->count, 0);
-    *found = 0;
-    for (size_t i = 0; !failed && i < recurrence->count; i++)
-        if (search.begins[i])
-            starts[(*found)++] = i;
-    free(search.begins);
-    return failed ? -1 : 0;
+    struct search search = {.all = recurrence};
+    return find_with(&search, starts, found);
+}
+
+int stretches_of_symbols(uint64_t *symbols, size_t count, size_t *starts, size_t *found)
+{
+    const struct recurrence recurrence = {.calls = symbols, .sizes = symbols, .count = count};
+    struct search search = {.all = &recurrence, .cycles_only = 1};
+    return find_with(&search, starts, found);
 }

@@ -17,4 +17,7 @@
  */
 int stretches_find(const struct recurrence *recurrence, size_t *starts, size_t *found);
 
+/* The same of symbols that tell themselves what they are, as tags do: three cycles make a stretch of them. */
+int stretches_of_symbols(uint64_t *symbols, size_t count, size_t *starts, size_t *found);
+
 #endif
