@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "baseline/loads.h"
 #include "baseline/programmes.h"
 #include "baseline/sequence_match.h"
 #include "baseline/step_sequence.h"
@@ -36,6 +37,7 @@ struct player {
     struct map *roles; /* (sequence, FIRST_OF or IN_ANY) -> role; (sequence, role) -> its begin there */
     size_t *capacity;  /* of baseline->roles */
     struct stretch *stretches; /* of each step; and as much scratch twice */
+    const int32_t *loads;      /* of each step */
     struct programmes programmes;
     int32_t begins[MOST_PROGRAMMES]; /* its programmes' positions in its role */
     size_t rank;
@@ -102,7 +104,8 @@ enum { FIRST_OF = -1, IN_ANY = -2 };
 static struct map_key key_of(const struct player *player, int32_t programme, int64_t of)
 {
     struct stretch canonical = player->programmes.canonical[programme];
-    return (struct map_key){{hash_sequence(player, canonical), (uint64_t)canonical.count, (uint64_t)of}};
+    return (struct map_key){{hash_sequence(player, canonical), (uint64_t)canonical.count, (uint64_t)of,
+                             (uint64_t)player->programmes.load[programme]}};
 }
 
 /*
@@ -224,8 +227,8 @@ static int place_rank(struct player *player)
     const struct job *job = player->job;
     const struct job_rank *rank = &job->ranks[player->rank];
     if (stretches_cut(job, rank, player->stretches) ||
-        programmes_find(&player->programmes, player->stretches, player->baseline->first_step, job->step_count,
-                        player->stretches + job->step_count))
+        programmes_find(&player->programmes, player->stretches, player->loads, player->baseline->first_step,
+                        job->step_count, player->stretches + job->step_count))
         return -1;
     if (!player->programmes.count || !recurs(job, rank, player->programmes.canonical[0].count))
         return 0;
@@ -246,9 +249,10 @@ int baseline_find_roles(struct baseline *baseline, const struct job *job)
                             .roles = &roles,
                             .capacity = &capacity,
                             .stretches = array_new((size_t)job->step_count * 2, sizeof *player.stretches)};
-    int32_t *stage = stages_find(job);
+    int32_t *stage = stages_find(job), *loads = loads_find(job, baseline->first_step);
     struct regularity regularity = {0};
-    int failed = !player.stretches || !stage;
+    int failed = !player.stretches || !stage || !loads;
+    player.loads = loads;
     map_init(&roles);
     for (size_t i = 0; i < job->operation_count; i++)
         baseline->positions[i] = -1;
@@ -268,5 +272,6 @@ int baseline_find_roles(struct baseline *baseline, const struct job *job)
     map_release(&roles);
     free(player.stretches);
     free(stage);
+    free(loads);
     return failed ? -1 : 0;
 }
