@@ -21,10 +21,12 @@ int baseline_init(struct baseline *baseline, const struct job *job, const struct
     baseline->positions = array_new(job->operation_count, sizeof *baseline->positions);
     baseline->excess = array_new(job->operation_count, sizeof *baseline->excess);
     baseline->hidden = array_new(job->operation_count, sizeof *baseline->hidden);
+    baseline->stretch_of_step =
+        array_new((size_t)baseline->step_count + 1, sizeof *baseline->stretch_of_step);
     baseline->rank_count = job->rank_count;
     if (!baseline->positions || !baseline->excess || !baseline->hidden || !baseline->late_ns ||
-        !baseline->role_of_rank || !baseline->rank_in_role || !baseline->predecessors ||
-        warm_up_find(baseline, job) || baseline_find_roles(baseline, job) ||
+        !baseline->role_of_rank || !baseline->stretch_of_step || !baseline->rank_in_role ||
+        !baseline->predecessors || warm_up_find(baseline, job) || baseline_find_roles(baseline, job) ||
         baseline_fill_cells(baseline, job) || baseline_measure_places(baseline, job, options->sigmas) ||
         baseline_measure_steps(baseline, job)) {
         baseline_release(baseline);
@@ -66,6 +68,7 @@ void baseline_release(struct baseline *baseline)
     for (size_t i = 0; baseline->predecessors && i < baseline->rank_count; i++)
         free(baseline->predecessors[i]);
     free(baseline->predecessors);
+    free(baseline->stretch_of_step);
     free(baseline->warm_up);
     free(baseline->positions);
     free(baseline->excess);

@@ -64,7 +64,10 @@ struct baseline {
         *predecessors;  /* per rank: the position before each on its stream; not less: of the step before */
     int32_t first_step; /* 1: step 0 is warm-up; 0 where there is nothing after it */
     int32_t step_count;
-    int32_t *warm_up; /* owned: later steps in which something is used for the first time (warm_up.h) */
+    int32_t
+        *stretch_of_step; /* owned: number of the regular stretch that each step is of, by what the rank with
+                             most operations does and under which load. What is usual holds within one */
+    int32_t *warm_up;     /* owned: later steps in which something is used for the first time (warm_up.h) */
     size_t warm_up_count;
     size_t warm_up_capacity;
     /* Operation at (role, position, rank in role, step): index, -1 where none. */

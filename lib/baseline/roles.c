@@ -240,10 +240,20 @@ static int place_rank(struct player *player)
     return note_predecessors(player);
 }
 
+/* The first rank with the most operations: it was there from the first step to the last, if any was. */
+static size_t busiest_rank(const struct job *job)
+{
+    size_t busiest = 0;
+    for (size_t i = 1; i < job->rank_count; i++)
+        if (job->ranks[i].count > job->ranks[busiest].count)
+            busiest = i;
+    return busiest;
+}
+
 int baseline_find_roles(struct baseline *baseline, const struct job *job)
 {
     struct map roles;
-    size_t capacity = 0;
+    size_t capacity = 0, busiest = busiest_rank(job);
     struct player player = {.job = job,
                             .baseline = baseline,
                             .roles = &roles,
@@ -265,6 +275,8 @@ int baseline_find_roles(struct baseline *baseline, const struct job *job)
         failed = place_rank(&player);
         if (!failed && baseline->role_of_rank[i] >= 0)
             count_whole(&regularity, &player);
+        for (int32_t step = 0; !failed && i == busiest && step < job->step_count; step++)
+            baseline->stretch_of_step[step] = player.programmes.of_step[step];
         programmes_release(&player.programmes);
     }
     if (regularity.all)
