@@ -4,6 +4,7 @@
 #include "join/load.h"
 #include "period/cycle.h"
 #include "period/cycle_with_gaps.h"
+#include "period/several_steps.h"
 #include "period/stretches.h"
 
 #include <stdlib.h>
@@ -74,6 +75,24 @@ static size_t wrapping_starts(const struct moments *moments, size_t *starts)
     return found;
 }
 
+/* Phases of a step have tags of their own, two at least. */
+enum { FEWEST_TAGS = 2 };
+
+/* In cycles of tags that hold several steps. What came before the first cycle is left as it is. */
+static int find_several(const struct moments *moments, const struct cycle *cycle, size_t *starts,
+                        size_t *count)
+{
+    const struct cycles cycles = {.symbols = moments->symbols,
+                                  .calls = moments->symbols,
+                                  .end = moments->count,
+                                  .fewest_calls = FEWEST_TAGS};
+    size_t early = *count && starts[0] < cycle->first, cut = *count - early;
+    if (!cycle->period || several_steps_find(&cycles, starts + early, &cut))
+        return cycle->period ? -1 : 0;
+    *count = cut + early;
+    return 0;
+}
+
 static int find_starts(const struct moments *moments, const struct cycle *cycle, size_t *starts,
                        size_t *count)
 {
@@ -84,7 +103,7 @@ static int find_starts(const struct moments *moments, const struct cycle *cycle,
         return 0;
     if (cycle->extent * 5 >= moments->count * 4) {
         *count = cycle_starts_early(cycle, moments->count, starts);
-        return 0;
+        return find_several(moments, cycle, starts, count);
     }
     if (stretches_of_symbols(moments->symbols, moments->count, starts, count))
         return -1;

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/statistics.h"
 #include "period/cycle.h"
+#include "period/several_steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,16 @@ static int take_cycles_at_end(const struct recurrence *part, size_t fewest, size
     return 0;
 }
 
+/* A step sums up, gathers and exchanges: three calls at least. Layers and buckets have fewer. */
+enum { FEWEST_CALLS = 3 };
+
+static int find_several(const struct recurrence *part, size_t *starts, size_t *count)
+{
+    const struct cycles cycles = {
+        .symbols = part->sizes, .calls = part->functions, .end = part->count, .fewest_calls = FEWEST_CALLS};
+    return period_of(starts, *count) ? several_steps_find(&cycles, starts, count) : 0;
+}
+
 /* The last stretch of what is between two operations, into found->taken; *count 0: there is none. */
 static int find_last(struct search *search, struct found *found, size_t first, size_t end, size_t *count,
                      int *recurs)
@@ -105,7 +116,8 @@ static int find_last(struct search *search, struct found *found, size_t first, s
     if (search->budget < part.count)
         return 0;
     search->budget -= part.count;
-    if (!search->cycles_only && recurrence_find(&part, found->taken, count))
+    if (!search->cycles_only &&
+        (recurrence_find(&part, found->taken, count) || find_several(&part, found->taken, count)))
         return -1;
     *recurs = *count > 0;
     /* What recurs in what is left over only may do so by chance. */
