@@ -226,18 +226,30 @@ static int number_alone(struct numbering *numbering, struct error *error)
     return failed ? -1 : 0;
 }
 
+/*
+ * Whether a rank's own steps do, though operations are missing: where nobody has those, a filter left them
+ * out, and what is left repeats as it is. Of a step of one operation that does not tell which of several it
+ * is.
+ */
+static int is_enough(const struct own_steps *own)
+{
+    return own->count >= 2 && own->starts[own->count - 1] - own->starts[0] >= 2 * (own->count - 1);
+}
+
 /* Where the rank lost operations, what all ranks together have tells more than its own do. */
 static int find_shared(struct hand *hand, int32_t rank, struct period *period, struct error *error)
 {
-    int lost = 0;
+    int lost = 0, more = 0;
     for (size_t i = 0; !lost && i < period->shared.count; i++)
         if (steps_have_losses(&hand->blocks, &hand->work, rank, period->shared.items[i], &lost, error))
             return -1;
     if (!lost && period->own.count >= 2)
         return 0;
-    if (steps_from_shared(&hand->blocks, &hand->work, &period->shared, &period->ends, &period->end_count,
-                          error))
+    if (steps_from_shared(&hand->blocks, &hand->work, rank, &period->shared, &period->ends,
+                          &period->end_count, &more, error))
         return -1;
+    if (!more && is_enough(&period->own))
+        period->end_count = 0;
     if (period->end_count)
         period->own.count = period->end_count + 1;
     return 0;
@@ -253,6 +265,7 @@ static int find_ends(struct hand *hand, int32_t rank, struct period *period, str
         return -1;
     if (period->own.count < 2 || period->end_count)
         return 0;
+    free(period->ends);
     return steps_find_ends(&hand->blocks, &hand->work, rank, &period->own, &period->shared, &period->ends,
                            &period->end_count, error);
 }

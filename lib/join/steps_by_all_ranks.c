@@ -276,6 +276,7 @@ struct end_list {
     size_t count;
     size_t capacity;
     size_t cycles; /* that were found */
+    int more;      /* than one rank has */
 };
 
 static int add_end(struct end_list *list, struct step_end end)
@@ -368,17 +369,37 @@ static int has_gaps(const struct rising *rising)
     return rising->count < expected;
 }
 
+/* What a rank itself has of a communicator. */
+static int pass_rank(struct whole *whole, struct blocks *blocks, const struct work *work, int32_t rank,
+                     int32_t communicator, struct error *error)
+{
+    int failed = 0;
+    for (size_t i = work->by_rank.first[rank]; !failed && i < work->by_rank.first[rank + 1]; i++)
+        if (work->members[work->by_rank.items[i]].communicator == communicator)
+            failed = pass_member(whole, blocks, work, work->by_rank.items[i], 1, error);
+    return failed;
+}
+
 static int find_losses(struct blocks *blocks, const struct work *work, int32_t rank, int32_t communicator,
                        int *lost, struct error *error)
 {
     struct whole whole;
-    int failed = 0;
     whole_init(&whole);
-    for (size_t i = work->by_rank.first[rank]; !failed && i < work->by_rank.first[rank + 1]; i++)
-        if (work->members[work->by_rank.items[i]].communicator == communicator)
-            failed = pass_member(&whole, blocks, work, work->by_rank.items[i], 1, error);
+    int failed = pass_rank(&whole, blocks, work, rank, communicator, error);
     *lost = !is_whole(&whole);
     whole_release(&whole);
+    return failed;
+}
+
+/* Whether others have operations of it that the rank has not. */
+static int have_more(const struct whole *whole, struct blocks *blocks, const struct work *work, int32_t rank,
+                     int32_t communicator, int *more, struct error *error)
+{
+    struct whole own;
+    whole_init(&own);
+    int failed = pass_rank(&own, blocks, work, rank, communicator, error);
+    *more |= whole->count > own.count;
+    whole_release(&own);
     return failed;
 }
 
@@ -398,28 +419,31 @@ int steps_have_losses(struct blocks *blocks, const struct work *work, int32_t ra
     return rising.falls ? find_losses(blocks, work, rank, communicator, lost, error) : 0;
 }
 
-static int take_communicator(struct blocks *blocks, const struct work *work, int32_t communicator,
-                             int32_t turn, int is_last, struct end_list *list, struct error *error)
+static int take_communicator(struct blocks *blocks, const struct work *work, int32_t rank,
+                             int32_t communicator, int32_t turn, int is_last, struct end_list *list,
+                             struct error *error)
 {
     struct whole whole;
     whole_init(&whole);
     int failed = pass_members(&whole, blocks, work, communicator, 1, error) ||
                  pass_members(&whole, blocks, work, communicator, 0, error) ||
+                 have_more(&whole, blocks, work, rank, communicator, &list->more, error) ||
                  (whole.count && take_ends(&whole, turn, is_last, list, error));
     whole_release(&whole);
     return failed ? -1 : 0;
 }
 
-int steps_from_shared(struct blocks *blocks, const struct work *work,
+int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t rank,
                       const struct shared_communicators *shared, struct step_end **ends, size_t *count,
-                      struct error *error)
+                      int *more, struct error *error)
 {
     struct end_list list = {.count = 0};
     int failed = 0;
     for (size_t i = 0; !failed && i < shared->count; i++)
-        failed = take_communicator(blocks, work, shared->items[i], (int32_t)i, i + 1 == shared->count, &list,
-                                   error);
+        failed = take_communicator(blocks, work, rank, shared->items[i], (int32_t)i, i + 1 == shared->count,
+                                   &list, error);
     *ends = list.items;
+    *more = list.more;
     *count = list.cycles ? list.count : 0;
     return failed;
 }
