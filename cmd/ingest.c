@@ -4,6 +4,7 @@
 #include "cmd/opt.h"
 #include "cmd/print.h"
 #include "cmd/progress.h"
+#include "ingest/copies.h"
 #include "ingest/crew.h"
 #include "ingest/twins.h"
 #include "input/walk.h"
@@ -165,12 +166,13 @@ static int run(struct context *context, const struct arguments *arguments)
     struct walk walk;
     struct known known = {.files = NULL};
     struct report report = {.results = NULL};
-    size_t twins = 0;
+    size_t twins = 0, copies = 0;
     walk_init(&walk);
     int status = EXIT_NOT_DONE;
     if (find_files(arguments, &walk, &report, &context->error) == 0 &&
         (!context->store || known_read(&known, context->store, &context->error) == 0)) {
-        if (twins_leave_out(&walk, &known, &twins, &context->error) == 0)
+        if (twins_leave_out(&walk, &known, &twins, &context->error) == 0 &&
+            copies_leave_out(&walk, &copies, &context->error) == 0)
             status = ingest_into_store(context, arguments, &known, &walk, &report);
         known_release(&known);
     }
@@ -179,6 +181,9 @@ static int run(struct context *context, const struct arguments *arguments)
             "%zu files of Inspector lines left out: the Chrome traces beside them tell of the same "
             "operations",
             twins);
+    if (copies && !context->quiet)
+        print_line("%zu file%s left out: the beginning%s of others, which %s used", copies,
+                   copies == 1 ? "" : "s", copies == 1 ? "" : "s", copies == 1 ? "is" : "are");
     tell_walk(context, &walk);
     report_tell_remarks(&report);
     report_tell_newer(&report);

@@ -1,0 +1,256 @@
+#include "ingest/copies.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "format/registry.h"
+#include "input/input.h"
+#include "input/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What is shorter has too little in it to be told from others' beginnings. */
+enum { HEAD_BYTES = 1024 };
+
+/* A file is held against so many others that begin alike, whatever there is. */
+enum { MOST_COMPARED = 16 };
+
+/* A packed file that grows by more is none to be unpacked for this. */
+enum { MOST_GROWTH = 500 };
+
+static const struct input_limits limits = {.unpack_ratio = MOST_GROWTH};
+
+enum relation { ARE_DIFFERENT, ARE_ALIKE, IS_BEGINNING, HAS_BEGINNING };
+
+/* A file that may have copies. */
+struct candidate {
+    uint64_t head; /* a hash of its first bytes */
+    size_t file;   /* in the walk */
+    size_t depth;  /* folders */
+    size_t length; /* of its path */
+};
+
+static int is_regular(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
+}
+
+static uint64_t hash_head(const char *bytes)
+{
+    uint64_t hash = 0;
+    for (size_t at = 0; at < HEAD_BYTES; at += sizeof hash) {
+        uint64_t word;
+        memcpy(&word, bytes + at, sizeof word);
+        hash = hash_mix(hash, word);
+    }
+    return hash;
+}
+
+/* What cannot be read here is the reader's to complain about. 1: it is a candidate. */
+static int look_at(const char *path, struct candidate *candidate, struct error *error)
+{
+    static const char inspector[] = "inspector";
+    const char *bytes;
+    struct input *input = is_regular(path) ? input_open(path, &limits, error) : NULL;
+    if (!input)
+        return error->is_no_memory ? -1 : 0;
+    int64_t length = input_peek(input, &bytes, HEAD_BYTES, error);
+    int found = length == HEAD_BYTES;
+    if (found) {
+        candidate->head = hash_head(bytes);
+        const struct format *format = format_detect(input, error);
+        found = format && strncmp(format->name, inspector, sizeof inspector - 1) != 0;
+    }
+    input_close(input);
+    return error->is_no_memory ? -1 : found;
+}
+
+/* The next line; 0 at the end, or where it cannot be read any further, as of a packed file that was cut. */
+static int next_line(struct input *input, struct input_line *line, struct error *error)
+{
+    int more = input_line(input, line, error);
+    if (more >= 0 || error->is_no_memory)
+        return more;
+    error_clear(error);
+    return 0;
+}
+
+/* What two lines of two files, the last so far, say; `more` and `other_more` whether there is one. */
+static enum relation compare_lines(const struct input_line *line, int more, const struct input_line *other,
+                                   int other_more)
+{
+    if (!more || !other_more)
+        return more ? HAS_BEGINNING : other_more ? IS_BEGINNING : ARE_ALIKE;
+    size_t least = line->length < other->length ? line->length : other->length;
+    if (memcmp(line->text, other->text, least) != 0)
+        return ARE_DIFFERENT;
+    if (line->length == other->length)
+        return ARE_ALIKE;
+    int is_cut =
+        line->length < other->length ? !line->ended && !line->goes_on : !other->ended && !other->goes_on;
+    return !is_cut ? ARE_DIFFERENT : line->length < other->length ? IS_BEGINNING : HAS_BEGINNING;
+}
+
+/* -1 when memory is out. */
+static int compare_inputs(struct input *input, struct input *other, enum relation *relation,
+                          struct error *error)
+{
+    struct input_line line = {.length = 0}, other_line = {.length = 0};
+    do {
+        int more = next_line(input, &line, error),
+            other_more = more < 0 ? -1 : next_line(other, &other_line, error);
+        if (more < 0 || other_more < 0)
+            return -1;
+        *relation = compare_lines(&line, more, &other_line, other_more);
+        if (!more || !other_more)
+            return 0;
+    } while (*relation == ARE_ALIKE);
+    return 0;
+}
+
+static int compare_files(const char *path, const char *other_path, enum relation *relation,
+                         struct error *error)
+{
+    struct input *input = input_open(path, &limits, error);
+    struct input *other = input ? input_open(other_path, &limits, error) : NULL;
+    *relation = ARE_DIFFERENT;
+    int failed = input && other ? compare_inputs(input, other, relation, error) : error->is_no_memory;
+    input_close(other);
+    input_close(input);
+    if (!failed)
+        error_clear(error);
+    return failed ? -1 : 0;
+}
+
+static size_t count_folders(const char *path)
+{
+    size_t count = 0;
+    for (; *path; path++)
+        count += *path == '/';
+    return count;
+}
+
+/* What begins alike stands together, and of that what lies less deep first. */
+static int by_head(const void *a, const void *b)
+{
+    const struct candidate *left = a, *right = b;
+    if (left->head != right->head)
+        return left->head < right->head ? -1 : 1;
+    if (left->depth != right->depth)
+        return left->depth < right->depth ? -1 : 1;
+    if (left->length != right->length)
+        return left->length < right->length ? -1 : 1;
+    return (left->file > right->file) - (left->file < right->file);
+}
+
+/* What becomes of the files of a walk. */
+enum fate { IS_READ, IS_LAST, IS_LEFT_OUT };
+
+struct search {
+    struct walk *walk;
+    struct candidate *candidates; /* owned, as is fates */
+    size_t count;
+    unsigned char *fates; /* of each file */
+};
+
+/* A file has a copy, which may have had some itself. */
+static int note_copy(struct walk_file *file, struct walk_file *copy)
+{
+    if (!file->copy)
+        file->copy = copy->copy ? copy->copy : strdup(copy->path);
+    else
+        free(copy->copy);
+    file->copies += 1 + copy->copies;
+    copy->copy = NULL;
+    copy->copies = 0;
+    return file->copy ? 0 : -1;
+}
+
+/* Holds a candidate against one before it that is still to be read. */
+static int settle(struct search *search, size_t before, size_t at, struct error *error)
+{
+    struct walk_file *files = search->walk->files;
+    size_t first = search->candidates[before].file, then = search->candidates[at].file;
+    enum relation relation;
+    if (compare_files(files[first].realpath, files[then].realpath, &relation, error))
+        return -1;
+    if (relation == ARE_DIFFERENT)
+        return 0;
+    int first_is_less = relation == IS_BEGINNING;
+    size_t less = first_is_less ? first : then, more = first_is_less ? then : first;
+    search->fates[less] = relation == ARE_ALIKE ? IS_LAST : IS_LEFT_OUT;
+    return note_copy(&files[more], &files[less]) ? error_no_memory(error) : 0;
+}
+
+static int settle_all(struct search *search, struct error *error)
+{
+    for (size_t at = 1; at < search->count; at++) {
+        size_t compared = 0;
+        for (size_t before = at; before-- > 0 && compared < MOST_COMPARED;) {
+            if (search->candidates[before].head != search->candidates[at].head ||
+                search->fates[search->candidates[at].file] != IS_READ)
+                break;
+            if (search->fates[search->candidates[before].file] != IS_READ)
+                continue;
+            compared++;
+            if (settle(search, before, at, error))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int find_candidates(struct search *search, struct error *error)
+{
+    for (size_t i = 0; i < search->walk->count; i++) {
+        const char *path = search->walk->files[i].realpath;
+        struct candidate candidate = {.file = i, .depth = count_folders(path), .length = strlen(path)};
+        int found = look_at(path, &candidate, error);
+        if (found < 0)
+            return -1;
+        error_clear(error);
+        if (found)
+            search->candidates[search->count++] = candidate;
+    }
+    array_sort(search->candidates, search->count, sizeof *search->candidates, by_head);
+    return 0;
+}
+
+/* Those that are read, then what is read last, in `sorted`, which has room for all. */
+static void sort_out(struct search *search, struct walk_file *sorted)
+{
+    struct walk *walk = search->walk;
+    size_t kept = 0;
+    for (int fate = IS_READ; fate <= IS_LAST; fate++)
+        for (size_t i = 0; i < walk->count; i++)
+            if (search->fates[i] == fate)
+                sorted[kept++] = walk->files[i];
+    for (size_t i = 0; i < walk->count; i++) {
+        if (search->fates[i] != IS_LEFT_OUT)
+            continue;
+        walk->starts[walk->files[i].start].has_known = 1;
+        free(walk->files[i].path);
+        free(walk->files[i].realpath);
+    }
+    memcpy(walk->files, sorted, kept * sizeof *sorted);
+    walk->count = kept;
+}
+
+int copies_leave_out(struct walk *walk, size_t *count, struct error *error)
+{
+    size_t all = walk->count;
+    struct search search = {
+        .walk = walk, .candidates = array_new(all, sizeof *search.candidates), .fates = array_new(all, 1)};
+    struct walk_file *sorted = array_new(all, sizeof *sorted);
+    int failed = search.candidates && search.fates && sorted ? 0 : error_no_memory(error);
+    failed = failed || find_candidates(&search, error) || settle_all(&search, error);
+    if (!failed && all)
+        sort_out(&search, sorted);
+    *count = all - walk->count;
+    free(search.candidates);
+    free(search.fates);
+    free(sorted);
+    return failed ? -1 : 0;
+}
