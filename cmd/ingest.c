@@ -182,8 +182,7 @@ static int run(struct context *context, const struct arguments *arguments)
             "operations",
             twins);
     if (copies && !context->quiet)
-        print_line("%zu file%s left out: the beginning%s of others, which %s used", copies,
-                   copies == 1 ? "" : "s", copies == 1 ? "" : "s", copies == 1 ? "is" : "are");
+        print_line("%zu file%s left out: copies of the beginnings of others", copies, copies == 1 ? "" : "s");
     tell_walk(context, &walk);
     report_tell_remarks(&report);
     report_tell_newer(&report);

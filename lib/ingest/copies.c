@@ -145,14 +145,12 @@ static int by_head(const void *a, const void *b)
     return (left->file > right->file) - (left->file < right->file);
 }
 
-/* What becomes of the files of a walk. */
-enum fate { IS_READ, IS_LAST, IS_LEFT_OUT };
-
 struct search {
     struct walk *walk;
-    struct candidate *candidates; /* owned, as is fates */
+    struct candidate *candidates; /* owned, as are the next two */
     size_t count;
-    unsigned char *fates; /* of each file */
+    unsigned char *is_left_out; /* of each file */
+    size_t *original;           /* of each file, 1 + the one that it is a copy of; 0: of none */
 };
 
 /* A file has a copy, which may have had some itself. */
@@ -180,7 +178,8 @@ static int settle(struct search *search, size_t before, size_t at, struct error 
         return 0;
     int first_is_less = relation == IS_BEGINNING;
     size_t less = first_is_less ? first : then, more = first_is_less ? then : first;
-    search->fates[less] = relation == ARE_ALIKE ? IS_LAST : IS_LEFT_OUT;
+    search->is_left_out[less] = relation != ARE_ALIKE;
+    search->original[less] = more + 1;
     return note_copy(&files[more], &files[less]) ? error_no_memory(error) : 0;
 }
 
@@ -190,9 +189,9 @@ static int settle_all(struct search *search, struct error *error)
         size_t compared = 0;
         for (size_t before = at; before-- > 0 && compared < MOST_COMPARED;) {
             if (search->candidates[before].head != search->candidates[at].head ||
-                search->fates[search->candidates[at].file] != IS_READ)
+                search->original[search->candidates[at].file])
                 break;
-            if (search->fates[search->candidates[before].file] != IS_READ)
+            if (search->original[search->candidates[before].file])
                 continue;
             compared++;
             if (settle(search, before, at, error))
@@ -218,39 +217,70 @@ static int find_candidates(struct search *search, struct error *error)
     return 0;
 }
 
-/* Those that are read, then what is read last, in `sorted`, which has room for all. */
+/* The copies of what turned out to be the beginning of another are so, too. */
+static size_t original_of(struct search *search, size_t file)
+{
+    size_t at = file;
+    while (search->original[at]) {
+        search->is_left_out[file] |= search->is_left_out[at];
+        at = search->original[at] - 1;
+    }
+    return at;
+}
+
+/* A copy that is to be read says the same as the original would: either may be the one that is used. */
+static int tell_copy(struct search *search, size_t file)
+{
+    struct walk_file *files = search->walk->files;
+    size_t original = original_of(search, file);
+    if (original == file || search->is_left_out[file])
+        return 0;
+    files[file].copies = files[original].copies;
+    files[file].copy = strdup(files[original].path);
+    files[file].original = strdup(files[original].realpath);
+    return files[file].copy && files[file].original ? 0 : -1;
+}
+
+/* What is to be read: copies last, in `sorted`, which has room for all. */
 static void sort_out(struct search *search, struct walk_file *sorted)
 {
     struct walk *walk = search->walk;
     size_t kept = 0;
-    for (int fate = IS_READ; fate <= IS_LAST; fate++)
+    for (int is_copy = 0; is_copy < 2; is_copy++)
         for (size_t i = 0; i < walk->count; i++)
-            if (search->fates[i] == fate)
+            if (!search->is_left_out[i] && (search->original[i] != 0) == is_copy)
                 sorted[kept++] = walk->files[i];
     for (size_t i = 0; i < walk->count; i++) {
-        if (search->fates[i] != IS_LEFT_OUT)
+        if (!search->is_left_out[i])
             continue;
         walk->starts[walk->files[i].start].has_known = 1;
         free(walk->files[i].path);
         free(walk->files[i].realpath);
     }
-    memcpy(walk->files, sorted, kept * sizeof *sorted);
+    if (kept)
+        memcpy(walk->files, sorted, kept * sizeof *sorted);
     walk->count = kept;
 }
 
 int copies_leave_out(struct walk *walk, size_t *count, struct error *error)
 {
     size_t all = walk->count;
-    struct search search = {
-        .walk = walk, .candidates = array_new(all, sizeof *search.candidates), .fates = array_new(all, 1)};
+    struct search search = {.walk = walk,
+                            .candidates = array_new(all, sizeof *search.candidates),
+                            .is_left_out = array_new(all, 1),
+                            .original = array_new(all, sizeof *search.original)};
     struct walk_file *sorted = array_new(all, sizeof *sorted);
-    int failed = search.candidates && search.fates && sorted ? 0 : error_no_memory(error);
+    int failed =
+        search.candidates && search.is_left_out && search.original && sorted ? 0 : error_no_memory(error);
     failed = failed || find_candidates(&search, error) || settle_all(&search, error);
-    if (!failed && all)
+    for (size_t i = 0; !failed && i < all; i++)
+        failed = tell_copy(&search, i) ? error_no_memory(error) : 0;
+    if (!failed)
         sort_out(&search, sorted);
     *count = all - walk->count;
     free(search.candidates);
-    free(search.fates);
+    free(search.is_left_out);
+    free(search.original);
     free(sorted);
     return failed ? -1 : 0;
 }

@@ -13,8 +13,8 @@ struct walk;
 /*
  * Traces lie beside backups, half-copied files and older states of themselves. Of two files of which one is
  * the beginning of the other, packed or not, the longer one is used: the other is taken out of `walk`, *count
- * of them. Of two that are alike the one that lies less deep is read first, and the other, which then is not
- * read again, last. The one that is used is told of its copies (walk_file). Inspector's logs stay: they may
+ * of them. Of two that are alike the one that lies less deep is read first, and the other comes last: its
+ * content is there by then. What is used is told of its copies (walk_file). Inspector's logs stay: they may
  * overlap otherwise, too, and are joined record by record (join/logs.h). -1 when memory is out.
  */
 int copies_leave_out(struct walk *walk, size_t *count, struct error *error);
