@@ -1,7 +1,9 @@
 #include "ingest/copies.h"
 
 #include "base/array.h"
+#include "base/disjoint.h"
 #include "base/hash.h"
+#include "base/intern.h"
 #include "format/registry.h"
 #include "input/input.h"
 #include "input/walk.h"
@@ -237,8 +239,89 @@ static int tell_copy(struct search *search, size_t file)
         return 0;
     files[file].copies = files[original].copies;
     files[file].copy = strdup(files[original].path);
-    files[file].original = strdup(files[original].realpath);
-    return files[file].copy && files[file].original ? 0 : -1;
+    return files[file].copy ? 0 : -1;
+}
+
+/* The folders that files lie in, and which of them hold the same. */
+struct folders {
+    struct intern names;
+    int32_t *of_file; /* owned, as are the others */
+    int32_t *parent;
+    int32_t *least; /* of each set, the one that lies least deep */
+};
+
+static int list_folders(struct folders *folders, const struct walk *walk)
+{
+    folders->of_file = array_new(walk->count, sizeof *folders->of_file);
+    folders->parent = array_new(walk->count, sizeof *folders->parent);
+    folders->least = array_new(walk->count, sizeof *folders->least);
+    if (!folders->of_file || !folders->parent || !folders->least)
+        return -1;
+    for (size_t i = 0; i < walk->count; i++) {
+        const char *path = walk->files[i].realpath, *slash = strrchr(path, '/');
+        size_t length = slash ? (size_t)(slash - path) : strlen(path);
+        int64_t number = intern_put(&folders->names, path, length ? length : 1);
+        if (number < 0)
+            return -1;
+        folders->of_file[i] = (int32_t)number;
+    }
+    disjoint_init(folders->parent, folders->names.count);
+    return 0;
+}
+
+static int is_less_deep(const char *folder, const char *than)
+{
+    size_t depth = count_folders(folder), other = count_folders(than);
+    if (depth != other)
+        return depth < other;
+    size_t length = strlen(folder), other_length = strlen(than);
+    return length != other_length ? length < other_length : strcmp(folder, than) < 0;
+}
+
+static void find_least(struct folders *folders)
+{
+    int32_t count = (int32_t)folders->names.count;
+    for (int32_t i = 0; i < count; i++)
+        folders->least[i] = -1;
+    for (int32_t i = 0; i < count; i++) {
+        int32_t *least = &folders->least[disjoint_root(folders->parent, i)];
+        if (*least < 0 || is_less_deep(intern_text(&folders->names, i), intern_text(&folders->names, *least)))
+            *least = i;
+    }
+}
+
+/*
+ * A folder that holds copies of another's files is one with that: a process has several files, some of which
+ * may be in the one alone, and others be the fuller ones in the other.
+ */
+static int unite_folders(struct search *search, struct folders *folders)
+{
+    struct walk *walk = search->walk;
+    for (size_t i = 0; i < walk->count; i++)
+        if (search->original[i])
+            disjoint_unite(folders->parent, folders->of_file[i], folders->of_file[search->original[i] - 1]);
+    find_least(folders);
+    for (size_t i = 0; i < walk->count; i++) {
+        int32_t least = folders->least[disjoint_root(folders->parent, folders->of_file[i])];
+        if (least == folders->of_file[i] || search->is_left_out[i])
+            continue;
+        walk->files[i].folder = strdup(intern_text(&folders->names, least));
+        if (!walk->files[i].folder)
+            return -1;
+    }
+    return 0;
+}
+
+static int settle_folders(struct search *search)
+{
+    struct folders folders = {.of_file = NULL};
+    intern_init(&folders.names);
+    int failed = list_folders(&folders, search->walk) || unite_folders(search, &folders);
+    intern_release(&folders.names);
+    free(folders.of_file);
+    free(folders.parent);
+    free(folders.least);
+    return failed ? -1 : 0;
 }
 
 /* What is to be read: copies last, in `sorted`, which has room for all. */
@@ -275,6 +358,8 @@ int copies_leave_out(struct walk *walk, size_t *count, struct error *error)
     failed = failed || find_candidates(&search, error) || settle_all(&search, error);
     for (size_t i = 0; !failed && i < all; i++)
         failed = tell_copy(&search, i) ? error_no_memory(error) : 0;
+    if (!failed && all && settle_folders(&search))
+        failed = error_no_memory(error);
     if (!failed)
         sort_out(&search, sorted);
     *count = all - walk->count;

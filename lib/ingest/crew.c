@@ -110,8 +110,7 @@ static int begin_part(struct crew *crew, size_t number, struct error *error)
         return 0;
     if (need_writer(crew, error))
         return -1;
-    /* Whichever of a file and its copies comes first, its process is one of where the file lies. */
-    char *folder = folder_of(file->original ? file->original : path);
+    char *folder = file->folder ? strdup(file->folder) : folder_of(path);
     int64_t first_ordinal = (int64_t)(part->begin / FORMAT_RECORD_BYTES);
     int outcome = folder ? writer_begin(crew->writer, &slot->target, (int64_t)part->file, first_ordinal, path,
                                         folder, error)

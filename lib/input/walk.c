@@ -23,7 +23,7 @@ void walk_release(struct walk *walk)
         free(walk->files[i].path);
         free(walk->files[i].realpath);
         free(walk->files[i].copy);
-        free(walk->files[i].original);
+        free(walk->files[i].folder);
     }
     for (size_t i = 0; i < walk->note_count; i++)
         free(walk->notes[i]);

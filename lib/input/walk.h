@@ -18,7 +18,7 @@ struct walk_file {
     size_t start;   /* which of the paths given led to it */
     size_t copies;  /* other files that are copies of it, or of its beginning; 0 until they are looked for */
     char *copy;     /* path of one of these; NULL */
-    char *original; /* path of the one that it is a copy of itself; NULL */
+    char *folder;   /* real path of another that stands for its own, which holds copies of that one's; NULL */
 };
 
 /* One of the paths given. */
