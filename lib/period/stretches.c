@@ -15,6 +15,9 @@ enum { SEVERAL_STEPS = 4, TWO_STEPS = 2 };
 /* So many steps make a stretch, at least; of those taken off at the end three quarters of all are in one. */
 enum { FEWEST_STEPS = 6, FEWEST_CYCLES = 3, MOST_OF = 4, MOST = 3 };
 
+/* Before another, whose begin may look like its last steps, so many are enough. */
+enum { FEWEST_BEFORE = 4 };
+
 /* So many stretches are looked for at most, and so many times all operations looked at, whatever they are. */
 enum { MOST_STRETCHES = 64, LOOKED_AT = 16 };
 
@@ -121,9 +124,9 @@ static int find_last(struct search *search, struct found *found, size_t first, s
         return -1;
     *recurs = *count > 0;
     /* What recurs in what is left over only may do so by chance. */
-    if (*count && *count < FEWEST_STEPS && found->count)
+    if (*count && *count < FEWEST_BEFORE && found->count)
         *count = 0;
-    size_t fewest = search->cycles_only ? FEWEST_CYCLES : FEWEST_STEPS;
+    size_t fewest = search->cycles_only ? FEWEST_CYCLES : found->count ? FEWEST_BEFORE : FEWEST_STEPS;
     if (!*count && take_cycles_at_end(&part, fewest, found->taken, count))
         return -1;
     for (size_t i = 0; i < *count; i++)
@@ -151,7 +154,7 @@ static int64_t let_go_first(struct found *found, size_t first, size_t *count)
 {
     int64_t usual = usual_length(found->taken, *count);
     if (usual <= 0 || *count < 3 || found->taken[0] != first ||
-        found->taken[1] - first <= SEVERAL_STEPS * (size_t)usual)
+        found->taken[1] - first <= TWO_STEPS * (size_t)usual)
         return usual;
     memmove(found->taken, found->taken + 1, --*count * sizeof *found->taken);
     found->begins_first = 1;
