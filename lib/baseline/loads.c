@@ -21,7 +21,7 @@ enum { OF_RANKS = 4, RANKS_ALIKE = 3 };
 struct loads {
     const struct job *job;
     int64_t *own;    /* owned, as is all: [rank * steps + step], what it took by itself; TIME_UNKNOWN */
-    int64_t *common; /* by step, what a quarter of the ranks are below */
+    int64_t *common; /* by step, that of the middle one of the ranks */
     int64_t *list;
     double *ratios; /* by rank */
     int32_t *of_step;
@@ -56,7 +56,7 @@ static void find_common(struct loads *loads)
         for (size_t rank = 0; rank < loads->job->rank_count; rank++)
             if (loads->own[rank * steps + step] != TIME_UNKNOWN)
                 loads->list[count++] = loads->own[rank * steps + step];
-        loads->common[step] = count ? quantile_of(loads->list, count, 0.25) : TIME_UNKNOWN;
+        loads->common[step] = median_of(loads->list, count);
     }
 }
 
