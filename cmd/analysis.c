@@ -1,9 +1,24 @@
 #include "analyse/analysis.h"
 
+#include "base/wrap.h"
 #include "cmd/commands.h"
 #include "cmd/opt.h"
 #include "cmd/print.h"
 #include "render/render.h"
+
+/* Text for people, broken at blanks. */
+static int show_prose(struct context *context, const struct buffer *text)
+{
+    struct buffer lines = BUFFER_INIT;
+    int failed =
+        wrap_text(&lines, text->data, text->length, context->width ? (size_t)context->width : LINE_WIDTH);
+    if (!failed)
+        fwrite(lines.data, 1, lines.length, stdout);
+    buffer_release(&lines);
+    if (failed)
+        error_no_memory(&context->error);
+    return failed ? EXIT_NOT_DONE : EXIT_DONE;
+}
 
 /* An analysis may bring its own text for people and its own JSON; CSV always is its table. */
 static int show(struct context *context, const struct arguments *arguments,
@@ -14,6 +29,8 @@ static int show(struct context *context, const struct arguments *arguments,
                                                                     : NULL;
     if (!own || own->length == 0)
         return print_table(context, arguments, &result->table);
+    if (arguments->renderer->is_for_people)
+        return show_prose(context, own);
     fwrite(own->data, 1, own->length, stdout);
     if (own->data[own->length - 1] != '\n')
         fputc('\n', stdout);

@@ -20,6 +20,7 @@
 #include "cmd/commands.h"
 #include "cmd/opt.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,8 @@ static int make_table(const struct analysis *analysis, struct option_table *tabl
     *table = (struct option_table){.description = analysis->description,
                                    .options = options,
                                    .count = analysis->option_count,
+                                   .operands = "[PATH...]",
+                                   .operands_most = SIZE_MAX,
                                    .has_format = 1};
     return 0;
 }
@@ -61,7 +64,7 @@ static void list_commands(void)
     for (size_t i = 0; i < table_count; i++)
         commands[command_count++] = (struct command){.name = analysis_registry[i]->name,
                                                      .summary = analysis_registry[i]->summary,
-                                                     .needs = NEEDS_STORE_READ | NEEDS_JOINED,
+                                                     .needs = NEEDS_STORE_READ | NEEDS_JOINED | TAKES_TRACES,
                                                      .options = &tables[i],
                                                      .analysis = analysis_registry[i],
                                                      .run = command_run_analysis};

@@ -48,6 +48,11 @@ struct analysis {
     const struct analysis_option *options;
     size_t option_count;
     /*
+     * The words that an option takes, for completion in a shell: NULL past the last, and where it takes any
+     * text. NULL: no option has some.
+     */
+    const char *(*word)(size_t option, size_t number);
+    /*
      * The result is initialised by the caller (table_init with the analysis's name), who also releases it.
      * A bad option value is reported with *usage set, so that the exit status can tell it from a failure.
      */

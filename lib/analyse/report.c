@@ -52,8 +52,12 @@ static const struct column process_column = {
 
 static const struct column value_columns[] = {
     {.name = "instances", .type = CELL_INTEGER, .description = "operations joined across ranks"},
-    {.name = "operations", .type = CELL_INTEGER, .description = "records of single ranks"},
-    {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "sum of the instances' sizes"},
+    {.name = "operations", .type = CELL_INTEGER, .detail = 1, .description = "records of single ranks"},
+    {.name = "bytes",
+     .type = CELL_INTEGER,
+     .unit = "bytes",
+     .detail = 1,
+     .description = "sum of the instances' sizes"},
     {.name = "transfer_us_p50",
      .type = CELL_REAL,
      .unit = "us",
@@ -63,7 +67,7 @@ static const struct column value_columns[] = {
      .type = CELL_REAL,
      .unit = "us",
      .decimals = 1,
-     .description = "longest device duration over the ranks, waiting included; median"},
+     .description = "longest device duration over the ranks, waiting included; by rank its own; median"},
     {.name = "effective_us_p99",
      .type = CELL_REAL,
      .unit = "us",
@@ -80,6 +84,14 @@ static const struct column value_columns[] = {
      .decimals = 2,
      .description = "bus bandwidth, waiting included; median"},
 };
+
+/* Behind them, where ranks have rows of their own. */
+static const struct column wait_column = {
+    .name = "wait_us_p50",
+    .type = CELL_REAL,
+    .unit = "us",
+    .decimals = 1,
+    .description = "what the rank took beyond the transfer: it waited for others; median"};
 
 enum { VALUE_COUNT = sizeof value_columns / sizeof *value_columns };
 
@@ -169,6 +181,8 @@ static int show_group(const struct report_groups *report, struct report_group *g
     show_time(table, at + 5, &group->effective_ns, 0.99);
     show_bandwidth(table, at + 6, &group->transfer_gbs);
     show_bandwidth(table, at + 7, &group->effective_gbs);
+    if (report_groups_is_by(report, KEY_RANK))
+        show_time(table, at + 8, &group->wait_ns, 0.5);
     return 0;
 }
 
@@ -215,7 +229,9 @@ static void separate_runs(struct report_groups *report, const struct runs *runs)
 
 static int show(struct report_groups *report, struct table *table, struct error *error)
 {
-    if (add_key_columns(report, table, error) || table_add_columns(table, value_columns, VALUE_COUNT, error))
+    if (add_key_columns(report, table, error) ||
+        table_add_columns(table, value_columns, VALUE_COUNT, error) ||
+        (report_groups_is_by(report, KEY_RANK) && table_add_column(table, wait_column, error)))
         return -1;
     report_groups_sort(report);
     for (size_t i = 0; i < report->count; i++)
@@ -249,6 +265,11 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     return failed ? -1 : 0;
 }
 
+static const char *option_word(size_t option, size_t number)
+{
+    return option == OPTION_BY && number < KEY_COUNT ? key_names[number] : NULL;
+}
+
 const struct analysis analysis_report = {
     .name = "report",
     .summary = "bandwidth and latency by tag, function, communicator, size ...",
@@ -258,5 +279,6 @@ const struct analysis analysis_report = {
         "longest, waiting included.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .word = option_word,
     .run = run,
 };

@@ -31,10 +31,12 @@ struct column {
     const char *description; /* one sentence; NULL */
     int decimals;            /* reals in a table for people */
     int hidden;              /* left out of a table for people, kept in JSON and CSV */
+    int detail;              /* likewise where the table would be wider than its line */
 };
 
 struct table {
     const char *command;    /* name of the analysis */
+    const char *legend;     /* a line below a table for people; static; NULL */
     struct column *columns; /* owned array */
     size_t column_count;
     size_t column_capacity;

@@ -29,6 +29,7 @@ struct report_row {
     int64_t operations;
     int64_t transfer_ns; /* TIME_UNKNOWN */
     int64_t effective_ns;
+    int64_t wait_ns; /* of a rank, what it took beyond the transfer; TIME_UNKNOWN */
     int function;
 };
 
@@ -46,6 +47,7 @@ struct report_group {
     double effective_total_ns;
     struct samples transfer_ns;
     struct samples effective_ns;
+    struct samples wait_ns;
     struct samples transfer_gbs;
     struct samples effective_gbs;
     int64_t key[KEY_COUNT]; /* the first by_count are used */

@@ -121,6 +121,7 @@ static struct report_row make_row(const struct reader *reader, const struct repo
                                .operations = block_value(rows, INSTANCE_MEMBERS, row, 0),
                                .transfer_ns = block_value(rows, INSTANCE_TRANSFER, row, TIME_UNKNOWN),
                                .effective_ns = block_value(rows, INSTANCE_EFFECTIVE, row, TIME_UNKNOWN),
+                               .wait_ns = TIME_UNKNOWN,
                                .function = (int)function};
 }
 
@@ -167,6 +168,7 @@ static int take_instances(struct reader *reader, struct block_scan *scan, struct
 
 /* What only an operation tells. */
 struct detail {
+    int64_t duration_ns; /* TIME_UNKNOWN */
     int32_t rank;
     int16_t algorithm; /* their numbers in the vocabulary */
     int16_t protocol;
@@ -205,7 +207,8 @@ static void details_release(struct details *details)
 static int take_operations(struct reader *reader, struct details *details, struct block_scan *scan,
                            struct error *error)
 {
-    static const int columns[] = {OPERATION_ALGORITHM, OPERATION_PROTOCOL};
+    static const int columns[] = {OPERATION_ALGORITHM, OPERATION_PROTOCOL, OPERATION_DURATION,
+                                  OPERATION_DEVICE_BEGIN, OPERATION_DEVICE_END};
     static const int joined[] = {JOINED_INSTANCE};
     const struct roster_member *member = roster_member(&reader->roster, scan->owner_id);
     if (!member)
@@ -220,11 +223,19 @@ static int take_operations(struct reader *reader, struct details *details, struc
             continue;
         reader->latest = (size_t)at;
         details->items[details->first[at] + details->filled[at]++] =
-            (struct detail){(int32_t)reader->names[member->rank],
+            (struct detail){scan_duration(&scan->rows, i, TIME_UNKNOWN), (int32_t)reader->names[member->rank],
                             (int16_t)block_value(&scan->rows, OPERATION_ALGORITHM, i, 0),
                             (int16_t)block_value(&scan->rows, OPERATION_PROTOCOL, i, 0)};
     }
     return 0;
+}
+
+/* An instance's transfer is the shortest of its members: what a rank took beyond that it waited. */
+static void take_own_times(struct report_row *row, const struct detail *detail)
+{
+    row->effective_ns = detail->duration_ns;
+    if (row->transfer_ns != TIME_UNKNOWN && detail->duration_ns != TIME_UNKNOWN)
+        row->wait_ns = detail->duration_ns - row->transfer_ns;
 }
 
 static int group_details(struct reader *reader, const struct details *details)
@@ -234,6 +245,9 @@ static int group_details(struct reader *reader, const struct details *details)
             const struct detail *detail = &details->items[details->first[i] + j];
             struct report_row row = reader->rows[i];
             row.operations = 1;
+            /* Of a rank its own time counts, not that of whom it was with. */
+            if (report_groups_is_by(reader->report, KEY_RANK))
+                take_own_times(&row, detail);
             row.key[KEY_RANK] = detail->rank;
             row.key[KEY_ALGORITHM] = name_at(reader->algorithms, ALGORITHM_COUNT, detail->algorithm);
             row.key[KEY_PROTOCOL] = name_at(reader->protocols, PROTOCOL_COUNT, detail->protocol);
