@@ -5,6 +5,7 @@
 #include "cmd/interrupt.h"
 #include "cmd/print.h"
 #include "cmd/progress.h"
+#include "ingest/copies.h"
 #include "ingest/crew.h"
 #include "ingest/twins.h"
 #include "input/walk.h"
@@ -127,7 +128,7 @@ static void tell_walk(const struct context *context, const struct walk *walk)
         print_line("%s", walk->losses[i]);
 }
 
-static void tell_all(const struct context *context, const struct walk *walk, size_t twins,
+static void tell_all(const struct context *context, const struct walk *walk, size_t twins, size_t copies,
                      const struct report *report)
 {
     if (twins && !context->quiet)
@@ -135,6 +136,8 @@ static void tell_all(const struct context *context, const struct walk *walk, siz
             "%zu files of Inspector lines left out: the Chrome traces beside them tell of the same "
             "operations",
             twins);
+    if (copies && !context->quiet)
+        print_line("%zu file%s left out: copies of the beginnings of others", copies, copies == 1 ? "" : "s");
     tell_walk(context, walk);
     report_tell_remarks(report);
     report_tell_newer(report);
@@ -144,15 +147,16 @@ int ingest_paths(struct context *context, const struct ingest_wishes *wishes, st
                  struct report *report, int *is_lacking)
 {
     struct known known = {.files = NULL};
-    size_t twins = 0;
+    size_t twins = 0, copies = 0;
     int status = EXIT_NOT_DONE;
     if (find_files(wishes, walk, report, &context->error) == 0 &&
         (!context->store || known_read(&known, context->store, &context->error) == 0)) {
-        if (twins_leave_out(walk, &known, &twins, &context->error) == 0)
+        if (twins_leave_out(walk, &known, &twins, &context->error) == 0 &&
+            copies_leave_out(walk, &copies, &context->error) == 0)
             status = ingest_into_store(context, wishes, &known, walk, report);
         known_release(&known);
     }
-    tell_all(context, walk, twins, report);
+    tell_all(context, walk, twins, copies, report);
     *is_lacking = walk->loss_count || report_has_trouble(report) ||
                   (status == EXIT_DONE && report_tell_empty(report, walk, wishes->paths));
     return status;

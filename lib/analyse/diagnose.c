@@ -337,7 +337,8 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     diagnosis.names_runs = runs.count > 1;
     int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"findings\":[")
                      ? error_no_memory(error)
-                     : caution_records(request->store, &runs, &result->table, error) ||
+                     : caution_copies(request->store, &runs, &result->table, error) ||
+                           caution_records(request->store, &runs, &result->table, error) ||
                            caution_no_operations(request->store, &runs, &result->table, error) ||
                            caution_rules_off(&result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++)

@@ -1,6 +1,7 @@
 #include "baseline/excess.h"
 
 #include "baseline/place.h"
+#include "baseline/warm_up.h"
 #include "job/arrival.h"
 #include "job/own_time.h"
 
@@ -130,6 +131,7 @@ static void take_values(const struct cells *cells, struct place *place, measure 
         place->value[i] = cells->operations[i] < 0 ? TIME_UNKNOWN
                                                    : value_of(cells->baseline, cells->job,
                                                               &cells->job->operations[cells->operations[i]]);
+    warm_up_leave_out(cells->baseline, place->value, cells->role->rank_count, place->list);
 }
 
 /* The values of a place become what is beyond the usual, of ranks that should be alike; returns sigma. */
