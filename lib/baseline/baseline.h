@@ -21,7 +21,15 @@
 struct role {
     int32_t *ranks; /* owned: job ranks that play it */
     size_t rank_count;
-    int32_t length; /* positions in a step */
+    int32_t length;              /* positions in a step */
+    struct place_limits *limits; /* owned; of each position */
+};
+
+/* By how much a rank's own time at a place has to be beyond its usual to stand out. TIME_UNKNOWN: it never
+ * does. */
+struct place_limits {
+    int64_t in_a_step_ns;
+    int64_t in_all_steps_ns; /* beyond its peers' */
 };
 
 /* What of an operation is beyond the usual at its place: durations in nanoseconds of its device timeline. */

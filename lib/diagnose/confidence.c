@@ -1,5 +1,6 @@
 #include "diagnose/confidence.h"
 
+#include "base/scale.h"
 #include "diagnose/significance.h"
 #include "job/stages.h"
 
@@ -271,4 +272,28 @@ enum confidence confidence_of(const struct suspects *suspects, const struct susp
     int sure = !is_steady(suspect, baseline) && share >= 2 * options->min_gain &&
                is_beyond_chance(suspect, share, SURE);
     return sure && !has_gaps(job) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+}
+
+int64_t confidence_least_of_several_ns(const struct baseline *baseline,
+                                       const struct diagnose_options *options)
+{
+    return scale(baseline->median_step_ns, options->min_gain);
+}
+
+int64_t confidence_least_of_all_ns(const struct baseline *baseline, const struct diagnose_options *options)
+{
+    return scale(baseline->median_step_ns, options->min_gain > LONGER_MANY ? options->min_gain : LONGER_MANY);
+}
+
+int64_t confidence_least_alone_ns(const struct baseline *baseline, const struct diagnose_options *options,
+                                  int64_t greatest_ns)
+{
+    double least = 2 * options->min_gain > LONGER_MANY ? 2 * options->min_gain : LONGER_MANY;
+    int64_t cost_ns = scale(baseline->median_step_ns, least), ahead_ns = scale(greatest_ns, AHEAD_OF_FEW);
+    return cost_ns > ahead_ns ? cost_ns : ahead_ns;
+}
+
+double confidence_most_chance(void)
+{
+    return CHANCE_BEHIND;
 }
