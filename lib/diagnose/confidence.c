@@ -257,6 +257,9 @@ enum confidence confidence_of(const struct suspects *suspects, const struct susp
     if ((has_gaps(job) || job->blind_to_pairs || is_mostly(suspect, baseline)) &&
         is_alone_in_role(suspect, baseline))
         return CONFIDENCE_LOW;
+    /* Clocks that are off by as much in all steps make ends that are estimated too early for one rank. */
+    if (suspect->on_estimates && is_steady(suspect, baseline))
+        return CONFIDENCE_LOW;
     /* Such a recorder does not tell trees from rings: the root of a tree always ends after the others. */
     if (job->finished_only && suspect->kind != FINDING_NETWORK && is_steady(suspect, baseline))
         return CONFIDENCE_LOW;
@@ -271,7 +274,7 @@ enum confidence confidence_of(const struct suspects *suspects, const struct susp
         return CONFIDENCE_LOW;
     int sure = !is_steady(suspect, baseline) && share >= 2 * options->min_gain &&
                is_beyond_chance(suspect, share, SURE);
-    return sure && !has_gaps(job) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+    return sure && !has_gaps(job) && !suspect->on_estimates ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 }
 
 int64_t confidence_least_of_several_ns(const struct baseline *baseline,

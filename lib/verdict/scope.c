@@ -20,11 +20,18 @@ struct counting {
     int group_has_end;
 };
 
+/* An end that is taken to be where the next operation began leaves own time too small: nothing can be silent
+ * on the strength of that. */
+static int has_end(const struct job_operation *operation)
+{
+    return operation->end_ns != TIME_UNKNOWN && operation->ends != ENDS_ESTIMATED;
+}
+
 static int group_has_end(const struct job *job, const struct job_operation *operation)
 {
     size_t end = job->ranks[operation->rank].first + job->ranks[operation->rank].count;
     for (size_t i = (size_t)operation->group; i < end && job->operations[i].group == operation->group; i++)
-        if (job->operations[i].end_ns != TIME_UNKNOWN)
+        if (has_end(&job->operations[i]))
             return 1;
     return 0;
 }
@@ -37,7 +44,7 @@ static int has_times(struct counting *counting, const struct job_operation *oper
 {
     if (counting->scope->networks_only)
         return 1;
-    if (operation->start_ns == TIME_UNKNOWN || operation->end_ns != TIME_UNKNOWN)
+    if (operation->start_ns == TIME_UNKNOWN || has_end(operation))
         return operation->start_ns != TIME_UNKNOWN;
     if (counting->group != operation->group) {
         counting->group = operation->group;
@@ -137,7 +144,7 @@ static int64_t absent_at_end(const struct counting *counting, const struct job_r
 static int has_any_end(const struct job *job)
 {
     for (size_t i = 0; i < job->operation_count; i++)
-        if (job->operations[i].start_ns != TIME_UNKNOWN && job->operations[i].end_ns != TIME_UNKNOWN)
+        if (job->operations[i].start_ns != TIME_UNKNOWN && has_end(&job->operations[i]))
             return 1;
     return 0;
 }

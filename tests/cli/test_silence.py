@@ -171,6 +171,44 @@ class Silence(Case):
         self.assertRegex(first, r"^could not be judged: .*(record .*ncclprof-plugin\(7\)\))")
         self.assertEqual(report["summary"]["judged_operations"], 0)
 
+    def strip_stops(self, traces, of):
+        """As NVIDIA's example plugin writes them: no stop of kernels of those categories."""
+        for path in traces:
+            category, lines = None, []
+            for line in path.read_text().splitlines(keepends=True):
+                opened = re.match(r'\{"name": "\w+", "cat": "(COLL|P2P)", "ph": "(\w)"', line)
+                if opened:
+                    category = opened[1] if opened[2] == "b" else None
+                if line.startswith('{"name": "KernelCh"') and category in of:
+                    line = re.sub(r'"StopGpuClk": \d+', '"StopGpuClk": 0', line)
+                    line = re.sub(r'"ph": "e"(.*)"ts": [\d.]+', r'"ph": "e"\1"ts": 0.000000', line)
+                lines.append(line)
+            path.write_text("".join(lines))
+
+    def test_experts_whose_kernels_note_no_stop(self):
+        """The culprit is the same with stops, without those of sends and receives, and without any; in health nobody is."""
+        job = "--shape moe --ranks 8 --per-node 8 --layers 2 --steps 16 --dialect chrome-v6 --seed "
+        for seed, fault in ((113, "compute:2:6:9:20%:*"), (115, "host:5:6:9:20%:*"), (116, None)):
+            for of in ((), ("P2P",), ("P2P", "COLL")):
+                with self.subTest(seed=seed, without=of):
+                    traces, _ = self.simulate(job + str(seed) + (f" --fault {fault}" if fault else ""))
+                    self.strip_stops(traces, of)
+                    self.store.unlink(missing_ok=True)
+                    self.run_program("ingest", *traces)
+                    report = self.json("diagnose")
+                    sure = [finding for finding in report["findings"] if finding["confidence"] != "low"]
+                    kind, rank = fault.split(":")[:2] if fault else (None, None)
+                    self.assertEqual([(finding["kind"], str(finding["rank"])) for finding in sure], [(kind, rank)] * bool(fault))
+                    if len(of) < 2:
+                        continue
+                    self.assertEqual(report["summary"]["judged_operations"], 0)
+                    for finding in sure:
+                        self.assertEqual(finding["confidence"], "medium")
+                        self.assertIn("ends are estimated from the next begin", finding["evidence"])
+                    if not fault:
+                        self.assertTrue(self.run_program("diagnose", "--exit-code", status=4).out.startswith(
+                            "could not be judged: no operation says when it ended"))
+
     def test_networks_alone(self):
         """Nothing but proxy operations and their steps: links are judged, ranks are not."""
         traces, _ = self.simulate("--shape ddp --ranks 8 --per-node 2 --layers 2 --steps 20 --dialect chrome-v2 --seed 5")
