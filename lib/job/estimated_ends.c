@@ -97,15 +97,30 @@ static void end_group(struct job *job, size_t head, int64_t end_ns)
     }
 }
 
+/* Whether most kernels note no end: `told` is of their first operations. */
+static int are_most_untold(const struct job *job, const struct bounds *bounds)
+{
+    size_t kernels = 0, untold = 0;
+    for (size_t i = 0; i < job->operation_count; i++) {
+        const struct job_operation *operation = &job->operations[i];
+        if (operation->group != (int32_t)i || operation->start_ns == TIME_UNKNOWN)
+            continue;
+        kernels++;
+        untold += !bounds->told[i] && operation->incomplete;
+    }
+    return untold * 2 > kernels;
+}
+
 int job_estimate_ends(struct job *job, int *estimated)
 {
     struct bounds bounds;
     int64_t *over_ns = array_new(job->instance_count, sizeof *over_ns);
     int failed = bounds_init(&bounds, job) || !over_ns;
     *estimated = 0;
-    for (size_t i = 0; !failed && i < job->instance_count; i++)
+    int is_wanted = !failed && are_most_untold(job, &bounds);
+    for (size_t i = 0; is_wanted && i < job->instance_count; i++)
         over_ns[i] = instance_over(job, &bounds, &job->instances[i]);
-    for (size_t i = 0; !failed && i < job->operation_count; i++) {
+    for (size_t i = 0; is_wanted && i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
         if (operation->group != (int32_t)i || bounds.told[i] || !operation->incomplete ||
             bounds.over_ns[i] == TIME_UNKNOWN)

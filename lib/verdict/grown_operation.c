@@ -161,6 +161,9 @@ static int count_last(struct grown_operation *grown, const struct job *job, cons
     return 0;
 }
 
+/* What grew by less than one part in so many of what the steps did explains nothing of it. */
+enum { PART_EXPLAINED = 10 };
+
 int grown_operation_find(struct grown_operation *grown, const struct job *job,
                          const struct baseline *baseline, const struct longer_steps *longer,
                          const struct longer_row *row)
@@ -171,6 +174,8 @@ int grown_operation_find(struct grown_operation *grown, const struct job *job,
     for (size_t role = 0; !failed && role < baseline->role_count; role++)
         for (int32_t position = 0; position < baseline->roles[role].length; position++)
             look_at_place(grown, &sides, job, baseline, row, (struct spot){(int32_t)role, position, 0});
+    if (!failed && grown->grown_ns < row->lost_ns / row->steps / PART_EXPLAINED)
+        grown->operation = -1;
     if (!failed && grown->operation >= 0) {
         count_ranks(grown, &sides, job, baseline);
         failed = count_last(grown, job, baseline, row);

@@ -136,6 +136,19 @@ static void where_nothing_tells(void **state)
     }
 }
 
+/* Where half of the kernels tell an end, or more, the others are left as they are. */
+static void where_most_tell(void **state)
+{
+    struct play play;
+    for (int told = 4; told <= 5; told++) {
+        play_init(&play);
+        for (int i = 0; i < told; i++)
+            play.operations[ALL - 1 - i].end_ns = play.drafts[ALL - 1 - i].free_ns = 2500;
+        estimate(&play);
+        assert_int_equal(play.estimated, told == 4);
+    }
+}
+
 /*
  * An exchange between all, each a group of two pairs: of each pair both are done when the first goes on, and
  * of a group when the last of its pairs is. Rank 1 is 400 later than the next.
@@ -179,7 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_to_go_on_tells), cmocka_unit_test(a_member_that_tells_its_end),
         cmocka_unit_test(not_before_its_begin),     cmocka_unit_test(where_nothing_tells),
-        cmocka_unit_test(a_group_of_pairs),
+        cmocka_unit_test(a_group_of_pairs),         cmocka_unit_test(where_most_tell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
