@@ -67,12 +67,12 @@ int command_run_analysis(struct context *context, const struct arguments *argume
         status = show(context, arguments, &result);
     else if (usage)
         status = EXIT_USAGE;
-    if (status == EXIT_DONE && result.unjudged) {
+    if (status == EXIT_DONE && result.unjudged && !result.undecided) {
         error_set(&context->error, "nothing was judged");
         status = EXIT_NOT_DONE;
     }
-    if (status == EXIT_DONE && result.alarm)
-        status = EXIT_FINDINGS;
+    if (status == EXIT_DONE && (result.alarm || result.undecided))
+        status = result.alarm ? EXIT_FINDINGS : EXIT_UNDECIDED;
     filter_release(&filter);
     table_release(&result.table);
     buffer_release(&result.text);

@@ -29,6 +29,7 @@ enum exit_status {
     EXIT_NOT_DONE = 1,
     EXIT_USAGE = 2,
     EXIT_FINDINGS = 3,
+    EXIT_UNDECIDED = 4,
     EXIT_INTERRUPTED = 130
 };
 

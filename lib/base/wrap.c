@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-enum { USUAL_HANG = 4 };
+/* What follows is set off from the next line as well. */
+enum { HANG = 2 };
 
 /* Columns of text that is no C string. */
 static size_t width_of(const char *text, size_t length)
@@ -56,7 +57,7 @@ int wrap_text(struct buffer *buffer, const char *text, size_t length, size_t wid
     while (length) {
         const char *newline = memchr(text, '\n', length);
         size_t line = newline ? (size_t)(newline - text) : length, indent = blanks(text, line);
-        if (wrap_line(buffer, text, line, width, indent ? indent : USUAL_HANG))
+        if (wrap_line(buffer, text, line, width, indent + HANG))
             return -1;
         text += line + (newline != NULL);
         length -= line + (newline != NULL);

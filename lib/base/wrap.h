@@ -15,9 +15,8 @@ enum { LINE_WIDTH = 80 };
  */
 int wrap_line(struct buffer *buffer, const char *text, size_t length, size_t width, size_t hang);
 
-/*
- * The same of a text of several lines, each by itself: what follows a line that begins with blanks is
- * indented as it is, else by four.
+/* The same of a text of several lines, each by itself: what follows is indented by two more than its
+ * beginning.
  */
 int wrap_text(struct buffer *buffer, const char *text, size_t length, size_t width);
 

@@ -62,6 +62,7 @@ void baseline_release(struct baseline *baseline)
     for (size_t i = 0; i < baseline->role_count; i++) {
         free(baseline->roles[i].ranks);
         free(baseline->roles[i].begins);
+        free(baseline->roles[i].limits);
         if (baseline->cells)
             free(baseline->cells[i]);
     }

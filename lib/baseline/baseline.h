@@ -27,12 +27,20 @@ struct role {
     int32_t length;  /* positions, of all programmes */
     int32_t *begins; /* owned: the first position of each programme, ascending; NULL: of one */
     int32_t programmes;
+    struct place_limits *limits; /* owned; of each position */
 };
 
 /* Positions from `begin` to before `end`. */
 struct programme_span {
     int32_t begin;
     int32_t end;
+};
+
+/* By how much a rank's own time at a place has to be beyond its usual to stand out. TIME_UNKNOWN: it never
+ * does. */
+struct place_limits {
+    int64_t in_a_step_ns;
+    int64_t in_all_steps_ns; /* beyond its peers' */
 };
 
 /* What of an operation is beyond the usual at its place: durations in nanoseconds of its device timeline. */

@@ -1,5 +1,7 @@
 #include "baseline/excess.h"
 
+#include "base/array.h"
+#include "base/scale.h"
 #include "baseline/place.h"
 #include "baseline/warm_up.h"
 #include "job/arrival.h"
@@ -142,9 +144,21 @@ static int64_t measure_alike(const struct cells *cells, struct place *place, mea
                                cells->baseline->step_count, sigmas, 1, NULL);
 }
 
-static void judge_own_time(const struct cells *cells, struct place *own, double sigmas)
+static int is_known_anywhere(const struct cells *cells, const struct place *place)
+{
+    for (size_t i = 0; i < cells->count; i++)
+        if (place->value[i] != TIME_UNKNOWN)
+            return 1;
+    return 0;
+}
+
+static void judge_own_time(const struct cells *cells, struct place *own, double sigmas,
+                           struct place_limits *limits)
 {
     int64_t sigma = measure_alike(cells, own, own_time, sigmas);
+    int is_known = is_known_anywhere(cells, own);
+    *limits = (struct place_limits){.in_a_step_ns = is_known ? scale(sigma, sigmas) : TIME_UNKNOWN,
+                                    .in_all_steps_ns = is_known ? own->unlike_ns : TIME_UNKNOWN};
     for (size_t i = 0; i < cells->count; i++) {
         int32_t operation = judged(cells, own, i);
         if (operation < 0)
@@ -223,31 +237,38 @@ static int has_streams(const struct job *job, const struct role *role)
     return 0;
 }
 
-static void judge_place(const struct cells *cells, struct place *own, struct place *place, double sigmas)
+static void judge_place(const struct cells *cells, struct place *own, struct place *place, double sigmas,
+                        struct place_limits *limits)
 {
-    judge_own_time(cells, own, sigmas);
+    judge_own_time(cells, own, sigmas, limits);
     if (has_streams(cells->job, cells->role))
         judge_idle_time(cells, place, own, sigmas);
     judge_hidden_lateness(cells, place, sigmas);
     judge_host_lateness(cells, place, sigmas);
 }
 
+static int measure_role(const struct baseline *baseline, const struct job *job, size_t number, double sigmas)
+{
+    struct place place = {0}, own = {0};
+    struct role *role = &baseline->roles[number];
+    size_t ranks = role->rank_count, steps = (size_t)baseline->step_count;
+    role->limits = array_new((size_t)role->length, sizeof *role->limits);
+    int failed = !role->limits || place_init(&place, ranks, steps) || place_init(&own, ranks, steps);
+    for (int32_t position = 0; !failed && position < role->length; position++) {
+        struct cells cells = cells_at(baseline, job, number, position);
+        judge_place(&cells, &own, &place, sigmas, &role->limits[position]);
+    }
+    place_release(&place);
+    place_release(&own);
+    return failed ? -1 : 0;
+}
+
 int baseline_measure_places(const struct baseline *baseline, const struct job *job, double sigmas)
 {
     for (size_t i = 0; i < job->operation_count; i++)
         baseline->excess[i] = (struct excess){.late_beyond_ns = TIME_UNKNOWN, .beyond_ns = TIME_UNKNOWN};
-    for (size_t role = 0; role < baseline->role_count; role++) {
-        struct place place = {0}, own = {0};
-        size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
-        int failed = place_init(&place, ranks, steps) || place_init(&own, ranks, steps);
-        for (int32_t position = 0; !failed && position < baseline->roles[role].length; position++) {
-            struct cells cells = cells_at(baseline, job, role, position);
-            judge_place(&cells, &own, &place, sigmas);
-        }
-        place_release(&place);
-        place_release(&own);
-        if (failed)
+    for (size_t role = 0; role < baseline->role_count; role++)
+        if (measure_role(baseline, job, role, sigmas))
             return -1;
-    }
     return 0;
 }

@@ -119,7 +119,9 @@ static int say_own(const struct suspect *suspect, const struct job *job,
            say_us(text, " ", times->mine_ns, " of its own time") ||
            say_us(text, ", its peers ", times->others_ns, "") ||
            say_us(text, ", itself in other steps ", times->usual_ns, "") ||
-           buffer_append_text(text, say_cause(suspect, position));
+           buffer_append_text(text, say_cause(suspect, position)) ||
+           (suspect->on_estimates &&
+            buffer_append_text(text, "; ends are estimated from the next begin, as kernels note none"));
 }
 
 static int say_waited(const struct job *job, const struct job_operation *operation, int32_t position,

@@ -26,6 +26,7 @@ enum end_kind {
     ENDS_BY_KERNEL, /* the GPU's stop */
     ENDS_BY_PROXY,  /* when its GPU had last taken or given data: RecvGpuWait, SendGpuWait */
     ENDS_BY_HOST,   /* polled by the host */
+    ENDS_ESTIMATED, /* by when what came next began, on all ranks (estimated_ends.c) */
     ENDS_BY_SENDER  /* of a receive: when its sender had come, by the clocks, at the least (early_stops.c) */
 };
 

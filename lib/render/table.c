@@ -268,7 +268,7 @@ static int put_prose(const struct people *people, const char *before, const char
     struct buffer line = BUFFER_INIT, lines = BUFFER_INIT;
     int failed = buffer_append_text(&line, before) || escape_terminal(&line, text, strlen(text)) ||
                  wrap_line(&lines, line.data, line.length,
-                           people->target.width ? (size_t)people->target.width : LINE_WIDTH, 4);
+                           people->target.width ? (size_t)people->target.width : LINE_WIDTH, 2);
     if (!failed)
         fprintf(people->target.stream, "%s%s", apart ? "\n" : "", lines.data);
     buffer_release(&line);

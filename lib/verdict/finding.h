@@ -63,9 +63,10 @@ int finding_ask(const struct findings *findings, struct finding *finding, enum r
 int finding_add_peer(struct finding *finding, int32_t rank);
 
 /*
- * Whether findings say of a step that it did not end, or explain half of what it was longer. A slow link that
- * ends a step shows in the next: a single one there only, several in each from their first to the one after.
- * Who begins steps late shows in the one before as well.
+ * Whether findings say of a step that it did not end, or explain half of what it was longer: those of low
+ * confidence do not, unless the job stopped. A slow link that ends a step shows in the next: a single one
+ * there only, several in each from their first to the one after. Who begins steps late shows in the one
+ * before as well.
  */
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns);
 

@@ -146,6 +146,11 @@ const struct rule rules[RULE_COUNT] = {
         {"no-step-counts", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE, NULL,
          "how many of its steps count: the first after the warm-up, and weak ones, do not",
          "has no step that counts"},
+    [RULE_ESTIMATED_STEADY] = {"estimated-steady", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ALL,
+                               "ends that are estimated: clocks that are off by as much in all steps make "
+                               "them too early for one rank",
+                               "the share of the steps after the warm-up that are its",
+                               "lasts through all steps, and rests on ends that are estimated"},
     [RULE_WORTH] = {"worth", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH,
                     "two steps that count and more",
                     "what it is worth in each step, in --min-gain of a median step", "costs too little"},
@@ -278,6 +283,10 @@ const struct rule rules[RULE_COUNT] = {
          "the share of operations that are missing from their sequences, but for those that all ranks "
          "left out",
          "is of a trace with gaps, which leave room for another explanation"},
+    [RULE_ESTIMATED] = {"estimated", OF_RANK, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE, NULL,
+                        "1 where most of it is own time since ends that are estimated, as kernels note none, "
+                        "else 0",
+                        "rests on ends that are estimated"},
 };
 
 int rule_speaks(enum rule_id rule, double reading)

@@ -47,8 +47,7 @@ class Rules(Case):
         self.ingest_fixture("tp2dp2pp2-slow-rank")
         for percent, count in (("3", 0), ("30", 1)):
             finding = self.json("diagnose", "--min-gain", percent)["findings"][0]
-            text = self.run_program("diagnose", "--explain", "--min-gain", percent).out
-            text = re.sub(r"\n    (?!rule )", " ", text)  # as if no line had been broken
+            text = self.run_program("diagnose", "--explain", "--min-gain", percent).whole
             spoke = re.findall(r"^    rule ([\w-]+) speaks: it .*; ([\d.e+-]+), (?:below|from|above) .* \(at most (\w+)\)$", text, re.M)
             quiet = re.findall(r"^    rule ([\w-]+) is quiet: ", text, re.M)
             self.assertEqual(len(spoke), count)

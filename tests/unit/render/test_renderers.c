@@ -212,7 +212,7 @@ static void test_what_there_is_no_room_for(void **state)
                         "  name time\n"
                         "         us\n"
                         "     1  3.0\n\n"
-                        "No room for:\n    details_of_it\n    (--format\n    csv has\n    all)\n");
+                        "No room for:\n  details_of_it\n  (--format\n  csv has all)\n");
     free(text);
     table_release(&table);
 }
