@@ -7,6 +7,7 @@
 #include "job/early_stops.h"
 #include "job/groups.h"
 #include "job/own_time.h"
+#include "job/shared_kernels.h"
 #include "job/streams.h"
 #include "job/transfers.h"
 
@@ -43,7 +44,8 @@ int job_build_timelines(struct job *job, struct error *error)
         job_measure_own(job, &job->operations[i]);
     }
     int mended;
-    if (job_align_clocks(job, error) || job_mend_ends(job, &mended, error))
+    if (job_align_clocks(job, error) || job_mend_ends(job, &mended, error) ||
+        job_mend_shared_kernels(job, &mended, error))
         return -1;
     for (size_t i = 0; mended && i < job->operation_count; i++) {
         struct job_operation *operation = &job->operations[i], *head = &job->operations[operation->group];
