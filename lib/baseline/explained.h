@@ -8,10 +8,10 @@ struct explained_slope;
 
 /* Values of a place that go with something else that is known of each, and what that explains of them. */
 struct explained {
-    int64_t *by;          /* owned: [rank * steps + step]; TIME_UNKNOWN */
-    int64_t *list;        /* owned: scratch, as many */
-    int64_t *usual_by;    /* owned: of each rank, median over steps; TIME_UNKNOWN */
-    int64_t *usual_value; /* owned: likewise */
+    int64_t *by;                    /* owned: [rank * steps + step]; TIME_UNKNOWN */
+    int64_t *list;                  /* owned: scratch, as many */
+    int64_t *usual_by;              /* owned: of each rank, median over steps; TIME_UNKNOWN */
+    int64_t *usual_value;           /* owned: likewise */
     struct explained_slope *slopes; /* owned: scratch, one for each value */
 };
 

@@ -7,9 +7,10 @@
 
 #include <stdlib.h>
 
-/* How long each rank took to a group call since it left the one before on its stream; by the first of each. */
+/* How long each rank took to a group call since it left the one before on its stream; by the first of each.
+ */
 struct approaches {
-    int64_t *took_ns; /* owned; TIME_UNKNOWN */
+    int64_t *took_ns;    /* owned; TIME_UNKNOWN */
     struct keyed *calls; /* owned: first operations, by how many a communicator has had on its rank */
     size_t count;
 };
@@ -153,8 +154,7 @@ static size_t mend_round(struct job *job, struct approaches *approaches, size_t 
 
 int job_mend_shared_kernels(struct job *job, int *mended, struct error *error)
 {
-    struct approaches approaches = {.took_ns =
-                                        array_new(job->operation_count, sizeof *approaches.took_ns)};
+    struct approaches approaches = {.took_ns = array_new(job->operation_count, sizeof *approaches.took_ns)};
     int64_t *next = job_next_starts(job);
     int failed = !approaches.took_ns || !next || list_calls(job, &approaches);
     for (size_t i = 0; !failed && i < job->operation_count; i++)
