@@ -112,7 +112,7 @@ static int mend_receive(struct job *job, const struct approaches *approaches, si
         send = job_member(job, instance, 1);
     int64_t mine = approaches->took_ns[receive->group], theirs = approaches->took_ns[send->group];
     if (!job_is_grouped(job, (int32_t)(send - job->operations)) || mine == TIME_UNKNOWN ||
-        theirs == TIME_UNKNOWN || next_ns == TIME_UNKNOWN ||
+        theirs == TIME_UNKNOWN || theirs <= mine || next_ns == TIME_UNKNOWN ||
         receive->start_ns + (theirs - mine) <= receive->end_ns || !had_met(job, receive, send) ||
         !job_end_later(job, (int32_t)at, receive->start_ns + (theirs - mine), next_ns))
         return 0;

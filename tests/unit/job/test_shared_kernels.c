@@ -155,6 +155,26 @@ static void not_after_the_next_began(void **state)
     assert_int_equal(received_at(&exchange, 1, 0, 2), 1600);
 }
 
+/* A channel without a stop tells no end: then its data came with its sender, if that came later; else as
+ * before. */
+static void without_a_stop(void **state)
+{
+    struct exchange exchange;
+    exchange_init(&exchange);
+    for (int peer = 0; peer < RANKS; peer += 2)
+        for (int call = 0; call < CALLS; call++) {
+            struct job_operation *receive = &exchange.operations[pair_of(call, 1, peer, 1)];
+            receive->end_ns = exchange.drafts[receive - exchange.operations].free_ns = TIME_UNKNOWN;
+            receive->ends = ENDS_UNKNOWN;
+        }
+    assert_true(mend(&exchange));
+    assert_int_equal(received_at(&exchange, 1, 1, 2), 1650 + NOTED_NS);
+    assert_int_equal(exchange.operations[pair_of(0, 1, 0, 1)].end_ns, TIME_UNKNOWN);
+    /* Rank 0 came as much later as rank 1 had left the first call later, by its own stop. */
+    assert_int_equal(received_at(&exchange, 1, 1, 0), 1450 + NOTED_NS);
+    assert_int_equal(exchange.operations[pair_of(0, 1, 2, 1)].ends, ENDS_UNKNOWN);
+}
+
 /* The network tells when its data came. */
 static void what_is_told_stays(void **state)
 {
@@ -202,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_receive_ends_when_its_sender_came),
         cmocka_unit_test(not_after_the_next_began),
+        cmocka_unit_test(without_a_stop),
         cmocka_unit_test(what_is_told_stays),
         cmocka_unit_test(who_did_not_meet_cannot_be_compared),
     };
