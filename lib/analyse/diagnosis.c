@@ -26,6 +26,7 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     struct edges edges = {0};
     struct extents extents;
     const struct baseline_options own = {.sigmas = options->sigmas};
+    findings->off = options->off;
     if (baseline_init(baseline, job, &own, error))
         return -1;
     int failed =

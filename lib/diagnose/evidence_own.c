@@ -141,6 +141,8 @@ int evidence_of_own(const struct suspect *suspect, const struct job *job, const 
 {
     struct own_times times;
     char step[32] = "the step";
+    int32_t role = baseline->role_of_rank[suspect->rank];
+    int32_t number = position_in_step(&baseline->roles[role], position);
     const struct job_operation *latest = operation_at(suspect, job, baseline, position);
     if (!latest)
         return 0;
@@ -154,6 +156,6 @@ int evidence_of_own(const struct suspect *suspect, const struct job *job, const 
             return -1;
     }
     return times.mine_ns == TIME_UNKNOWN
-               ? say_waited(job, latest, position, excess_of(baseline, job, latest)->excess_ns, text)
-               : say_own(suspect, job, latest, position, step, &times, text);
+               ? say_waited(job, latest, number, excess_of(baseline, job, latest)->excess_ns, text)
+               : say_own(suspect, job, latest, number, step, &times, text);
 }

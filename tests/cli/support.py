@@ -43,6 +43,7 @@ class Case(unittest.TestCase):
         )
         result.out = result.stdout.decode(errors="surrogateescape")
         result.err = result.stderr.decode(errors="surrogateescape")
+        result.flat = " ".join(result.out.split())  # as if no line had been broken
         self.assertNotIn("Sanitizer", result.err)
         if status is None:
             self.assertIn(result.returncode, (0, 1), f"{words}\n{result.err}")
