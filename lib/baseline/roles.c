@@ -12,12 +12,12 @@
 
 #include <stdlib.h>
 
-/* What two ranks of one role have in common at a position. */
-static uint64_t hash_role(const struct job *job, const struct job_operation *operation)
+/* What two ranks of one role have in common at a position: its size, if that is what it usually is. */
+static uint64_t hash_role(const struct job *job, const struct job_operation *operation, int is_usual_size)
 {
     uint64_t size = (uint64_t)job->communicators[operation->communicator].size;
     return hash_mix(hash_mix(size, operation->function),
-                    hash_mix((uint64_t)operation->bytes, operation->kind));
+                    hash_mix(is_usual_size ? (uint64_t)operation->bytes : 0, operation->kind));
 }
 
 /* Cells that a rank may have for each of its operations, and however few those are. */
@@ -88,11 +88,31 @@ static int note_predecessors(struct player *player)
     return failed ? -1 : 0;
 }
 
-static uint64_t hash_sequence(const struct player *player, struct stretch canonical)
+/*
+ * Whether half of the programme's steps and more, of those with as many calls, have the canonical one's size
+ * at a position: where data decide how much is sent, sizes tell no role.
+ */
+static int is_usual_size(const struct player *player, int32_t programme, int32_t at)
 {
+    const struct job_operation *operations = player->job->operations;
+    struct stretch canonical = player->programmes.canonical[programme];
+    int32_t alike = 0;
+    for (int32_t step = player->baseline->first_step; step < player->job->step_count; step++) {
+        const struct stretch *stretch = &player->stretches[step];
+        if (player->programmes.of_step[step] != programme || stretch->count != canonical.count)
+            continue;
+        alike += operations[stretch->first + at].bytes == operations[canonical.first + at].bytes ? 1 : -1;
+    }
+    return alike >= 0;
+}
+
+static uint64_t hash_sequence(const struct player *player, int32_t programme)
+{
+    struct stretch canonical = player->programmes.canonical[programme];
     uint64_t hash = hash_mix((uint64_t)canonical.count, (uint64_t)player->stage);
     for (int32_t i = 0; i < canonical.count; i++)
-        hash = hash_mix(hash, hash_role(player->job, &player->job->operations[canonical.first + i]));
+        hash = hash_mix(hash, hash_role(player->job, &player->job->operations[canonical.first + i],
+                                        is_usual_size(player, programme, i)));
     return hash;
 }
 
@@ -104,7 +124,7 @@ enum { FIRST_OF = -1, IN_ANY = -2 };
 static struct map_key key_of(const struct player *player, int32_t programme, int64_t of)
 {
     struct stretch canonical = player->programmes.canonical[programme];
-    return (struct map_key){{hash_sequence(player, canonical), (uint64_t)canonical.count, (uint64_t)of,
+    return (struct map_key){{hash_sequence(player, programme), (uint64_t)canonical.count, (uint64_t)of,
                              (uint64_t)player->programmes.load[programme]}};
 }
 

@@ -8,6 +8,7 @@
 #include "job/estimated_ends.h"
 #include "job/groups.h"
 #include "job/own_time.h"
+#include "job/shared_kernels.h"
 #include "job/streams.h"
 #include "job/transfers.h"
 
@@ -44,7 +45,8 @@ int job_build_timelines(struct job *job, struct error *error)
         job_measure_own(job, &job->operations[i]);
     }
     int mended, estimated;
-    if (job_align_clocks(job, error) || job_mend_ends(job, &mended, error))
+    if (job_align_clocks(job, error) || job_mend_ends(job, &mended, error) ||
+        job_mend_shared_kernels(job, &mended, error))
         return -1;
     if (job_estimate_ends(job, &estimated))
         return error_no_memory(error);
