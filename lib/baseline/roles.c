@@ -62,7 +62,8 @@ static void vote_in_step(const struct player *player, int32_t step, int32_t *bef
     int32_t programme = player->programmes.of_step[step], begin = player->begins[programme];
     const struct stretch *like = &player->stretches[step];
     const struct stretch *canonical = &player->programmes.canonical[programme];
-    for (int32_t i = 0; like->signature == canonical->signature && i < canonical->count && i < like->count;
+    for (int32_t i = 0;
+         begin >= 0 && like->signature == canonical->signature && i < canonical->count && i < like->count;
          i++) {
         const struct job_operation *operations = player->job->operations;
         int32_t previous = operations[like->first + i].previous;
@@ -199,6 +200,18 @@ static int take_programmes(struct player *player)
     return 0;
 }
 
+/*
+ * Positions of a step within its programme become those within the role. Of steps whose calls come between
+ * each other's the run holds calls of others, too, which have a place in their own.
+ */
+static void shift_positions(const struct job *job, struct stretch own, int32_t step, int32_t begin,
+                            int32_t *positions)
+{
+    for (int32_t i = own.first; i >= 0 && i < own.first + own.count; i++)
+        if (positions[i] >= 0)
+            positions[i] = job->operations[i].step == step ? positions[i] + begin : -1;
+}
+
 /* The positions of the operations in the steps of one programme. */
 static int place_programme(struct player *player, int32_t programme)
 {
@@ -212,9 +225,8 @@ static int place_programme(struct player *player, int32_t programme)
         return 0;
     if (positions_match(job, own, player->programmes.canonical[programme], positions))
         return -1;
-    for (int32_t step = 0; begin && step < job->step_count; step++)
-        for (int32_t i = own[step].first; i >= 0 && i < own[step].first + own[step].count; i++)
-            positions[i] += positions[i] >= 0 ? begin : 0;
+    for (int32_t step = 0; player->programmes.count > 1 && step < job->step_count; step++)
+        shift_positions(job, own[step], step, begin, positions);
     return 0;
 }
 
