@@ -38,6 +38,8 @@ enum completion_value completion_value(const struct command *command, size_t num
         return COMPLETE_NOTHING;
     if (completion_word(command, number, 0))
         return option->argument && ends_with(option->argument, ",...") ? COMPLETE_LIST : COMPLETE_WORD;
+    if (!option->argument)
+        return COMPLETE_WORD;
     if (strcmp(option->argument, "FILE") == 0)
         return COMPLETE_FILE;
     return strcmp(option->argument, "DIR") == 0 ? COMPLETE_DIRECTORY : COMPLETE_TEXT;

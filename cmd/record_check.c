@@ -46,6 +46,8 @@ static int tell_interfaces(void *plugin)
 static int check_plugin(void)
 {
     const char *path = getenv("NCCL_PROFILER_PLUGIN");
+    if (!path)
+        return 1;
     tell("plugin", path);
     void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!plugin) {
@@ -54,6 +56,20 @@ static int check_plugin(void)
     }
     /* It stays: a library that is left may have begun threads. */
     return tell_interfaces(plugin);
+}
+
+/* "2.28.9": whether it begins with three numbers. */
+static int parse_version(const char *text, int version[3])
+{
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        long number = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : -1;
+        if (number < 0 || number > INT_MAX || (i < 2 && *end != '.'))
+            return 0;
+        version[i] = (int)number;
+        text = end + 1;
+    }
+    return 1;
 }
 
 /* NCCL says its version in a text of its own, wherever it is linked in. 0 when there is none in `path`. */
@@ -73,7 +89,7 @@ static int read_version(const char *path, int version[3])
             char text[32] = "";
             at += strlen(mark);
             memcpy(text, at, length - (size_t)(at - bytes) < 31 ? length - (size_t)(at - bytes) : 31);
-            found = sscanf(text, "%d.%d.%d", &version[0], &version[1], &version[2]) == 3;
+            found = parse_version(text, version);
         }
         if (bytes != MAP_FAILED)
             munmap((void *)(uintptr_t)bytes, length);
@@ -160,6 +176,8 @@ static int check_room(void)
 {
     struct statvfs room;
     const char *path = getenv("NCCLPROF_DIR");
+    if (!path)
+        return 1;
     tell("traces", path);
     if (strchr(path, '%')) {
         printf("each process fills in what %% stands for\n");

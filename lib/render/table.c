@@ -189,7 +189,7 @@ static int lay_out(struct people *people, struct error *error)
     struct table_layout *layout = &people->layout;
     for (size_t i = 0; i < layout->count; i++)
         layout->columns[i].unit = table_unit_for(layout->columns[i].column, layout->columns[i].greatest);
-    for (size_t i = 0; i < people->cell_count; i++) {
+    for (size_t i = 0; layout->count && i < people->cell_count; i++) {
         struct column_layout *at = &layout->columns[i % layout->count];
         struct held *held = &people->cells[i];
         if (!held->text)

@@ -123,7 +123,7 @@ static void measure_usual(struct usual_steps *usual, const struct baseline *base
 
 static int find_loads(struct usual_steps *usual, const struct job *job, const struct baseline *baseline)
 {
-    struct load loads[LOADS];
+    struct load loads[LOADS] = {{0}};
     unsigned char *first_uses = array_new((size_t)job->step_count, 1);
     int counts = job->missing_sequence <= (int64_t)(job->operation_count / FEW_LOST);
     if (!first_uses || mark_first_uses(job, first_uses)) {
