@@ -11,14 +11,12 @@ struct measures {
 };
 
 /*
- * What a suspicion is worth in each of the steps concerned, as a share of a median step: what the job would
- * gain, or what its partners waited for it where that is more: of two branches of a job that are slow by as
- * much, neither gains anything alone.
+ * What a suspicion is believed, and why: asks all rules that are left to be asked, and forgets those that are
+ * `off`.
  */
-double suspect_worth(const struct suspect *suspect, const struct baseline *baseline);
-
-enum confidence confidence_of(const struct suspects *suspects, const struct suspect *suspect,
+enum confidence confidence_of(const struct suspects *suspects, struct suspect *suspect,
                               const struct measures *measures, const struct job *job,
-                              const struct baseline *baseline, const struct diagnose_options *options);
+                              const struct baseline *baseline, const struct diagnose_options *options,
+                              const struct rule_set *off);
 
 #endif

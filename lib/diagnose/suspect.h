@@ -23,11 +23,14 @@ struct suspect {
     int counted_steps; /* that speak for it */
     int after_warm_up; /* it begins with the first step after that, which speaks for nothing */
     int hides_pairs;   /* most of it may be receives that the recorder leaves out */
-    int ambiguous;     /* the trace cannot tell this rank's fault from something it did not record */
     int shows_earlier; /* in the step before its first, too: it begins its steps late */
     int shows_later;   /* in the step after its last: what was slow there ended that step */
-    int beside_late_host; /* it may have waited for one that was late as well, and gains little then */
+    int beside_late_host;     /* it may have waited for one that was late as well, and gains little then */
+    struct readings readings; /* of the rules that were asked so far */
 };
+
+/* Asks a rule about it: `reading` is NOT_ASKED where the rule does not apply. */
+void suspect_ask(struct suspect *suspect, enum rule_id rule, double reading);
 
 static inline int32_t suspect_steps(const struct suspect *suspect)
 {

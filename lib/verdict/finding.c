@@ -38,6 +38,18 @@ struct finding *findings_add_at(struct findings *findings, enum finding_kind kin
     return finding;
 }
 
+int finding_ask(const struct findings *findings, struct finding *finding, enum rule_id rule, double reading)
+{
+    if (findings->off.has[rule])
+        return 0;
+    readings_note(&finding->readings, finding->kind, rule, reading);
+    if (!readings_speak(&finding->readings, rule))
+        return 0;
+    if (rules[rule].at_most < finding->confidence)
+        finding->confidence = rules[rule].at_most;
+    return 1;
+}
+
 int finding_add_peer(struct finding *finding, int32_t rank)
 {
     size_t at = finding->peer_count;

@@ -3,21 +3,11 @@
 
 #include "base/buffer.h"
 #include "job/job.h"
+#include "verdict/readings.h"
 
 /*
  * What diagnose says. A finding names the rank at fault, never one that waits for it.
  */
-enum finding_kind {
-    FINDING_COMPUTE = 0, /* its GPU took longer before its operations */
-    FINDING_HOST,        /* it enqueued late */
-    FINDING_NETWORK,     /* its sends (or one link, or its receives) were slow */
-    FINDING_MISSING,     /* it never began an operation that others wait in */
-    FINDING_MISMATCH,    /* it called something else than the others */
-    FINDING_ENDED_EARLY  /* its trace stops long before its peers' */
-};
-
-enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
-
 struct finding {
     enum finding_kind kind;
     enum confidence confidence;
@@ -34,7 +24,8 @@ struct finding {
     int32_t *peers;    /* owned: the other ends of slow links, or who waits */
     size_t peer_count;
     size_t peer_capacity;
-    struct buffer evidence; /* one sentence with figures that can be checked */
+    struct buffer evidence;   /* one sentence with figures that can be checked */
+    struct readings readings; /* what the rules read that were asked */
 };
 
 /* Ranks that were slow at once (rules_common_cause.c): from the first to the last such step, and how many in
@@ -51,6 +42,7 @@ struct findings {
     size_t count;
     size_t capacity;
     struct crowd crowd;
+    struct rule_set off; /* rules that are not asked */
 };
 
 void findings_release(struct findings *findings);
@@ -60,6 +52,12 @@ struct finding *findings_add(struct findings *findings);
 /* The same, of a rank in one operation: at its step and its phase. */
 struct finding *findings_add_at(struct findings *findings, enum finding_kind kind, int32_t rank,
                                 const struct job_instance *instance);
+/*
+ * Asks a rule about a finding. Where it speaks, the finding is believed no more than it allows. A finding
+ * that nothing is known against begins with CONFIDENCE_HIGH. Returns whether it speaks.
+ */
+int finding_ask(const struct findings *findings, struct finding *finding, enum rule_id rule, double reading);
+
 /* Keeps them in order, each once. */
 int finding_add_peer(struct finding *finding, int32_t rank);
 

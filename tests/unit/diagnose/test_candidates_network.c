@@ -2,6 +2,7 @@
 #include "job/step_index.h"
 #include "support/cmocka_all.h"
 #include "support/slow_links.h"
+#include "support/spoken.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,9 +24,9 @@ static int may_be_warm_up(int32_t first_step, int32_t last_step, int64_t each_ns
     assert_int_equal(network.suspects.count, 1);
     assert_int_equal(network.suspects.items[0].first_step, first_step);
     assert_int_equal(network.suspects.items[0].last_step, last_step);
-    int ambiguous = network.suspects.items[0].ambiguous;
+    int is_doubted = is_doubted_at_all(&network.suspects.items[0]);
     network_release(&network);
-    return ambiguous;
+    return is_doubted;
 }
 
 /* Slow from the first step after the warm-up and later no more, but not by a whole step in each of several.

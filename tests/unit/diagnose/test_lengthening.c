@@ -1,6 +1,6 @@
 #include "baseline/step_durations.h"
-#include "diagnose/lengthening.h"
 #include "support/cmocka_all.h"
+#include "support/spoken.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static struct lengthening measured(struct steps *steps, struct suspect *suspects
 
 static int shows(struct steps *steps, struct suspect *suspects, size_t count)
 {
-    return measured(steps, suspects, count).shows;
+    return steps_show(suspects[0], measured(steps, suspects, count));
 }
 
 /* Two steps of 150 instead of 100: up to three times those 100 are believed. */
@@ -351,7 +351,7 @@ static void without_what_all_hosts_were_late_by(void **state)
     assert_int_equal(suspect_measure_steps(&all, &suspect, &steps.job, &steps.baseline, &lengthening), 0);
     assert_int_equal(lengthening.least_ns, 0);
     assert_int_equal(lengthening.most_ns, 1000);
-    assert_false(lengthening.shows);
+    assert_false(steps_show(suspect, lengthening));
     suspect.kind = FINDING_COMPUTE;
     assert_int_equal(suspect_measure_steps(&all, &suspect, &steps.job, &steps.baseline, &lengthening), 0);
     assert_int_equal(lengthening.least_ns, 1000);
@@ -469,7 +469,7 @@ static void steps_of_unknown_length(void **state)
         struct lengthening lengthening;
         assert_int_equal(suspects_sum_costs(&all, STEPS), 0);
         assert_int_equal(suspect_measure_steps(&all, &suspect, &steps.job, &steps.baseline, &lengthening), 0);
-        assert_true(lengthening.shows);
+        assert_true(steps_show(suspect, lengthening));
         assert_int_equal(lengthening.most_ns, INT64_MAX);
         assert_int_equal(lengthening.least_ns, 0);
         free(all.cost_ns);

@@ -1,4 +1,5 @@
 #include "diagnose/rules_common_lateness.h"
+#include "support/spoken.h"
 
 #include "support/cmocka_all.h"
 
@@ -27,7 +28,7 @@ static int is_doubted(const int64_t late_ns[RANKS][STEPS], size_t ranks, enum fi
         copy[i] = late_ns[i / STEPS][i % STEPS];
     assert_int_equal(suspects_doubt_unrest(&suspects, &baseline), 0);
     free(suspects.unrest_ns);
-    return suspect.ambiguous;
+    return is_doubted_at_all(&suspect);
 }
 
 /* Six ranks in one step: the first `late` play one role and are late by 100, the others play another. */
@@ -49,7 +50,7 @@ static int is_doubted_in_role(size_t late)
         late_ns[i] = 100;
     assert_int_equal(suspects_doubt_unrest(&suspects, &baseline), 0);
     free(suspects.unrest_ns);
-    return suspect.ambiguous;
+    return is_doubted_at_all(&suspect);
 }
 
 /* The middle one of the others counts, the lower of two. */

@@ -1,6 +1,7 @@
 #include "diagnose/rules_finished_only.h"
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
+#include "support/spoken.h"
 
 /* What a recorder hides that lists finished operations only. */
 
@@ -27,7 +28,7 @@ static int is_doubted_between(uint8_t function, uint8_t next, int64_t waited_ns)
     struct suspects suspects = {.items = &suspect, .count = 1};
     assert_int_equal(suspects_doubt_unrecorded(&suspects, &small.job, &small.baseline, small.transfers), 0);
     small_release(&small);
-    return suspect.ambiguous;
+    return is_doubted_at_all(&suspect);
 }
 
 static int is_doubted_after(uint8_t function, int64_t waited_ns)
@@ -50,9 +51,8 @@ static void who_ended_first(void **state)
 static int may_be_unrecorded(struct small *small, struct suspect *suspect)
 {
     struct suspects all = {.items = suspect, .count = 1};
-    suspect->ambiguous = 0;
     assert_int_equal(suspects_doubt_unrecorded(&all, &small->job, &small->baseline, small->transfers), 0);
-    return suspect->ambiguous;
+    return is_doubted_at_all(suspect);
 }
 
 /* Rank 1 is late by 100 in each of steps 1 to 3. An operation that was slow in step 1 counts for 1 and for 2.

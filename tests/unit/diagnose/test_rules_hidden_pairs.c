@@ -2,6 +2,7 @@
 #include "job/stages.h"
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
+#include "support/spoken.h"
 
 /* What a recorder hides that leaves sends and receives out. */
 
@@ -66,9 +67,8 @@ static void sends_that_a_slow_network_held(void **state)
 static int may_exchange(struct small *small, struct suspect *suspect)
 {
     struct suspects all = {.items = suspect, .count = 1};
-    suspect->ambiguous = 0;
     assert_int_equal(suspects_doubt_exchanges(&all, &small->job, &small->baseline), 0);
-    return suspect->ambiguous;
+    return is_doubted_at_all(suspect);
 }
 
 /* Pairs are not recorded and all meet in all: of ranks late at once, by half as much, none is to blame. */

@@ -1,11 +1,18 @@
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
+#include "support/spoken.h"
 
 /* How much of what a rank came late by is sure to be its own. */
 
 static struct suspect suspicion_of(struct small *small)
 {
     return small_suspicion(small, 1);
+}
+
+static int is_doubtful(struct small *small)
+{
+    struct suspect suspect = suspicion_of(small);
+    return is_doubted_at_all(&suspect);
 }
 
 static int is_doubtful_after_groups(uint8_t ends, int finished_only)
@@ -17,7 +24,7 @@ static int is_doubtful_after_groups(uint8_t ends, int finished_only)
     at(&small, 2, 3, 1)->ends = ENDS_BY_HOST;
     for (int step = 1; step <= 3; step++)
         excess_at(&small, 1, step, 0)->excess_ns = 1000;
-    return suspicion_of(&small).ambiguous;
+    return is_doubtful(&small);
 }
 
 /* Late in three steps in a row after calls whose last to end nobody knows. */
@@ -43,7 +50,7 @@ static int is_doubtful_after_one_group(int in_group, int64_t first_ns)
         at(&small, 1, step, 1)->group++;
     excess_at(&small, 1, 2, 0)->excess_ns = first_ns;
     excess_at(&small, 1, 3, 0)->excess_ns = 1000;
-    return suspicion_of(&small).ambiguous;
+    return is_doubtful(&small);
 }
 
 /* What was called alone is over with its own end; and most of a suspicion has to be doubtful. */
@@ -68,7 +75,7 @@ static int is_doubtful_within(int by_host)
         excess_at(&small, 1, step, 1)->excess_ns = 1000;
         excess_at(&small, 1, step, 1)->late_beyond_ns = by_host ? 1000 : 0;
     }
-    return suspicion_of(&small).ambiguous;
+    return is_doubtful(&small);
 }
 
 /* Within a step a late host waits for nothing that is on the GPU. */
@@ -96,7 +103,7 @@ static int is_doubtful_after(uint8_t function, uint8_t ends, int steps)
         hidden_at(&small, 1, step, 0)->hidden_ns = 3000;
         excess_of(&small.baseline, &small.job, late)->excess_ns = 1000;
     }
-    return suspicion_of(&small).ambiguous;
+    return is_doubtful(&small);
 }
 
 /* In one step alone it may as well have waited for a send or a receive that was not over yet. */
@@ -119,7 +126,7 @@ static void a_host_late_after_a_rough_end(void **state)
     at(&small, 1, 2, 0)->function = FUNCTION_SEND;
     at(&small, 1, 2, 0)->ends = ENDS_BY_HOST;
     excess_at(&small, 1, 2, 1)->excess_ns = excess_at(&small, 1, 2, 1)->late_beyond_ns = 1000;
-    assert_false(suspicion_of(&small).ambiguous);
+    assert_false(is_doubtful(&small));
 }
 
 /* Late in step 2 alone, by so much after a send that may not have been over, and by so much before it. */
@@ -131,7 +138,7 @@ static int is_doubtful_in_one(int64_t late_ns, int64_t rest_ns)
     at(&small, 1, 2, 0)->ends = ENDS_BY_HOST;
     excess_at(&small, 1, 2, 0)->excess_ns = rest_ns;
     excess_at(&small, 1, 2, 1)->excess_ns = late_ns;
-    return suspicion_of(&small).ambiguous;
+    return is_doubtful(&small);
 }
 
 static void most_of_one_step_is_doubtful(void **state)
@@ -155,7 +162,7 @@ static int is_doubtful_but_for(int64_t late_ns, int64_t rest_ns, int blind_to_pa
         excess_at(&small, 1, step, 0)->excess_ns = rest_ns;
         excess_at(&small, 1, step, 1)->excess_ns = late_ns;
     }
-    return suspicion_of(&small).ambiguous;
+    return is_doubtful(&small);
 }
 
 static void the_rest_would_do_by_itself(void **state)
@@ -212,7 +219,7 @@ static void the_rest_is_in_half_of_the_steps(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t j = 0; j < sizeof whys / sizeof *whys; j++) {
             struct suspect suspect = late_but_for(whys[j], cases[i].rest_ns);
-            assert_int_equal(suspect.ambiguous, cases[i].is_doubtful);
+            assert_int_equal(is_doubted_at_all(&suspect), cases[i].is_doubtful);
             if (!(whys[j] & ROUGH_END))
                 assert_int_equal(suspect.hides_pairs, cases[i].is_doubtful);
         }
@@ -264,9 +271,10 @@ static struct suspect late_at_the_begin(int by_host, int64_t others_ns)
 static void own_time_that_may_be_a_receive(void **state)
 {
     assert_true(late_at_the_begin(0, 0).hides_pairs);
-    assert_true(late_at_the_begin(0, 0).ambiguous);
+    struct suspect late = late_at_the_begin(0, 0), host = late_at_the_begin(1, 500);
+    assert_true(is_doubted_at_all(&late));
     assert_false(late_at_the_begin(1, 500).hides_pairs);
-    assert_false(late_at_the_begin(1, 500).ambiguous);
+    assert_false(is_doubted_at_all(&host));
     assert_true(late_at_the_begin(1, 501).hides_pairs);
     /* Others may not have come to a Broadcast yet, and those of other stages are in none of its own. */
     assert_true(late_after(FUNCTION_BROADCAST, 0, 1, 500).hides_pairs);
@@ -308,7 +316,7 @@ static int is_doubtful_in(int first_step, int last_step)
     small_init(&small);
     for (int step = first_step; step <= last_step; step++)
         excess_at(&small, 1, step, 0)->excess_ns = 1000;
-    return suspicion_of(&small).ambiguous;
+    return is_doubtful(&small);
 }
 
 /* The first step after the warm-up may still be part of that. */

@@ -7,6 +7,7 @@
 #include "job/stages.h"
 
 #include "support/cmocka_all.h"
+#include "support/spoken.h"
 
 #include <stdlib.h>
 
@@ -129,7 +130,5 @@ int small_doubted(struct small *small, struct suspect *suspects, size_t count)
 {
     struct suspects all = {.items = suspects, .count = count};
     suspects_doubt(&all, &small->job, &small->baseline, &small->edges, small->transfers);
-    int ambiguous = suspects[0].ambiguous;
-    suspects[0].ambiguous = 0;
-    return ambiguous;
+    return is_doubted_at_all(&suspects[0]);
 }
