@@ -68,12 +68,16 @@ int64_t job_idle_time(const struct job *job, const struct job_operation *operati
     return operation->start_ns - free_ns;
 }
 
-int64_t job_lateness(const struct job *job, const struct job_operation *operation)
+int64_t job_lateness_in(const struct job_operation *operation, int64_t idle_ns)
 {
-    int64_t idle_ns = job_idle_time(job, operation);
     if (idle_ns == TIME_UNKNOWN || operation->enqueued_ns == TIME_UNKNOWN)
         return TIME_UNKNOWN;
     int64_t free_ns = operation->start_ns - idle_ns;
     int64_t late_ns = operation->enqueued_ns > free_ns ? operation->enqueued_ns - free_ns : 0;
     return late_ns < idle_ns ? late_ns : idle_ns;
+}
+
+int64_t job_lateness(const struct job *job, const struct job_operation *operation)
+{
+    return job_lateness_in(operation, job_idle_time(job, operation));
 }

@@ -25,4 +25,7 @@ int64_t job_idle_time(const struct job *job, const struct job_operation *operati
  */
 int64_t job_lateness(const struct job *job, const struct job_operation *operation);
 
+/* The same of an operation whose idle time is known. */
+int64_t job_lateness_in(const struct job_operation *operation, int64_t idle_ns);
+
 #endif
