@@ -9,6 +9,7 @@
 #include "job/load.h"
 #include "job/load_names.h"
 #include "verdict/finding_text.h"
+#include "verdict/rule_text.h"
 #include "verdict/unexplained_steps.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 
 /* What is wrong with the jobs of a store, whose fault it is, since when, and what it costs. */
 
-enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_EXIT_CODE, OPTION_ALL, OPTION_RUN };
+enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_EXIT_CODE, OPTION_ALL, OPTION_EXPLAIN, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
@@ -27,6 +28,8 @@ static const struct analysis_option options[] = {
     {"sigmas", 0, "N", "how far beyond the spread of its place an own or transfer time must stand out", "6"},
     {"exit-code", 0, NULL, "exit with 3 when there is a finding of medium or high confidence", NULL},
     {"all", 'a', NULL, "show findings of low confidence too (JSON and CSV always have them)", NULL},
+    {"explain", 0, NULL, "say below each finding what the rules read that were asked (JSON always does)",
+     NULL},
     RUN_OPTION,
 };
 
@@ -93,6 +96,7 @@ struct diagnosis {
     struct analysis_result *result;
     struct diagnose_options options;
     int show_low;
+    int explains;
     int names_runs; /* there are several */
     size_t operations;
     int64_t bare_calls;
@@ -114,11 +118,13 @@ static int report(struct diagnosis *diagnosis, const struct job *job, struct fin
          * was. */
         int shown =
             finding->confidence > CONFIDENCE_LOW || diagnosis->show_low || finding->kind >= FINDING_MISSING;
-        int failed = finding_say(finding, job, &text) ||
-                     add_row(finding, job, text.data, &diagnosis->result->table, error) ||
-                     finding_add_json(finding, job, text.data, &diagnosis->result->json) ||
-                     (shown && finding_add_paragraph(finding, diagnosis->names_runs ? job->run_id : 0,
-                                                     text.data, &diagnosis->result->text));
+        int failed =
+            finding_say(finding, job, &text) ||
+            add_row(finding, job, text.data, &diagnosis->result->table, error) ||
+            finding_add_json(finding, job, text.data, &diagnosis->result->json) ||
+            (shown && finding_add_paragraph(finding, diagnosis->names_runs ? job->run_id : 0, text.data,
+                                            &diagnosis->result->text)) ||
+            (shown && diagnosis->explains && readings_explain(&finding->readings, &diagnosis->result->text));
         buffer_release(&text);
         if (failed)
             return error_no_memory(error);
@@ -258,6 +264,7 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
     int failed = findings_find(&findings, &job, &baseline, &transfers, &diagnosis->options, error);
     failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, &baseline, error) ||
              caution_crowd(&findings.crowd, &job, &diagnosis->result->table, error) ||
+             caution_bounds(&job, &findings, &diagnosis->result->table, error) ||
              caution_cut(&job, &findings, &diagnosis->result->table, error) ||
              caution_unexplained(&job, &baseline, transfers, &findings, diagnosis->options.sigmas,
                                  &diagnosis->result->table, error);
@@ -314,12 +321,14 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     struct diagnosis diagnosis = {.request = request, .result = result};
     double percent;
     if (option_real(request->values[OPTION_MIN_GAIN], "min-gain", 0, 100, &percent, error) ||
-        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnosis.options.sigmas, error)) {
+        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnosis.options.sigmas, error) ||
+        option_rules_off(&diagnosis.options.off, error)) {
         *usage = 1;
         return -1;
     }
     diagnosis.options.min_gain = percent / 100;
     diagnosis.show_low = request->values[OPTION_ALL] != NULL;
+    diagnosis.explains = request->values[OPTION_EXPLAIN] != NULL;
     struct runs runs;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
         job_count_pieces(request->store, &diagnosis.options.pieces, error) ||
@@ -329,7 +338,8 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"findings\":[")
                      ? error_no_memory(error)
                      : caution_records(request->store, &runs, &result->table, error) ||
-                           caution_no_operations(request->store, &runs, &result->table, error);
+                           caution_no_operations(request->store, &runs, &result->table, error) ||
+                           caution_rules_off(&result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++)
         failed = diagnose_run(&diagnosis, runs.ids[i], error);
     if (!failed && close_result(&diagnosis))

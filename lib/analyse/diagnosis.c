@@ -26,6 +26,7 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     struct edges edges = {0};
     struct extents extents;
     const struct baseline_options own = {.sigmas = options->sigmas};
+    findings->off = options->off;
     if (baseline_init(baseline, job, &own, error))
         return -1;
     int failed =
@@ -42,6 +43,7 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
          suspects_doubt_exchanges(&suspects, job, baseline) || suspects_doubt_unrest(&suspects, baseline)))
         failed = error_no_memory(error);
     failed = failed || suspects_weigh(&suspects, job, baseline, *transfers, error);
+    findings->unweighed = suspects.unweighed;
     if (!failed && suspects_sum_costs(&suspects, baseline->step_count))
         failed = error_no_memory(error);
     failed = failed || suspects_judge(&suspects, job, baseline, &edges, *transfers, options, findings, error);

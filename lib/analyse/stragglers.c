@@ -163,6 +163,21 @@ static int show(const struct job *job, const struct findings *findings, const st
     return failed ? -1 : 0;
 }
 
+static int caution_forgotten(const struct job *job, const struct delay *delays, struct table *table,
+                             struct error *error)
+{
+    int64_t forgotten = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        forgotten += delays[i].forgotten;
+    return forgotten ? table_add_warning(
+                           table, error,
+                           "run %lld: %lld waits have more causes than are remembered, the last 256 delays "
+                           "of a rank and 32 ranks a wait: the others' part is shared out among those, or "
+                           "unexplained",
+                           (long long)job->run_id, (long long)forgotten)
+                     : 0;
+}
+
 /* The run's names are loaded; it is released here. */
 static int explain(struct job *job, const struct diagnose_options *diagnose, struct table *table,
                    struct error *error)
@@ -177,7 +192,8 @@ static int explain(struct job *job, const struct diagnose_options *diagnose, str
     failed = !delays || show(job, &findings, delays, table, error) ||
              caution_absent_ranks(job, table, error) ||
              caution_bare_calls(job->store, job->run_id, table, error) || caution_parts(job, table, error) ||
-             caution_crowd(&findings.crowd, job, table, error);
+             caution_crowd(&findings.crowd, job, table, error) ||
+             caution_bounds(job, &findings, table, error) || caution_forgotten(job, delays, table, error);
     free(delays);
     free(transfers);
     baseline_release(&baseline);
@@ -223,7 +239,8 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     struct runs runs;
     double percent;
     if (option_real(request->values[OPTION_MIN_GAIN], "min-gain", 0, 100, &percent, error) ||
-        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnose.sigmas, error)) {
+        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnose.sigmas, error) ||
+        option_rules_off(&diagnose.off, error)) {
         *usage = 1;
         return -1;
     }

@@ -269,7 +269,7 @@ static void doubt_rank(const struct suspects *suspects, struct suspect *suspect,
                 measure_waiting(suspects, suspect, job, baseline, edges, transfers));
     suspect_ask(suspect, RULE_TWINS, measure_twins(suspects, suspect, job));
     suspect_ask(suspect, RULE_TWIN_OF_HIDDEN_PAIR, measure_hidden_twins(suspects, suspect, job));
-    suspect_ask(suspect, RULE_SHARED_PROCESS, job->ranks[suspect->rank].is_part ? 1 : NOT_ASKED);
+    suspect_ask(suspect, RULE_SHARED_PROCESS, job->ranks[suspect->rank].is_part);
     suspect_ask(suspect, RULE_LOST_RECORDS, measure_lost(suspect, job, baseline));
 }
 

@@ -41,6 +41,8 @@ struct suspects {
     struct suspect *items; /* owned */
     size_t count;
     size_t capacity;
+    size_t
+        unweighed; /* that are no noise, and of which the replay was not asked what they cost (what_if.c) */
     int64_t *unrest_ns; /* owned; NULL, or [step * ranks + rank]: how late the middle one of the other hosts
                            was, or of those of its role if that is more (rules_common_lateness.c) */
     int64_t *cost_ns;   /* owned; NULL, or of each step what they are all said to have cost (lengthening.c) */

@@ -12,7 +12,8 @@
  * (significance.c) and not weighed.
  */
 
-enum { WEIGHED = 64 }; /* replays cost a pass over the job each */
+/* Replays cost a pass over the job each: what is not weighed is told (suspects->unweighed). */
+enum { WEIGHED = 64 };
 
 /* sign -1 takes the suspicion out of the replay, +1 puts it back. */
 static void change(struct replay *replay, const struct suspect *suspect, int sign)
@@ -140,6 +141,8 @@ int suspects_weigh(struct suspects *suspects, const struct job *job, const struc
         return -1;
     array_sort(suspects->items, suspects->count, sizeof *suspects->items, by_total);
     weigh(suspects, &replay, suspects->count < WEIGHED ? suspects->count : WEIGHED);
+    for (size_t i = WEIGHED; i < suspects->count; i++)
+        suspects->unweighed += !suspect_is_noise(&suspects->items[i]);
     replay_release(&replay);
     return 0;
 }

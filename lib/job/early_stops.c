@@ -164,7 +164,7 @@ enum { LOOK_AHEAD = 64 };
  * What the rank began at about the time at which an operation of it was over, within the doubt of the clocks,
  * began after that, on other streams too.
  */
-static int64_t not_after_others(const struct job *job, int32_t at, int64_t over_ns, int64_t doubt_ns)
+static int64_t not_after_others(struct job *job, int32_t at, int64_t over_ns, int64_t doubt_ns)
 {
     const struct job_rank *rank = &job->ranks[job->operations[at].rank];
     size_t end = rank->first + rank->count, first = (size_t)at + 1;
@@ -174,6 +174,9 @@ static int64_t not_after_others(const struct job *job, int32_t at, int64_t over_
         if (start_ns != TIME_UNKNOWN && start_ns >= least_ns && start_ns < over_ns)
             over_ns = start_ns;
     }
+    size_t next = first + LOOK_AHEAD;
+    int64_t next_ns = next < end ? job->operations[next].start_ns : TIME_UNKNOWN;
+    job->bounded_ends += next_ns != TIME_UNKNOWN && next_ns >= least_ns && next_ns < over_ns;
     return over_ns;
 }
 

@@ -220,6 +220,7 @@ struct job {
     uint8_t most_cut;         /* enum cut: how most traces stop */
     int blind_to_pairs;       /* its recorder leaves point-to-point operations out */
     int in_stages;            /* its ranks are of several stages (stages.h) */
+    int64_t bounded_ends;     /* for which more operations would have to be looked at (early_stops.c) */
     int64_t timed_operations; /* with a start on the device */
     int has_durations;        /* it says of some operation how long that was on the device */
 };

@@ -20,6 +20,12 @@ void job_measure_own(struct job *job, struct job_operation *operation);
 int64_t job_idle_time(const struct job *job, const struct job_operation *operation);
 
 /*
+ * How many of these times would be less had more operations been looked at: one before those ended later. One
+ * that was not over yet hides others.
+ */
+int64_t job_bounded_idle_times(const struct job *job);
+
+/*
  * Lateness: how much of that had passed when it was enqueued, the host's part. TIME_UNKNOWN where either is
  * not known.
  */

@@ -42,6 +42,7 @@ struct findings {
     size_t count;
     size_t capacity;
     struct crowd crowd;
+    size_t unweighed;    /* suspicions beside them of which it is not known what they cost, as of suspects */
     struct rule_set off; /* rules that are not asked */
 };
 

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/escape.h"
 #include "base/json_text.h"
+#include "verdict/rule_text.h"
 #include "verdict/words.h"
 
 #include <string.h>
@@ -103,7 +104,8 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
            text_json_string(json, "confidence", confidence_name(finding->confidence)) ||
            text_json_string(json, "text", text) ||
            text_json_string(json, "evidence", finding->evidence.data ? finding->evidence.data : "") ||
-           text_json_integer(json, "run", job->run_id) || buffer_append_byte(json, '}');
+           readings_add_json(&finding->readings, json) || text_json_integer(json, "run", job->run_id) ||
+           buffer_append_byte(json, '}');
 }
 
 int finding_add_paragraph(const struct finding *finding, int64_t run_id, const char *text, struct buffer *out)

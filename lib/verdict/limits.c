@@ -1,7 +1,10 @@
 /*
  * Limits. A new one, LIMIT_FOO, takes a line in enum limit_id (lib/verdict/limits.h), one in `limits` below,
- * and what follows.
+ * and what follows; `make check` says what is missing.
+ * - lib/: code that reads it by its name
  * - lib/verdict/rule.c: a rule that is held against it, or whose `needs`, `measure` or `says` names it
+ * - tests/unit/: a test that names LIMIT_FOO and pins it, unless a rule that is held against it has its own
+ * - man/ncclprof-diagnosis.7: `make golden` writes its line from the table
  */
 #include "verdict/limits.h"
 

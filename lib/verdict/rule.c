@@ -1,12 +1,13 @@
 /*
  * Rules. A new one, RULE_FOO, takes a line in enum rule_id (lib/verdict/rule.h), one in `rules` below, and
- * what follows.
+ * what follows; `make check` says what is missing.
  * - lib/diagnose/: where what it looks at is at hand, a function that returns its measure, or NOT_ASKED where
  *   the rule does not apply, handed to suspect_ask (a suspicion) or finding_ask (a finding). It decides
- * nothing
+ *   nothing. A rule of how jobs stop lies in lib/postmortem
  * - lib/verdict/limits.c: its limit, if there is none of that meaning
  * - tests/unit/: assert_speaks and assert_quiet (tests/unit/support/spoken.h) with RULE_FOO, at its limit and
  *   beside it
+ * - man/ncclprof-diagnosis.7: `make golden` writes its paragraph from the table
  */
 #include "verdict/rule.h"
 
@@ -57,9 +58,11 @@ const struct rule rules[RULE_COUNT] = {
                         "a record of finished operations only",
                         "the share of its slowness in sends and receives called as one",
                         "was slow in sends and receives that are over together"},
-    [RULE_SHARED_PROCESS] = {"shared-process", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
-                             "ranks of one process that cannot be told apart", "whether this is one of them",
-                             "is one of several ranks of a process that cannot be told apart"},
+    [RULE_SHARED_PROCESS] =
+        {"shared-process", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE, NULL,
+         "1 where it is one of several ranks of a process that cannot be told apart (several GPUs; one "
+         "number in several containers; no GPU clocks that differ), else 0",
+         "is one of several ranks of a process that cannot be told apart"},
     [RULE_LOST_RECORDS] =
         {"lost-records", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
          "a rank of which a file may be lost, or the end of a record is",
@@ -68,7 +71,8 @@ const struct rule rules[RULE_COUNT] = {
          "may have done what the lost records held"},
     [RULE_SILENT_RANK] = {"silent-rank", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_UNEXPLAINED,
                           "a rank without a trace",
-                          "how many times what it amounts to its steps were longer for no other known reason",
+                          "how many times what it amounts to its steps were longer for no other known "
+                          "reason; a step beyond outstanding is as the middle one",
                           "may be an effect of a rank without a trace"},
     [RULE_WAITED_FOR_OTHER] =
         {"waited-for-other", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF, NULL,
@@ -132,8 +136,8 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_IRREGULAR] = {"irregular", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_REGULAR, NULL,
                         "the share of calls that have their place in a step",
                         "is of a job whose steps are mostly unlike each other"},
-    [RULE_NO_STEP_SPEAKS] =
-        {"no-step-speaks", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE, NULL,
+    [RULE_NO_STEP_COUNTS] =
+        {"no-step-counts", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE, NULL,
          "how many of its steps count: the first after the warm-up, and weak ones, do not",
          "has no step that counts"},
     [RULE_WORTH] = {"worth", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH,
@@ -191,7 +195,9 @@ const struct rule rules[RULE_COUNT] = {
         {"chance", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE,
          "two steps that count and more, as strong as any other step alone, or of a network longer by "
          "longer-two each; no pause of a network",
-         "how many such runs of steps noise makes", "may have come by chance"},
+         "how many such runs of steps noise makes; of a network of steps-told steps and more as few as of "
+         "what its rank was late by behind sends that are left out",
+         "may have come by chance"},
     [RULE_CHANCE_BEHIND] =
         {"chance-behind", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE_BEHIND,
          "two steps that count and more, the weakest less than some other step alone; no pause "
@@ -287,10 +293,10 @@ const char *rule_side_name(enum rule_side side)
     return names[side];
 }
 
-int rule_find(const char *name)
+int rule_find(const char *name, size_t length)
 {
     for (int i = 0; i < RULE_COUNT; i++)
-        if (strcmp(rules[i].name, name) == 0)
+        if (strlen(rules[i].name) == length && memcmp(rules[i].name, name, length) == 0)
             return i;
     return -1;
 }

@@ -4,6 +4,8 @@
 #include "verdict/kinds.h"
 #include "verdict/limits.h"
 
+#include <stddef.h>
+
 /*
  * The rules of a diagnosis: each one reason not to believe what a rank is accused of. A rule reads one
  * measure and is held against one limit. An accusation is believed as far as the strictest rule that speaks
@@ -37,7 +39,7 @@ enum rule_id {
     RULE_NO_PEERS,
     RULE_ALONE_IN_ROLE,
     RULE_IRREGULAR,
-    RULE_NO_STEP_SPEAKS,
+    RULE_NO_STEP_COUNTS,
     /* It is not worth it. */
     RULE_WORTH,
     RULE_WORTH_ALONE,
@@ -109,7 +111,7 @@ int rule_speaks(enum rule_id rule, double reading);
 /* "below", "from" or "above". */
 const char *rule_side_name(enum rule_side side);
 
-/* The rule of a name; -1: there is none. */
-int rule_find(const char *name);
+/* The rule of a name of so many bytes; -1: there is none. */
+int rule_find(const char *name, size_t length);
 
 #endif

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import arrows
 import promises
+import rules
 
 MOST_FUNCTION_LINES = 60
 MOST_FILE_LINES = 600
@@ -328,6 +329,11 @@ def check_registries():
     return promises.check_registries(sys.argv[1], LAYERS)
 
 
+def check_rules():
+    """Of a diagnosis."""
+    return rules.check(sys.argv[1])
+
+
 def check_rooms_of_readme():
     return promises.check_rooms_of_readme(LAYERS)
 
@@ -375,6 +381,7 @@ RULES = [
     ("man pages give the defaults that help gives", check_defaults_against_pages),
     ("release builds are hardened", check_hardening),
     ("registries: each entry has all that their heads list", check_registries),
+    ("rules and limits: each is said in the manual, and tested on both sides", check_rules),
     ("migrations are numbered, described, and stay as published", promises.check_migrations),
     ("README.md names the rooms of lib", check_rooms_of_readme),
     ("SQL lies in schemas", check_sql_in_schemas),

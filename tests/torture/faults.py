@@ -37,6 +37,7 @@ READERS = {
     "report": ["report"],
     "report-by-tag": ["report", "--by-tag", "--format", "json"],
     "diagnose": ["diagnose"],
+    "diagnose-explain": ["diagnose", "--explain", "--all"],
     "diagnose-json": ["diagnose", "--format", "json"],
     "stragglers": ["stragglers"],
     "stalls": ["stalls"],

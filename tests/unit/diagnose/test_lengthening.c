@@ -386,6 +386,7 @@ static void a_little_of_what_made_steps_longer(void **state)
 /* Three steps longer by 10, 20 and so much: three times the middle one is its own, more is not. */
 static void three_times_the_middle_one(void **state)
 {
+    assert_limit(LIMIT_OUTSTANDING, 3);
     for (int more = 0; more < 2; more++) {
         struct steps steps;
         int64_t lengths[RANKS][STEPS];
@@ -571,30 +572,28 @@ static void which_is_the_lower_quartile(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_third_of_what_it_cost),
-        cmocka_unit_test(what_it_cost),
-        cmocka_unit_test(the_next_step_shows_it),
-        cmocka_unit_test(one_step_that_stands_out),
-        cmocka_unit_test(most_steps),
-        cmocka_unit_test(a_pause_between_two_steps),
-        cmocka_unit_test(without_what_others_cost),
-        cmocka_unit_test(where_all_but_one_are_anothers),
-        cmocka_unit_test(beyond_what_steps_differ_by),
-        cmocka_unit_test(a_quarter_of_what_a_late_rank_cost),
-        cmocka_unit_test(what_uneven_steps_may_hide_of_a_late_rank),
-        cmocka_unit_test(the_last_step),
-        cmocka_unit_test(three_times_the_middle_one),
-        cmocka_unit_test(one_of_two_that_show_later),
-        cmocka_unit_test(give_or_take_what_steps_differ_by),
-        cmocka_unit_test(what_one_step_says),
-        cmocka_unit_test(steps_of_unknown_length),
-        cmocka_unit_test(what_chance_has_made_longer),
-        cmocka_unit_test(down_to_the_lower_quartile),
-        cmocka_unit_test(which_is_the_lower_quartile),
-        cmocka_unit_test(what_the_step_before_shows),
-        cmocka_unit_test(without_what_all_hosts_were_late_by),
-        cmocka_unit_test(a_little_of_what_made_steps_longer),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_third_of_what_it_cost),
+                                       cmocka_unit_test(what_it_cost),
+                                       cmocka_unit_test(the_next_step_shows_it),
+                                       cmocka_unit_test(one_step_that_stands_out),
+                                       cmocka_unit_test(most_steps),
+                                       cmocka_unit_test(a_pause_between_two_steps),
+                                       cmocka_unit_test(without_what_others_cost),
+                                       cmocka_unit_test(where_all_but_one_are_anothers),
+                                       cmocka_unit_test(beyond_what_steps_differ_by),
+                                       cmocka_unit_test(a_quarter_of_what_a_late_rank_cost),
+                                       cmocka_unit_test(what_uneven_steps_may_hide_of_a_late_rank),
+                                       cmocka_unit_test(the_last_step),
+                                       cmocka_unit_test(three_times_the_middle_one),
+                                       cmocka_unit_test(one_of_two_that_show_later),
+                                       cmocka_unit_test(give_or_take_what_steps_differ_by),
+                                       cmocka_unit_test(what_one_step_says),
+                                       cmocka_unit_test(steps_of_unknown_length),
+                                       cmocka_unit_test(what_chance_has_made_longer),
+                                       cmocka_unit_test(down_to_the_lower_quartile),
+                                       cmocka_unit_test(which_is_the_lower_quartile),
+                                       cmocka_unit_test(what_the_step_before_shows),
+                                       cmocka_unit_test(without_what_all_hosts_were_late_by),
+                                       cmocka_unit_test(a_little_of_what_made_steps_longer)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static void own_time_after_a_call_with_an_open_end(void **state)
  * when it ended; of those of steps 0 and 3, and of step 1 or of none besides, it was called as one with the
  * other.
  */
-static int is_doubtful_after_one_group(int in_group, int64_t first_ns)
+static struct suspect late_after_one_group(int in_group, int64_t first_ns)
 {
     struct small small;
     small_init(&small);
@@ -50,15 +50,17 @@ static int is_doubtful_after_one_group(int in_group, int64_t first_ns)
         at(&small, 1, step, 1)->group++;
     excess_at(&small, 1, 2, 0)->excess_ns = first_ns;
     excess_at(&small, 1, 3, 0)->excess_ns = 1000;
-    return is_doubtful(&small);
+    return suspicion_of(&small);
 }
 
 /* What was called alone is over with its own end; and most of a suspicion has to be doubtful. */
 static void own_time_mostly_after_such_a_call(void **state)
 {
-    assert_false(is_doubtful_after_one_group(0, 1000));
-    assert_false(is_doubtful_after_one_group(1, 1000));
-    assert_true(is_doubtful_after_one_group(1, 1001));
+    struct suspect alone = late_after_one_group(0, 1000);
+    assert_quiet(&alone.readings, RULE_GROUP_END);
+    struct suspect half = late_after_one_group(1, 1000), most = late_after_one_group(1, 1001);
+    assert_quiet(&half.readings, RULE_GROUP_END);
+    assert_speaks(&most.readings, RULE_GROUP_END);
 }
 
 /* The last operation of a step is called as one with the first of the next, whose second one is late. */
@@ -116,6 +118,41 @@ static void own_time_after_a_rough_end(void **state)
     assert_false(is_doubtful_after(FUNCTION_SEND, ENDS_BY_KERNEL, 1));
     assert_false(is_doubtful_after(FUNCTION_ALL_REDUCE, ENDS_BY_HOST, 1));
     assert_false(is_doubtful_after(FUNCTION_SEND, ENDS_BY_HOST, 2));
+}
+
+/* In one step late by 1000 after an AllReduce, and by so much after a send whose end the host tells. */
+static struct suspect late_after_a_send(int64_t late_ns)
+{
+    struct small small;
+    small_init(&small);
+    at(&small, 1, 2, 0)->function = FUNCTION_SEND;
+    at(&small, 1, 2, 0)->ends = ENDS_BY_HOST;
+    excess_at(&small, 1, 2, 0)->excess_ns = 1000;
+    excess_at(&small, 1, 2, 1)->excess_ns = late_ns;
+    return suspicion_of(&small);
+}
+
+static void own_time_mostly_after_a_rough_end(void **state)
+{
+    struct suspect half = late_after_a_send(1000), most = late_after_a_send(1001);
+    assert_quiet(&half.readings, RULE_ROUGH_END);
+    assert_speaks(&most.readings, RULE_ROUGH_END);
+}
+
+/* The first step after the warm-up, or one more. */
+static void own_time_after_the_warm_up(void **state)
+{
+    for (int more = 0; more < 2; more++) {
+        struct small small;
+        small_init(&small);
+        for (int step = 1; step <= 1 + more; step++)
+            excess_at(&small, 1, step, 0)->excess_ns = 1000;
+        struct suspect suspect = suspicion_of(&small);
+        if (more)
+            assert_quiet(&suspect.readings, RULE_AFTER_WARM_UP);
+        else
+            assert_speaks(&suspect.readings, RULE_AFTER_WARM_UP);
+    }
 }
 
 /* As above, but the host was late. */
@@ -215,6 +252,7 @@ static void the_rest_is_in_half_of_the_steps(void **state)
         int is_doubtful;
     } cases[] = {{{300, 0, -1}, 1},  {{600, 0, -1}, 0},  {{300, 300, -1}, 0}, {{900, 0, 0, -1}, 1},
                  {{600, 300, 0}, 0}, {{599, 300, 0}, 1}, {{602, 299, 0}, 1}};
+    assert_limit(LIMIT_REST, 0.25);
     static const enum doubtful whys[] = {ROUGH_END, RECEIVE, BOTH};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t j = 0; j < sizeof whys / sizeof *whys; j++) {
@@ -336,6 +374,8 @@ int main(void)
         cmocka_unit_test(own_time_that_may_be_a_receive),
         cmocka_unit_test(the_first_step_alone),
         cmocka_unit_test(own_time_mostly_after_such_a_call),
+        cmocka_unit_test(own_time_mostly_after_a_rough_end),
+        cmocka_unit_test(own_time_after_the_warm_up),
         cmocka_unit_test(a_host_late_after_a_call_with_an_open_end),
         cmocka_unit_test(a_host_late_after_a_rough_end),
         cmocka_unit_test(most_of_one_step_is_doubtful),

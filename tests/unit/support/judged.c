@@ -168,3 +168,13 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
     judge(items, besides->other ? 2 : 1, &job, &baseline, besides->slow ? &edges : NULL, transfers.excess,
           besides->hosts_late_ns, findings);
 }
+
+struct readings judged_readings(struct suspect suspect, const struct besides *besides)
+{
+    struct findings findings = {0};
+    judge_suspect(suspect, besides, &findings);
+    assert_true(findings.count > 0);
+    struct readings readings = findings.items[0].readings;
+    findings_release(&findings);
+    return readings;
+}

@@ -49,4 +49,7 @@ struct besides {
  */
 void judge_suspect(struct suspect suspect, const struct besides *besides, struct findings *findings);
 
+/* The same of what the rules read. */
+struct readings judged_readings(struct suspect suspect, const struct besides *besides);
+
 #endif

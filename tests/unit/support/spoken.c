@@ -22,6 +22,12 @@ void assert_not_asked(const struct readings *readings, enum rule_id rule)
         fail_msg("%s was asked (reading: %g)", rules[rule].name, readings->values[rule]);
 }
 
+void assert_limit(enum limit_id limit, double value)
+{
+    if (limit_of(limit) < value || limit_of(limit) > value)
+        fail_msg("%s is %g", limits[limit].name, limit_of(limit));
+}
+
 int is_doubted_at_all(struct suspect *suspect)
 {
     int is_doubted = readings_allow(&suspect->readings) == CONFIDENCE_LOW;

@@ -13,6 +13,9 @@ void assert_speaks(const struct readings *readings, enum rule_id rule);
 void assert_quiet(const struct readings *readings, enum rule_id rule);
 void assert_not_asked(const struct readings *readings, enum rule_id rule);
 
+/* Of a limit that decides where a rule is asked: the tests beside it pin this value. */
+void assert_limit(enum limit_id limit, double value);
+
 /* Whether some rule that was asked so far leaves a suspicion at low confidence; which of them is forgotten.
  */
 int is_doubted_at_all(struct suspect *suspect);

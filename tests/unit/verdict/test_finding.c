@@ -60,6 +60,27 @@ static void what_shows_earlier(void **state)
         assert_int_equal(explains(finding, step, 200), step == 3 || step == 4);
 }
 
+/* A rule that speaks lowers what a finding is believed, and never raises it; one that is off is not asked. */
+static void what_rules_leave_of_it(void **state)
+{
+    struct findings findings = {0};
+    struct finding *finding = findings_add(&findings);
+    assert_non_null(finding);
+    finding->confidence = CONFIDENCE_HIGH;
+    assert_int_equal(finding_ask(&findings, finding, RULE_CROWD, 0.5), 0);
+    assert_int_equal(finding->confidence, CONFIDENCE_HIGH);
+    assert_int_equal(finding_ask(&findings, finding, RULE_LOST_EVENTS, 1), 1);
+    assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
+    findings.off.has[RULE_CROWD] = 1;
+    assert_int_equal(finding_ask(&findings, finding, RULE_CROWD, 0.6), 0);
+    assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
+    findings.off.has[RULE_CROWD] = 0;
+    assert_int_equal(finding_ask(&findings, finding, RULE_CROWD, 0.6), 1);
+    assert_int_equal(finding_ask(&findings, finding, RULE_LOST_EVENTS, 1), 1);
+    assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+    findings_release(&findings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -67,6 +88,7 @@ int main(void)
         cmocka_unit_test(all_that_is_said),
         cmocka_unit_test(what_shows_later),
         cmocka_unit_test(what_shows_earlier),
+        cmocka_unit_test(what_rules_leave_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
