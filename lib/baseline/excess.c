@@ -1,6 +1,7 @@
 #include "baseline/excess.h"
 
 #include "baseline/place.h"
+#include "baseline/received.h"
 #include "job/arrival.h"
 #include "job/own_time.h"
 
@@ -11,17 +12,19 @@ struct cells {
     const struct baseline *baseline;
     const struct job *job;
     const struct role *role;
+    struct received *received;
     const int32_t *operations; /* as the values of struct place; -1: none */
     size_t count;
 };
 
-static struct cells cells_at(const struct baseline *baseline, const struct job *job, size_t role,
-                             int32_t position)
+static struct cells cells_at(const struct baseline *baseline, const struct job *job,
+                             struct received *received, size_t role, int32_t position)
 {
     size_t count = baseline->roles[role].rank_count * (size_t)baseline->step_count;
     return (struct cells){.baseline = baseline,
                           .job = job,
                           .role = &baseline->roles[role],
+                          .received = received,
                           .operations = baseline->cells[role] + (size_t)position * count,
                           .count = count};
 }
@@ -132,10 +135,24 @@ static void take_values(const struct cells *cells, struct place *place, measure 
                                                               &cells->job->operations[cells->operations[i]]);
 }
 
+/* What the bytes that came in before explain of the values of a place is no fault of a rank's. */
+static void explain_by_bytes(const struct cells *cells, struct place *place)
+{
+    for (size_t i = 0; i < cells->count; i++)
+        cells->received->bytes[i] =
+            cells->operations[i] < 0
+                ? -1
+                : received_before(cells->job, &cells->job->operations[cells->operations[i]]);
+    received_explain(cells->received, place->value, cells->role->rank_count, cells->baseline->first_step,
+                     cells->baseline->step_count);
+}
+
 /* The values of a place become what is beyond the usual, of ranks that should be alike; returns sigma. */
 static int64_t measure_alike(const struct cells *cells, struct place *place, measure value_of, double sigmas)
 {
     take_values(cells, place, value_of);
+    if (value_of != host_lateness)
+        explain_by_bytes(cells, place);
     return place_measure_alike(place, cells->role->rank_count, cells->baseline->first_step,
                                cells->baseline->step_count, sigmas, 1, NULL);
 }
@@ -236,14 +253,17 @@ int baseline_measure_places(const struct baseline *baseline, const struct job *j
         baseline->excess[i] = (struct excess){.late_beyond_ns = TIME_UNKNOWN, .beyond_ns = TIME_UNKNOWN};
     for (size_t role = 0; role < baseline->role_count; role++) {
         struct place place = {0}, own = {0};
+        struct received received = {0};
         size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
-        int failed = place_init(&place, ranks, steps) || place_init(&own, ranks, steps);
+        int failed = place_init(&place, ranks, steps) || place_init(&own, ranks, steps) ||
+                     received_init(&received, ranks, steps);
         for (int32_t position = 0; !failed && position < baseline->roles[role].length; position++) {
-            struct cells cells = cells_at(baseline, job, role, position);
+            struct cells cells = cells_at(baseline, job, &received, role, position);
             judge_place(&cells, &own, &place, sigmas);
         }
         place_release(&place);
         place_release(&own);
+        received_release(&received);
         if (failed)
             return -1;
     }

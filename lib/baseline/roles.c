@@ -9,12 +9,28 @@
 
 #include <stdlib.h>
 
-/* What two ranks of one role have in common at a position. */
-static uint64_t hash_role(const struct job *job, const struct job_operation *operation)
+/* What two ranks of one role have in common at a position: its size, if that is what it usually is. */
+static uint64_t hash_role(const struct job *job, const struct job_operation *operation, int is_usual_size)
 {
     uint64_t size = (uint64_t)job->communicators[operation->communicator].size;
     return hash_mix(hash_mix(size, operation->function),
-                    hash_mix((uint64_t)operation->bytes, operation->kind));
+                    hash_mix(is_usual_size ? (uint64_t)operation->bytes : 0, operation->kind));
+}
+
+/*
+ * Of each position of the canonical sequence, in how many steps it has that sequence's size, less those in
+ * which it has another: where data decide how much is sent, sizes tell no role.
+ */
+static void count_sizes(const struct baseline *baseline, const struct job *job, const struct job_rank *rank,
+                        struct stretch canonical, int32_t *alike)
+{
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        int32_t position = baseline->positions[i];
+        if (position < 0 || job->operations[i].step < baseline->first_step)
+            continue;
+        int is_alike = job->operations[i].bytes == job->operations[canonical.first + position].bytes;
+        alike[position] += is_alike ? 1 : -1;
+    }
 }
 
 /* Cells that a rank may have for each of its operations, and however few those are. */
@@ -66,8 +82,13 @@ static int join_role(struct baseline *baseline, const struct job *job, struct ma
                      int32_t stage, struct stretch canonical, size_t *capacity)
 {
     uint64_t hash = hash_mix((uint64_t)canonical.count, (uint64_t)stage);
+    int32_t *alike = array_new((size_t)canonical.count, sizeof *alike);
+    if (!alike)
+        return -1;
+    count_sizes(baseline, job, &job->ranks[rank], canonical, alike);
     for (int32_t i = 0; i < canonical.count; i++)
-        hash = hash_mix(hash, hash_role(job, &job->operations[canonical.first + i]));
+        hash = hash_mix(hash, hash_role(job, &job->operations[canonical.first + i], alike[i] >= 0));
+    free(alike);
     int added;
     int64_t *number = map_put(roles, (struct map_key){{hash, (uint64_t)canonical.count}},
                               (int64_t)baseline->role_count, &added);
