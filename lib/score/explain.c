@@ -4,6 +4,7 @@
 #include "base/scale.h"
 #include "base/statistics.h"
 #include "delay/replay.h"
+#include "job/arrival.h"
 #include "score/panel.h"
 
 #include <math.h>
@@ -64,11 +65,6 @@ struct explaining {
     int64_t lasts_ns; /* of the replay, without what is explained */
 };
 
-double certainty_of_odds(double odds)
-{
-    return log(odds);
-}
-
 int explanation_has_rank(const struct explanation *explanation, int32_t rank)
 {
     return explanation->partition->unit_of[rank] == (int32_t)explanation->unit;
@@ -87,7 +83,8 @@ void explanations_release(struct explanations *explanations)
     *explanations = (struct explanations){0};
 }
 
-static int init(struct explaining *it, const struct job *job, const struct baseline *baseline)
+static int init(struct explaining *it, const struct job *job, const struct baseline *baseline,
+                const struct transfer_excess *transfers)
 {
     size_t steps = (size_t)baseline->step_count, roles = baseline->role_count;
     size_t panels = roles * it->found->partitions.count;
@@ -103,7 +100,7 @@ static int init(struct explaining *it, const struct job *job, const struct basel
         !it->list || !it->marked)
         return -1;
     memset(it->dirty, 1, roles);
-    it->source = (struct sheet_source){job, baseline, it->explained, it->longest_stay_ns};
+    it->source = (struct sheet_source){job, baseline, transfers, it->explained, it->longest_stay_ns};
     return 0;
 }
 
@@ -336,9 +333,6 @@ static double level_sigmas(struct explaining *it, size_t role, size_t number, si
     return (double)apart_ns / (double)(spread > 0 ? spread : 1);
 }
 
-/* A slow clock stretches the greater part of what a step computes; a heavier place by design does not. */
-static const double SLOW_CLOCK_PART = 0.6;
-
 /*
  * What a slow clock stretches by one factor it is too long by one part of. The factor shows at the longest place:
  * who waits for the slow one elsewhere computes meanwhile, and shows less own time than that takes.
@@ -371,8 +365,7 @@ static void propose_steady(struct explaining *it, size_t number, size_t unit, st
             .steps = {.first = baseline->first_step, .last = baseline->step_count - 1, .period = 1}};
         next.certainty = (TAIL_OWN + 1) / 2 * log1p(sigmas * sigmas / TAIL_OWN) * weight_of(partition, unit) -
                          log(unit_count(it) * KINDS);
-        next.is_one_place = level->host_ns * 2 <= level->more_ns &&
-                            (double)level->slower_ns < SLOW_CLOCK_PART * (double)level->others_ns;
+        next.slower_part = level->others_ns > 0 ? (double)level->slower_ns / (double)level->others_ns : 1;
         next.most_part = most_part_of(level);
         propose(it, &next, proposal);
     }
@@ -408,6 +401,29 @@ static int take_out(struct explaining *it, struct explanation *explanation)
     return 0;
 }
 
+/* The member of a unit that was slow by most in the steps of a fault. */
+static int32_t slowest_of(const struct explaining *it, const struct explanation *fault)
+{
+    const struct partition *partition = fault->partition;
+    size_t steps = (size_t)it->source.baseline->step_count;
+    int64_t most_ns = INT64_MIN;
+    int32_t slowest = partition->ranks[partition->first[fault->unit]];
+    for (size_t i = partition->first[fault->unit]; i < partition->first[fault->unit + 1]; i++) {
+        int32_t rank = partition->ranks[i], role = it->source.baseline->role_of_rank[rank];
+        const struct panel *panel = role >= 0 ? panel_at(it, (size_t)role, 0) : NULL;
+        int32_t at = panel && panel->units > 1 ? it->source.baseline->rank_in_role[rank] : -1;
+        int64_t slow_ns = at >= 0 && fault->is_steady ? panel->level[at].apart_ns : 0;
+        for (size_t step = 0; at >= 0 && !fault->is_steady && step < steps; step++)
+            if (it->marked[step] && panel->beyond[(size_t)at * steps + step] != TIME_UNKNOWN)
+                slow_ns += panel->beyond[(size_t)at * steps + step];
+        if (at >= 0 && slow_ns > most_ns) {
+            most_ns = slow_ns;
+            slowest = rank;
+        }
+    }
+    return slowest;
+}
+
 /* What it amounts to, by the panels that it was found in. */
 static void measure(struct explaining *it, struct explanation *explanation)
 {
@@ -416,6 +432,7 @@ static void measure(struct explaining *it, struct explanation *explanation)
     size_t number = (size_t)(explanation->partition - it->found->partitions.items), roles = 0;
     size_t steps = (size_t)it->source.baseline->step_count;
     explanation->counted = count_steps(explanation);
+    explanation->rank = slowest_of(it, explanation);
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
         const struct panel *panel = panel_at(it, role, number);
         int32_t at = panel->units > 1 ? unit_in(panel, explanation->unit) : -1;
@@ -519,29 +536,6 @@ static void put_back(struct explaining *it)
     memcpy(it->replay.own_ns, it->kept_ns, it->source.job->operation_count * sizeof *it->kept_ns);
 }
 
-/* The member of a unit that was slow by most in the steps of a fault. */
-static int32_t slowest_of(const struct explaining *it, const struct explanation *fault)
-{
-    const struct partition *partition = fault->partition;
-    size_t steps = (size_t)it->source.baseline->step_count;
-    int64_t most_ns = INT64_MIN;
-    int32_t slowest = partition->ranks[partition->first[fault->unit]];
-    for (size_t i = partition->first[fault->unit]; i < partition->first[fault->unit + 1]; i++) {
-        int32_t rank = partition->ranks[i], role = it->source.baseline->role_of_rank[rank];
-        const struct panel *panel = role >= 0 ? panel_at(it, (size_t)role, 0) : NULL;
-        int32_t at = panel && panel->units > 1 ? it->source.baseline->rank_in_role[rank] : -1;
-        int64_t slow_ns = at >= 0 && fault->is_steady ? panel->level[at].apart_ns : 0;
-        for (size_t step = 0; at >= 0 && !fault->is_steady && step < steps; step++)
-            if (it->marked[step] && panel->beyond[(size_t)at * steps + step] != TIME_UNKNOWN)
-                slow_ns += panel->beyond[(size_t)at * steps + step];
-        if (at >= 0 && slow_ns > most_ns) {
-            most_ns = slow_ns;
-            slowest = rank;
-        }
-    }
-    return slowest;
-}
-
 /*
  * Which of the units that the slowest rank is in the fault is of: the largest of those that are certain without
  * which the job gains nearly as much as without any of them. A rank of a slow host gains nothing by itself, and
@@ -577,9 +571,33 @@ static int fit_unit(struct explaining *it, struct explanation *fault)
     return 0;
 }
 
+/*
+ * By how much a member came after the last but one; 0 where no other member tells, and where that cannot be read
+ * what it was late by.
+ */
+static int64_t margin_of(const struct job *job, int32_t operation, int64_t late_ns)
+{
+    const struct job_instance *instance = &job->instances[job->operations[operation].instance];
+    int64_t mine_ns = arrival_stay_ns(job, operation), nearest_ns = INT64_MAX;
+    if (!arrival_is_told(instance, job->operations[operation].function))
+        return 0;
+    if (mine_ns == TIME_UNKNOWN || job->operations[operation].function == FUNCTION_SEND)
+        return late_ns;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t other = job_member_at(job, instance, i);
+        int64_t stay_ns = arrival_stay_ns(job, other);
+        if (stay_ns == TIME_UNKNOWN)
+            return late_ns;
+        if (other != operation && stay_ns - mine_ns < nearest_ns)
+            nearest_ns = stay_ns - mine_ns;
+    }
+    return nearest_ns < 0 || nearest_ns == INT64_MAX ? 0 : nearest_ns < late_ns ? nearest_ns : late_ns;
+}
+
 /* What a fault takes from the phases of a job, and from the places of one rank. */
 struct tally {
     const struct explaining *it;
+    int64_t margin_ns;
     int32_t rank;
     int64_t *by_tag;      /* [tag + 1] */
     int64_t *by_position; /* of its role */
@@ -590,6 +608,8 @@ static void count_fault(void *context, int32_t operation, int64_t fault_ns)
     struct tally *tally = context;
     const struct job_operation *at = &tally->it->source.job->operations[operation];
     tally->by_tag[at->tag + 1] += fault_ns;
+    if (fault_ns > 0)
+        tally->margin_ns += margin_of(tally->it->source.job, operation, fault_ns);
     if (at->rank == tally->rank)
         tally->by_position[tally->it->source.baseline->positions[operation]] += fault_ns;
 }
@@ -610,13 +630,14 @@ static int locate(struct explaining *it, struct explanation *fault)
     const struct fault at = {fault->partition, fault->unit, it->marked, fault->is_steady, fault->most_part};
     int32_t role = it->source.baseline->role_of_rank[fault->rank];
     size_t positions = role >= 0 ? (size_t)it->source.baseline->roles[role].length : 0;
-    struct tally tally = {it, fault->rank, array_new(job->tags.count + 1, sizeof *tally.by_tag),
+    struct tally tally = {it, 0, fault->rank, array_new(job->tags.count + 1, sizeof *tally.by_tag),
                           array_new(positions + 1, sizeof *tally.by_position)};
     int failed = !tally.by_tag || !tally.by_position || fault_each(&at, &it->source, count_fault, &tally);
     if (!failed) {
         int32_t tag = greatest_of(tally.by_tag, job->tags.count + 1);
         fault->tag = tag > 0 ? tag - 1 : -1;
         fault->position = greatest_of(tally.by_position, positions);
+        fault->margin_ns = tally.margin_ns;
     }
     free(tally.by_tag);
     free(tally.by_position);
@@ -630,9 +651,7 @@ static int believe(struct explaining *it, const struct explanation *explanation)
         return -1;
     struct explanation *found = &it->found->items[it->found->count];
     *found = *explanation;
-    mark_steps(it, found);
-    found->rank = slowest_of(it, found);
-    if (locate(it, found) || take_out(it, found))
+    if (take_out(it, found))
         return -1;
     it->found->count++;
     it->lasts_ns -= found->gain_ns;
@@ -640,17 +659,31 @@ static int believe(struct explaining *it, const struct explanation *explanation)
     return 0;
 }
 
+/* Whether its hosts are to blame: most of it comes before operations that were enqueued late. */
+int explanation_is_hosts(const struct explanation *explanation)
+{
+    return explanation->host_ns * 2 > explanation->more_ns;
+}
+
 /*
- * Whether it costs enough. A rank that is surely slow for a while may be worth what somebody waited for it, as
- * long as that gains anything: other ranks' waiting that no operation shows stays in the replay.
+ * A GPU that is surely slow for a while, or what recurs, may be worth what its partners lost, as long as it gains
+ * anything: of two branches that are slow at once neither gains alone, and waiting that no operation shows stays
+ * in the replay. Hosts have moments together: one that is latest of late ones is none.
  */
+int explanation_counts_partners(const struct explanation *explanation)
+{
+    return !explanation->is_steady && unit_size(explanation->partition, explanation->unit) == 1 &&
+           (explanation->steps.period > 1 || !explanation_is_hosts(explanation));
+}
+
+/* Whether it costs enough. */
 static int is_worth(const struct explaining *it, const struct explanation *fault)
 {
     const struct belief *belief = it->belief;
     if (fault->gain_ns >= belief->worth_ns * fault->counted)
         return 1;
-    return !fault->is_steady && unit_size(fault->partition, fault->unit) == 1 && fault->certainty >= belief->sure &&
-           fault->slow_ns >= belief->worth_waited_ns * fault->counted &&
+    return explanation_counts_partners(fault) && fault->certainty >= belief->sure &&
+           fault->margin_ns >= belief->worth_waited_ns * fault->counted &&
            fault->gain_ns >= belief->least_ns * fault->counted;
 }
 
@@ -678,6 +711,8 @@ static int explain(struct explaining *it, const struct transfer_excess *transfer
         if (fit_unit(it, &best))
             return error_no_memory(error);
         measure(it, &best);
+        if (locate(it, &best))
+            return error_no_memory(error);
         if (!is_worth(it, &best))
             leave_idle(it, &proposed);
         else if (believe(it, &best))
@@ -694,7 +729,7 @@ int explanations_find(struct explanations *explanations, const struct job *job, 
     *explanations = (struct explanations){0};
     if (!job->timed_operations || !baseline_is_regular(baseline) || !baseline->median_step_ns)
         return 0;
-    int failed = partitions_init(&explanations->partitions, job, edges) || init(&it, job, baseline)
+    int failed = partitions_init(&explanations->partitions, job, edges) || init(&it, job, baseline, transfers)
                      ? error_no_memory(error)
                      : explain(&it, transfers, error);
     release(&it);

@@ -136,6 +136,19 @@ static int64_t bound_of(const struct sheet_source *source, int32_t at)
     return is_grouped || longest_ns == INT64_MAX ? INT64_MAX : longest_ns - arrival_stay_ns(job, at);
 }
 
+/* A slow transfer of this part of an own time that follows may be in it. */
+enum { HELD_PART = 4 };
+
+/*
+ * Whether an operation may have gone on after its end, for a good part of the own time that follows: of a group it
+ * is not known, or a link was slow in it, which not all members' kernels show.
+ */
+static int may_go_on(const struct sheet_source *source, int32_t operation, int64_t own_ns)
+{
+    return source->transfers[source->job->operations[operation].instance].slow_ns > own_ns / HELD_PART ||
+           (job_is_grouped(source->job, operation) && has_open_end(source->job, operation));
+}
+
 /* How long the operation before lasted that a rank computes beside. */
 static int64_t beside_ns(const struct job *job, const struct job_operation *operation)
 {
@@ -163,8 +176,7 @@ static void read_cell(struct sheet *sheet, const struct sheet_source *source, si
     sheet->pace[cell] = sheet->own[cell] + beside_ns(job, operation);
     sheet->late[cell] = late_ns == TIME_UNKNOWN ? 0 : late_ns;
     sheet->bound[cell] = bound_of(source, at);
-    sheet->open[cell] =
-        (unsigned char)(job_is_grouped(job, operation->previous) && has_open_end(job, operation->previous));
+    sheet->open[cell] = (unsigned char)may_go_on(source, operation->previous, sheet->own[cell]);
 }
 
 void sheet_read(struct sheet *sheet, const struct sheet_source *source, size_t role, int32_t position)

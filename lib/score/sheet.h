@@ -2,12 +2,14 @@
 #define NCCLPROF_SCORE_SHEET_H
 
 #include "baseline/baseline.h"
+#include "network/transfer_excess.h"
 #include "score/units.h"
 
 /* What the residuals of a job rest on. */
 struct sheet_source {
     const struct job *job;
     const struct baseline *baseline;
+    const struct transfer_excess *transfers;
     const unsigned char *explained; /* [rank * steps + step]: a fault that has been found */
     const int64_t *longest_stay_ns; /* per instance, longest_stays() */
 };
@@ -36,7 +38,8 @@ struct sheet {
     int64_t *late;      /* owned: of the own time, what had passed when it was enqueued */
     int64_t *bound; /* owned: the longest that another member of the operation waited; INT64_MAX where all
                        are of the unit, and make others wait later */
-    unsigned char *open; /* owned: it may hold the rest of an operation that does not say when it was over */
+    unsigned char *open; /* owned: it may hold the rest of an operation that does not say when it was over, or
+                            that a slow link held for others */
     int64_t *value;     /* owned: [unit * steps + step], as all below */
     int64_t *unit_pace; /* owned: lower quartile of its members' */
     int64_t *middle;    /* owned */

@@ -59,6 +59,10 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_UNEXPLAINED] = {"unexplained", 5, "times the suspicion",
                            "what makes steps longer by so much is something else; set on simulated jobs"},
     [LIMIT_GAPS] = {"gaps", 0.02, "of the operations", "recorders lose one here and there, in two of 100"},
+    [LIMIT_CERTAINTY] = {"certainty", 3.0, "log of odds", "odds of 20 to 1, the conventional level"},
+    [LIMIT_CERTAINTY_SURE] = {"certainty-sure", 5.3, "log of odds", "odds of 200 to 1: a tenth of that doubt"},
+    [LIMIT_ONE_PLACE] = {"one-place", 0.5, "of the fault",
+                         "a slow clock stretches all places by one factor, a heavier one by design itself"},
     [LIMIT_SHARED] = {"shared", 1.0 / 3, "of the suspicion",
                       "a slow link hardly slows others; the number was set on simulated jobs"},
     [LIMIT_SURE] = {"sure", 0.1, "of what chance is allowed", "what high confidence takes"},
@@ -99,5 +103,7 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_CROWD] = {"crowd", 3, "ranks", "of two ranks each may have a fault of its own"},
     [LIMIT_SHARED_STEPS] = {"shared-steps", 2, "steps", "one of several may be a moment"},
     [LIMIT_OUTSTANDING] = {"outstanding", 3, "times the middle one of the steps", "set on simulated jobs"},
+    [LIMIT_ESTIMATE] = {"estimate", 0.8, "of the worth",
+                        "what is worth is known to a fifth: lost time of simulated faults"},
     [LIMIT_STEPS_TOLD] = {"steps-told", 3, "steps", "one step or two may be a moment that has passed"},
 };
