@@ -21,17 +21,19 @@ static double worth_of(const struct explanation *explanation, const struct basel
 }
 
 /*
- * Of one rank that is surely slow for a while, what its partners lost counts if that is more, as for a
- * suspicion (worth.h): known to a fifth.
+ * The gain, or what its partners lost where that counts and is more, as for a suspicion (worth.h). Of one that is
+ * sure, what is known to a fifth need not be more than the least by that.
  */
 static double measure_worth(const struct explanation *explanation, const struct baseline *baseline,
                             const struct diagnose_options *options)
 {
-    double gain = worth_of(explanation, baseline, explanation->gain_ns);
-    double waited = worth_of(explanation, baseline, explanation->margin_ns);
-    int counts = explanation_counts_partners(explanation) &&
-                 explanation->certainty >= limit_of(LIMIT_CERTAINTY_SURE) && waited > gain;
-    double worth = counts ? waited / limit_of(LIMIT_ESTIMATE) : gain;
+    int64_t time_ns = explanation->gain_ns;
+    if (explanation->certainty >= limit_of(LIMIT_CERTAINTY_SURE) && !explanation->is_steady) {
+        if (explanation_counts_partners(explanation) && explanation->margin_ns > time_ns)
+            time_ns = explanation->margin_ns;
+        time_ns = scale(time_ns, 1 / limit_of(LIMIT_ESTIMATE));
+    }
+    double worth = worth_of(explanation, baseline, time_ns);
     return options->min_gain > 0 ? worth / options->min_gain : worth > 0 ? 2 : 0;
 }
 
@@ -138,6 +140,15 @@ static int is_told(const struct findings *findings, const struct explanation *ex
     return 0;
 }
 
+/* Whether there is a finding of it, without the score. */
+static int is_said(const struct findings *findings, const struct explanation *explanation)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (is_in(&findings->items[i], explanation))
+            return 1;
+    return 0;
+}
+
 /* One that is believed and of fewer steps than half of a steady fault is another one, beside it. */
 static int is_other(const struct finding *finding, const struct explanation *explanation)
 {
@@ -162,9 +173,11 @@ static int take(struct findings *findings, const struct explanation *explanation
         evidence_of_explanation(explanation, finding->kind, job, baseline, &finding->evidence))
         return -1;
     ask(findings, finding, explanation, job, baseline, options);
-    /* What is not believed takes no place of what is. */
+    /* What is not believed takes no place of what was said without it. */
     if (finding->confidence > CONFIDENCE_LOW)
         take_in(findings, explanation);
+    else if (is_said(findings, explanation))
+        findings_remove(findings, findings->count - 1);
     return 0;
 }
 

@@ -35,6 +35,9 @@ static const double WIDER_PART = 0.8;
 /* So many others at least to hold a unit against that was always so; and units to deflate by. */
 enum { OTHERS_TO_COMPARE = 3 };
 
+/* What is so through all steps is so in three of four of them, by this part at least. */
+static const double THROUGHOUT = 0.5;
+
 enum { MOST_EXPLANATIONS = 12, MOST_IDLE = 8 };
 
 /* What was certain and gained nothing: it is not believed, and explains nothing. */
@@ -329,8 +332,12 @@ static double level_sigmas(struct explaining *it, size_t role, size_t number, si
     spread = spread > of_ranks ? spread : of_ranks;
     spread = spread > of_level ? spread : of_level;
     spread = spread > of_noise ? spread : of_noise;
-    int64_t apart_ns = middle > 0 ? level->apart_ns - middle : level->apart_ns;
-    return (double)apart_ns / (double)(spread > 0 ? spread : 1);
+#ifdef DEBUG_IDLE
+    if (panel == ranks && getenv("LEVELS")) fprintf(stderr, "   level unit %zu apart %.0f quiet %.0f more %.0f others %.0f slower %.2f middle %.0f spread %.0f (ranks %.0f level %.0f noise %.0f) us\n", unit, level->apart_ns/1e3, level->quiet_ns/1e3, level->more_ns/1e3, level->others_ns/1e3, (double)level->slower_ns/level->others_ns, middle/1e3, spread/1e3, of_ranks/1e3, of_level/1e3, of_noise/1e3);
+#endif
+    if (level->apart_ns <= 0 || (double)level->quiet_ns < THROUGHOUT * (double)level->apart_ns)
+        return 0;
+    return (double)(level->apart_ns - middle) / (double)(spread > 0 ? spread : 1);
 }
 
 /*

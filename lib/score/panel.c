@@ -100,6 +100,7 @@ static void add_levels(struct panel *panel, struct sheet *sheet)
         if (apart_ns == TIME_UNKNOWN)
             continue;
         int64_t others_ns = usual_of(sheet, sheet->others, NULL, unit);
+        level->apart_ns += apart_ns;
         level->others_ns += others_ns;
         if (others_ns > level->widest_ns) {
             level->widest_ns = others_ns;
@@ -133,7 +134,7 @@ static void settle_unit(struct panel *panel, struct sums *sums, size_t steps, si
     for (size_t step = first_step; step < steps; step++)
         sums->list[count++] = sums->apart_ns[unit * steps + step];
     /* A fault of fewer than three quarters of the steps is not in the level. */
-    panel->level[unit].apart_ns = count ? quantile_of(sums->list, count, 0.25) : 0;
+    panel->level[unit].quiet_ns = count ? quantile_of(sums->list, count, 0.25) : 0;
     count = 0;
     forget_gaps(panel, sums, steps, unit);
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)

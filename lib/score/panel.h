@@ -19,8 +19,9 @@ struct panel {
 
 /* How far a unit is from the others through all steps; of places, the sums of their medians over steps. */
 struct level {
-    int64_t apart_ns;  /* own time of a step less the others', lower quartile over steps */
-    int64_t more_ns;   /* own time less the others', of places where it is more */
+    int64_t apart_ns;  /* own time less the others' */
+    int64_t quiet_ns;  /* the same, of a step: lower quartile over steps */
+    int64_t more_ns;   /* of places where it is more */
     int64_t host_ns;   /* of that, before operations that were enqueued later than the others' */
     int64_t widest_ns; /* own time of the others at the place where that is longest */
     int64_t widest_more_ns; /* the unit's there, less the others' */

@@ -141,11 +141,12 @@ enum { HELD_PART = 4 };
 
 /*
  * Whether an operation may have gone on after its end, for a good part of the own time that follows: of a group it
- * is not known, or a link was slow in it, which not all members' kernels show.
+ * is not known, or a link was slow in it and the step over, which not all members' kernels show.
  */
-static int may_go_on(const struct sheet_source *source, int32_t operation, int64_t own_ns)
+static int may_go_on(const struct sheet_source *source, int32_t operation, int64_t own_ns, int within)
 {
-    return source->transfers[source->job->operations[operation].instance].slow_ns > own_ns / HELD_PART ||
+    int64_t slow_ns = source->transfers[source->job->operations[operation].instance].slow_ns;
+    return (!within && slow_ns > own_ns / HELD_PART) ||
            (job_is_grouped(source->job, operation) && has_open_end(source->job, operation));
 }
 
@@ -176,7 +177,7 @@ static void read_cell(struct sheet *sheet, const struct sheet_source *source, si
     sheet->pace[cell] = sheet->own[cell] + beside_ns(job, operation);
     sheet->late[cell] = late_ns == TIME_UNKNOWN ? 0 : late_ns;
     sheet->bound[cell] = bound_of(source, at);
-    sheet->open[cell] = (unsigned char)may_go_on(source, operation->previous, sheet->own[cell]);
+    sheet->open[cell] = (unsigned char)may_go_on(source, operation->previous, sheet->own[cell], sheet->within);
 }
 
 void sheet_read(struct sheet *sheet, const struct sheet_source *source, size_t role, int32_t position)
