@@ -21,19 +21,18 @@ static double worth_of(const struct explanation *explanation, const struct basel
 }
 
 /*
- * The gain, or what its partners lost where that counts and is more, as for a suspicion (worth.h). Of one that is
- * sure, what is known to a fifth need not be more than the least by that.
+ * The gain, or what its partners lost where that counts and is more, as for a suspicion (worth.h). Of a GPU, or
+ * what recurs, that is sure, what is told to a quarter may be less than the least by that.
  */
 static double measure_worth(const struct explanation *explanation, const struct baseline *baseline,
                             const struct diagnose_options *options)
 {
+    int is_sure = explanation->certainty >= limit_of(LIMIT_CERTAINTY_SURE) && !explanation->is_steady &&
+                  (explanation->steps.period > 1 || !explanation_is_hosts(explanation));
     int64_t time_ns = explanation->gain_ns;
-    if (explanation->certainty >= limit_of(LIMIT_CERTAINTY_SURE) && !explanation->is_steady) {
-        if (explanation_counts_partners(explanation) && explanation->margin_ns > time_ns)
-            time_ns = explanation->margin_ns;
-        time_ns = scale(time_ns, 1 / limit_of(LIMIT_ESTIMATE));
-    }
-    double worth = worth_of(explanation, baseline, time_ns);
+    if (is_sure && explanation_counts_partners(explanation) && explanation->margin_ns > time_ns)
+        time_ns = explanation->margin_ns;
+    double worth = worth_of(explanation, baseline, time_ns) / (is_sure ? limit_of(LIMIT_ESTIMATE) : 1);
     return options->min_gain > 0 ? worth / options->min_gain : worth > 0 ? 2 : 0;
 }
 
@@ -116,13 +115,14 @@ static int32_t shared_steps(const struct finding *finding, const struct explanat
     return shared;
 }
 
-/* Whether a finding of own time is for the greater part what an explanation is of. */
+/* Whether a finding of own time and an explanation have most of the steps of either in common. */
 static int is_in(const struct finding *finding, const struct explanation *explanation)
 {
     if (finding->kind == FINDING_NETWORK || finding->certainty > 0 ||
         !explanation_has_rank(explanation, finding->rank))
         return 0;
-    return shared_steps(finding, explanation) * 2 > finding->last_step - finding->first_step + 1;
+    int32_t steps = finding->last_step - finding->first_step + 1;
+    return shared_steps(finding, explanation) * 2 > (steps < explanation->counted ? steps : explanation->counted);
 }
 
 /*

@@ -35,6 +35,9 @@ static const double WIDER_PART = 0.8;
 /* So many others at least to hold a unit against that was always so; and units to deflate by. */
 enum { OTHERS_TO_COMPARE = 3 };
 
+/* Of so few others the middle distance says little: what the furthest one does is what they do. */
+enum { FEW_OTHERS = 4 };
+
 /* What is so through all steps is so in three of four of them, by this part at least. */
 static const double THROUGHOUT = 0.5;
 
@@ -308,7 +311,10 @@ static size_t spread_of_levels(struct explaining *it, const struct panel *panel,
             it->list[count++] = panel->level[i].apart_ns;
     }
     *middle = count ? median_of(it->list, count) : 0;
+    int64_t furthest_ns = count ? it->list[count - 1] - *middle : 0;
     *spread = count ? sigma_about(it->list, count, *middle) : 0;
+    if (count <= FEW_OTHERS && furthest_ns > *spread)
+        *spread = furthest_ns;
     return count;
 }
 

@@ -208,11 +208,15 @@ struct usual {
     int64_t pace_ns;
 };
 
-/* In its quiet steps where few are not marked. */
+/* Of what goes through all steps, the middle one of all; in its quiet steps where few are not marked. */
 static struct usual usual_at(const struct fault *fault, struct sheet *sheet, size_t unit)
 {
     size_t known = 0, steps = 0;
     struct usual usual = {.apart_ns = sheet->quiet[unit], .pace_ns = sheet->quiet_pace[unit]};
+    if (fault->is_steady) {
+        usual.apart_ns = usual_of(sheet, sheet->value, sheet->others, unit);
+        return usual;
+    }
     for (size_t step = 0; step < sheet->steps; step++) {
         int64_t apart_ns = sheet_apart(sheet, unit, step);
         steps += apart_ns != TIME_UNKNOWN;
@@ -235,7 +239,8 @@ static int64_t too_long(const struct fault *fault, const struct sheet *sheet, co
                         int64_t pace_ns, size_t unit, size_t step)
 {
     int64_t apart_ns = own_ns - sheet->others[unit * sheet->steps + step];
-    int64_t fault_ns = fault->is_steady ? apart_ns : apart_ns - usual->apart_ns;
+    int64_t steady_ns = apart_ns < usual->apart_ns ? apart_ns : usual->apart_ns;
+    int64_t fault_ns = fault->is_steady ? steady_ns : apart_ns - usual->apart_ns;
     int64_t growth_ns = fault->is_steady ? scale(own_ns, fault->most_part) : pace_ns - usual->pace_ns;
     if (fault_ns > 0 && growth_ns < fault_ns)
         fault_ns = growth_ns > 0 ? growth_ns : 0;
