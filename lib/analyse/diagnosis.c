@@ -44,13 +44,13 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
          suspects_doubt_exchanges(&suspects, job, baseline) || suspects_doubt_unrest(&suspects, baseline)))
         failed = error_no_memory(error);
     failed = failed || suspects_weigh(&suspects, job, baseline, *transfers, error);
-    findings->unweighed = suspects.unweighed;
     if (!failed && suspects_sum_costs(&suspects, baseline->step_count))
         failed = error_no_memory(error);
     failed = failed || suspects_judge(&suspects, job, baseline, &edges, *transfers, options, findings, error);
     if (!failed && (findings_doubt_crowd(findings, job) || findings_doubt_shared(findings, job)))
         failed = error_no_memory(error);
-    failed = failed || findings_take_explanations(findings, job, baseline, &edges, *transfers, options, error) ||
+    failed = failed ||
+             findings_take_explanations(findings, job, baseline, &edges, *transfers, options, error) ||
              find_absence(job, baseline->positions, &extents, options, findings, error) ||
              find_laggards(job, baseline, findings, error);
     edges_release(&edges);

@@ -33,6 +33,19 @@ int option_integer(const char *text, const char *name, int64_t least, int64_t gr
     return 0;
 }
 
+int option_range(const char *text, const char *name, int64_t *first, int64_t *last, struct error *error)
+{
+    char *end = NULL;
+    errno = 0;
+    int is_number = *text >= '0' && *text <= '9';
+    *first = *last = is_number ? strtoll(text, &end, 10) : 0;
+    if (is_number && *end == '-' && end[1] >= '0' && end[1] <= '9')
+        *last = strtoll(end + 1, &end, 10);
+    if (!is_number || *end || errno || *last < *first)
+        return error_set(error, "--%s takes a number or a range A-B, not '%s'", name, text);
+    return 0;
+}
+
 static const char RULES_OFF[] = "NCCLPROF_RULES_OFF";
 
 int option_rules_off(struct rule_set *off, struct error *error)

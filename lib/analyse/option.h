@@ -19,6 +19,9 @@ int option_real(const char *text, const char *name, double least, double greates
 int option_integer(const char *text, const char *name, int64_t least, int64_t greatest, int64_t *value,
                    struct error *error);
 
+/* "A-B" or "A", whole numbers from 0, A not beyond B. */
+int option_range(const char *text, const char *name, int64_t *first, int64_t *last, struct error *error);
+
 /*
  * For those who work on the rules: NCCLPROF_RULES_OFF in the environment names rules that are not to be
  * asked, with commas between them. -1 with an error where it names one that there is not.

@@ -44,15 +44,19 @@ static const struct column columns[] = {
      .description = "others waited for this rank, and the trace does not say why"},
     {.name = "inherited_from",
      .type = CELL_TEXT,
+     .detail = 1,
      .description = "rank that most of the inherited part came from"},
     {.name = "caused_us",
      .type = CELL_REAL,
      .unit = "us",
      .description = "waiting of all ranks that goes back to this one's own time"},
-    {.name = "times_last", .type = CELL_INTEGER, .description = "how often it arrived last"},
-    {.name = "instances", .type = CELL_INTEGER, .description = "operations whose waiting can be read"},
+    {.name = "times_last", .type = CELL_INTEGER, .detail = 1, .description = "how often it arrived last"},
+    {.name = "instances",
+     .type = CELL_INTEGER,
+     .detail = 1,
+     .description = "operations whose waiting can be read"},
     {.name = "kind", .type = CELL_TEXT, .description = "compute or host, where it stands out"},
-    {.name = "tag", .type = CELL_TEXT, .description = "phase in which most of it sits"},
+    {.name = "tag", .type = CELL_TEXT, .detail = 1, .description = "phase in which most of it sits"},
     {.name = "first_step", .type = CELL_INTEGER, .description = "first step in which it stands out"},
     {.name = "last_step", .type = CELL_INTEGER, .description = "last step in which it stands out"},
     {.name = "confidence", .type = CELL_TEXT, .description = "high or medium, where it stands out"},
@@ -249,8 +253,13 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         runs_choose(&runs, request, OPTION_RUN, usage, error))
         return -1;
     result->table.columns[AT_RUN].hidden = runs.count < 2;
+    result->table.legend =
+        "What others waited for a rank: own: it was late by itself; inherited: made late by another; "
+        "network: by slow "
+        "transfers; unexplained: the trace does not say. caused: all waiting that goes back to its own time.";
     int failed = caution_records(request->store, &runs, &result->table, error) ||
-                 caution_no_operations(request->store, &runs, &result->table, error);
+                 caution_no_operations(request->store, &runs, &result->table, error) ||
+                 caution_rules_off(&result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++)
         failed = show_run(request->store, runs.ids[i], &diagnose, &result->table, error);
     runs_release(&runs);

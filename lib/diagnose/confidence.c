@@ -1,5 +1,6 @@
 #include "diagnose/confidence.h"
 
+#include "base/scale.h"
 #include "diagnose/rules_coverage.h"
 #include "diagnose/rules_noise.h"
 #include "diagnose/rules_worth.h"
@@ -17,4 +18,31 @@ enum confidence confidence_of(const struct suspects *suspects, struct suspect *s
     suspect_ask_noise(suspect, worth, &measures->slowness, job, baseline);
     readings_forget(&suspect->readings, off);
     return readings_allow(&suspect->readings);
+}
+
+int64_t confidence_least_of_several_ns(const struct baseline *baseline,
+                                       const struct diagnose_options *options)
+{
+    return scale(baseline->median_step_ns, options->min_gain);
+}
+
+int64_t confidence_least_of_all_ns(const struct baseline *baseline, const struct diagnose_options *options)
+{
+    double least = limit_of(LIMIT_BY_DESIGN);
+    return scale(baseline->median_step_ns, options->min_gain > least ? options->min_gain : least);
+}
+
+int64_t confidence_least_alone_ns(const struct baseline *baseline, const struct diagnose_options *options,
+                                  int64_t greatest_ns)
+{
+    double late = limit_of(LIMIT_LATE_GPU);
+    double least = 2 * options->min_gain > late ? 2 * options->min_gain : late;
+    int64_t cost_ns = scale(baseline->median_step_ns, least),
+            ahead_ns = scale(greatest_ns, limit_of(LIMIT_AHEAD_GPU));
+    return cost_ns > ahead_ns ? cost_ns : ahead_ns;
+}
+
+double confidence_most_chance(void)
+{
+    return limit_of(LIMIT_CHANCE_BEHIND);
 }

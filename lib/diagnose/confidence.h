@@ -19,4 +19,17 @@ enum confidence confidence_of(const struct suspects *suspects, struct suspect *s
                               const struct baseline *baseline, const struct diagnose_options *options,
                               const struct rule_set *off);
 
+/*
+ * What a GPU's lateness has to be worth for medium confidence, in each step concerned, where all is recorded:
+ * in one step, beside others late by `greatest_ns` at most; in several; in all.
+ */
+int64_t confidence_least_alone_ns(const struct baseline *baseline, const struct diagnose_options *options,
+                                  int64_t greatest_ns);
+int64_t confidence_least_of_several_ns(const struct baseline *baseline,
+                                       const struct diagnose_options *options);
+int64_t confidence_least_of_all_ns(const struct baseline *baseline, const struct diagnose_options *options);
+
+/* The greatest expected number of such rows by chance, where single steps of others come near. */
+double confidence_most_chance(void);
+
 #endif

@@ -46,21 +46,20 @@ static int say_times(const struct explanation *explanation, enum finding_kind ki
     const char *function = cell >= 0 ? function_name(job->operations[cell].function) : NULL;
     if (slow_ns == TIME_UNKNOWN)
         return 0;
-    int failed = buffer_printf(text, "gap before operation %d of the step (%s): rank %s ",
-                               (int)explanation->position, function ? function : "operation",
-                               job->ranks[explanation->rank].name) ||
-                 text_time(text, slow_ns);
+    int failed =
+        buffer_printf(text, "gap before operation %d of the step (%s): rank %s ", (int)explanation->position,
+                      function ? function : "operation", job->ranks[explanation->rank].name) ||
+        text_time(text, slow_ns);
     if (!failed && others_ns != TIME_UNKNOWN)
         failed = buffer_append_text(text, ", other ranks of its role ") || text_time(text, others_ns);
     if (!failed && else_ns != TIME_UNKNOWN)
         failed = buffer_append_text(text, ", itself in other steps ") || text_time(text, else_ns);
-    return failed || buffer_append_text(text, kind == FINDING_HOST
-                                                  ? "; its host enqueued late"
-                                                  : "; its host had enqueued before");
+    return failed || buffer_append_text(text, kind == FINDING_HOST ? "; its host enqueued late"
+                                                                   : "; its host had enqueued before");
 }
 
-int evidence_of_explanation(const struct explanation *explanation, enum finding_kind kind, const struct job *job,
-                            const struct baseline *baseline, struct buffer *text)
+int evidence_of_explanation(const struct explanation *explanation, enum finding_kind kind,
+                            const struct job *job, const struct baseline *baseline, struct buffer *text)
 {
     int32_t role = baseline->role_of_rank[explanation->rank];
     if (explanation->position < 0 || role < 0)

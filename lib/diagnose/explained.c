@@ -15,14 +15,15 @@ static enum finding_kind kind_of(const struct explanation *explanation)
 }
 
 /* What it is worth in each step, in a median step. */
-static double worth_of(const struct explanation *explanation, const struct baseline *baseline, int64_t time_ns)
+static double worth_of(const struct explanation *explanation, const struct baseline *baseline,
+                       int64_t time_ns)
 {
     return ratio_of(time_ns, baseline->median_step_ns) / explanation->counted;
 }
 
 /*
- * The gain, or what its partners lost where that counts and is more, as for a suspicion (worth.h). Of a GPU, or
- * what recurs, that is sure, what is told to a quarter may be less than the least by that.
+ * The gain, or what its partners lost where that counts and is more, as for a suspicion (worth.h). Of a GPU,
+ * or what recurs, that is sure, what is told to a quarter may be less than the least by that.
  */
 static double measure_worth(const struct explanation *explanation, const struct baseline *baseline,
                             const struct diagnose_options *options)
@@ -56,8 +57,9 @@ static int is_part(const struct explanation *explanation, const struct job *job)
 }
 
 /* Asks the rules that apply to it. */
-static void ask(const struct findings *findings, struct finding *finding, const struct explanation *explanation,
-                const struct job *job, const struct baseline *baseline, const struct diagnose_options *options)
+static void ask(const struct findings *findings, struct finding *finding,
+                const struct explanation *explanation, const struct job *job, const struct baseline *baseline,
+                const struct diagnose_options *options)
 {
     double worth = measure_worth(explanation, baseline, options);
     finding->confidence = CONFIDENCE_HIGH;
@@ -122,12 +124,13 @@ static int is_in(const struct finding *finding, const struct explanation *explan
         !explanation_has_rank(explanation, finding->rank))
         return 0;
     int32_t steps = finding->last_step - finding->first_step + 1;
-    return shared_steps(finding, explanation) * 2 > (steps < explanation->counted ? steps : explanation->counted);
+    return shared_steps(finding, explanation) * 2 >
+           (steps < explanation->counted ? steps : explanation->counted);
 }
 
 /*
- * One that is believed as it is, of a row of steps: what speaks for it there is more than the score. Not where
- * the score says of which ranks it is one part, or of which steps.
+ * One that is believed as it is, of a row of steps: what speaks for it there is more than the score. Not
+ * where the score says of which ranks it is one part, or of which steps.
  */
 static int is_told(const struct findings *findings, const struct explanation *explanation)
 {
@@ -181,8 +184,9 @@ static int take(struct findings *findings, const struct explanation *explanation
     return 0;
 }
 
-int findings_take_explanations(struct findings *findings, const struct job *job, const struct baseline *baseline,
-                               const struct edges *edges, const struct transfer_excess *transfers,
+int findings_take_explanations(struct findings *findings, const struct job *job,
+                               const struct baseline *baseline, const struct edges *edges,
+                               const struct transfer_excess *transfers,
                                const struct diagnose_options *options, struct error *error)
 {
     struct explanations explanations;

@@ -57,11 +57,27 @@ static int64_t cost_of_others(const struct suspects *suspects, const struct susp
     return suspects->cost_ns[step] - cost_in_step(suspect, step);
 }
 
-/* Whether a step is none of the suspicion's, and its length is known. */
+/* How long steps are is usual within a regular stretch; where nothing is known of those there is one. */
+static int32_t stretch_of(const struct baseline *baseline, int32_t step)
+{
+    return baseline->stretch_of_step ? baseline->stretch_of_step[step] : 0;
+}
+
+/* Whether a step is none of the suspicion's, but of its stretch, and its length is known. */
 static int is_outside(const struct suspect *suspect, const struct baseline *baseline, int32_t step)
 {
     return (step < shown_from(suspect) || step > shown_to(suspect)) &&
+           stretch_of(baseline, step) == stretch_of(baseline, suspect->first_step) &&
            baseline->step_ns[step] != TIME_UNKNOWN;
+}
+
+/* Whether its steps are of several stretches: then their lengths in all say nothing. */
+static int crosses_stretches(const struct suspect *suspect, const struct baseline *baseline)
+{
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+        if (stretch_of(baseline, step) != stretch_of(baseline, suspect->first_step))
+            return 1;
+    return 0;
 }
 
 /*
@@ -165,7 +181,7 @@ static void measure(const struct suspects *suspects, const struct suspect *suspe
     size_t count = list_unburdened(suspects, suspect, baseline, list);
     int32_t last = shown_to(suspect), end = last + 1 < baseline->step_count ? last + 1 : last;
     int64_t steps = end - shown_from(suspect);
-    if (count < 2 || inside_ns == TIME_UNKNOWN)
+    if (count < 2 || inside_ns == TIME_UNKNOWN || crosses_stretches(suspect, baseline))
         return;
     int64_t usual = median_of(list, count);
     int64_t longer = inside_ns - steps * usual;

@@ -40,6 +40,8 @@ void suspect_ask_coverage(struct suspect *suspect, const struct job *job, const 
     suspect_ask(suspect, RULE_STEADY, extent);
     /* Such a recorder does not tell trees from rings: the root of a tree always ends after the others. */
     suspect_ask(suspect, RULE_ROOT_OF_TREE, job->finished_only ? extent : NOT_ASKED);
+    suspect_ask(suspect, RULE_ESTIMATED_STEADY, suspect->on_estimates ? extent : NOT_ASKED);
+    suspect_ask(suspect, RULE_ESTIMATED, suspect->on_estimates);
     suspect_ask(suspect, RULE_DAMAGED_LINES, (double)job->damaged_lines);
     suspect_ask(suspect, RULE_LOST_EVENTS, (double)job->lost_events);
     suspect_ask(suspect, RULE_GAPS, job_gaps(job));

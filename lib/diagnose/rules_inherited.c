@@ -21,17 +21,6 @@ static const struct suspect *greater_suspect(const struct suspects *suspects, co
 }
 
 /*
- * Whether its kernel says when a send or receive was over. One that was called with others shares theirs, whose
- * stop is noted when a part of its threads is done: a receive's data may come after that, unless the network
- * tells when they did.
- */
-static int is_end_told(const struct job *job, const struct job_operation *pair)
-{
-    int is_shared = pair->function == FUNCTION_RECV && job_is_grouped(job, (int32_t)(pair - job->operations));
-    return pair->ends == ENDS_BY_KERNEL && (!is_shared || pair->all_taken);
-}
-
-/*
  * Whether the own time before an operation may be waiting for somebody else under suspicion: the group before
  * it received from them, and no kernel says when. Or for the rank's own network, itself
  * under greater suspicion: the group before it sent or received by that, or what is late is a send, and only
@@ -51,7 +40,8 @@ static int may_have_waited(const struct suspects *suspects, const struct suspect
     for (; at < job->operation_count && job->operations[at].group == (int32_t)first; at++) {
         const struct job_operation *pair = &job->operations[at];
         int32_t sender = job->instances[pair->instance].sender;
-        if ((pair->function != FUNCTION_RECV && pair->function != FUNCTION_SEND) || is_end_told(job, pair))
+        if ((pair->function != FUNCTION_RECV && pair->function != FUNCTION_SEND) ||
+            pair->ends == ENDS_BY_KERNEL)
             continue;
         if ((network && pair->ends == ENDS_BY_HOST) ||
             (pair->function == FUNCTION_RECV && sender >= 0 &&

@@ -23,6 +23,7 @@ struct suspect {
     int counted_steps; /* that speak for it */
     int after_warm_up; /* it begins with the first step after that, which speaks for nothing */
     int hides_pairs;   /* most of it may be receives that the recorder leaves out */
+    int on_estimates;  /* most of it is own time since ends that are estimated */
     int shows_earlier; /* in the step before its first, too: it begins its steps late */
     int shows_later;   /* in the step after its last: what was slow there ended that step */
     int beside_late_host;     /* it may have waited for one that was late as well, and gains little then */

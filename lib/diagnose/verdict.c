@@ -93,17 +93,48 @@ static int judge(const struct suspects *suspects, struct suspect *suspect, const
     return failed;
 }
 
+static int is_told(const struct suspect *suspect, const struct baseline *baseline,
+                   const struct diagnose_options *options)
+{
+    return suspect_worth(suspect, baseline) >= options->min_gain / 2 && !suspect_is_noise(suspect);
+}
+
+/* Whether a suspicion that was not weighed would be believed, had it cost all that it amounts to. */
+static int judge_unweighed(const struct suspects *suspects, const struct suspect *suspect,
+                           const struct job *job, const struct baseline *baseline, const struct edges *edges,
+                           const struct transfer_excess *transfers, const struct diagnose_options *options,
+                           struct findings *findings)
+{
+    struct findings scratch = {0};
+    struct suspect dear = *suspect;
+    dear.gain_ns = dear.total_ns;
+    struct finding *finding = is_told(&dear, baseline, options) ? findings_add(&scratch) : NULL;
+    int failed =
+        finding && judge(suspects, &dear, job, baseline, edges, transfers, options, &findings->off, finding);
+    findings->unweighed += !failed && finding && finding->confidence > CONFIDENCE_LOW;
+    findings_release(&scratch);
+    return failed ? -1 : 0;
+}
+
 int suspects_judge(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                    const struct edges *edges, const struct transfer_excess *transfers,
                    const struct diagnose_options *options, struct findings *findings, struct error *error)
 {
     for (size_t i = 0; i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
-        if (suspect_worth(suspect, baseline) < options->min_gain / 2 || suspect_is_noise(suspect))
+        enum confidence believed = CONFIDENCE_LOW;
+        if (is_told(suspect, baseline, options)) {
+            struct finding *finding = findings_add(findings);
+            if (!finding ||
+                judge(suspects, suspect, job, baseline, edges, transfers, options, &findings->off, finding))
+                return error_no_memory(error);
+            believed = finding->confidence;
+        }
+        if (i + suspects->unweighed < suspects->count)
             continue;
-        struct finding *finding = findings_add(findings);
-        if (!finding ||
-            judge(suspects, suspect, job, baseline, edges, transfers, options, &findings->off, finding))
+        findings->unweighed += believed > CONFIDENCE_LOW;
+        if (believed == CONFIDENCE_LOW &&
+            judge_unweighed(suspects, suspect, job, baseline, edges, transfers, options, findings))
             return error_no_memory(error);
     }
     return 0;

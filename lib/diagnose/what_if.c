@@ -12,7 +12,7 @@
  * (significance.c) and not weighed.
  */
 
-/* Replays cost a pass over the job each: what is not weighed is told (suspects->unweighed). */
+/* Replays cost a pass over the job each: it is told where others may matter (verdict.c). */
 enum { WEIGHED = 64 };
 
 /* sign -1 takes the suspicion out of the replay, +1 puts it back. */
@@ -140,9 +140,9 @@ int suspects_weigh(struct suspects *suspects, const struct job *job, const struc
     if (replay_init(&replay, job, baseline->excess, transfers, error))
         return -1;
     array_sort(suspects->items, suspects->count, sizeof *suspects->items, by_total);
-    weigh(suspects, &replay, suspects->count < WEIGHED ? suspects->count : WEIGHED);
-    for (size_t i = WEIGHED; i < suspects->count; i++)
-        suspects->unweighed += !suspect_is_noise(&suspects->items[i]);
+    size_t weighed = suspects->count < WEIGHED ? suspects->count : WEIGHED;
+    weigh(suspects, &replay, weighed);
+    suspects->unweighed = suspects->count - weighed;
     replay_release(&replay);
     return 0;
 }

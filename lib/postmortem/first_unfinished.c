@@ -40,10 +40,11 @@ static int is_behind(struct progress a, struct progress b)
     return a.step < b.step || (a.step == b.step && a.position < b.position);
 }
 
-static struct progress after(struct progress at, int32_t length)
+static struct progress after(struct progress at, const struct role *role)
 {
+    struct programme_span programme = role_programme(role, at.position < 0 ? 0 : at.position);
     at.position++;
-    return at.position < length ? at : (struct progress){at.step + 1, 0};
+    return at.position < programme.end ? at : (struct progress){at.step + 1, programme.begin};
 }
 
 static struct progress last_recorded(const struct stops *stops, int32_t rank)
@@ -110,21 +111,16 @@ static int is_finished(const struct stops *stops, int32_t rank, struct progress 
     return last && expected >= 0 && (double)*last >= expected;
 }
 
-static int32_t role_length(const struct stops *stops, int32_t rank)
-{
-    return stops->baseline->roles[stops->baseline->role_of_rank[rank]].length;
-}
-
 static struct progress find_next(const struct stops *stops, int32_t rank)
 {
     struct progress last = last_recorded(stops, rank), at = last;
-    int32_t length = role_length(stops, rank);
-    for (int32_t i = 0; last.step >= 0 && i < length; i++) {
-        at = after(at, length);
+    const struct role *role = &stops->baseline->roles[stops->baseline->role_of_rank[rank]];
+    for (int32_t i = 0; last.step >= 0 && i < role->length; i++) {
+        at = after(at, role);
         if (is_finished(stops, rank, at))
             last = at;
     }
-    return after(last, length);
+    return after(last, role);
 }
 
 /* Where records are lost, the last of all members of a pair may be: two places are more than that. */
@@ -142,8 +138,9 @@ static void mark_laggards(struct stops *stops, const struct role *role)
     }
     for (size_t i = 0; i < role->rank_count; i++) {
         struct progress next = stops->next[role->ranks[i]];
-        int64_t places =
-            (int64_t)(furthest.step - next.step) * role->length + furthest.position - next.position;
+        struct programme_span programme = role_programme(role, next.position);
+        int64_t places = (int64_t)(furthest.step - next.step) * (programme.end - programme.begin) +
+                         position_in_step(role, furthest.position) - position_in_step(role, next.position);
         stops->lags[role->ranks[i]] = places >= least;
     }
 }
@@ -254,9 +251,10 @@ static void list_first(struct stops *stops, struct meeting *meetings)
 static struct progress last_finished(const struct stops *stops, int32_t rank)
 {
     struct progress next = stops->next[rank];
-    int32_t length = role_length(stops, rank);
-    return next.position > 0 ? (struct progress){next.step, next.position - 1}
-                             : (struct progress){next.step - 1, length - 1};
+    const struct role *role = &stops->baseline->roles[stops->baseline->role_of_rank[rank]];
+    struct programme_span programme = role_programme(role, next.position);
+    return next.position > programme.begin ? (struct progress){next.step, next.position - 1}
+                                           : (struct progress){next.step - 1, programme.end - 1};
 }
 
 /* The only rank that lost the end of its record, where no other record is missing; -1. */

@@ -134,7 +134,8 @@ static struct panel *panel_at(const struct explaining *it, size_t role, size_t p
 }
 
 /* Whether any rank of a unit is explained in a step. */
-static int is_explained(const struct explaining *it, const struct partition *partition, size_t unit, size_t step)
+static int is_explained(const struct explaining *it, const struct partition *partition, size_t unit,
+                        size_t step)
 {
     for (size_t i = partition->first[unit]; i < partition->first[unit + 1]; i++)
         if (it->explained[(size_t)partition->ranks[i] * (size_t)it->source.baseline->step_count + step])
@@ -185,7 +186,8 @@ static int32_t unit_in(const struct panel *panel, size_t unit)
     return -1;
 }
 
-/* The residuals of a unit in sigma, mean over the roles that its ranks play. Returns whether there are any. */
+/* The residuals of a unit in sigma, mean over the roles that its ranks play. Returns whether there are any.
+ */
 static int fill_row(struct explaining *it, size_t number, size_t unit)
 {
     const struct baseline *baseline = it->source.baseline;
@@ -222,7 +224,8 @@ static int by_score(const void *a, const void *b)
  * What the scores of a partition's units are deflated by: how many times what chance would give them the
  * middle one of the others has.
  */
-static double deflation(const struct step_set *best, size_t units, size_t without, int32_t steps, double *list)
+static double deflation(const struct step_set *best, size_t units, size_t without, int32_t steps,
+                        double *list)
 {
     size_t count = 0;
     for (size_t unit = 0; unit < units; unit++)
@@ -297,11 +300,12 @@ static int is_mostly_explained(const struct explaining *it, const struct partiti
 }
 
 /*
- * What the usual distances of units spread by that are none of `unit` (of `partition`), and not explained; and
- * their middle. Returns how many.
+ * What the usual distances of units spread by that are none of `unit` (of `partition`), and not explained;
+ * and their middle. Returns how many.
  */
-static size_t spread_of_levels(struct explaining *it, const struct panel *panel, const struct partition *of_panel,
-                               const struct partition *partition, size_t unit, int64_t *middle, int64_t *spread)
+static size_t spread_of_levels(struct explaining *it, const struct panel *panel,
+                               const struct partition *of_panel, const struct partition *partition,
+                               size_t unit, int64_t *middle, int64_t *spread)
 {
     size_t count = 0;
     for (size_t i = 0; i < panel->units; i++) {
@@ -319,8 +323,8 @@ static size_t spread_of_levels(struct explaining *it, const struct panel *panel,
 }
 
 /*
- * The usual distance of a unit from the others of its role, in what those spread by, and by what their ranks do:
- * where there are two hosts, the ranks of the other tell.
+ * The usual distance of a unit from the others of its role, in what those spread by, and by what their ranks
+ * do: where there are two hosts, the ranks of the other tell.
  */
 static double level_sigmas(struct explaining *it, size_t role, size_t number, size_t at)
 {
@@ -329,7 +333,8 @@ static double level_sigmas(struct explaining *it, size_t role, size_t number, si
     const struct level *level = &panel->level[at];
     size_t unit = (size_t)panel->unit[at];
     int64_t middle, spread, of_ranks, ignored;
-    if (spread_of_levels(it, ranks, &partitions[0], partition, unit, &ignored, &of_ranks) < OTHERS_TO_COMPARE ||
+    if (spread_of_levels(it, ranks, &partitions[0], partition, unit, &ignored, &of_ranks) <
+            OTHERS_TO_COMPARE ||
         !spread_of_levels(it, panel, partition, partition, unit, &middle, &spread))
         return 0;
     double steps = it->source.baseline->step_count > 1 ? it->source.baseline->step_count : 1;
@@ -339,7 +344,13 @@ static double level_sigmas(struct explaining *it, size_t role, size_t number, si
     spread = spread > of_level ? spread : of_level;
     spread = spread > of_noise ? spread : of_noise;
 #ifdef DEBUG_IDLE
-    if (panel == ranks && getenv("LEVELS")) fprintf(stderr, "   level unit %zu apart %.0f quiet %.0f more %.0f others %.0f slower %.2f middle %.0f spread %.0f (ranks %.0f level %.0f noise %.0f) us\n", unit, level->apart_ns/1e3, level->quiet_ns/1e3, level->more_ns/1e3, level->others_ns/1e3, (double)level->slower_ns/level->others_ns, middle/1e3, spread/1e3, of_ranks/1e3, of_level/1e3, of_noise/1e3);
+    if (panel == ranks && getenv("LEVELS"))
+        fprintf(stderr,
+                "   level unit %zu apart %.0f quiet %.0f more %.0f others %.0f slower %.2f middle %.0f "
+                "spread %.0f (ranks %.0f level %.0f noise %.0f) us\n",
+                unit, level->apart_ns / 1e3, level->quiet_ns / 1e3, level->more_ns / 1e3,
+                level->others_ns / 1e3, (double)level->slower_ns / level->others_ns, middle / 1e3,
+                spread / 1e3, of_ranks / 1e3, of_level / 1e3, of_noise / 1e3);
 #endif
     if (level->apart_ns <= 0 || (double)level->quiet_ns < THROUGHOUT * (double)level->apart_ns)
         return 0;
@@ -347,8 +358,8 @@ static double level_sigmas(struct explaining *it, size_t role, size_t number, si
 }
 
 /*
- * What a slow clock stretches by one factor it is too long by one part of. The factor shows at the longest place:
- * who waits for the slow one elsewhere computes meanwhile, and shows less own time than that takes.
+ * What a slow clock stretches by one factor it is too long by one part of. The factor shows at the longest
+ * place: who waits for the slow one elsewhere computes meanwhile, and shows less own time than that takes.
  */
 static double most_part_of(const struct level *level)
 {
@@ -510,8 +521,8 @@ static void propose_all_steady(struct explaining *it, size_t number, struct expl
 }
 
 /*
- * The most certain one that is left: of what goes through all steps first, as that is what noise in some of them
- * is about. Returns 1 if there is one, 0, or -1 when memory is out.
+ * The most certain one that is left: of what goes through all steps first, as that is what noise in some of
+ * them is about. Returns 1 if there is one, 0, or -1 when memory is out.
  */
 static int best_of(struct explaining *it, struct explanation *best)
 {
@@ -550,9 +561,9 @@ static void put_back(struct explaining *it)
 }
 
 /*
- * Which of the units that the slowest rank is in the fault is of: the largest of those that are certain without
- * which the job gains nearly as much as without any of them. A rank of a slow host gains nothing by itself, and
- * what the ranks have in common with one that is slow alone gains little. -1 when memory is out.
+ * Which of the units that the slowest rank is in the fault is of: the largest of those that are certain
+ * without which the job gains nearly as much as without any of them. A rank of a slow host gains nothing by
+ * itself, and what the ranks have in common with one that is slow alone gains little. -1 when memory is out.
  */
 static int fit_unit(struct explaining *it, struct explanation *fault)
 {
@@ -585,8 +596,8 @@ static int fit_unit(struct explaining *it, struct explanation *fault)
 }
 
 /*
- * By how much a member came after the last but one; 0 where no other member tells, and where that cannot be read
- * what it was late by.
+ * By how much a member came after the last but one; 0 where no other member tells, and where that cannot be
+ * read what it was late by.
  */
 static int64_t margin_of(const struct job *job, int32_t operation, int64_t late_ns)
 {
@@ -679,9 +690,9 @@ int explanation_is_hosts(const struct explanation *explanation)
 }
 
 /*
- * A GPU that is surely slow for a while, or what recurs, may be worth what its partners lost, as long as it gains
- * anything: of two branches that are slow at once neither gains alone, and waiting that no operation shows stays
- * in the replay. Hosts have moments together: one that is latest of late ones is none.
+ * A GPU that is surely slow for a while, or what recurs, may be worth what its partners lost, as long as it
+ * gains anything: of two branches that are slow at once neither gains alone, and waiting that no operation
+ * shows stays in the replay. Hosts have moments together: one that is latest of late ones is none.
  */
 int explanation_counts_partners(const struct explanation *explanation)
 {
@@ -706,7 +717,11 @@ static void leave_idle(struct explaining *it, const struct explanation *proposal
     struct explanation p = *proposal;
     mark_steps(it, &p);
     measure(it, &p);
-    fprintf(stderr, "      idle ranks %d+%zu steps %d-%d/%d%s L %.1f gain %.2f slow %.2f\n", p.partition->ranks[p.partition->first[p.unit]], unit_size(p.partition, p.unit), p.steps.first, p.steps.last, p.steps.period, p.is_steady ? " STEADY" : "", p.certainty, 100.0 * p.gain_ns / p.counted / it->source.baseline->median_step_ns, 100.0 * p.slow_ns / p.counted / it->source.baseline->median_step_ns);
+    fprintf(stderr, "      idle ranks %d+%zu steps %d-%d/%d%s L %.1f gain %.2f slow %.2f\n",
+            p.partition->ranks[p.partition->first[p.unit]], unit_size(p.partition, p.unit), p.steps.first,
+            p.steps.last, p.steps.period, p.is_steady ? " STEADY" : "", p.certainty,
+            100.0 * p.gain_ns / p.counted / it->source.baseline->median_step_ns,
+            100.0 * p.slow_ns / p.counted / it->source.baseline->median_step_ns);
 #endif
     it->idle[it->idle_count++] =
         (struct idle){proposal->partition, proposal->unit, proposal->steps.first, proposal->steps.last};
@@ -734,9 +749,10 @@ static int explain(struct explaining *it, const struct transfer_excess *transfer
     return found < 0 ? error_no_memory(error) : 0;
 }
 
-int explanations_find(struct explanations *explanations, const struct job *job, const struct baseline *baseline,
-                      const struct edges *edges, const struct transfer_excess *transfers,
-                      const struct belief *belief, struct error *error)
+int explanations_find(struct explanations *explanations, const struct job *job,
+                      const struct baseline *baseline, const struct edges *edges,
+                      const struct transfer_excess *transfers, const struct belief *belief,
+                      struct error *error)
 {
     struct explaining it = {.found = explanations, .belief = belief};
     *explanations = (struct explanations){0};

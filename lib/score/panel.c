@@ -235,8 +235,8 @@ static struct usual usual_at(const struct fault *fault, struct sheet *sheet, siz
 }
 
 /* What an own time is too long by, in a step. */
-static int64_t too_long(const struct fault *fault, const struct sheet *sheet, const struct usual *usual, int64_t own_ns,
-                        int64_t pace_ns, size_t unit, size_t step)
+static int64_t too_long(const struct fault *fault, const struct sheet *sheet, const struct usual *usual,
+                        int64_t own_ns, int64_t pace_ns, size_t unit, size_t step)
 {
     int64_t apart_ns = own_ns - sheet->others[unit * sheet->steps + step];
     int64_t steady_ns = apart_ns < usual->apart_ns ? apart_ns : usual->apart_ns;
@@ -248,8 +248,8 @@ static int64_t too_long(const struct fault *fault, const struct sheet *sheet, co
 }
 
 /* What a member takes too long in a cell, as far as the unit does. */
-static int64_t fault_at(const struct fault *fault, const struct sheet *sheet, const struct usual *usual, size_t unit,
-                        size_t cell)
+static int64_t fault_at(const struct fault *fault, const struct sheet *sheet, const struct usual *usual,
+                        size_t unit, size_t cell)
 {
     size_t step = cell % sheet->steps;
     int64_t fault_ns = too_long(fault, sheet, usual, sheet->own[cell], sheet->pace[cell], unit, step);
@@ -297,7 +297,8 @@ int fault_each(const struct fault *fault, const struct sheet_source *source, fau
 {
     for (size_t role = 0; role < source->baseline->role_count; role++) {
         int plays = 0;
-        for (size_t i = fault->partition->first[fault->unit]; i < fault->partition->first[fault->unit + 1]; i++)
+        for (size_t i = fault->partition->first[fault->unit]; i < fault->partition->first[fault->unit + 1];
+             i++)
             plays |= source->baseline->role_of_rank[fault->partition->ranks[i]] == (int32_t)role;
         if (plays && take_role(fault, source, role, take, context))
             return -1;

@@ -19,14 +19,14 @@ struct panel {
 
 /* How far a unit is from the others through all steps; of places, the sums of their medians over steps. */
 struct level {
-    int64_t apart_ns;  /* own time less the others' */
-    int64_t quiet_ns;  /* the same, of a step: lower quartile over steps */
-    int64_t more_ns;   /* of places where it is more */
-    int64_t host_ns;   /* of that, before operations that were enqueued later than the others' */
-    int64_t widest_ns; /* own time of the others at the place where that is longest */
+    int64_t apart_ns;       /* own time less the others' */
+    int64_t quiet_ns;       /* the same, of a step: lower quartile over steps */
+    int64_t more_ns;        /* of places where it is more */
+    int64_t host_ns;        /* of that, before operations that were enqueued later than the others' */
+    int64_t widest_ns;      /* own time of the others at the place where that is longest */
     int64_t widest_more_ns; /* the unit's there, less the others' */
-    int64_t others_ns; /* own time of the others */
-    int64_t slower_ns; /* of that, at places where the unit takes longer (SLOWER) */
+    int64_t others_ns;      /* own time of the others */
+    int64_t slower_ns;      /* of that, at places where the unit takes longer (SLOWER) */
 };
 
 /* Of a role, one panel for each partition; `panels` has room. -1 when memory is out: release them all the
@@ -36,9 +36,9 @@ int panels_init(struct panel *panels, const struct sheet_source *source, const s
 void panel_release(struct panel *panel);
 
 /*
- * What an explanation takes away: what the ranks of a unit took longer than the others in the steps marked; and
- * longer than in the other steps, unless they are slow in all. Of several ranks no more than what three of four
- * show. Less where they took less: noise cancels.
+ * What an explanation takes away: what the ranks of a unit took longer than the others in the steps marked;
+ * and longer than in the other steps, unless they are slow in all. Of several ranks no more than what three
+ * of four show. Less where they took less: noise cancels.
  */
 struct fault {
     const struct partition *partition;

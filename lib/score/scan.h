@@ -7,12 +7,12 @@
 /*
  * How well a fault in some steps explains a row of residuals, one for each step in units of the noise's
  * standard deviation: the sum over its steps of log(t(y - m) / t(y)), t the density of Student's t. The power
- * law of its tail holds what single steps can say within bounds (one of 30 sigma says as much as 1.5 log 450);
- * steps add up. m is the size of the fault.
+ * law of its tail holds what single steps can say within bounds (one of 30 sigma says as much as 1.5 log
+ * 450); steps add up. m is the size of the fault.
  *
  * The sets of steps are all intervals, and of every period and phase all runs of occurrences; those in which
- * fewer than three steps speak for the fault are no sets: what one or two steps say is left to others. Nor are
- * those that leave less than a quarter of the steps to be the usual.
+ * fewer than three steps speak for the fault are no sets: what one or two steps say is left to others. Nor
+ * are those that leave less than a quarter of the steps to be the usual.
  */
 struct step_set {
     double score; /* 0: there is none */

@@ -53,7 +53,8 @@ static int make_room(struct sheet *sheet)
     size_t cells = sheet->units * sheet->steps, read = sheet->ranks * sheet->steps;
     size_t longest = sheet->ranks > sheet->steps ? sheet->ranks : sheet->steps;
     int64_t **const by_rank[] = {&sheet->own, &sheet->pace, &sheet->late, &sheet->bound};
-    int64_t **const by_unit[] = {&sheet->value, &sheet->unit_pace, &sheet->middle, &sheet->others, &sheet->late_more};
+    int64_t **const by_unit[] = {&sheet->value, &sheet->unit_pace, &sheet->middle, &sheet->others,
+                                 &sheet->late_more};
     int failed = 0;
     for (size_t i = 0; i < sizeof by_rank / sizeof *by_rank; i++)
         failed |= !(*by_rank[i] = array_new(read, sizeof **by_rank[i]));
@@ -140,8 +141,8 @@ static int64_t bound_of(const struct sheet_source *source, int32_t at)
 enum { HELD_PART = 4 };
 
 /*
- * Whether an operation may have gone on after its end, for a good part of the own time that follows: of a group it
- * is not known, or a link was slow in it and the step over, which not all members' kernels show.
+ * Whether an operation may have gone on after its end, for a good part of the own time that follows: of a
+ * group it is not known, or a link was slow in it and the step over, which not all members' kernels show.
  */
 static int may_go_on(const struct sheet_source *source, int32_t operation, int64_t own_ns, int within)
 {
@@ -169,7 +170,7 @@ static void read_cell(struct sheet *sheet, const struct sheet_source *source, si
         return;
     const struct job_operation *operation = &job->operations[at];
     int64_t idle_ns = job_idle_time(job, operation);
-    int64_t late_ns = job_lateness_in(operation, idle_ns);
+    int64_t late_ns = job_lateness_in(job, operation, idle_ns);
     sheet->within = operation->previous >= 0 && job->operations[operation->previous].step == operation->step;
     if (may_hide_end(job, operation) && (!sheet->within || late_ns == TIME_UNKNOWN || late_ns * 2 < idle_ns))
         return;
@@ -177,7 +178,8 @@ static void read_cell(struct sheet *sheet, const struct sheet_source *source, si
     sheet->pace[cell] = sheet->own[cell] + beside_ns(job, operation);
     sheet->late[cell] = late_ns == TIME_UNKNOWN ? 0 : late_ns;
     sheet->bound[cell] = bound_of(source, at);
-    sheet->open[cell] = (unsigned char)may_go_on(source, operation->previous, sheet->own[cell], sheet->within);
+    sheet->open[cell] =
+        (unsigned char)may_go_on(source, operation->previous, sheet->own[cell], sheet->within);
 }
 
 void sheet_read(struct sheet *sheet, const struct sheet_source *source, size_t role, int32_t position)
@@ -214,11 +216,14 @@ static void measure_units(struct sheet *sheet, const struct sheet_source *source
 {
     for (size_t unit = 0; unit < sheet->units; unit++)
         for (size_t step = 0; step < sheet->steps; step++) {
-            size_t cell = unit * sheet->steps + step, members = (size_t)(sheet->first[unit + 1] - sheet->first[unit]);
+            size_t cell = unit * sheet->steps + step,
+                   members = (size_t)(sheet->first[unit + 1] - sheet->first[unit]);
             size_t known = members_in(sheet, sheet->own, unit, step, source, role, 1);
-            sheet->value[cell] = are_enough(known, members) ? quantile_of(sheet->list, known, 0.25) : TIME_UNKNOWN;
+            sheet->value[cell] =
+                are_enough(known, members) ? quantile_of(sheet->list, known, 0.25) : TIME_UNKNOWN;
             known = members_in(sheet, sheet->pace, unit, step, source, role, 1);
-            sheet->unit_pace[cell] = are_enough(known, members) ? quantile_of(sheet->list, known, 0.25) : TIME_UNKNOWN;
+            sheet->unit_pace[cell] =
+                are_enough(known, members) ? quantile_of(sheet->list, known, 0.25) : TIME_UNKNOWN;
             known = members_in(sheet, sheet->late, unit, step, source, role, 1);
             sheet->late_more[cell] = median_of(sheet->list, known);
             known = members_in(sheet, sheet->own, unit, step, source, role, 0);
@@ -275,8 +280,8 @@ static void lift_bounds(struct sheet *sheet, const struct sheet_source *source, 
     }
 }
 
-void sheet_measure(struct sheet *sheet, const struct sheet *read, const struct sheet_source *source, size_t role,
-                   int32_t position)
+void sheet_measure(struct sheet *sheet, const struct sheet *read, const struct sheet_source *source,
+                   size_t role, int32_t position)
 {
     size_t bytes = sheet->ranks * sheet->steps * sizeof *sheet->own;
     if (read != sheet) {
@@ -330,7 +335,8 @@ int64_t sheet_apart(const struct sheet *sheet, size_t unit, size_t step)
     int64_t beyond_ns = apart_ns - sheet->quiet[unit];
     if (beyond_ns <= 0)
         return apart_ns;
-    int64_t most_ns = most_waited(sheet, unit, step), growth_ns = sheet->unit_pace[cell] - sheet->quiet_pace[unit];
+    int64_t most_ns = most_waited(sheet, unit, step),
+            growth_ns = sheet->unit_pace[cell] - sheet->quiet_pace[unit];
     growth_ns = growth_ns > 0 ? growth_ns : 0;
     most_ns = growth_ns < most_ns ? growth_ns : most_ns;
     return beyond_ns > most_ns ? sheet->quiet[unit] + most_ns : apart_ns;

@@ -102,8 +102,8 @@ int partitions_init(struct partitions *partitions, const struct job *job, const 
     if (!partitions->items || add_blocks(partitions, job, 1) ||
         (tells_hosts(job) && add_hosts(partitions, job)))
         return -1;
-    for (size_t size = GROWTH; size <= job->rank_count / 2 && partitions->count < MOST_PARTITIONS &&
-                               !has_edge_within(edges, size);
+    for (size_t size = GROWTH;
+         size <= job->rank_count / 2 && partitions->count < MOST_PARTITIONS && !has_edge_within(edges, size);
          size *= GROWTH)
         if (add_blocks(partitions, job, size))
             return -1;

@@ -30,8 +30,9 @@ struct partitions {
 };
 
 /*
- * Each rank by itself; hosts where the job knows several, else blocks of 2, 4, 8 and so on ranks, up to half of
- * the job, as far as no edge of the network lies within one. -1 when memory is out; to be released all the same.
+ * Each rank by itself; hosts where the job knows several, else blocks of 2, 4, 8 and so on ranks, up to half
+ * of the job, as far as no edge of the network lies within one. -1 when memory is out; to be released all the
+ * same.
  */
 int partitions_init(struct partitions *partitions, const struct job *job, const struct edges *edges);
 void partitions_release(struct partitions *partitions);

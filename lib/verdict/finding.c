@@ -124,6 +124,8 @@ int findings_explain(const struct findings *findings, int32_t step, int64_t long
     int64_t said_ns = 0;
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
+        if (finding->confidence == CONFIDENCE_LOW && finding->kind < FINDING_MISSING)
+            continue;
         int32_t last = finding->last_step + (finding->shows_later ? 1 : 0);
         int32_t first = finding->first_step == finding->last_step ? last : finding->first_step;
         if (step < first - (finding->shows_earlier ? 1 : 0) || step > last ||

@@ -16,7 +16,7 @@ struct finding {
     int32_t first_step;
     int32_t last_step; /* -1 with first_step: not known */
     int32_t period;    /* in every so-many-th step from the first to the last; 0: in all of them */
-    int32_t *ranks;    /* owned: all at fault, where it is several at once (`rank` is one of them); ascending */
+    int32_t *ranks; /* owned: all at fault, where it is several at once (`rank` is one of them); ascending */
     size_t rank_count; /* 0: `rank` alone */
     double certainty;  /* log of the odds that it is no noise (score/explain.h); 0: not known */
     int receives;      /* network: what is sent to it is slow, not what it sends */
@@ -46,7 +46,7 @@ struct findings {
     size_t count;
     size_t capacity;
     struct crowd crowd;
-    size_t unweighed;    /* suspicions beside them of which it is not known what they cost, as of suspects */
+    size_t unweighed;    /* suspicions that are findings, or may be: what they cost is not known */
     struct rule_set off; /* rules that are not asked */
 };
 
@@ -67,9 +67,10 @@ int finding_ask(const struct findings *findings, struct finding *finding, enum r
 int finding_add_peer(struct finding *finding, int32_t rank);
 
 /*
- * Whether findings say of a step that it did not end, or explain half of what it was longer. A slow link that
- * ends a step shows in the next: a single one there only, several in each from their first to the one after.
- * Who begins steps late shows in the one before as well.
+ * Whether findings say of a step that it did not end, or explain half of what it was longer: those of low
+ * confidence do not, unless the job stopped. A slow link that ends a step shows in the next: a single one
+ * there only, several in each from their first to the one after. Who begins steps late shows in the one
+ * before as well.
  */
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns);
 

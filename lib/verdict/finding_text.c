@@ -34,7 +34,10 @@ static int name_ranks(const struct finding *finding, const struct job *job, stru
         return buffer_printf(text, "ranks %s to %s", job->ranks[ranks[0]].name, job->ranks[ranks[last]].name);
     int failed = buffer_append_text(text, "ranks ");
     for (size_t i = 0; !failed && i <= last; i++)
-        failed = buffer_printf(text, "%s%s", i == 0 ? "" : i == last ? " and " : ", ",
+        failed = buffer_printf(text, "%s%s",
+                               i == 0      ? ""
+                               : i == last ? " and "
+                                           : ", ",
                                job->ranks[ranks[i]].name);
     return failed;
 }
@@ -60,7 +63,8 @@ static int say_what(const struct finding *finding, const struct job *job, struct
         [FINDING_MISMATCH] = {{"", ""},
                               {" called another operation than the other ranks",
                                " called another operation than the other ranks"}},
-        [FINDING_ENDED_EARLY] = {{"", ""}, {" ended long before the others", " ended long before the others"}}};
+        [FINDING_ENDED_EARLY] = {{"", ""},
+                                 {" ended long before the others", " ended long before the others"}}};
     static const struct phrase received = {{"what is sent to ", "what is sent to "},
                                            {" over the network is slow", " over the network is slow"}};
     const struct phrase *phrase =

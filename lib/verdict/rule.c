@@ -17,10 +17,12 @@
 const struct rule rules[RULE_COUNT] = {
     [RULE_ROUGH_END] =
         {"rough-end", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-         "one step, or a record that leaves sends and receives out; and what is not doubtful is "
-         "less than --min-gain in each step, less than rest, or in fewer than half of the steps",
-         "the share of its known lateness that comes after a send of which no kernel, or a receive "
-         "of which only the host tells the end, or may be a receive that is left out (hidden-pair)",
+         "one step, or a record that leaves sends and receives out; and what is not doubtful is less than "
+         "--min-gain in each step, less than rest, or in fewer than half of the steps",
+         "the share of its known lateness that comes after a send of which no kernel, or a receive of which "
+         "only the host tells the end, or may be a receive that is left out: ranks meet in stages, and own "
+         "time is usually hidden-pair or has none to compare with; but for what the host was late by within "
+         "the step, or after a call of all ranks that all had left",
          "may have waited for a send or receive whose end is told roughly, or not at all"},
     [RULE_GROUP_END] =
         {"group-end", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
@@ -76,8 +78,12 @@ const struct rule rules[RULE_COUNT] = {
                           "may be an effect of a rank without a trace"},
     [RULE_WAITED_FOR_OTHER] =
         {"waited-for-other", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF, NULL,
-         "the share of its lateness in which it may have waited for a rank or link under "
-         "greater suspicion, as no kernel tells until when",
+         "the share of its lateness in which it may have waited for a rank or link under greater suspicion "
+         "in that step: after a receive from it of which no kernel tells the end; after a call of which some "
+         "channels tell no stop, or a tree, that its slow link may have held for half of that, or without "
+         "network steps one slower by half of that, unless it received on each channel, outside trees "
+         "(RecvGpuWait), or its host was late within the step; where only finished operations are recorded, "
+         "for its own network, after or in a send or receive of which only the host tells the end",
          "may have waited for a rank or link under greater suspicion"},
     [RULE_TWINS] = {"twins", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_TWINS,
                     "a record with sends and receives; of a host, one of the others by its host",
@@ -140,6 +146,11 @@ const struct rule rules[RULE_COUNT] = {
         {"no-step-counts", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE, NULL,
          "how many of its steps count: the first after the warm-up, and weak ones, do not",
          "has no step that counts"},
+    [RULE_ESTIMATED_STEADY] = {"estimated-steady", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ALL,
+                               "ends that are estimated: clocks that are off by as much in all steps make "
+                               "them too early for one rank",
+                               "the share of the steps after the warm-up that are its",
+                               "lasts through all steps, and rests on ends that are estimated"},
     [RULE_WORTH] = {"worth", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH,
                     "two steps that count and more",
                     "what it is worth in each step, in --min-gain of a median step", "costs too little"},
@@ -283,6 +294,10 @@ const struct rule rules[RULE_COUNT] = {
          "the share of operations that are missing from their sequences, but for those that all ranks "
          "left out",
          "is of a trace with gaps, which leave room for another explanation"},
+    [RULE_ESTIMATED] = {"estimated", OF_RANK, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ONE, NULL,
+                        "1 where most of it is own time since ends that are estimated, as kernels note none, "
+                        "else 0",
+                        "rests on ends that are estimated"},
 };
 
 int rule_speaks(enum rule_id rule, double reading)

@@ -40,6 +40,7 @@ enum rule_id {
     RULE_ALONE_IN_ROLE,
     RULE_IRREGULAR,
     RULE_NO_STEP_COUNTS,
+    RULE_ESTIMATED_STEADY,
     /* It is not worth it. */
     RULE_WORTH,
     RULE_WORTH_ALONE,
@@ -75,6 +76,7 @@ enum rule_id {
     RULE_DAMAGED_LINES,
     RULE_LOST_EVENTS,
     RULE_GAPS,
+    RULE_ESTIMATED,
     RULE_COUNT
 };
 

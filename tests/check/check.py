@@ -36,6 +36,7 @@ LAYERS = {
     "join": {"base", "model", "store", "period", "join"},
     "job": {"base", "model", "store", "align", "job"},
     "baseline": {"base", "model", "job", "baseline"},
+    "steps": {"base", "model", "job", "baseline", "steps"},
     "network": {"base", "model", "job", "baseline", "network"},
     "delay": {"base", "model", "store", "job", "baseline", "network", "delay"},
     "score": {"base", "model", "job", "baseline", "network", "delay", "score"},
@@ -44,8 +45,8 @@ LAYERS = {
     "postmortem": {"base", "model", "job", "baseline", "verdict", "postmortem"},
     "stalls": {"base", "model", "store", "stalls"},
     "report": {"base", "model", "store", "report"},
-    "analyse": {"base", "model", "store", "job", "baseline", "network", "delay", "score", "verdict", "diagnose", "postmortem",
-                "stalls", "report", "analyse"},
+    "analyse": {"base", "model", "store", "job", "baseline", "steps", "network", "delay", "score", "verdict", "diagnose",
+                "postmortem", "stalls", "report", "analyse"},
     "render": {"base", "model", "render"},
     "cmd": {"base", "model", "input", "format", "store", "ingest", "join", "analyse", "render", "cmd"},
     # The plugin runs in somebody's job: it takes nothing of the tool's.

@@ -47,7 +47,7 @@ class Rules(Case):
         self.ingest_fixture("tp2dp2pp2-slow-rank")
         for percent, count in (("3", 0), ("30", 1)):
             finding = self.json("diagnose", "--min-gain", percent)["findings"][0]
-            text = self.run_program("diagnose", "--explain", "--min-gain", percent).out
+            text = self.run_program("diagnose", "--explain", "--min-gain", percent).whole
             spoke = re.findall(r"^    rule ([\w-]+) speaks: it .*; ([\d.e+-]+), (?:below|from|above) .* \(at most (\w+)\)$", text, re.M)
             quiet = re.findall(r"^    rule ([\w-]+) is quiet: ", text, re.M)
             self.assertEqual(len(spoke), count)
@@ -73,6 +73,7 @@ class Rules(Case):
         self.assertFalse({"worth-sure", "twins"} & {rule["name"] for rule in without["findings"][0]["rules"]})
         self.assertEqual(without["warnings"], ["NCCLPROF_RULES_OFF: these rules were not asked: worth-sure,twins"])
         self.assertEqual(with_all["warnings"], [])
+        self.assertEqual(self.json("stragglers", env=off)["warnings"], without["warnings"])
         for command in ("diagnose", "stragglers"):
             for names in ("foo", "worth-sure,foo", "worth", "worth-sure,"):
                 known = names in ("worth", "worth-sure,")

@@ -41,6 +41,7 @@ READERS = {
     "diagnose-json": ["diagnose", "--format", "json"],
     "stragglers": ["stragglers"],
     "stalls": ["stalls"],
+    "steps": ["steps"],
     "clocks": ["clocks"],
     "query": ["query", "SELECT * FROM v_operation"],
     "query-by-id": ["query", "SELECT j.step, o.sequence FROM operation_join j JOIN operation o USING (operation_id)"],

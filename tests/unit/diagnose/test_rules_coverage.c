@@ -79,12 +79,31 @@ static void what_is_missing(void **state)
     assert_speaks(&gaps, RULE_GAPS);
 }
 
+/* Clocks that are off by as much in all steps; all but the first tell more. */
+static void ends_that_are_estimated(void **state)
+{
+    struct suspect suspect = steps_of(FINDING_COMPUTE, 9, 900, 0.001, 9);
+    suspect.first_step = 1;
+    suspect.last_step = 9;
+    struct readings noted = judged_readings(suspect, &(struct besides){0});
+    suspect.on_estimates = 1;
+    struct readings all = judged_readings(suspect, &(struct besides){0});
+    suspect.first_step = 2;
+    suspect.gain_ns = 800;
+    struct readings less = judged_readings(suspect, &(struct besides){0});
+    assert_quiet(&noted, RULE_ESTIMATED);
+    assert_not_asked(&noted, RULE_ESTIMATED_STEADY);
+    assert_speaks(&all, RULE_ESTIMATED);
+    assert_speaks(&all, RULE_ESTIMATED_STEADY);
+    assert_quiet(&less, RULE_ESTIMATED_STEADY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_plays_the_role),   cmocka_unit_test(how_many_steps_are_alike),
-        cmocka_unit_test(how_many_steps_count), cmocka_unit_test(all_steps_there_are),
-        cmocka_unit_test(what_is_missing),
+        cmocka_unit_test(how_many_steps_count), cmocka_unit_test(ends_that_are_estimated),
+        cmocka_unit_test(all_steps_there_are),  cmocka_unit_test(what_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 
+/* Of medium confidence. */
 static int explains(struct finding finding, int32_t step, int64_t longer_ns)
 {
+    finding.confidence = CONFIDENCE_MEDIUM;
     const struct findings findings = {.items = &finding, .count = 1};
     return findings_explain(&findings, step, longer_ns);
 }
@@ -26,6 +28,8 @@ static void all_that_is_said(void **state)
     struct finding both[] = {{.kind = FINDING_HOST, .first_step = 4, .last_step = 4, .lost_ns = 60},
                              {.kind = FINDING_NETWORK, .first_step = 3, .last_step = 4, .lost_ns = 80}};
     const struct findings findings = {.items = both, .count = 2};
+    assert_false(findings_explain(&findings, 4, 200)); /* what is of low confidence explains nothing */
+    both[0].confidence = both[1].confidence = CONFIDENCE_MEDIUM;
     assert_true(findings_explain(&findings, 4, 200));
     assert_false(findings_explain(&findings, 3, 200));
     assert_true(
