@@ -1,5 +1,6 @@
 #include "analyse/analyses.h"
 #include "analyse/diagnosis.h"
+#include "analyse/filter.h"
 #include "analyse/option.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
@@ -12,6 +13,7 @@
 #include "verdict/finding_text.h"
 #include "verdict/longer_steps_text.h"
 #include "verdict/rule_text.h"
+#include "verdict/words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,8 +110,39 @@ struct diagnosis {
     int found; /* of medium or high confidence, or of a job that stopped */
     int shown;
     int hidden;             /* low, not shown */
+    struct buffer largest;  /* which of these cost most, in words */
+    int64_t largest_ns;     /* and how much */
+    int64_t listed;         /* that filters let through */
+    int left_out;           /* of those that would be shown, by filters */
     struct buffer coverage; /* JSON objects */
 };
+
+/* Whether it is what filters ask for; the first ones where only so many are asked for. */
+static int is_asked_for(struct diagnosis *diagnosis, const struct job *job, const struct finding *finding)
+{
+    const struct filter *filter = diagnosis->request->filter;
+    if (!filter)
+        return 1;
+    int fits = filter_has_rank(filter, job->ranks[finding->rank].global_rank) &&
+               filter_has_steps(filter, finding->first_step, finding->last_step) &&
+               filter_is_text(filter->tag, job_tag(job, finding->tag));
+    return fits && (!filter->top || diagnosis->listed++ < filter->top);
+}
+
+/* A finding of low confidence that is not shown: the largest is named. */
+static int hide(struct diagnosis *diagnosis, const struct job *job, const struct finding *finding)
+{
+    struct buffer *text = &diagnosis->largest;
+    diagnosis->hidden++;
+    if (finding->lost_ns <= diagnosis->largest_ns)
+        return 0;
+    diagnosis->largest_ns = finding->lost_ns;
+    buffer_clear(text);
+    return text_time(text, finding->lost_ns) ||
+           buffer_printf(text, ": %s, rank %s", finding_kind_name(finding->kind),
+                         job->ranks[finding->rank].name) ||
+           (finding->first_step >= 0 && buffer_printf(text, ", step %d", (int)finding->first_step));
+}
 
 static int report(struct diagnosis *diagnosis, const struct job *job, struct findings *findings,
                   struct error *error)
@@ -122,19 +155,23 @@ static int report(struct diagnosis *diagnosis, const struct job *job, struct fin
          * was. */
         int shown =
             finding->confidence > CONFIDENCE_LOW || diagnosis->show_low || finding->kind >= FINDING_MISSING;
-        int failed =
-            finding_say(finding, job, &text) ||
-            add_row(finding, job, text.data, &diagnosis->result->table, error) ||
-            finding_add_json(finding, job, text.data, &diagnosis->result->json) ||
-            (shown && finding_add_paragraph(finding, diagnosis->names_runs ? job->run_id : 0, text.data,
-                                            &diagnosis->result->text)) ||
-            (shown && diagnosis->explains && readings_explain(&finding->readings, &diagnosis->result->text));
+        diagnosis->found += finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING;
+        if (!is_asked_for(diagnosis, job, finding)) {
+            diagnosis->left_out += shown;
+            continue;
+        }
+        int failed = finding_say(finding, job, &text) ||
+                     add_row(finding, job, text.data, &diagnosis->result->table, error) ||
+                     finding_add_json(finding, job, text.data, &diagnosis->result->json) ||
+                     (shown && finding_add_paragraph(finding, diagnosis->names_runs ? job->run_id : 0,
+                                                     text.data, &diagnosis->result->text)) ||
+                     (shown && diagnosis->explains &&
+                      readings_explain(&finding->readings, &diagnosis->result->text)) ||
+                     (!shown && hide(diagnosis, job, finding));
         buffer_release(&text);
         if (failed)
             return error_no_memory(error);
-        diagnosis->found += finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING;
         diagnosis->shown += shown;
-        diagnosis->hidden += !shown;
     }
     return 0;
 }
@@ -273,7 +310,7 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
     struct findings findings = {0};
     struct baseline baseline = {0};
     struct transfer_excess *transfers = NULL;
-    int shown = diagnosis->shown;
+    int told = diagnosis->shown + diagnosis->left_out;
     if (job_load(&job, diagnosis->request->store, run_id, error))
         return -1;
     int failed = findings_find(&findings, &job, &baseline, &transfers, &diagnosis->options, error);
@@ -281,7 +318,8 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
              caution_crowd(&findings.crowd, &job, &diagnosis->result->table, error) ||
              caution_bounds(&job, &findings, &diagnosis->result->table, error) ||
              caution_cut(&job, &findings, &diagnosis->result->table, error) ||
-             sum_up(diagnosis, &job, &baseline, transfers, &findings, diagnosis->shown - shown, error);
+             sum_up(diagnosis, &job, &baseline, transfers, &findings,
+                    diagnosis->shown + diagnosis->left_out - told, error);
     if (!failed && note_coverage(diagnosis, &job))
         failed = error_no_memory(error);
     diagnosis->operations += job.operation_count;
@@ -290,6 +328,15 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
     findings_release(&findings);
     job_release(&job);
     return failed;
+}
+
+static int say_hidden(const struct diagnosis *diagnosis, struct buffer *text)
+{
+    return buffer_printf(text, "%d of low confidence not shown (--all)", diagnosis->hidden) ||
+           (diagnosis->largest.length &&
+            (buffer_append_text(text, ", the largest ") ||
+             escape_terminal(text, diagnosis->largest.data, diagnosis->largest.length))) ||
+           buffer_append_byte(text, '\n');
 }
 
 /* "coverage", "warnings" and the end of the JSON; what to say when there is nothing to say. */
@@ -309,8 +356,11 @@ static int close_result(struct diagnosis *diagnosis)
     failed = failed || buffer_append_text(json, "]}\n");
     if (!failed && diagnosis->summary.headlines.length)
         failed = buffer_append(text, diagnosis->summary.headlines.data, diagnosis->summary.headlines.length);
+    if (!failed && diagnosis->left_out)
+        failed = buffer_printf(text, "%d finding%s left out: not what was asked for\n", diagnosis->left_out,
+                               diagnosis->left_out == 1 ? "" : "s");
     if (!failed && diagnosis->hidden)
-        failed = buffer_printf(text, "%d of low confidence not shown (--all)\n", diagnosis->hidden);
+        failed = say_hidden(diagnosis, text);
     for (size_t i = 0; !failed && i < table->warning_count; i++)
         failed = buffer_append_text(text, "note: ") ||
                  escape_terminal(text, table->warnings[i], strlen(table->warnings[i])) ||
@@ -349,6 +399,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     if (!failed && close_result(&diagnosis))
         failed = error_no_memory(error);
     buffer_release(&diagnosis.coverage);
+    buffer_release(&diagnosis.largest);
     summary_release(&diagnosis.summary);
     runs_release(&runs);
     int is_asked = request->values[OPTION_EXIT_CODE] != NULL;

@@ -33,6 +33,23 @@ class Filters(Case):
                    lambda row: row["tag"] == "optimizer" and row["step"] >= 2)
         self.check(["stalls"], ["--communicator", "2-3"], lambda row: row["communicator"] == "2-3")
 
+    def test_findings(self):
+        """The whole job is judged; what is left out is said, and no all-clear."""
+        self.store.unlink()
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
+        every = self.json("diagnose")["findings"]
+        first = every[0]
+        self.assertEqual((first["kind"], first["rank"], first["first_step"], first["last_step"]), ("compute", 1, 4, 8))
+        for options in (["--rank", "1"], ["--step", "5"], ["--step", "8-20"], ["--tag", first["tag"]], ["--top", "1"]):
+            self.assertIn(first, self.json("diagnose", *options)["findings"])
+        for options in (["--rank", "2"], ["--step", "0-3"], ["--tag", "forward"]):
+            self.assertNotIn(first, self.json("diagnose", *options)["findings"])
+            said = self.run_program("diagnose", "--exit-code", *options, status=3).out
+            self.assertIn("1 finding left out: not what was asked for\n", said)
+            self.assertNotIn("nothing stands out", said)
+        self.assertIn("--communicator does not go with this",
+                      self.run_program("diagnose", "--communicator", "x", status=2).err)
+
     def test_report_measures_what_is_left(self):
         job = reader.Job(FIXTURE)
         durations = [member.duration for instance in job.instances for member in instance.members
