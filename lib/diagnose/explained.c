@@ -22,18 +22,16 @@ static double worth_of(const struct explanation *explanation, const struct basel
 }
 
 /*
- * The gain, or what its partners lost where that counts and is more, as for a suspicion (worth.h). Of a GPU,
- * or what recurs, that is sure, what is told to a quarter may be less than the least by that.
+ * The gain, or what its partners lost where that is sure, counts and is more, as for a suspicion (worth.h).
  */
 static double measure_worth(const struct explanation *explanation, const struct baseline *baseline,
                             const struct diagnose_options *options)
 {
-    int is_sure = explanation->certainty >= limit_of(LIMIT_CERTAINTY_SURE) && !explanation->is_steady &&
-                  (explanation->steps.period > 1 || !explanation_is_hosts(explanation));
+    int is_sure = explanation->certainty >= limit_of(LIMIT_CERTAINTY_SURE);
     int64_t time_ns = explanation->gain_ns;
     if (is_sure && explanation_counts_partners(explanation) && explanation->margin_ns > time_ns)
         time_ns = explanation->margin_ns;
-    double worth = worth_of(explanation, baseline, time_ns) / (is_sure ? limit_of(LIMIT_ESTIMATE) : 1);
+    double worth = worth_of(explanation, baseline, time_ns);
     return options->min_gain > 0 ? worth / options->min_gain : worth > 0 ? 2 : 0;
 }
 
@@ -194,7 +192,7 @@ int findings_take_explanations(struct findings *findings, const struct job *job,
         .certainty = limit_of(LIMIT_CERTAINTY),
         .worth_ns = scale(baseline->median_step_ns, options->min_gain / 2),
         .sure = limit_of(LIMIT_CERTAINTY_SURE),
-        .worth_waited_ns = scale(baseline->median_step_ns, options->min_gain * limit_of(LIMIT_ESTIMATE)),
+        .worth_waited_ns = scale(baseline->median_step_ns, options->min_gain),
         .least_ns = scale(baseline->median_step_ns, options->min_gain * limit_of(LIMIT_NO_GAIN))};
     if (job->finished_only)
         return 0;
