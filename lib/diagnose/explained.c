@@ -77,6 +77,20 @@ static void ask(const struct findings *findings, struct finding *finding,
     finding_ask(findings, finding, RULE_GAPS, job_gaps(job));
 }
 
+/*
+ * What leaves a suspicion at low confidence as the record cannot tell it from what is not in it. The score
+ * sees the same record, and its certainty is no answer to that.
+ */
+static const enum rule_id of_record[] = {RULE_ROUGH_END,    RULE_EXCHANGE,    RULE_SHARED_PROCESS,
+                                         RULE_LOST_RECORDS, RULE_SILENT_RANK, RULE_TWIN_OF_HIDDEN_PAIR};
+
+static void ask_again(const struct findings *findings, struct finding *finding, const struct finding *said)
+{
+    for (size_t i = 0; i < sizeof of_record / sizeof *of_record; i++)
+        if (readings_speak(&said->readings, of_record[i]))
+            finding_ask(findings, finding, of_record[i], said->readings.values[of_record[i]]);
+}
+
 static int add_ranks(struct finding *finding, const struct explanation *explanation)
 {
     size_t count = unit_size(explanation->partition, explanation->unit);
@@ -174,12 +188,43 @@ static int take(struct findings *findings, const struct explanation *explanation
         evidence_of_explanation(explanation, finding->kind, job, baseline, &finding->evidence))
         return -1;
     ask(findings, finding, explanation, job, baseline, options);
+    for (size_t i = 0; i + 1 < findings->count; i++)
+        if (is_in(&findings->items[i], explanation))
+            ask_again(findings, finding, &findings->items[i]);
     /* What is not believed takes no place of what was said without it. */
     if (finding->confidence > CONFIDENCE_LOW)
         take_in(findings, explanation);
     else if (is_said(findings, explanation))
         findings_remove(findings, findings->count - 1);
     return 0;
+}
+
+static int is_recurring_of(const struct finding *finding, const struct finding *said, int32_t step)
+{
+    return finding->period > 1 && finding->confidence > CONFIDENCE_LOW && finding->rank == said->rank &&
+           !finding->rank_count && step >= finding->first_step && step <= finding->last_step &&
+           (step - finding->first_step) % finding->period == 0;
+}
+
+/* Whether what recurs explains most steps of a suspicion, several of them together. */
+static int is_in_recurring(const struct findings *findings, const struct finding *said)
+{
+    int32_t shared = 0;
+    for (int32_t step = said->first_step; step <= said->last_step; step++) {
+        int is_shared = 0;
+        for (size_t i = 0; i < findings->count; i++)
+            is_shared |= is_recurring_of(&findings->items[i], said, step);
+        shared += is_shared;
+    }
+    return shared * 2 > said->last_step - said->first_step + 1;
+}
+
+static void take_in_recurring(struct findings *findings)
+{
+    for (size_t i = findings->count; i-- > 0;)
+        if (findings->items[i].kind < FINDING_NETWORK && !(findings->items[i].certainty > 0) &&
+            findings->items[i].first_step >= 0 && is_in_recurring(findings, &findings->items[i]))
+            findings_remove(findings, i);
 }
 
 int findings_take_explanations(struct findings *findings, const struct job *job,
@@ -200,6 +245,7 @@ int findings_take_explanations(struct findings *findings, const struct job *job,
     for (size_t i = 0; !failed && i < explanations.count; i++)
         if (take(findings, &explanations.items[i], job, baseline, options))
             failed = error_no_memory(error);
+    take_in_recurring(findings);
     explanations_release(&explanations);
     return failed;
 }

@@ -39,7 +39,7 @@ double scan_expected(int32_t steps)
     return expected > 1 ? expected : 1;
 }
 
-/* A row, and its strongest steps: what recurs shows in several of them. */
+/* A row, and its strongest steps: what recurs shows in two of them at least. */
 enum { STRONGEST = 12 };
 
 struct scan {
@@ -112,15 +112,22 @@ static void find_strongest(struct scan *scan)
     }
 }
 
-/* Periods that two of the strongest steps are apart. */
+/* Whether exactly one of the strongest steps before this one is of the same phase: each is scanned once. */
+static int is_second_of_phase(const struct scan *scan, int strong, int32_t period)
+{
+    int before = 0;
+    for (int i = 0; i < strong; i++)
+        before += (scan->strongest[i] - scan->strongest[strong]) % period == 0;
+    return before == 1;
+}
+
+/* Every period and phase that two of the strongest steps are of. */
 static void scan_periods(const struct scan *scan, struct step_set *best)
 {
-    for (int i = 0; i < scan->strong_count; i++)
-        for (int j = 0; j < i; j++) {
-            int32_t period = abs(scan->strongest[i] - scan->strongest[j]);
-            if (period > 1 && period <= longest_period(scan->steps))
+    for (int32_t period = 2; period <= longest_period(scan->steps); period++)
+        for (int i = 1; i < scan->strong_count; i++)
+            if (is_second_of_phase(scan, i, period))
                 scan_phase(scan, period, scan->strongest[i] % period, best);
-        }
 }
 
 int scan_row(const double *row, int32_t steps, double tail, struct step_set *best)
