@@ -53,8 +53,8 @@ static int make_room(struct sheet *sheet)
     size_t cells = sheet->units * sheet->steps, read = sheet->ranks * sheet->steps;
     size_t longest = sheet->ranks > sheet->steps ? sheet->ranks : sheet->steps;
     int64_t **const by_rank[] = {&sheet->own, &sheet->pace, &sheet->late, &sheet->bound};
-    int64_t **const by_unit[] = {&sheet->value, &sheet->unit_pace, &sheet->middle, &sheet->others,
-                                 &sheet->late_more};
+    int64_t **const by_unit[] = {&sheet->value,  &sheet->unit_pace, &sheet->middle,
+                                 &sheet->others, &sheet->late_more, &sheet->waited};
     int failed = 0;
     for (size_t i = 0; i < sizeof by_rank / sizeof *by_rank; i++)
         failed |= !(*by_rank[i] = array_new(read, sizeof **by_rank[i]));
@@ -100,6 +100,7 @@ void sheet_release(struct sheet *sheet)
     free(sheet->middle);
     free(sheet->others);
     free(sheet->late_more);
+    free(sheet->waited);
     free(sheet->quiet);
     free(sheet->quiet_pace);
     free(sheet->list);
@@ -212,6 +213,16 @@ static int are_enough(size_t known, size_t members)
     return known > 0 && known * 4 >= members * 3;
 }
 
+/*
+ * How long somebody waited for a unit: as for its time, what three of four of its members show. One that came
+ * last does not make those slow that waited for it as well.
+ */
+static int64_t waited_for(struct sheet *sheet, size_t known)
+{
+    int64_t waited_ns = known ? quantile_of(sheet->list, known, 0.25) : 0;
+    return waited_ns > 0 ? waited_ns : 0;
+}
+
 static void measure_units(struct sheet *sheet, const struct sheet_source *source, size_t role)
 {
     for (size_t unit = 0; unit < sheet->units; unit++)
@@ -224,6 +235,8 @@ static void measure_units(struct sheet *sheet, const struct sheet_source *source
             known = members_in(sheet, sheet->pace, unit, step, source, role, 1);
             sheet->unit_pace[cell] =
                 are_enough(known, members) ? quantile_of(sheet->list, known, 0.25) : TIME_UNKNOWN;
+            known = members_in(sheet, sheet->bound, unit, step, source, role, 1);
+            sheet->waited[cell] = waited_for(sheet, known);
             known = members_in(sheet, sheet->late, unit, step, source, role, 1);
             sheet->late_more[cell] = median_of(sheet->list, known);
             known = members_in(sheet, sheet->own, unit, step, source, role, 0);
@@ -308,16 +321,6 @@ void sheet_measure(struct sheet *sheet, const struct sheet *read, const struct s
         measure_quiet(sheet, source, unit);
 }
 
-static int64_t most_waited(const struct sheet *sheet, size_t unit, size_t step)
-{
-    int64_t most_ns = 0;
-    for (int32_t i = sheet->first[unit]; i < sheet->first[unit + 1]; i++) {
-        int64_t bound_ns = sheet->bound[(size_t)sheet->member[i] * sheet->steps + step];
-        most_ns = bound_ns > most_ns ? bound_ns : most_ns;
-    }
-    return most_ns;
-}
-
 int sheet_is_open(const struct sheet *sheet, size_t unit, size_t step)
 {
     for (int32_t i = sheet->first[unit]; i < sheet->first[unit + 1]; i++)
@@ -335,8 +338,7 @@ int64_t sheet_apart(const struct sheet *sheet, size_t unit, size_t step)
     int64_t beyond_ns = apart_ns - sheet->quiet[unit];
     if (beyond_ns <= 0)
         return apart_ns;
-    int64_t most_ns = most_waited(sheet, unit, step),
-            growth_ns = sheet->unit_pace[cell] - sheet->quiet_pace[unit];
+    int64_t most_ns = sheet->waited[cell], growth_ns = sheet->unit_pace[cell] - sheet->quiet_pace[unit];
     growth_ns = growth_ns > 0 ? growth_ns : 0;
     most_ns = growth_ns < most_ns ? growth_ns : most_ns;
     return beyond_ns > most_ns ? sheet->quiet[unit] + most_ns : apart_ns;

@@ -46,6 +46,7 @@ struct sheet {
     int64_t *middle;     /* owned */
     int64_t *others;     /* owned */
     int64_t *late_more;  /* owned: lateness less the others' */
+    int64_t *waited;     /* owned: lower quartile of its members' bounds */
     int64_t *quiet;      /* owned: [unit], own time beyond the others' in its quiet steps */
     int64_t *quiet_pace; /* owned: [unit], pace in its quiet steps */
     int64_t *list;       /* owned: scratch */

@@ -104,7 +104,5 @@ const struct limit limits[LIMIT_COUNT] = {
     [LIMIT_CROWD] = {"crowd", 3, "ranks", "of two ranks each may have a fault of its own"},
     [LIMIT_SHARED_STEPS] = {"shared-steps", 2, "steps", "one of several may be a moment"},
     [LIMIT_OUTSTANDING] = {"outstanding", 3, "times the middle one of the steps", "set on simulated jobs"},
-    [LIMIT_ESTIMATE] = {"estimate", 0.75, "of the worth",
-                        "what simulated faults cost is told to a quarter, in four of five"},
     [LIMIT_STEPS_TOLD] = {"steps-told", 3, "steps", "one step or two may be a moment that has passed"},
 };

@@ -67,7 +67,6 @@ enum limit_id {
     LIMIT_SHARED_STEPS,
     LIMIT_OUTSTANDING,
     LIMIT_STEPS_TOLD,
-    LIMIT_ESTIMATE,
     LIMIT_COUNT
 };
 
