@@ -3,15 +3,14 @@
 #include "diagnose/worth.h"
 #include "job/stages.h"
 
-/* The share of operations that are missing from their sequences; what all ranks lack was left out. */
-static double measure_gaps(const struct job *job)
+double job_gaps(const struct job *job)
 {
     return ratio_of(job->missing_sequence - job->left_out_by_all, (int64_t)job->operation_count);
 }
 
 int job_has_gaps(const struct job *job)
 {
-    return job->damaged_lines || job->lost_events || measure_gaps(job) > limit_of(LIMIT_GAPS);
+    return job->damaged_lines || job->lost_events || job_gaps(job) > limit_of(LIMIT_GAPS);
 }
 
 int job_may_hide_operations(const struct job *job)
@@ -45,5 +44,5 @@ void suspect_ask_coverage(struct suspect *suspect, const struct job *job, const 
     suspect_ask(suspect, RULE_ESTIMATED, suspect->on_estimates);
     suspect_ask(suspect, RULE_DAMAGED_LINES, (double)job->damaged_lines);
     suspect_ask(suspect, RULE_LOST_EVENTS, (double)job->lost_events);
-    suspect_ask(suspect, RULE_GAPS, measure_gaps(job));
+    suspect_ask(suspect, RULE_GAPS, job_gaps(job));
 }

@@ -5,6 +5,9 @@
 
 /* What a record lacks, and with what a suspicion can be compared. */
 
+/* The share of operations that are missing from their sequences; what all ranks lack was left out. */
+double job_gaps(const struct job *job);
+
 /* Records missing between others, or lines lost, leave room for another explanation. */
 int job_has_gaps(const struct job *job);
 

@@ -97,9 +97,8 @@ int64_t job_bounded_idle_times(const struct job *job)
     return bounded;
 }
 
-int64_t job_lateness(const struct job *job, const struct job_operation *operation)
+int64_t job_lateness_in(const struct job *job, const struct job_operation *operation, int64_t idle_ns)
 {
-    int64_t idle_ns = job_idle_time(job, operation);
     if (idle_ns == TIME_UNKNOWN || operation->enqueued_ns == TIME_UNKNOWN)
         return TIME_UNKNOWN;
     int64_t free_ns = operation->start_ns - idle_ns;
@@ -108,4 +107,9 @@ int64_t job_lateness(const struct job *job, const struct job_operation *operatio
         return operation->enqueued_ns - free_ns < idle_ns ? operation->enqueued_ns - free_ns : idle_ns;
     int64_t late_ns = operation->enqueued_ns > free_ns ? operation->enqueued_ns - free_ns : 0;
     return late_ns < idle_ns ? late_ns : idle_ns;
+}
+
+int64_t job_lateness(const struct job *job, const struct job_operation *operation)
+{
+    return job_lateness_in(job, operation, job_idle_time(job, operation));
 }

@@ -32,6 +32,9 @@ int64_t job_bounded_idle_times(const struct job *job);
  */
 int64_t job_lateness(const struct job *job, const struct job_operation *operation);
 
+/* The same of an operation whose idle time is known. */
+int64_t job_lateness_in(const struct job *job, const struct job_operation *operation, int64_t idle_ns);
+
 /* Whether it is own time since an end that is only estimated (estimated_ends.h). */
 int job_is_own_estimated(const struct job *job, const struct job_operation *operation);
 

@@ -5,14 +5,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void release(struct finding *finding)
+{
+    free(finding->peers);
+    free(finding->ranks);
+    buffer_release(&finding->evidence);
+}
+
 void findings_release(struct findings *findings)
 {
-    for (size_t i = 0; i < findings->count; i++) {
-        free(findings->items[i].peers);
-        buffer_release(&findings->items[i].evidence);
-    }
+    for (size_t i = 0; i < findings->count; i++)
+        release(&findings->items[i]);
     free(findings->items);
     *findings = (struct findings){0};
+}
+
+void findings_remove(struct findings *findings, size_t at)
+{
+    release(&findings->items[at]);
+    memmove(&findings->items[at], &findings->items[at + 1],
+            (--findings->count - at) * sizeof *findings->items);
+}
+
+int finding_has_step(const struct finding *finding, int32_t step)
+{
+    return step >= finding->first_step && step <= finding->last_step &&
+           (finding->period < 2 || (step - finding->first_step) % finding->period == 0);
+}
+
+int finding_has_rank(const struct finding *finding, int32_t rank)
+{
+    for (size_t i = 0; i < finding->rank_count; i++)
+        if (finding->ranks[i] == rank)
+            return 1;
+    return finding->rank == rank;
 }
 
 struct finding *findings_add(struct findings *findings)
@@ -87,6 +113,12 @@ int findings_stop_job(const struct findings *findings)
     return 0;
 }
 
+/* How many steps it is of. */
+static int32_t finding_steps(const struct finding *finding)
+{
+    return (finding->last_step - finding->first_step) / (finding->period > 1 ? finding->period : 1) + 1;
+}
+
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns)
 {
     int64_t said_ns = 0;
@@ -96,11 +128,12 @@ int findings_explain(const struct findings *findings, int32_t step, int64_t long
             continue;
         int32_t last = finding->last_step + (finding->shows_later ? 1 : 0);
         int32_t first = finding->first_step == finding->last_step ? last : finding->first_step;
-        if (step < first - (finding->shows_earlier ? 1 : 0) || step > last)
+        if (step < first - (finding->shows_earlier ? 1 : 0) || step > last ||
+            (finding->period > 1 && !finding_has_step(finding, step)))
             continue;
         if (finding->stops_job)
             return 1;
-        said_ns += finding->lost_ns / (finding->last_step - finding->first_step + 1);
+        said_ns += finding->lost_ns / finding_steps(finding);
     }
     return said_ns >= longer_ns / 2;
 }

@@ -15,6 +15,10 @@ struct finding {
     int32_t tag;  /* -1: none */
     int32_t first_step;
     int32_t last_step; /* -1 with first_step: not known */
+    int32_t period;    /* in every so-many-th step from the first to the last; 0: in all of them */
+    int32_t *ranks; /* owned: all at fault, where it is several at once (`rank` is one of them); ascending */
+    size_t rank_count; /* 0: `rank` alone */
+    double certainty;  /* log of the odds that it is no noise (score/explain.h); 0: not known */
     int receives;      /* network: what is sent to it is slow, not what it sends */
     int64_t lost_ns;   /* of the whole job; 0 where it cannot be said */
     int64_t slow_ns;   /* by how much its operations were slow or late, summed */
@@ -69,6 +73,13 @@ int finding_add_peer(struct finding *finding, int32_t rank);
  * before as well.
  */
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns);
+
+/* Whether a finding is of that step; of that rank. */
+int finding_has_step(const struct finding *finding, int32_t step);
+int finding_has_rank(const struct finding *finding, int32_t rank);
+
+/* Forgets a finding. */
+void findings_remove(struct findings *findings, size_t at);
 
 /* Whether one says why the job stopped. */
 int findings_stop_job(const struct findings *findings);

@@ -39,6 +39,9 @@ enum limit_id {
     LIMIT_SLOWER_MANY,
     LIMIT_UNEXPLAINED,
     LIMIT_GAPS,
+    LIMIT_CERTAINTY,
+    LIMIT_CERTAINTY_SURE,
+    LIMIT_ONE_PLACE,
     LIMIT_SHARED,
     /* Where rules are asked. */
     LIMIT_SURE,

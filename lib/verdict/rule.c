@@ -167,6 +167,11 @@ const struct rule rules[RULE_COUNT] = {
          "operations are recorded, more than half",
          "what it is worth in each step, as a share of a median step",
          "lasts through so many steps that ranks may differ so by design"},
+    [RULE_ONE_PLACE] =
+        {"one-place", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE_PLACE,
+         "a score of several ranks or steps, through all steps",
+         "the share of its peers' own time in a step that lies at places where it takes longer",
+         "is heavier at some places only, as it may be by design"},
     [RULE_NO_GAIN] =
         {"no-gain", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_NO_GAIN,
          "gaps, or another rank that cost shadow times as much in each of those steps; and steps "
@@ -202,6 +207,9 @@ const struct rule rules[RULE_COUNT] = {
          "one step or two, the first after the warm-up and not the last; of two, one slow "
          "by less than step",
          "by how much they were slow in all, in median steps", "may be connections that get up to speed"},
+    [RULE_CERTAINTY] = {"certainty", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
+                        "a score of several ranks or steps", "the log of the odds that it is no noise",
+                        "may have come by chance"},
     [RULE_CHANCE] =
         {"chance", OF_ALL, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_CHANCE,
          "two steps that count and more, as strong as any other step alone, or of a network longer by "
@@ -254,6 +262,9 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_STEADY] = {"steady", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_FROM, LIMIT_ALL, NULL,
                      "the share of the steps after the warm-up that are its",
                      "lasts through all steps: only the comparison with peers speaks for it"},
+    [RULE_CERTAINTY_SURE] = {"certainty-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_CERTAINTY_SURE,
+                             "a score of several ranks or steps", "the log of the odds that it is no noise",
+                             "may have come by chance, if rarely"},
     [RULE_WORTH_SURE] = {"worth-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_WORTH_SURE, NULL,
                          "what it is worth in each step, in --min-gain of a median step",
                          "costs little more than the least that counts"},

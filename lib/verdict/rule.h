@@ -46,6 +46,7 @@ enum rule_id {
     RULE_WORTH_ALONE,
     RULE_WORTH_MOMENT,
     RULE_BY_DESIGN,
+    RULE_ONE_PLACE,
     RULE_NO_GAIN,
     RULE_NOT_IN_STEPS,
     RULE_WITHIN_SPREAD,
@@ -54,6 +55,7 @@ enum rule_id {
     /* It may be noise. */
     RULE_CONNECTING,
     RULE_CONNECTING_BRIEFLY,
+    RULE_CERTAINTY,
     RULE_CHANCE,
     RULE_CHANCE_BEHIND,
     RULE_CHANCE_ALONE,
@@ -65,6 +67,7 @@ enum rule_id {
     RULE_NOT_SLOWER_MANY,
     /* It is believed, and not for sure. */
     RULE_STEADY,
+    RULE_CERTAINTY_SURE,
     RULE_WORTH_SURE,
     RULE_CHANCE_SURE,
     RULE_CHANCE_BEHIND_SURE,
