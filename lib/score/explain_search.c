@@ -57,6 +57,14 @@ int explaining_init(struct explaining *it, const struct job *job, const struct b
     return 0;
 }
 
+static void forget_sets(struct explaining *it)
+{
+    for (size_t i = 0; i < MOST_PARTITIONS; i++) {
+        free(it->sets[i]);
+        it->sets[i] = NULL;
+    }
+}
+
 void explaining_release(struct explaining *it)
 {
     size_t panels = it->panels ? it->source.baseline->role_count * it->found->partitions.count : 0;
@@ -64,6 +72,7 @@ void explaining_release(struct explaining *it)
         panel_release(&it->panels[i]);
     if (it->has_replay)
         replay_release(&it->replay);
+    forget_sets(it);
     free(it->explained);
     free(it->longest_stay_ns);
     free(it->panels);
@@ -120,6 +129,7 @@ static int measure_panels(struct explaining *it)
             it->sigma_ns[role * partitions->count + i] =
                 sigma_of(it, explaining_panel(it, role, i), &partitions->items[i]);
         it->dirty[role] = 0;
+        forget_sets(it);
     }
     return 0;
 }
@@ -212,28 +222,41 @@ static double weight_of(const struct partition *partition, size_t unit)
     return unit_size(partition, unit) > 1 ? SEVERAL_COUNT : 1;
 }
 
+/* The best set of each unit of a partition. */
+static int scan_units(struct explaining *it, size_t number)
+{
+    const struct partition *partition = &it->found->partitions.items[number];
+    if (it->sets[number])
+        return 0;
+    if (!(it->sets[number] = array_new(partition->count, sizeof **it->sets)))
+        return -1;
+    for (size_t unit = 0; unit < partition->count; unit++)
+        if (fill_row(it, number, unit) &&
+            scan_row(it->row, it->source.baseline->step_count, TAIL_OWN, &it->sets[number][unit]))
+            return -1;
+    return 0;
+}
+
 static int propose_sets(struct explaining *it, size_t number, struct explanation *proposal)
 {
     const struct baseline *baseline = it->source.baseline;
     const struct partition *partition = &it->found->partitions.items[number];
     int32_t steps = baseline->step_count - baseline->first_step;
-    struct step_set *best = array_new(partition->count, sizeof *best);
+    if (scan_units(it, number))
+        return -1;
+    const struct step_set *best = it->sets[number];
     double *list = array_new(partition->count, sizeof *list);
-    int failed = !best || !list;
-    for (size_t unit = 0; !failed && unit < partition->count; unit++)
-        if (fill_row(it, number, unit))
-            failed = scan_row(it->row, baseline->step_count, TAIL_OWN, &best[unit]);
-    for (size_t unit = 0; !failed && unit < partition->count; unit++) {
+    for (size_t unit = 0; list && unit < partition->count; unit++) {
         struct explanation next = {.partition = partition, .unit = unit, .steps = best[unit]};
+        if (best[unit].score <= 0)
+            continue;
         next.certainty = best[unit].score * weight_of(partition, unit) /
                              deflation(best, partition->count, unit, steps, list) -
                          scan_sets(steps) - log(unit_count(it) * KINDS);
-        if (best[unit].score > 0)
-            propose(it, &next, proposal);
+        propose(it, &next, proposal);
     }
-    free(best);
     free(list);
-    return failed ? -1 : 0;
+    return list ? 0 : -1;
 }
 
 /* Whether a unit has been explained in most steps: it is no measure of others. */

@@ -27,15 +27,16 @@ struct explaining {
     struct idle idle[MOST_IDLE];
     int idle_count;
     struct sheet_source source;
-    unsigned char *explained; /* owned: [rank * steps + step] */
-    int64_t *longest_stay_ns; /* owned */
-    struct panel *panels;     /* owned: [role * partitions + partition] */
-    int64_t *sigma_ns;        /* owned: likewise */
-    unsigned char *dirty;     /* owned: [role] */
-    double *row;              /* owned: scratch, [step] */
-    int64_t *list;            /* owned: scratch, a cell each */
-    unsigned char *marked;    /* owned: scratch, [step] */
-    int64_t *kept_ns;         /* owned: own times of the replay, [operation] */
+    unsigned char *explained;               /* owned: [rank * steps + step] */
+    int64_t *longest_stay_ns;               /* owned */
+    struct panel *panels;                   /* owned: [role * partitions + partition] */
+    int64_t *sigma_ns;                      /* owned: likewise */
+    unsigned char *dirty;                   /* owned: [role] */
+    struct step_set *sets[MOST_PARTITIONS]; /* owned: [unit], the best; NULL: not known */
+    double *row;                            /* owned: scratch, [step] */
+    int64_t *list;                          /* owned: scratch, a cell each */
+    unsigned char *marked;                  /* owned: scratch, [step] */
+    int64_t *kept_ns;                       /* owned: own times of the replay, [operation] */
     struct replay replay;
     int has_replay;
     int64_t lasts_ns; /* of the replay, without what is explained */

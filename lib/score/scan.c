@@ -45,6 +45,7 @@ enum { STRONGEST = 12 };
 struct scan {
     const double *row;
     const double *base; /* log of the density without a fault, of each step */
+    double *ratio;      /* of each step, for the size that is tried */
     int32_t steps;
     double tail;
     double size;
@@ -53,10 +54,12 @@ struct scan {
     int strong_count;
 };
 
-static double ratio_at(const struct scan *scan, int32_t step)
+static void measure_ratios(const struct scan *scan)
 {
-    double left = scan->row[step] - scan->size;
-    return scan->base[step] - (scan->tail + 1) / 2 * log1p(left * left / scan->tail);
+    for (int32_t step = 0; step < scan->steps; step++) {
+        double left = scan->row[step] - scan->size;
+        scan->ratio[step] = scan->base[step] - (scan->tail + 1) / 2 * log1p(left * left / scan->tail);
+    }
 }
 
 /* A run of occurrences that is being summed (Kadane's scan). */
@@ -81,7 +84,7 @@ static void scan_phase(const struct scan *scan, int32_t period, int32_t phase, s
     for (int32_t step = phase; step < scan->steps; step += period) {
         if (isnan(scan->row[step]))
             continue;
-        double ratio = ratio_at(scan, step);
+        double ratio = scan->ratio[step];
         if (run.score <= 0)
             run = (struct run){.first = step};
         run.score += ratio;
@@ -130,24 +133,37 @@ static void scan_periods(const struct scan *scan, struct step_set *best)
                 scan_phase(scan, period, scan->strongest[i] % period, best);
 }
 
+/* A step speaks for sizes below twice its own: what is beyond that of all is not tried. */
+static double most_size(const struct scan *scan)
+{
+    double most = 0;
+    for (int32_t step = 0; step < scan->steps; step++)
+        most = scan->row[step] * 2 > most ? scan->row[step] * 2 : most;
+    return most < MOST_SIZE ? most : MOST_SIZE;
+}
+
 int scan_row(const double *row, int32_t steps, double tail, struct step_set *best)
 {
     double *base = array_new((size_t)steps + 1, sizeof *base);
-    struct scan scan = {.row = row, .base = base, .steps = steps, .tail = tail};
+    double *ratio = array_new((size_t)steps + 1, sizeof *ratio);
+    int failed = !base || !ratio;
+    struct scan scan = {.row = row, .base = base, .ratio = ratio, .steps = steps, .tail = tail};
     *best = (struct step_set){0};
-    for (int32_t step = 0; base && step < steps; step++) {
+    for (int32_t step = 0; !failed && step < steps; step++) {
         base[step] = (tail + 1) / 2 * log1p(row[step] * row[step] / tail);
         scan.most += !isnan(row[step]);
     }
     scan.most = scan.most * 3 / 4;
     find_strongest(&scan);
-    for (scan.size = LEAST_SIZE; base && scan.strong_count >= LEAST_STEPS && scan.size < MOST_SIZE;
-         scan.size *= SIZE_STEP) {
+    double most = scan.strong_count >= LEAST_STEPS ? most_size(&scan) : 0;
+    for (scan.size = LEAST_SIZE; !failed && scan.size < most; scan.size *= SIZE_STEP) {
+        measure_ratios(&scan);
         scan_phase(&scan, 1, 0, best);
         scan_periods(&scan, best);
     }
     free(base);
-    return base ? 0 : -1;
+    free(ratio);
+    return failed ? -1 : 0;
 }
 
 void scan_set(const double *row, double tail, struct step_set *set)
