@@ -225,7 +225,7 @@ static int place_programme(struct player *player, int32_t programme)
         return 0;
     if (positions_match(job, own, player->programmes.canonical[programme], positions))
         return -1;
-    for (int32_t step = 0; player->programmes.count > 1 && step < job->step_count; step++)
+    for (int32_t step = 0; (begin || player->programmes.count > 1) && step < job->step_count; step++)
         shift_positions(job, own[step], step, begin, positions);
     return 0;
 }
