@@ -156,10 +156,12 @@ int scan_row(const double *row, int32_t steps, double tail, struct step_set *bes
     scan.most = scan.most * 3 / 4;
     find_strongest(&scan);
     double most = scan.strong_count >= LEAST_STEPS ? most_size(&scan) : 0;
-    for (scan.size = LEAST_SIZE; !failed && scan.size < most; scan.size *= SIZE_STEP) {
+    scan.size = LEAST_SIZE;
+    while (!failed && scan.size < most) {
         measure_ratios(&scan);
         scan_phase(&scan, 1, 0, best);
         scan_periods(&scan, best);
+        scan.size *= SIZE_STEP;
     }
     free(base);
     free(ratio);
@@ -168,8 +170,9 @@ int scan_row(const double *row, int32_t steps, double tail, struct step_set *bes
 
 void scan_set(const double *row, double tail, struct step_set *set)
 {
+    double size = LEAST_SIZE;
     set->score = 0;
-    for (double size = LEAST_SIZE; size < MOST_SIZE; size *= SIZE_STEP) {
+    while (size < MOST_SIZE) {
         double score = 0;
         for (int32_t step = set->first; step <= set->last; step += set->period)
             if (!isnan(row[step])) {
@@ -180,5 +183,6 @@ void scan_set(const double *row, double tail, struct step_set *set)
             set->score = score;
             set->size = size;
         }
+        size *= SIZE_STEP;
     }
 }
