@@ -44,9 +44,11 @@ static void succeed(struct abreast *abreast, const struct communicator_life *liv
                     int32_t *first_of)
 {
     size_t at = find_ended(abreast, lives, lives[number].first_used);
-    first_of[number] = at < abreast->count ? first_of[abreast->latest[at]] : number;
-    if (at == MOST_ABREAST)
+    first_of[number] = number;
+    if (at >= MOST_ABREAST)
         return;
+    if (at < abreast->count)
+        first_of[number] = first_of[abreast->latest[at]];
     abreast->latest[at] = number;
     abreast->count += at == abreast->count;
 }
