@@ -18,6 +18,8 @@ const struct option *completion_option(const struct command *command, size_t num
 const char *completion_word(const struct command *command, size_t number, size_t word)
 {
     const struct option *option = completion_option(command, number);
+    if (!option)
+        return NULL;
     if (option->choice)
         return option->choice(word);
     if (!command->analysis || !command->analysis->word || number >= command->analysis->option_count)
@@ -34,7 +36,7 @@ static int ends_with(const char *text, const char *end)
 enum completion_value completion_value(const struct command *command, size_t number)
 {
     const struct option *option = completion_option(command, number);
-    if (!option->argument && !option->choice)
+    if (!option || (!option->argument && !option->choice))
         return COMPLETE_NOTHING;
     if (completion_word(command, number, 0))
         return option->argument && ends_with(option->argument, ",...") ? COMPLETE_LIST : COMPLETE_WORD;
