@@ -25,7 +25,10 @@ static const struct analysis_option options[] = {
      "confidence",
      "3"},
     {"sigmas", 0, "N", "how far beyond the spread of its place an own or transfer time must stand out", "6"},
-    {"exit-code", 0, NULL, "exit with 3 when there is a finding of medium or high confidence", NULL},
+    {"exit-code", 0, NULL,
+     "exit with 3 when there is a finding of medium or high confidence, or a missing, mismatch or "
+     "ended_early of any",
+     NULL},
     {"all", 'a', NULL, "show findings of low confidence too (JSON and CSV always have them)", NULL},
     RUN_OPTION,
 };
@@ -97,7 +100,7 @@ struct diagnosis {
     size_t operations;
     int64_t bare_calls;
     int judged; /* runs in which late ranks and slow links can show */
-    int found;  /* of medium or high confidence */
+    int found;  /* of medium or high confidence, or why a job stopped */
     int shown;
     int hidden;             /* low, not shown */
     struct buffer coverage; /* JSON objects */
@@ -122,7 +125,7 @@ static int report(struct diagnosis *diagnosis, const struct job *job, struct fin
         buffer_release(&text);
         if (failed)
             return error_no_memory(error);
-        diagnosis->found += finding->confidence > CONFIDENCE_LOW;
+        diagnosis->found += finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING;
         diagnosis->shown += shown;
         diagnosis->hidden += !shown;
     }
@@ -259,6 +262,7 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
     failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, &baseline, error) ||
              caution_crowd(&findings.crowd, &job, &diagnosis->result->table, error) ||
              caution_cut(&job, &findings, &diagnosis->result->table, error) ||
+             caution_standstill(&job, &findings, &diagnosis->result->table, error) ||
              caution_unexplained(&job, &baseline, transfers, &findings, diagnosis->options.sigmas,
                                  &diagnosis->result->table, error);
     if (!failed && note_coverage(diagnosis, &job))

@@ -34,6 +34,9 @@ struct finding {
     int32_t *peers;    /* owned: the other ends of slow links, or who waits */
     size_t peer_count;
     size_t peer_capacity;
+    int32_t *candidates; /* owned: who it may be where the record cannot tell, `rank` among them; else none */
+    size_t candidate_count;
+    size_t candidate_capacity;
     struct buffer evidence; /* one sentence with figures that can be checked */
 };
 
@@ -46,11 +49,18 @@ struct crowd {
     int32_t last_step;
 };
 
+/* Where a job stands still and the record cannot say for whom. */
+struct standstill {
+    int is_known;
+    int32_t instance; /* the first that was begun, and never ended */
+};
+
 struct findings {
     struct finding *items; /* owned */
     size_t count;
     size_t capacity;
     struct crowd crowd;
+    struct standstill standstill;
 };
 
 void findings_release(struct findings *findings);
@@ -60,8 +70,16 @@ struct finding *findings_add(struct findings *findings);
 /* The same, of a rank in one operation: at its step and its phase. */
 struct finding *findings_add_at(struct findings *findings, enum finding_kind kind, int32_t rank,
                                 const struct job_instance *instance);
-/* Keeps them in order, each once. */
+/* Both keep them in order, each once. */
 int finding_add_peer(struct finding *finding, int32_t rank);
+int finding_add_candidate(struct finding *finding, int32_t rank);
+/*
+ * Of the findings from number `from` on, those of one kind and step whose candidates cannot be told apart
+ * become one, of the first candidate; a single candidate is none. -1 when memory is out.
+ */
+int findings_unite_candidates(struct findings *findings, size_t from);
+/* Forgets those of low confidence from number `from` on. */
+void findings_forget_low(struct findings *findings, size_t from);
 
 /*
  * Whether findings say of a step that it did not end, or explain half of what it was longer. A slow link that
@@ -72,6 +90,8 @@ int findings_explain(const struct findings *findings, int32_t step, int64_t long
 
 /* Whether one says why the job stopped. */
 int findings_stop_job(const struct findings *findings);
+/* The same, with medium or high confidence. */
+int findings_stop_surely(const struct findings *findings);
 
 const char *finding_kind_name(enum finding_kind kind);
 const char *confidence_name(enum confidence confidence);

@@ -22,6 +22,28 @@ void findings_sort(struct findings *findings)
     array_sort(findings->items, findings->count, sizeof *findings->items, by_weight);
 }
 
+/* More than so many candidates are counted, and named in the evidence's list alone. */
+enum { CANDIDATES_NAMED = 4 };
+
+/* "rank 3", "rank 3 or rank 5", "one of 12 ranks from rank 0 on". */
+static int say_who(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    size_t count = finding->candidate_count;
+    const char *name = job->ranks[finding->rank].name;
+    if (!count)
+        return buffer_printf(text, "rank %s", name);
+    if (count > CANDIDATES_NAMED)
+        return buffer_printf(text, "one of %zu ranks from rank %s on", count, name);
+    for (size_t i = 0; i < count; i++)
+        if (buffer_printf(text, "%srank %s",
+                          i == 0          ? ""
+                          : i + 1 < count ? ", "
+                                          : " or ",
+                          job->ranks[finding->candidates[i]].name))
+            return -1;
+    return 0;
+}
+
 static int say_what(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const char *name = job->ranks[finding->rank].name;
@@ -36,11 +58,13 @@ static int say_what(const struct finding *finding, const struct job *job, struct
                                                : "what rank %s sends over the network is slow",
                              name);
     case FINDING_MISSING:
-        return buffer_printf(text, "rank %s never began an operation that others wait in", name);
+        return say_who(finding, job, text) ||
+               buffer_append_text(text, " never began an operation that others wait in");
     case FINDING_MISMATCH:
-        return buffer_printf(text, "rank %s called another operation than the other ranks", name);
+        return say_who(finding, job, text) ||
+               buffer_append_text(text, " called another operation than the other ranks");
     case FINDING_ENDED_EARLY:
-        return buffer_printf(text, "rank %s ended long before the others", name);
+        return say_who(finding, job, text) || buffer_append_text(text, " ended long before the others");
     }
     return 0;
 }
@@ -74,26 +98,34 @@ int finding_name_peers(const struct finding *finding, const struct job *job, str
     return 0;
 }
 
+/* Global ranks, null for who has none. */
+static int add_rank(const struct job *job, int32_t rank, struct buffer *json)
+{
+    int64_t global_rank = job->ranks[rank].global_rank;
+    return global_rank >= 0 ? buffer_printf(json, "%lld", (long long)global_rank)
+                            : buffer_append_text(json, "null");
+}
+
+static int add_ranks(const char *key, const int32_t *ranks, size_t count, const struct job *job,
+                     struct buffer *json)
+{
+    int failed = text_json_key(json, key) || buffer_append_byte(json, '[');
+    for (size_t i = 0; !failed && i < count; i++)
+        failed = (i && buffer_append_byte(json, ',')) || add_rank(job, ranks[i], json);
+    return failed || buffer_append_byte(json, ']');
+}
+
 int finding_add_json(const struct finding *finding, const struct job *job, const char *text,
                      struct buffer *json)
 {
-    const struct job_rank *rank = &job->ranks[finding->rank];
     char last = json->data[json->length - 1];
     int failed = buffer_append_text(json, last == '[' ? "{" : ",{") ||
                  text_json_string(json, "kind", finding_kind_name(finding->kind)) ||
-                 text_json_key(json, "rank") ||
-                 (rank->global_rank >= 0 ? buffer_printf(json, "%lld", (long long)rank->global_rank)
-                                         : buffer_append_text(json, "null")) ||
-                 text_json_string(json, "process", rank->name) || text_json_key(json, "peers") ||
-                 buffer_append_byte(json, '[');
-    for (size_t i = 0; !failed && i < finding->peer_count; i++) {
-        const struct job_rank *peer = &job->ranks[finding->peers[i]];
-        failed = (i && buffer_append_byte(json, ',')) ||
-                 (peer->global_rank >= 0 ? buffer_printf(json, "%lld", (long long)peer->global_rank)
-                                         : buffer_append_text(json, "null"));
-    }
-    failed =
-        failed || buffer_append_byte(json, ']') || text_json_string(json, "tag", job_tag(job, finding->tag));
+                 text_json_key(json, "rank") || add_rank(job, finding->rank, json) ||
+                 text_json_string(json, "process", job->ranks[finding->rank].name) ||
+                 add_ranks("candidates", finding->candidates, finding->candidate_count, job, json) ||
+                 add_ranks("peers", finding->peers, finding->peer_count, job, json) ||
+                 text_json_string(json, "tag", job_tag(job, finding->tag));
     static const char *const keys[] = {"first_step", "last_step"};
     const int32_t steps[] = {finding->first_step, finding->last_step};
     for (int i = 0; !failed && i < 2; i++)
