@@ -26,7 +26,8 @@ NCCLPROF_LDFLAGS := $(SANITIZE) $(if $(SAN),,-pie -Wl,-z,relro,-z,now)
 NCCLPROF_LIBS := -lcjson -lsqlite3 -lz -lpthread -lm
 
 # The rooms of lib/ that go into the tool; the plugin is a world of its own (lib/plugin/module.mk).
-ROOMS := base model input format format/chrome format/inspector store ingest align period join job baseline network delay verdict \
+ROOMS := base model input format format/chrome format/inspector store ingest align period join job baseline steps network delay \
+         score verdict \
          diagnose postmortem stalls report analyse render
 LIB_SOURCES := $(foreach room,$(ROOMS),$(wildcard lib/$(room)/*.c))
 CMD_SOURCES := $(wildcard cmd/*.c)
@@ -77,6 +78,7 @@ help:
 	@echo 'make fuzz         libFuzzer (clang) on everything that takes strangers'"'"' bytes; FUZZ_SECONDS=60'
 	@echo 'make torture      kills, full disks, crowds, and every call failing in turn: about half an hour'
 	@echo 'make eval         diagnose on simulated jobs with planted faults; EVAL_JOBS=200 EVAL_SEED=1'
+	@echo 'make ablation     the same jobs with each rule of diagnose switched off in turn; ABLATION_JOBS=200'
 	@echo 'make bench        speed against other tools; also bench-scale, bench-gate, bench-analyses'
 	@echo 'make install      into $$(DESTDIR)$$(PREFIX), $(PREFIX) unless given; make uninstall'
 	@echo 'make format       lay the sources out with clang-format'
@@ -101,16 +103,22 @@ install: all
 	  install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$$section/; done
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	$(OUT)/ncclprof completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ncclprof
+	install -d $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+	$(OUT)/ncclprof completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ncclprof.fish
+	$(OUT)/ncclprof completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ncclprof
 
 .PHONY: uninstall
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/ncclprof $(DESTDIR)$(PREFIX)/lib/libnccl-profiler-ncclprof.so
 	rm -f $(DESTDIR)$(PREFIX)/include/ncclprof_tag.h
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ncclprof
+	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ncclprof.fish
+	rm -f $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ncclprof
 	set -e; for page in man/*.[1-9]; do \
 	  rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
 
-PACKAGES := gcc make libc6-dev libcjson-dev libsqlite3-dev zlib1g-dev libcmocka-dev python3 clang-format mandoc
+PACKAGES := gcc make libc6-dev libcjson-dev libsqlite3-dev zlib1g-dev libcmocka-dev python3 clang-format mandoc \
+    fish zsh
 
 # What fuzz, lint and coverage take besides, as Debian 12 calls it.
 PACKAGES_OF_TOOLS := clang libclang-rt-14-dev clang-tidy cppcheck lcov

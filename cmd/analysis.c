@@ -1,9 +1,26 @@
 #include "analyse/analysis.h"
 
+#include "analyse/filter.h"
+
+#include "base/wrap.h"
 #include "cmd/commands.h"
 #include "cmd/opt.h"
 #include "cmd/print.h"
 #include "render/render.h"
+
+/* Text for people, broken at blanks. */
+static int show_prose(struct context *context, const struct buffer *text)
+{
+    struct buffer lines = BUFFER_INIT;
+    int failed =
+        wrap_text(&lines, text->data, text->length, context->width ? (size_t)context->width : LINE_WIDTH);
+    if (!failed)
+        fwrite(lines.data, 1, lines.length, stdout);
+    buffer_release(&lines);
+    if (failed)
+        error_no_memory(&context->error);
+    return failed ? EXIT_NOT_DONE : EXIT_DONE;
+}
 
 /* An analysis may bring its own text for people and its own JSON; CSV always is its table. */
 static int show(struct context *context, const struct arguments *arguments,
@@ -14,29 +31,49 @@ static int show(struct context *context, const struct arguments *arguments,
                                                                     : NULL;
     if (!own || own->length == 0)
         return print_table(context, arguments, &result->table);
+    if (arguments->renderer->is_for_people)
+        return show_prose(context, own);
     fwrite(own->data, 1, own->length, stdout);
     if (own->data[own->length - 1] != '\n')
         fputc('\n', stdout);
     return EXIT_DONE;
 }
 
+/* The analysis, and what is left out of its table. */
+static int run(const struct analysis *analysis, struct analysis_request *request, struct filter *filter,
+               struct analysis_result *result, int *usage, struct error *error)
+{
+    if (filter_read(filter, request->values + analysis->option_count, error)) {
+        *usage = 1;
+        return -1;
+    }
+    if (filter->host && filter_find_host(filter, request->store, error))
+        return -1;
+    request->filter = filter;
+    return analysis->run(request, result, usage, error) ||
+           (!analysis->filters_itself && filter_rows(filter, &result->table, usage, error)) ||
+           filter_order(filter, &result->table, usage, error);
+}
+
 int command_run_analysis(struct context *context, const struct arguments *arguments)
 {
     const struct analysis *analysis = context->command->analysis;
-    const struct analysis_request request = {.store = context->store, .values = arguments->values};
+    struct analysis_request request = {.store = context->store, .values = arguments->values};
     struct analysis_result result = {.text = BUFFER_INIT, .json = BUFFER_INIT};
+    struct filter filter = {.ranks = NULL};
     table_init(&result.table, analysis->name);
     int usage = 0, status = EXIT_NOT_DONE;
-    if (analysis->run(&request, &result, &usage, &context->error) == 0)
+    if (run(analysis, &request, &filter, &result, &usage, &context->error) == 0)
         status = show(context, arguments, &result);
     else if (usage)
         status = EXIT_USAGE;
-    if (status == EXIT_DONE && result.unjudged) {
+    if (status == EXIT_DONE && result.unjudged && !result.undecided) {
         error_set(&context->error, "nothing was judged");
         status = EXIT_NOT_DONE;
     }
-    if (status == EXIT_DONE && result.alarm)
-        status = EXIT_FINDINGS;
+    if (status == EXIT_DONE && (result.alarm || result.undecided))
+        status = result.alarm ? EXIT_FINDINGS : EXIT_UNDECIDED;
+    filter_release(&filter);
     table_release(&result.table);
     buffer_release(&result.text);
     buffer_release(&result.json);

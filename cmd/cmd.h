@@ -20,7 +20,8 @@ enum command_needs {
     NEEDS_STORE = 1 << 0,        /* an existing store is open, for reading and writing */
     NEEDS_STORE_IF_ANY = 1 << 1, /* likewise; NULL where there is none, which the command may make */
     NEEDS_STORE_READ = 1 << 2,   /* an existing store is open, nothing can change it */
-    NEEDS_JOINED = 1 << 3        /* the derived tables match the files; made anew if not */
+    NEEDS_JOINED = 1 << 3,       /* the derived tables match the files; made anew if not */
+    TAKES_TRACES = 1 << 4 /* operands are traces, of which a store is made that takes the other's place */
 };
 
 enum exit_status {
@@ -28,6 +29,7 @@ enum exit_status {
     EXIT_NOT_DONE = 1,
     EXIT_USAGE = 2,
     EXIT_FINDINGS = 3,
+    EXIT_UNDECIDED = 4,
     EXIT_INTERRUPTED = 130
 };
 
@@ -36,7 +38,9 @@ struct context {
     const struct command *commands; /* all there are, in the order of help */
     size_t command_count;
     const char *store_path;
+    int names_store;     /* --store was given */
     struct store *store; /* open as the preconditions ask; NULL otherwise */
+    int lacks_traces;    /* something of the traces that were given could not be read */
     int quiet;           /* -q: no progress */
     int colour;          /* standard output takes ANSI colours */
     int width;           /* of the terminal on standard output, 0 when it is none */

@@ -67,6 +67,13 @@ void help_command(const struct command *command, FILE *stream)
         fputc('\n', stream);
         put_paragraph(stream, table->description);
     }
+    if (command->needs & TAKES_TRACES) {
+        fputc('\n', stream);
+        put_paragraph(
+            stream,
+            "PATH is a trace, or a directory of traces, as ingest takes them: with some the answer is "
+            "about these alone, and no store is left, unless --store names one.");
+    }
     fputs("\noptions:\n", stream);
     for (size_t i = 0; i < table->count; i++)
         put_option(stream, &table->options[i]);
@@ -93,8 +100,8 @@ void help_all(FILE *stream)
     for (size_t i = 0; i < COMMON_FORMAT; i++)
         put_option(stream, &common_options[i]);
     fputs(
-        "      --version             show the version\n\n"
+        "  -V, --version             show the version\n\n"
         "'ncclprof help COMMAND' tells more of a command, so does 'man ncclprof'.\n"
-        "First steps:  ncclprof ingest TRACES... && ncclprof diagnose\n",
+        "First steps:  ncclprof diagnose TRACES...\n",
         stream);
 }

@@ -17,6 +17,10 @@ void interrupt_insist(unsigned seconds);
 /* From here on Ctrl-C ends the process at once, with status 130: the store rolls back by itself. */
 void interrupt_at_once(void);
 
+/* An empty directory, kept by the caller, that is removed when Ctrl-C or a closed pipe ends the process at
+ * once. */
+void interrupt_removes(const char *directory);
+
 /* Whether a stop was asked for. `context` is not looked at: the function serves as a callback. */
 int interrupt_wanted(void *context);
 

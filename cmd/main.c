@@ -1,7 +1,10 @@
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
+#include "cmd/pager.h"
 #include "cmd/print.h"
 #include "cmd/registry.h"
+#include "cmd/similar.h"
+#include "cmd/temporary_store.h"
 #include "join/join.h"
 #include "store/store.h"
 
@@ -53,6 +56,11 @@ static int refuse(const char *word, int *status)
     return 0;
 }
 
+static void tell_version(void)
+{
+    printf("ncclprof %s\n", NCCLPROF_VERSION);
+}
+
 /* The options before the command's name. Returns where the name stands, 0 when the program is done. */
 static int parse_global(struct context *context, int argc, char **argv, int *status)
 {
@@ -67,8 +75,8 @@ static int parse_global(struct context *context, int argc, char **argv, int *sta
             context->store_path = word + 8;
         } else if (strcmp(word, "--store") == 0 && at + 1 < argc && *argv[at + 1]) {
             context->store_path = argv[++at];
-        } else if (strcmp(word, "--version") == 0) {
-            printf("ncclprof %s\n", NCCLPROF_VERSION);
+        } else if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0) {
+            tell_version();
             return 0;
         } else if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0) {
             help_all(stdout);
@@ -77,7 +85,7 @@ static int parse_global(struct context *context, int argc, char **argv, int *sta
             return refuse(word, status);
         }
     }
-    print_line("no command given; see 'ncclprof --help'");
+    help_all(stderr);
     *status = EXIT_USAGE;
     return 0;
 }
@@ -114,9 +122,31 @@ static void choose_store(struct context *context, const struct arguments *argume
     const char *environment = getenv("NCCLPROF_STORE");
     if (arguments->store_path)
         context->store_path = arguments->store_path;
-    else if (!context->store_path)
+    context->names_store = context->store_path != NULL;
+    if (!context->names_store)
         context->store_path = environment && *environment ? environment : "ncclprof.db";
     context->quiet |= arguments->quiet;
+}
+
+/* Returns an exit_status. */
+static int run_with_store(struct context *context, const struct arguments *arguments)
+{
+    const struct command *command = context->command;
+    int status = EXIT_DONE;
+    if (command->needs & NEEDS_JOINED)
+        pager_begin();
+    int has_traces = command->needs & TAKES_TRACES && arguments->operand_count;
+    if (has_traces && !context->names_store)
+        status = temporary_store_open(context, arguments);
+    else if (open_store(context, has_traces ? NEEDS_STORE_IF_ANY : command->needs))
+        status = EXIT_NOT_DONE;
+    else if (has_traces)
+        status = temporary_store_spare(context, arguments);
+    if (status == EXIT_DONE)
+        status = command->run(context, arguments);
+    store_close(context->store);
+    temporary_store_close();
+    return status == EXIT_DONE && context->lacks_traces ? EXIT_NOT_DONE : status;
 }
 
 static int run_command(struct context *context, const struct command *command, int argc, char **argv)
@@ -130,12 +160,11 @@ static int run_command(struct context *context, const struct command *command, i
             help_command(command, stdout);
             status = EXIT_DONE;
         } else {
-            status = open_store(context, command->needs) ? EXIT_NOT_DONE : command->run(context, &arguments);
+            status = run_with_store(context, &arguments);
         }
     } else if (context->error.is_no_memory) {
         status = EXIT_NOT_DONE;
     }
-    store_close(context->store);
     arguments_release(&arguments);
     if (status == EXIT_USAGE)
         print_line("%s: %s; see 'ncclprof %s -h'", command->name,
@@ -145,9 +174,20 @@ static int run_command(struct context *context, const struct command *command, i
     return status;
 }
 
+static const char *command_name(const void *list, size_t number)
+{
+    size_t count;
+    const struct command *commands = registry_commands(&count);
+    return number < count ? commands[number].name : NULL;
+}
+
 static int refuse_command(const char *name)
 {
-    print_line("there is no command '%s'; see 'ncclprof --help'", name);
+    const char *meant = similar_find(name, command_name, NULL);
+    if (meant)
+        print_line("there is no command '%s'; did you mean '%s'?", name, meant);
+    else
+        print_line("there is no command '%s'; see 'ncclprof --help'", name);
     return EXIT_USAGE;
 }
 
@@ -190,11 +230,16 @@ int main(int argc, char **argv)
         status = EXIT_NOT_DONE;
     } else if (at > 0 && strcmp(argv[at], "help") == 0) {
         status = help_on(argv[at + 1]);
+    } else if (at > 0 && strcmp(argv[at], "version") == 0) {
+        tell_version();
+        status = EXIT_DONE;
     } else if (at > 0 && !(command = registry_find(argv[at]))) {
         status = refuse_command(argv[at]);
     } else if (at > 0) {
         status = run_command(&context, command, argc - at - 1, argv + at + 1);
     }
     registry_release();
-    return close_output(status);
+    status = close_output(status);
+    pager_end();
+    return status;
 }

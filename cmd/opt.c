@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "cmd/cmd.h"
+#include "cmd/similar.h"
 #include "render/registry.h"
 #include "render/render.h"
 
@@ -161,13 +162,34 @@ static const char *next_word(struct parser *parser)
     return parser->at + 1 < parser->argc ? parser->argv[++parser->at] : NULL;
 }
 
+static const char *option_name(const void *list, size_t number)
+{
+    const struct option_table *table = list;
+    size_t common = table->has_format ? COMMON_OPTIONS : COMMON_FORMAT;
+    if (number < table->count)
+        return table->options[number].name;
+    return number - table->count < common ? common_options[number - table->count].name : NULL;
+}
+
+/* Returns -1. */
+static int refuse_option(const struct parser *parser, const char *text, size_t length)
+{
+    char typed[32];
+    snprintf(typed, sizeof typed, "%.*s", (int)length, text);
+    const char *meant = length < sizeof typed ? similar_find(typed, option_name, parser->table) : NULL;
+    if (!meant)
+        return error_set(parser->error, "there is no option --%.*s", (int)length, text);
+    return error_set(parser->error, "there is no option --%.*s; did you mean --%s?", (int)length, text,
+                     meant);
+}
+
 static int parse_long(struct parser *parser, const char *text)
 {
     int common;
     size_t which, length = strcspn(text, "=");
     const struct option *option = find(parser, 0, text, length, &common, &which);
     if (!option)
-        return error_set(parser->error, "there is no option --%.*s", (int)length, text);
+        return refuse_option(parser, text, length);
     const char *value = text[length] == '=' ? text + length + 1 : NULL;
     if (!takes_value(option) && value)
         return error_set(parser->error, "--%s takes no value", option->name);

@@ -2,6 +2,7 @@
 #include "cmd/commands.h"
 #include "cmd/opt.h"
 #include "cmd/print.h"
+#include "cmd/record_check.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -27,6 +28,7 @@ enum {
     OPTION_GZIP,
     OPTION_PLUGIN,
     OPTION_FORCE,
+    OPTION_CHECK,
     OPTIONS
 };
 
@@ -55,6 +57,9 @@ static const struct option options[OPTIONS] = {
     [OPTION_FORCE] = {.name = "force",
                       .letter = 'f',
                       .help = "take the place of another profiler plugin or NVTX tool that is set"},
+    [OPTION_CHECK] = {.name = "check",
+                      .help = "run nothing: tell whether the plugin can be loaded, which NCCL is here and "
+                              "whether it takes plugins, and where the traces would go"},
 };
 
 static int set_variable(const char *name, const char *value, struct error *error)
@@ -232,8 +237,13 @@ static int check_tags(const char *tags, struct error *error)
 static int run(struct context *context, const struct arguments *arguments)
 {
     const char *output = arguments->values[OPTION_OUTPUT];
+    int is_check = arguments->values[OPTION_CHECK] != NULL;
     if (check_tags(arguments->values[OPTION_TAGS], &context->error))
         return EXIT_USAGE;
+    if (!is_check && arguments->operand_count == 0) {
+        error_set(&context->error, "COMMAND is missing");
+        return EXIT_USAGE;
+    }
     if (output && !*output) {
         error_set(&context->error, "--output takes the name of a directory");
         return EXIT_USAGE;
@@ -242,6 +252,12 @@ static int run(struct context *context, const struct arguments *arguments)
         error_wrap(&context->error, "the command was not started");
         return EXIT_NOT_DONE;
     }
+    if (is_check && record_check()) {
+        error_set(&context->error, "NCCL would record nothing here");
+        return EXIT_NOT_DONE;
+    }
+    if (is_check)
+        return EXIT_DONE;
     execvp(arguments->operands[0], arguments->operands);
     int number = errno;
     error_set_errno(&context->error, number, "cannot run '%s'", arguments->operands[0]);
@@ -250,13 +266,12 @@ static int run(struct context *context, const struct arguments *arguments)
 }
 
 static const struct option_table table = {
-    .operands = "[--] COMMAND...",
+    .operands = "[--] [COMMAND...]",
     .description =
         "Runs COMMAND, be it one process or torchrun, srun or mpirun, with NCCL's profiler plugin set "
         "to the bundled one in the environment. Then: ncclprof ingest DIR",
     .options = options,
     .count = OPTIONS,
-    .operands_least = 1,
     .operands_most = SIZE_MAX,
     .command_as_operand = 1,
 };

@@ -16,10 +16,12 @@
 #include "cmd/registry.h"
 
 #include "analyse/analysis.h"
+#include "analyse/filter.h"
 #include "base/array.h"
 #include "cmd/commands.h"
 #include "cmd/opt.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,18 +40,23 @@ static size_t command_count;
 
 static int make_table(const struct analysis *analysis, struct option_table *table, struct error *error)
 {
-    struct option *options = array_new(analysis->option_count, sizeof *options);
+    size_t own = analysis->option_count;
+    struct option *options = array_new(own + FILTER_OPTIONS, sizeof *options);
     if (!options)
         return error_no_memory(error);
-    for (size_t i = 0; i < analysis->option_count; i++)
-        options[i] = (struct option){.name = analysis->options[i].name,
-                                     .letter = analysis->options[i].letter,
-                                     .argument = analysis->options[i].argument,
-                                     .help = analysis->options[i].help,
-                                     .fallback = analysis->options[i].fallback};
+    for (size_t i = 0; i < own + FILTER_OPTIONS; i++) {
+        const struct analysis_option *from = i < own ? &analysis->options[i] : &filter_options[i - own];
+        options[i] = (struct option){.name = from->name,
+                                     .letter = from->letter,
+                                     .argument = from->argument,
+                                     .help = from->help,
+                                     .fallback = from->fallback};
+    }
     *table = (struct option_table){.description = analysis->description,
                                    .options = options,
-                                   .count = analysis->option_count,
+                                   .count = own + FILTER_OPTIONS,
+                                   .operands = "[PATH...]",
+                                   .operands_most = SIZE_MAX,
                                    .has_format = 1};
     return 0;
 }
@@ -61,7 +68,7 @@ static void list_commands(void)
     for (size_t i = 0; i < table_count; i++)
         commands[command_count++] = (struct command){.name = analysis_registry[i]->name,
                                                      .summary = analysis_registry[i]->summary,
-                                                     .needs = NEEDS_STORE_READ | NEEDS_JOINED,
+                                                     .needs = NEEDS_STORE_READ | NEEDS_JOINED | TAKES_TRACES,
                                                      .options = &tables[i],
                                                      .analysis = analysis_registry[i],
                                                      .run = command_run_analysis};

@@ -22,8 +22,11 @@ struct analysis_option {
     const char *fallback; /* value when not given; NULL: none */
 };
 
+struct filter;
+
 struct analysis_request {
     struct store *store;
+    const struct filter *filter; /* NULL: nothing is left out */
     const char *const
         *values; /* one per option in the option table's order: text, "1" for a flag given, NULL */
 };
@@ -37,8 +40,9 @@ struct analysis_result {
      */
     struct buffer text;
     struct buffer json;
-    int alarm;    /* with --exit-code: exit status 3 */
-    int unjudged; /* there was nothing to judge, and a warning says so: exit status 1 */
+    int alarm;     /* with --exit-code: exit status 3 */
+    int undecided; /* likewise, where that is no alarm: exit status 4 */
+    int unjudged;  /* there was nothing to judge, and a warning says so: exit status 1 */
 };
 
 struct analysis {
@@ -47,6 +51,12 @@ struct analysis {
     const char *description; /* a paragraph for -h; NULL */
     const struct analysis_option *options;
     size_t option_count;
+    /*
+     * The words that an option takes, for completion in a shell: NULL past the last, and where it takes any
+     * text. NULL: no option has some.
+     */
+    const char *(*word)(size_t option, size_t number);
+    int filters_itself; /* by request->filter; else rows of its table are left out when it is done */
     /*
      * The result is initialised by the caller (table_init with the analysis's name), who also releases it.
      * A bad option value is reported with *usage set, so that the exit status can tell it from a failure.

@@ -1,22 +1,26 @@
 #include "analyse/analyses.h"
 #include "analyse/diagnosis.h"
+#include "analyse/filter.h"
 #include "analyse/option.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
+#include "analyse/summary.h"
 #include "analyse/warning.h"
 #include "base/escape.h"
 #include "base/json_text.h"
 #include "job/load.h"
 #include "job/load_names.h"
 #include "verdict/finding_text.h"
-#include "verdict/unexplained_steps.h"
+#include "verdict/longer_steps_text.h"
+#include "verdict/rule_text.h"
+#include "verdict/words.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* What is wrong with the jobs of a store, whose fault it is, since when, and what it costs. */
 
-enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_EXIT_CODE, OPTION_ALL, OPTION_RUN };
+enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_EXIT_CODE, OPTION_ALL, OPTION_EXPLAIN, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
@@ -26,10 +30,13 @@ static const struct analysis_option options[] = {
      "3"},
     {"sigmas", 0, "N", "how far beyond the spread of its place an own or transfer time must stand out", "6"},
     {"exit-code", 0, NULL,
-     "exit with 3 when there is a finding of medium or high confidence, or a missing, mismatch or "
-     "ended_early of any",
+     "exit with 3 when there is a finding of medium or high confidence, of a job that stopped, or steps "
+     "became "
+     "longer with nobody to blame; with 4 when a tenth of the job or more could not be judged",
      NULL},
     {"all", 'a', NULL, "show findings of low confidence too (JSON and CSV always have them)", NULL},
+    {"explain", 0, NULL, "say below each finding what the rules read that were asked (JSON always does)",
+     NULL},
     RUN_OPTION,
 };
 
@@ -96,15 +103,46 @@ struct diagnosis {
     struct analysis_result *result;
     struct diagnose_options options;
     int show_low;
+    int explains;
     int names_runs; /* there are several */
     size_t operations;
-    int64_t bare_calls;
-    int judged; /* runs in which late ranks and slow links can show */
-    int found;  /* of medium or high confidence, or why a job stopped */
+    struct summary summary;
+    int found; /* of medium or high confidence, or of a job that stopped */
     int shown;
     int hidden;             /* low, not shown */
+    struct buffer largest;  /* which of these cost most, in words */
+    int64_t largest_ns;     /* and how much */
+    int64_t listed;         /* that filters let through */
+    int left_out;           /* of those that would be shown, by filters */
     struct buffer coverage; /* JSON objects */
 };
+
+/* Whether it is what filters ask for; the first ones where only so many are asked for. */
+static int is_asked_for(struct diagnosis *diagnosis, const struct job *job, const struct finding *finding)
+{
+    const struct filter *filter = diagnosis->request->filter;
+    if (!filter)
+        return 1;
+    int fits = filter_has_rank(filter, job->ranks[finding->rank].global_rank) &&
+               filter_has_steps(filter, finding->first_step, finding->last_step) &&
+               filter_is_text(filter->tag, job_tag(job, finding->tag));
+    return fits && (!filter->top || diagnosis->listed++ < filter->top);
+}
+
+/* A finding of low confidence that is not shown: the largest is named. */
+static int hide(struct diagnosis *diagnosis, const struct job *job, const struct finding *finding)
+{
+    struct buffer *text = &diagnosis->largest;
+    diagnosis->hidden++;
+    if (finding->lost_ns <= diagnosis->largest_ns)
+        return 0;
+    diagnosis->largest_ns = finding->lost_ns;
+    buffer_clear(text);
+    return text_time(text, finding->lost_ns) ||
+           buffer_printf(text, ": %s, rank %s", finding_kind_name(finding->kind),
+                         job->ranks[finding->rank].name) ||
+           (finding->first_step >= 0 && buffer_printf(text, ", step %d", (int)finding->first_step));
+}
 
 static int report(struct diagnosis *diagnosis, const struct job *job, struct findings *findings,
                   struct error *error)
@@ -117,17 +155,23 @@ static int report(struct diagnosis *diagnosis, const struct job *job, struct fin
          * was. */
         int shown =
             finding->confidence > CONFIDENCE_LOW || diagnosis->show_low || finding->kind >= FINDING_MISSING;
+        diagnosis->found += finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING;
+        if (!is_asked_for(diagnosis, job, finding)) {
+            diagnosis->left_out += shown;
+            continue;
+        }
         int failed = finding_say(finding, job, &text) ||
                      add_row(finding, job, text.data, &diagnosis->result->table, error) ||
                      finding_add_json(finding, job, text.data, &diagnosis->result->json) ||
                      (shown && finding_add_paragraph(finding, diagnosis->names_runs ? job->run_id : 0,
-                                                     text.data, &diagnosis->result->text));
+                                                     text.data, &diagnosis->result->text)) ||
+                     (shown && diagnosis->explains &&
+                      readings_explain(&finding->readings, &diagnosis->result->text)) ||
+                     (!shown && hide(diagnosis, job, finding));
         buffer_release(&text);
         if (failed)
             return error_no_memory(error);
-        diagnosis->found += finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING;
         diagnosis->shown += shown;
-        diagnosis->hidden += !shown;
     }
     return 0;
 }
@@ -153,15 +197,6 @@ static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
 
 /* The first is warm-up, and of two neither says which is the usual one. */
 enum { STEPS_TO_COMPARE = 3 };
-
-/* Whether late ranks can show, or slow links at least: not where most of what was called left no operation.
- */
-static int is_judged(const struct job *job, const struct baseline *baseline)
-{
-    return job->bare_calls <= (int64_t)job->operation_count &&
-           (job->timed_operations || job->traffic_count) && job->step_count >= STEPS_TO_COMPARE &&
-           job_recorded_ranks(job) > 1 && baseline_is_regular(baseline);
-}
 
 /* Network steps say when they were, whatever operations do. */
 static const char *what_untimed_lack(const struct job *job)
@@ -250,26 +285,45 @@ static int warn(struct diagnosis *diagnosis, const struct job *job, const struct
            warn_of_gaps(job, table, error);
 }
 
+/* What was judged of the run, and what is worth a word of that; `shown` findings of it are. */
+static int sum_up(struct diagnosis *diagnosis, const struct job *job, const struct baseline *baseline,
+                  const struct transfer_excess *transfers, const struct findings *findings, int shown,
+                  struct error *error)
+{
+    struct judgement judgement;
+    struct table *table = &diagnosis->result->table;
+    int failed =
+        judgement_init(&judgement, job, baseline, findings, &diagnosis->options) ||
+                summary_add_run(&diagnosis->summary, &judgement) ||
+                (!shown && summary_add_headline(&diagnosis->summary, &judgement, diagnosis->names_runs))
+            ? error_no_memory(error)
+            : 0;
+    failed = failed || (shown && caution_scope(&judgement, table, error)) ||
+             caution_longer_steps(job, baseline, transfers, &judgement.longer, table, error);
+    judgement_release(&judgement);
+    return failed;
+}
+
 static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct error *error)
 {
     struct job job;
     struct findings findings = {0};
     struct baseline baseline = {0};
     struct transfer_excess *transfers = NULL;
+    int told = diagnosis->shown + diagnosis->left_out;
     if (job_load(&job, diagnosis->request->store, run_id, error))
         return -1;
     int failed = findings_find(&findings, &job, &baseline, &transfers, &diagnosis->options, error);
     failed = failed || report(diagnosis, &job, &findings, error) || warn(diagnosis, &job, &baseline, error) ||
              caution_crowd(&findings.crowd, &job, &diagnosis->result->table, error) ||
+             caution_bounds(&job, &findings, &diagnosis->result->table, error) ||
              caution_cut(&job, &findings, &diagnosis->result->table, error) ||
              caution_standstill(&job, &findings, &diagnosis->result->table, error) ||
-             caution_unexplained(&job, &baseline, transfers, &findings, diagnosis->options.sigmas,
-                                 &diagnosis->result->table, error);
+             sum_up(diagnosis, &job, &baseline, transfers, &findings,
+                    diagnosis->shown + diagnosis->left_out - told, error);
     if (!failed && note_coverage(diagnosis, &job))
         failed = error_no_memory(error);
     diagnosis->operations += job.operation_count;
-    diagnosis->bare_calls += job.bare_calls;
-    diagnosis->judged += !failed && is_judged(&job, &baseline);
     free(transfers);
     baseline_release(&baseline);
     findings_release(&findings);
@@ -277,14 +331,13 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
     return failed;
 }
 
-static const char *when_nothing_stands_out(const struct diagnosis *diagnosis)
+static int say_hidden(const struct diagnosis *diagnosis, struct buffer *text)
 {
-    if (!diagnosis->judged)
-        return "nothing stands out, but whether a rank is late or a link slow could not be judged\n";
-    return diagnosis->bare_calls
-               ? "nothing stands out among the operations that were recorded; calls without one "
-                 "could not be judged\n"
-               : "nothing stands out\n";
+    return buffer_printf(text, "%d of low confidence not shown (--all)", diagnosis->hidden) ||
+           (diagnosis->largest.length &&
+            (buffer_append_text(text, ", the largest ") ||
+             escape_terminal(text, diagnosis->largest.data, diagnosis->largest.length))) ||
+           buffer_append_byte(text, '\n');
 }
 
 /* "coverage", "warnings" and the end of the JSON; what to say when there is nothing to say. */
@@ -292,7 +345,8 @@ static int close_result(struct diagnosis *diagnosis)
 {
     struct buffer *json = &diagnosis->result->json, *text = &diagnosis->result->text;
     const struct table *table = &diagnosis->result->table;
-    int failed = buffer_append_text(json, "],\"coverage\":[") ||
+    int failed = buffer_append_text(json, "],") || summary_add_json(&diagnosis->summary, json) ||
+                 buffer_append_text(json, ",\"coverage\":[") ||
                  (diagnosis->coverage.length &&
                   buffer_append(json, diagnosis->coverage.data, diagnosis->coverage.length)) ||
                  buffer_append_text(json, "],\"warnings\":[");
@@ -301,10 +355,13 @@ static int close_result(struct diagnosis *diagnosis)
                  escape_json(json, table->warnings[i], strlen(table->warnings[i])) ||
                  buffer_append_byte(json, '"');
     failed = failed || buffer_append_text(json, "]}\n");
-    if (!failed && !diagnosis->shown && diagnosis->operations)
-        failed = buffer_append_text(text, when_nothing_stands_out(diagnosis));
+    if (!failed && diagnosis->summary.headlines.length)
+        failed = buffer_append(text, diagnosis->summary.headlines.data, diagnosis->summary.headlines.length);
+    if (!failed && diagnosis->left_out)
+        failed = buffer_printf(text, "%d finding%s left out: not what was asked for\n", diagnosis->left_out,
+                               diagnosis->left_out == 1 ? "" : "s");
     if (!failed && diagnosis->hidden)
-        failed = buffer_printf(text, "%d of low confidence not shown (--all)\n", diagnosis->hidden);
+        failed = say_hidden(diagnosis, text);
     for (size_t i = 0; !failed && i < table->warning_count; i++)
         failed = buffer_append_text(text, "note: ") ||
                  escape_terminal(text, table->warnings[i], strlen(table->warnings[i])) ||
@@ -318,29 +375,37 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     struct diagnosis diagnosis = {.request = request, .result = result};
     double percent;
     if (option_real(request->values[OPTION_MIN_GAIN], "min-gain", 0, 100, &percent, error) ||
-        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnosis.options.sigmas, error)) {
+        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnosis.options.sigmas, error) ||
+        option_rules_off(&diagnosis.options.off, error)) {
         *usage = 1;
         return -1;
     }
     diagnosis.options.min_gain = percent / 100;
     diagnosis.show_low = request->values[OPTION_ALL] != NULL;
+    diagnosis.explains = request->values[OPTION_EXPLAIN] != NULL;
     struct runs runs;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
         job_count_pieces(request->store, &diagnosis.options.pieces, error) ||
         runs_choose(&runs, request, OPTION_RUN, usage, error))
         return -1;
     diagnosis.names_runs = runs.count > 1;
-    int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"findings\":[")
+    int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"version\":2,\"findings\":[")
                      ? error_no_memory(error)
-                     : caution_records(request->store, &runs, &result->table, error) ||
-                           caution_no_operations(request->store, &runs, &result->table, error);
+                     : caution_copies(request->store, &runs, &result->table, error) ||
+                           caution_records(request->store, &runs, &result->table, error) ||
+                           caution_no_operations(request->store, &runs, &result->table, error) ||
+                           caution_rules_off(&result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++)
         failed = diagnose_run(&diagnosis, runs.ids[i], error);
     if (!failed && close_result(&diagnosis))
         failed = error_no_memory(error);
     buffer_release(&diagnosis.coverage);
+    buffer_release(&diagnosis.largest);
+    summary_release(&diagnosis.summary);
     runs_release(&runs);
-    result->alarm = request->values[OPTION_EXIT_CODE] && diagnosis.found;
+    int is_asked = request->values[OPTION_EXIT_CODE] != NULL;
+    result->alarm = is_asked && (diagnosis.found || diagnosis.summary.longer_steps);
+    result->undecided = is_asked && summary_is_doubtful(&diagnosis.summary);
     result->unjudged = !diagnosis.operations;
     return failed;
 }

@@ -2,6 +2,7 @@
 
 #include "diagnose/candidates_network.h"
 #include "diagnose/candidates_own.h"
+#include "diagnose/explained.h"
 #include "diagnose/lengthening.h"
 #include "diagnose/rules_common_cause.h"
 #include "diagnose/rules_common_lateness.h"
@@ -26,6 +27,7 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     struct edges edges = {0};
     struct extents extents;
     const struct baseline_options own = {.sigmas = options->sigmas};
+    findings->off = options->off;
     if (baseline_init(baseline, job, &own, error))
         return -1;
     int failed =
@@ -47,7 +49,9 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     failed = failed || suspects_judge(&suspects, job, baseline, &edges, *transfers, options, findings, error);
     if (!failed && (findings_doubt_crowd(findings, job) || findings_doubt_shared(findings, job)))
         failed = error_no_memory(error);
-    failed = failed || find_absence(job, baseline->positions, &extents, options, findings, error) ||
+    failed = failed ||
+             findings_take_explanations(findings, job, baseline, &edges, *transfers, options, error) ||
+             find_absence(job, baseline->positions, &extents, options, findings, error) ||
              find_laggards(job, baseline, findings, error);
     edges_release(&edges);
     extents_release(&extents);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 int option_is_given(const struct analysis_request *request, const struct analysis_option *options,
                     size_t option)
@@ -30,4 +31,42 @@ int option_integer(const char *text, const char *name, int64_t least, int64_t gr
         return error_set(error, "--%s takes a whole number of at least %lld, not '%s'", name,
                          (long long)least, text);
     return 0;
+}
+
+int option_range(const char *text, const char *name, int64_t *first, int64_t *last, struct error *error)
+{
+    char *end = NULL;
+    errno = 0;
+    int is_number = *text >= '0' && *text <= '9';
+    *first = *last = is_number ? strtoll(text, &end, 10) : 0;
+    if (is_number && *end == '-' && end[1] >= '0' && end[1] <= '9')
+        *last = strtoll(end + 1, &end, 10);
+    if (!is_number || *end || errno || *last < *first)
+        return error_set(error, "--%s takes a number or a range A-B, not '%s'", name, text);
+    return 0;
+}
+
+static const char RULES_OFF[] = "NCCLPROF_RULES_OFF";
+
+int option_rules_off(struct rule_set *off, struct error *error)
+{
+    const char *text = getenv(RULES_OFF);
+    *off = (struct rule_set){0};
+    while (text && *text) {
+        size_t length = strcspn(text, ",");
+        int rule = rule_find(text, length);
+        if (rule < 0)
+            return error_set(error, "%s names '%.*s', which is no rule", RULES_OFF, (int)length, text);
+        off->has[rule] = 1;
+        text += length + (text[length] == ',');
+    }
+    return 0;
+}
+
+int caution_rules_off(struct table *table, struct error *error)
+{
+    const char *text = getenv(RULES_OFF);
+    return text && *text
+               ? table_add_warning(table, error, "%s: these rules were not asked: %s", RULES_OFF, text)
+               : 0;
 }

@@ -3,6 +3,8 @@
 
 #include "analyse/analysis.h"
 
+#include "verdict/readings.h"
+
 #include <stdint.h>
 
 /* Whether an option stands on the command line: else its value is the very text of its fallback. */
@@ -16,5 +18,17 @@ int option_real(const char *text, const char *name, double least, double greates
 /* Likewise, a whole number. */
 int option_integer(const char *text, const char *name, int64_t least, int64_t greatest, int64_t *value,
                    struct error *error);
+
+/* "A-B" or "A", whole numbers from 0, A not beyond B. */
+int option_range(const char *text, const char *name, int64_t *first, int64_t *last, struct error *error);
+
+/*
+ * For those who work on the rules: NCCLPROF_RULES_OFF in the environment names rules that are not to be
+ * asked, with commas between them. -1 with an error where it names one that there is not.
+ */
+int option_rules_off(struct rule_set *off, struct error *error);
+
+/* Says so, where it is set. */
+int caution_rules_off(struct table *table, struct error *error);
 
 #endif

@@ -186,3 +186,25 @@ int caution_records(struct store *store, const struct runs *runs, struct table *
                ? -1
                : 0;
 }
+
+int caution_copies(struct store *store, const struct runs *runs, struct table *table, struct error *error)
+{
+    struct statement *statement = store_prepare_for(store, schema_analysis_caution_copies, runs->only, error);
+    int row = statement ? statement_step(statement, error) : -1;
+    long long copies = row == 1 ? (long long)statement_integer(statement, 0) : 0;
+    long long doubles = row == 1 ? (long long)statement_integer(statement, 1) : 0;
+    statement_free(statement);
+    if (row != 1)
+        return -1;
+    if (copies &&
+        table_add_warning(table, error,
+                          "%lld file%s lay beside the traces that repeat%s others of them, or their "
+                          "beginnings: the fuller ones are used",
+                          copies, copies == 1 ? "" : "s", copies == 1 ? "s" : ""))
+        return -1;
+    return doubles ? table_add_warning(table, error,
+                                       "%lld operations stand in several files, copies or parts of each "
+                                       "other: each is used once",
+                                       doubles)
+                   : 0;
+}

@@ -13,4 +13,7 @@ int caution_records(struct store *store, const struct runs *runs, struct table *
 int caution_clock_steps(struct store *store, const struct runs *runs, struct table *table,
                         struct error *error);
 
+/* That files lay beside the traces which repeat others of them, in whole or in part. */
+int caution_copies(struct store *store, const struct runs *runs, struct table *table, struct error *error);
+
 #endif

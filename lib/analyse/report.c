@@ -1,4 +1,5 @@
 #include "analyse/analyses.h"
+#include "analyse/filter.h"
 #include "analyse/option.h"
 #include "analyse/records.h"
 #include "analyse/run_choice.h"
@@ -52,8 +53,12 @@ static const struct column process_column = {
 
 static const struct column value_columns[] = {
     {.name = "instances", .type = CELL_INTEGER, .description = "operations joined across ranks"},
-    {.name = "operations", .type = CELL_INTEGER, .description = "records of single ranks"},
-    {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "sum of the instances' sizes"},
+    {.name = "operations", .type = CELL_INTEGER, .detail = 1, .description = "records of single ranks"},
+    {.name = "bytes",
+     .type = CELL_INTEGER,
+     .unit = "bytes",
+     .detail = 1,
+     .description = "sum of the instances' sizes"},
     {.name = "transfer_us_p50",
      .type = CELL_REAL,
      .unit = "us",
@@ -63,7 +68,7 @@ static const struct column value_columns[] = {
      .type = CELL_REAL,
      .unit = "us",
      .decimals = 1,
-     .description = "longest device duration over the ranks, waiting included; median"},
+     .description = "longest device duration over the ranks, waiting included; by rank its own; median"},
     {.name = "effective_us_p99",
      .type = CELL_REAL,
      .unit = "us",
@@ -80,6 +85,14 @@ static const struct column value_columns[] = {
      .decimals = 2,
      .description = "bus bandwidth, waiting included; median"},
 };
+
+/* Behind them, where ranks have rows of their own. */
+static const struct column wait_column = {
+    .name = "wait_us_p50",
+    .type = CELL_REAL,
+    .unit = "us",
+    .decimals = 1,
+    .description = "what the rank took beyond the transfer: it waited for others; median"};
 
 enum { VALUE_COUNT = sizeof value_columns / sizeof *value_columns };
 
@@ -150,6 +163,12 @@ static void show_bandwidth(struct table *table, size_t column, struct samples *s
         table_set_real(table, column, samples_real(samples_percentile(samples, 0.5)));
 }
 
+/* Whether rows are of single ranks. */
+static int has_waits(const struct report_groups *report)
+{
+    return report_groups_is_by(report, KEY_RANK) || report->filter.has_rank;
+}
+
 static int show_group(const struct report_groups *report, struct report_group *group, struct table *table,
                       struct error *error)
 {
@@ -169,6 +188,8 @@ static int show_group(const struct report_groups *report, struct report_group *g
     show_time(table, at + 5, &group->effective_ns, 0.99);
     show_bandwidth(table, at + 6, &group->transfer_gbs);
     show_bandwidth(table, at + 7, &group->effective_gbs);
+    if (has_waits(report))
+        show_time(table, at + 8, &group->wait_ns, 0.5);
     return 0;
 }
 
@@ -215,7 +236,9 @@ static void separate_runs(struct report_groups *report, const struct runs *runs)
 
 static int show(struct report_groups *report, struct table *table, struct error *error)
 {
-    if (add_key_columns(report, table, error) || table_add_columns(table, value_columns, VALUE_COUNT, error))
+    if (add_key_columns(report, table, error) ||
+        table_add_columns(table, value_columns, VALUE_COUNT, error) ||
+        (has_waits(report) && table_add_column(table, wait_column, error)))
         return -1;
     report_groups_sort(report);
     for (size_t i = 0; i < report->count; i++)
@@ -235,18 +258,41 @@ static int group_and_show(struct report_groups *report, const struct analysis_re
            caution_no_operations(request->store, runs, table, error);
 }
 
+static int has_rank(const void *context, int64_t rank)
+{
+    return filter_has_rank(context, rank);
+}
+
+static void set_filter(struct report_groups *report, const struct filter *filter)
+{
+    report->filter.first_step = filter->steps.first;
+    report->filter.last_step = filter->steps.last;
+    report->filter.tag = filter->tag;
+    report->filter.communicator = filter->communicator;
+    report->filter.context = filter;
+    if (filter->rank_count || filter->host)
+        report->filter.has_rank = has_rank;
+}
+
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
                struct error *error)
 {
     struct report_groups report;
     struct runs runs = {0};
     report_groups_init(&report);
+    if (request->filter)
+        set_filter(&report, request->filter);
     *usage = parse_keys(&report, request, error);
     int failed = *usage || runs_choose(&runs, request, OPTION_RUN, usage, error) ||
                  group_and_show(&report, request, &runs, &result->table, error);
     runs_release(&runs);
     report_groups_release(&report);
     return failed ? -1 : 0;
+}
+
+static const char *option_word(size_t option, size_t number)
+{
+    return option == OPTION_BY && number < KEY_COUNT ? key_names[number] : NULL;
 }
 
 const struct analysis analysis_report = {
@@ -258,5 +304,7 @@ const struct analysis analysis_report = {
         "longest, waiting included.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .word = option_word,
+    .filters_itself = 1,
     .run = run,
 };

@@ -116,12 +116,21 @@ struct settings {
     int value; /* a column that the matrix shows */
 };
 
+/* What the matrix can show. */
+static const int matrix_values[] = {AT_STEPS, AT_SEND_P50, AT_SEND_MAX, AT_RECV_P50, AT_STALLED, AT_VERDICT};
+
+enum { MATRIX_VALUES = sizeof matrix_values / sizeof *matrix_values };
+
+static const char *option_word(size_t option, size_t number)
+{
+    return option == OPTION_VALUE && number < MATRIX_VALUES ? columns[matrix_values[number]].name : NULL;
+}
+
 static int read_value(const char *name, int *value, struct error *error)
 {
-    static const int shown[] = {AT_STEPS, AT_SEND_P50, AT_SEND_MAX, AT_RECV_P50, AT_STALLED, AT_VERDICT};
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        if (!strcmp(columns[shown[i]].name, name)) {
-            *value = shown[i];
+    for (size_t i = 0; i < MATRIX_VALUES; i++)
+        if (!strcmp(columns[matrix_values[i]].name, name)) {
+            *value = matrix_values[i];
             return 0;
         }
     return error_set(error, "--value takes the name of a column, not '%s'", name);
@@ -448,5 +457,6 @@ const struct analysis analysis_stalls = {
         "the same work.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
+    .word = option_word,
     .run = run,
 };

@@ -44,15 +44,19 @@ static const struct column columns[] = {
      .description = "others waited for this rank, and the trace does not say why"},
     {.name = "inherited_from",
      .type = CELL_TEXT,
+     .detail = 1,
      .description = "rank that most of the inherited part came from"},
     {.name = "caused_us",
      .type = CELL_REAL,
      .unit = "us",
      .description = "waiting of all ranks that goes back to this one's own time"},
-    {.name = "times_last", .type = CELL_INTEGER, .description = "how often it arrived last"},
-    {.name = "instances", .type = CELL_INTEGER, .description = "operations whose waiting can be read"},
+    {.name = "times_last", .type = CELL_INTEGER, .detail = 1, .description = "how often it arrived last"},
+    {.name = "instances",
+     .type = CELL_INTEGER,
+     .detail = 1,
+     .description = "operations whose waiting can be read"},
     {.name = "kind", .type = CELL_TEXT, .description = "compute or host, where it stands out"},
-    {.name = "tag", .type = CELL_TEXT, .description = "phase in which most of it sits"},
+    {.name = "tag", .type = CELL_TEXT, .detail = 1, .description = "phase in which most of it sits"},
     {.name = "first_step", .type = CELL_INTEGER, .description = "first step in which it stands out"},
     {.name = "last_step", .type = CELL_INTEGER, .description = "last step in which it stands out"},
     {.name = "confidence", .type = CELL_TEXT, .description = "high or medium, where it stands out"},
@@ -163,6 +167,21 @@ static int show(const struct job *job, const struct findings *findings, const st
     return failed ? -1 : 0;
 }
 
+static int caution_forgotten(const struct job *job, const struct delay *delays, struct table *table,
+                             struct error *error)
+{
+    int64_t forgotten = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        forgotten += delays[i].forgotten;
+    return forgotten ? table_add_warning(
+                           table, error,
+                           "run %lld: %lld waits have more causes than are remembered, the last 256 delays "
+                           "of a rank and 32 ranks a wait: the others' part is shared out among those, or "
+                           "unexplained",
+                           (long long)job->run_id, (long long)forgotten)
+                     : 0;
+}
+
 /* The run's names are loaded; it is released here. */
 static int explain(struct job *job, const struct diagnose_options *diagnose, struct table *table,
                    struct error *error)
@@ -177,7 +196,8 @@ static int explain(struct job *job, const struct diagnose_options *diagnose, str
     failed = !delays || show(job, &findings, delays, table, error) ||
              caution_absent_ranks(job, table, error) ||
              caution_bare_calls(job->store, job->run_id, table, error) || caution_parts(job, table, error) ||
-             caution_crowd(&findings.crowd, job, table, error);
+             caution_crowd(&findings.crowd, job, table, error) ||
+             caution_bounds(job, &findings, table, error) || caution_forgotten(job, delays, table, error);
     free(delays);
     free(transfers);
     baseline_release(&baseline);
@@ -223,7 +243,8 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     struct runs runs;
     double percent;
     if (option_real(request->values[OPTION_MIN_GAIN], "min-gain", 0, 100, &percent, error) ||
-        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnose.sigmas, error)) {
+        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnose.sigmas, error) ||
+        option_rules_off(&diagnose.off, error)) {
         *usage = 1;
         return -1;
     }
@@ -232,8 +253,13 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         runs_choose(&runs, request, OPTION_RUN, usage, error))
         return -1;
     result->table.columns[AT_RUN].hidden = runs.count < 2;
+    result->table.legend =
+        "What others waited for a rank: own: it was late by itself; inherited: made late by another; "
+        "network: by slow "
+        "transfers; unexplained: the trace does not say. caused: all waiting that goes back to its own time.";
     int failed = caution_records(request->store, &runs, &result->table, error) ||
-                 caution_no_operations(request->store, &runs, &result->table, error);
+                 caution_no_operations(request->store, &runs, &result->table, error) ||
+                 caution_rules_off(&result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++)
         failed = show_run(request->store, runs.ids[i], &diagnose, &result->table, error);
     runs_release(&runs);

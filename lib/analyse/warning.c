@@ -2,6 +2,7 @@
 
 #include "base/buffer.h"
 #include "job/bare_calls.h"
+#include "job/own_time.h"
 #include "schemas.h"
 #include "store/store.h"
 #include "verdict/words.h"
@@ -88,6 +89,27 @@ int caution_crowd(const struct crowd *crowd, const struct job *job, struct table
                                    (long long)job->run_id, (int)crowd->ranks, job_recorded_ranks(job),
                                    (int)crowd->first_step, (int)crowd->last_step)
                : 0;
+}
+
+int caution_bounds(const struct job *job, const struct findings *findings, struct table *table,
+                   struct error *error)
+{
+    long long run = (long long)job->run_id;
+    if (findings->unweighed &&
+        table_add_warning(
+            table, error,
+            "run %lld: more stood out than is replayed: what %zu suspicions beside the 64 greatest cost "
+            "is not known, and they may be missing here",
+            run, findings->unweighed))
+        return -1;
+    int64_t bounded = job->bounded_ends + job_bounded_idle_times(job);
+    return bounded ? table_add_warning(
+                         table, error,
+                         "run %lld: for %lld operations more than 64 of their rank would have to be "
+                         "looked at to say since when it was idle: own times may be taken for longer "
+                         "than they were",
+                         run, (long long)bounded)
+                   : 0;
 }
 
 int caution_cut(const struct job *job, const struct findings *findings, struct table *table,

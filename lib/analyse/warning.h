@@ -18,6 +18,13 @@ int caution_absent_ranks(const struct job *job, struct table *table, struct erro
 /* That most ranks looked slow at once (rules_common_cause.c). */
 int caution_crowd(const struct crowd *crowd, const struct job *job, struct table *table, struct error *error);
 
+/*
+ * That a bound was reached beyond which an answer may be another: of suspicions that are weighed, of
+ * operations that are looked at before or after another.
+ */
+int caution_bounds(const struct job *job, const struct findings *findings, struct table *table,
+                   struct error *error);
+
 /* That a process has ranks which are not told apart. Wants what job_load_operations fills in. */
 int caution_parts(const struct job *job, struct table *table, struct error *error);
 

@@ -5,6 +5,7 @@
 #include "baseline/excess.h"
 #include "baseline/roles.h"
 #include "baseline/step_durations.h"
+#include "baseline/warm_up.h"
 
 #include <stdlib.h>
 
@@ -20,11 +21,14 @@ int baseline_init(struct baseline *baseline, const struct job *job, const struct
     baseline->positions = array_new(job->operation_count, sizeof *baseline->positions);
     baseline->excess = array_new(job->operation_count, sizeof *baseline->excess);
     baseline->hidden = array_new(job->operation_count, sizeof *baseline->hidden);
+    baseline->stretch_of_step =
+        array_new((size_t)baseline->step_count + 1, sizeof *baseline->stretch_of_step);
     baseline->rank_count = job->rank_count;
     if (!baseline->positions || !baseline->excess || !baseline->hidden || !baseline->late_ns ||
-        !baseline->role_of_rank || !baseline->rank_in_role || !baseline->predecessors ||
-        baseline_find_roles(baseline, job) || baseline_fill_cells(baseline, job) ||
-        baseline_measure_places(baseline, job, options->sigmas) || baseline_measure_steps(baseline, job)) {
+        !baseline->role_of_rank || !baseline->stretch_of_step || !baseline->rank_in_role ||
+        !baseline->predecessors || warm_up_find(baseline, job) || baseline_find_roles(baseline, job) ||
+        baseline_fill_cells(baseline, job) || baseline_measure_places(baseline, job, options->sigmas) ||
+        baseline_measure_steps(baseline, job)) {
         baseline_release(baseline);
         return error_no_memory(error);
     }
@@ -34,6 +38,17 @@ int baseline_init(struct baseline *baseline, const struct job *job, const struct
 int baseline_is_regular(const struct baseline *baseline)
 {
     return baseline->regular >= 0.5;
+}
+
+struct programme_span role_programme(const struct role *role, int32_t position)
+{
+    struct programme_span span = {0, role->length};
+    for (int32_t i = 0; role->begins && i < role->programmes; i++)
+        if (role->begins[i] <= position)
+            span.begin = role->begins[i];
+        else if (role->begins[i] < span.end)
+            span.end = role->begins[i];
+    return span;
 }
 
 void baseline_forget_hidden(struct baseline *baseline)
@@ -46,12 +61,16 @@ void baseline_release(struct baseline *baseline)
 {
     for (size_t i = 0; i < baseline->role_count; i++) {
         free(baseline->roles[i].ranks);
+        free(baseline->roles[i].begins);
+        free(baseline->roles[i].limits);
         if (baseline->cells)
             free(baseline->cells[i]);
     }
     for (size_t i = 0; baseline->predecessors && i < baseline->rank_count; i++)
         free(baseline->predecessors[i]);
     free(baseline->predecessors);
+    free(baseline->stretch_of_step);
+    free(baseline->warm_up);
     free(baseline->positions);
     free(baseline->excess);
     free(baseline->hidden);

@@ -1,6 +1,11 @@
 #include "baseline/excess.h"
 
+#include "base/array.h"
+#include "base/scale.h"
+#include "baseline/explained.h"
 #include "baseline/place.h"
+#include "baseline/received.h"
+#include "baseline/warm_up.h"
 #include "job/arrival.h"
 #include "job/own_time.h"
 
@@ -11,17 +16,19 @@ struct cells {
     const struct baseline *baseline;
     const struct job *job;
     const struct role *role;
+    struct explained *explained;
     const int32_t *operations; /* as the values of struct place; -1: none */
     size_t count;
 };
 
-static struct cells cells_at(const struct baseline *baseline, const struct job *job, size_t role,
-                             int32_t position)
+static struct cells cells_at(const struct baseline *baseline, const struct job *job,
+                             struct explained *explained, size_t role, int32_t position)
 {
     size_t count = baseline->roles[role].rank_count * (size_t)baseline->step_count;
     return (struct cells){.baseline = baseline,
                           .job = job,
                           .role = &baseline->roles[role],
+                          .explained = explained,
                           .operations = baseline->cells[role] + (size_t)position * count,
                           .count = count};
 }
@@ -130,19 +137,47 @@ static void take_values(const struct cells *cells, struct place *place, measure 
         place->value[i] = cells->operations[i] < 0 ? TIME_UNKNOWN
                                                    : value_of(cells->baseline, cells->job,
                                                               &cells->job->operations[cells->operations[i]]);
+    warm_up_leave_out(cells->baseline, place->value, cells->role->rank_count, place->list);
+}
+
+/* Takes from the values of a place what received data explain: that is no rank's fault. */
+static void remove_explained(const struct cells *cells, struct place *place)
+{
+    const struct job *job = cells->job;
+    struct explained *explained = cells->explained;
+    for (size_t i = 0; i < cells->count; i++)
+        explained->by[i] = place->value[i] == TIME_UNKNOWN
+                               ? TIME_UNKNOWN
+                               : received_bytes(job, &job->operations[cells->operations[i]]);
+    explained_remove(explained, place->value, cells->role->rank_count, cells->baseline->first_step,
+                     cells->baseline->step_count);
 }
 
 /* The values of a place become what is beyond the usual, of ranks that should be alike; returns sigma. */
 static int64_t measure_alike(const struct cells *cells, struct place *place, measure value_of, double sigmas)
 {
     take_values(cells, place, value_of);
+    if (value_of != host_lateness)
+        remove_explained(cells, place);
     return place_measure_alike(place, cells->role->rank_count, cells->baseline->first_step,
                                cells->baseline->step_count, sigmas, 1, NULL);
 }
 
-static void judge_own_time(const struct cells *cells, struct place *own, double sigmas)
+static int is_known_anywhere(const struct cells *cells, const struct place *place)
+{
+    for (size_t i = 0; i < cells->count; i++)
+        if (place->value[i] != TIME_UNKNOWN)
+            return 1;
+    return 0;
+}
+
+static void judge_own_time(const struct cells *cells, struct place *own, double sigmas,
+                           struct place_limits *limits)
 {
     int64_t sigma = measure_alike(cells, own, own_time, sigmas);
+    int is_known = is_known_anywhere(cells, own);
+    *limits = (struct place_limits){.in_a_step_ns = is_known ? scale(sigma, sigmas) : TIME_UNKNOWN,
+                                    .in_all_steps_ns = is_known ? own->unlike_ns : TIME_UNKNOWN};
     for (size_t i = 0; i < cells->count; i++) {
         int32_t operation = judged(cells, own, i);
         if (operation < 0)
@@ -221,31 +256,41 @@ static int has_streams(const struct job *job, const struct role *role)
     return 0;
 }
 
-static void judge_place(const struct cells *cells, struct place *own, struct place *place, double sigmas)
+static void judge_place(const struct cells *cells, struct place *own, struct place *place, double sigmas,
+                        struct place_limits *limits)
 {
-    judge_own_time(cells, own, sigmas);
+    judge_own_time(cells, own, sigmas, limits);
     if (has_streams(cells->job, cells->role))
         judge_idle_time(cells, place, own, sigmas);
     judge_hidden_lateness(cells, place, sigmas);
     judge_host_lateness(cells, place, sigmas);
 }
 
+static int measure_role(const struct baseline *baseline, const struct job *job, size_t number, double sigmas)
+{
+    struct place place = {0}, own = {0};
+    struct explained explained = {0};
+    struct role *role = &baseline->roles[number];
+    size_t ranks = role->rank_count, steps = (size_t)baseline->step_count;
+    role->limits = array_new((size_t)role->length, sizeof *role->limits);
+    int failed = !role->limits || place_init(&place, ranks, steps) || place_init(&own, ranks, steps) ||
+                 explained_init(&explained, ranks, steps);
+    for (int32_t position = 0; !failed && position < role->length; position++) {
+        struct cells cells = cells_at(baseline, job, &explained, number, position);
+        judge_place(&cells, &own, &place, sigmas, &role->limits[position]);
+    }
+    place_release(&place);
+    place_release(&own);
+    explained_release(&explained);
+    return failed ? -1 : 0;
+}
+
 int baseline_measure_places(const struct baseline *baseline, const struct job *job, double sigmas)
 {
     for (size_t i = 0; i < job->operation_count; i++)
         baseline->excess[i] = (struct excess){.late_beyond_ns = TIME_UNKNOWN, .beyond_ns = TIME_UNKNOWN};
-    for (size_t role = 0; role < baseline->role_count; role++) {
-        struct place place = {0}, own = {0};
-        size_t ranks = baseline->roles[role].rank_count, steps = (size_t)baseline->step_count;
-        int failed = place_init(&place, ranks, steps) || place_init(&own, ranks, steps);
-        for (int32_t position = 0; !failed && position < baseline->roles[role].length; position++) {
-            struct cells cells = cells_at(baseline, job, role, position);
-            judge_place(&cells, &own, &place, sigmas);
-        }
-        place_release(&place);
-        place_release(&own);
-        if (failed)
+    for (size_t role = 0; role < baseline->role_count; role++)
+        if (measure_role(baseline, job, role, sigmas))
             return -1;
-    }
     return 0;
 }

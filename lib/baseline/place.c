@@ -191,6 +191,7 @@ static void look_for_unlike(struct place *place, const struct measuring *as)
     if (!as->owner)
         limit = beyond_all(place, as->ranks, limit, middle);
     size_t count = known >= ROWS_TO_COMPARE ? standing_out(place, as->ranks, limit, as->owner) : 0;
+    place->unlike_ns = known >= ROWS_TO_COMPARE ? limit - middle : TIME_UNKNOWN;
     for (size_t rank = 0; count && count * UNLIKE_PART <= known && rank < as->ranks; rank++)
         if (place->usual[rank] != TIME_UNKNOWN && place->usual[rank] > limit)
             place->usual[rank] = place->middle[rank] = middle;

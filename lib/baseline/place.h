@@ -8,13 +8,15 @@
  * the statistics of baseline.h.
  */
 struct place {
-    int64_t *value;  /* [rank * steps + step]; TIME_UNKNOWN where there is none */
-    int64_t *bytes;  /* likewise, of a transfer; all 0 where sizes say nothing */
-    int64_t *evened; /* scratch */
-    int64_t *usual;  /* of each rank: least tenth, or lower quartile, over steps */
-    int64_t *middle; /* of each rank: median over steps */
-    int64_t *apart;  /* [rank * steps + step]: the value less the rank's median; TIME_UNKNOWN */
-    int64_t *list;   /* scratch */
+    int64_t *value;    /* [rank * steps + step]; TIME_UNKNOWN where there is none */
+    int64_t *bytes;    /* likewise, of a transfer; all 0 where sizes say nothing */
+    int64_t *evened;   /* scratch */
+    int64_t *usual;    /* of each rank: least tenth, or lower quartile, over steps */
+    int64_t *middle;   /* of each rank: median over steps */
+    int64_t *apart;    /* [rank * steps + step]: the value less the rank's median; TIME_UNKNOWN */
+    int64_t *list;     /* scratch */
+    int64_t unlike_ns; /* place_measure_alike: by how much a row's usual has to be more than the others' to
+                          stand out in all steps; TIME_UNKNOWN where too few rows are known */
     int64_t *residual;
 };
 

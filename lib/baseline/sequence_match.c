@@ -45,15 +45,15 @@ struct sequence {
     int32_t *heard;  /* scratch: the key of each operation of a step; -1 */
 };
 
-static struct map_key function_key(const struct job_operation *operation)
+static struct map_key function_key(const struct job *job, const struct job_operation *operation)
 {
-    return (struct map_key){{(uint64_t)operation->communicator, operation->function}};
+    return (struct map_key){{(uint64_t)communicator_of_step(job, operation), operation->function}};
 }
 
 /* Which of its function's in a step an operation is, by its number; as it is, or wrapped round. */
 static int64_t slot_of(const struct sequence *sequence, const struct job_operation *operation, int wraps)
 {
-    const int64_t *at = map_get(&sequence->functions, function_key(operation));
+    const int64_t *at = map_get(&sequence->functions, function_key(sequence->job, operation));
     if (!at)
         return -1;
     const struct uses *uses = &sequence->uses[*at];
@@ -67,7 +67,8 @@ static int64_t slot_of(const struct sequence *sequence, const struct job_operati
 static struct map_key key_of(const struct sequence *sequence, const struct job_operation *operation,
                              int wraps)
 {
-    struct map_key key = {{(uint64_t)operation->communicator << 8 | operation->function}};
+    struct map_key key = {
+        {(uint64_t)communicator_of_step(sequence->job, operation) << 8 | operation->function}};
     const struct job_instance *instance = &sequence->job->instances[operation->instance];
     if (function_is_point_to_point(operation->function)) {
         key.part[1] = (uint64_t)instance->sender;
@@ -86,7 +87,7 @@ static int count_uses(struct sequence *sequence)
     for (int32_t i = 0; i < sequence->canonical.count; i++) {
         const struct job_operation *operation = &sequence->job->operations[sequence->canonical.first + i];
         int added;
-        int64_t *at = map_put(&sequence->functions, function_key(operation), found, &added);
+        int64_t *at = map_put(&sequence->functions, function_key(sequence->job, operation), found, &added);
         if (!at)
             return -1;
         if (added)
@@ -100,7 +101,7 @@ static void hear_numbers(struct sequence *sequence, struct stretch stretch)
 {
     for (int32_t i = 0; i < stretch.count; i++) {
         const struct job_operation *operation = &sequence->job->operations[stretch.first + i];
-        const int64_t *at = map_get(&sequence->functions, function_key(operation));
+        const int64_t *at = map_get(&sequence->functions, function_key(sequence->job, operation));
         struct uses *uses = at ? &sequence->uses[*at] : NULL;
         if (!uses)
             continue;
@@ -160,8 +161,9 @@ static int measure_growth(struct sequence *sequence, const struct stretch *stret
     for (int32_t step = 0; step < sequence->job->step_count; step++) {
         hear_numbers(sequence, stretches[step]);
         for (int32_t i = 0; i < stretches[step].count; i++) {
-            const int64_t *at = map_get(&sequence->functions,
-                                        function_key(&sequence->job->operations[stretches[step].first + i]));
+            const int64_t *at =
+                map_get(&sequence->functions,
+                        function_key(sequence->job, &sequence->job->operations[stretches[step].first + i]));
             if (at)
                 add_step(&sequence->uses[*at], step);
         }

@@ -23,7 +23,22 @@ static int64_t issue_of(const struct job_operation *operation)
     return operation->enqueued_ns;
 }
 
-/* From an operation of `step` to the same one of `end`, at the first position that has a time in both. */
+/* When a rank began what it did in a step: the first of its operations that has a time. */
+static int64_t began(const struct baseline *baseline, const struct job *job, int32_t role, size_t rank,
+                     int32_t step, int64_t (*time_of)(const struct job_operation *))
+{
+    for (int32_t position = 0; position < baseline->roles[role].length; position++) {
+        int32_t cell = baseline_cell(baseline, role, position, rank, step);
+        if (cell >= 0 && time_of(&job->operations[cell]) != TIME_UNKNOWN)
+            return time_of(&job->operations[cell]);
+    }
+    return TIME_UNKNOWN;
+}
+
+/*
+ * From an operation of `step` to the same one of `end`, at the first position that has a time in both; where
+ * they are of two programmes and have none in common, from the first of the one to the first of the other.
+ */
 static int64_t length_at_rank(const struct baseline *baseline, const struct job *job, int32_t role,
                               size_t rank, int32_t step, int32_t end,
                               int64_t (*time_of)(const struct job_operation *))
@@ -35,7 +50,11 @@ static int64_t length_at_rank(const struct baseline *baseline, const struct job 
             time_of(&job->operations[there]) != TIME_UNKNOWN)
             return time_of(&job->operations[there]) - time_of(&job->operations[here]);
     }
-    return TIME_UNKNOWN;
+    if (baseline->roles[role].programmes < 2)
+        return TIME_UNKNOWN;
+    int64_t first_ns = began(baseline, job, role, rank, step, time_of);
+    int64_t next_ns = began(baseline, job, role, rank, end, time_of);
+    return first_ns == TIME_UNKNOWN || next_ns == TIME_UNKNOWN ? TIME_UNKNOWN : next_ns - first_ns;
 }
 
 /* Median over ranks; `list` has room for one each. */

@@ -7,9 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_operation(const struct job_operation *operation)
+int32_t communicator_of_step(const struct job *job, const struct job_operation *operation)
 {
-    uint64_t hash = hash_mix((uint64_t)operation->communicator, operation->function);
+    return job->missing_sequence ? operation->communicator : job_first_communicator(job, operation);
+}
+
+static uint64_t hash_operation(const struct job *job, const struct job_operation *operation)
+{
+    uint64_t hash = hash_mix((uint64_t)communicator_of_step(job, operation), operation->function);
     return hash_mix(hash, (uint64_t)operation->bytes);
 }
 
@@ -25,7 +30,7 @@ static void cut(const struct job *job, const struct job_rank *rank, struct stret
         if (stretch->first < 0)
             stretch->first = (int32_t)i;
         stretch->count++;
-        stretch->signature = hash_mix(stretch->signature, hash_operation(operation));
+        stretch->signature = hash_mix(stretch->signature, hash_operation(job, operation));
     }
 }
 

@@ -11,6 +11,13 @@ struct stretch {
     int has_gap;        /* by sequence numbers, operations are missing in it, or next to it */
 };
 
+/*
+ * The communicator that an operation has in the sequence of its step: of one made anew the one that it
+ * succeeds, but where records are missing between others. There numbers tell which they are, and those begin
+ * anew.
+ */
+int32_t communicator_of_step(const struct job *job, const struct job_operation *operation);
+
 /* Those of a rank, one for each step of the job. -1 when memory is out. */
 int stretches_cut(const struct job *job, const struct job_rank *rank, struct stretch *stretches);
 

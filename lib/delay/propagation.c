@@ -130,32 +130,39 @@ static int book(struct delays *delays, int32_t last, int32_t blame, int64_t time
     return blame == last ? 0 : inherit(delays, last, blame, time_ns);
 }
 
-/* Adds a cause to a list: to its own entry, else to a free one, else to the nameless rest. */
-static void add_cause(struct delay_event *causes, size_t *count, int32_t blame, int64_t time_ns)
+/*
+ * Adds a cause to a list: to its own entry, else to a free one, else to the nameless rest. Whether there was
+ * room for it.
+ */
+static int add_cause(struct delay_event *causes, size_t *count, int32_t blame, int64_t time_ns)
 {
     for (size_t i = 0; i < *count; i++)
         if (causes[i].blame == blame) {
             causes[i].time_ns += time_ns;
-            return;
+            return 1;
         }
-    if (*count < CAUSES_OF_A_WAIT)
-        causes[(*count)++] = (struct delay_event){blame, time_ns};
+    if (*count >= CAUSES_OF_A_WAIT)
+        return 0;
+    causes[(*count)++] = (struct delay_event){blame, time_ns};
+    return 1;
 }
 
 /*
  * Shares a wait out over what delayed the last to arrive since it met those who wait, in proportion where
- * that is more than the wait; what is left over has no explanation.
+ * that is more than the wait; what is left over has no explanation. `forgets`: some delays are not remembered
+ * any more, or had no room.
  */
 static size_t explain(const struct memory *memory, uint64_t since, int64_t wait_ns,
-                      struct delay_event *causes)
+                      struct delay_event *causes, int *forgets)
 {
     uint64_t first = memory->count - since > DELAYS_REMEMBERED ? memory->count - DELAYS_REMEMBERED : since;
+    *forgets = first > since;
     int64_t total = 0, left = wait_ns;
     size_t count = 0;
     for (uint64_t i = first; i < memory->count; i++) {
         const struct delay_event *event = &memory->events[i % DELAYS_REMEMBERED];
         total += event->time_ns;
-        add_cause(causes, &count, event->blame, event->time_ns);
+        *forgets |= !add_cause(causes, &count, event->blame, event->time_ns);
     }
     for (size_t i = 0; i < count; i++) {
         if (total > wait_ns)
@@ -181,7 +188,10 @@ static int wait_for(struct delays *delays, int32_t at, int32_t last_at)
     const struct job *job = delays->job;
     const struct job_operation *operation = &job->operations[at], *last = &job->operations[last_at];
     int64_t wait_ns = arrival_stay_ns(job, at) - arrival_stay_ns(job, last_at), nameless_ns = 0;
-    size_t count = explain(&delays->memories[last->rank], since_met(delays, last_at), wait_ns, causes);
+    int forgets;
+    size_t count =
+        explain(&delays->memories[last->rank], since_met(delays, last_at), wait_ns, causes, &forgets);
+    delays->items[last->rank].forgotten += forgets && wait_ns > 0;
     for (size_t i = 0; i < count; i++) {
         if (book(delays, last->rank, causes[i].blame, causes[i].time_ns))
             return -1;

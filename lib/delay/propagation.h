@@ -21,6 +21,7 @@ struct delay {
     int64_t unexplained_ns;
     int64_t caused_ns; /* own_ns and what others inherited from it */
     int64_t times_last;
+    int64_t forgotten;      /* waits for it with causes that are not remembered any more */
     int64_t instances;      /* that it was in and whose waiting can be read */
     int32_t inherited_from; /* the rank most of inherited_ns came from; -1 */
     int64_t inherited_most_ns;

@@ -81,19 +81,20 @@ static void widen(const struct suspect *suspect, const struct job *job, const st
     }
 }
 
-/* No connection takes so many steps to get up to speed, in the one or two in which it is slow. */
-enum { PAUSE_STEPS = 3 };
-
 /*
  * Connections take several steps to get up to speed: what is slow from the start and then no more may be
  * that, unless it lasts longer than a step in each of several, or for three steps in one or two.
  */
-static int may_be_warm_up(const struct suspect *suspect, const struct baseline *baseline)
+static void doubt_connecting(struct suspect *suspect, const struct baseline *baseline)
 {
-    int is_pause = suspect_steps(suspect) > 1 && suspect->weakest_ns >= baseline->median_step_ns;
-    if (suspect_steps(suspect) <= 2)
-        is_pause |= suspect->total_ns / PAUSE_STEPS >= baseline->median_step_ns;
-    return suspect->after_warm_up && suspect->last_step < baseline->step_count - 1 && !is_pause;
+    double weakest = ratio_of(suspect->weakest_ns, baseline->median_step_ns),
+           total = ratio_of(suspect->total_ns, baseline->median_step_ns);
+    int32_t steps = suspect_steps(suspect);
+    if (!suspect->after_warm_up || suspect->last_step >= baseline->step_count - 1)
+        return;
+    suspect_ask(suspect, RULE_CONNECTING, steps > 2 ? weakest : NOT_ASKED);
+    int is_pause = steps > 1 && weakest >= limit_of(LIMIT_STEP);
+    suspect_ask(suspect, RULE_CONNECTING_BRIEFLY, steps <= 2 && !is_pause ? total : NOT_ASKED);
 }
 
 /* Whether an operation is the last that its rank has in a step. */
@@ -101,7 +102,8 @@ static int ends_step(const struct job *job, const struct baseline *baseline, int
 {
     const struct job_operation *last = &job->operations[operation];
     int32_t role = baseline->role_of_rank[last->rank];
-    return role >= 0 && baseline->positions[operation] == baseline->roles[role].length - 1;
+    int32_t position = role >= 0 ? baseline->positions[operation] : -1;
+    return position >= 0 && position == role_programme(&baseline->roles[role], position).end - 1;
 }
 
 /*
@@ -146,7 +148,7 @@ int suspect_network(struct suspects *suspects, const struct job *job, const stru
     failed = failed || take_samples(job, edges, transfers, &strength) ||
              strength_find(&strength, least_ns > 0 ? least_ns : 1, FINDING_NETWORK, suspects);
     for (size_t i = first; !failed && i < suspects->count; i++) {
-        suspects->items[i].ambiguous = may_be_warm_up(&suspects->items[i], baseline);
+        doubt_connecting(&suspects->items[i], baseline);
         widen(&suspects->items[i], job, edges, transfers);
         suspects->items[i].shows_later = is_slow_at_end(&suspects->items[i], job, baseline, transfers);
     }

@@ -8,6 +8,7 @@
 #include "diagnose/significance.h"
 #include "diagnose/step_runs.h"
 #include "job/arrival.h"
+#include "job/own_time.h"
 #include "job/step_index.h"
 
 #include <stdlib.h>
@@ -174,6 +175,18 @@ static int64_t total_margin(const struct suspect *suspect, const struct job *job
     return total;
 }
 
+static int rests_on_estimates(const struct suspect *suspect, const struct job *job,
+                              const struct baseline *baseline)
+{
+    int64_t estimated_ns = 0;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
+        if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]) &&
+            job_is_own_estimated(job, &job->operations[i]))
+            estimated_ns += baseline->excess[i].excess_ns;
+    return estimated_ns * 2 > suspect->total_ns;
+}
+
 /*
  * Whether most of a suspicion is before the operations that begin its steps. Where there are stages, those
  * that wait for such a rank begin late, too: by their clocks the step before was longer.
@@ -215,6 +228,7 @@ int suspect_own(struct suspects *suspects, const struct job *job, struct baselin
         return error_no_memory(error);
     for (size_t i = first; i < suspects->count; i++) {
         suspects->items[i].margin_ns = total_margin(&suspects->items[i], job, baseline);
+        suspects->items[i].on_estimates = rests_on_estimates(&suspects->items[i], job, baseline);
         suspects->items[i].shows_earlier = begins_steps(&suspects->items[i], job, baseline);
         suspect_doubt_own(&suspects->items[i], job, baseline,
                           scale(baseline->median_step_ns, options->min_gain));

@@ -54,7 +54,7 @@ int64_t cost_of(const struct suspects *suspects, const struct suspect *suspect,
     if (cost_ns > most_ns)
         cost_ns = most_ns;
     if (confidence == CONFIDENCE_LOW || cost_ns > lengthening->rest_ns ||
-        (double)lengthening->rest_ns > UNEXPLAINED * (double)suspect->total_ns)
+        (double)lengthening->rest_ns > limit_of(LIMIT_UNEXPLAINED) * (double)suspect->total_ns)
         return cost_ns;
     return cost_ns + part_of_rest(suspect, lengthening, cost_ns);
 }

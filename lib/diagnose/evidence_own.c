@@ -119,7 +119,9 @@ static int say_own(const struct suspect *suspect, const struct job *job,
            say_us(text, " ", times->mine_ns, " of its own time") ||
            say_us(text, ", its peers ", times->others_ns, "") ||
            say_us(text, ", itself in other steps ", times->usual_ns, "") ||
-           buffer_append_text(text, say_cause(suspect, position));
+           buffer_append_text(text, say_cause(suspect, position)) ||
+           (suspect->on_estimates &&
+            buffer_append_text(text, "; ends are estimated from the next begin, as kernels note none"));
 }
 
 static int say_waited(const struct job *job, const struct job_operation *operation, int32_t position,
@@ -141,6 +143,8 @@ int evidence_of_own(const struct suspect *suspect, const struct job *job, const 
 {
     struct own_times times;
     char step[32] = "the step";
+    int32_t role = baseline->role_of_rank[suspect->rank];
+    int32_t number = position_in_step(&baseline->roles[role], position);
     const struct job_operation *latest = operation_at(suspect, job, baseline, position);
     if (!latest)
         return 0;
@@ -154,6 +158,6 @@ int evidence_of_own(const struct suspect *suspect, const struct job *job, const 
             return -1;
     }
     return times.mine_ns == TIME_UNKNOWN
-               ? say_waited(job, latest, position, excess_of(baseline, job, latest)->excess_ns, text)
-               : say_own(suspect, job, latest, position, step, &times, text);
+               ? say_waited(job, latest, number, excess_of(baseline, job, latest)->excess_ns, text)
+               : say_own(suspect, job, latest, number, step, &times, text);
 }

@@ -15,21 +15,6 @@
  * enough that they do not speak against it.
  */
 
-/* Suspicions whose chance is greater have not made any step longer. */
-static const double CHANCE = 0.05;
-
-/* Steps differ anyway: what shows is beyond so many standard errors of their mean. */
-static const double ERRORS = 2;
-
-/* A host that was late by one in so many of what its steps were longer is beside what made them so. */
-static const double LITTLE = 10;
-
-/* The replay knows not all that overlaps with a slow send: a third of what it says has to show. */
-enum { SHOWN = 3 };
-
-/* Steps speak against a late rank that are not longer by one part in so many of what it is worth. */
-enum { SHOWN_OF_LATE = 4 };
-
 /* The last step whose length says what a suspicion cost. */
 static int32_t shown_to(const struct suspect *suspect)
 {
@@ -43,15 +28,16 @@ static int32_t shown_from(const struct suspect *suspect)
 }
 
 /*
- * What may be waiting in a receive cost nothing by itself, and is no other suspicion that had a part in it.
- * What the next step shows of a single one is no part of that.
+ * What may be waiting in a receive cost nothing by itself, and is no other suspicion that had a part in it;
+ * nor has what may be chance made any step longer. What the next step shows of a single one is no part of
+ * that.
  */
 static int64_t cost_in_step(const struct suspect *suspect, int32_t step)
 {
     int32_t later = suspect->first_step == suspect->last_step ? shown_to(suspect) - suspect->last_step : 0;
     if (suspect->hides_pairs || step < suspect->first_step + later || step > suspect->last_step + later)
         return 0;
-    return suspect->chance <= CHANCE ? suspect->gain_ns / suspect_steps(suspect) : 0;
+    return suspect->chance <= limit_of(LIMIT_CHANCE) ? suspect->gain_ns / suspect_steps(suspect) : 0;
 }
 
 int suspects_sum_costs(struct suspects *suspects, int32_t step_count)
@@ -71,11 +57,27 @@ static int64_t cost_of_others(const struct suspects *suspects, const struct susp
     return suspects->cost_ns[step] - cost_in_step(suspect, step);
 }
 
-/* Whether a step is none of the suspicion's, and its length is known. */
+/* How long steps are is usual within a regular stretch; where nothing is known of those there is one. */
+static int32_t stretch_of(const struct baseline *baseline, int32_t step)
+{
+    return baseline->stretch_of_step ? baseline->stretch_of_step[step] : 0;
+}
+
+/* Whether a step is none of the suspicion's, but of its stretch, and its length is known. */
 static int is_outside(const struct suspect *suspect, const struct baseline *baseline, int32_t step)
 {
     return (step < shown_from(suspect) || step > shown_to(suspect)) &&
+           stretch_of(baseline, step) == stretch_of(baseline, suspect->first_step) &&
            baseline->step_ns[step] != TIME_UNKNOWN;
+}
+
+/* Whether its steps are of several stretches: then their lengths in all say nothing. */
+static int crosses_stretches(const struct suspect *suspect, const struct baseline *baseline)
+{
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+        if (stretch_of(baseline, step) != stretch_of(baseline, suspect->first_step))
+            return 1;
+    return 0;
 }
 
 /*
@@ -151,12 +153,9 @@ static int64_t cost_beside(const struct suspects *suspects, const struct suspect
     return cost_ns;
 }
 
-/* One of its steps that was longer by so many times the middle one of them was so for something else, too. */
-static const double OUTSTANDING = 3;
-
 /*
- * By how much its steps were longer for something else: as many as it has, of one that shows later the next
- * of each. `list` has room for all steps.
+ * By how much its steps were longer for something else, where one of them outstands the middle one: as many
+ * as it has, of one that shows later the next of each. `list` has room for all steps.
  */
 static int64_t longer_for_others(const struct suspect *suspect, const struct baseline *baseline,
                                  int64_t usual_ns, int64_t *list)
@@ -168,27 +167,32 @@ static int64_t longer_for_others(const struct suspect *suspect, const struct bas
             list[count++] = baseline->step_ns[step] - usual_ns;
     if (count < 3)
         return 0;
-    int64_t middle_ns = median_of(list, count), most_ns = middle_ns > 0 ? scale(middle_ns, OUTSTANDING) : 0;
+    int64_t middle_ns = median_of(list, count),
+            most_ns = middle_ns > 0 ? scale(middle_ns, limit_of(LIMIT_OUTSTANDING)) : 0;
     for (size_t i = 0; i < count; i++)
         over_ns += list[i] > most_ns ? list[i] - middle_ns : 0;
     return over_ns;
 }
 
-static int shows(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
-                 const struct baseline *baseline, int64_t *list, struct lengthening *lengthening)
+static void measure(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
+                    const struct baseline *baseline, int64_t *list, struct lengthening *lengthening)
 {
     int64_t inside_ns = baseline_lasted_ns(baseline, job, shown_from(suspect), shown_to(suspect), list);
     size_t count = list_unburdened(suspects, suspect, baseline, list);
     int32_t last = shown_to(suspect), end = last + 1 < baseline->step_count ? last + 1 : last;
     int64_t steps = end - shown_from(suspect);
-    if (count < 2 || inside_ns == TIME_UNKNOWN)
-        return 1;
+    if (count < 2 || inside_ns == TIME_UNKNOWN || crosses_stretches(suspect, baseline))
+        return;
     int64_t usual = median_of(list, count);
     int64_t longer = inside_ns - steps * usual;
-    int64_t worth_ns = suspect->gain_ns > suspect->margin_ns ? suspect->gain_ns : suspect->margin_ns;
-    double doubt = ERRORS * sqrt((double)steps) * (double)sigma_about(list, count, usual);
+    double error_ns = sqrt((double)steps) * (double)sigma_about(list, count, usual);
+    double doubt = limit_of(LIMIT_ERRORS) * error_ns;
     /* Its steps whose length is not known, the last of all, count as those that are. */
     double all = (double)(last - shown_from(suspect) + 1) / (double)steps;
+    lengthening->is_known = 1;
+    lengthening->error_ns = error_ns;
+    lengthening->part = all;
+    lengthening->some_ns = longer;
     lengthening->most_ns = scale(1, ((longer > 0 ? (double)longer : 0) + doubt) * all);
     lengthening->longer_ns = scale(1, (double)longer * all);
     int64_t own_ns = longer - longer_for_others(suspect, baseline, usual, list);
@@ -196,13 +200,6 @@ static int shows(const struct suspects *suspects, const struct suspect *suspect,
     lengthening->rest_ns = scale(1, ((double)(own_ns - lengthening->beside_ns) - doubt) * all);
     lengthening->shared_ns = shared_with_hosts(suspects, suspect, baseline);
     lengthening->least_ns = is_alone(suspects, suspect) ? lengthening->rest_ns - lengthening->shared_ns : 0;
-    longer -= lengthening->shared_ns;
-    if (suspect->kind == FINDING_HOST &&
-        (double)(longer - lengthening->beside_ns) - doubt > LITTLE * (double)worth_ns)
-        return 0;
-    if (suspect->kind != FINDING_NETWORK)
-        return ((double)longer + doubt) * all >= (double)worth_ns / SHOWN_OF_LATE;
-    return (double)longer * SHOWN >= (double)suspect->gain_ns && (double)longer >= doubt;
 }
 
 int suspect_measure_steps(const struct suspects *suspects, const struct suspect *suspect,
@@ -214,7 +211,7 @@ int suspect_measure_steps(const struct suspects *suspects, const struct suspect 
     if (!list)
         return -1;
     *lengthening = (struct lengthening){.most_ns = INT64_MAX};
-    lengthening->shows = shows(suspects, suspect, job, baseline, list, lengthening);
+    measure(suspects, suspect, job, baseline, list, lengthening);
     free(list);
     return 0;
 }
@@ -224,4 +221,35 @@ int64_t most_unshared(const struct lengthening *lengthening)
     if (lengthening->most_ns == INT64_MAX)
         return INT64_MAX;
     return lengthening->most_ns > lengthening->shared_ns ? lengthening->most_ns - lengthening->shared_ns : 0;
+}
+
+static void ask_network(struct suspect *suspect, const struct lengthening *lengthening)
+{
+    double some_ns = (double)lengthening->some_ns, error_ns = lengthening->error_ns;
+    suspect_ask(suspect, RULE_NOT_IN_STEPS,
+                suspect->gain_ns > 0 ? some_ns / (double)suspect->gain_ns : NOT_ASKED);
+    /* Steps that are all of a length are at most shorter than that. */
+    suspect_ask(suspect, RULE_WITHIN_SPREAD,
+                error_ns > 0  ? some_ns / error_ns
+                : some_ns < 0 ? some_ns
+                              : NOT_ASKED);
+}
+
+void suspect_ask_steps(struct suspect *suspect, const struct lengthening *lengthening)
+{
+    int64_t worth_ns = suspect->gain_ns > suspect->margin_ns ? suspect->gain_ns : suspect->margin_ns;
+    if (!lengthening->is_known)
+        return;
+    if (suspect->kind == FINDING_NETWORK) {
+        ask_network(suspect, lengthening);
+        return;
+    }
+    double doubt = limit_of(LIMIT_ERRORS) * lengthening->error_ns,
+           worth = worth_ns > 0 ? (double)worth_ns : 1;
+    int64_t longer_ns = lengthening->some_ns - lengthening->shared_ns;
+    if (worth_ns > 0)
+        suspect_ask(suspect, RULE_NOT_IN_STEPS_OF_LATE,
+                    ((double)longer_ns + doubt) * lengthening->part / worth);
+    suspect_ask(suspect, RULE_LITTLE_OF_LONGER,
+                ((double)(longer_ns - lengthening->beside_ns) - doubt) / worth);
 }

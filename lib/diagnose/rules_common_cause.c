@@ -6,16 +6,6 @@
 
 /* Findings that name most of the job at once, and networks that were slow along with others. */
 
-/* Of two ranks each may have a fault of its own. */
-enum { CROWD_RANKS = 3 };
-
-/*
- * A slow link hardly slows others: what is slow on theirs in the same steps, and is not believed of any, is
- * next to nothing. From a third on, and where two others are in two of its steps, there may be one cause of
- * all.
- */
-enum { SHARED = 3 };
-
 struct named {
     int32_t rank;
     size_t finding;
@@ -54,15 +44,15 @@ static void count_ranks(const struct findings *findings, const struct named *nam
 
 static int is_crowd(int32_t ranks, size_t recorded)
 {
-    return ranks >= CROWD_RANKS && (size_t)ranks * 2 > recorded;
+    return ranks >= limit_of(LIMIT_CROWD) && (size_t)ranks * 2 > recorded;
 }
 
-static int is_crowded(const struct finding *finding, const int32_t *ranks, size_t recorded)
+static double measure_crowd(const struct finding *finding, const int32_t *ranks, size_t recorded)
 {
     int32_t crowded = 0;
     for (int32_t step = finding->first_step; step <= finding->last_step; step++)
         crowded += is_crowd(ranks[step], recorded);
-    return crowded * 2 > finding->last_step - finding->first_step + 1;
+    return ratio_of(crowded, finding->last_step - finding->first_step + 1);
 }
 
 static void join_step(struct crowd *crowd, int32_t step, int32_t ranks)
@@ -87,10 +77,8 @@ static void doubt(struct findings *findings, const struct named *named, size_t c
     size_t recorded = job_recorded_ranks(job);
     for (size_t i = 0; i < count; i++) {
         struct finding *finding = &findings->items[named[i].finding];
-        if (!is_crowded(finding, ranks, recorded))
-            continue;
-        finding->confidence = CONFIDENCE_LOW;
-        join_crowd(&findings->crowd, finding, ranks, recorded);
+        if (finding_ask(findings, finding, RULE_CROWD, measure_crowd(finding, ranks, recorded)))
+            join_crowd(&findings->crowd, finding, ranks, recorded);
     }
 }
 
@@ -114,11 +102,17 @@ static void look_beside(const struct finding *finding, const struct finding *oth
     }
 }
 
+static int is_shared_in(const struct beside *beside, int32_t step)
+{
+    return beside->ranks[step] + 1 >= limit_of(LIMIT_CROWD);
+}
+
 /*
- * Notes the steps in which it was. A rank has no two findings of its network in one step: what is beside one
- * is of others.
+ * What was slow beside a network, as a share of what it was, where others were in as many of its steps. A
+ * rank has no two findings of its network in one step: what is beside one is of others.
  */
-static int is_shared(struct findings *findings, const struct finding *finding, struct beside *beside)
+static double measure_shared(const struct findings *findings, const struct finding *finding,
+                             struct beside *beside)
 {
     int32_t shared = 0;
     beside->slow_ns = 0;
@@ -127,33 +121,40 @@ static int is_shared(struct findings *findings, const struct finding *finding, s
     for (size_t i = 0; i < findings->count; i++)
         look_beside(finding, &findings->items[i], beside);
     for (int32_t step = finding->first_step; step <= finding->last_step; step++)
-        shared += beside->ranks[step] + 1 >= CROWD_RANKS;
-    int32_t least = finding->first_step == finding->last_step ? 1 : 2;
-    if (shared < least || beside->slow_ns * SHARED < finding->slow_ns)
-        return 0;
-    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
-        if (beside->ranks[step] + 1 >= CROWD_RANKS)
-            join_step(&findings->crowd, step, beside->ranks[step] + 1);
-    findings->crowd.findings++;
-    return 1;
+        shared += is_shared_in(beside, step);
+    double least = finding->first_step == finding->last_step ? 1 : limit_of(LIMIT_SHARED_STEPS);
+    return shared >= least ? ratio_of(beside->slow_ns, finding->slow_ns) : NOT_ASKED;
 }
 
-/* None is doubted for another that is doubted here. */
+/* Notes the steps in which it was. */
+static void join_shared(struct crowd *crowd, const struct finding *finding, const struct beside *beside)
+{
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        if (is_shared_in(beside, step))
+            join_step(crowd, step, beside->ranks[step] + 1);
+    crowd->findings++;
+}
+
+/* A slow link hardly slows others. None is doubted for another that is doubted here: all are read first. */
 int findings_doubt_shared(struct findings *findings, const struct job *job)
 {
     struct beside beside = {.ranks = array_new((size_t)job->step_count + 1, sizeof *beside.ranks)};
-    unsigned char *doubted = array_new(findings->count, sizeof *doubted);
-    int failed = !beside.ranks || !doubted;
+    double *shared = array_new(findings->count, sizeof *shared);
+    int failed = !beside.ranks || !shared;
     for (size_t i = 0; !failed && i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        doubted[i] = finding->kind == FINDING_NETWORK && finding->confidence > CONFIDENCE_LOW &&
-                     is_shared(findings, finding, &beside);
+        shared[i] = NOT_ASKED;
+        if (findings->off.has[RULE_SHARED_NETWORK] || finding->kind != FINDING_NETWORK ||
+            finding->confidence == CONFIDENCE_LOW)
+            continue;
+        shared[i] = measure_shared(findings, finding, &beside);
+        if (rule_speaks(RULE_SHARED_NETWORK, shared[i]))
+            join_shared(&findings->crowd, finding, &beside);
     }
     for (size_t i = 0; !failed && i < findings->count; i++)
-        if (doubted[i])
-            findings->items[i].confidence = CONFIDENCE_LOW;
+        finding_ask(findings, &findings->items[i], RULE_SHARED_NETWORK, shared[i]);
     free(beside.ranks);
-    free(doubted);
+    free(shared);
     return failed ? -1 : 0;
 }
 

@@ -14,9 +14,6 @@ static int64_t lateness_of(const struct baseline *baseline, size_t rank, int32_t
     return baseline->late_ns[rank * (size_t)baseline->step_count + (size_t)step];
 }
 
-/* Of fewer ranks the others do not tell what is usual in a role. */
-enum { RANKS_OF_ROLE = 3 };
-
 /*
  * How late the middle one of the others of a list was, for each of its ranks in a step, in `others` where
  * that is more than what is there. `sorted` has room for all ranks.
@@ -51,7 +48,7 @@ static void measure_step(const struct baseline *baseline, const int32_t *players
     measure_others(baseline, players, count, step, sorted, others);
     for (size_t i = 0; i < baseline->role_count; i++) {
         const struct role *role = &baseline->roles[i];
-        if (role->rank_count >= RANKS_OF_ROLE)
+        if ((double)role->rank_count >= limit_of(LIMIT_RANKS_OF_ROLE))
             measure_others(baseline, role->ranks, role->rank_count, step, sorted, others);
     }
 }
@@ -74,11 +71,22 @@ static int measure_unrest(struct suspects *suspects, const struct baseline *base
     return failed ? -1 : 0;
 }
 
+/* In how many of its steps there are no others. */
+static double measure_no_peers(const struct suspect *suspect, const struct baseline *baseline,
+                               const int64_t *others)
+{
+    int32_t alone = 0;
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
+        alone += others[(size_t)step * baseline->rank_count + (size_t)suspect->rank] == TIME_UNKNOWN;
+    return alone;
+}
+
 /*
- * Whether at least half of what a rank was late by in its steps is what all hosts were late by in them. What
- * they were late by in a few steps says nothing of what its GPU took longer for in others.
+ * How much of what a rank was late by in its steps is what all hosts were late by in them. What they were
+ * late by in a few steps says nothing of what its GPU took longer for in others.
  */
-static int is_unrest(const struct suspect *suspect, const struct baseline *baseline, const int64_t *others)
+static double measure_common(const struct suspect *suspect, const struct baseline *baseline,
+                             const int64_t *others)
 {
     int64_t shared_ns = 0, late_ns = 0;
     int32_t steps = suspect_steps(suspect), unrest = 0;
@@ -87,14 +95,14 @@ static int is_unrest(const struct suspect *suspect, const struct baseline *basel
         int64_t others_ns = others[(size_t)step * baseline->rank_count + (size_t)suspect->rank];
         int64_t mine_ns = lateness_of(baseline, (size_t)suspect->rank, step);
         if (others_ns == TIME_UNKNOWN)
-            return 1;
+            return NOT_ASKED;
         mine_ns = mine_ns > least_ns ? mine_ns : least_ns;
         late_ns += mine_ns;
         if (others_ns > 0)
             shared_ns += others_ns < mine_ns ? others_ns : mine_ns;
         unrest += others_ns * 2 >= mine_ns;
     }
-    return shared_ns >= late_ns / 2 && (suspect->kind == FINDING_HOST || unrest * 2 > steps);
+    return suspect->kind == FINDING_HOST || unrest * 2 > steps ? ratio_of(shared_ns, late_ns) : NOT_ASKED;
 }
 
 /*
@@ -125,8 +133,11 @@ int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *base
         return -1;
     for (size_t i = 0; i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
-        if (suspect->kind != FINDING_NETWORK && is_unrest(suspect, baseline, suspects->unrest_ns))
-            suspect->ambiguous = 1;
+        if (suspect->kind != FINDING_NETWORK) {
+            suspect_ask(suspect, RULE_NO_PEERS, measure_no_peers(suspect, baseline, suspects->unrest_ns));
+            suspect_ask(suspect, RULE_COMMON_LATENESS,
+                        measure_common(suspect, baseline, suspects->unrest_ns));
+        }
         suspect->beside_late_host = suspect->kind == FINDING_COMPUTE && !suspect_is_noise(suspect) &&
                                     has_late_host_beside(suspect, baseline);
     }

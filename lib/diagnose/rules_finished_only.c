@@ -1,6 +1,7 @@
 #include "diagnose/rules_finished_only.h"
 
 #include "base/array.h"
+#include "base/scale.h"
 
 #include <stdlib.h>
 
@@ -18,14 +19,14 @@ static int64_t *find_unexplained(const struct job *job, const struct transfer_ex
     return most_ns;
 }
 
-/* Of most of its steps, or those before them. */
-static int has_greater_unexplained(const struct suspect *suspect, const int64_t *unexplained)
+/* The share of its steps in which one was greater by far, or that come after such a step. */
+static double measure_unexplained(const struct suspect *suspect, const int64_t *unexplained)
 {
     int32_t steps = suspect_steps(suspect), found = 0;
-    int64_t least_ns = 2 * (suspect->total_ns / steps);
+    int64_t least_ns = scale(suspect->total_ns / steps, limit_of(LIMIT_UNEXPLAINED_BEFORE));
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
         found += unexplained[step] >= least_ns || (step && unexplained[step - 1] >= least_ns);
-    return found * 2 > steps;
+    return ratio_of(found, steps);
 }
 
 /*
@@ -79,8 +80,8 @@ static int may_be_leaf(const struct job *job, const struct baseline *baseline,
            excess_of(baseline, job, operation)->excess_ns / 2;
 }
 
-static int is_mostly_leaf(const struct suspect *suspect, const struct job *job,
-                          const struct baseline *baseline)
+static double measure_leaf(const struct suspect *suspect, const struct job *job,
+                           const struct baseline *baseline)
 {
     int64_t held_ns = 0;
     struct job_range range = suspect_operations(suspect, job);
@@ -88,23 +89,19 @@ static int is_mostly_leaf(const struct suspect *suspect, const struct job *job,
         if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]) &&
             may_be_leaf(job, baseline, &job->operations[i]))
             held_ns += baseline->excess[i].excess_ns;
-    return held_ns * 2 > suspect->total_ns;
+    return ratio_of(held_ns, suspect->total_ns);
 }
 
-/* That others waited for less than one part in so many of what a rank was late by is as good as not at all.
- */
-enum { WAITED_PART = 20 };
-
 /*
- * Whether nobody waited for it (a twentieth at most) where that can be read, and it was late after operations
- * with a root: that ends them before the others do, and is idle then.
+ * Where nobody waited for it (a twentieth at most) where that can be read, how much of what it was late by
+ * comes after operations with a root: that ends them before the others do, and is idle then.
  */
-static int may_have_ended_first(const struct suspect *suspect, const struct job *job,
-                                const struct baseline *baseline)
+static double measure_behind_root(const struct suspect *suspect, const struct job *job,
+                                  const struct baseline *baseline)
 {
     int64_t after_ns = 0;
-    if (suspect->margin_ns * WAITED_PART >= suspect->total_ns)
-        return 0;
+    if (ratio_of(suspect->margin_ns, suspect->total_ns) >= limit_of(LIMIT_WAITED))
+        return NOT_ASKED;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++) {
         const struct job_operation *operation = &job->operations[i];
@@ -115,7 +112,7 @@ static int may_have_ended_first(const struct suspect *suspect, const struct job 
             !function_is_point_to_point(before))
             after_ns += baseline->excess[i].excess_ns;
     }
-    return after_ns * 2 > suspect->total_ns;
+    return ratio_of(after_ns, suspect->total_ns);
 }
 
 int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job,
@@ -126,10 +123,11 @@ int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job,
     int64_t *unexplained = find_unexplained(job, transfers);
     for (size_t i = 0; unexplained && i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
-        if (suspect->kind != FINDING_NETWORK &&
-            (has_greater_unexplained(suspect, unexplained) || is_mostly_leaf(suspect, job, baseline) ||
-             may_have_ended_first(suspect, job, baseline)))
-            suspect->ambiguous = 1;
+        if (suspect->kind == FINDING_NETWORK)
+            continue;
+        suspect_ask(suspect, RULE_UNEXPLAINED_BEFORE, measure_unexplained(suspect, unexplained));
+        suspect_ask(suspect, RULE_LEAF_OF_TREE, measure_leaf(suspect, job, baseline));
+        suspect_ask(suspect, RULE_BEHIND_ROOT, measure_behind_root(suspect, job, baseline));
     }
     int failed = unexplained ? 0 : -1;
     free(unexplained);

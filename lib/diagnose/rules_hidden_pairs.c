@@ -42,16 +42,13 @@ static int64_t least_of_kind(const struct job *job, const struct baseline *basel
     return least;
 }
 
-/* To wait for another stage takes the work of several layers, where others of the kind come after one each.
- */
-enum { TIMES_OTHERS = 3 };
-
 int may_hide_pair(const struct job *job, const struct baseline *baseline,
                   const struct job_operation *operation)
 {
     int64_t least = least_of_kind(job, baseline, operation);
     return operation->previous >= 0 &&
-           (least < 0 || usual_own_ns(operation, excess_of(baseline, job, operation)) > TIMES_OTHERS * least);
+           (least < 0 || (double)usual_own_ns(operation, excess_of(baseline, job, operation)) >
+                             limit_of(LIMIT_HIDDEN_PAIR) * (double)least);
 }
 
 static int64_t excess_in_step(const struct job *job, const struct baseline *baseline, int32_t rank,
@@ -77,16 +74,16 @@ static struct contest *find_latest(const struct job *job, const struct baseline 
     return latest;
 }
 
-/* In most of its steps another rank was late by itself too, by half as much. */
-static int may_be_exchange(const struct suspect *suspect, const struct job *job,
-                           const struct baseline *baseline, const struct contest *latest)
+/* The share of its steps in which another rank was late by itself too, by half as much. */
+static double measure_exchange(const struct suspect *suspect, const struct job *job,
+                               const struct baseline *baseline, const struct contest *latest)
 {
     int32_t shared = 0;
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
         int64_t others = latest[step].rank == suspect->rank ? latest[step].second : latest[step].most;
         shared += others * 2 >= excess_in_step(job, baseline, suspect->rank, step);
     }
-    return shared * 2 > suspect_steps(suspect);
+    return ratio_of(shared, suspect_steps(suspect));
 }
 
 int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job,
@@ -97,9 +94,9 @@ int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job,
         return 0;
     latest = find_latest(job, baseline);
     for (size_t i = 0; latest && i < suspects->count; i++)
-        if (suspects->items[i].kind != FINDING_NETWORK &&
-            may_be_exchange(&suspects->items[i], job, baseline, latest))
-            suspects->items[i].ambiguous = 1;
+        if (suspects->items[i].kind != FINDING_NETWORK)
+            suspect_ask(&suspects->items[i], RULE_EXCHANGE,
+                        measure_exchange(&suspects->items[i], job, baseline, latest));
     int failed = latest ? 0 : -1;
     free(latest);
     return failed;
@@ -118,8 +115,6 @@ static int has_receiver(const struct suspects *suspects, const struct suspect *n
 }
 
 /* One step or two may be a moment that has passed, and what is slow then is told by who was late. */
-enum { STEPS_TOLD = 3 };
-
 static void join_hidden_sends(const struct suspects *suspects, struct suspect *network)
 {
     for (size_t i = 0; i < suspects->count; i++) {
@@ -137,7 +132,7 @@ int suspects_join_hidden_sends(struct suspects *suspects, const struct job *job)
     int32_t *stage = job->blind_to_pairs ? stages_find(job) : NULL;
     for (size_t i = 0; stage && i < suspects->count; i++) {
         struct suspect *network = &suspects->items[i];
-        if (network->kind == FINDING_NETWORK && network->counted_steps >= STEPS_TOLD &&
+        if (network->kind == FINDING_NETWORK && network->counted_steps >= limit_of(LIMIT_STEPS_TOLD) &&
             has_receiver(suspects, network, stage))
             join_hidden_sends(suspects, network);
     }

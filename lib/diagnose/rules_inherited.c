@@ -89,9 +89,6 @@ static int may_have_been_held(const struct suspects *suspects, const struct susp
            greater_suspect(suspects, suspect, transfer->culprit, previous->step);
 }
 
-/* What has one cause is as long to one part in so many; what differs by more may be two faults. */
-enum { ALIKE_PART = 5 };
-
 /* Whether another rank was late in the same steps, most of them, by about as much. */
 static int is_twin(const struct suspect *a, const struct suspect *b)
 {
@@ -100,45 +97,55 @@ static int is_twin(const struct suspect *a, const struct suspect *b)
     int64_t mine = a->total_ns / suspect_steps(a);
     int64_t other = b->total_ns / suspect_steps(b);
     int64_t apart = mine > other ? mine - other : other - mine;
-    return apart * ALIKE_PART <= (mine > other ? mine : other);
+    return ratio_of(apart, mine > other ? mine : other) <= limit_of(LIMIT_ALIKE);
 }
 
 /*
- * Three ranks and more that are late by the same in the same steps have a cause in common that the trace does
- * not show. Of them, one alone whose host was late is that cause. Where the recorder leaves sends and
- * receives out, two are enough, whatever their hosts; but not one whose lateness may be such a receive while
- * this rank's is none: that may have waited for this one. Nor, in stages, where it is known what may be a
- * receive, one whose lateness is none either.
+ * Ranks that are late by the same in the same steps may have a cause in common that the trace does not show.
+ * Of them, one alone whose host was late is that cause.
  */
-static int has_hidden_cause(const struct suspects *suspects, const struct suspect *suspect,
+static double measure_twins(const struct suspects *suspects, const struct suspect *suspect,
                             const struct job *job)
 {
-    size_t twins = 0, hosts = 0, peers = 0;
-    for (size_t i = 0; i < suspects->count; i++)
+    int twins = 0, hosts = 0;
+    for (size_t i = 0; !job->blind_to_pairs && i < suspects->count; i++)
         if (is_twin(suspect, &suspects->items[i])) {
             twins++;
             hosts += suspects->items[i].kind == FINDING_HOST;
-            peers += suspect->hides_pairs || (!suspects->items[i].hides_pairs && !job->in_stages);
         }
-    if (job->blind_to_pairs)
-        return peers > 0;
-    return twins >= 2 && (suspect->kind != FINDING_HOST || hosts);
+    int is_cause = suspect->kind == FINDING_HOST && !hosts;
+    return job->blind_to_pairs || (is_cause && twins) ? NOT_ASKED : twins;
 }
 
 /*
- * Whether a rank was mostly late itself when its sends were slow: what it sends then meets partners that all
- * wait for it, which is not how its links are used at other times.
+ * Where the recorder leaves sends and receives out, one other is enough, whatever their hosts; but not one
+ * whose lateness may be such a receive while this rank's is none: that may have waited for this one. Nor, in
+ * stages, where it is known what may be a receive, one whose lateness is none either.
  */
-static int sends_late(const struct suspects *suspects, const struct suspect *suspect)
+static double measure_hidden_twins(const struct suspects *suspects, const struct suspect *suspect,
+                                   const struct job *job)
+{
+    int peers = 0;
+    if (!job->blind_to_pairs)
+        return NOT_ASKED;
+    for (size_t i = 0; i < suspects->count; i++)
+        if (is_twin(suspect, &suspects->items[i]))
+            peers += suspect->hides_pairs || (!suspects->items[i].hides_pairs && !job->in_stages);
+    return peers;
+}
+
+/*
+ * In how much of its steps a rank was late itself when its sends were slow: what it sends then meets partners
+ * that all wait for it, which is not how its links are used at other times.
+ */
+static double measure_sends_late(const struct suspects *suspects, const struct suspect *suspect)
 {
     int32_t late = 0;
-    if (suspect->kind != FINDING_NETWORK)
-        return 0;
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
         const struct suspect *greater = greater_suspect(suspects, suspect, suspect->rank, step);
         late += greater && !greater->hides_pairs;
     }
-    return late * 2 > suspect_steps(suspect);
+    return ratio_of(late, suspect_steps(suspect));
 }
 
 /* By how much a rank came late by itself, where its kernel does not say until when it was there; else 0. */
@@ -173,13 +180,13 @@ static int waited_for_receiver(const struct suspects *suspects, const struct sus
 }
 
 /* Sends wait for a receiver that is not there yet: how long, only its kernel would say. */
-static int waits_for_receivers(const struct suspects *suspects, const struct suspect *suspect,
-                               const struct job *job, const struct baseline *baseline,
-                               const struct edges *edges, const struct transfer_excess *transfers)
+static double measure_receivers(const struct suspects *suspects, const struct suspect *suspect,
+                                const struct job *job, const struct baseline *baseline,
+                                const struct edges *edges, const struct transfer_excess *transfers)
 {
     int64_t waited_ns = 0;
-    if (suspect->kind != FINDING_NETWORK || !edges->count)
-        return 0;
+    if (!edges->count)
+        return NOT_ASKED;
     struct job_range instances = suspect_instances(suspect, job);
     for (size_t i = instances.first; i < instances.end; i++) {
         int32_t at = job->by_step[i];
@@ -187,19 +194,19 @@ static int waits_for_receivers(const struct suspects *suspects, const struct sus
             waited_for_receiver(suspects, suspect, job, baseline, edges, at))
             waited_ns += transfers[at].slow_ns;
     }
-    return waited_ns > suspect->total_ns / 2;
+    return ratio_of(waited_ns, suspect->total_ns);
 }
 
 /*
- * Whether most of what was slow were sends and receives called as one, where only finished operations are
- * listed: each is over with the whole call, and nothing says which of them held it.
+ * How much of what was slow were sends and receives called as one, where only finished operations are listed:
+ * each is over with the whole call, and nothing says which of them held it.
  */
-static int was_in_groups(const struct suspect *suspect, const struct job *job,
-                         const struct transfer_excess *transfers)
+static double measure_groups(const struct suspect *suspect, const struct job *job,
+                             const struct transfer_excess *transfers)
 {
     int64_t grouped_ns = 0, all_ns = 0;
-    if (suspect->kind != FINDING_NETWORK || !job->finished_only)
-        return 0;
+    if (!job->finished_only)
+        return NOT_ASKED;
     struct job_range instances = suspect_instances(suspect, job);
     for (size_t i = instances.first; i < instances.end; i++) {
         const struct job_instance *instance = &job->instances[job->by_step[i]];
@@ -211,23 +218,21 @@ static int was_in_groups(const struct suspect *suspect, const struct job *job,
             job_is_grouped(job, job->instance_members[instance->first_member]))
             grouped_ns += transfer->slow_ns;
     }
-    return grouped_ns * 2 > all_ns;
+    return ratio_of(grouped_ns, all_ns);
 }
 
 /*
- * Whether own time may be operations of which the file was lost: what is long at that place in every step may
- * hold them. A host that is late within a step does not wait for them. What else a rank did that is not told
- * apart from others is not known at all; nor what one did from where its file was cut.
+ * How much of its own time may be operations of which the file was lost: what is long at that place in every
+ * step may hold them. A host that is late within a step does not wait for them. What one did from where its
+ * file was cut is not known at all.
  */
-static int may_have_lost(const struct suspect *suspect, const struct job *job,
-                         const struct baseline *baseline)
+static double measure_lost(const struct suspect *suspect, const struct job *job,
+                           const struct baseline *baseline)
 {
     const struct job_rank *rank = &job->ranks[suspect->rank];
     int64_t hidden_ns = 0;
-    if (suspect->kind == FINDING_NETWORK)
-        return 0;
-    if (rank->is_part)
-        return 1;
+    if (!rank->may_lack_file && suspect->last_step < rank->tail_step)
+        return NOT_ASKED;
     struct job_range range = suspect_operations(suspect, job);
     for (size_t i = range.first; i < range.end; i++) {
         const struct job_operation *operation = &job->operations[i];
@@ -237,26 +242,53 @@ static int may_have_lost(const struct suspect *suspect, const struct job *job,
         if (lacks && suspect_has_operation(suspect, operation, &baseline->excess[i]))
             hidden_ns += baseline->excess[i].excess_ns;
     }
-    return hidden_ns * 2 > suspect->total_ns;
+    return ratio_of(hidden_ns, suspect->total_ns);
+}
+
+/* How much of its own time may be waiting for others under greater suspicion. */
+static double measure_waiting(const struct suspects *suspects, const struct suspect *suspect,
+                              const struct job *job, const struct baseline *baseline,
+                              const struct edges *edges, const struct transfer_excess *transfers)
+{
+    int64_t waited_ns = 0;
+    struct job_range range = suspect_operations(suspect, job);
+    for (size_t i = range.first; i < range.end; i++)
+        if (suspect_has_operation(suspect, &job->operations[i], &baseline->excess[i]) &&
+            (may_have_waited(suspects, suspect, job, &job->operations[i]) ||
+             may_have_been_held(suspects, suspect, job, baseline, edges, transfers, &job->operations[i])))
+            waited_ns += baseline->excess[i].excess_ns;
+    return ratio_of(waited_ns, suspect->total_ns);
+}
+
+/* What a rank did that is not told apart from others of its process is not known at all. */
+static void doubt_rank(const struct suspects *suspects, struct suspect *suspect, const struct job *job,
+                       const struct baseline *baseline, const struct edges *edges,
+                       const struct transfer_excess *transfers)
+{
+    suspect_ask(suspect, RULE_WAITED_FOR_OTHER,
+                measure_waiting(suspects, suspect, job, baseline, edges, transfers));
+    suspect_ask(suspect, RULE_TWINS, measure_twins(suspects, suspect, job));
+    suspect_ask(suspect, RULE_TWIN_OF_HIDDEN_PAIR, measure_hidden_twins(suspects, suspect, job));
+    suspect_ask(suspect, RULE_SHARED_PROCESS, job->ranks[suspect->rank].is_part);
+    suspect_ask(suspect, RULE_LOST_RECORDS, measure_lost(suspect, job, baseline));
+}
+
+static void doubt_network(const struct suspects *suspects, struct suspect *suspect, const struct job *job,
+                          const struct baseline *baseline, const struct edges *edges,
+                          const struct transfer_excess *transfers)
+{
+    suspect_ask(suspect, RULE_SENDS_LATE, measure_sends_late(suspects, suspect));
+    suspect_ask(suspect, RULE_LATE_RECEIVERS,
+                measure_receivers(suspects, suspect, job, baseline, edges, transfers));
+    suspect_ask(suspect, RULE_IN_GROUPS, measure_groups(suspect, job, transfers));
 }
 
 void suspects_doubt(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                     const struct edges *edges, const struct transfer_excess *transfers)
 {
-    for (size_t i = 0; i < suspects->count; i++) {
-        struct suspect *suspect = &suspects->items[i];
-        struct job_range range = suspect_operations(suspect, job);
-        int64_t waited_ns = 0;
-        for (size_t j = range.first; suspect->kind != FINDING_NETWORK && j < range.end; j++)
-            if (suspect_has_operation(suspect, &job->operations[j], &baseline->excess[j]) &&
-                (may_have_waited(suspects, suspect, job, &job->operations[j]) ||
-                 may_have_been_held(suspects, suspect, job, baseline, edges, transfers, &job->operations[j])))
-                waited_ns += baseline->excess[j].excess_ns;
-        if (waited_ns * 2 > suspect->total_ns ||
-            (suspect->kind != FINDING_NETWORK && has_hidden_cause(suspects, suspect, job)) ||
-            sends_late(suspects, suspect) ||
-            waits_for_receivers(suspects, suspect, job, baseline, edges, transfers) ||
-            was_in_groups(suspect, job, transfers) || may_have_lost(suspect, job, baseline))
-            suspect->ambiguous = 1;
-    }
+    for (size_t i = 0; i < suspects->count; i++)
+        if (suspects->items[i].kind == FINDING_NETWORK)
+            doubt_network(suspects, &suspects->items[i], job, baseline, edges, transfers);
+        else
+            doubt_rank(suspects, &suspects->items[i], job, baseline, edges, transfers);
 }

@@ -117,32 +117,45 @@ static struct doubt doubt_of(const struct suspect *suspect, const struct job *jo
 }
 
 /*
- * Whether most of a suspicion is doubtful, and the rest would not do by itself (`least_ns` a step), is less
- * than a quarter, which may come along with it, or is there in fewer than half of the steps.
+ * Whether what is not doubtful of a suspicion would do: it is enough by itself (`least_ns` a step), no less
+ * than a quarter, which may come along with the doubtful part, and there in half of the steps at least.
  */
-static int is_mostly(const struct suspect *suspect, const struct doubt *doubt, int64_t doubtful_ns,
-                     int32_t clear_steps, int64_t least_ns)
+static int would_do(const struct suspect *suspect, int64_t doubtful_ns, int32_t clear_steps, int64_t least_ns)
 {
     int32_t steps = suspect_steps(suspect);
     int64_t rest_ns = suspect->total_ns - doubtful_ns;
-    return doubtful_ns * 2 > doubt->known_ns && (steps < 2 || rest_ns < steps * least_ns ||
-                                                 rest_ns * 4 < suspect->total_ns || clear_steps * 2 < steps);
+    return steps >= 2 && rest_ns >= steps * least_ns &&
+           (double)rest_ns >= limit_of(LIMIT_REST) * (double)suspect->total_ns && clear_steps * 2 >= steps;
 }
 
 /*
- * A suspicion is ambiguous when most of it may be something else. Where only the end of sends is doubtful,
- * several steps in a row speak for it all the same. The first step after the warm-up alone may still be part
- * of that.
+ * Where only the end of sends is doubtful, several steps in a row speak for a suspicion all the same: of all
+ * else the share that is doubtful is read, unless the rest would do.
  */
+static double measure_rough_end(const struct suspect *suspect, const struct job *job,
+                                const struct doubt *doubt, int64_t least_ns)
+{
+    int is_alone = suspect->first_step == suspect->last_step;
+    int64_t doubtful_ns = doubt->ends_ns + doubt->pairs_ns;
+    if ((!job->blind_to_pairs && !is_alone) || would_do(suspect, doubtful_ns, doubt->clear_steps, least_ns))
+        return NOT_ASKED;
+    return ratio_of(doubtful_ns, doubt->known_ns);
+}
+
+/* Whether most of it may be receives that the recorder leaves out. */
+static int may_be_pairs(const struct suspect *suspect, const struct doubt *doubt, int64_t least_ns)
+{
+    return doubt->pairs_ns * 2 > doubt->known_ns &&
+           !would_do(suspect, doubt->pairs_ns, doubt->clear_of_pairs, least_ns);
+}
+
 void suspect_doubt_own(struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                        int64_t least_ns)
 {
     struct doubt doubt = doubt_of(suspect, job, baseline, least_ns);
-    int is_alone = suspect->first_step == suspect->last_step;
-    int may_be_other =
-        is_mostly(suspect, &doubt, doubt.ends_ns + doubt.pairs_ns, doubt.clear_steps, least_ns);
-    suspect->hides_pairs = is_mostly(suspect, &doubt, doubt.pairs_ns, doubt.clear_of_pairs, least_ns);
-    suspect->ambiguous = (may_be_other && (job->blind_to_pairs || is_alone)) ||
-                         doubt.groups_ns * 2 > suspect->total_ns ||
-                         suspect->last_step == baseline->first_step;
+    suspect->hides_pairs = may_be_pairs(suspect, &doubt, least_ns);
+    suspect_ask(suspect, RULE_ROUGH_END, measure_rough_end(suspect, job, &doubt, least_ns));
+    suspect_ask(suspect, RULE_GROUP_END,
+                job->finished_only ? ratio_of(doubt.groups_ns, suspect->total_ns) : NOT_ASKED);
+    suspect_ask(suspect, RULE_AFTER_WARM_UP, suspect->last_step - baseline->first_step);
 }

@@ -4,8 +4,8 @@
 #include "diagnose/suspect.h"
 
 /*
- * Marks a suspicion ambiguous most of which may be something else: the rough end of a send or a receive, or a
- * receive that the recorder leaves out (hides_pairs). `least_ns`: what a step of it has to be worth.
+ * Asks the rules about a suspicion most of which may be something else: the rough end of a send or a receive,
+ * or a receive that the recorder leaves out (hides_pairs). `least_ns`: what a step of it has to be worth.
  */
 void suspect_doubt_own(struct suspect *suspect, const struct job *job, const struct baseline *baseline,
                        int64_t least_ns);

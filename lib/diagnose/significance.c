@@ -11,18 +11,16 @@
  * tail: several at once, or one in a row of quiet steps. So it is allowed less, and has to be far ahead of
  * any other; or so far ahead that no tail matters.
  */
-static const double CHANCE_ALONE = 0.01;
-
-int suspect_stands_alone(const struct suspect *suspect, double part)
+int suspect_stands_alone(const struct suspect *suspect)
 {
     return suspect->counted_steps == 1 &&
-           (suspect->ahead >= FAR_AHEAD / part ||
-            (suspect->chance <= CHANCE_ALONE * part && suspect->ahead >= AHEAD));
+           (suspect->ahead >= limit_of(LIMIT_FAR_AHEAD) || (suspect->chance <= limit_of(LIMIT_CHANCE_ALONE) &&
+                                                            suspect->ahead >= limit_of(LIMIT_AHEAD_ALONE)));
 }
 
 int suspect_is_noise(const struct suspect *suspect)
 {
-    return suspect->chance >= 1 && suspect->ahead < AHEAD_OF_MANY;
+    return suspect->chance >= 1 && suspect->ahead < limit_of(LIMIT_AHEAD_MANY);
 }
 
 static size_t at_least(const struct sample *sorted, size_t count, int64_t value)
@@ -243,7 +241,7 @@ static int chance_behind_others(struct strength *strength, struct noise *noise, 
     unsigned char *marked = array_new(strength->rank_count * steps, 1);
     for (size_t i = first; marked && i < suspects->count; i++) {
         const struct suspect *single = &suspects->items[i];
-        if (suspect_stands_alone(single, 1)) {
+        if (suspect_stands_alone(single)) {
             marked[(size_t)single->rank * steps + (size_t)single->last_step] = 1;
             alone++;
         }

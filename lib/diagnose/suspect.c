@@ -2,6 +2,11 @@
 
 #include "job/step_index.h"
 
+void suspect_ask(struct suspect *suspect, enum rule_id rule, double reading)
+{
+    readings_note(&suspect->readings, suspect->kind, rule, reading);
+}
+
 int suspect_has_operation(const struct suspect *suspect, const struct job_operation *operation,
                           const struct excess *excess)
 {

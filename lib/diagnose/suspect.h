@@ -23,11 +23,15 @@ struct suspect {
     int counted_steps; /* that speak for it */
     int after_warm_up; /* it begins with the first step after that, which speaks for nothing */
     int hides_pairs;   /* most of it may be receives that the recorder leaves out */
-    int ambiguous;     /* the trace cannot tell this rank's fault from something it did not record */
+    int on_estimates;  /* most of it is own time since ends that are estimated */
     int shows_earlier; /* in the step before its first, too: it begins its steps late */
     int shows_later;   /* in the step after its last: what was slow there ended that step */
-    int beside_late_host; /* it may have waited for one that was late as well, and gains little then */
+    int beside_late_host;     /* it may have waited for one that was late as well, and gains little then */
+    struct readings readings; /* of the rules that were asked so far */
 };
+
+/* Asks a rule about it: `reading` is NOT_ASKED where the rule does not apply. */
+void suspect_ask(struct suspect *suspect, enum rule_id rule, double reading);
 
 static inline int32_t suspect_steps(const struct suspect *suspect)
 {
@@ -38,6 +42,8 @@ struct suspects {
     struct suspect *items; /* owned */
     size_t count;
     size_t capacity;
+    size_t
+        unweighed; /* that are no noise, and of which the replay was not asked what they cost (what_if.c) */
     int64_t *unrest_ns; /* owned; NULL, or [step * ranks + rank]: how late the middle one of the other hosts
                            was, or of those of its role if that is more (rules_common_lateness.c) */
     int64_t *cost_ns;   /* owned; NULL, or of each step what they are all said to have cost (lengthening.c) */

@@ -7,6 +7,7 @@
 #include "diagnose/evidence_own.h"
 #include "diagnose/lengthening.h"
 #include "diagnose/significance.h"
+#include "diagnose/worth.h"
 
 #include <stdlib.h>
 
@@ -52,10 +53,10 @@ static int32_t greatest(const int64_t *values, size_t count)
     return count && values[best] > 0 ? (int32_t)best : -1;
 }
 
-static int judge(const struct suspects *suspects, const struct suspect *suspect, const struct job *job,
+static int judge(const struct suspects *suspects, struct suspect *suspect, const struct job *job,
                  const struct baseline *baseline, const struct edges *edges,
                  const struct transfer_excess *transfers, const struct diagnose_options *options,
-                 struct finding *finding)
+                 const struct rule_set *off, struct finding *finding)
 {
     struct tally tally = {0};
     struct measures measures = {0};
@@ -76,7 +77,8 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
             finding->tag = -1;
         finding->first_step = suspect->first_step;
         finding->last_step = suspect->last_step;
-        finding->confidence = confidence_of(suspects, suspect, &measures, job, baseline, options);
+        finding->confidence = confidence_of(suspects, suspect, &measures, job, baseline, options, off);
+        finding->readings = suspect->readings;
         finding->slow_ns = suspect->total_ns;
         finding->shows_earlier = suspect->shows_earlier;
         finding->shows_later = suspect->shows_later;
@@ -91,16 +93,48 @@ static int judge(const struct suspects *suspects, const struct suspect *suspect,
     return failed;
 }
 
-int suspects_judge(const struct suspects *suspects, const struct job *job, const struct baseline *baseline,
+static int is_told(const struct suspect *suspect, const struct baseline *baseline,
+                   const struct diagnose_options *options)
+{
+    return suspect_worth(suspect, baseline) >= options->min_gain / 2 && !suspect_is_noise(suspect);
+}
+
+/* Whether a suspicion that was not weighed would be believed, had it cost all that it amounts to. */
+static int judge_unweighed(const struct suspects *suspects, const struct suspect *suspect,
+                           const struct job *job, const struct baseline *baseline, const struct edges *edges,
+                           const struct transfer_excess *transfers, const struct diagnose_options *options,
+                           struct findings *findings)
+{
+    struct findings scratch = {0};
+    struct suspect dear = *suspect;
+    dear.gain_ns = dear.total_ns;
+    struct finding *finding = is_told(&dear, baseline, options) ? findings_add(&scratch) : NULL;
+    int failed =
+        finding && judge(suspects, &dear, job, baseline, edges, transfers, options, &findings->off, finding);
+    findings->unweighed += !failed && finding && finding->confidence > CONFIDENCE_LOW;
+    findings_release(&scratch);
+    return failed ? -1 : 0;
+}
+
+int suspects_judge(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                    const struct edges *edges, const struct transfer_excess *transfers,
                    const struct diagnose_options *options, struct findings *findings, struct error *error)
 {
     for (size_t i = 0; i < suspects->count; i++) {
-        const struct suspect *suspect = &suspects->items[i];
-        if (suspect_worth(suspect, baseline) < options->min_gain / 2 || suspect_is_noise(suspect))
+        struct suspect *suspect = &suspects->items[i];
+        enum confidence believed = CONFIDENCE_LOW;
+        if (is_told(suspect, baseline, options)) {
+            struct finding *finding = findings_add(findings);
+            if (!finding ||
+                judge(suspects, suspect, job, baseline, edges, transfers, options, &findings->off, finding))
+                return error_no_memory(error);
+            believed = finding->confidence;
+        }
+        if (i + suspects->unweighed < suspects->count)
             continue;
-        struct finding *finding = findings_add(findings);
-        if (!finding || judge(suspects, suspect, job, baseline, edges, transfers, options, finding))
+        findings->unweighed += believed > CONFIDENCE_LOW;
+        if (believed == CONFIDENCE_LOW &&
+            judge_unweighed(suspects, suspect, job, baseline, edges, transfers, options, findings))
             return error_no_memory(error);
     }
     return 0;

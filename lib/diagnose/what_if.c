@@ -12,7 +12,8 @@
  * (significance.c) and not weighed.
  */
 
-enum { WEIGHED = 64 }; /* replays cost a pass over the job each */
+/* Replays cost a pass over the job each: it is told where others may matter (verdict.c). */
+enum { WEIGHED = 64 };
 
 /* sign -1 takes the suspicion out of the replay, +1 puts it back. */
 static void change(struct replay *replay, const struct suspect *suspect, int sign)
@@ -139,7 +140,9 @@ int suspects_weigh(struct suspects *suspects, const struct job *job, const struc
     if (replay_init(&replay, job, baseline->excess, transfers, error))
         return -1;
     array_sort(suspects->items, suspects->count, sizeof *suspects->items, by_total);
-    weigh(suspects, &replay, suspects->count < WEIGHED ? suspects->count : WEIGHED);
+    size_t weighed = suspects->count < WEIGHED ? suspects->count : WEIGHED;
+    weigh(suspects, &replay, weighed);
+    suspects->unweighed = suspects->count - weighed;
     replay_release(&replay);
     return 0;
 }

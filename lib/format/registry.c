@@ -13,38 +13,20 @@
  * - tests/torture/faults.py: a file of it among FIXTURES: every call fails once while it is read
  * - man/ncclprof-formats.5: a section (.Sh FOO): what is read, what is not, in which versions
  * - README.md: a row under "What it reads"
- * What such files were taken for until now leaves `strangers` below.
+ * What such files were taken for until now leaves the table of lib/format/strangers.c.
  */
 #include "format/registry.h"
 
 #include "format/chrome/chrome.h"
 #include "format/inspector/inspector.h"
 #include "format/sniff.h"
+#include "format/strangers.h"
 #include "input/input.h"
-
-#include <string.h>
 
 /* Formats are told apart by the beginning of a file. */
 enum { SNIFF_BYTES = 64 * 1024 };
 
 const struct format *const format_registry[] = {&format_chrome, &format_inspector, NULL};
-
-/* Other things that lie beside traces, by what stands in them. */
-struct stranger {
-    const char *mark;
-    const char *what;
-};
-
-static const struct stranger strangers[] = {
-    {"SQLite format 3", "looks like an SQLite database"},
-    {"\"traceEvents\"", "looks like a PyTorch Kineto trace"},
-    {"\"device_traces\"", "looks like a CUDA allocator snapshot"},
-    {"\"pg_config\"", "looks like a Flight Recorder dump"},
-    {"\"pg_status\"", "looks like a Flight Recorder dump"},
-    {"nccl_bus_bandwidth_gbs{", "looks like Inspector's Prometheus text, which holds only averages"},
-    {"nccl_p2p_", "looks like Inspector's Prometheus text, which holds only averages"},
-    {"\"proxyops\"", "looks like a trace of CoMMA, a profiler plugin of its own"},
-};
 
 /* NULL when no format knows one. */
 static const char *why_empty(const char *path)
@@ -55,37 +37,13 @@ static const char *why_empty(const char *path)
     return why;
 }
 
-static const char *find_stranger(const char *bytes, size_t length)
-{
-    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
-        if (memmem(bytes, length, strangers[i].mark, strlen(strangers[i].mark)))
-            return strangers[i].what;
-    return NULL;
-}
-
-static const char *describe(const char *bytes, size_t length)
-{
-    const char *stranger = find_stranger(bytes, length);
-    if (length == 0)
-        return "is empty";
-    if (stranger)
-        return stranger;
-    if (memchr(bytes, '\0', length))
-        return "is binary";
-    while (length > 1 && (*bytes == ' ' || *bytes == '\n' || *bytes == '\r' || *bytes == '\t')) {
-        bytes++;
-        length--;
-    }
-    return *bytes == '{' || *bytes == '[' ? "is JSON of another kind" : "is neither JSON nor gzip";
-}
-
 const char *format_stranger(struct input *input)
 {
     struct error error = ERROR_INIT;
     const char *bytes;
     int64_t length = input_peek(input, &bytes, SNIFF_BYTES, &error);
     error_clear(&error);
-    return length > 0 ? find_stranger(bytes, (size_t)length) : NULL;
+    return length > 0 ? strangers_find(bytes, (size_t)length) : NULL;
 }
 
 const struct format *format_detect(struct input *input, struct error *error)
@@ -96,7 +54,8 @@ const struct format *format_detect(struct input *input, struct error *error)
     int64_t length = input_peek(input, &bytes, SNIFF_BYTES, error);
     if (length < 0)
         return NULL;
-    for (const struct format *const *format = format_registry; *format; format++) {
+    int is_other = strangers_sure(bytes, (size_t)length) != NULL;
+    for (const struct format *const *format = format_registry; *format && !is_other; format++) {
         int sure = (*format)->sniff(bytes, (size_t)length, input_path(input));
         if (sure > most) {
             most = sure;
@@ -112,6 +71,6 @@ const struct format *format_detect(struct input *input, struct error *error)
                   packer, packer, input_path(input));
     else if (!best)
         error_set(error, "%s: %s: not an NCCL profiler dump", input_path(input),
-                  describe(bytes, (size_t)length));
+                  strangers_describe(bytes, (size_t)length));
     return best;
 }

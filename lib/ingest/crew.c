@@ -104,12 +104,13 @@ static int begin_part(struct crew *crew, size_t number, struct error *error)
 {
     struct slot *slot = &crew->slots[number];
     const struct part *part = &crew->parts.items[number];
-    const char *path = crew->walk->files[part->file].realpath;
+    const struct walk_file *file = &crew->walk->files[part->file];
+    const char *path = file->realpath;
     if (slot->begun)
         return 0;
     if (need_writer(crew, error))
         return -1;
-    char *folder = folder_of(path);
+    char *folder = file->folder ? strdup(file->folder) : folder_of(path);
     int64_t first_ordinal = (int64_t)(part->begin / FORMAT_RECORD_BYTES);
     int outcome = folder ? writer_begin(crew->writer, &slot->target, (int64_t)part->file, first_ordinal, path,
                                         folder, error)

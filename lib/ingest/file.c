@@ -1,6 +1,7 @@
 #include "ingest/file.h"
 
 #include "format/registry.h"
+#include "ingest/copies.h"
 #include "ingest/parts.h"
 #include "input/walk.h"
 #include "store/intake.h"
@@ -23,6 +24,7 @@ struct reading {
     struct pipeline *pipeline;
     size_t number;
     const char *path; /* the real one */
+    const struct walk_file *file;
     const struct part *part;
     struct input *input;
     const struct format *format;
@@ -254,6 +256,10 @@ static int has_moved(struct reading *reading, const struct file_facts *facts)
 /* The ledger outlives the intake: the thread that writes needs it. */
 static int hand_over(struct reading *reading, struct file_facts *facts, struct error *error)
 {
+    const struct walk_file *file = reading->file;
+    for (size_t i = 0; i < file->copies && (is_whole(reading->part) || !reading->part->begin); i++)
+        if (ledger_note(&reading->intake.ledger, COPIES_NOTE, 0, 0, file->copy, strlen(file->copy), error))
+            return -1;
     facts->ledger = malloc(sizeof *facts->ledger);
     if (!facts->ledger)
         return error_no_memory(error);
@@ -375,8 +381,12 @@ enum message_kind ingest_file(const struct ingest *ingest, struct pipeline *pipe
         error_set(error, "it is the store itself");
         return file_failed(result, named ? FILE_FAILED : FILE_NOT_A_TRACE, error);
     }
-    struct reading reading = {
-        .ingest = ingest, .pipeline = pipeline, .number = number, .path = file->realpath, .part = part};
+    struct reading reading = {.ingest = ingest,
+                              .pipeline = pipeline,
+                              .number = number,
+                              .path = file->realpath,
+                              .file = file,
+                              .part = part};
     struct input_limits limits = ingest->limits;
     limits.stopped = must_stop;
     limits.context = &reading;

@@ -22,6 +22,8 @@ void walk_release(struct walk *walk)
     for (size_t i = 0; i < walk->count; i++) {
         free(walk->files[i].path);
         free(walk->files[i].realpath);
+        free(walk->files[i].copy);
+        free(walk->files[i].folder);
     }
     for (size_t i = 0; i < walk->note_count; i++)
         free(walk->notes[i]);
@@ -96,7 +98,8 @@ static int add_file(struct walk *walk, const char *path, char *absolute, struct 
         free(absolute);
         return error_no_memory(error);
     }
-    walk->files[walk->count++] = (struct walk_file){copy, absolute, walk->start_count - 1};
+    walk->files[walk->count++] =
+        (struct walk_file){.path = copy, .realpath = absolute, .start = walk->start_count - 1};
     /* cppcheck-suppress memleak ; the file keeps it */
     return 0;
 }

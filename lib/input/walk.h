@@ -16,6 +16,9 @@ struct walk_file {
     char *path;     /* as reached from the path given; "-" for standard input */
     char *realpath; /* absolute, links resolved; "-" for standard input and other pipes without a name */
     size_t start;   /* which of the paths given led to it */
+    size_t copies;  /* other files that are copies of it, or of its beginning; 0 until they are looked for */
+    char *copy;     /* path of one of these; NULL */
+    char *folder;   /* real path of another that stands for its own, which holds copies of that one's; NULL */
 };
 
 /* One of the paths given. */

@@ -36,7 +36,8 @@ int64_t arrival_transfer_ns(const struct job *job, const struct job_instance *in
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job_member_at(job, instance, i);
         int64_t took_ns = job_duration(&job->operations[at]);
-        if (took_ns == TIME_UNKNOWN)
+        /* Until the next begin is longer than a transfer, by what the fastest rank has to do before that. */
+        if (took_ns == TIME_UNKNOWN || job->operations[at].ends == ENDS_ESTIMATED)
             continue;
         known++;
         if (instance->is_synced)

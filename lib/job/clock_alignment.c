@@ -89,16 +89,16 @@ struct meetings {
 
 /*
  * When a member had surely left: at its kernel's end; where a channel has no stop, when that had taken its
- * last data, else, and of what is or may be a tree, when the next operation of the stream started.
- * TIME_UNKNOWN: nothing says.
+ * last data, else, or where none has, and of what is or may be a tree, when the next operation of the stream
+ * started. TIME_UNKNOWN: nothing says.
  */
 static int64_t left_at(const struct job_operation *operation, int64_t free_ns, int64_t next_start_ns)
 {
     if (operation->is_tree || operation->may_be_tree)
         return next_start_ns;
-    if (operation->end_ns == TIME_UNKNOWN || !operation->incomplete)
+    if (!operation->incomplete)
         return operation->end_ns;
-    return free_ns > operation->end_ns ? free_ns : next_start_ns;
+    return operation->end_ns != TIME_UNKNOWN && free_ns > operation->end_ns ? free_ns : next_start_ns;
 }
 
 static int meets(const struct job *job, const struct job_instance *instance, const int64_t *left)

@@ -16,8 +16,7 @@
  * the next operation of their stream begins, if that is sooner.
  */
 
-/* Lets an operation end later, but not after the next of its stream began (`next_ns`); whether it does. */
-static int end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns)
+int job_end_later(struct job *job, int32_t at, int64_t end, int64_t next_ns)
 {
     if (next_ns != TIME_UNKNOWN && next_ns < end)
         end = next_ns;
@@ -52,7 +51,7 @@ static int mend_tree(struct job *job, const struct job_instance *instance, const
         int32_t at = job_member_at(job, instance, i);
         const struct job_operation *member = &job->operations[at];
         int64_t end = member->end_ns + (last - job_common_time(job, member, member->end_ns));
-        mended |= end_later(job, at, end, next[at]);
+        mended |= job_end_later(job, at, end, next[at]);
     }
     return mended;
 }
@@ -120,7 +119,7 @@ static int mend_early_stops(struct job *job, const struct job_instance *instance
         if (!member->may_be_tree || member->end_ns == TIME_UNKNOWN)
             return mended;
         int64_t end = others_there(job, starts, member);
-        mended |= end != TIME_UNKNOWN && end_later(job, at, end, next[at]);
+        mended |= end != TIME_UNKNOWN && job_end_later(job, at, end, next[at]);
     }
     return mended;
 }
@@ -164,7 +163,7 @@ enum { LOOK_AHEAD = 64 };
  * What the rank began at about the time at which an operation of it was over, within the doubt of the clocks,
  * began after that, on other streams too.
  */
-static int64_t not_after_others(const struct job *job, int32_t at, int64_t over_ns, int64_t doubt_ns)
+static int64_t not_after_others(struct job *job, int32_t at, int64_t over_ns, int64_t doubt_ns)
 {
     const struct job_rank *rank = &job->ranks[job->operations[at].rank];
     size_t end = rank->first + rank->count, first = (size_t)at + 1;
@@ -174,6 +173,9 @@ static int64_t not_after_others(const struct job *job, int32_t at, int64_t over_
         if (start_ns != TIME_UNKNOWN && start_ns >= least_ns && start_ns < over_ns)
             over_ns = start_ns;
     }
+    size_t next = first + LOOK_AHEAD;
+    int64_t next_ns = next < end ? job->operations[next].start_ns : TIME_UNKNOWN;
+    job->bounded_ends += next_ns != TIME_UNKNOWN && next_ns >= least_ns && next_ns < over_ns;
     return over_ns;
 }
 
@@ -233,7 +235,7 @@ static int mend_receive(struct job *job, const struct job_instance *instance, co
         return 0;
     int64_t doubt = job_clock_doubt(job, send->rank, receive->rank);
     int64_t end = receive->end_ns + (sent - ended);
-    if (sent - ended <= doubt || !end_later(job, at, end, next[at]))
+    if (sent - ended <= doubt || !job_end_later(job, at, end, next[at]))
         return 0;
     if (receive->ends == ENDS_BY_KERNEL)
         receive->ends = ENDS_BY_SENDER;

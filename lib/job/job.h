@@ -26,6 +26,7 @@ enum end_kind {
     ENDS_BY_KERNEL, /* the GPU's stop */
     ENDS_BY_PROXY,  /* when its GPU had last taken or given data: RecvGpuWait, SendGpuWait */
     ENDS_BY_HOST,   /* polled by the host */
+    ENDS_ESTIMATED, /* by when what came next began, on all ranks (estimated_ends.c) */
     ENDS_BY_SENDER  /* of a receive: when its sender had come, by the clocks, at the least (early_stops.c) */
 };
 
@@ -152,8 +153,10 @@ struct job_communicator {
     struct job_seat *seats; /* owned: the job rank of each rank that recorded something, by number */
     size_t seat_count;
     size_t seat_capacity;
-    int is_whole;   /* all ranks of the run are in it: the others at their global numbers */
-    int32_t silent; /* the job rank of every other place; -1 unknown */
+    int is_whole;       /* all ranks of the run are in it: the others at their global numbers */
+    int32_t silent;     /* the job rank of every other place; -1 unknown */
+    int is_of_the_rest; /* most ranks are in it, and began it when they were through with those of all */
+    int32_t succeeds;   /* 1 + the number of the first of those that it was made anew of; 0: of none */
 };
 
 /* What the network steps of one directed edge in one operation waited for, summed. */
@@ -223,6 +226,7 @@ struct job {
     uint8_t most_cut;         /* enum cut: how most traces stop */
     int blind_to_pairs;       /* its recorder leaves point-to-point operations out */
     int in_stages;            /* its ranks are of several stages (stages.h) */
+    int64_t bounded_ends;     /* for which more operations would have to be looked at (early_stops.c) */
     int64_t timed_operations; /* with a start on the device */
     int has_durations;        /* it says of some operation how long that was on the device */
 };
@@ -250,6 +254,14 @@ static inline struct job_operation *job_member(const struct job *job, const stru
                                                int32_t member)
 {
     return &job->operations[job_member_at(job, instance, member)];
+}
+
+/* What does the work of an operation's communicator from the begin on: itself, or what it was made anew of.
+ */
+static inline int32_t job_first_communicator(const struct job *job, const struct job_operation *operation)
+{
+    int32_t succeeds = job->communicators[operation->communicator].succeeds;
+    return succeeds ? succeeds - 1 : operation->communicator;
 }
 
 /* How far the clocks of two ranks may be off each other, beside their offsets. */

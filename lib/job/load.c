@@ -9,7 +9,9 @@
 #include "job/loader.h"
 #include "job/record_extents.h"
 #include "job/shared_processes.h"
+#include "job/stages.h"
 #include "job/step_index.h"
+#include "job/successions.h"
 #include "job/timeline.h"
 #include "store/connection.h"
 
@@ -19,7 +21,7 @@ static int load_all(struct loader *loader, struct job *job, struct error *error)
         loader_read_operations(loader, error))
         return -1;
     if (job_lay_out(job, loader->has_traffic ? &loader->places : NULL) || loader_list_members(job) ||
-        job_find_parts(job))
+        job_find_parts(job) || job_find_successions(job) || job_find_stages(job))
         return error_no_memory(error);
     return (loader->has_traffic && loader_read_traffic(loader, error)) || loader_read_coverage(loader, error)
                ? -1

@@ -4,7 +4,6 @@
 #include "base/ids.h"
 #include "job/lost_files.h"
 #include "job/membership.h"
-#include "job/stages.h"
 #include "model/pack.h"
 #include "schemas.h"
 #include "store/operations.h"
@@ -314,7 +313,7 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
         return -1;
     loader->has_traffic = has_traffic != 0;
     job_seat_silent_ranks(job);
-    return job_find_lost_files(job) || job_find_stages(job) ? error_no_memory(error) : 0;
+    return job_find_lost_files(job) ? error_no_memory(error) : 0;
 }
 
 void loader_release(struct loader *loader)

@@ -38,6 +38,12 @@ void job_measure_own(struct job *job, struct job_operation *operation)
         operation->own_ns = 0;
 }
 
+int job_is_own_estimated(const struct job *job, const struct job_operation *operation)
+{
+    return operation->own_ns != TIME_UNKNOWN && operation->previous >= 0 &&
+           job->operations[operation->previous].ends == ENDS_ESTIMATED;
+}
+
 /* Of streams that an operation may have waited for, so many operations back are looked at. */
 enum { LOOK_BACK = 64 };
 
@@ -68,12 +74,42 @@ int64_t job_idle_time(const struct job *job, const struct job_operation *operati
     return operation->start_ns - free_ns;
 }
 
-int64_t job_lateness(const struct job *job, const struct job_operation *operation)
+static int64_t bounded_of_rank(const struct job *job, const struct job_rank *rank)
 {
-    int64_t idle_ns = job_idle_time(job, operation);
+    int64_t latest_ns = INT64_MIN, bounded = 0;
+    for (size_t i = LOOK_BACK + 1; rank->has_streams && i < rank->count; i++) {
+        const struct job_operation *operation = &job->operations[rank->first + i];
+        int64_t over = over_ns(job, rank->first + i - LOOK_BACK - 1);
+        latest_ns = over != TIME_UNKNOWN && over > latest_ns ? over : latest_ns;
+        if (operation->own_ns == TIME_UNKNOWN || latest_ns > operation->start_ns ||
+            latest_ns <= operation->start_ns - operation->own_ns)
+            continue;
+        bounded += latest_ns > operation->start_ns - job_idle_time(job, operation);
+    }
+    return bounded;
+}
+
+int64_t job_bounded_idle_times(const struct job *job)
+{
+    int64_t bounded = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        bounded += bounded_of_rank(job, &job->ranks[i]);
+    return bounded;
+}
+
+int64_t job_lateness_in(const struct job *job, const struct job_operation *operation, int64_t idle_ns)
+{
     if (idle_ns == TIME_UNKNOWN || operation->enqueued_ns == TIME_UNKNOWN)
         return TIME_UNKNOWN;
     int64_t free_ns = operation->start_ns - idle_ns;
+    /* Too late an end hides when the stream was free: how far ahead the host was still shows. */
+    if (job_is_own_estimated(job, operation))
+        return operation->enqueued_ns - free_ns < idle_ns ? operation->enqueued_ns - free_ns : idle_ns;
     int64_t late_ns = operation->enqueued_ns > free_ns ? operation->enqueued_ns - free_ns : 0;
     return late_ns < idle_ns ? late_ns : idle_ns;
+}
+
+int64_t job_lateness(const struct job *job, const struct job_operation *operation)
+{
+    return job_lateness_in(job, operation, job_idle_time(job, operation));
 }

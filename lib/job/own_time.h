@@ -20,9 +20,22 @@ void job_measure_own(struct job *job, struct job_operation *operation);
 int64_t job_idle_time(const struct job *job, const struct job_operation *operation);
 
 /*
- * Lateness: how much of that had passed when it was enqueued, the host's part. TIME_UNKNOWN where either is
- * not known.
+ * How many of these times would be less had more operations been looked at: one before those ended later. One
+ * that was not over yet hides others.
+ */
+int64_t job_bounded_idle_times(const struct job *job);
+
+/*
+ * Lateness: how much of that had passed when it was enqueued, the host's part. Where the end before it is
+ * only estimated, by how much later than that it was enqueued, less than 0 where it was sooner: the stream
+ * may have been free long before. TIME_UNKNOWN where either is not known.
  */
 int64_t job_lateness(const struct job *job, const struct job_operation *operation);
+
+/* The same of an operation whose idle time is known. */
+int64_t job_lateness_in(const struct job *job, const struct job_operation *operation, int64_t idle_ns);
+
+/* Whether it is own time since an end that is only estimated (estimated_ends.h). */
+int job_is_own_estimated(const struct job *job, const struct job_operation *operation);
 
 #endif

@@ -7,7 +7,7 @@
 
 static int is_narrow(const struct job *job, const struct job_communicator *communicator)
 {
-    return communicator->size < (int64_t)job->rank_count;
+    return communicator->size < (int64_t)job->rank_count && !communicator->is_of_the_rest;
 }
 
 /* Returns whether it made one stage of several. */

@@ -5,8 +5,10 @@
 #include "job/clock_alignment.h"
 #include "job/device_time.h"
 #include "job/early_stops.h"
+#include "job/estimated_ends.h"
 #include "job/groups.h"
 #include "job/own_time.h"
+#include "job/shared_kernels.h"
 #include "job/streams.h"
 #include "job/transfers.h"
 
@@ -42,10 +44,13 @@ int job_build_timelines(struct job *job, struct error *error)
         job_infer_start(job, i);
         job_measure_own(job, &job->operations[i]);
     }
-    int mended;
-    if (job_align_clocks(job, error) || job_mend_ends(job, &mended, error))
+    int mended, estimated;
+    if (job_align_clocks(job, error) || job_mend_ends(job, &mended, error) ||
+        job_mend_shared_kernels(job, &mended, error))
         return -1;
-    for (size_t i = 0; mended && i < job->operation_count; i++) {
+    if (job_estimate_ends(job, &estimated))
+        return error_no_memory(error);
+    for (size_t i = 0; (mended || estimated) && i < job->operation_count; i++) {
         struct job_operation *operation = &job->operations[i], *head = &job->operations[operation->group];
         if (operation == head && operation->previous >= 0)
             operation->previous = job_last_of_group(job, operation->previous);

@@ -55,7 +55,7 @@ static void measure_pair_by_clocks(struct job *job, struct job_instance *instanc
         *(member->function == FUNCTION_SEND ? &send : &receive) = member;
     }
     if (!send || !receive || send->start_ns == TIME_UNKNOWN || receive->start_ns == TIME_UNKNOWN ||
-        receive->end_ns == TIME_UNKNOWN)
+        receive->end_ns == TIME_UNKNOWN || receive->ends == ENDS_ESTIMATED)
         return;
     int64_t sent = job_common_time(job, send, send->start_ns);
     int64_t began = job_common_time(job, receive, receive->start_ns);

@@ -12,11 +12,10 @@
 
 /* How the steps of a run without tags are told. */
 struct period {
-    size_t *starts;
-    size_t start_count;
+    struct own_steps own; /* of one rank; more or fewer where all ranks together tell them */
     struct step_end *ends;
     size_t end_count;
-    int32_t shared; /* the communicator of the ends */
+    struct shared_communicators shared; /* those of the ends */
 };
 
 /* What numbering the ranks of a run needs. */
@@ -185,7 +184,7 @@ static int number_by_tags(void *context, struct hand *hand, size_t number, struc
     struct ranks *ranks = context;
     struct numbering numbering = numbering_of(ranks, hand, number);
     struct moments moments = {.count = 0};
-    struct step_teller teller = {.shared = -1};
+    struct step_teller teller = {.times = NULL};
     int failed = find_moments(&numbering, &moments, error);
     if (!failed && moments.count >= 2 && steps_from_tags(&moments, &teller))
         failed = error_no_memory(error);
@@ -218,50 +217,62 @@ static int32_t busiest_rank(const struct work *work, int32_t run)
 
 static int number_alone(struct numbering *numbering, struct error *error)
 {
-    size_t *starts, count;
+    struct own_steps own;
     int failed =
         steps_from_period(numbering->blocks, numbering->work, numbering->rank,
-                          count_operations(numbering->work, numbering->rank), &starts, &count, error) ||
-        number_rank(numbering, (struct step_teller){.starts = starts, .start_count = count}, error);
-    free(starts);
+                          count_operations(numbering->work, numbering->rank), &own, error) ||
+        number_rank(numbering, (struct step_teller){.starts = own.starts, .start_count = own.count}, error);
+    own_steps_release(&own);
     return failed ? -1 : 0;
 }
 
-/* Where the rank lost operations, what all ranks together have tells more than its own do. */
-static int find_shared(struct hand *hand, int32_t rank, int32_t shared, struct period *period,
-                       struct error *error)
+/*
+ * Whether a rank's own steps do, though operations are missing: where nobody has those, a filter left them
+ * out, and what is left repeats as it is. Of a step of one operation that does not tell which of several it
+ * is.
+ */
+static int is_enough(const struct own_steps *own)
 {
-    int lost;
-    if (steps_have_losses(&hand->blocks, &hand->work, rank, shared, &lost, error))
-        return -1;
-    if (!lost && period->start_count >= 2)
+    return own->count >= 2 && own->starts[own->count - 1] - own->starts[0] >= 2 * (own->count - 1);
+}
+
+/* Where the rank lost operations, what all ranks together have tells more than its own do. */
+static int find_shared(struct hand *hand, int32_t rank, struct period *period, struct error *error)
+{
+    int lost = 0, more = 0;
+    for (size_t i = 0; !lost && i < period->shared.count; i++)
+        if (steps_have_losses(&hand->blocks, &hand->work, rank, period->shared.items[i], &lost, error))
+            return -1;
+    if (!lost && period->own.count >= 2)
         return 0;
-    if (steps_from_shared(&hand->blocks, &hand->work, shared, &period->ends, &period->end_count, error))
+    if (steps_from_shared(&hand->blocks, &hand->work, rank, &period->shared, &period->ends,
+                          &period->end_count, &more, error))
         return -1;
+    if (!more && is_enough(&period->own))
+        period->end_count = 0;
     if (period->end_count)
-        period->start_count = period->end_count + 1;
+        period->own.count = period->end_count + 1;
     return 0;
 }
 
-/* The ends of steps on a communicator that all ranks share; where there are none their count does not fit. */
-static int find_ends(struct hand *hand, int32_t rank, int32_t shared, struct period *period,
-                     struct error *error)
+/* The ends of steps on communicators that all ranks share; where there are none their count does not fit. */
+static int find_ends(struct hand *hand, int32_t rank, struct period *period, struct error *error)
 {
     free(period->ends);
     period->ends = NULL;
     period->end_count = 0;
-    period->shared = shared;
-    if (find_shared(hand, rank, shared, period, error))
+    if (find_shared(hand, rank, period, error))
         return -1;
-    if (period->start_count < 2 || period->end_count)
+    if (period->own.count < 2 || period->end_count)
         return 0;
-    return steps_find_ends(&hand->blocks, &hand->work, rank, period->starts, period->start_count, shared,
-                           &period->ends, &period->end_count, error);
+    free(period->ends);
+    return steps_find_ends(&hand->blocks, &hand->work, rank, &period->own, &period->shared, &period->ends,
+                           &period->end_count, error);
 }
 
 static int has_steps(const struct period *period)
 {
-    return period->start_count >= 2 && period->end_count + 1 == period->start_count;
+    return period->own.count >= 2 && period->end_count + 1 == period->own.count;
 }
 
 /*
@@ -286,35 +297,55 @@ static int32_t next_alike(const struct work *work, int32_t world, int32_t after)
     return next;
 }
 
+/*
+ * Where a rank took the place of another, no communicator holds all; but those that come one after the other
+ * may.
+ */
+static int find_without_world(struct hand *hand, int32_t run, int32_t rank, struct period *period,
+                              struct error *error)
+{
+    const struct work *work = &hand->work;
+    int32_t widest = shared_widest(work, rank, period->own.lives);
+    int holds_all = 0;
+    if (widest < 0)
+        return 0;
+    if (shared_list(&period->shared, work, rank, period->own.lives, widest) ||
+        shared_hold_run(&period->shared, work, run, &holds_all))
+        return error_no_memory(error);
+    return holds_all ? find_ends(hand, rank, period, error) : 0;
+}
+
 static int find_period(struct hand *hand, int32_t run, struct period *period, struct error *error)
 {
     enum { MOST_ALIKE = 4 }; /* that are looked at, whatever a trace claims */
     const struct work *work = &hand->work;
     int32_t rank = busiest_rank(work, run), world = work->runs[run].world;
-    if (rank < 0 || world < 0)
+    if (rank < 0)
         return 0;
-    if (steps_from_period(&hand->blocks, work, rank, count_operations(work, rank), &period->starts,
-                          &period->start_count, error))
+    if (steps_from_period(&hand->blocks, work, rank, count_operations(work, rank), &period->own, error))
         return -1;
+    if (world < 0)
+        return find_without_world(hand, run, rank, period, error);
     int32_t shared = next_alike(work, world, -1);
     for (int i = 0; i < MOST_ALIKE && shared >= 0 && !has_steps(period); i++) {
-        if (find_ends(hand, rank, shared, period, error))
+        if (shared_list(&period->shared, work, rank, period->own.lives, shared))
+            return error_no_memory(error);
+        if (find_ends(hand, rank, period, error))
             return -1;
         shared = next_alike(work, world, shared);
     }
     return 0;
 }
 
-/* Where no communicator is shared by all ranks, each goes by its own period. */
+/* Where no communicators are shared by all ranks, each goes by its own period. */
 static int number_by_period(void *context, struct hand *hand, size_t number, struct error *error)
 {
     const struct ranks *ranks = context;
     const struct period *period = &ranks->period;
     struct numbering numbering = numbering_of(ranks, hand, number);
-    struct step_teller teller = {.shared = period->shared};
-    if (hand->work.runs[hand->work.ranks[numbering.rank].run].world < 0)
-        return number_alone(&numbering, error);
-    if (period->start_count < 2)
+    struct step_teller teller = {.shared = &period->shared};
+    int has_world = hand->work.runs[hand->work.ranks[numbering.rank].run].world >= 0;
+    if (has_world && period->own.count < 2)
         return number_rank(&numbering, teller, error);
     if (!has_steps(period))
         return number_alone(&numbering, error);
@@ -412,7 +443,7 @@ static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32
             of->step_source = STEPS_BY_TAGS;
     if (of->step_source == STEPS_NONE && find_period(&ranks->hands->items[0], run, &ranks->period, error))
         return -1;
-    if (ranks->period.start_count >= 2)
+    if (ranks->period.own.count >= 2)
         of->step_source = STEPS_BY_PERIOD;
     if (hands_do(ranks->hands, number_by_period, ranks, list_ranks(work, run, items), error))
         return -1;
@@ -431,7 +462,7 @@ int run_number(struct work *work, int32_t run, struct hands *hands, struct serie
     int32_t *items = array_new(count, sizeof *items);
     struct ranks ranks = {.hands = hands, .items = items, .series = series};
     int failed = items ? number_all(work, run, &ranks, items, error) : error_no_memory(error);
-    free(ranks.period.starts);
+    own_steps_release(&ranks.period.own);
     free(ranks.period.ends);
     free(items);
     return failed;

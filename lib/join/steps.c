@@ -4,6 +4,8 @@
 #include "join/load.h"
 #include "period/cycle.h"
 #include "period/cycle_with_gaps.h"
+#include "period/several_steps.h"
+#include "period/stretches.h"
 
 #include <stdlib.h>
 
@@ -73,16 +75,41 @@ static size_t wrapping_starts(const struct moments *moments, size_t *starts)
     return found;
 }
 
-static size_t find_starts(const struct moments *moments, const struct cycle *cycle, size_t *starts)
+/* Phases of a step have tags of their own, two at least. */
+enum { FEWEST_TAGS = 2 };
+
+/* In cycles of tags that hold several steps. What came before the first cycle is left as it is. */
+static int find_several(const struct moments *moments, const struct cycle *cycle, size_t *starts,
+                        size_t *count)
 {
-    size_t count = 0;
+    const struct cycles cycles = {.symbols = moments->symbols,
+                                  .calls = moments->symbols,
+                                  .end = moments->count,
+                                  .fewest_calls = FEWEST_TAGS};
+    size_t early = *count && starts[0] < cycle->first, cut = *count - early;
+    if (!cycle->period || several_steps_find(&cycles, starts + early, &cut))
+        return cycle->period ? -1 : 0;
+    *count = cut + early;
+    return 0;
+}
+
+static int find_starts(const struct moments *moments, const struct cycle *cycle, size_t *starts,
+                       size_t *count)
+{
+    *count = 0;
     if (moments->begin)
-        count = torn_starts(moments->symbols, moments->count, moments->begin, starts);
-    if (count)
-        return count;
-    if (cycle->extent * 5 >= moments->count * 4)
-        return cycle_starts_early(cycle, moments->count, starts);
-    return cycle->extent || moments->count >= 4 ? wrapping_starts(moments, starts) : 0;
+        *count = torn_starts(moments->symbols, moments->count, moments->begin, starts);
+    if (*count)
+        return 0;
+    if (cycle->extent * 5 >= moments->count * 4) {
+        *count = cycle_starts_early(cycle, moments->count, starts);
+        return find_several(moments, cycle, starts, count);
+    }
+    if (stretches_of_symbols(moments->symbols, moments->count, starts, count))
+        return -1;
+    if (!*count && (cycle->extent || moments->count >= 4))
+        *count = wrapping_starts(moments, starts);
+    return 0;
 }
 
 /* Takes `starts`, which are moments, over. */
@@ -107,19 +134,20 @@ static int tell_starts(struct step_teller *teller, const struct moments *moments
 
 int steps_from_tags(const struct moments *moments, struct step_teller *teller)
 {
-    *teller = (struct step_teller){.shared = -1};
+    *teller = (struct step_teller){.times = NULL};
     struct cycle cycle;
-    size_t *starts = array_new(moments->count + 1, sizeof *starts);
-    if (!starts || cycle_find(moments->symbols, moments->count, &cycle)) {
+    size_t count, *starts = array_new(moments->count + 1, sizeof *starts);
+    if (!starts || cycle_find(moments->symbols, moments->count, &cycle) ||
+        find_starts(moments, &cycle, starts, &count)) {
         free(starts);
         return -1;
     }
-    return tell_starts(teller, moments, starts, find_starts(moments, &cycle, starts));
+    return tell_starts(teller, moments, starts, count);
 }
 
-struct step_end step_end_none(void)
+struct step_end step_end_none(int32_t turn)
 {
-    struct step_end end = {.sequence = -1};
+    struct step_end end = {.sequence = -1, .turn = turn};
     for (int i = 0; i < FUNCTION_COUNT; i++)
         end.reached[i] = -1;
     return end;
@@ -136,17 +164,22 @@ int step_end_take(struct step_end *end, uint8_t function, int64_t sequence)
     return 1;
 }
 
+static int is_beyond(const struct step_end *end, int32_t turn, const struct swept *swept)
+{
+    return turn != end->turn ? turn > end->turn : swept->sequence > end->reached[swept->function];
+}
+
 /* An operation beyond the end shows that the end itself was lost, and so may the next have been. */
 static int32_t step_by_ends(struct step_teller *teller, const struct work *work, const struct swept *swept)
 {
-    if (work->members[swept->member].communicator != teller->shared || swept->function >= FUNCTION_COUNT)
+    int32_t turn = shared_turn(teller->shared, work->members[swept->member].communicator);
+    if (turn < 0 || swept->function >= FUNCTION_COUNT)
         return (int32_t)teller->next;
-    while (teller->next < teller->end_count &&
-           swept->sequence > teller->ends[teller->next].reached[swept->function])
+    while (teller->next < teller->end_count && is_beyond(&teller->ends[teller->next], turn, swept))
         teller->next++;
     int32_t step = (int32_t)teller->next;
     const struct step_end *end = teller->ends + teller->next;
-    if (teller->next < teller->end_count && swept->function == end->function &&
+    if (teller->next < teller->end_count && turn == end->turn && swept->function == end->function &&
         swept->sequence == end->sequence)
         teller->next++;
     return step;

@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_JOIN_STEPS_H
 #define NCCLPROF_JOIN_STEPS_H
 
+#include "join/shared_communicators.h"
 #include "join/sweep.h"
 #include "join/work.h"
 
@@ -32,16 +33,18 @@ int moments_of_marks(struct moments *moments, const struct work *work, int32_t r
 
 /*
  * A last operation of a step: what other ranks recognise a step's end by. Who lost it still has an operation
- * beyond: of any function one with a greater number than the last of that function up to the end.
+ * beyond: of any function one with a greater number than the last of that function up to the end, or one on a
+ * communicator whose turn comes later.
  */
 struct step_end {
     int64_t reached[FUNCTION_COUNT]; /* on the shared communicator, by function; -1: none yet */
     int64_t sequence;
+    int32_t turn; /* of the shared communicator */
     uint8_t function;
 };
 
-/* Of what comes before the first operation. */
-struct step_end step_end_none(void);
+/* Of what comes before the first operation of that turn. */
+struct step_end step_end_none(int32_t turn);
 
 /* One operation on. Whether it counts: not where it has no number. */
 int step_end_take(struct step_end *end, uint8_t function, int64_t sequence);
@@ -50,9 +53,9 @@ int step_end_take(struct step_end *end, uint8_t function, int64_t sequence);
 struct step_teller {
     int64_t *times; /* steps begin then */
     size_t time_count;
-    const struct step_end *ends; /* steps end with these, on the communicator `shared` */
+    const struct step_end *ends; /* steps end with these, on the communicators `shared` */
     size_t end_count;
-    int32_t shared;
+    const struct shared_communicators *shared;
     size_t *starts; /* steps begin with the operations of these numbers */
     size_t start_count;
     size_t next; /* of the list */

@@ -174,7 +174,26 @@ struct order {
     int64_t *gaps; /* and as much scratch after them */
 };
 
-static int order_init(struct order *order, const struct whole *whole)
+/* How many of its function are left out after each item, up to the next of it; -1: nothing tells. */
+static void count_left_out(const struct whole *whole, int64_t *left_out)
+{
+    int32_t last[FUNCTION_COUNT];
+    for (int i = 0; i < FUNCTION_COUNT; i++)
+        last[i] = -1;
+    for (int32_t at = whole->first; at >= 0; at = whole->items[at].next) {
+        left_out[at] = -1;
+        int32_t *before = &last[whole->items[at].function];
+        if (*before >= 0)
+            left_out[*before] = whole->items[at].sequence - whole->items[*before].sequence - 1;
+        *before = at;
+    }
+}
+
+/*
+ * What a recorder leaves out on all ranks alike, as a filter of small operations does, is a part of what
+ * recurs: of several equal calls it tells which is the last one.
+ */
+static int order_init(struct order *order, const struct whole *whole, int tells_left_out)
 {
     *order = (struct order){.items = array_new(whole->count, sizeof *order->items),
                             .symbols = array_new(whole->count, sizeof *order->symbols),
@@ -182,11 +201,16 @@ static int order_init(struct order *order, const struct whole *whole)
                             .gaps = array_new(whole->count * 2, sizeof *order->gaps)};
     if (!order->items || !order->symbols || !order->starts || !order->gaps)
         return -1;
+    if (tells_left_out)
+        count_left_out(whole, order->gaps);
     size_t count = 0;
     for (int32_t at = whole->first; at >= 0; at = whole->items[at].next) {
         const struct shared_operation *item = &whole->items[at];
         order->items[count] = at;
-        order->symbols[count++] = hash_mix(item->function, (uint64_t)item->bytes);
+        order->symbols[count] = hash_mix(item->function, (uint64_t)item->bytes);
+        if (order->gaps[at] > 0)
+            order->symbols[count] = hash_mix(order->symbols[count], (uint64_t)order->gaps[at]);
+        count++;
     }
     return 0;
 }
@@ -199,14 +223,43 @@ static void order_release(struct order *order)
     free(order->gaps);
 }
 
+/* The last of a function, after which nothing tells what is left out, is taken to be as a period before. */
+static int take_last_as_before(const struct whole *whole, struct order *order, size_t period)
+{
+    int is_taken = 0;
+    for (size_t i = period; i < whole->count; i++) {
+        const struct shared_operation *item = &whole->items[order->items[i]];
+        const struct shared_operation *before = &whole->items[order->items[i - period]];
+        if (order->gaps[order->items[i]] >= 0 || item->function != before->function ||
+            item->bytes != before->bytes)
+            continue;
+        order->symbols[i] = order->symbols[i - period];
+        is_taken = 1;
+    }
+    return is_taken;
+}
+
+/* What repeats makes half of all; and nearly all, one part in so many aside, where it tells what is left out.
+ */
+enum { REST_OF_LEFT_OUT = 8 };
+
+static int is_most(const struct cycle *cycle, size_t count, int tells_left_out)
+{
+    size_t rest = count - cycle->extent;
+    return cycle->period && cycle->extent >= 3 * cycle->period &&
+           (tells_left_out ? rest * REST_OF_LEFT_OUT <= count : rest <= cycle->extent);
+}
+
 /* Where cycles begin, into starts[]; 0 when most of it does not repeat. */
-static int find_cycles(const struct whole *whole, struct order *order, size_t *count)
+static int find_cycles(const struct whole *whole, struct order *order, int tells_left_out, size_t *count)
 {
     struct cycle cycle;
     *count = 0;
-    if (cycle_find(order->symbols, whole->count, &cycle))
+    if (cycle_find(order->symbols, whole->count, &cycle) ||
+        (tells_left_out && cycle.period && take_last_as_before(whole, order, cycle.period) &&
+         cycle_find(order->symbols, whole->count, &cycle)))
         return -1;
-    if (!cycle.period || cycle.extent * 2 < whole->count || cycle.extent < 3 * cycle.period)
+    if (!is_most(&cycle, whole->count, tells_left_out))
         return 0;
     *count = cycle_starts_early(&cycle, whole->count, order->starts);
     for (size_t i = 0; i < *count; i++) {
@@ -217,21 +270,45 @@ static int find_cycles(const struct whole *whole, struct order *order, size_t *c
     return 0;
 }
 
-static int take_ends(const struct whole *whole, struct step_end **ends, size_t *count, struct error *error)
+/* Ends of steps, as they come. */
+struct end_list {
+    struct step_end *items; /* owned */
+    size_t count;
+    size_t capacity;
+    size_t cycles; /* that were found */
+    int more;      /* than one rank has */
+};
+
+static int add_end(struct end_list *list, struct step_end end)
 {
-    struct order order;
-    size_t starts = 0;
-    int failed = order_init(&order, whole) || find_cycles(whole, &order, &starts);
-    if (!failed && starts >= 2) {
-        *ends = array_new(starts, sizeof **ends);
-        failed = !*ends;
+    if (array_reserve((void **)&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+        return -1;
+    list->items[list->count++] = end;
+    return 0;
+}
+
+/* The ends of its steps, and of the last one's where another communicator comes after it. */
+static int take_ends(const struct whole *whole, int32_t turn, int is_last, struct end_list *list,
+                     struct error *error)
+{
+    struct order order = {.items = NULL};
+    size_t starts = 0, at = 0;
+    int failed = 0;
+    for (int tells_left_out = !is_whole(whole); !failed && !starts && tells_left_out >= 0; tells_left_out--) {
+        order_release(&order);
+        failed =
+            order_init(&order, whole, tells_left_out) || find_cycles(whole, &order, tells_left_out, &starts);
     }
-    struct step_end end = step_end_none();
-    for (size_t i = 1, at = 0; !failed && i < starts; i++) {
-        for (; at < order.starts[i]; at++)
+    struct step_end end = step_end_none(turn);
+    list->cycles += starts >= 2 ? starts : 0;
+    /* What does not recur on one is a step. */
+    starts = starts ? starts : 1;
+    for (size_t i = 1; !failed && i <= starts; i++) {
+        size_t next = i < starts ? order.starts[i] : whole->count;
+        for (; at < next; at++)
             step_end_take(&end, whole->items[order.items[at]].function,
                           whole->items[order.items[at]].sequence);
-        (*ends)[(*count)++] = end;
+        failed = (i < starts || !is_last) && add_end(list, end);
     }
     order_release(&order);
     return failed ? error_no_memory(error) : 0;
@@ -292,17 +369,37 @@ static int has_gaps(const struct rising *rising)
     return rising->count < expected;
 }
 
+/* What a rank itself has of a communicator. */
+static int pass_rank(struct whole *whole, struct blocks *blocks, const struct work *work, int32_t rank,
+                     int32_t communicator, struct error *error)
+{
+    int failed = 0;
+    for (size_t i = work->by_rank.first[rank]; !failed && i < work->by_rank.first[rank + 1]; i++)
+        if (work->members[work->by_rank.items[i]].communicator == communicator)
+            failed = pass_member(whole, blocks, work, work->by_rank.items[i], 1, error);
+    return failed;
+}
+
 static int find_losses(struct blocks *blocks, const struct work *work, int32_t rank, int32_t communicator,
                        int *lost, struct error *error)
 {
     struct whole whole;
-    int failed = 0;
     whole_init(&whole);
-    for (size_t i = work->by_rank.first[rank]; !failed && i < work->by_rank.first[rank + 1]; i++)
-        if (work->members[work->by_rank.items[i]].communicator == communicator)
-            failed = pass_member(&whole, blocks, work, work->by_rank.items[i], 1, error);
+    int failed = pass_rank(&whole, blocks, work, rank, communicator, error);
     *lost = !is_whole(&whole);
     whole_release(&whole);
+    return failed;
+}
+
+/* Whether others have operations of it that the rank has not. */
+static int have_more(const struct whole *whole, struct blocks *blocks, const struct work *work, int32_t rank,
+                     int32_t communicator, int *more, struct error *error)
+{
+    struct whole own;
+    whole_init(&own);
+    int failed = pass_rank(&own, blocks, work, rank, communicator, error);
+    *more |= whole->count > own.count;
+    whole_release(&own);
     return failed;
 }
 
@@ -322,16 +419,31 @@ int steps_have_losses(struct blocks *blocks, const struct work *work, int32_t ra
     return rising.falls ? find_losses(blocks, work, rank, communicator, lost, error) : 0;
 }
 
-int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t communicator,
-                      struct step_end **ends, size_t *count, struct error *error)
+static int take_communicator(struct blocks *blocks, const struct work *work, int32_t rank,
+                             int32_t communicator, int32_t turn, int is_last, struct end_list *list,
+                             struct error *error)
 {
     struct whole whole;
-    *ends = NULL;
-    *count = 0;
     whole_init(&whole);
     int failed = pass_members(&whole, blocks, work, communicator, 1, error) ||
                  pass_members(&whole, blocks, work, communicator, 0, error) ||
-                 (whole.count && take_ends(&whole, ends, count, error));
+                 have_more(&whole, blocks, work, rank, communicator, &list->more, error) ||
+                 (whole.count && take_ends(&whole, turn, is_last, list, error));
     whole_release(&whole);
     return failed ? -1 : 0;
+}
+
+int steps_from_shared(struct blocks *blocks, const struct work *work, int32_t rank,
+                      const struct shared_communicators *shared, struct step_end **ends, size_t *count,
+                      int *more, struct error *error)
+{
+    struct end_list list = {.count = 0};
+    int failed = 0;
+    for (size_t i = 0; !failed && i < shared->count; i++)
+        failed = take_communicator(blocks, work, rank, shared->items[i], (int32_t)i, i + 1 == shared->count,
+                                   &list, error);
+    *ends = list.items;
+    *more = list.more;
+    *count = list.cycles ? list.count : 0;
+    return failed;
 }

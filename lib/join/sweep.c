@@ -1,6 +1,7 @@
 #include "join/sweep.h"
 
 #include "base/array.h"
+#include "store/scan.h"
 
 #include <stdlib.h>
 
@@ -214,15 +215,6 @@ static int go_on(struct sweep *sweep, struct error *error)
     return 0;
 }
 
-static int64_t duration(const struct block_reader *reader, size_t row)
-{
-    if (!reader->absent[OPERATION_DURATION][row])
-        return reader->values[OPERATION_DURATION][row];
-    if (reader->absent[OPERATION_DEVICE_BEGIN][row] || reader->absent[OPERATION_DEVICE_END][row])
-        return COUNT_UNKNOWN;
-    return reader->values[OPERATION_DEVICE_END][row] - reader->values[OPERATION_DEVICE_BEGIN][row];
-}
-
 /* Other kernels than symmetric ones do not wait in it. */
 static int64_t initial_sync(const struct block_reader *reader, size_t row)
 {
@@ -245,7 +237,7 @@ static void give(struct sweep *sweep, struct swept *swept)
                         : block_value(reader, OPERATION_SEQUENCE, row, COUNT_UNKNOWN),
         .bytes = block_value(reader, OPERATION_BYTES, row, COUNT_UNKNOWN),
         .issued_ns = rows->issued_ns[row],
-        .duration_ns = duration(reader, row),
+        .duration_ns = scan_duration(reader, row, COUNT_UNKNOWN),
         .initial_sync_ns = initial_sync(reader, row),
         .member = rows->member,
         .source = sweep->heap[0].source,

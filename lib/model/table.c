@@ -124,6 +124,75 @@ int table_find_column(const struct table *table, const char *name)
     return -1;
 }
 
+static void release_row(struct table *table, size_t row)
+{
+    for (size_t i = 0; i < table->column_count; i++)
+        cell_release(&table->cells[row * table->column_count + i]);
+}
+
+void table_keep_rows(struct table *table,
+                     int (*is_kept)(const void *context, const struct table *table, size_t row),
+                     const void *context)
+{
+    size_t kept = 0, width = table->column_count;
+    for (size_t row = 0; row < table->row_count; row++) {
+        if (!is_kept(context, table, row)) {
+            release_row(table, row);
+            continue;
+        }
+        if (kept != row)
+            memcpy(table->cells + kept * width, table->cells + row * width, width * sizeof *table->cells);
+        kept++;
+    }
+    table->row_count = kept;
+}
+
+/* A row by the cell that it is ordered by. */
+struct ordered {
+    const struct cell *cell;
+    size_t row;
+    int upwards;
+};
+
+static int compare_cells(const struct cell *left, const struct cell *right)
+{
+    double a = left->type == CELL_REAL ? left->real : 0, b = right->type == CELL_REAL ? right->real : 0;
+    if (left->type != right->type)
+        return (left->type > right->type) - (left->type < right->type);
+    if (left->type == CELL_INTEGER)
+        return (left->integer > right->integer) - (left->integer < right->integer);
+    return left->type == CELL_REAL ? (a > b) - (a < b) : strcmp(left->text, right->text);
+}
+
+static int by_cell(const void *a, const void *b)
+{
+    const struct ordered *left = a, *right = b;
+    int left_is_null = left->cell->type == CELL_NULL, right_is_null = right->cell->type == CELL_NULL;
+    int order = left_is_null || right_is_null ? left_is_null - right_is_null
+                : left->upwards               ? compare_cells(left->cell, right->cell)
+                                              : compare_cells(right->cell, left->cell);
+    return order ? order : (left->row > right->row) - (left->row < right->row);
+}
+
+int table_sort_rows(struct table *table, size_t column, int upwards, struct error *error)
+{
+    size_t width = table->column_count, count = table->row_count;
+    struct ordered *order = array_new(count + 1, sizeof *order);
+    struct cell *cells = array_new(count * width + 1, sizeof *cells);
+    int failed = !order || !cells ? error_no_memory(error) : 0;
+    for (size_t row = 0; !failed && row < count; row++)
+        order[row] = (struct ordered){&table->cells[row * width + column], row, upwards};
+    if (!failed) {
+        array_sort(order, count, sizeof *order, by_cell);
+        for (size_t i = 0; i < count; i++)
+            memcpy(cells + i * width, table->cells + order[i].row * width, width * sizeof *cells);
+        memcpy(table->cells, cells, count * width * sizeof *cells);
+    }
+    free(cells);
+    free(order);
+    return failed;
+}
+
 int table_add_warning(struct table *table, struct error *error, const char *format, ...)
 {
     if (array_reserve((void **)&table->warnings, &table->warning_capacity, table->warning_count + 1,

@@ -31,10 +31,12 @@ struct column {
     const char *description; /* one sentence; NULL */
     int decimals;            /* reals in a table for people */
     int hidden;              /* left out of a table for people, kept in JSON and CSV */
+    int detail;              /* likewise where the table would be wider than its line */
 };
 
 struct table {
     const char *command;    /* name of the analysis */
+    const char *legend;     /* a line below a table for people; static; NULL */
     struct column *columns; /* owned array */
     size_t column_count;
     size_t column_capacity;
@@ -75,6 +77,15 @@ const struct cell *table_cell(const struct table *table, size_t row, size_t colu
 
 /* The column of that name; -1 when there is none. */
 int table_find_column(const struct table *table, const char *name);
+
+/* Leaves the rows that `is_kept` says, in their order. */
+void table_keep_rows(struct table *table,
+                     int (*is_kept)(const void *context, const struct table *table, size_t row),
+                     const void *context);
+
+/* Puts rows in the order of a column, upwards or downwards, equals as they were; nulls come last. -1 when
+ * memory is out. */
+int table_sort_rows(struct table *table, size_t column, int upwards, struct error *error);
 
 int table_add_warning(struct table *table, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

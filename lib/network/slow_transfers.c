@@ -2,6 +2,7 @@
 
 #include "baseline/cells.h"
 #include "baseline/place.h"
+#include "baseline/warm_up.h"
 #include "job/transfers.h"
 #include "network/edges.h"
 
@@ -28,6 +29,7 @@ static void measure_place(const struct job *job, const struct baseline *baseline
             place->value[at] = cell < 0 ? TIME_UNKNOWN : transfer_at(job, cell);
             place->bytes[at] = cell < 0 ? 0 : job->operations[cell].bytes;
         }
+    warm_up_leave_out(baseline, place->value, ranks, place->list);
     int64_t sigma = place_measure(place, ranks, baseline->first_step, baseline->step_count);
     for (size_t rank = 0; rank < ranks; rank++)
         for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {

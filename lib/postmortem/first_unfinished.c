@@ -40,10 +40,11 @@ static int is_behind(struct progress a, struct progress b)
     return a.step < b.step || (a.step == b.step && a.position < b.position);
 }
 
-static struct progress after(struct progress at, int32_t length)
+static struct progress after(struct progress at, const struct role *role)
 {
+    struct programme_span programme = role_programme(role, at.position < 0 ? 0 : at.position);
     at.position++;
-    return at.position < length ? at : (struct progress){at.step + 1, 0};
+    return at.position < programme.end ? at : (struct progress){at.step + 1, programme.begin};
 }
 
 static struct progress last_recorded(const struct stops *stops, int32_t rank)
@@ -110,21 +111,16 @@ static int is_finished(const struct stops *stops, int32_t rank, struct progress 
     return last && expected >= 0 && (double)*last >= expected;
 }
 
-static int32_t role_length(const struct stops *stops, int32_t rank)
-{
-    return stops->baseline->roles[stops->baseline->role_of_rank[rank]].length;
-}
-
 static struct progress find_next(const struct stops *stops, int32_t rank)
 {
     struct progress last = last_recorded(stops, rank), at = last;
-    int32_t length = role_length(stops, rank);
-    for (int32_t i = 0; last.step >= 0 && i < length; i++) {
-        at = after(at, length);
+    const struct role *role = &stops->baseline->roles[stops->baseline->role_of_rank[rank]];
+    for (int32_t i = 0; last.step >= 0 && i < role->length; i++) {
+        at = after(at, role);
         if (is_finished(stops, rank, at))
             last = at;
     }
-    return after(last, length);
+    return after(last, role);
 }
 
 /* Where records are lost, the last of all members of a pair may be: two places are more than that. */
@@ -142,8 +138,9 @@ static void mark_laggards(struct stops *stops, const struct role *role)
     }
     for (size_t i = 0; i < role->rank_count; i++) {
         struct progress next = stops->next[role->ranks[i]];
-        int64_t places =
-            (int64_t)(furthest.step - next.step) * role->length + furthest.position - next.position;
+        struct programme_span programme = role_programme(role, next.position);
+        int64_t places = (int64_t)(furthest.step - next.step) * (programme.end - programme.begin) +
+                         position_in_step(role, furthest.position) - position_in_step(role, next.position);
         stops->lags[role->ranks[i]] = places >= least;
     }
 }
@@ -200,9 +197,10 @@ enum standing {
 static struct progress last_finished(const struct stops *stops, int32_t rank)
 {
     struct progress next = stops->next[rank];
-    int32_t length = role_length(stops, rank);
-    return next.position > 0 ? (struct progress){next.step, next.position - 1}
-                             : (struct progress){next.step - 1, length - 1};
+    const struct role *role = &stops->baseline->roles[stops->baseline->role_of_rank[rank]];
+    struct programme_span programme = role_programme(role, next.position);
+    return next.position > programme.begin ? (struct progress){next.step, next.position - 1}
+                                           : (struct progress){next.step - 1, programme.end - 1};
 }
 
 /* The other end of the send or receive that a rank has at a place; -1. */
@@ -222,8 +220,9 @@ static int32_t partner_of(const struct stops *stops, int32_t rank)
 }
 
 /*
- * The rank that it may wait for, in what it is said to have finished last; -1. Of a send or receive some
- * recorders note when the host was done with it: where the other end stopped in that, it is not over.
+ * The rank that it may wait for, in what it is said to have finished last; -1. Of
+ * a send or receive some recorders note when the host was done with it: where the
+ * other end stopped in that, it is not over.
  */
 static int32_t may_wait_for(const struct stops *stops, int32_t rank)
 {
@@ -315,7 +314,8 @@ static void list_first(struct stops *stops, struct meeting *meetings)
     }
 }
 
-/* The only rank that lost the end of its record, where no other record is missing; -1. */
+/* The only rank that lost the end of its record, where no other record is
+ * missing; -1. */
 static int32_t find_torn(const struct stops *stops)
 {
     int32_t torn = -1;
@@ -333,8 +333,8 @@ static int32_t find_torn(const struct stops *stops)
     return torn;
 }
 
-/* Who may still be in a send or receive with one that stopped there: it is one of the two, and all others
- * that are listed wait for them. */
+/* Who may still be in a send or receive with one that stopped there: it is one of
+ * the two, and all others that are listed wait for them. */
 static void list_pairs(struct stops *stops)
 {
     size_t count = stops->count;
@@ -352,8 +352,9 @@ static void list_pairs(struct stops *stops)
 }
 
 /*
- * A recorder that loses nothing else writes what finished within moments, as long as its process lives: of
- * those listed, who lost the end of its record is the one that stopped, and the others wait for it.
+ * A recorder that loses nothing else writes what finished within moments, as long
+ * as its process lives: of those listed, who lost the end of its record is the
+ * one that stopped, and the others wait for it.
  */
 static void list_torn(struct stops *stops)
 {
@@ -374,8 +375,10 @@ static int say_torn(const struct stops *stops, int32_t rank, struct buffer *evid
     const struct job_operation *usual = usual_at(stops, rank, last);
     const char *name = usual ? function_name(usual->function) : NULL;
     return buffer_printf(evidence,
-                         "%s on communicator %s in step %d was finished by its other members, and so by this "
-                         "rank; the record of this rank ends before it, and no other record is missing",
+                         "%s on communicator %s in step %d was finished by its other members, and "
+                         "so by this "
+                         "rank; the record of this rank ends before it, and no other record is "
+                         "missing",
                          name ? name : "an operation",
                          usual ? stops->job->communicators[usual->communicator].label : "", (int)last.step);
 }
@@ -385,14 +388,16 @@ static int say_lagging(const struct stops *stops, int32_t rank, struct buffer *e
     struct progress next = stops->next[rank];
     const struct job_operation *usual = usual_at(stops, rank, next);
     const char *name = usual ? function_name(usual->function) : NULL;
-    return buffer_printf(
-        evidence,
-        "rank %s finished nothing from operation %d of step %d on (%s%s%s), others of its role did: one that "
-        "shares it never began it%s. The trace lists only finished operations and cannot tell which; a "
-        "recorder that lists what began could",
-        stops->job->ranks[rank].name, (int)next.position, (int)next.step, name ? name : "of a kind not known",
-        usual ? " on communicator " : "", usual ? stops->job->communicators[usual->communicator].label : "",
-        stops->job->blind_to_pairs ? ", or waits for a send that is not recorded" : "");
+    return buffer_printf(evidence,
+                         "rank %s finished nothing from operation %d of step %d on (%s%s%s), "
+                         "others of its role did: one that "
+                         "shares it never began it%s. The trace lists only finished operations "
+                         "and cannot tell which; a "
+                         "recorder that lists what began could",
+                         stops->job->ranks[rank].name, (int)next.position, (int)next.step,
+                         name ? name : "of a kind not known", usual ? " on communicator " : "",
+                         usual ? stops->job->communicators[usual->communicator].label : "",
+                         stops->job->blind_to_pairs ? ", or waits for a send that is not recorded" : "");
 }
 
 /* All that are listed are one finding. */
@@ -464,8 +469,8 @@ static void stops_release(struct stops *stops)
 }
 
 /*
- * More candidates than a quarter of the ranks (but a pair) are no finding: a job that is stopped at any
- * moment leaves such a record.
+ * More candidates than a quarter of the ranks (but a pair) are no finding: a job
+ * that is stopped at any moment leaves such a record.
  */
 enum { PART_NAMED = 4, PAIR = 2 };
 
@@ -480,7 +485,8 @@ int find_laggards(const struct job *job, const struct baseline *baseline, struct
                   struct error *error)
 {
     struct stops stops = {.job = job, .baseline = baseline};
-    /* Without times, steps follow the order of lines: what is lost may have shifted it. */
+    /* Without times, steps follow the order of lines: what is lost may have
+     * shifted it. */
     int is_in_order = job->timed_operations || !job->missing_sequence;
     if (!job->finished_only || !is_in_order || !baseline_is_regular(baseline) || findings_stop_job(findings))
         return 0;

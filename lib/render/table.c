@@ -1,167 +1,64 @@
 #include "base/array.h"
+#include "base/wrap.h"
 #include "render/formats.h"
+#include "render/table_layout.h"
 #include "render/write.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /*
- * For people. The first ROWS_MEASURED rows decide the widths; later ones are written as they come and may
- * stand out. Names lose their unit, which stands below them.
+ * For people. The first ROWS_MEASURED rows decide the widths and units; later ones are written as they come
+ * and may stand out. Names lose their unit, which stands below them.
  */
 
-enum { ROWS_MEASURED = 2000, GAP = 2, NARROWEST = 12 };
+enum { ROWS_MEASURED = 2000 };
 
-struct column_layout {
-    size_t width;
-    int shown;
-    int right; /* aligned: only numbers seen */
-    int has_paths;
-    char *name;
-    const char *unit;
+/* A cell that is held back; text is owned, NULL of reals, whose unit is not known yet. */
+struct held {
+    char *text;
+    double real;
 };
 
 struct people {
     const struct table *head;
     struct render_target target;
-    struct column_layout *columns;
-    char **texts; /* owned: cells of the rows held back, NULL for null */
-    size_t text_count;
-    size_t text_capacity;
+    struct table_layout layout;
+    struct held *cells; /* owned: of the rows held back */
+    size_t cell_count;
+    size_t cell_capacity;
     int flowing; /* the head is out, rows go straight through */
 };
 
-static char *escaped(const char *text)
+static void forget(struct people *people)
 {
-    struct buffer buffer = BUFFER_INIT;
-    if (escape_terminal(&buffer, text, strlen(text)))
-        buffer_release(&buffer);
-    return buffer_detach(&buffer);
-}
-
-/* "transfer_us_p50" with unit "us" reads "transfer p50". NULL when memory is out. */
-static char *head_name(const struct column *column)
-{
-    static const char *const suffixes[] = {"_us", "_bytes", "_gbs", "_ns", "_ms", "_s", NULL};
-    /* A query may call its columns anything. */
-    char *name = escaped(column->name);
-    if (!name || !column->unit)
-        return name;
-    for (size_t i = 0; suffixes[i]; i++) {
-        char *at = strstr(name, suffixes[i]);
-        size_t length = strlen(suffixes[i]);
-        if (at && at != name && (at[length] == '\0' || at[length] == '_')) {
-            memmove(at, at + length, strlen(at + length) + 1);
-            break;
-        }
-    }
-    for (char *at = name; *at; at++)
-        if (*at == '_')
-            *at = ' ';
-    return name;
-}
-
-/* A query may ask for them by any name; these are those of the store. */
-static int is_of_paths(const struct column *column)
-{
-    static const char *const names[] = {"path", "first_file", "file_set"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(column->name, names[i]) == 0)
-            return 1;
-    return 0;
+    for (size_t i = 0; i < people->cell_count; i++)
+        free(people->cells[i].text);
+    people->cell_count = 0;
 }
 
 static void people_abandon(void *state)
 {
     struct people *people = state;
-    for (size_t i = 0; people->columns && i < people->head->column_count; i++)
-        free(people->columns[i].name);
-    for (size_t i = 0; i < people->text_count; i++)
-        free(people->texts[i]);
-    free(people->columns);
-    free(people->texts);
+    forget(people);
+    table_layout_release(&people->layout);
+    free(people->cells);
     free(people);
 }
 
 static void *people_begin(const struct table *head, const struct render_target *target, struct error *error)
 {
     struct people *people = calloc(1, sizeof *people);
-    if (!people || !(people->columns = array_new(head->column_count, sizeof *people->columns))) {
-        free(people);
+    if (!people || table_layout_init(&people->layout, head)) {
+        if (people)
+            people_abandon(people);
         error_no_memory(error);
         return NULL;
     }
     people->head = head;
     people->target = *target;
-    for (size_t i = 0; i < head->column_count; i++) {
-        struct column_layout *layout = &people->columns[i];
-        *layout = (struct column_layout){.shown = !head->columns[i].hidden,
-                                         .right = head->columns[i].type != CELL_TEXT &&
-                                                  head->columns[i].type != CELL_JSON,
-                                         .has_paths = is_of_paths(&head->columns[i]),
-                                         .unit = head->columns[i].unit,
-                                         .name = head_name(&head->columns[i])};
-        if (!layout->name) {
-            error_no_memory(error);
-            people_abandon(people);
-            return NULL;
-        }
-        layout->width = escape_width(layout->name);
-        if (layout->unit && escape_width(layout->unit) > layout->width)
-            layout->width = escape_width(layout->unit);
-    }
     return people;
-}
-
-/* 4194304 bytes read "4 MiB", but only where nothing is lost by it. */
-static int append_bytes(struct buffer *text, int64_t bytes)
-{
-    static const char *const units[] = {"", " KiB", " MiB", " GiB", " TiB"};
-    size_t unit = 0;
-    while (unit < 4 && bytes != 0 && bytes % 1024 == 0) {
-        bytes /= 1024;
-        unit++;
-    }
-    return buffer_printf(text, "%" PRId64 "%s", bytes, units[unit]);
-}
-
-static int append_real(struct buffer *text, double value, int decimals)
-{
-    char shortest[REAL_TEXT_BYTES];
-    if (!isfinite(value))
-        return buffer_append_byte(text, '-');
-    if (decimals >= 0)
-        return buffer_printf(text, "%.*f", decimals, value);
-    render_real(value, shortest);
-    return buffer_append_text(text, shortest);
-}
-
-/* A cell as text, owned by the caller; NULL when memory is out. */
-static char *cell_text(const struct column *column, const struct cell *cell)
-{
-    struct buffer text = BUFFER_INIT;
-    int failed;
-    switch (cell->type) {
-    case CELL_INTEGER:
-        failed = column->unit && strcmp(column->unit, "bytes") == 0
-                     ? append_bytes(&text, cell->integer)
-                     : buffer_printf(&text, "%" PRId64, cell->integer);
-        break;
-    case CELL_REAL:
-        failed = append_real(&text, cell->real, column->decimals);
-        break;
-    case CELL_TEXT:
-    case CELL_JSON:
-        failed = escape_terminal(&text, cell->text, strlen(cell->text));
-        break;
-    default:
-        failed = buffer_append_byte(&text, '-');
-    }
-    if (failed)
-        buffer_release(&text);
-    return buffer_detach(&text);
 }
 
 /* Bytes of the first `width` characters. */
@@ -194,7 +91,7 @@ static void put_shortened(FILE *stream, const char *text, size_t width, const st
 
 static void put_cell(const struct people *people, size_t column, const char *text, int last)
 {
-    const struct column_layout *layout = &people->columns[column];
+    const struct column_layout *layout = &people->layout.columns[column];
     FILE *stream = people->target.stream;
     size_t width = escape_width(text);
     if (width > layout->width && people->target.width && !layout->right) {
@@ -209,135 +106,212 @@ static void put_cell(const struct people *people, size_t column, const char *tex
         put_padding(stream, layout->width - width);
 }
 
-static void put_line(const struct people *people, char *const *texts)
+/* The last column shown of which a line holds a word: behind it there are no blanks. */
+static size_t last_of(const struct table_layout *layout,
+                      const char *(*text_of)(const void *context, size_t column), const void *context)
 {
     size_t last = 0;
-    for (size_t i = 0; i < people->head->column_count; i++)
-        if (people->columns[i].shown)
+    for (size_t i = 0; i < layout->count; i++)
+        if (layout->columns[i].shown && *text_of(context, i))
             last = i;
+    return last;
+}
+
+/* `text_of` a column, as it is told by `context`. */
+static void put_line(const struct people *people, const char *(*text_of)(const void *context, size_t column),
+                     const void *context)
+{
+    const struct table_layout *layout = &people->layout;
+    size_t last = last_of(layout, text_of, context);
     int first = 1;
-    for (size_t i = 0; i < people->head->column_count; i++) {
-        if (!people->columns[i].shown)
+    for (size_t i = 0; i <= last && i < layout->count; i++) {
+        if (!layout->columns[i].shown)
             continue;
         if (!first)
-            put_padding(people->target.stream, GAP);
+            put_padding(people->target.stream, layout->gap);
         first = 0;
-        put_cell(people, i, texts[i], i == last);
+        put_cell(people, i, text_of(context, i), i == last);
     }
     fputc('\n', people->target.stream);
 }
 
-/* Narrows the widest columns of text until the line fits, as far as that goes. */
-static void fit(struct people *people)
+static const char *unit_of(const void *context, size_t column)
 {
-    for (;;) {
-        size_t total = 0;
-        struct column_layout *widest = NULL;
-        for (size_t i = 0; i < people->head->column_count; i++) {
-            struct column_layout *layout = &people->columns[i];
-            if (!layout->shown)
-                continue;
-            total += layout->width + (total ? GAP : 0);
-            if (!layout->right && layout->width > NARROWEST && (!widest || layout->width > widest->width))
-                widest = layout;
-        }
-        if (!people->target.width || total <= (size_t)people->target.width || !widest)
-            return;
-        size_t excess = total - (size_t)people->target.width;
-        size_t room = widest->width - NARROWEST;
-        widest->width -= excess < room ? excess : room;
-    }
+    const char *unit = ((const struct table_layout *)context)->columns[column].unit.name;
+    return unit ? unit : "";
 }
 
-static int put_head(struct people *people, struct error *error)
+static const char *piece_of(const void *context, size_t column)
 {
-    size_t count = people->head->column_count;
-    char **line = array_new(count, sizeof *line);
-    if (!line)
-        return error_no_memory(error);
-    static char nothing[] = "";
+    return ((char *const *)context)[column];
+}
+
+static int put_names(const struct people *people, size_t line, struct error *error)
+{
+    const struct table_layout *layout = &people->layout;
+    char **pieces = array_new(layout->count + 1, sizeof *pieces);
+    int failed = !pieces;
+    for (size_t i = 0; !failed && i < layout->count; i++) {
+        size_t bytes;
+        const char *name = table_layout_name(layout, i, line, &bytes);
+        pieces[i] = strndup(name, bytes);
+        failed = !pieces[i];
+    }
+    if (!failed)
+        put_line(people, piece_of, pieces);
+    for (size_t i = 0; pieces && i < layout->count; i++)
+        free(pieces[i]);
+    free(pieces);
+    return failed ? error_no_memory(error) : 0;
+}
+
+static int put_head(const struct people *people, struct error *error)
+{
+    const struct table_layout *layout = &people->layout;
     int has_units = 0;
     if (people->target.colour)
         fputs("\033[1m", people->target.stream);
-    for (size_t i = 0; i < count; i++) {
-        line[i] = people->columns[i].name;
-        has_units |= people->columns[i].shown && people->columns[i].unit != NULL;
-    }
-    put_line(people, line);
-    for (size_t i = 0; i < count && has_units; i++)
-        line[i] = people->columns[i].unit ? (char *)(uintptr_t)people->columns[i].unit : nothing;
+    for (size_t i = 0; i < layout->count; i++)
+        has_units |= layout->columns[i].shown && layout->columns[i].unit.name != NULL;
+    for (size_t line = 0; line < layout->head_lines; line++)
+        if (put_names(people, line, error))
+            return -1;
     if (has_units)
-        put_line(people, line);
+        put_line(people, unit_of, layout);
     if (people->target.colour)
         fputs("\033[0m", people->target.stream);
-    free(line);
     return 0;
+}
+
+/* Units and widths, by what is held back; texts of what had to wait for them. */
+static int lay_out(struct people *people, struct error *error)
+{
+    struct table_layout *layout = &people->layout;
+    for (size_t i = 0; i < layout->count; i++)
+        layout->columns[i].unit = table_unit_for(layout->columns[i].column, layout->columns[i].greatest);
+    for (size_t i = 0; layout->count && i < people->cell_count; i++) {
+        struct column_layout *at = &layout->columns[i % layout->count];
+        struct held *held = &people->cells[i];
+        if (!held->text)
+            held->text =
+                table_cell_text(&(struct cell){.type = CELL_REAL, .real = held->real}, at->column, &at->unit);
+        if (!held->text)
+            return error_no_memory(error);
+        if (escape_width(held->text) > at->text_width)
+            at->text_width = escape_width(held->text);
+    }
+    table_layout_fit(layout, people->target.width ? (size_t)people->target.width : LINE_WIDTH,
+                     people->target.width > 0);
+    return 0;
+}
+
+static const char *held_text(const void *context, size_t column)
+{
+    return ((const struct held *)context)[column].text;
 }
 
 /* Writes what was held back, below the head. */
 static int flow(struct people *people, struct error *error)
 {
-    size_t count = people->head->column_count;
+    size_t count = people->layout.count;
     if (!people->flowing) {
         people->flowing = 1;
-        fit(people);
-        if (put_head(people, error))
+        if (lay_out(people, error) || put_head(people, error))
             return -1;
     }
-    for (size_t at = 0; count && at + count <= people->text_count; at += count)
-        put_line(people, people->texts + at);
-    int outcome = render_check(people->target.stream, error);
-    for (size_t i = 0; i < people->text_count; i++)
-        free(people->texts[i]);
-    people->text_count = 0;
-    return outcome;
+    for (size_t at = 0; count && at + count <= people->cell_count; at += count)
+        put_line(people, held_text, people->cells + at);
+    forget(people);
+    return render_check(people->target.stream, error);
+}
+
+/* What a cell says of its column, while that is still open. */
+static void note_cell(struct column_layout *at, const struct cell *cell)
+{
+    at->has_values |= cell->type != CELL_NULL;
+    at->right &= cell->type != CELL_TEXT && cell->type != CELL_JSON;
+    if (cell->type == CELL_REAL && isfinite(cell->real) && fabs(cell->real) > at->greatest)
+        at->greatest = fabs(cell->real);
+}
+
+static int hold(struct people *people, size_t column, const struct cell *cell)
+{
+    struct column_layout *at = &people->layout.columns[column];
+    struct held *held = &people->cells[people->cell_count];
+    int waits = !people->flowing && cell->type == CELL_REAL;
+    *held = (struct held){.real = cell->type == CELL_REAL ? cell->real : 0};
+    if (!waits && !(held->text = table_cell_text(cell, at->column, &at->unit)))
+        return -1;
+    people->cell_count++;
+    if (!people->flowing)
+        note_cell(at, cell);
+    return 0;
 }
 
 static int people_row(void *state, const struct cell *cells, struct error *error)
 {
     struct people *people = state;
-    size_t count = people->head->column_count;
-    if (array_reserve((void **)&people->texts, &people->text_capacity, people->text_count + count,
-                      sizeof *people->texts))
+    size_t count = people->layout.count;
+    if (array_reserve((void **)&people->cells, &people->cell_capacity, people->cell_count + count,
+                      sizeof *people->cells))
         return error_no_memory(error);
-    for (size_t i = 0; i < count; i++) {
-        char *text = cell_text(&people->head->columns[i], &cells[i]);
-        if (!text)
+    for (size_t i = 0; i < count; i++)
+        if (hold(people, i, &cells[i]))
             return error_no_memory(error);
-        people->texts[people->text_count++] = text;
-        if (people->flowing)
-            continue;
-        if (cells[i].type == CELL_TEXT || cells[i].type == CELL_JSON)
-            people->columns[i].right = 0;
-        if (escape_width(text) > people->columns[i].width)
-            people->columns[i].width = escape_width(text);
+    return people->flowing || people->cell_count >= (size_t)ROWS_MEASURED * count ? flow(people, error) : 0;
+}
+
+/* A paragraph, with an empty line before it where `apart`. */
+static int put_prose(const struct people *people, const char *before, const char *text, int apart,
+                     struct error *error)
+{
+    struct buffer line = BUFFER_INIT, lines = BUFFER_INIT;
+    int failed = buffer_append_text(&line, before) || escape_terminal(&line, text, strlen(text)) ||
+                 wrap_line(&lines, line.data, line.length,
+                           people->target.width ? (size_t)people->target.width : LINE_WIDTH, 2);
+    if (!failed)
+        fprintf(people->target.stream, "%s%s", apart ? "\n" : "", lines.data);
+    buffer_release(&line);
+    buffer_release(&lines);
+    return failed ? error_no_memory(error) : 0;
+}
+
+/* Which columns there was no room for: an empty one says nothing. */
+static int tell_left_out(const struct people *people, struct error *error)
+{
+    struct buffer names = BUFFER_INIT;
+    int failed = 0;
+    for (size_t i = 0; !failed && i < people->layout.count; i++) {
+        const struct column_layout *at = &people->layout.columns[i];
+        if (!at->shown && !at->column->hidden && at->has_values)
+            failed = buffer_printf(&names, "%s%s", names.length ? ", " : "", at->column->name);
     }
-    return people->flowing || people->text_count >= (size_t)ROWS_MEASURED * count ? flow(people, error) : 0;
+    if (!failed && names.length)
+        failed = buffer_append_text(&names, " (--format csv has all)") ||
+                 put_prose(people, "No room for: ", names.data, 1, error);
+    buffer_release(&names);
+    return failed ? error_no_memory(error) : 0;
 }
 
 static int put_warnings(const struct people *people, struct error *error)
 {
-    struct buffer text = BUFFER_INIT;
-    for (size_t i = 0; i < people->head->warning_count; i++) {
-        const char *warning = people->head->warnings[i];
-        buffer_clear(&text);
-        if (escape_terminal(&text, warning, strlen(warning))) {
-            buffer_release(&text);
-            return error_no_memory(error);
-        }
-        fprintf(people->target.stream, "%sWarning: %s\n", i ? "" : "\n", text.data);
-    }
-    buffer_release(&text);
+    for (size_t i = 0; i < people->head->warning_count; i++)
+        if (put_prose(people, "Warning: ", people->head->warnings[i], i == 0, error))
+            return -1;
     return 0;
 }
 
 static int people_end(void *state, struct error *error)
 {
     struct people *people = state;
-    int nothing = !people->flowing && people->text_count == 0;
+    int nothing = !people->flowing && people->cell_count == 0;
     int outcome = flow(people, error);
     if (nothing)
         fputs("(no rows)\n", people->target.stream);
+    if (outcome == 0 && !nothing && people->head->legend)
+        outcome = put_prose(people, "", people->head->legend, 1, error);
+    if (outcome == 0)
+        outcome = tell_left_out(people, error);
     if (outcome == 0)
         outcome = put_warnings(people, error);
     if (outcome == 0)

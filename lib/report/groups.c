@@ -11,7 +11,7 @@
 
 void report_groups_init(struct report_groups *report)
 {
-    *report = (struct report_groups){0};
+    *report = (struct report_groups){.filter = {.last_step = INT64_MAX}};
     intern_init(&report->texts);
     intern_init(&report->group_names);
 }
@@ -21,6 +21,7 @@ void report_groups_release(struct report_groups *report)
     for (size_t i = 0; i < report->count; i++) {
         free(report->groups[i].transfer_ns.values);
         free(report->groups[i].effective_ns.values);
+        free(report->groups[i].wait_ns.values);
         free(report->groups[i].transfer_gbs.values);
         free(report->groups[i].effective_gbs.values);
     }
@@ -143,7 +144,8 @@ int report_groups_add(struct report_groups *report, const struct report_row *row
     group->bytes += size > 0 ? size : 0;
     if (row->effective_ns != TIME_UNKNOWN)
         group->effective_total_ns += (double)row->effective_ns;
-    return add_time(&group->transfer_ns, &group->transfer_gbs, row->transfer_ns, size, factor) ||
+    return (row->wait_ns != TIME_UNKNOWN && samples_add(&group->wait_ns, row->wait_ns)) ||
+                   add_time(&group->transfer_ns, &group->transfer_gbs, row->transfer_ns, size, factor) ||
                    add_time(&group->effective_ns, &group->effective_gbs, row->effective_ns, size, factor)
                ? -1
                : 0;

@@ -29,6 +29,7 @@ struct report_row {
     int64_t operations;
     int64_t transfer_ns; /* TIME_UNKNOWN */
     int64_t effective_ns;
+    int64_t wait_ns; /* of a rank, what it took beyond the transfer; TIME_UNKNOWN */
     int function;
 };
 
@@ -46,12 +47,24 @@ struct report_group {
     double effective_total_ns;
     struct samples transfer_ns;
     struct samples effective_ns;
+    struct samples wait_ns;
     struct samples transfer_gbs;
     struct samples effective_gbs;
     int64_t key[KEY_COUNT]; /* the first by_count are used */
 };
 
+/* What rows are looked at. */
+struct report_filter {
+    int64_t first_step; /* with last_step: all where that is INT64_MAX and this 0 */
+    int64_t last_step;
+    const char *tag; /* borrowed; NULL: any */
+    const char *communicator;
+    int (*has_rank)(const void *context, int64_t global_rank); /* NULL: all */
+    const void *context;
+};
+
 struct report_groups {
+    struct report_filter filter;
     enum report_key by[KEY_COUNT];
     size_t by_count;
     struct intern texts; /* of key values */

@@ -11,6 +11,7 @@
 #include "store/tables.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * The rows of a report, out of packed blocks. Grouped by what only single operations tell, instances are kept
@@ -121,6 +122,7 @@ static struct report_row make_row(const struct reader *reader, const struct repo
                                .operations = block_value(rows, INSTANCE_MEMBERS, row, 0),
                                .transfer_ns = block_value(rows, INSTANCE_TRANSFER, row, TIME_UNKNOWN),
                                .effective_ns = block_value(rows, INSTANCE_EFFECTIVE, row, TIME_UNKNOWN),
+                               .wait_ns = TIME_UNKNOWN,
                                .function = (int)function};
 }
 
@@ -143,6 +145,21 @@ static void count_lacking(struct report_groups *report, const struct block_reade
         block_value(rows, INSTANCE_MEMBERS, row, 0) < block_value(rows, INSTANCE_EXPECTED, row, 0);
 }
 
+static int is_text(const char *wanted, const char *text)
+{
+    return !wanted || (text && strcmp(wanted, text) == 0);
+}
+
+/* Whether an instance is looked at, as far as it tells itself. */
+static int is_looked_at(const struct report_filter *filter, const struct report_row *row, const char *label,
+                        const char *tag)
+{
+    int64_t step = row->key[KEY_STEP];
+    int in_steps = (filter->first_step == 0 && filter->last_step == INT64_MAX) ||
+                   (step >= 0 && step >= filter->first_step && step <= filter->last_step);
+    return in_steps && is_text(filter->communicator, label) && is_text(filter->tag, tag);
+}
+
 static int take_instances(struct reader *reader, struct block_scan *scan, struct error *error)
 {
     static const int columns[] = {INSTANCE_ORDINAL,   INSTANCE_FUNCTION, INSTANCE_SIZE_BYTES,
@@ -155,6 +172,9 @@ static int take_instances(struct reader *reader, struct block_scan *scan, struct
         return -1;
     for (size_t i = 0; i < scan->rows.count; i++) {
         struct report_row row = make_row(reader, &reader->communicators[communicator], scan, i);
+        if (!is_looked_at(&reader->report->filter, &row, reader->roster.communicators[communicator].label,
+                          block_text(&scan->rows, INSTANCE_TAG, i)))
+            continue;
         count_lacking(reader->report, &scan->rows, i);
         if (report_groups_is_by(reader->report, KEY_TAG))
             row.key[KEY_TAG] = report_groups_text(reader->report, block_text(&scan->rows, INSTANCE_TAG, i));
@@ -167,6 +187,7 @@ static int take_instances(struct reader *reader, struct block_scan *scan, struct
 
 /* What only an operation tells. */
 struct detail {
+    int64_t duration_ns; /* TIME_UNKNOWN */
     int32_t rank;
     int16_t algorithm; /* their numbers in the vocabulary */
     int16_t protocol;
@@ -205,10 +226,13 @@ static void details_release(struct details *details)
 static int take_operations(struct reader *reader, struct details *details, struct block_scan *scan,
                            struct error *error)
 {
-    static const int columns[] = {OPERATION_ALGORITHM, OPERATION_PROTOCOL};
+    static const int columns[] = {OPERATION_ALGORITHM, OPERATION_PROTOCOL, OPERATION_DURATION,
+                                  OPERATION_DEVICE_BEGIN, OPERATION_DEVICE_END};
     static const int joined[] = {JOINED_INSTANCE};
     const struct roster_member *member = roster_member(&reader->roster, scan->owner_id);
-    if (!member)
+    const struct report_filter *filter = &reader->report->filter;
+    if (!member || (filter->has_rank &&
+                    !filter->has_rank(filter->context, reader->roster.ranks[member->rank].global_rank)))
         return 0;
     if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error) ||
         scan_joined_columns(scan, joined, 1, error))
@@ -220,11 +244,19 @@ static int take_operations(struct reader *reader, struct details *details, struc
             continue;
         reader->latest = (size_t)at;
         details->items[details->first[at] + details->filled[at]++] =
-            (struct detail){(int32_t)reader->names[member->rank],
+            (struct detail){scan_duration(&scan->rows, i, TIME_UNKNOWN), (int32_t)reader->names[member->rank],
                             (int16_t)block_value(&scan->rows, OPERATION_ALGORITHM, i, 0),
                             (int16_t)block_value(&scan->rows, OPERATION_PROTOCOL, i, 0)};
     }
     return 0;
+}
+
+/* An instance's transfer is the shortest of its members: what a rank took beyond that it waited. */
+static void take_own_times(struct report_row *row, const struct detail *detail)
+{
+    row->effective_ns = detail->duration_ns;
+    if (row->transfer_ns != TIME_UNKNOWN && detail->duration_ns != TIME_UNKNOWN)
+        row->wait_ns = detail->duration_ns - row->transfer_ns;
 }
 
 static int group_details(struct reader *reader, const struct details *details)
@@ -234,6 +266,9 @@ static int group_details(struct reader *reader, const struct details *details)
             const struct detail *detail = &details->items[details->first[i] + j];
             struct report_row row = reader->rows[i];
             row.operations = 1;
+            /* Of a rank its own time counts, not that of whom it was with. */
+            if (report_groups_is_by(reader->report, KEY_RANK) || reader->report->filter.has_rank)
+                take_own_times(&row, detail);
             row.key[KEY_RANK] = detail->rank;
             row.key[KEY_ALGORITHM] = name_at(reader->algorithms, ALGORITHM_COUNT, detail->algorithm);
             row.key[KEY_PROTOCOL] = name_at(reader->protocols, PROTOCOL_COUNT, detail->protocol);
@@ -292,7 +327,7 @@ int report_groups_read(struct report_groups *report, struct store *store, int64_
     struct reader reader = {.report = report,
                             .keep = report_groups_is_by(report, KEY_ALGORITHM) ||
                                     report_groups_is_by(report, KEY_PROTOCOL) ||
-                                    report_groups_is_by(report, KEY_RANK)};
+                                    report_groups_is_by(report, KEY_RANK) || report->filter.has_rank};
     int failed = read_all(&reader, store, run_id, error);
     roster_release(&reader.roster);
     free(reader.communicators);

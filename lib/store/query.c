@@ -105,16 +105,15 @@ static int check_rest(struct query *query, const char *rest, struct error *error
     return 0;
 }
 
-static int prepare(struct query *query, const char *sql, struct error *error)
+/* The first statement of *sql, which moves behind it; no handle where there is none. */
+static int prepare(struct query *query, const char **sql, struct error *error)
 {
-    const char *rest;
-    if (sqlite3_prepare_v2(query->store->handle, sql, -1, &query->handle, &rest) != SQLITE_OK)
-        return fail(query, error);
-    if (!query->handle)
-        return error_set(error, "there is no statement in it");
-    if (!sqlite3_stmt_readonly(query->handle) || sqlite3_column_count(query->handle) == 0)
+    while (**sql && !query->handle)
+        if (sqlite3_prepare_v2(query->store->handle, *sql, -1, &query->handle, sql) != SQLITE_OK)
+            return fail(query, error);
+    if (query->handle && (!sqlite3_stmt_readonly(query->handle) || sqlite3_column_count(query->handle) == 0))
         return error_set(error, "the query is refused: it may only read");
-    return check_rest(query, rest, error);
+    return 0;
 }
 
 static int is_taken(const struct query *query, const char *name)
@@ -157,8 +156,7 @@ static int make_head(struct query *query, struct error *error)
     return 0;
 }
 
-struct query *query_open(struct store *store, const char *sql, const struct query_limits *limits,
-                         struct error *error)
+static struct query *begin(struct store *store, const struct query_limits *limits, struct error *error)
 {
     struct query *query = calloc(1, sizeof *query);
     if (!query) {
@@ -169,7 +167,33 @@ struct query *query_open(struct store *store, const char *sql, const struct quer
     query->limits = *limits;
     table_init(&query->head, "query");
     guard(query);
-    if (prepare(query, sql, error) || make_head(query, error)) {
+    return query;
+}
+
+struct query *query_open_first(struct store *store, const char **sql, const struct query_limits *limits,
+                               int *is_end, struct error *error)
+{
+    struct query *query = begin(store, limits, error);
+    *is_end = 0;
+    if (!query)
+        return NULL;
+    int failed = prepare(query, sql, error);
+    *is_end = !failed && !query->handle;
+    if (failed || *is_end || make_head(query, error)) {
+        query_close(query);
+        return NULL;
+    }
+    return query;
+}
+
+struct query *query_open(struct store *store, const char *sql, const struct query_limits *limits,
+                         struct error *error)
+{
+    int is_end;
+    struct query *query = query_open_first(store, &sql, limits, &is_end, error);
+    if (is_end)
+        error_set(error, "there is no statement in it");
+    if (query && check_rest(query, sql, error)) {
         query_close(query);
         return NULL;
     }

@@ -21,6 +21,13 @@ struct query_limits {
  */
 struct query *query_open(struct store *store, const char *sql, const struct query_limits *limits,
                          struct error *error);
+
+/*
+ * Likewise the first statement of *sql, which moves behind it. NULL with *is_end where none is left, else
+ * with an error.
+ */
+struct query *query_open_first(struct store *store, const char **sql, const struct query_limits *limits,
+                               int *is_end, struct error *error);
 void query_close(struct query *query);
 
 /*

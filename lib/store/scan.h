@@ -39,4 +39,17 @@ int scan_next(struct block_scan *scan, struct error *error);
 int scan_columns(struct block_scan *scan, const int *columns, size_t count, struct error *error);
 int scan_joined_columns(struct block_scan *scan, const int *columns, size_t count, struct error *error);
 
+/*
+ * How long an operation was on the device: as its recorder says, else from its begin to its end; `unknown`
+ * where neither is told. Wants the columns OPERATION_DURATION, OPERATION_DEVICE_BEGIN and _END.
+ */
+static inline int64_t scan_duration(const struct block_reader *rows, size_t row, int64_t unknown)
+{
+    if (!rows->absent[OPERATION_DURATION][row])
+        return rows->values[OPERATION_DURATION][row];
+    if (rows->absent[OPERATION_DEVICE_BEGIN][row] || rows->absent[OPERATION_DEVICE_END][row])
+        return unknown;
+    return rows->values[OPERATION_DEVICE_END][row] - rows->values[OPERATION_DEVICE_BEGIN][row];
+}
+
 #endif

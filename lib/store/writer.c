@@ -316,6 +316,14 @@ static int move_file(struct writer *writer, int64_t id, const struct writer_file
                : 0;
 }
 
+/* Whether it lies in the folder that stands for it: not that of a copy, which stays where it is. */
+static int is_at_home(const struct writer_file *file)
+{
+    size_t length = strlen(file->file_set);
+    return strncmp(file->path, file->file_set, length) == 0 &&
+           strrchr(file->path, '/') == file->path + length;
+}
+
 static int note_met(struct writer *writer, int64_t id, struct error *error)
 {
     return map_put(&writer->met, (struct map_key){{(uint64_t)id}}, 1, NULL) ? 0 : error_no_memory(error);
@@ -335,7 +343,8 @@ int writer_finish(struct writer *writer, struct writer_file *file, const struct 
     int64_t known = find_keeper(writer, facts, error);
     if (known > 0) {
         *outcome = WRITER_UNCHANGED;
-        if (note_met(writer, known, error) || move_file(writer, known, file, facts, error))
+        if (note_met(writer, known, error) ||
+            (is_at_home(file) && move_file(writer, known, file, facts, error)))
             return fail(writer);
         return writer_abandon(writer, file, error);
     }

@@ -9,6 +9,7 @@ static void release(struct finding *finding)
 {
     free(finding->peers);
     free(finding->candidates);
+    free(finding->ranks);
     buffer_release(&finding->evidence);
 }
 
@@ -18,6 +19,35 @@ void findings_release(struct findings *findings)
         release(&findings->items[i]);
     free(findings->items);
     *findings = (struct findings){0};
+}
+
+void findings_remove(struct findings *findings, size_t at)
+{
+    release(&findings->items[at]);
+    memmove(&findings->items[at], &findings->items[at + 1],
+            (--findings->count - at) * sizeof *findings->items);
+}
+
+int finding_has_step(const struct finding *finding, int32_t step)
+{
+    return step >= finding->first_step && step <= finding->last_step &&
+           (finding->period < 2 || (step - finding->first_step) % finding->period == 0);
+}
+
+static int is_candidate(const struct finding *finding, int32_t rank)
+{
+    for (size_t i = 0; i < finding->candidate_count; i++)
+        if (finding->candidates[i] == rank)
+            return 1;
+    return 0;
+}
+
+int finding_has_rank(const struct finding *finding, int32_t rank)
+{
+    for (size_t i = 0; i < finding->rank_count; i++)
+        if (finding->ranks[i] == rank)
+            return 1;
+    return finding->rank == rank || is_candidate(finding, rank);
 }
 
 struct finding *findings_add(struct findings *findings)
@@ -58,6 +88,18 @@ static int add_rank(int32_t **ranks, size_t *count, size_t *capacity, int32_t ra
     return 0;
 }
 
+int finding_ask(const struct findings *findings, struct finding *finding, enum rule_id rule, double reading)
+{
+    if (findings->off.has[rule])
+        return 0;
+    readings_note(&finding->readings, finding->kind, rule, reading);
+    if (!readings_speak(&finding->readings, rule))
+        return 0;
+    if (rules[rule].at_most < finding->confidence)
+        finding->confidence = rules[rule].at_most;
+    return 1;
+}
+
 int finding_add_peer(struct finding *finding, int32_t rank)
 {
     return add_rank(&finding->peers, &finding->peer_count, &finding->peer_capacity, rank);
@@ -68,32 +110,17 @@ int finding_add_candidate(struct finding *finding, int32_t rank)
     return add_rank(&finding->candidates, &finding->candidate_count, &finding->candidate_capacity, rank);
 }
 
-static void forget(struct findings *findings, size_t at)
-{
-    release(&findings->items[at]);
-    findings->count--;
-    memmove(findings->items + at, findings->items + at + 1, (findings->count - at) * sizeof *findings->items);
-}
-
 void findings_forget_low(struct findings *findings, size_t from)
 {
     for (size_t i = findings->count; i > from; i--)
         if (findings->items[i - 1].confidence == CONFIDENCE_LOW)
-            forget(findings, i - 1);
+            findings_remove(findings, i - 1);
 }
 
 static int are_candidates_of_one(const struct finding *a, const struct finding *b)
 {
     return a->candidate_count && b->candidate_count && a->kind == b->kind && a->stops_job == b->stops_job &&
            a->first_step == b->first_step;
-}
-
-static int is_candidate(const struct finding *finding, int32_t rank)
-{
-    for (size_t i = 0; i < finding->candidate_count; i++)
-        if (finding->candidates[i] == rank)
-            return 1;
-    return 0;
 }
 
 /* Who may be at fault is no peer. */
@@ -127,7 +154,7 @@ int findings_unite_candidates(struct findings *findings, size_t from)
             for (size_t k = 0; k < other->peer_count; k++)
                 if (finding_add_peer(into, other->peers[k]))
                     return -1;
-            forget(findings, j);
+            findings_remove(findings, j);
         }
         settle_candidates(into);
     }
@@ -162,18 +189,27 @@ int findings_stop_surely(const struct findings *findings)
     return 0;
 }
 
+/* How many steps it is of. */
+static int32_t finding_steps(const struct finding *finding)
+{
+    return (finding->last_step - finding->first_step) / (finding->period > 1 ? finding->period : 1) + 1;
+}
+
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns)
 {
     int64_t said_ns = 0;
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
+        if (finding->confidence == CONFIDENCE_LOW && finding->kind < FINDING_MISSING)
+            continue;
         int32_t last = finding->last_step + (finding->shows_later ? 1 : 0);
         int32_t first = finding->first_step == finding->last_step ? last : finding->first_step;
-        if (step < first - (finding->shows_earlier ? 1 : 0) || step > last)
+        if (step < first - (finding->shows_earlier ? 1 : 0) || step > last ||
+            (finding->period > 1 && !finding_has_step(finding, step)))
             continue;
         if (finding->stops_job)
             return 1;
-        said_ns += finding->lost_ns / (finding->last_step - finding->first_step + 1);
+        said_ns += finding->lost_ns / finding_steps(finding);
     }
     return said_ns >= longer_ns / 2;
 }

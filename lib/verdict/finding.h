@@ -3,21 +3,11 @@
 
 #include "base/buffer.h"
 #include "job/job.h"
+#include "verdict/readings.h"
 
 /*
  * What diagnose says. A finding names the rank at fault, never one that waits for it.
  */
-enum finding_kind {
-    FINDING_COMPUTE = 0, /* its GPU took longer before its operations */
-    FINDING_HOST,        /* it enqueued late */
-    FINDING_NETWORK,     /* its sends (or one link, or its receives) were slow */
-    FINDING_MISSING,     /* it never began an operation that others wait in */
-    FINDING_MISMATCH,    /* it called something else than the others */
-    FINDING_ENDED_EARLY  /* its trace stops long before its peers' */
-};
-
-enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
-
 struct finding {
     enum finding_kind kind;
     enum confidence confidence;
@@ -25,6 +15,10 @@ struct finding {
     int32_t tag;  /* -1: none */
     int32_t first_step;
     int32_t last_step; /* -1 with first_step: not known */
+    int32_t period;    /* in every so-many-th step from the first to the last; 0: in all of them */
+    int32_t *ranks; /* owned: all at fault, where it is several at once (`rank` is one of them); ascending */
+    size_t rank_count; /* 0: `rank` alone */
+    double certainty;  /* log of the odds that it is no noise (score/explain.h); 0: not known */
     int receives;      /* network: what is sent to it is slow, not what it sends */
     int64_t lost_ns;   /* of the whole job; 0 where it cannot be said */
     int64_t slow_ns;   /* by how much its operations were slow or late, summed */
@@ -37,7 +31,8 @@ struct finding {
     int32_t *candidates; /* owned: who it may be where the record cannot tell, `rank` among them; else none */
     size_t candidate_count;
     size_t candidate_capacity;
-    struct buffer evidence; /* one sentence with figures that can be checked */
+    struct buffer evidence;   /* one sentence with figures that can be checked */
+    struct readings readings; /* what the rules read that were asked */
 };
 
 /* Ranks that were slow at once (rules_common_cause.c): from the first to the last such step, and how many in
@@ -61,6 +56,8 @@ struct findings {
     size_t capacity;
     struct crowd crowd;
     struct standstill standstill;
+    size_t unweighed;    /* suspicions that are findings, or may be: what they cost is not known */
+    struct rule_set off; /* rules that are not asked */
 };
 
 void findings_release(struct findings *findings);
@@ -70,6 +67,12 @@ struct finding *findings_add(struct findings *findings);
 /* The same, of a rank in one operation: at its step and its phase. */
 struct finding *findings_add_at(struct findings *findings, enum finding_kind kind, int32_t rank,
                                 const struct job_instance *instance);
+/*
+ * Asks a rule about a finding. Where it speaks, the finding is believed no more than it allows. A finding
+ * that nothing is known against begins with CONFIDENCE_HIGH. Returns whether it speaks.
+ */
+int finding_ask(const struct findings *findings, struct finding *finding, enum rule_id rule, double reading);
+
 /* Both keep them in order, each once. */
 int finding_add_peer(struct finding *finding, int32_t rank);
 int finding_add_candidate(struct finding *finding, int32_t rank);
@@ -82,11 +85,19 @@ int findings_unite_candidates(struct findings *findings, size_t from);
 void findings_forget_low(struct findings *findings, size_t from);
 
 /*
- * Whether findings say of a step that it did not end, or explain half of what it was longer. A slow link that
- * ends a step shows in the next: a single one there only, several in each from their first to the one after.
- * Who begins steps late shows in the one before as well.
+ * Whether findings say of a step that it did not end, or explain half of what it was longer: those of low
+ * confidence do not, unless the job stopped. A slow link that ends a step shows in the next: a single one
+ * there only, several in each from their first to the one after. Who begins steps late shows in the one
+ * before as well.
  */
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns);
+
+/* Whether a finding is of that step; of that rank. */
+int finding_has_step(const struct finding *finding, int32_t step);
+int finding_has_rank(const struct finding *finding, int32_t rank);
+
+/* Forgets a finding. */
+void findings_remove(struct findings *findings, size_t at);
 
 /* Whether one says why the job stopped. */
 int findings_stop_job(const struct findings *findings);

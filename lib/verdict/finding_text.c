@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/escape.h"
 #include "base/json_text.h"
+#include "verdict/rule_text.h"
 #include "verdict/words.h"
 
 #include <string.h>
@@ -22,18 +23,15 @@ void findings_sort(struct findings *findings)
     array_sort(findings->items, findings->count, sizeof *findings->items, by_weight);
 }
 
-/* More than so many candidates are counted, and named in the evidence's list alone. */
+/* More than so many candidates are counted, and named in JSON alone. */
 enum { CANDIDATES_NAMED = 4 };
 
-/* "rank 3", "rank 3 or rank 5", "one of 12 ranks from rank 0 on". */
-static int say_who(const struct finding *finding, const struct job *job, struct buffer *text)
+/* "rank 3 or rank 5", "one of 12 ranks from rank 0 on". */
+static int name_candidates(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     size_t count = finding->candidate_count;
-    const char *name = job->ranks[finding->rank].name;
-    if (!count)
-        return buffer_printf(text, "rank %s", name);
     if (count > CANDIDATES_NAMED)
-        return buffer_printf(text, "one of %zu ranks from rank %s on", count, name);
+        return buffer_printf(text, "one of %zu ranks from rank %s on", count, job->ranks[finding->rank].name);
     for (size_t i = 0; i < count; i++)
         if (buffer_printf(text, "%srank %s",
                           i == 0          ? ""
@@ -44,39 +42,83 @@ static int say_who(const struct finding *finding, const struct job *job, struct 
     return 0;
 }
 
+/* "rank 3", "ranks 8 to 15", "ranks 2, 5 and 7": who is at fault. */
+static int name_ranks(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    if (finding->candidate_count)
+        return name_candidates(finding, job, text);
+    if (!finding->rank_count)
+        return buffer_printf(text, "rank %s", job->ranks[finding->rank].name);
+    const int32_t *ranks = finding->ranks;
+    size_t last = finding->rank_count - 1;
+    if (last > 1 && ranks[last] - ranks[0] == (int32_t)last)
+        return buffer_printf(text, "ranks %s to %s", job->ranks[ranks[0]].name, job->ranks[ranks[last]].name);
+    int failed = buffer_append_text(text, "ranks ");
+    for (size_t i = 0; !failed && i <= last; i++)
+        failed = buffer_printf(text, "%s%s",
+                               i == 0      ? ""
+                               : i == last ? " and "
+                                           : ", ",
+                               job->ranks[ranks[i]].name);
+    return failed;
+}
+
+/* What is said before and after the names; of several, and of one. */
+struct phrase {
+    const char *before[2];
+    const char *after[2];
+};
+
 static int say_what(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    const char *name = job->ranks[finding->rank].name;
-    switch (finding->kind) {
-    case FINDING_COMPUTE:
-        return buffer_printf(text, "the GPU of rank %s takes longer before its operations", name);
-    case FINDING_HOST:
-        return buffer_printf(text, "the host of rank %s enqueues its operations late", name);
-    case FINDING_NETWORK:
-        return buffer_printf(text,
-                             finding->receives ? "what is sent to rank %s over the network is slow"
-                                               : "what rank %s sends over the network is slow",
-                             name);
-    case FINDING_MISSING:
-        return say_who(finding, job, text) ||
-               buffer_append_text(text, " never began an operation that others wait in");
-    case FINDING_MISMATCH:
-        return say_who(finding, job, text) ||
-               buffer_append_text(text, " called another operation than the other ranks");
-    case FINDING_ENDED_EARLY:
-        return say_who(finding, job, text) || buffer_append_text(text, " ended long before the others");
-    }
-    return 0;
+    static const struct phrase phrases[] = {
+        [FINDING_COMPUTE] = {{"the GPU of ", "the GPUs of "},
+                             {" takes longer before its operations", " take longer before their operations"}},
+        [FINDING_HOST] = {{"the host of ", "the hosts of "},
+                          {" enqueues its operations late", " enqueue their operations late"}},
+        [FINDING_NETWORK] = {{"what ", "what "},
+                             {" sends over the network is slow", " send over the network is slow"}},
+        [FINDING_MISSING] = {{"", ""},
+                             {" never began an operation that others wait in",
+                              " never began an operation that others wait in"}},
+        [FINDING_MISMATCH] = {{"", ""},
+                              {" called another operation than the other ranks",
+                               " called another operation than the other ranks"}},
+        [FINDING_ENDED_EARLY] = {{"", ""},
+                                 {" ended long before the others", " ended long before the others"}}};
+    static const struct phrase received = {{"what is sent to ", "what is sent to "},
+                                           {" over the network is slow", " over the network is slow"}};
+    const struct phrase *phrase =
+        finding->kind == FINDING_NETWORK && finding->receives ? &received : &phrases[finding->kind];
+    int several = finding->rank_count > 1;
+    return buffer_append_text(text, phrase->before[several]) || name_ranks(finding, job, text) ||
+           buffer_append_text(text, phrase->after[several]);
+}
+
+/* "2nd", "13th". */
+static const char *ordinal_ending(int32_t number)
+{
+    static const char *const endings[] = {"th", "st", "nd", "rd"};
+    int32_t last = number % 10;
+    return last > 3 || (number / 10) % 10 == 1 ? endings[0] : endings[last];
+}
+
+static int say_steps(const struct finding *finding, struct buffer *text)
+{
+    if (finding->first_step < 0)
+        return 0;
+    if (finding->first_step == finding->last_step)
+        return buffer_printf(text, ", step %d", finding->first_step);
+    if (finding->period > 1)
+        return buffer_printf(text, ", every %d%s step from %d to %d", finding->period,
+                             ordinal_ending(finding->period), finding->first_step, finding->last_step);
+    return buffer_printf(text, ", steps %d to %d", finding->first_step, finding->last_step);
 }
 
 static int say_where(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const char *tag = job_tag(job, finding->tag);
-    int failed = 0;
-    if (finding->first_step >= 0)
-        failed = finding->first_step == finding->last_step
-                     ? buffer_printf(text, ", step %d", finding->first_step)
-                     : buffer_printf(text, ", steps %d to %d", finding->first_step, finding->last_step);
+    int failed = say_steps(finding, text);
     if (!failed && tag)
         failed = buffer_append_text(text, ", phase ") || buffer_append_text(text, tag);
     if (!failed && finding->lost_ns > 0)
@@ -98,21 +140,39 @@ int finding_name_peers(const struct finding *finding, const struct job *job, str
     return 0;
 }
 
-/* Global ranks, null for who has none. */
 static int add_rank(const struct job *job, int32_t rank, struct buffer *json)
 {
-    int64_t global_rank = job->ranks[rank].global_rank;
-    return global_rank >= 0 ? buffer_printf(json, "%lld", (long long)global_rank)
-                            : buffer_append_text(json, "null");
+    int64_t number = job->ranks[rank].global_rank;
+    return number >= 0 ? buffer_printf(json, "%lld", (long long)number) : buffer_append_text(json, "null");
 }
 
-static int add_ranks(const char *key, const int32_t *ranks, size_t count, const struct job *job,
+static int add_ranks(const struct job *job, const char *key, const int32_t *ranks, size_t count,
                      struct buffer *json)
 {
     int failed = text_json_key(json, key) || buffer_append_byte(json, '[');
     for (size_t i = 0; !failed && i < count; i++)
         failed = (i && buffer_append_byte(json, ',')) || add_rank(job, ranks[i], json);
     return failed || buffer_append_byte(json, ']');
+}
+
+/* Who is at fault as one, how often and how surely. */
+static int add_unit(const struct finding *finding, const struct job *job, struct buffer *json)
+{
+    struct buffer unit = BUFFER_INIT;
+    int failed = name_ranks(finding, job, &unit) || text_json_string(json, "unit", unit.data) ||
+                 add_ranks(job, "ranks", finding->rank_count ? finding->ranks : &finding->rank,
+                           finding->rank_count        ? finding->rank_count
+                           : finding->candidate_count ? 0
+                                                      : 1,
+                           json) ||
+                 text_json_key(json, "period") ||
+                 (finding->period > 1 ? buffer_printf(json, "%d", (int)finding->period)
+                                      : buffer_append_text(json, "null")) ||
+                 text_json_key(json, "certainty") ||
+                 (finding->certainty > 0 ? buffer_printf(json, "%.3g", finding->certainty)
+                                         : buffer_append_text(json, "null"));
+    buffer_release(&unit);
+    return failed;
 }
 
 int finding_add_json(const struct finding *finding, const struct job *job, const char *text,
@@ -123,8 +183,9 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
                  text_json_string(json, "kind", finding_kind_name(finding->kind)) ||
                  text_json_key(json, "rank") || add_rank(job, finding->rank, json) ||
                  text_json_string(json, "process", job->ranks[finding->rank].name) ||
-                 add_ranks("candidates", finding->candidates, finding->candidate_count, job, json) ||
-                 add_ranks("peers", finding->peers, finding->peer_count, job, json) ||
+                 add_unit(finding, job, json) ||
+                 add_ranks(job, "candidates", finding->candidates, finding->candidate_count, json) ||
+                 add_ranks(job, "peers", finding->peers, finding->peer_count, json) ||
                  text_json_string(json, "tag", job_tag(job, finding->tag));
     static const char *const keys[] = {"first_step", "last_step"};
     const int32_t steps[] = {finding->first_step, finding->last_step};
@@ -135,7 +196,8 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
            text_json_string(json, "confidence", confidence_name(finding->confidence)) ||
            text_json_string(json, "text", text) ||
            text_json_string(json, "evidence", finding->evidence.data ? finding->evidence.data : "") ||
-           text_json_integer(json, "run", job->run_id) || buffer_append_byte(json, '}');
+           readings_add_json(&finding->readings, json) || text_json_integer(json, "run", job->run_id) ||
+           buffer_append_byte(json, '}');
 }
 
 int finding_add_paragraph(const struct finding *finding, int64_t run_id, const char *text, struct buffer *out)

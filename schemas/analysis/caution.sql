@@ -10,6 +10,20 @@ SELECT coalesce(sum(count) FILTER (WHERE reason = 'call without operation: captu
      SELECT file_id FROM file_member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
       WHERE run_id = ?1));
 
+-- statement: copies
+-- Files that were left out, or not read again, as they repeat another (its ledger tells, see ingest/copies.h); and
+-- operations of which another file tells, too. ?1: a run, or all.
+SELECT (SELECT coalesce(sum(count), 0) FROM ledger
+         WHERE reason = 'another file is a copy of this one, or of its beginning'
+           AND (?1 IS NULL OR file_id IN (
+               SELECT file_id FROM file_member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+                WHERE run_id = ?1))),
+       (SELECT coalesce(sum(doubles), 0) FROM operation_recorded
+         WHERE doubles > 0
+           AND (?1 IS NULL OR block_id >> 32 IN (
+               SELECT file_id FROM file_member JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+                WHERE run_id = ?1)));
+
 -- statement: repeated
 -- Inspector numbers each collective of a communicator and function once: where two logs of a process have the same with
 -- another content (what is alike is left out), the process was started anew under its id. Operations are looked at only

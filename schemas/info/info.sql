@@ -93,3 +93,13 @@ SELECT reason, dialect, damage, sum(count) AS count, count(*) AS files, min(firs
 FROM v_ledger
 GROUP BY reason, dialect, damage
 ORDER BY damage DESC, count DESC, reason
+
+-- statement: views
+-- What a question in SQL is best asked of; beside the views the one table that they leave out.
+SELECT name FROM sqlite_schema WHERE type = 'view'
+UNION ALL SELECT 'proxy_step'
+ORDER BY name
+
+-- statement: rows_of
+-- The name of a view follows.
+SELECT * FROM

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import arrows
 import promises
+import rules
 
 MOST_FUNCTION_LINES = 60
 MOST_FILE_LINES = 600
@@ -35,15 +36,17 @@ LAYERS = {
     "join": {"base", "model", "store", "period", "join"},
     "job": {"base", "model", "store", "align", "job"},
     "baseline": {"base", "model", "job", "baseline"},
+    "steps": {"base", "model", "job", "baseline", "steps"},
     "network": {"base", "model", "job", "baseline", "network"},
     "delay": {"base", "model", "store", "job", "baseline", "network", "delay"},
+    "score": {"base", "model", "job", "baseline", "network", "delay", "score"},
     "verdict": {"base", "model", "job", "baseline", "network", "verdict"},
-    "diagnose": {"base", "model", "job", "baseline", "network", "delay", "verdict", "diagnose"},
+    "diagnose": {"base", "model", "job", "baseline", "network", "delay", "score", "verdict", "diagnose"},
     "postmortem": {"base", "model", "job", "baseline", "verdict", "postmortem"},
     "stalls": {"base", "model", "store", "stalls"},
     "report": {"base", "model", "store", "report"},
-    "analyse": {"base", "model", "store", "job", "baseline", "network", "delay", "verdict", "diagnose", "postmortem", "stalls",
-                "report", "analyse"},
+    "analyse": {"base", "model", "store", "job", "baseline", "steps", "network", "delay", "score", "verdict", "diagnose",
+                "postmortem", "stalls", "report", "analyse"},
     "render": {"base", "model", "render"},
     "cmd": {"base", "model", "input", "format", "store", "ingest", "join", "analyse", "render", "cmd"},
     # The plugin runs in somebody's job: it takes nothing of the tool's.
@@ -328,6 +331,11 @@ def check_registries():
     return promises.check_registries(sys.argv[1], LAYERS)
 
 
+def check_rules():
+    """Of a diagnosis."""
+    return rules.check(sys.argv[1])
+
+
 def check_rooms_of_readme():
     return promises.check_rooms_of_readme(LAYERS)
 
@@ -375,6 +383,7 @@ RULES = [
     ("man pages give the defaults that help gives", check_defaults_against_pages),
     ("release builds are hardened", check_hardening),
     ("registries: each entry has all that their heads list", check_registries),
+    ("rules and limits: each is said in the manual, and tested on both sides", check_rules),
     ("migrations are numbered, described, and stay as published", promises.check_migrations),
     ("README.md names the rooms of lib", check_rooms_of_readme),
     ("SQL lies in schemas", check_sql_in_schemas),

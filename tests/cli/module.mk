@@ -8,5 +8,6 @@ test-cli: $(OUT)/ncclprof $(OUT)/fakecore $(OUT)/simulate $(PLUGIN)
 CLI_MODULES := $(subst /,.,$(basename $(shell ls -S tests/cli/test_*.py)))
 
 .PHONY: golden
-golden: $(OUT)/ncclprof
+golden: $(OUT)/ncclprof $(OUT)/print_rules
+	python3 -B tests/check/rules.py $(OUT)
 	NCCLPROF=$(OUT)/ncclprof NCCLPROF_GOLDEN=write python3 -B -m unittest tests.cli.test_golden tests.cli.test_readme

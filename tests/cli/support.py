@@ -5,6 +5,7 @@ The program is $NCCLPROF. The traces follow the lines that NCCL's example profil
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -43,6 +44,8 @@ class Case(unittest.TestCase):
         )
         result.out = result.stdout.decode(errors="surrogateescape")
         result.err = result.stderr.decode(errors="surrogateescape")
+        result.whole = re.sub(r"\n(?:    )*  (?=\S)", " ", result.out)  # as if no line had been broken
+        result.flat = " ".join(result.out.split())  # likewise, as one line
         self.assertNotIn("Sanitizer", result.err)
         if status is None:
             self.assertIn(result.returncode, (0, 1), f"{words}\n{result.err}")

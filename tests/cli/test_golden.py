@@ -27,6 +27,8 @@ COMMANDS = {
     "stragglers": ["stragglers"],
     "stalls": ["stalls"],
     "diagnose": ["diagnose"],
+    "steps": ["steps"],
+    "diagnose-explain": ["diagnose", "--explain"],
     "clocks": ["clocks"],
 }
 

@@ -1,13 +1,17 @@
 """What goes in, how often, and what is said about it."""
 
 import gzip
+import io
 import json
 import lzma
 import os
+import pickle
 import re
 import shutil
 import sqlite3
 import subprocess
+import tarfile
+from pathlib import Path
 
 from tests.cli.support import PROGRAM, TOP, Case, all_reduce, trace
 
@@ -88,6 +92,41 @@ class Ingest(Case):
         self.write("none_5_0.json", "[\n{}]\n")
         files = self.ingest("some.json", "none_5_0.json")
         self.assertEqual([(file["status"], file["skipped"]) for file in files.values()], [("ingested", 3), ("ingested", 0)])
+
+    def test_other_files_are_named_for_what_they_are(self):
+        made = io.BytesIO()
+        with tarfile.open(fileobj=made, mode="w") as archive:
+            archive.add(self.write("a.json", trace()), "a.json")
+        self.run_program("--store", "other.db", "ingest", "a.json")
+        with sqlite3.connect(self.folder / "nsys") as store:
+            store.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER)")
+        with sqlite3.connect(self.folder / "plain") as store:
+            store.execute("CREATE TABLE a (b)")
+        recorder = {"version": "2.10", "pg_config": {}, "entries": []}
+        snapshot = {"segments": [], "device_traces": []}
+        log = "node1:10:12 [0] NCCL INFO cudaDriverVersion 12080\n"
+        for content, what in (
+            (made.getvalue(), "a tar archive: unpack it"),
+            (gzip.compress(made.getvalue()), "a tar archive: unpack it"),
+            (gzip.compress(b"# notes\n"), "is neither JSON nor gzip"),
+            (b"PK\x03\x04rest", "a zip archive: unpack it"),
+            (Path(PROGRAM).read_bytes()[:4096], "a program"),
+            ((self.folder / "other.db").read_bytes(), "a store of ncclprof: give it with --store"),
+            ((self.folder / "nsys").read_bytes(), "an SQLite export of Nsight Systems"),
+            ((self.folder / "plain").read_bytes(), "an SQLite database"),
+            (json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": []}), "a PyTorch Kineto trace"),
+            (json.dumps(recorder), "a Flight Recorder dump"),
+            (pickle.dumps(recorder, 2), "a Flight Recorder dump"),
+            (json.dumps(snapshot), "a CUDA allocator snapshot"),
+            (pickle.dumps(snapshot, 4), "a CUDA allocator snapshot"),
+            (pickle.dumps([1, 2]), "a pickle of Python"),
+            (log * 3, "NCCL's debug log"),
+            ("[rank3]:[E1125 ProcessGroupNCCL.cpp:616] Watchdog\n"[1:], "PyTorch's log"),
+            ('nccl_bus_bandwidth_gbs{node="a"} 1.0\n', "Inspector's Prometheus text"),
+        ):
+            self.write("it", content)
+            with self.subTest(what=what):
+                self.assertIn(what, self.ingest("it", status=1)["it"]["reason"])
 
     def test_hashes_are_exact(self):
         self.write("a.json", trace(communicator=18446744073709551615))

@@ -50,6 +50,30 @@ class Query(Case):
     def test_bad_sql_is_told(self):
         self.assertIn("no such column: nonsense", self.run_program("query", "SELECT nonsense", status=1).err)
 
+    def test_statements_of_standard_input(self):
+        for words in (["query", "--format", "csv"], ["query", "--format", "csv", "-"]):
+            result = self.run_program(*words, stdin="SELECT 1 AS a; -- ; no end\nSELECT 'x;y' AS b;;\n")
+            self.assertEqual(result.out, "a\n1\nb\nx;y\n")
+        self.assertEqual(self.run_program("query", stdin="SELECT 1 AS a; SELECT 2 AS b").out, "a\n1\n\nb\n2\n")
+        result = self.run_program("query", "--format", "csv", stdin="SELECT 1 AS a; DELETE FROM file; SELECT 2", status=1)
+        self.assertEqual(result.out, "a\n1\n")
+        self.assertIn("it may only read", result.err)
+        for nothing in ("", " ;-- nothing\n"):
+            self.assertEqual(self.run_program("query", "--format", "csv", stdin=nothing, status=None).out, "")
+        self.assertIn("no statement", self.run_program("query", stdin="", status=1).err)
+        self.assertIn("zero byte", self.run_program("query", stdin=b"SELECT 1\0", status=1).err)
+        self.assertIn("more than 1 MiB", self.run_program("query", stdin=" " * (1 << 20) + "SELECT 1", status=1).err)
+
+    def test_views_are_listed_with_their_columns(self):
+        rows = {row["view"]: row["columns"].split(", ") for row in self.json("query", "--schema")["rows"]}
+        self.assertIn("proxy_step", rows)
+        views = {name for name, in self.rows("SELECT name FROM sqlite_schema WHERE type = 'view'")}
+        self.assertEqual(set(rows), views | {"proxy_step"})
+        for view, columns in rows.items():
+            found = self.json("query", f"SELECT * FROM {view}")["columns"]
+            self.assertEqual(columns, [column["name"] for column in found])
+        self.assertEqual(len(self.run_program("query", "--schema").out.splitlines()), len(rows) + 1)
+
     def test_time_limit(self):
         begun = time.monotonic()
         result = self.run_program("query", "--timeout", "1", ENDLESS, status=1)

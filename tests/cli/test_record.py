@@ -248,6 +248,26 @@ class Record(Case):
         self.assertEqual(info["processes"], processes)
         self.assertEqual(self.rows("SELECT count(*) AS n FROM v_operation WHERE tag IS NULL"), [(0,)])
 
+    def test_check_tells_what_a_job_would_meet(self):
+        said = lambda version: b"\0some code\0NCCL version %s+cuda12.4\0more\0NCCL version %%d\0" % version
+        self.write("lib/libnccl.so.2", said(b"2.28.9"))
+        self.write("old/libnccl.so.2", said(b"2.21.5"))
+        self.write("none/libnccl.so.2", b"no NCCL")
+        result = self.run_program("record", "--check", "-o", "t", env={"LD_LIBRARY_PATH": f"{self.folder}/lib:", "HOME": "/none"})
+        plugin, nccl, traces = result.out.splitlines()
+        self.assertIn("can be loaded, offers NCCL's profiler interface v1 to v7", plugin)
+        self.assertIn(f"{self.folder}/lib/libnccl.so.2: version 2.28.9 loads profiler plugins", nccl)
+        self.assertIn(f"{self.folder}/t: can be written", traces)
+        result = self.run_program("record", "--check", status=1, env={"LD_LIBRARY_PATH": f"{self.folder}/old"})
+        self.assertIn("version 2.21.5 knows no profiler plugins: 2.23 is the first that does", result.out)
+        self.assertIn("NCCL would record nothing here", result.err)
+        for library, wrong in (("lib/libnccl.so.2", "cannot be loaded"), ("/lib/x86_64-linux-gnu/libz.so.1", "is no profiler plugin")):
+            with self.subTest(library=library):
+                self.assertIn(wrong, self.run_program("record", "--check", "--plugin", library, status=1,
+                                                      env={"LD_LIBRARY_PATH": f"{self.folder}/lib"}).out)
+        self.assertNotIn("none/", self.run_program("record", "--check", status=None,
+                                                   env={"LD_LIBRARY_PATH": f"{self.folder}/none"}).out)
+
     def test_a_job_from_end_to_end(self):
         played = self.play()
         self.check_ingest(".json")

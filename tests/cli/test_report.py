@@ -21,13 +21,25 @@ COLUMNS = {"size": "size_bytes"}
 
 def grouped(job, keys):
     """Instances and number of records by the values of the keys."""
-    groups = collections.defaultdict(lambda: [set(), 0])
+    groups = collections.defaultdict(lambda: [set(), []])
     for instance in job.instances:
         for member in instance.members:
             group = groups[tuple(KEYS[key](instance, member) for key in keys)]
             group[0].add(instance)
-            group[1] += 1
+            group[1].append((instance, member))
     return groups
+
+
+def figures_of_rank(members):
+    """Of one rank its own durations count, and what they are beyond the transfer."""
+    timed = [(i, m.duration) for i, m in members if m.duration is not None]
+    return {
+        "transfer_us_p50": reader.nearest_rank([i.transfer for i, _ in members], 0.5) / 1e3,
+        "effective_us_p50": reader.nearest_rank([duration for _, duration in timed], 0.5) / 1e3,
+        "effective_us_p99": reader.nearest_rank([duration for _, duration in timed], 0.99) / 1e3,
+        "effective_busbw_gbs_p50": reader.nearest_rank([i.busbw(duration) for i, duration in timed], 0.5),
+        "wait_us_p50": reader.nearest_rank([duration - i.transfer for i, duration in timed], 0.5) / 1e3,
+    }
 
 
 def figures(instances):
@@ -49,12 +61,12 @@ class Report(Case):
         found = {tuple(row[COLUMNS.get(key, key)] for key in keys): row for row in rows}
         self.assertEqual(len(found), len(rows))
         self.assertEqual(set(found), set(expected))
-        for values, (instances, operations) in expected.items():
+        for values, (instances, members) in expected.items():
             row = found[values]
             self.assertEqual((row["instances"], row["operations"], row["bytes"]),
-                             (len(instances), operations, sum(instance.bytes for instance in instances)), values)
-            for name, figure in figures(instances).items():
-                self.assertAlmostEqual(row[name] / figure, 1, places=6, msg=f"{values} {name}")
+                             (len(instances), len(members), sum(instance.bytes for instance in instances)), values)
+            for name, figure in (figures_of_rank(members) if "rank" in keys else figures(instances)).items():
+                self.assertAlmostEqual(row[name] / (figure or 1), figure and 1, places=6, msg=f"{values} {name}")
 
     def check_fixture(self, name):
         folder = TOP / "fixtures" / name

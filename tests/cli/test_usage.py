@@ -5,7 +5,7 @@ import os
 import pty
 import subprocess
 
-from tests.cli.support import PROGRAM, Case, trace
+from tests.cli.support import PROGRAM, TOP, Case, trace
 
 
 class Usage(Case):
@@ -43,10 +43,58 @@ class Usage(Case):
 
     def test_version(self):
         self.assertRegex(self.run_program("--version").out, r"^ncclprof \d+\.\d+\.\d+\n$")
+        self.assertEqual(self.run_program("-V").out, self.run_program("--version").out)
+        self.assertEqual(self.run_program("version").out, self.run_program("--version").out)
+
+    def test_without_a_command_the_usage_is_shown(self):
+        result = self.run_program(status=2)
+        self.assertEqual(result.out, "")
+        self.assertEqual(result.err, self.run_program("--help").out)
+
+    def test_what_was_probably_meant(self):
+        for words, meant in (
+            (["diagnos"], "there is no command 'diagnos'; did you mean 'diagnose'?"),
+            (["diganose"], "there is no command 'diganose'; did you mean 'diagnose'?"),
+            (["rep"], "there is no command 'rep'; did you mean 'report'?"),
+            (["help", "stragler"], "there is no command 'stragler'; did you mean 'stragglers'?"),
+            (["st"], "there is no command 'st'; see 'ncclprof --help'"),  # stragglers or stalls
+            (["x" * 80], f"there is no command '{'x' * 80}'; see 'ncclprof --help'"),
+            (["report", "--by-tags"], "report: there is no option --by-tags; did you mean --by-tag?; see 'ncclprof report -h'"),
+            (["info", "--fromat=csv"], "info: there is no option --fromat; did you mean --format?; see 'ncclprof info -h'"),
+            (["info", "--xyzzy"], "info: there is no option --xyzzy; see 'ncclprof info -h'"),
+        ):
+            with self.subTest(words=words[-1][:20]):
+                self.assertEqual(self.run_program(*words, status=2).err, f"ncclprof: {meant}\n")
+
+    def test_traces_in_place_of_the_store(self):
+        traces = str(TOP / "fixtures/tp2dp2pp2-slow-rank")
+        self.write("temporary/.keep", "")
+        self.run_program("--store", "kept.db", "ingest", traces)
+        for command in ("report", "stragglers", "stalls", "diagnose", "clocks"):
+            with self.subTest(command=command):
+                kept = self.run_program("--store", "kept.db", command, "--format", "json").out
+                result = self.run_program(command, "--format", "json", traces, env={"TMPDIR": str(self.folder / "temporary")})
+                self.assertEqual(result.out, kept)
+                self.assertEqual(os.listdir(self.folder / "temporary"), [".keep"])
+        self.assertFalse(self.store.exists())
+
+    def test_traces_go_into_a_store_that_is_named(self):
+        self.write("a.json", trace())
+        first = self.run_program("--store", "named.db", "report", "a.json").out
+        self.assertEqual(self.run_program("--store", "named.db", "report").out, first)
+
+    def test_traces_that_cannot_be_read_whole(self):
+        self.write("bad.json", "no trace")
+        result = self.run_program("diagnose", "bad.json", status=1)
+        self.assertIn("bad.json: is neither JSON nor gzip", result.err)
+        self.assertIn("no trace was found in what was given", result.err)
+        self.write("good.json", trace())
+        result = self.run_program("report", "good.json", "bad.json", status=1)
+        self.assertIn("AllReduce", result.out)
+        self.assertIn("cannot make a directory", self.run_program("report", "good.json", status=1, env={"TMPDIR": "/nowhere"}).err)
 
     def test_wrong_usage_is_two_and_one_line(self):
         for words in (
-            [],
             ["nonsense"],
             ["--nonsense"],
             ["--store"],
@@ -63,13 +111,13 @@ class Usage(Case):
             ["info", "--files", "--ledger"],
             ["info", "--format", "xml"],
             ["info", "--store", ""],
-            ["query"],
             ["query", "SELECT 1", "SELECT 2"],
-            ["completion", "fish"],
+            ["query", "--schema", "SELECT 1"],
+            ["completion", "csh"],
         ):
             with self.subTest(words=words):
                 self.store.unlink(missing_ok=True)
-                if words[:1] == ["info"] and "--ledger" in words:
+                if "--ledger" in words or "--schema" in words:
                     self.write("a.json", trace())
                     self.run_program("ingest", "a.json")
                 result = self.run_program(*words, status=2)
@@ -146,34 +194,90 @@ class Usage(Case):
         self.assertNotIn("\033", self.run_program("ingest", "a.json").out)
         self.assertNotIn("\033", self.run_program("info", "--files").out)
 
-    def test_completion_of_files(self):
-        """Names with spaces are one word each, quoted: in a shell on a terminal, as it is used."""
-        self.write("my traces/a trace.json", trace())
-        self.write("init", 'eval "$("$PROGRAM" completion bash)"; PS1="$ "; bind "set enable-bracketed-paste off"\n')
+    def on_a_terminal(self, words, typed, **environment):
+        """What a shell shows in which `typed` is typed."""
         terminal, other = pty.openpty()
-        shell = subprocess.Popen(["bash", "--noprofile", "--rcfile", "init", "-i"], cwd=self.folder, stdin=other, stdout=other,
-                                 stderr=other, start_new_session=True,
-                                 env={"PATH": os.environ["PATH"], "PROGRAM": PROGRAM, "TERM": "dumb", "HOME": str(self.folder)})
+        shell = subprocess.Popen(words, cwd=self.folder, stdin=other, stdout=other, stderr=other, start_new_session=True,
+                                 env={"PATH": os.environ["PATH"], "PROGRAM": PROGRAM, "TERM": "dumb", "HOME": str(self.folder),
+                                      **environment})
         os.close(other)
-        os.write(terminal, b"ncclprof() { printf '<%s>' \"$@\"; }\n")
-        os.write(terminal, b"ncclprof ingest my\ta\t\n")
-        os.write(terminal, b"ncclprof --store my\ta\t info\nexit\n")
+        os.write(terminal, typed)
         shown = b""
         with contextlib.suppress(OSError):
             while more := os.read(terminal, 4096):
                 shown += more
         shell.wait(timeout=30)
         os.close(terminal)
+        return shown
+
+    def test_completion_of_files(self):
+        """Names with spaces are one word each, quoted: in a shell on a terminal, as it is used."""
+        self.write("my traces/a trace.json", trace())
+        self.write("init", 'eval "$("$PROGRAM" completion bash)"; PS1="$ "; bind "set enable-bracketed-paste off"\n')
+        shown = self.on_a_terminal(["bash", "--noprofile", "--rcfile", "init", "-i"],
+                                   b"ncclprof() { printf '<%s>' \"$@\"; }\n"
+                                   b"ncclprof ingest my\ta\t\n"
+                                   b"ncclprof diagnose my\ta\t\n"
+                                   b"ncclprof --store my\ta\t info\nexit\n")
         self.assertIn(b"\n<ingest><my traces/a trace.json>", shown)
-        self.assertIn(b"\n<--store><my traces/a trace.json><info>", shown)
+        self.assertIn(b"<diagnose><my traces/a trace.json>", shown)
+        self.assertIn(b"<--store><my traces/a trace.json><info>", shown)
+
+    def test_a_pager_on_a_terminal_only(self):
+        self.write("a.json", trace())
+        self.run_program("ingest", "a.json")
+        command, said = [PROGRAM, "--store", str(self.store), "report"], b"function"
+        self.assertIn(b"<" + said, self.on_a_terminal(command, b"", TERM="vt100", PAGER="sed 's/^/</'"))
+        self.assertIn(b"{" + said, self.on_a_terminal(command, b"", TERM="vt100", PAGER="sed 's/^/</'", NCCLPROF_PAGER="sed 's/^/{/'"))
+        for none in ("", "cat"):
+            shown = self.on_a_terminal(command, b"", TERM="vt100", PAGER=none)
+            self.assertIn(said, shown)
+            self.assertNotIn(b"<", shown)
+        self.assertIn(said, self.on_a_terminal(command, b"", TERM="vt100"))  # less leaves at once: it all fits
+        self.assertNotIn("<", self.run_program("report", env={"TERM": "vt100", "PAGER": "sed 's/^/</'"}).out)
+        self.assertNotIn(b"<", self.on_a_terminal(command, b"", PAGER="sed 's/^/</'"))  # TERM is dumb
+        # Who leaves it early has seen enough; nothing is left behind.
+        folder = self.write("temporary/.keep", "").parent
+        self.on_a_terminal([PROGRAM, "report", "a.json"], b"", TERM="vt100", PAGER="true", TMPDIR=str(folder))
+        self.assertEqual(os.listdir(folder), [".keep"])
+
+    def test_completion_of_zsh(self):
+        self.write(".zshrc", 'PS1="$ "; autoload -Uz compinit; compinit -D -u; eval "$("$PROGRAM" completion zsh)"\n'
+                             "ncclprof() { printf '<%s>' \"$@\"; }\nunsetopt zle_bracketed_paste prompt_cr prompt_sp; bindkey '^I' expand-or-complete\n")
+        self.write("my traces/a.json", trace())
+        shown = self.on_a_terminal(["zsh", "-i"],
+                                   b"ncclprof repo\t--by=tag,func\t\n"
+                                   b"ncclprof stalls --value recv\t\n"
+                                   b"ncclprof info --form\tcs\t\n"
+                                   b"ncclprof completion fi\t\n"
+                                   b"ncclprof diagnose my\ta\t\nexit\n")
+        for said in (b"<report><--by=tag,function>", b"<stalls><--value><recv_wait_us_p50>", b"<info><--format=csv>",
+                     b"<completion><fish>", b"<diagnose><my traces/a.json>"):
+            self.assertIn(said, shown)
+
+    def test_completion_of_fish(self):
+        self.write("traces/a.json", trace())
+        for line, completed in (
+            ("rep", ["report"]), ("report --by tag,func", ["tag,function"]), ("stalls --value verd", ["verdict"]),
+            ("info --format j", ["json"]), ("diagnose --exit", ["--exit-code"]), ("completion z", ["zsh"]),
+            ("help que", ["query"]), ("diagnose tra", ["traces/"]), ("query --sch", ["--schema"]),
+        ):
+            script = f'"$PROGRAM" completion fish | source; complete -C "ncclprof {line}"'
+            answer = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, cwd=self.folder,
+                                    env={"PATH": os.environ["PATH"], "PROGRAM": PROGRAM, "HOME": str(self.folder)})
+            self.assertEqual([line.split("\t")[0] for line in answer.stdout.splitlines()], completed, line)
+            self.assertEqual(answer.stderr, "")
 
     def test_completion_is_a_script(self):
         script = self.run_program("completion", "bash").out + (
             'COMP_WORDS=(ncclprof ingest --f); COMP_CWORD=2; _ncclprof; echo "${COMPREPLY[*]}"\n'
             'COMP_WORDS=(ncclprof --store x qu); COMP_CWORD=3; _ncclprof; echo "${COMPREPLY[*]}"\n'
             'COMP_WORDS=(ncclprof info --format js); COMP_CWORD=3; _ncclprof; echo "${COMPREPLY[*]}"\n'
+            'compopt() { :; }\n'
+            'COMP_WORDS=(ncclprof report --by tag,func); COMP_CWORD=3; _ncclprof; echo "${COMPREPLY[*]}"\n'
+            'COMP_WORDS=(ncclprof stalls --value verd); COMP_CWORD=3; _ncclprof; echo "${COMPREPLY[*]}"\n'
         )
         answer = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True,
                                 env={"PATH": os.environ["PATH"]})
-        self.assertEqual(answer.stdout, "--force --format\nquery\njson\n")
+        self.assertEqual(answer.stdout, "--force --format\nquery\njson\ntag,function\nverdict\n")
         self.assertEqual(answer.stderr, "")

@@ -3,6 +3,7 @@
 
 usage: eval.py [--jobs N] [--seed S] [--only KEY=VALUE[,...]] [--first N] [--keep-failures DIR] [--parallel N]
                [--noise X|even] [--simulate PATH] [--ncclprof PATH] [--json FILE] [--min-precision X] [--min-recall X]
+       eval.py --situations all|NAME[,...] [--situation-seeds N] [--verbose]
 
 Job number i of seed s is always the same job. --only takes shape=, dialect=, kind= (none for clean jobs), ranks=.
 A fault is demanded when it truly cost the job at least 3 % of a step over the steps it lasted (or stopped the job)
@@ -24,6 +25,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import situations
 
 DEMANDED_PERCENT = 3.0
 BUCKETS = [(3, "below 3 % (optional)"), (5, "3 to 5 %"), (10, "5 to 10 %"), (25, "10 to 25 %"), (1e9, "25 % and more")]
@@ -200,7 +203,9 @@ def judge(result):
     for fault in faults:
         fault["visible"] = fault["kind"] in VISIBLE[kind_of_trace]
     same = {f["equivalent_rank"]: f["rank"] for f in faults if "equivalent_rank" in f}
-    strong = [f for f in result["findings"] if f["confidence"] in ("high", "medium")]
+    planted = {f["rank"] for f in faults}
+    strong = [dict(f, rank=rank) for f in result["findings"] if f["confidence"] in ("high", "medium")
+              for rank in situations.accused(f, planted)]
     for finding in strong:
         if finding["kind"] == "network":
             finding["rank"] = same.get(finding["rank"], finding["rank"])
@@ -392,6 +397,9 @@ def parse_arguments():
     parser.add_argument("--simulate", default=os.path.join(build, "simulate"))
     parser.add_argument("--ncclprof", default=os.environ.get("NCCLPROF", os.path.join(build, "ncclprof")))
     parser.add_argument("--json", metavar="FILE", help="also write the figures there")
+    parser.add_argument("--situations", metavar="all|NAME,...", help="play these instead of random jobs (situations.py)")
+    parser.add_argument("--situation-seeds", type=int, default=100, metavar="N", help="at most so many jobs of each and a shape")
+    parser.add_argument("--verbose", action="store_true", help="situations: what was found, job by job")
     parser.add_argument("--min-precision", type=float, default=0.0)
     parser.add_argument("--min-recall", type=float, default=0.0, help="for faults of 10 %% of a step and more")
     return parser.parse_args()
@@ -399,6 +407,8 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
+    if options.situations:
+        return situations.main(options)
     only = dict(item.split("=", 1) for item in options.only.split(",") if item)
     jobs, number = [], options.first
     while len(jobs) < options.jobs and number < options.first + 200 * options.jobs:

@@ -7,3 +7,12 @@ EVAL_OPTIONS ?=
 eval: $(OUT)/simulate $(OUT)/ncclprof
 	python3 tests/eval/eval.py --jobs $(EVAL_JOBS) --seed $(EVAL_SEED) --simulate $(OUT)/simulate \
 	    --ncclprof $(OUT)/ncclprof $(EVAL_OPTIONS)
+
+# `make ablation ABLATION_JOBS=200 ABLATION_OPTIONS='--labelled DIR'`: what each rule of diagnose does to its answers.
+ABLATION_JOBS ?= 200
+ABLATION_OPTIONS ?=
+
+.PHONY: ablation
+ablation: $(OUT)/simulate $(OUT)/ncclprof $(OUT)/print_rules
+	python3 tests/eval/ablation.py --jobs $(ABLATION_JOBS) --seed $(EVAL_SEED) --simulate $(OUT)/simulate \
+	    --ncclprof $(OUT)/ncclprof --print-rules $(OUT)/print_rules $(ABLATION_OPTIONS)

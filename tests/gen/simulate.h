@@ -13,10 +13,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct output;
+
 #define UNKNOWN INT64_MIN
 #define MAX_FAULTS 16
 #define MAX_STREAMS 4
 #define MAX_PHASES 8
+#define MAX_EVENTS_OF_A_JOB 8 /* of each kind: communicators made anew, clocks that step */
 #define MAX_CHANNELS 4
 #define GPUS_PER_NODE 8
 
@@ -44,15 +47,20 @@ enum fault_kind {
     FAULT_HANG,
     FAULT_KILL,
     FAULT_MISMATCH,
-    FAULT_FREEZE, /* a kernel that never ends: the host goes on enqueueing */
+    FAULT_FREEZE,     /* a kernel that never ends: the host goes on enqueueing */
+    FAULT_CHECKPOINT, /* the host's own work after a step */
+    FAULT_EXIT,       /* leaves the training loop; its recorder lives on */
 };
 
 struct fault {
     enum fault_kind kind;
-    int rank;
+    int rank; /* the first of: */
+    int *ranks;
+    int rank_count;
     int peer; /* the receiver of a slow edge, -1 for any */
     int first_step;
     int last_step;
+    int every;       /* only each so many-th step from the first on */
     double amount;   /* us; percent for a throttled GPU; ms for a pause */
     bool relative;   /* amount is a percentage of a median clean step, spread over the phase (or the sends of
                         it) */
@@ -76,6 +84,14 @@ enum action_kind {
     ACTION_HOST,
 };
 
+/* What of an action goes with the tokens that an expert gets. */
+enum load {
+    LOAD_NONE,
+    LOAD_OF_EXPERT,    /* its work */
+    LOAD_TO_EXPERTS,   /* what it is sent */
+    LOAD_FROM_EXPERTS, /* what it sends back */
+};
+
 struct transfer_request {
     int function; /* FUNCTION_SEND or FUNCTION_RECV */
     int peer;     /* rank in the communicator */
@@ -88,8 +104,9 @@ struct action {
     int phase;           /* the phase it belongs to */
     int event;           /* ACTION_RECORD, ACTION_WAIT */
     int64_t duration_ns; /* ACTION_COMPUTE, ACTION_HOST */
-    double imbalance;    /* spread of the natural, data-dependent imbalance between ranks and steps */
-    int communicator;    /* index into job.communicators */
+    enum load load;
+    int layer;        /* of the experts */
+    int communicator; /* index into job.communicators */
     enum function function;
     int root;
     int64_t count;
@@ -98,6 +115,17 @@ struct action {
     int64_t bytes; /* per rank: count x type size */
     struct transfer_request *requests;
     int request_count;
+};
+
+/* What all ranks do in steps of one kind. */
+struct program {
+    int microbatches;
+    double sequence_length; /* 1: that of the first step */
+    bool evaluates;
+    int generation;          /* how often communicators have been made anew before */
+    int communicators;       /* that it uses */
+    struct action **actions; /* by rank */
+    int *length_of_rank;
 };
 
 struct communicator {
@@ -164,6 +192,7 @@ struct record {
         channel_stop[MAX_CHANNELS]; /* what the kernel notes: before the end where its threads part company */
     struct proxy *proxy;
     int proxy_count;
+    bool lost; /* its recorder lost it */
 };
 
 struct instance {
@@ -182,6 +211,7 @@ struct process {
     int pid;
     char host[32];
     int64_t start_ns; /* true time at which its own clock reads 0 */
+    int64_t left;     /* when it left the training loop before its end; UNKNOWN: it did not */
     double scale;     /* its clock runs this much fast */
     int64_t gpu_zero; /* GPU clock at true time 0 */
     double gpu_scale;
@@ -199,7 +229,30 @@ struct mark {
     int64_t time;
 };
 
+struct clock_step {
+    int rank, step;
+    double us;
+};
+
+/* What regular jobs do besides the same step again and again; see simulate_situation.c. */
+struct situation {
+    double hot_percent; /* more tokens for one expert of each group */
+    int hot_steps;      /* another one after so many; 0: all load is equal, bytes say nothing */
+    double batches_percent, own_batches_percent;
+    int ramp_first, ramp_steps;
+    double sequence_percent;
+    int sequence_steps;
+    int evaluate_steps, evaluate_batches;
+    const char *evaluate_tag;
+    int remade[MAX_EVENTS_OF_A_JOB], remade_count;
+    struct clock_step clock_steps[MAX_EVENTS_OF_A_JOB];
+    int clock_step_count;
+    double gaps; /* fraction of the operations that recorders lose */
+    int gap_length;
+};
+
 struct options {
+    struct situation situation;
     const char *shape;
     int ranks, tp, dp, pp, microbatches, layers, steps;
     int ranks_per_node;
@@ -238,8 +291,10 @@ struct job {
     int communicator_count;
     int communicator_capacity;
     struct process *processes;
-    struct action **program; /* by rank */
-    int *program_length;
+    struct program *programs, *building;
+    int program_count;
+    int *program_of_step;
+    int communicators_each; /* of one generation */
     int events;
     int64_t *step_end;      /* by step: when the last rank finished it; UNKNOWN when it never did */
     int64_t *rank_step_end; /* rank x steps */
@@ -266,6 +321,9 @@ enum draw {
     DRAW_WARMUP,
     DRAW_CHANNEL,
     DRAW_ROUGH,
+    DRAW_LOAD,
+    DRAW_BATCH,
+    DRAW_GAP,
 };
 uint64_t random_bits(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
 double random_unit(uint64_t seed, enum draw draw, uint64_t a, uint64_t b, uint64_t c);
@@ -277,6 +335,31 @@ double random_exponential(uint64_t seed, enum draw draw, uint64_t a, uint64_t b,
 void shape_build(struct job *job);
 void shape_list(FILE *out);
 int job_phase(const struct job *job, const char *name);
+
+/* simulate_program.c */
+const struct program *job_program(const struct job *job, int step);
+
+/* simulate_situation.c: what regular jobs do besides the same step again and again. */
+bool situation_option(struct situation *situation, const char *name, char *text);
+extern const char situation_usage[];
+void situation_check(const struct options *options);
+struct program situation_program(const struct options *options, int step);
+int experts_of(const struct options *options);
+double situation_load(const struct job *job, int rank, int step, int layer);
+double situation_batch(const struct job *job, int rank, int step);
+int64_t situation_bytes(const struct job *job, const struct action *action, int sender, int receiver,
+                        int step, int64_t bytes);
+int64_t situation_clock(const struct job *job, const struct process *process, int64_t time);
+void situation_lose(struct job *job);
+void situation_truth(struct output *output, const struct job *job);
+
+/* simulate_fault.c: what is planted. */
+void fault_parse(struct job *job, const char *text);
+bool fault_on(const struct fault *fault, int rank);
+bool fault_now(const struct fault *fault, int step, int phase);
+int fault_steps(const struct fault *fault);
+void faults_resolve(struct job *job);
+void faults_measure(struct job *job);
 
 /* simulate_noise.c: noise that lasts. noise_prepare comes once the programs are known; noise_calm once the
  * job was played without faults: true when it must be played again, since senders were slower than any
@@ -317,16 +400,16 @@ bool chrome_dialect(const char *dialect);
 void bulk_write(const struct options *options, int64_t bytes, int files);
 
 /* simulate_output.c */
-struct output;
 struct output *output_open(const char *directory, const char *name, bool gzip);
 void output_print(struct output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void output_cut(struct output *output, double fraction);
 void output_close(struct output *output);
-int64_t local_time(const struct process *process, int64_t time_ns);
+int64_t local_time(const struct job *job, const struct process *process, int64_t time_ns);
 int64_t gpu_time(const struct process *process, int64_t time_ns);
 bool process_killed(const struct job *job, int rank);
 
 /* simulate_main.c */
+int parse_int(const char *text, const char *what);
 void *allocate(size_t count, size_t size);
 void *grow(void *memory, int *capacity, int needed, size_t size);
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

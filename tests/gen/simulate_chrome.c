@@ -85,7 +85,7 @@ static struct stamp stamp(const struct writer *writer, int64_t time)
         snprintf(stamp.text, sizeof(stamp.text), "0.000000");
         return stamp;
     }
-    int64_t ns = local_time(writer->process, time);
+    int64_t ns = local_time(writer->job, writer->process, time);
     if (ns < 0)
         ns = 0;
     int fraction =
@@ -390,6 +390,8 @@ static void write_tags(struct writer *writer, int local)
         write_tag(writer, job->phases[mark->phase], local, mark->time);
     }
     int64_t end = job->rank_step_end[writer->process->rank * job->options.steps + job->options.steps - 1];
+    if (writer->process->left != UNKNOWN)
+        end = writer->process->left;
     if (end != UNKNOWN)
         write_tag(writer, "done", local, end + 200000);
 }
@@ -411,7 +413,7 @@ static int collect(const struct writer *writer, int communicator, struct record 
     const struct process *process = writer->process;
     int count = 0;
     for (int i = 0; i < process->record_count; i++)
-        if (process->records[i]->communicator == communicator)
+        if (process->records[i]->communicator == communicator && !process->records[i]->lost)
             records[count++] = process->records[i];
     int keep = writer->job->options.keep_last;
     if (keep > 0 && count > keep) {

@@ -40,11 +40,11 @@ static bool host_play(struct engine *engine, int rank)
     bool moved = false;
     while (!player->stopped && player->step < job->options.steps) {
         int index = player->counter;
-        const struct action *action = &job->program[rank][index];
+        const struct action *action = &job_program(job, player->step)->actions[rank][index];
         if (!host_action(engine, rank, action, index))
             break;
         moved = true;
-        if (++player->counter == job->program_length[rank]) {
+        if (++player->counter == job_program(job, player->step)->length_of_rank[rank]) {
             if (job->options.sync_lag != 0)
                 mark_step_end(engine, rank);
             player->counter = 0;
@@ -318,6 +318,7 @@ void job_reset(struct job *job)
             free(process->records[i]);
         }
         process->record_count = 0;
+        process->left = UNKNOWN;
         process->mark_count = 0;
     }
     for (int i = 0; i < job->communicator_count; i++)

@@ -7,6 +7,7 @@
 #define MICROSECOND 1000
 #define LL_BYTES 131072
 #define TREE_BYTES (1 << 20)
+#define IMBALANCE 0.12 /* spread of experts' work whose data all have one size */
 
 static int64_t later(int64_t a, int64_t b)
 {
@@ -15,18 +16,30 @@ static int64_t later(int64_t a, int64_t b)
 
 static bool fault_active(const struct fault *fault, int rank, int step, int phase)
 {
-    return fault->enabled && fault->rank == rank && step >= fault->first_step && step <= fault->last_step &&
-           (fault->phase < 0 || fault->phase == phase);
+    return fault_on(fault, rank) && fault_now(fault, step, phase);
 }
 
-static int count_actions(const struct job *job, int rank, enum action_kind kind, int phase)
+static int count_actions(const struct job *job, int rank, int step, enum action_kind kind, int phase)
 {
+    const struct program *program = job_program(job, step);
     int count = 0;
-    for (int i = 0; i < job->program_length[rank]; i++) {
-        const struct action *action = &job->program[rank][i];
+    for (int i = 0; i < program->length_of_rank[rank]; i++) {
+        const struct action *action = &program->actions[rank][i];
         count += action->kind == kind && (phase < 0 || action->phase == phase);
     }
     return count;
+}
+
+/* How much more work the data of an expert make than usual: what it was sent, where bytes follow the load. */
+static double imbalance(const struct job *job, int rank, int step, int index, const struct action *action)
+{
+    if (action->load == LOAD_NONE)
+        return 0;
+    if (job->options.situation.hot_steps > 0)
+        return situation_load(job, rank, step, action->layer) - 1;
+    double draw =
+        random_normal(job->options.seed, DRAW_IMBALANCE, (uint64_t)rank, (uint64_t)step, (uint64_t)index);
+    return IMBALANCE * (draw > 2.5 ? 2.5 : draw < -2.5 ? -2.5 : draw);
 }
 
 static int64_t compute_time(const struct job *job, int rank, int step, int index, const struct action *action)
@@ -40,10 +53,8 @@ static int64_t compute_time(const struct job *job, int rank, int step, int index
     if (random_unit(seed, DRAW_COMPUTE, (uint64_t)rank, (uint64_t)step, at + 100000) < 0.01)
         factor += noise * 0.04 *
                   random_exponential(seed, DRAW_COMPUTE, (uint64_t)rank, (uint64_t)step, at + 200000);
-    if (action->imbalance > 0) {
-        double draw = random_normal(seed, DRAW_IMBALANCE, (uint64_t)rank, (uint64_t)step, at);
-        factor += action->imbalance * (draw > 2.5 ? 2.5 : draw < -2.5 ? -2.5 : draw);
-    }
+    factor += imbalance(job, rank, step, index, action);
+    factor *= situation_batch(job, rank, step);
     if (step == 0)
         factor *= 1.5 + 2 * random_unit(seed, DRAW_WARMUP, (uint64_t)rank, at, 0);
     double ns = (double)action->duration_ns * factor;
@@ -54,7 +65,7 @@ static int64_t compute_time(const struct job *job, int rank, int step, int index
         if (fault->kind == FAULT_FREEZE)
             return UNKNOWN;
         if (fault->kind == FAULT_COMPUTE)
-            ns += fault->amount * MICROSECOND / count_actions(job, rank, ACTION_COMPUTE, fault->phase);
+            ns += fault->amount * MICROSECOND / count_actions(job, rank, step, ACTION_COMPUTE, fault->phase);
         if (fault->kind == FAULT_THROTTLE)
             ns *= 1 + fault->amount / 100;
     }
@@ -73,26 +84,12 @@ static int64_t host_cost(const struct job *job, int rank, int step, int index, d
     return (int64_t)((cost + noise_late_us(job, rank, step, index)) * MICROSECOND);
 }
 
-/* Some healthy jobs have a node whose ranks all start each step a little late: nobody there could gain alone.
- */
-static double late_node(const struct job *job, int rank)
-{
-    uint64_t seed = job->options.seed;
-    int nodes = (job->options.ranks + job->options.ranks_per_node - 1) / job->options.ranks_per_node;
-    if (job->options.ranks_per_node < 2 || random_unit(seed, DRAW_RANK_SPEED, 1, 1, 1) > 0.3)
-        return 0;
-    if (job->processes[rank].node != (int)(random_bits(seed, DRAW_RANK_SPEED, 2, 2, 2) % (uint64_t)nodes))
-        return 0;
-    return job->options.noise * 600 * random_unit(seed, DRAW_RANK_SPEED, 3, 3, 3);
-}
-
 /* After a step the host does its own work: loading, logging. Usually short, sometimes not. */
 static int64_t between_steps(const struct job *job, int rank, int step)
 {
     uint64_t seed = job->options.seed;
     double noise = job->options.noise;
-    double us = late_node(job, rank) + 70 +
-                60 * noise * random_exponential(seed, DRAW_HOST, (uint64_t)rank, (uint64_t)step, 900001);
+    double us = 70 + 60 * noise * random_exponential(seed, DRAW_HOST, (uint64_t)rank, (uint64_t)step, 900001);
     if (random_unit(seed, DRAW_HICCUP, (uint64_t)rank, (uint64_t)step, 900002) < 0.03)
         us += 200 * noise * random_exponential(seed, DRAW_HICCUP, (uint64_t)rank, (uint64_t)step, 900003);
     return (int64_t)(us * MICROSECOND);
@@ -246,7 +243,11 @@ static void enqueue_group(struct engine *engine, int rank, const struct action *
         records[i] = record_new(engine, rank, action, local);
         records[i]->function = (enum function)request->function;
         records[i]->peer = request->peer;
-        records[i]->count = request->bytes;
+        const int *global = job->communicators[action->communicator].ranks;
+        bool sends = request->function == FUNCTION_SEND;
+        records[i]->count =
+            situation_bytes(job, action, sends ? rank : global[request->peer],
+                            sends ? global[request->peer] : rank, player->step, request->bytes);
         records[i]->channels = 1;
         int size = job->communicators[action->communicator].size;
         int distance = request->function == FUNCTION_SEND ? request->peer - local : local - request->peer;
@@ -282,7 +283,13 @@ static bool enter_phase(struct engine *engine, int rank, const struct action *ac
         const struct fault *fault = &job->faults[i];
         if (!fault_active(fault, rank, player->step, action->phase))
             continue;
-        if (fault->kind == FAULT_HANG || fault->kind == FAULT_KILL) {
+        if (fault->kind == FAULT_EXIT) {
+            if (!drained(player))
+                return false;
+            wait_for_device(player);
+            job->processes[rank].left = player->host;
+        }
+        if (fault->kind == FAULT_HANG || fault->kind == FAULT_KILL || fault->kind == FAULT_EXIT) {
             player->stopped = true;
             return false;
         }
@@ -290,7 +297,7 @@ static bool enter_phase(struct engine *engine, int rank, const struct action *ac
             if (!drained(player))
                 return false;
             wait_for_device(player);
-            int marks = count_actions(job, rank, ACTION_PHASE, fault->phase);
+            int marks = count_actions(job, rank, player->step, ACTION_PHASE, fault->phase);
             player->host += (int64_t)(fault->amount * MICROSECOND / marks);
         }
     }
@@ -323,6 +330,9 @@ static bool finish_step(struct engine *engine, int rank)
             player->host = later(player->host, job->rank_step_end[before]);
     }
     player->host += between_steps(job, rank, player->step);
+    for (int i = 0; i < job->fault_count; i++)
+        if (job->faults[i].kind == FAULT_CHECKPOINT && fault_active(&job->faults[i], rank, player->step, -1))
+            player->host += (int64_t)(job->faults[i].amount * MICROSECOND);
     return true;
 }
 

@@ -45,15 +45,16 @@ static int64_t noted_end(const struct record *record)
     return end;
 }
 
-static int64_t wall_us(const struct process *process, int64_t time)
+static int64_t wall_us(const struct job *job, const struct process *process, int64_t time)
 {
     int64_t skew_us = process->start_ns / 1000000; /* hosts agree to a fraction of a millisecond */
-    return EPOCH_US + time / 1000 + skew_us;
+    return EPOCH_US + time / 1000 + skew_us + situation_clock(job, process, time) / 1000;
 }
 
-static int64_t dump_after(const struct process *process, int64_t time, const struct version *version)
+static int64_t dump_after(const struct job *job, const struct process *process, int64_t time,
+                          const struct version *version)
 {
-    int64_t us = wall_us(process, time) + (version->ring ? 20 : 0),
+    int64_t us = wall_us(job, process, time) + (version->ring ? 20 : 0),
             interval = version->ring ? 100 : DUMP_INTERVAL_US;
     int64_t phase = process->pid % interval;
     return ((us - phase) / interval + 1) * interval + phase;
@@ -87,13 +88,13 @@ static int collect(struct job *job, const struct version *version, const struct 
         int64_t bytes = record->count * record->type_bytes;
         bool lost = random_unit(job->options.seed, DRAW_DROP, (uint64_t)process->rank, (uint64_t)i, 1) <
                     job->options.drop;
-        if (noted_end(record) == UNKNOWN || (point && !version->points) ||
+        if (record->lost || noted_end(record) == UNKNOWN || (point && !version->points) ||
             (version->ring && bytes < SMALLEST_BYTES_2_30))
             continue;
         job->lost_operations += lost;
         if (lost)
             continue;
-        entries[count] = (struct entry){record, dump_after(process, noted_end(record), version), i};
+        entries[count] = (struct entry){record, dump_after(job, process, noted_end(record), version), i};
         count++;
     }
     for (int i = 0; i < count; i++)
@@ -135,7 +136,8 @@ static void write_trace(struct output *output, const struct job *job, const stru
             "%s{\"channel_id\":%d,\"kernel_start_sn\":%d,\"kernel_stop_sn\":%d,\"kernel_record_sn\":%d}",
             i > 0 ? "," : "", i, start, stop, timed ? stop - 1 : 0);
     }
-    int64_t begin = wall_us(process, record->enqueue_begin), end = wall_us(process, record->enqueue_end);
+    int64_t begin = wall_us(job, process, record->enqueue_begin),
+            end = wall_us(job, process, record->enqueue_end);
     output_print(output,
                  "]},\"event_trace_ts\":{\"%s_start_ts\":%" PRId64 ",\"%s_stop_ts\":%" PRId64
                  ",\"kernel_events\":[",
@@ -145,8 +147,8 @@ static void write_trace(struct output *output, const struct job *job, const stru
         uint64_t b = (uint64_t)record->communicator << 20 | (uint64_t)record->sequence << 3 | (uint64_t)i;
         double draw = random_unit(job->options.seed, DRAW_NOTICE, a, b, (uint64_t)record->function);
         int64_t late = draw < 0.012 ? (int64_t)(draw * 3e5) : draw < 0.07 ? (int64_t)(draw * 3000) : 1;
-        int64_t start = wall_us(process, record->start) + late,
-                stop = wall_us(process, record->channel_stop[i]) + 1;
+        int64_t start = wall_us(job, process, record->start) + late,
+                stop = wall_us(job, process, record->channel_stop[i]) + 1;
         stop = stop < start ? start : stop;
         output_print(output,
                      "%s{\"channel_id\":%d,\"kernel_start_ts\":%" PRId64 ",\"kernel_stop_ts\":%" PRId64

@@ -39,74 +39,13 @@ void *grow(void *memory, int *capacity, int needed, size_t size)
     return moved;
 }
 
-static const struct {
-    const char *name;
-    enum fault_kind kind;
-} fault_names[] = {
-    {"compute", FAULT_COMPUTE},   {"throttle", FAULT_THROTTLE}, {"host", FAULT_HOST},
-    {"net", FAULT_NETWORK},       {"edge", FAULT_EDGE},         {"receive", FAULT_RECEIVE},
-    {"pause", FAULT_PAUSE},       {"hang", FAULT_HANG},         {"kill", FAULT_KILL},
-    {"mismatch", FAULT_MISMATCH}, {"freeze", FAULT_FREEZE},
-};
-
-struct text_fault {
-    char text[128];
-};
-
-static char *next_field(char **rest)
-{
-    char *field = strsep(rest, ":");
-    return field == NULL ? NULL : field;
-}
-
-static int parse_int(const char *text, const char *what)
+int parse_int(const char *text, const char *what)
 {
     char *end;
     long value = text == NULL ? 0 : strtol(text, &end, 10);
     if (text == NULL || end == text || *end != '\0')
-        fail("fault: %s is missing or not a number", what);
+        fail("%s is missing or not a number", what);
     return (int)value;
-}
-
-/* KIND:RANK[>PEER]:FIRST:LAST:AMOUNT[%][:PHASE] */
-static void parse_fault(struct job *job, const char *text)
-{
-    if (job->fault_count == MAX_FAULTS)
-        fail("at most %d faults", MAX_FAULTS);
-    struct text_fault copy;
-    snprintf(copy.text, sizeof(copy.text), "%s", text);
-    char *rest = copy.text;
-    const char *name = next_field(&rest);
-    struct fault *fault = &job->faults[job->fault_count++];
-    *fault = (struct fault){.peer = -1, .phase = -1, .enabled = true, .since = UNKNOWN};
-    size_t kind = 0;
-    while (kind < sizeof(fault_names) / sizeof(fault_names[0]) && strcmp(fault_names[kind].name, name) != 0)
-        kind++;
-    if (kind == sizeof(fault_names) / sizeof(fault_names[0]))
-        fail("no fault is called '%s'", name);
-    fault->kind = fault_names[kind].kind;
-    char *where = next_field(&rest);
-    char *peer = where == NULL ? NULL : strchr(where, '>');
-    if (peer != NULL) {
-        *peer = '\0';
-        fault->peer = parse_int(peer + 1, "the peer");
-    }
-    fault->rank = where != NULL && strcmp(where, "?") == 0 ? -1 : parse_int(where, "the rank");
-    fault->first_step = parse_int(next_field(&rest), "the first step");
-    fault->last_step = parse_int(next_field(&rest), "the last step");
-    char *amount = next_field(&rest), *end = NULL;
-    fault->amount = amount == NULL ? 0 : strtod(amount, &end);
-    fault->relative = end != NULL && *end == '%' && fault->kind != FAULT_THROTTLE;
-    const char *phase = next_field(&rest);
-    if (phase != NULL && strcmp(phase, "*") != 0) {
-        fault->phase = job_phase(job, phase);
-        if (fault->phase < 0)
-            fail("shape %s has no phase '%s'", job->options.shape, phase);
-    }
-    bool network = fault->kind == FAULT_NETWORK || fault->kind == FAULT_EDGE ||
-                   fault->kind == FAULT_RECEIVE || fault->kind == FAULT_PAUSE;
-    if (fault->rank >= job->options.ranks || (fault->rank < 0 && !network))
-        fail("fault: no rank %d", fault->rank);
 }
 
 static bool old_clock(const char *dialect)
@@ -125,6 +64,7 @@ static void make_processes(struct job *job)
         uint64_t at = (uint64_t)rank;
         process->rank = rank;
         process->node = rank / options->ranks_per_node;
+        process->left = UNKNOWN;
         process->pid = 20000 + (int)(random_bits(seed, DRAW_CLOCK, (uint64_t)process->node, 1, 0) % 9000) +
                        rank % options->ranks_per_node;
         snprintf(process->host, sizeof(process->host), "node%03d", process->node);
@@ -139,179 +79,6 @@ static void make_processes(struct job *job)
         for (int i = 0; i < MAX_STREAMS; i++)
             process->stream_address[i] =
                 0x550000000000u + (random_bits(seed, DRAW_CLOCK, at, 7, (uint64_t)i) & 0xffffffffe0u);
-    }
-}
-
-static int compare_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median_step_us(const struct job *job)
-{
-    int steps = job->options.steps, count = 0;
-    double *durations = allocate((size_t)steps, sizeof(*durations));
-    for (int i = 1; i < steps; i++)
-        if (job->step_end[i] != UNKNOWN && job->step_end[i - 1] != UNKNOWN)
-            durations[count++] = (double)(job->step_end[i] - job->step_end[i - 1]) / 1000;
-    qsort(durations, (size_t)count, sizeof(*durations), compare_double);
-    double median = count > 0 ? durations[count / 2] : 0;
-    free(durations);
-    return median;
-}
-
-/* Network sends, one after another, that this fault would slow in one step of the job just played. */
-static double sends_per_step(const struct job *job, const struct fault *fault)
-{
-    double sends = 0;
-    for (int rank = 0; rank < job->options.ranks; rank++) {
-        const struct process *process = &job->processes[rank];
-        for (int i = 0; i < process->record_count; i++) {
-            const struct record *record = process->records[i];
-            if (record->step != 1 || (fault->phase >= 0 && record->phase != fault->phase))
-                continue;
-            for (int k = 0; k < record->proxy_count; k++) {
-                const struct proxy *proxy = &record->proxy[k];
-                int peer = job->communicators[record->communicator].ranks[proxy->peer];
-                bool hit = fault->kind == FAULT_RECEIVE
-                               ? peer == fault->rank
-                               : rank == fault->rank && (fault->peer < 0 || peer == fault->peer);
-                if (proxy->send && hit)
-                    sends += (double)proxy->steps / record->channels;
-            }
-        }
-    }
-    return sends;
-}
-
-/* A slow receiver with one sender cannot be told from a slow link; then the sender is as good an answer. */
-static int only_sender(const struct job *job, const struct fault *fault)
-{
-    int sender = -1;
-    for (int rank = 0; rank < job->options.ranks; rank++) {
-        const struct process *process = &job->processes[rank];
-        bool sends = false;
-        for (int i = 0; i < process->record_count; i++) {
-            const struct record *record = process->records[i];
-            if (record->step != 1 || (fault->phase >= 0 && record->phase != fault->phase))
-                continue;
-            for (int k = 0; k < record->proxy_count; k++)
-                sends |= record->proxy[k].send &&
-                         job->communicators[record->communicator].ranks[record->proxy[k].peer] == fault->rank;
-        }
-        if (sends && sender >= 0)
-            return -1;
-        sender = sends ? rank : sender;
-    }
-    return sender;
-}
-
-static bool rank_taken(const struct job *job, int rank)
-{
-    for (int i = 0; i < job->fault_count; i++)
-        if (job->faults[i].rank == rank || job->faults[i].peer == rank)
-            return true;
-    return false;
-}
-
-/* Puts a fault whose rank was left open on a link between nodes that this job really uses. */
-static void place_fault(struct job *job, struct fault *fault)
-{
-    uint64_t best = UINT64_MAX;
-    int sender = -1, receiver = -1;
-    for (int rank = 0; rank < job->options.ranks; rank++) {
-        const struct process *process = &job->processes[rank];
-        for (int i = 0; i < process->record_count; i++) {
-            const struct record *record = process->records[i];
-            if (record->step != 1 || (fault->phase >= 0 && record->phase != fault->phase))
-                continue;
-            for (int k = 0; k < record->proxy_count; k++) {
-                int peer = job->communicators[record->communicator].ranks[record->proxy[k].peer];
-                uint64_t draw = random_bits(job->options.seed, DRAW_NAME, 5, (uint64_t)rank, (uint64_t)peer);
-                if (!record->proxy[k].send || draw >= best || rank_taken(job, rank) || rank_taken(job, peer))
-                    continue;
-                best = draw;
-                sender = rank;
-                receiver = peer;
-            }
-        }
-    }
-    fault->rank = sender < 0 ? 0 : fault->kind == FAULT_RECEIVE ? receiver : sender;
-    fault->peer = fault->kind == FAULT_EDGE ? receiver : -1;
-}
-
-static void enable_all(struct job *job, bool enabled)
-{
-    for (int i = 0; i < job->fault_count; i++)
-        job->faults[i].enabled = enabled;
-}
-
-/* Amounts given as a percentage of a step become microseconds, by what a clean run of the same job took. */
-static void resolve_amounts(struct job *job)
-{
-    enable_all(job, false);
-    engine_run(job);
-    for (int round = 0; round < 3 && noise_calm(job); round++) {
-        job_reset(job);
-        engine_run(job);
-    }
-    if (noise_place_stall(job)) {
-        job_reset(job);
-        engine_run(job);
-    }
-    job->clean_step_us = median_step_us(job);
-    for (int i = 0; i < job->fault_count; i++) {
-        struct fault *fault = &job->faults[i];
-        if (fault->rank < 0)
-            place_fault(job, fault);
-        fault->equivalent = fault->kind == FAULT_RECEIVE ? only_sender(job, fault) : -1;
-        if (!fault->relative)
-            continue;
-        fault->amount *= job->clean_step_us / 100;
-        if (fault->kind == FAULT_NETWORK || fault->kind == FAULT_EDGE || fault->kind == FAULT_RECEIVE) {
-            double sends = sends_per_step(job, fault);
-            fault->amount = sends > 0 ? fault->amount / sends : 0;
-        }
-        if (fault->kind == FAULT_PAUSE)
-            fault->amount /= 1000;
-    }
-}
-
-static int64_t played_end(struct job *job)
-{
-    job_reset(job);
-    engine_run(job);
-    return job->end;
-}
-
-/* What each fault cost: the same job, the same luck, without it; and it alone against a clean job. */
-static void measure_losses(struct job *job)
-{
-    bool stopped = false;
-    for (int i = 0; i < job->fault_count; i++)
-        stopped |= fault_stops_job(job->faults[i].kind);
-    enable_all(job, false);
-    int64_t clean = job->end;
-    for (int i = 0; i < job->fault_count; i++) {
-        struct fault *fault = &job->faults[i];
-        if (fault_stops_job(fault->kind))
-            continue;
-        enable_all(job, false);
-        fault->enabled = true;
-        fault->alone_us = (double)(played_end(job) - clean) / 1000;
-    }
-    if (stopped || job->fault_count < 2) {
-        for (int i = 0; i < job->fault_count; i++)
-            job->faults[i].lost_us = job->faults[i].alone_us;
-        return;
-    }
-    enable_all(job, true);
-    int64_t all = played_end(job);
-    for (int i = 0; i < job->fault_count; i++) {
-        job->faults[i].enabled = false;
-        job->faults[i].lost_us = (double)(all - played_end(job)) / 1000;
-        job->faults[i].enabled = true;
     }
 }
 
@@ -338,6 +105,15 @@ static const struct option long_options[] = {
     {"cut", no_argument, NULL, 'c'},
     {"bulk", required_argument, NULL, 'u'},
     {"files", required_argument, NULL, 'F'},
+    {"hot-expert", required_argument, NULL, 'i'},
+    {"batches", required_argument, NULL, 'i'},
+    {"own-batches", required_argument, NULL, 'i'},
+    {"ramp-up", required_argument, NULL, 'i'},
+    {"sequences", required_argument, NULL, 'i'},
+    {"evaluate", required_argument, NULL, 'i'},
+    {"remake", required_argument, NULL, 'i'},
+    {"clock-step", required_argument, NULL, 'i'},
+    {"gaps", required_argument, NULL, 'i'},
     {"list-shapes", no_argument, NULL, 'T'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -350,10 +126,12 @@ static const char usage[] =
     "  --tp N --dp N --pp N  --microbatches N\n"
     "  --layers N --steps N --per-node N (ranks of one host)\n"
     "  --sync-lag 0|1        the host waits for the GPU at the end of every step, or for the step before\n"
-    "  --fault KIND:RANK[>PEER]:FIRST:LAST:AMOUNT[%][:PHASE]   may be repeated\n"
+    "  --fault KIND:RANKS[>PEER]:FIRST:LAST[/EVERY]:AMOUNT[%][:PHASE]   may be repeated\n"
+    "                        RANKS: 3, or those of one cause: 2,3, 8-15, node1; EVERY: each so many-th step\n"
     "                        compute, host: us a step, split over the phase; throttle: percent;\n"
-    "                        net, edge, receive: us a send; pause: ms, once; hang, kill, mismatch, "
-    "freeze: no amount\n"
+    "                        checkpoint: us of the host after a step\n"
+    "                        net, edge, receive: us a send; pause: ms, once\n"
+    "                        hang, kill, mismatch, freeze, exit (of the training loop): no amount\n"
     "                        with %: of a step; RANK ?: some link between nodes that the job uses\n"
     "  --dialect NAME        chrome-v1 to chrome-v7, inspector, inspector-2.30, -terse after either: not "
     "verbose\n"
@@ -467,6 +245,7 @@ static void complete(struct options *options)
         fail("at least 3 steps, 1 layer, 1 microbatch");
     if (options->ranks_per_node < 1)
         options->ranks_per_node = options->ranks < 2 * GPUS_PER_NODE ? options->ranks / 2 : GPUS_PER_NODE;
+    situation_check(options);
     if (options->directory == NULL)
         fail("-o DIR is missing");
     if (options->network_gbs <= 0)
@@ -480,20 +259,21 @@ static void play(struct job *job, const struct arguments *arguments)
 {
     size_t steps = (size_t)job->options.steps, ranks = (size_t)job->options.ranks;
     make_processes(job);
-    job->program = allocate(ranks, sizeof(*job->program));
-    job->program_length = allocate(ranks, sizeof(int));
     job->step_end = allocate(steps, sizeof(int64_t));
     job->rank_step_end = allocate(steps * ranks, sizeof(int64_t));
     shape_build(job);
     noise_prepare(job);
     for (int i = 0; i < arguments->fault_count; i++)
-        parse_fault(job, arguments->faults[i]);
-    resolve_amounts(job);
+        fault_parse(job, arguments->faults[i]);
+    faults_resolve(job);
     if (job->fault_count > 0) {
-        measure_losses(job);
-        enable_all(job, true);
-        played_end(job);
+        faults_measure(job);
+        for (int i = 0; i < job->fault_count; i++)
+            job->faults[i].enabled = true;
+        job_reset(job);
+        engine_run(job);
     }
+    situation_lose(job);
 }
 
 /* The command line without where it writes to, so that the same job has the same truth anywhere. */
@@ -527,19 +307,22 @@ int main(int argc, char **argv)
     struct arguments arguments = {.files = 8};
     char *command = join_arguments(argc, argv);
     job.options.command = command;
-    int key;
-    while ((key = getopt_long(argc, argv, "o:h", long_options, NULL)) != -1) {
+    int key, at = 0;
+    while ((key = getopt_long(argc, argv, "o:h", long_options, &at)) != -1) {
         if (key == 'T' || key == 'h') {
             if (key == 'T')
                 shape_list(stdout);
             else
-                fputs(usage, stdout);
+                fputs(usage, stdout), fputs(situation_usage, stdout);
             free(command);
             return 0;
         }
         if (key == '?')
             return 2;
-        take_option(&job.options, &arguments, key, optarg);
+        if (key == 'i')
+            situation_option(&job.options.situation, long_options[at].name, optarg);
+        else
+            take_option(&job.options, &arguments, key, optarg);
     }
     if (job.options.ranks == 0 && job.options.tp == 0 && job.options.dp == 0 && job.options.pp == 0)
         job.options.ranks = 8;

@@ -183,12 +183,14 @@ static void late_host(struct job *job)
     if (draw(job, LATE, 0, 0) >= LATE_JOBS)
         return;
     int rank = draw_below(job, LATE, 1, 0, job->options.ranks);
-    int action = draw_below(job, LATE, 2, 0, job->program_length[rank]);
-    while (action > 0 && !enqueues(&job->program[rank][action]))
+    int step = 1 + draw_below(job, LATE, 3, 0, job->options.steps - 1);
+    const struct program *program = job_program(job, step);
+    int action = draw_below(job, LATE, 2, 0, program->length_of_rank[rank]);
+    while (action > 0 && !enqueues(&program->actions[rank][action]))
         action--;
     rough->late_rank = rank;
     rough->late_action = action;
-    rough->late_step = 1 + draw_below(job, LATE, 3, 0, job->options.steps - 1);
+    rough->late_step = step;
     rough->late_us = 1000 * (LATE_LEAST_MS - LATE_SCALE_MS * log(draw(job, LATE, 4, 0)));
 }
 

@@ -81,9 +81,10 @@ void output_close(struct output *output)
     free(output);
 }
 
-int64_t local_time(const struct process *process, int64_t time_ns)
+int64_t local_time(const struct job *job, const struct process *process, int64_t time_ns)
 {
-    return (int64_t)((double)(time_ns - process->start_ns) * process->scale);
+    return (int64_t)((double)(time_ns - process->start_ns) * process->scale) +
+           situation_clock(job, process, time_ns);
 }
 
 int64_t gpu_time(const struct process *process, int64_t time_ns)
@@ -94,7 +95,7 @@ int64_t gpu_time(const struct process *process, int64_t time_ns)
 bool process_killed(const struct job *job, int rank)
 {
     for (int i = 0; i < job->fault_count; i++)
-        if (job->faults[i].enabled && job->faults[i].kind == FAULT_KILL && job->faults[i].rank == rank)
+        if (job->faults[i].enabled && job->faults[i].kind == FAULT_KILL && fault_on(&job->faults[i], rank))
             return true;
     return false;
 }

@@ -1,166 +1,26 @@
 /* The shapes of jobs: which communicators exist and what each rank does in a step, in program order. */
-#include "simulate.h"
+#include "simulate_program.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MICROSECOND 1000
 #define MIB (1 << 20)
 
-struct builder {
-    struct job *job;
-    int rank;
-    int phase;
-    int stream;
-};
+/* One pass without gradients over a batch; `what` is the shape's own. */
+typedef void forward_pass(struct builder *builder, const void *what);
 
-static int add_phase(struct job *job, const char *name)
-{
-    job->phases[job->phase_count] = name;
-    return job->phase_count++;
-}
-
-int job_phase(const struct job *job, const char *name)
-{
-    for (int i = 0; i < job->phase_count; i++)
-        if (strcmp(job->phases[i], name) == 0)
-            return i;
-    return -1;
-}
-
-static struct action *append(struct builder *builder, enum action_kind kind)
+/* Passes without gradients, and the loss of all of them: at the end of a step. */
+static void evaluate(struct builder *builder, forward_pass *pass, const void *what, int world)
 {
     struct job *job = builder->job;
-    int length = job->program_length[builder->rank]++;
-    if ((length & (length - 1)) == 0) {
-        size_t room = length == 0 ? 1 : (size_t)length * 2;
-        struct action *moved = realloc(job->program[builder->rank], room * sizeof(*moved));
-        if (moved == NULL)
-            fail("out of memory");
-        job->program[builder->rank] = moved;
-    }
-    struct action *action = &job->program[builder->rank][length];
-    memset(action, 0, sizeof(*action));
-    action->kind = kind;
-    action->phase = builder->phase;
-    action->stream = builder->stream;
-    return action;
-}
-
-static void phase(struct builder *builder, int index)
-{
-    builder->phase = index;
-    append(builder, ACTION_PHASE);
-}
-
-static struct action *compute(struct builder *builder, int64_t us)
-{
-    struct action *action = append(builder, ACTION_COMPUTE);
-    action->duration_ns = us * MICROSECOND;
-    return action;
-}
-
-static void collective(struct builder *builder, int communicator, enum function function, int64_t bytes,
-                       const char *datatype, int type_bytes, int root)
-{
-    if (builder->job->communicators[communicator].size < 2)
+    const char *tag = job->options.situation.evaluate_tag;
+    if (!job->building->evaluates)
         return;
-    struct action *action = append(builder, ACTION_COLLECTIVE);
-    action->communicator = communicator;
-    action->function = function;
-    action->bytes = bytes;
-    action->datatype = datatype;
-    action->type_bytes = type_bytes;
-    action->count = bytes / type_bytes;
-    action->root = root;
-}
-
-static void record_event(struct builder *builder, int stream, int event)
-{
-    struct action *action = append(builder, ACTION_RECORD);
-    action->stream = stream;
-    action->event = event;
-}
-
-static void wait_event(struct builder *builder, int stream, int event)
-{
-    struct action *action = append(builder, ACTION_WAIT);
-    action->stream = stream;
-    action->event = event;
-}
-
-static struct action *group(struct builder *builder, int communicator)
-{
-    struct action *action = append(builder, ACTION_POINT_TO_POINT);
-    action->communicator = communicator;
-    action->datatype = "ncclInt8";
-    action->type_bytes = 1;
-    return action;
-}
-
-static void request(struct action *action, enum function function, int peer, int64_t bytes)
-{
-    size_t count = (size_t)action->request_count + 1;
-    struct transfer_request *moved = realloc(action->requests, count * sizeof(*moved));
-    if (moved == NULL)
-        fail("out of memory");
-    action->requests = moved;
-    moved[action->request_count++] = (struct transfer_request){(int)function, peer, bytes};
-}
-
-static int add_communicator(struct job *job, const char *name, int index, const int *ranks, int size)
-{
-    job->communicators = grow(job->communicators, &job->communicator_capacity, job->communicator_count + 1,
-                              sizeof(*job->communicators));
-    struct communicator *communicator = &job->communicators[job->communicator_count];
-    memset(communicator, 0, sizeof(*communicator));
-    if (index < 0)
-        snprintf(communicator->name, sizeof(communicator->name), "%s", name);
-    else
-        snprintf(communicator->name, sizeof(communicator->name), "%s%d", name, index);
-    communicator->hash =
-        random_bits(job->options.seed, DRAW_NAME, 77, (uint64_t)job->communicator_count, (uint64_t)size);
-    communicator->size = size;
-    communicator->channels = 2;
-    communicator->ranks = allocate((size_t)size, sizeof(int));
-    communicator->ring = allocate((size_t)size, sizeof(int));
-    int nodes = 0;
-    for (int i = 0; i < size; i++) {
-        communicator->ranks[i] = ranks[i];
-        communicator->ring[i] = i;
-        if (i == 0 || job->processes[ranks[i]].node != job->processes[ranks[i - 1]].node)
-            nodes++;
-    }
-    communicator->node_count = nodes;
-    return job->communicator_count++;
-}
-
-/* Splits all ranks into groups of equal size: members of a group are `stride` apart. */
-static void add_groups(struct job *job, const char *name, int size, int stride, int *of_rank)
-{
-    int total = job->options.ranks;
-    int *ranks = allocate((size_t)size, sizeof(int));
-    int index = 0;
-    for (int first = 0; first < total; first++) {
-        if (first / stride % size != 0)
-            continue;
-        for (int i = 0; i < size; i++)
-            ranks[i] = first + i * stride;
-        int communicator = size > 1 ? add_communicator(job, name, index++, ranks, size) : -1;
-        for (int i = 0; i < size; i++)
-            of_rank[ranks[i]] = communicator;
-    }
-    free(ranks);
-}
-
-static int add_world(struct job *job)
-{
-    int *ranks = allocate((size_t)job->options.ranks, sizeof(int));
-    for (int i = 0; i < job->options.ranks; i++)
-        ranks[i] = i;
-    int world = add_communicator(job, "world", -1, ranks, job->options.ranks);
-    free(ranks);
-    return world;
+    phase(builder, add_phase(job, tag != NULL ? tag : "forward"));
+    for (int batch = 0; batch < job->options.situation.evaluate_batches; batch++)
+        pass(builder, what);
+    builder->stream = 0;
+    collective(builder, world, FUNCTION_ALL_REDUCE, 8, "ncclFloat32", 4, 0);
 }
 
 /* Tensor x data x pipeline parallel: rank = pipeline x (data x tensor) + data x tensor + tensor. */
@@ -176,7 +36,8 @@ static void layers(struct builder *builder, const struct parallel *parallel, int
         compute(builder, us);
         int tensor = parallel->tensor[builder->rank];
         if (tensor >= 0)
-            collective(builder, tensor, FUNCTION_ALL_REDUCE, 4 * MIB, "ncclBfloat16", 2, 0);
+            collective(builder, tensor, FUNCTION_ALL_REDUCE, activation_bytes(builder, 4 * MIB),
+                       "ncclBfloat16", 2, 0);
     }
 }
 
@@ -190,14 +51,23 @@ static void exchange(struct builder *builder, const struct parallel *parallel, i
         return;
     struct action *action = group(builder, pipeline);
     if (sends)
-        request(action, FUNCTION_SEND, send_to, 4 * MIB);
+        request(action, FUNCTION_SEND, send_to, activation_bytes(builder, 4 * MIB));
     if (receives)
-        request(action, FUNCTION_RECV, receive_from, 4 * MIB);
+        request(action, FUNCTION_RECV, receive_from, activation_bytes(builder, 4 * MIB));
+}
+
+static void parallel_pass(struct builder *builder, const void *what)
+{
+    const struct parallel *parallel = what;
+    int stage = builder->rank / (builder->job->options.tp * builder->job->options.dp);
+    exchange(builder, parallel, -1, stage - 1);
+    layers(builder, parallel, 300);
+    exchange(builder, parallel, stage + 1, -1);
 }
 
 static void fill_and_drain(struct builder *builder, const struct parallel *parallel, int stage)
 {
-    int batches = builder->job->options.microbatches;
+    int batches = builder->job->building->microbatches;
     phase(builder, parallel->forward);
     for (int batch = 0; batch < batches; batch++) {
         exchange(builder, parallel, -1, stage - 1);
@@ -215,7 +85,7 @@ static void fill_and_drain(struct builder *builder, const struct parallel *paral
 /* One forward, one backward: the sends and receives that cross each other are one group. */
 static void one_forward_one_backward(struct builder *builder, const struct parallel *parallel, int stage)
 {
-    int stages = builder->job->options.pp, batches = builder->job->options.microbatches;
+    int stages = builder->job->options.pp, batches = builder->job->building->microbatches;
     int warm = stages - 1 - stage < batches ? stages - 1 - stage : batches;
     phase(builder, parallel->forward);
     for (int batch = 0; batch < warm; batch++) {
@@ -257,7 +127,8 @@ static void finish_parallel(struct builder *builder, const struct parallel *para
     phase(builder, parallel->optimizer);
     compute(builder, 400);
     collective(builder, parallel->world, FUNCTION_ALL_REDUCE, 65536, "ncclFloat32", 4, 0);
-    append(builder, ACTION_SYNC);
+    evaluate(builder, parallel_pass, parallel, parallel->world);
+    finish_program(builder);
 }
 
 static void build_parallel(struct job *job, bool interleaved)
@@ -278,7 +149,7 @@ static void build_parallel(struct job *job, bool interleaved)
     parallel.grad_sync = options->dp > 1 ? add_phase(job, "grad_sync") : -1;
     parallel.optimizer = add_phase(job, "optimizer");
     for (int rank = 0; rank < options->ranks; rank++) {
-        struct builder builder = {job, rank, 0, 0};
+        struct builder builder = {job, rank, 0, 0, 0};
         int stage = rank / (options->tp * options->dp);
         if (interleaved)
             one_forward_one_backward(&builder, &parallel, stage);
@@ -301,6 +172,28 @@ static void build_interleaved(struct job *job)
     build_parallel(job, true);
 }
 
+static void layers_alone(struct builder *builder, int64_t us)
+{
+    for (int layer = 0; layer < builder->job->options.layers; layer++)
+        compute(builder, us);
+}
+
+static void replica_pass(struct builder *builder, const void *what)
+{
+    layers_alone(builder, *(const int64_t *)what);
+}
+
+/* Batches whose gradients stay on the rank. */
+static void accumulate(struct builder *builder, int forward, int backward, int64_t forward_us)
+{
+    for (int batch = 1; batch < builder->job->building->microbatches; batch++) {
+        phase(builder, forward);
+        layers_alone(builder, forward_us);
+        phase(builder, backward);
+        layers_alone(builder, 2 * forward_us);
+    }
+}
+
 /* Pure data parallel: buckets are reduced on a stream of their own while backward goes on. */
 static void build_ddp(struct job *job)
 {
@@ -308,12 +201,12 @@ static void build_ddp(struct job *job)
     int forward = add_phase(job, "forward"), backward = add_phase(job, "backward");
     int optimizer = add_phase(job, "optimizer");
     int count = job->options.layers;
-    job->events = count + 1;
+    const int64_t forward_us = 1200;
     for (int rank = 0; rank < job->options.ranks; rank++) {
-        struct builder builder = {job, rank, 0, 0};
+        struct builder builder = {job, rank, 0, 0, 0};
+        accumulate(&builder, forward, backward, forward_us);
         phase(&builder, forward);
-        for (int layer = 0; layer < count; layer++)
-            compute(&builder, 1200);
+        layers_alone(&builder, forward_us);
         phase(&builder, backward);
         for (int layer = 0; layer < count; layer++) {
             compute(&builder, 2400);
@@ -327,7 +220,8 @@ static void build_ddp(struct job *job)
         phase(&builder, optimizer);
         wait_event(&builder, 0, count);
         compute(&builder, 900);
-        append(&builder, ACTION_SYNC);
+        evaluate(&builder, replica_pass, &forward_us, world);
+        finish_program(&builder);
     }
 }
 
@@ -346,10 +240,15 @@ static void sharded_layer(struct builder *builder, int shard, int64_t bytes, int
     record_event(builder, 1, event);
 }
 
-static void sharded_forward(struct builder *builder, const struct sharded *sharded, int64_t bytes)
+static int64_t shard_bytes(const struct builder *builder, const struct sharded *sharded)
+{
+    return 32 * MIB / builder->job->communicators[sharded->shard[builder->rank]].size;
+}
+
+static void sharded_forward(struct builder *builder, const struct sharded *sharded)
 {
     int count = builder->job->options.layers, shard = sharded->shard[builder->rank];
-    phase(builder, sharded->forward);
+    int64_t bytes = shard_bytes(builder, sharded);
     sharded_layer(builder, shard, bytes, 0);
     for (int layer = 0; layer < count; layer++) {
         if (layer + 1 < count)
@@ -362,9 +261,16 @@ static void sharded_forward(struct builder *builder, const struct sharded *shard
     }
 }
 
-static void sharded_backward(struct builder *builder, const struct sharded *sharded, int64_t bytes)
+static void sharded_pass(struct builder *builder, const void *what)
+{
+    builder->first_event += 4 * builder->job->options.layers + 1;
+    sharded_forward(builder, what);
+}
+
+static void sharded_backward(struct builder *builder, const struct sharded *sharded)
 {
     int count = builder->job->options.layers, shard = sharded->shard[builder->rank];
+    int64_t bytes = shard_bytes(builder, sharded);
     phase(builder, sharded->backward);
     wait_event(builder, 1, 3 * count - 1);
     sharded_layer(builder, shard, bytes, count);
@@ -387,16 +293,20 @@ static void sharded_backward(struct builder *builder, const struct sharded *shar
 
 static void sharded_step(struct builder *builder, const struct sharded *sharded)
 {
-    int64_t bytes = 32 * MIB / builder->job->communicators[sharded->shard[builder->rank]].size;
-    sharded_forward(builder, sharded, bytes);
-    sharded_backward(builder, sharded, bytes);
+    for (int batch = 0; batch < builder->job->building->microbatches; batch++) {
+        builder->first_event = batch * (4 * builder->job->options.layers + 1);
+        phase(builder, sharded->forward);
+        sharded_forward(builder, sharded);
+        sharded_backward(builder, sharded);
+    }
     phase(builder, sharded->optimizer);
     builder->stream = 1;
     collective(builder, sharded->world, FUNCTION_ALL_REDUCE, 8192, "ncclFloat32", 4, 0);
     builder->stream = 0;
     wait_event(builder, 0, 4 * builder->job->options.layers);
     compute(builder, 300);
-    append(builder, ACTION_SYNC);
+    evaluate(builder, sharded_pass, sharded, sharded->world);
+    finish_program(builder);
 }
 
 static void build_sharded(struct job *job, bool hybrid)
@@ -420,9 +330,8 @@ static void build_sharded(struct job *job, bool hybrid)
     sharded.forward = add_phase(job, "forward");
     sharded.backward = add_phase(job, "backward");
     sharded.optimizer = add_phase(job, "optimizer");
-    job->events = 4 * options->layers + 1;
     for (int rank = 0; rank < options->ranks; rank++) {
-        struct builder builder = {job, rank, 0, 0};
+        struct builder builder = {job, rank, 0, 0, 0};
         sharded_step(&builder, &sharded);
     }
     free(sharded.shard);
@@ -439,10 +348,12 @@ static void build_hsdp(struct job *job)
     build_sharded(job, true);
 }
 
-static void all_to_all(struct builder *builder, int communicator, int64_t bytes)
+static void all_to_all(struct builder *builder, int communicator, int64_t bytes, enum load load, int layer)
 {
     struct communicator *members = &builder->job->communicators[communicator];
     struct action *action = group(builder, communicator);
+    action->load = load;
+    action->layer = layer;
     for (int peer = 0; peer < members->size; peer++) {
         if (members->ranks[peer] == builder->rank)
             continue;
@@ -451,19 +362,33 @@ static void all_to_all(struct builder *builder, int communicator, int64_t bytes)
     }
 }
 
-static void expert_layer(struct builder *builder, int experts, int64_t us)
+static void expert_layer(struct builder *builder, int experts, int64_t us, int layer)
 {
+    int64_t bytes = activation_bytes(builder, MIB / 2);
     compute(builder, us);
-    all_to_all(builder, experts, MIB / 2);
-    compute(builder, us)->imbalance = 0.12;
-    all_to_all(builder, experts, MIB / 2);
+    all_to_all(builder, experts, bytes, LOAD_TO_EXPERTS, layer);
+    struct action *work = compute(builder, us);
+    work->load = LOAD_OF_EXPERT;
+    work->layer = layer;
+    all_to_all(builder, experts, bytes, LOAD_FROM_EXPERTS, layer);
+}
+
+static void expert_layers(struct builder *builder, int experts, int64_t us)
+{
+    for (int layer = 0; layer < builder->job->options.layers; layer++)
+        expert_layer(builder, experts, us, layer);
+}
+
+static void expert_pass(struct builder *builder, const void *what)
+{
+    expert_layers(builder, *(const int *)what, 700);
 }
 
 /* Expert parallel: tokens travel by AlltoAll, made of Send and Recv; how many is up to the data. */
 static void build_moe(struct job *job)
 {
     struct options *options = &job->options;
-    int size = options->ranks < 8 ? options->ranks : 8;
+    int size = experts_of(options);
     if (options->ranks % size != 0)
         fail("moe needs a multiple of %d ranks", size);
     int world = add_world(job);
@@ -472,19 +397,20 @@ static void build_moe(struct job *job)
     int forward = add_phase(job, "forward"), backward = add_phase(job, "backward");
     int grad_sync = add_phase(job, "grad_sync"), optimizer = add_phase(job, "optimizer");
     for (int rank = 0; rank < options->ranks; rank++) {
-        struct builder builder = {job, rank, 0, 0};
-        phase(&builder, forward);
-        for (int layer = 0; layer < options->layers; layer++)
-            expert_layer(&builder, experts[rank], 700);
-        phase(&builder, backward);
-        for (int layer = 0; layer < options->layers; layer++)
-            expert_layer(&builder, experts[rank], 1400);
+        struct builder builder = {job, rank, 0, 0, 0};
+        for (int batch = 0; batch < job->building->microbatches; batch++) {
+            phase(&builder, forward);
+            expert_layers(&builder, experts[rank], 700);
+            phase(&builder, backward);
+            expert_layers(&builder, experts[rank], 1400);
+        }
         phase(&builder, grad_sync);
         collective(&builder, world, FUNCTION_ALL_REDUCE, 16 * MIB, "ncclBfloat16", 2, 0);
         phase(&builder, optimizer);
         compute(&builder, 500);
         collective(&builder, world, FUNCTION_ALL_REDUCE, 4096, "ncclFloat32", 4, 0);
-        append(&builder, ACTION_SYNC);
+        evaluate(&builder, expert_pass, &experts[rank], world);
+        finish_program(&builder);
     }
     free(experts);
 }
@@ -496,11 +422,12 @@ static void build_zero1(struct job *job)
     int world = add_world(job);
     int forward = add_phase(job, "forward"), backward = add_phase(job, "backward");
     int optimizer = add_phase(job, "optimizer");
+    const int64_t forward_us = 1000;
     for (int rank = 0; rank < options->ranks; rank++) {
-        struct builder builder = {job, rank, 0, 0};
+        struct builder builder = {job, rank, 0, 0, 0};
+        accumulate(&builder, forward, backward, forward_us);
         phase(&builder, forward);
-        for (int layer = 0; layer < options->layers; layer++)
-            compute(&builder, 1000);
+        layers_alone(&builder, forward_us);
         phase(&builder, backward);
         for (int layer = 0; layer < options->layers; layer++) {
             compute(&builder, 2000);
@@ -512,7 +439,8 @@ static void build_zero1(struct job *job)
             collective(&builder, world, FUNCTION_BROADCAST, 4 * MIB, "ncclBfloat16", 2,
                        layer % options->ranks);
         collective(&builder, world, FUNCTION_ALL_REDUCE, 4096, "ncclFloat32", 4, 0);
-        append(&builder, ACTION_SYNC);
+        evaluate(&builder, replica_pass, &forward_us, world);
+        finish_program(&builder);
     }
 }
 
@@ -535,7 +463,7 @@ void shape_build(struct job *job)
     job->events = 1;
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
         if (strcmp(shapes[i].name, job->options.shape) == 0) {
-            shapes[i].build(job);
+            programs_build(job, shapes[i].build);
             return;
         }
     fail("no shape is called '%s'; --list-shapes names them", job->options.shape);
@@ -545,28 +473,4 @@ void shape_list(FILE *out)
 {
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
         fprintf(out, "%-6s %s\n", shapes[i].name, shapes[i].help);
-}
-
-void job_release(struct job *job)
-{
-    job_reset(job);
-    for (int rank = 0; rank < job->options.ranks; rank++) {
-        for (int i = 0; i < job->program_length[rank]; i++)
-            free(job->program[rank][i].requests);
-        free(job->program[rank]);
-        free(job->processes[rank].records);
-        free(job->processes[rank].marks);
-    }
-    for (int i = 0; i < job->communicator_count; i++) {
-        free(job->communicators[i].ranks);
-        free(job->communicators[i].ring);
-        free(job->communicators[i].instances);
-    }
-    free(job->communicators);
-    free(job->processes);
-    free(job->program);
-    free(job->program_length);
-    free(job->step_end);
-    free(job->rank_step_end);
-    free(job->rough.slowness);
 }

@@ -19,21 +19,15 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static bool fault_covers(const struct fault *fault, int step, int phase)
-{
-    return fault->enabled && step >= fault->first_step && step <= fault->last_step &&
-           (fault->phase < 0 || fault->phase == phase);
-}
-
 int64_t fault_send_delay(struct job *job, int sender, int receiver, int step, int phase)
 {
     double us = 0;
     for (int i = 0; i < job->fault_count; i++) {
         const struct fault *fault = &job->faults[i];
-        bool hit = (fault->kind == FAULT_NETWORK && fault->rank == sender) ||
-                   (fault->kind == FAULT_EDGE && fault->rank == sender && fault->peer == receiver) ||
-                   (fault->kind == FAULT_RECEIVE && fault->rank == receiver);
-        if (hit && fault_covers(fault, step, phase))
+        bool hit = (fault->kind == FAULT_NETWORK && fault_on(fault, sender)) ||
+                   (fault->kind == FAULT_EDGE && fault_on(fault, sender) && fault->peer == receiver) ||
+                   (fault->kind == FAULT_RECEIVE && fault_on(fault, receiver));
+        if (hit && fault_now(fault, step, phase))
             us += fault->amount;
     }
     return (int64_t)(us * MICROSECOND);
@@ -43,7 +37,7 @@ int64_t fault_pause_until(struct job *job, int sender, int step, int phase, int6
 {
     for (int i = 0; i < job->fault_count; i++) {
         struct fault *fault = &job->faults[i];
-        if (fault->kind != FAULT_PAUSE || fault->rank != sender || !fault_covers(fault, step, phase))
+        if (fault->kind != FAULT_PAUSE || !fault_on(fault, sender) || !fault_now(fault, step, phase))
             continue;
         if (fault->since == UNKNOWN)
             fault->since = at;

@@ -11,9 +11,11 @@ static const char *kind_of(enum fault_kind kind)
     case FAULT_THROTTLE:
         return "compute";
     case FAULT_HOST:
+    case FAULT_CHECKPOINT:
         return "host";
     case FAULT_HANG:
     case FAULT_FREEZE:
+    case FAULT_EXIT:
         return "missing";
     case FAULT_KILL:
         return "ended_early";
@@ -26,14 +28,39 @@ static const char *kind_of(enum fault_kind kind)
 
 bool fault_stops_job(enum fault_kind kind)
 {
-    return kind == FAULT_HANG || kind == FAULT_KILL || kind == FAULT_MISMATCH || kind == FAULT_FREEZE;
+    return kind == FAULT_HANG || kind == FAULT_KILL || kind == FAULT_MISMATCH || kind == FAULT_FREEZE ||
+           kind == FAULT_EXIT;
+}
+
+/* All ranks of a fault, and what they have in common: a host, or the network card of several of its ranks. */
+static void write_group(struct output *output, const struct job *job, const struct fault *fault)
+{
+    int node = job->processes[fault->rank].node, on_node = 0, there = 0;
+    output_print(output, "\"ranks\": [");
+    for (int i = 0; i < fault->rank_count; i++) {
+        output_print(output, "%s%d", i > 0 ? ", " : "", fault->ranks[i]);
+        on_node += job->processes[fault->ranks[i]].node == node;
+    }
+    for (int rank = 0; rank < job->options.ranks; rank++)
+        there += job->processes[rank].node == node;
+    bool together = fault->rank_count > 1 && on_node == fault->rank_count;
+    const char *unit = !together                        ? NULL
+                       : on_node == there               ? "host"
+                       : kind_of(fault->kind)[0] == 'n' ? "nic"
+                                                        : NULL;
+    if (unit != NULL)
+        output_print(output, "], \"unit\": \"%s\", \"host\": \"%s\", ", unit,
+                     job->processes[fault->rank].host);
+    else
+        output_print(output, "], \"unit\": null, ");
 }
 
 static void write_fault(struct output *output, const struct job *job, const struct fault *fault)
 {
-    int steps = fault->last_step - fault->first_step + 1;
+    int steps = fault_steps(fault);
     output_print(output, "  {\"kind\": \"%s\", \"planted\": %d, \"rank\": %d, ", kind_of(fault->kind),
                  (int)fault->kind, fault->rank);
+    write_group(output, job, fault);
     output_print(output, fault->peer >= 0 ? "\"peers\": [%d], " : "\"peers\": [], ", fault->peer);
     if (fault->equivalent >= 0)
         output_print(output, "\"equivalent_rank\": %d, ", fault->equivalent);
@@ -41,8 +68,8 @@ static void write_fault(struct output *output, const struct job *job, const stru
         output_print(output, "\"tag\": \"%s\", ", job->phases[fault->phase]);
     else
         output_print(output, "\"tag\": null, ");
-    output_print(output, "\"first_step\": %d, \"last_step\": %d, \"amount\": %.3f, ", fault->first_step,
-                 fault->last_step, fault->amount);
+    output_print(output, "\"first_step\": %d, \"last_step\": %d, \"period\": %d, \"amount\": %.3f, ",
+                 fault->first_step, fault->last_step, fault->every, fault->amount);
     if (fault_stops_job(fault->kind))
         output_print(output, "\"lost_us\": null, \"alone_us\": null, \"lost_percent\": null}");
     else
@@ -157,6 +184,7 @@ void truth_write(struct job *job)
             output_print(output, "%s%.1f", i > 0 ? ", " : "", (double)(job->step_end[i] - before) / 1000);
     }
     output_print(output, "],\n");
+    situation_truth(output, job);
     write_lateness(output, job);
     write_clocks(output, job);
     write_communicators(output, job);

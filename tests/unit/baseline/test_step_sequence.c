@@ -12,6 +12,7 @@ enum { MOST = 128, STEPS = 6 };
 
 struct played {
     struct job job;
+    struct job_communicator communicator;
     struct job_rank rank;
     struct job_operation operations[MOST];
     struct job_instance instances[MOST];
@@ -41,6 +42,8 @@ static struct stretch canonical_of(struct played *played, const char *const step
                 add(played, what, number, step);
         }
     played->job = (struct job){.step_count = STEPS,
+                               .communicators = &played->communicator,
+                               .communicator_count = 1,
                                .ranks = &played->rank,
                                .rank_count = 1,
                                .operations = played->operations,

@@ -10,7 +10,7 @@
  * or none was late by itself. A rank comes as soon as it is done with its operation before; each takes 10
  * once all have come.
  */
-enum { ALL_RANKS = 8, ALL_PLAYED = 8, TAKES = 10 };
+enum { ALL_RANKS = 8, ALL_PLAYED = 258, TAKES = 10 };
 
 struct played {
     const char *ranks; /* of a pair, the sender first */
@@ -187,12 +187,31 @@ static void small_parts_are_nameless(void **state)
     free(delays);
 }
 
+/*
+ * Rank 1 is late so many times, then rank 0 waits for it; of its delays the last 256 are remembered. Who met
+ * it each time waited for the last only.
+ */
+static void delays_that_are_not_remembered(void **state)
+{
+    for (size_t times = 256; times <= 257; times++) {
+        struct played played[ALL_PLAYED];
+        struct script script;
+        for (size_t i = 0; i < times; i++)
+            played[i] = (struct played){"12", 0, 1, 100, 0};
+        played[times] = (struct played){"01", 1, 0, 0, 0};
+        struct delay *delays = play(&script, played, times + 1, 4);
+        assert_int_equal(delays[1].forgotten, times == 257);
+        assert_int_equal(delays[0].forgotten + delays[2].forgotten, 0);
+        free(delays);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_has_many_causes),   cmocka_unit_test(all_ranks_have_met),
         cmocka_unit_test(some_ranks_have_met),      cmocka_unit_test(pairs_meet_by_themselves),
-        cmocka_unit_test(small_parts_are_nameless),
+        cmocka_unit_test(small_parts_are_nameless), cmocka_unit_test(delays_that_are_not_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,12 @@
 #include "job/step_index.h"
 #include "support/cmocka_all.h"
 #include "support/slow_links.h"
+#include "support/spoken.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+static struct readings last_read;
 
 /* Rank 0's link is slow by so much in each step but the last, and there by `last_ns`: connections' start? */
 static int may_be_warm_up(int32_t first_step, int32_t last_step, int64_t each_ns, int64_t last_ns)
@@ -23,9 +26,10 @@ static int may_be_warm_up(int32_t first_step, int32_t last_step, int64_t each_ns
     assert_int_equal(network.suspects.count, 1);
     assert_int_equal(network.suspects.items[0].first_step, first_step);
     assert_int_equal(network.suspects.items[0].last_step, last_step);
-    int ambiguous = network.suspects.items[0].ambiguous;
+    last_read = network.suspects.items[0].readings;
+    int is_doubted = is_doubted_at_all(&network.suspects.items[0]);
     network_release(&network);
-    return ambiguous;
+    return is_doubted;
 }
 
 /* Slow from the first step after the warm-up and later no more, but not by a whole step in each of several.
@@ -33,7 +37,9 @@ static int may_be_warm_up(int32_t first_step, int32_t last_step, int64_t each_ns
 static void connections_get_up_to_speed(void **state)
 {
     assert_true(may_be_warm_up(1, 3, 9999, 9999));
+    assert_speaks(&last_read, RULE_CONNECTING);
     assert_false(may_be_warm_up(1, 3, 10000, 10000));
+    assert_quiet(&last_read, RULE_CONNECTING);
     assert_false(may_be_warm_up(2, 3, 9999, 9999));
     assert_false(may_be_warm_up(1, 5, 9999, 9999));
 }
@@ -43,7 +49,9 @@ static void a_pause_after_the_warm_up(void **state)
 {
     assert_true(may_be_warm_up(1, 1, 0, 10000));
     assert_true(may_be_warm_up(1, 1, 0, 29999));
+    assert_speaks(&last_read, RULE_CONNECTING_BRIEFLY);
     assert_false(may_be_warm_up(1, 1, 0, 30000));
+    assert_quiet(&last_read, RULE_CONNECTING_BRIEFLY);
     assert_true(may_be_warm_up(1, 2, 20001, 9998));
     assert_false(may_be_warm_up(1, 2, 20001, 9999));
     /* In more steps it may well be that much in all. */

@@ -1,6 +1,7 @@
 #include "diagnose/candidates_own.h"
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
+#include "support/spoken.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static void lateness_between_steps(void **state)
     assert_int_equal(suspect.rank, 1);
     assert_int_equal(suspect.total_ns, 3000);
     assert_int_equal(suspect.kind, FINDING_COMPUTE);
-    assert_false(suspect.ambiguous);
+    assert_false(is_doubted_at_all(&suspect));
 }
 
 /*

@@ -531,11 +531,11 @@ static void a_cost_that_does_not_show(void **state)
 static void beside_a_late_host(void **state)
 {
     struct suspect suspect = two_steps(FINDING_COMPUTE, 2);
-    suspect.margin_ns = 1202;
+    suspect.margin_ns = 1201;
     assert_int_not_equal(judged(suspect, 0), CONFIDENCE_LOW);
     suspect.beside_late_host = 1;
     assert_int_equal(judged(suspect, 0), CONFIDENCE_LOW);
-    suspect.margin_ns = 1201;
+    suspect.margin_ns = 1200;
     assert_int_not_equal(judged(suspect, 0), CONFIDENCE_LOW);
 }
 

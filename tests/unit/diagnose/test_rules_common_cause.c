@@ -2,6 +2,7 @@
 #include "verdict/finding.h"
 
 #include "support/cmocka_all.h"
+#include "support/spoken.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,9 @@
  * confidence (l, m, h). What becomes of them is the text of their confidences.
  */
 enum { RANKS = 6, STEPS = 10 };
+
+/* What the rules read of the first. */
+static struct readings first_read;
 
 static void assert_believed(size_t recorded, const char *const *texts, const char *expected,
                             struct crowd *crowd)
@@ -37,6 +41,7 @@ static void assert_believed(size_t recorded, const char *const *texts, const cha
         found[i] = "lmh"[findings.items[i].confidence];
     assert_string_equal(found, expected);
     *crowd = findings.crowd;
+    first_read = findings.items[0].readings;
     findings_release(&findings);
 }
 
@@ -61,6 +66,7 @@ static void more_than_half_of_the_ranks(void **state)
 /* Each of two may have a fault of its own. */
 static void two_ranks(void **state)
 {
+    assert_limit(LIMIT_CROWD, 3);
     struct crowd crowd;
     assert_believed(2, (const char *const[]){"025h", "125m", NULL}, "hm", &crowd);
     assert_believed(3, (const char *const[]){"025h", "125m", NULL}, "hm", &crowd);
@@ -73,7 +79,9 @@ static void most_of_its_steps(void **state)
     struct crowd crowd;
     assert_believed(4, (const char *const[]){"015h", "123m", "223h", NULL}, "hll", &crowd);
     assert_believed(4, (const char *const[]){"014h", "123m", "223h", NULL}, "hll", &crowd);
+    assert_quiet(&first_read, RULE_CROWD);
     assert_believed(4, (const char *const[]){"013h", "123m", "223h", NULL}, "lll", &crowd);
+    assert_speaks(&first_read, RULE_CROWD);
     assert_int_equal(crowd.ranks, 3);
     assert_int_equal(crowd.first_step, 2);
     assert_int_equal(crowd.last_step, 3);
@@ -116,6 +124,7 @@ static enum confidence believed_of(enum finding_kind first, const struct slow *s
     for (size_t i = 1; i < count; i++)
         assert_int_equal(findings.items[i].confidence, slow[i].confidence);
     *crowd = findings.crowd;
+    first_read = findings.items[0].readings;
     findings_release(&findings);
     return confidence;
 }
@@ -161,6 +170,7 @@ static void networks_that_were_slow_alone(void **state)
     assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
     slow[2].first_step = slow[2].last_step = 3;
     assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    assert_limit(LIMIT_SHARED_STEPS, 2);
     /* Both in one of its steps, then in two. */
     slow[0].last_step = 3;
     assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
@@ -197,10 +207,12 @@ static void networks_that_were_slow_by_a_third(void **state)
         {0, 4, 4, 300, CONFIDENCE_HIGH}, {1, 4, 4, 50, CONFIDENCE_LOW}, {2, 4, 4, 50, CONFIDENCE_LOW}};
     struct crowd crowd;
     assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_LOW);
+    assert_speaks(&first_read, RULE_SHARED_NETWORK);
     assert_int_equal(crowd.first_step, 4);
     assert_int_equal(crowd.last_step, 4);
     slow[2].slow_ns = 49;
     assert_int_equal(believed(slow, 3, FINDING_NETWORK, &crowd), CONFIDENCE_HIGH);
+    assert_quiet(&first_read, RULE_SHARED_NETWORK);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
 #include "diagnose/rules_common_lateness.h"
+#include "support/spoken.h"
 
 #include "support/cmocka_all.h"
 
@@ -9,6 +10,8 @@
  * that is to be its own. No other definition than the one in finding.h.
  */
 enum { RANKS = 4, STEPS = 5 };
+
+static struct readings last_read;
 
 static int is_doubted(const int64_t late_ns[RANKS][STEPS], size_t ranks, enum finding_kind kind,
                       int64_t total_ns, int32_t first_step, int32_t last_step)
@@ -27,7 +30,8 @@ static int is_doubted(const int64_t late_ns[RANKS][STEPS], size_t ranks, enum fi
         copy[i] = late_ns[i / STEPS][i % STEPS];
     assert_int_equal(suspects_doubt_unrest(&suspects, &baseline), 0);
     free(suspects.unrest_ns);
-    return suspect.ambiguous;
+    last_read = suspect.readings;
+    return is_doubted_at_all(&suspect);
 }
 
 /* Six ranks in one step: the first `late` play one role and are late by 100, the others play another. */
@@ -49,7 +53,8 @@ static int is_doubted_in_role(size_t late)
         late_ns[i] = 100;
     assert_int_equal(suspects_doubt_unrest(&suspects, &baseline), 0);
     free(suspects.unrest_ns);
-    return suspect.ambiguous;
+    last_read = suspect.readings;
+    return is_doubted_at_all(&suspect);
 }
 
 /* The middle one of the others counts, the lower of two. */
@@ -58,9 +63,11 @@ static void all_hosts_were_late(void **state)
     const int64_t late_ns[RANKS][STEPS] = {{0, 0, 100, 0, 0}, {0, 0, 50, 0, 0}, {0, 0, 900, 0, 0}, {0}};
     const int64_t less_ns[RANKS][STEPS] = {{0, 0, 100, 0, 0}, {0, 0, 49, 0, 0}, {0, 0, 900, 0, 0}, {0}};
     assert_true(is_doubted(late_ns, RANKS, FINDING_HOST, 80, 2, 2));
+    assert_speaks(&last_read, RULE_COMMON_LATENESS);
     assert_true(is_doubted(late_ns, RANKS, FINDING_COMPUTE, 80, 2, 2));
     assert_false(is_doubted(late_ns, RANKS, FINDING_NETWORK, 80, 2, 2));
     assert_false(is_doubted(less_ns, RANKS, FINDING_HOST, 80, 2, 2));
+    assert_quiet(&last_read, RULE_COMMON_LATENESS);
     /* It may be late by its GPU. */
     assert_false(is_doubted(late_ns, RANKS, FINDING_COMPUTE, 104, 2, 2));
     /* Of ranks 1 and 2, 50; of rank 1 alone, too. */
@@ -104,12 +111,15 @@ static void alone(void **state)
 {
     const int64_t late_ns[RANKS][STEPS] = {{0, 0, 100, 0, 0}};
     assert_true(is_doubted(late_ns, 1, FINDING_HOST, 100, 2, 2));
+    assert_speaks(&last_read, RULE_NO_PEERS);
     assert_false(is_doubted(late_ns, RANKS, FINDING_HOST, 100, 2, 2));
+    assert_quiet(&last_read, RULE_NO_PEERS);
 }
 
 /* Those that train and those that generate pause in turns; of two in a role, both may be at fault. */
 static void all_of_one_role(void **state)
 {
+    assert_limit(LIMIT_RANKS_OF_ROLE, 3);
     assert_true(is_doubted_in_role(3));
     assert_false(is_doubted_in_role(2));
     assert_false(is_doubted_in_role(1));

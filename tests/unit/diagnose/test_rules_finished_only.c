@@ -1,8 +1,11 @@
 #include "diagnose/rules_finished_only.h"
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
+#include "support/spoken.h"
 
 /* What a recorder hides that lists finished operations only. */
+
+static struct readings last_read;
 
 /*
  * Rank 1 is late by 1000 after operations of one function and before those of another, and the others waited
@@ -27,7 +30,8 @@ static int is_doubted_between(uint8_t function, uint8_t next, int64_t waited_ns)
     struct suspects suspects = {.items = &suspect, .count = 1};
     assert_int_equal(suspects_doubt_unrecorded(&suspects, &small.job, &small.baseline, small.transfers), 0);
     small_release(&small);
-    return suspect.ambiguous;
+    last_read = suspect.readings;
+    return is_doubted_at_all(&suspect);
 }
 
 static int is_doubted_after(uint8_t function, int64_t waited_ns)
@@ -38,10 +42,14 @@ static int is_doubted_after(uint8_t function, int64_t waited_ns)
 /* The root of a broadcast is done before the others are, and then idle. */
 static void who_ended_first(void **state)
 {
+    assert_limit(LIMIT_WAITED, 0.05);
     assert_true(is_doubted_after(FUNCTION_BROADCAST, 49));
+    assert_speaks(&last_read, RULE_BEHIND_ROOT);
     assert_true(is_doubted_after(FUNCTION_REDUCE, 0));
     assert_false(is_doubted_after(FUNCTION_BROADCAST, 50));
+    assert_not_asked(&last_read, RULE_BEHIND_ROOT);
     assert_false(is_doubted_after(FUNCTION_ALL_GATHER, 0));
+    assert_quiet(&last_read, RULE_BEHIND_ROOT);
     assert_false(is_doubted_after(FUNCTION_RECV, 0));
     /* Who waited in another broadcast its durations do not say. */
     assert_false(is_doubted_between(FUNCTION_BROADCAST, FUNCTION_BROADCAST, 0));
@@ -50,9 +58,9 @@ static void who_ended_first(void **state)
 static int may_be_unrecorded(struct small *small, struct suspect *suspect)
 {
     struct suspects all = {.items = suspect, .count = 1};
-    suspect->ambiguous = 0;
     assert_int_equal(suspects_doubt_unrecorded(&all, &small->job, &small->baseline, small->transfers), 0);
-    return suspect->ambiguous;
+    last_read = suspect->readings;
+    return is_doubted_at_all(suspect);
 }
 
 /* Rank 1 is late by 100 in each of steps 1 to 3. An operation that was slow in step 1 counts for 1 and for 2.
@@ -65,14 +73,17 @@ static void lateness_behind_what_nobody_explains(void **state)
     struct suspect suspect = {
         .kind = FINDING_HOST, .rank = 1, .first_step = 1, .last_step = 3, .total_ns = 300};
     assert_false(may_be_unrecorded(&small, &suspect));
+    assert_limit(LIMIT_UNEXPLAINED_BEFORE, 2);
     small.transfers[2].slow_ns = 200;
     assert_true(may_be_unrecorded(&small, &suspect));
+    assert_speaks(&last_read, RULE_UNEXPLAINED_BEFORE);
     small.transfers[2].slow_ns = 199;
     assert_false(may_be_unrecorded(&small, &suspect));
     /* In step 3 it counts for that alone: one of three. */
     small.transfers[2].slow_ns = 0;
     small.transfers[6].slow_ns = 200;
     assert_false(may_be_unrecorded(&small, &suspect));
+    assert_quiet(&last_read, RULE_UNEXPLAINED_BEFORE);
     small.transfers[1].slow_ns = 200;
     assert_true(may_be_unrecorded(&small, &suspect));
     /* Somebody is to blame for it; the network is suspected; the recorder tells algorithms. */
@@ -143,9 +154,11 @@ static void lateness_of_which_half_is_a_leafs(void **state)
         .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 1199};
     excess_at(&small, 1, 2, 1)->excess_ns = 599;
     assert_true(may_be_unrecorded(&small, &suspect));
+    assert_speaks(&last_read, RULE_LEAF_OF_TREE);
     excess_at(&small, 1, 2, 1)->excess_ns = 600;
     suspect.total_ns = 1200;
     assert_false(may_be_unrecorded(&small, &suspect));
+    assert_quiet(&last_read, RULE_LEAF_OF_TREE);
     small_release(&small);
 }
 

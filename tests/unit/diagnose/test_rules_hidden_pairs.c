@@ -2,6 +2,7 @@
 #include "job/stages.h"
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
+#include "support/spoken.h"
 
 /* What a recorder hides that leaves sends and receives out. */
 
@@ -58,17 +59,20 @@ static void sends_that_a_slow_network_held(void **state)
     other.first_step = 1;
     other.last_step = 4;
     assert_true(joined_chance(network, other, receiver) == 0.1);
+    assert_limit(LIMIT_STEPS_TOLD, 3);
     /* Two steps. */
     few.counted_steps = 2;
     assert_true(joined_chance(few, held, receiver) == 0.1);
 }
 
+static struct readings last_read;
+
 static int may_exchange(struct small *small, struct suspect *suspect)
 {
     struct suspects all = {.items = suspect, .count = 1};
-    suspect->ambiguous = 0;
     assert_int_equal(suspects_doubt_exchanges(&all, &small->job, &small->baseline), 0);
-    return suspect->ambiguous;
+    last_read = suspect->readings;
+    return is_doubted_at_all(suspect);
 }
 
 /* Pairs are not recorded and all meet in all: of ranks late at once, by half as much, none is to blame. */
@@ -83,9 +87,11 @@ static void exchanges_that_nobody_recorded(void **state)
     assert_false(may_exchange(&small, &suspect));
     excess_at(&small, 2, 1, 0)->excess_ns = excess_at(&small, 2, 2, 0)->excess_ns = 300;
     assert_true(may_exchange(&small, &suspect));
+    assert_speaks(&last_read, RULE_EXCHANGE);
     /* In one of three steps two faults may well meet. */
     excess_at(&small, 2, 2, 0)->excess_ns = 299;
     assert_false(may_exchange(&small, &suspect));
+    assert_quiet(&last_read, RULE_EXCHANGE);
     excess_at(&small, 0, 2, 1)->excess_ns = 300;
     assert_true(may_exchange(&small, &suspect));
     small.job.blind_to_pairs = 0;
@@ -118,6 +124,7 @@ static void exchanges_by_way_of_a_silent_rank(void **state)
 /* A receive may sit in own time that is usually several times what it is before the others of its kind. */
 static void where_a_pair_may_hide(void **state)
 {
+    assert_limit(LIMIT_HIDDEN_PAIR, 3);
     struct small small;
     small_init(&small);
     struct job_operation *operation = at(&small, 1, 2, 1);

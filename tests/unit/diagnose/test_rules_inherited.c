@@ -1,5 +1,6 @@
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
+#include "support/spoken.h"
 
 /* Suspicions that the trace cannot tell from something else. */
 
@@ -24,10 +25,10 @@ static void own_time_behind_a_slow_link(void **state)
     struct suspect suspects[2] = {
         {.kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 1, .total_ns = 600},
         {.kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 1, .total_ns = 900}};
-    assert_true(small_doubted(&small, suspects, 2));
+    assert_speaks(small_read(&small, suspects, 2), RULE_WAITED_FOR_OTHER);
     /* Held for more than twice what the link can have held it. */
     excess_at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 602;
-    assert_false(small_doubted(&small, suspects, 2));
+    assert_quiet(small_read(&small, suspects, 2), RULE_WAITED_FOR_OTHER);
     excess_at(&small, 1, 1, 1)->excess_ns = suspects[0].total_ns = 600;
     /* All channels tell their stop. */
     at(&small, 1, 1, 0)->incomplete = 0;
@@ -37,7 +38,7 @@ static void own_time_behind_a_slow_link(void **state)
     at(&small, 1, 1, 0)->all_taken = 1;
     assert_false(small_doubted(&small, suspects, 2));
     at(&small, 1, 1, 0)->is_tree = 1;
-    assert_true(small_doubted(&small, suspects, 2));
+    assert_speaks(small_read(&small, suspects, 2), RULE_WAITED_FOR_OTHER);
     at(&small, 1, 1, 0)->is_tree = at(&small, 1, 1, 0)->all_taken = 0;
     /* The network is under less suspicion, or under none. */
     suspects[1].total_ns = 500;
@@ -74,10 +75,10 @@ static void own_time_after_the_record_ends(void **state)
         .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 1100};
     assert_false(small_doubted(&small, &suspect, 1));
     small.ranks[1].tail_step = 2;
-    assert_true(small_doubted(&small, &suspect, 1));
+    assert_speaks(small_read(&small, &suspect, 1), RULE_LOST_RECORDS);
     excess_at(&small, 1, 2, 1)->excess_ns = 500;
     suspect.total_ns = 1000;
-    assert_false(small_doubted(&small, &suspect, 1));
+    assert_quiet(small_read(&small, &suspect, 1), RULE_LOST_RECORDS);
     suspect.kind = FINDING_NETWORK;
     small.ranks[1].tail_step = 0;
     assert_false(small_doubted(&small, &suspect, 1));
@@ -92,7 +93,7 @@ static void links_of_a_late_rank(void **state)
     struct suspect suspects[2] = {
         {.kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 3, .total_ns = 300},
         {.kind = FINDING_HOST, .rank = 0, .first_step = 2, .last_step = 3, .total_ns = 400}};
-    assert_true(small_doubted(&small, suspects, 2));
+    assert_speaks(small_read(&small, suspects, 2), RULE_SENDS_LATE);
     /* What it was late by may be those very sends, where nobody recorded them. */
     suspects[1].hides_pairs = 1;
     assert_false(small_doubted(&small, suspects, 2));
@@ -101,12 +102,12 @@ static void links_of_a_late_rank(void **state)
     assert_false(small_doubted(&small, suspects, 2));
     suspects[1].rank = 0;
     suspects[1].first_step = 3;
-    assert_false(small_doubted(&small, suspects, 2));
+    assert_quiet(small_read(&small, suspects, 2), RULE_SENDS_LATE);
     suspects[0].first_step = 2;
     suspects[0].total_ns = 200;
     assert_false(small_doubted(&small, suspects, 2));
     suspects[1].first_step = 2;
-    assert_true(small_doubted(&small, suspects, 2));
+    assert_speaks(small_read(&small, suspects, 2), RULE_SENDS_LATE);
     suspects[1].total_ns = 200;
     assert_false(small_doubted(&small, suspects, 2));
     small_release(&small);
@@ -121,11 +122,11 @@ static void a_rank_that_is_not_told_apart(void **state)
     struct suspect suspect = {
         .kind = FINDING_COMPUTE, .rank = 1, .first_step = 1, .last_step = 2, .total_ns = 600};
     excess_at(&small, 1, 1, 1)->excess_ns = excess_at(&small, 1, 2, 1)->excess_ns = 300;
-    assert_false(small_doubted(&small, &suspect, 1));
+    assert_quiet(small_read(&small, &suspect, 1), RULE_SHARED_PROCESS);
     small.ranks[1].is_part = 1;
-    assert_true(small_doubted(&small, &suspect, 1));
+    assert_speaks(small_read(&small, &suspect, 1), RULE_SHARED_PROCESS);
     suspect.kind = FINDING_HOST;
-    assert_true(small_doubted(&small, &suspect, 1));
+    assert_speaks(small_read(&small, &suspect, 1), RULE_SHARED_PROCESS);
     suspect.kind = FINDING_NETWORK;
     assert_false(small_doubted(&small, &suspect, 1));
     small_release(&small);
@@ -173,7 +174,7 @@ static void sends_that_wait_for_receivers(void **state)
     suspects_of_sends(suspects, 1, 200);
     sends_init(&sends);
     struct job_operation *one = at(&sends.small, 1, 1, 0), *other = at(&sends.small, 2, 1, 0);
-    assert_true(small_doubted(&sends.small, suspects, 3));
+    assert_speaks(small_read(&sends.small, suspects, 3), RULE_LATE_RECEIVERS);
     /* It is late itself, which is another matter; or another one is to blame for those. */
     suspects[0].kind = FINDING_COMPUTE;
     assert_false(small_doubted(&sends.small, suspects, 3));
@@ -183,19 +184,19 @@ static void sends_that_wait_for_receivers(void **state)
     sends.small.transfers[2].culprit = 0;
     /* 200 of 400; 201 of 401. */
     excess_of(&sends.small.baseline, &sends.small.job, one)->excess_ns = 99;
-    assert_false(small_doubted(&sends.small, suspects, 3));
+    assert_quiet(small_read(&sends.small, suspects, 3), RULE_LATE_RECEIVERS);
     sends.edges[1].over_ns = 201;
-    assert_true(small_doubted(&sends.small, suspects, 3));
+    assert_speaks(small_read(&sends.small, suspects, 3), RULE_LATE_RECEIVERS);
     /* Its kernel says until when it was there; not if one of its channels does not tell its stop. */
     other->is_tree = 0;
     assert_false(small_doubted(&sends.small, suspects, 3));
     other->incomplete = 1;
-    assert_true(small_doubted(&sends.small, suspects, 3));
+    assert_speaks(small_read(&sends.small, suspects, 3), RULE_LATE_RECEIVERS);
     /* Who is late by less than the sends are slow may be so by their doing. */
     suspects[2].total_ns = 200;
     assert_false(small_doubted(&sends.small, suspects, 3));
     suspects[2].total_ns = 201;
-    assert_true(small_doubted(&sends.small, suspects, 3));
+    assert_speaks(small_read(&sends.small, suspects, 3), RULE_LATE_RECEIVERS);
     /* What others sent is no part of it. */
     sends.edges[1].sender = 1;
     assert_false(small_doubted(&sends.small, suspects, 3));
@@ -284,12 +285,12 @@ static void slow_sends_in_calls_of_several(void **state)
         small.transfers[i].slow_ns = i == 2 ? 300 : 200;
     }
     small.instances[3].function = FUNCTION_ALL_REDUCE;
-    assert_true(small_doubted(&small, &suspect, 1));
+    assert_speaks(small_read(&small, &suspect, 1), RULE_IN_GROUPS);
     small.transfers[3].slow_ns = 300;
-    assert_false(small_doubted(&small, &suspect, 1));
+    assert_quiet(small_read(&small, &suspect, 1), RULE_IN_GROUPS);
     /* Of which another one may be to blame. */
     small.transfers[3].culprit = 1;
-    assert_true(small_doubted(&small, &suspect, 1));
+    assert_speaks(small_read(&small, &suspect, 1), RULE_IN_GROUPS);
     small.transfers[3].culprit = 0;
     small.transfers[3].slow_ns = 200;
     suspect.kind = FINDING_COMPUTE;
@@ -368,7 +369,7 @@ static void own_time_after_a_slow_operation(void **state)
     excess_at(&small, 1, 1, 1)->excess_ns = 600;
     at(&small, 1, 1, 0)->is_tree = 1;
     small.transfers[2].beyond_ns = 300;
-    assert_true(small_doubted(&small, &suspect, 1));
+    assert_speaks(small_read(&small, &suspect, 1), RULE_WAITED_FOR_OTHER);
     small.transfers[2].beyond_ns = 299;
     assert_false(small_doubted(&small, &suspect, 1));
     small.transfers[2].beyond_ns = 300;
@@ -376,7 +377,7 @@ static void own_time_after_a_slow_operation(void **state)
     at(&small, 1, 1, 0)->is_tree = 0;
     assert_false(small_doubted(&small, &suspect, 1));
     at(&small, 1, 1, 0)->incomplete = 1;
-    assert_true(small_doubted(&small, &suspect, 1));
+    assert_speaks(small_read(&small, &suspect, 1), RULE_WAITED_FOR_OTHER);
     /* What is between steps is no part of the suspicion. */
     suspect.last_step = 2;
     at(&small, 1, 1, 1)->step = -1;
@@ -390,12 +391,12 @@ static void own_time_after_a_slow_operation(void **state)
     suspect.total_ns = 600;
     /* Within a step a late host waits for no GPU; after it, it may. */
     excess_at(&small, 1, 1, 1)->late_beyond_ns = 600;
-    assert_false(small_doubted(&small, &suspect, 1));
+    assert_quiet(small_read(&small, &suspect, 1), RULE_WAITED_FOR_OTHER);
     excess_at(&small, 1, 1, 1)->excess_ns = 0;
     excess_at(&small, 1, 1, 0)->excess_ns = excess_at(&small, 1, 1, 0)->late_beyond_ns = 600;
     at(&small, 1, 0, 1)->is_tree = 1;
     small.transfers[1].beyond_ns = 300;
-    assert_true(small_doubted(&small, &suspect, 1));
+    assert_speaks(small_read(&small, &suspect, 1), RULE_WAITED_FOR_OTHER);
     small_release(&small);
 }
 
@@ -413,17 +414,18 @@ static void late_by_the_same_at_once(void **state)
     struct suspect suspects[RANKS];
     small_init(&small);
     suspects_of_all(suspects);
-    assert_true(small_doubted(&small, suspects, 3));
+    assert_speaks(small_read(&small, suspects, 3), RULE_TWINS);
     /* Two faults may well meet. */
-    assert_false(small_doubted(&small, suspects, 2));
+    assert_quiet(small_read(&small, suspects, 2), RULE_TWINS);
+    assert_limit(LIMIT_ALIKE, 0.2);
     /* By a fifth less, not more; in each step, however many. */
     suspects[1].total_ns = 320;
-    assert_true(small_doubted(&small, suspects, 3));
+    assert_speaks(small_read(&small, suspects, 3), RULE_TWINS);
     suspects[1].total_ns = 318;
     assert_false(small_doubted(&small, suspects, 3));
     suspects[1].total_ns = 200;
     suspects[1].last_step = 1;
-    assert_true(small_doubted(&small, suspects, 3));
+    assert_speaks(small_read(&small, suspects, 3), RULE_TWINS);
     /* In no step at once; the network, which says nothing of a rank. */
     suspects[1].first_step = suspects[1].last_step = 3;
     assert_false(small_doubted(&small, suspects, 3));
@@ -505,7 +507,7 @@ static void a_twin_that_may_wait(void **state)
         {.kind = FINDING_HOST, .rank = 0, .first_step = 1, .last_step = 2, .total_ns = 1000},
         {.kind = FINDING_COMPUTE, .rank = 2, .first_step = 1, .last_step = 2, .total_ns = 900}};
     small.job.blind_to_pairs = 1;
-    assert_true(small_doubted(&small, suspects, 2));
+    assert_speaks(small_read(&small, suspects, 2), RULE_TWIN_OF_HIDDEN_PAIR);
     /* One after the other, with a step in common: two of a kind. */
     suspects[1].first_step = 2;
     suspects[1].last_step = 3;
@@ -513,9 +515,9 @@ static void a_twin_that_may_wait(void **state)
     suspects[1].first_step = 1;
     suspects[1].last_step = 2;
     suspects[1].hides_pairs = 1;
-    assert_false(small_doubted(&small, suspects, 2));
+    assert_quiet(small_read(&small, suspects, 2), RULE_TWIN_OF_HIDDEN_PAIR);
     suspects[0].hides_pairs = 1;
-    assert_true(small_doubted(&small, suspects, 2));
+    assert_speaks(small_read(&small, suspects, 2), RULE_TWIN_OF_HIDDEN_PAIR);
     small_release(&small);
 }
 

@@ -1,11 +1,18 @@
 #include "support/cmocka_all.h"
 #include "support/small_job.h"
+#include "support/spoken.h"
 
 /* How much of what a rank came late by is sure to be its own. */
 
 static struct suspect suspicion_of(struct small *small)
 {
     return small_suspicion(small, 1);
+}
+
+static int is_doubtful(struct small *small)
+{
+    struct suspect suspect = suspicion_of(small);
+    return is_doubted_at_all(&suspect);
 }
 
 static int is_doubtful_after_groups(uint8_t ends, int finished_only)
@@ -17,7 +24,7 @@ static int is_doubtful_after_groups(uint8_t ends, int finished_only)
     at(&small, 2, 3, 1)->ends = ENDS_BY_HOST;
     for (int step = 1; step <= 3; step++)
         excess_at(&small, 1, step, 0)->excess_ns = 1000;
-    return suspicion_of(&small).ambiguous;
+    return is_doubtful(&small);
 }
 
 /* Late in three steps in a row after calls whose last to end nobody knows. */
@@ -33,7 +40,7 @@ static void own_time_after_a_call_with_an_open_end(void **state)
  * when it ended; of those of steps 0 and 3, and of step 1 or of none besides, it was called as one with the
  * other.
  */
-static int is_doubtful_after_one_group(int in_group, int64_t first_ns)
+static struct suspect late_after_one_group(int in_group, int64_t first_ns)
 {
     struct small small;
     small_init(&small);
@@ -43,15 +50,17 @@ static int is_doubtful_after_one_group(int in_group, int64_t first_ns)
         at(&small, 1, step, 1)->group++;
     excess_at(&small, 1, 2, 0)->excess_ns = first_ns;
     excess_at(&small, 1, 3, 0)->excess_ns = 1000;
-    return suspicion_of(&small).ambiguous;
+    return suspicion_of(&small);
 }
 
 /* What was called alone is over with its own end; and most of a suspicion has to be doubtful. */
 static void own_time_mostly_after_such_a_call(void **state)
 {
-    assert_false(is_doubtful_after_one_group(0, 1000));
-    assert_false(is_doubtful_after_one_group(1, 1000));
-    assert_true(is_doubtful_after_one_group(1, 1001));
+    struct suspect alone = late_after_one_group(0, 1000);
+    assert_quiet(&alone.readings, RULE_GROUP_END);
+    struct suspect half = late_after_one_group(1, 1000), most = late_after_one_group(1, 1001);
+    assert_quiet(&half.readings, RULE_GROUP_END);
+    assert_speaks(&most.readings, RULE_GROUP_END);
 }
 
 /* The last operation of a step is called as one with the first of the next, whose second one is late. */
@@ -68,7 +77,7 @@ static int is_doubtful_within(int by_host)
         excess_at(&small, 1, step, 1)->excess_ns = 1000;
         excess_at(&small, 1, step, 1)->late_beyond_ns = by_host ? 1000 : 0;
     }
-    return suspicion_of(&small).ambiguous;
+    return is_doubtful(&small);
 }
 
 /* Within a step a late host waits for nothing that is on the GPU. */
@@ -96,7 +105,7 @@ static int is_doubtful_after(uint8_t function, uint8_t ends, int steps)
         hidden_at(&small, 1, step, 0)->hidden_ns = 3000;
         excess_of(&small.baseline, &small.job, late)->excess_ns = 1000;
     }
-    return suspicion_of(&small).ambiguous;
+    return is_doubtful(&small);
 }
 
 /* In one step alone it may as well have waited for a send or a receive that was not over yet. */
@@ -111,6 +120,41 @@ static void own_time_after_a_rough_end(void **state)
     assert_false(is_doubtful_after(FUNCTION_SEND, ENDS_BY_HOST, 2));
 }
 
+/* In one step late by 1000 after an AllReduce, and by so much after a send whose end the host tells. */
+static struct suspect late_after_a_send(int64_t late_ns)
+{
+    struct small small;
+    small_init(&small);
+    at(&small, 1, 2, 0)->function = FUNCTION_SEND;
+    at(&small, 1, 2, 0)->ends = ENDS_BY_HOST;
+    excess_at(&small, 1, 2, 0)->excess_ns = 1000;
+    excess_at(&small, 1, 2, 1)->excess_ns = late_ns;
+    return suspicion_of(&small);
+}
+
+static void own_time_mostly_after_a_rough_end(void **state)
+{
+    struct suspect half = late_after_a_send(1000), most = late_after_a_send(1001);
+    assert_quiet(&half.readings, RULE_ROUGH_END);
+    assert_speaks(&most.readings, RULE_ROUGH_END);
+}
+
+/* The first step after the warm-up, or one more. */
+static void own_time_after_the_warm_up(void **state)
+{
+    for (int more = 0; more < 2; more++) {
+        struct small small;
+        small_init(&small);
+        for (int step = 1; step <= 1 + more; step++)
+            excess_at(&small, 1, step, 0)->excess_ns = 1000;
+        struct suspect suspect = suspicion_of(&small);
+        if (more)
+            assert_quiet(&suspect.readings, RULE_AFTER_WARM_UP);
+        else
+            assert_speaks(&suspect.readings, RULE_AFTER_WARM_UP);
+    }
+}
+
 /* As above, but the host was late. */
 static void a_host_late_after_a_rough_end(void **state)
 {
@@ -119,7 +163,7 @@ static void a_host_late_after_a_rough_end(void **state)
     at(&small, 1, 2, 0)->function = FUNCTION_SEND;
     at(&small, 1, 2, 0)->ends = ENDS_BY_HOST;
     excess_at(&small, 1, 2, 1)->excess_ns = excess_at(&small, 1, 2, 1)->late_beyond_ns = 1000;
-    assert_false(suspicion_of(&small).ambiguous);
+    assert_false(is_doubtful(&small));
 }
 
 /* Late in step 2 alone, by so much after a send that may not have been over, and by so much before it. */
@@ -131,7 +175,7 @@ static int is_doubtful_in_one(int64_t late_ns, int64_t rest_ns)
     at(&small, 1, 2, 0)->ends = ENDS_BY_HOST;
     excess_at(&small, 1, 2, 0)->excess_ns = rest_ns;
     excess_at(&small, 1, 2, 1)->excess_ns = late_ns;
-    return suspicion_of(&small).ambiguous;
+    return is_doubtful(&small);
 }
 
 static void most_of_one_step_is_doubtful(void **state)
@@ -155,7 +199,7 @@ static int is_doubtful_but_for(int64_t late_ns, int64_t rest_ns, int blind_to_pa
         excess_at(&small, 1, step, 0)->excess_ns = rest_ns;
         excess_at(&small, 1, step, 1)->excess_ns = late_ns;
     }
-    return suspicion_of(&small).ambiguous;
+    return is_doubtful(&small);
 }
 
 static void the_rest_would_do_by_itself(void **state)
@@ -208,11 +252,12 @@ static void the_rest_is_in_half_of_the_steps(void **state)
         int is_doubtful;
     } cases[] = {{{300, 0, -1}, 1},  {{600, 0, -1}, 0},  {{300, 300, -1}, 0}, {{900, 0, 0, -1}, 1},
                  {{600, 300, 0}, 0}, {{599, 300, 0}, 1}, {{602, 299, 0}, 1}};
+    assert_limit(LIMIT_REST, 0.25);
     static const enum doubtful whys[] = {ROUGH_END, RECEIVE, BOTH};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t j = 0; j < sizeof whys / sizeof *whys; j++) {
             struct suspect suspect = late_but_for(whys[j], cases[i].rest_ns);
-            assert_int_equal(suspect.ambiguous, cases[i].is_doubtful);
+            assert_int_equal(is_doubted_at_all(&suspect), cases[i].is_doubtful);
             if (!(whys[j] & ROUGH_END))
                 assert_int_equal(suspect.hides_pairs, cases[i].is_doubtful);
         }
@@ -264,9 +309,10 @@ static struct suspect late_at_the_begin(int by_host, int64_t others_ns)
 static void own_time_that_may_be_a_receive(void **state)
 {
     assert_true(late_at_the_begin(0, 0).hides_pairs);
-    assert_true(late_at_the_begin(0, 0).ambiguous);
+    struct suspect late = late_at_the_begin(0, 0), host = late_at_the_begin(1, 500);
+    assert_true(is_doubted_at_all(&late));
     assert_false(late_at_the_begin(1, 500).hides_pairs);
-    assert_false(late_at_the_begin(1, 500).ambiguous);
+    assert_false(is_doubted_at_all(&host));
     assert_true(late_at_the_begin(1, 501).hides_pairs);
     /* Others may not have come to a Broadcast yet, and those of other stages are in none of its own. */
     assert_true(late_after(FUNCTION_BROADCAST, 0, 1, 500).hides_pairs);
@@ -308,7 +354,7 @@ static int is_doubtful_in(int first_step, int last_step)
     small_init(&small);
     for (int step = first_step; step <= last_step; step++)
         excess_at(&small, 1, step, 0)->excess_ns = 1000;
-    return suspicion_of(&small).ambiguous;
+    return is_doubtful(&small);
 }
 
 /* The first step after the warm-up may still be part of that. */
@@ -328,6 +374,8 @@ int main(void)
         cmocka_unit_test(own_time_that_may_be_a_receive),
         cmocka_unit_test(the_first_step_alone),
         cmocka_unit_test(own_time_mostly_after_such_a_call),
+        cmocka_unit_test(own_time_mostly_after_a_rough_end),
+        cmocka_unit_test(own_time_after_the_warm_up),
         cmocka_unit_test(a_host_late_after_a_call_with_an_open_end),
         cmocka_unit_test(a_host_late_after_a_rough_end),
         cmocka_unit_test(most_of_one_step_is_doubtful),

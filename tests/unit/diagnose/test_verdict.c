@@ -36,6 +36,12 @@ static struct suspect two_steps(enum finding_kind kind, int64_t gain_ns)
                             .ahead = 30};
 }
 
+/* Some rule leaves it at low confidence. */
+static void doubt(struct suspect *suspect)
+{
+    suspect_ask(suspect, RULE_WAITED_FOR_OTHER, 1);
+}
+
 /* Half of 3 % of two steps; or what partners waited for it. */
 static void what_is_worth_saying(void **state)
 {
@@ -72,7 +78,7 @@ static void what_it_cost(void **state)
     /* Only a network holds what nobody recorded. */
     suspect.hides_pairs = 1;
     assert_int_equal(told(suspect, &(struct besides){0}).lost_ns, 600);
-    suspect.ambiguous = 1;
+    doubt(&suspect);
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1400}).lost_ns, 600);
     assert_int_equal(told(suspect, &(struct besides){.suspects_steps_ns = 1200}).lost_ns, 400);
 }
@@ -96,7 +102,7 @@ static void what_it_cost_where_pairs_are_not_recorded(void **state)
     assert_int_equal(told(two_steps(FINDING_HOST, 700), &(struct besides){.blind_to_pairs = 1}).lost_ns, 700);
     assert_int_equal(told(suspect, &(struct besides){.blind_to_pairs = 1, .suspects_steps_ns = 1200}).lost_ns,
                      400);
-    suspect.ambiguous = 1;
+    doubt(&suspect);
     assert_int_equal(told(suspect, &(struct besides){.blind_to_pairs = 1}).lost_ns, 100);
 }
 
@@ -136,7 +142,7 @@ static void what_it_cost_where_all_hosts_were_late(void **state)
     const struct besides besides = {.suspects_steps_ns = 1200, .hosts_late_ns = 150};
     struct suspect suspect = two_steps(FINDING_HOST, 400);
     assert_int_equal(told(suspect, &besides).lost_ns, 400);
-    suspect.ambiguous = 1;
+    doubt(&suspect);
     assert_int_equal(told(suspect, &besides).lost_ns, 100);
     assert_int_equal(told(suspect, &(struct besides){.hosts_late_ns = 150}).lost_ns, 400);
 }
@@ -171,7 +177,8 @@ static void what_a_network_cost_beside_its_hidden_sends(void **state)
 {
     struct suspect held = two_steps(FINDING_COMPUTE, 250);
     held.rank = 1;
-    held.ambiguous = held.hides_pairs = 1;
+    doubt(&held);
+    held.hides_pairs = 1;
     assert_int_equal(cost_beside(held), 1750);
     held.first_step = 5;
     held.last_step = 8;
@@ -298,6 +305,33 @@ static void what_it_was_slow_by(void **state)
     }
 }
 
+/*
+ * Two suspicions, of which the second was not weighed: it counts where it is believed for what partners
+ * waited, or would be for all it amounts to.
+ */
+static size_t unweighed(int64_t margin_ns, int64_t total_ns, size_t count)
+{
+    struct suspect other = two_steps(FINDING_COMPUTE, 0);
+    struct findings findings = {0};
+    other.rank = 2;
+    other.margin_ns = margin_ns;
+    other.total_ns = total_ns;
+    judge_suspect(two_steps(FINDING_COMPUTE, 600), &(struct besides){.other = &other, .unweighed = count},
+                  &findings);
+    size_t unweighed = findings.unweighed;
+    findings_release(&findings);
+    return unweighed;
+}
+
+static void what_was_not_weighed(void **state)
+{
+    assert_int_equal(unweighed(0, 60, 1), 1);
+    assert_int_equal(unweighed(60, 60, 1), 1);
+    /* Too little, however that is. */
+    assert_int_equal(unweighed(0, 59, 1), 0);
+    assert_int_equal(unweighed(0, 60, 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +351,7 @@ int main(void)
         cmocka_unit_test(whose_other_ends),
         cmocka_unit_test(what_that_direction_waited),
         cmocka_unit_test(whose_other_ends_waited),
+        cmocka_unit_test(what_was_not_weighed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,8 +12,8 @@
 struct small {
     struct job job;
     struct job_rank ranks[2];
-    struct job_operation operations[5];
-    struct job_draft drafts[5];
+    struct job_operation operations[68];
+    struct job_draft drafts[68];
     struct job_instance instances[2];
     int32_t members[4];
 };
@@ -274,6 +274,32 @@ static void what_began_on_another_stream_came_after(void **state)
     }
 }
 
+/* As above: of the 64 that were issued next the last is looked at, the one after it is told. */
+static void what_began_after_many_others(void **state)
+{
+    for (int many = 64; many <= 65; many++) {
+        struct small small;
+        small_init(&small, 2000);
+        for (int j = 0; j < 4; j++) {
+            small.operations[j].is_tree = 0;
+            small.operations[j].function = FUNCTION_ALL_REDUCE;
+        }
+        small.operations[LEAF].incomplete = 1;
+        small.ranks[1].clock_uncertainty_ns = 60;
+        for (int j = LEAF_OTHER; j <= LEAF + many; j++)
+            small.operations[j] = (struct job_operation){.rank = 1,
+                                                         .instance = -1,
+                                                         .start_ns = j == LEAF + many ? 990 : 1100,
+                                                         .end_ns = 1900,
+                                                         .previous = -1};
+        small.ranks[1].count = (size_t)many + 1;
+        small.job.operation_count = (size_t)many + 3;
+        mend(&small);
+        assert_int_equal(small.drafts[LEAF].free_ns, many == 64 ? 990 : 1050);
+        assert_int_equal(small.job.bounded_ends, many == 65);
+    }
+}
+
 /*
  * A send and a receive of one group call each way. By the clocks the receive of rank 1 ended at 60 while rank
  * 0 came at 1000: it did not end before 1000, 950 on its own clock, and no kernel says how long after. Alone
@@ -426,6 +452,7 @@ int main(void)
         cmocka_unit_test(one_that_held_its_stream),
         cmocka_unit_test(no_longer_than_the_last_ones_stream),
         cmocka_unit_test(what_began_on_another_stream_came_after),
+        cmocka_unit_test(what_began_after_many_others),
         cmocka_unit_test(a_stream_that_took_data_says_it_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,7 +90,7 @@ static void steps_begin_with_operations(void **state)
 
 static void nothing_tells_steps(void **state)
 {
-    struct step_teller teller = {.shared = -1};
+    struct step_teller teller = {.times = NULL};
     assert_int_equal(step_at(&teller, 100), -1);
 }
 
@@ -105,10 +105,11 @@ static int32_t step_of(struct step_teller *teller, int32_t member, int function,
 
 /* The first step has AllReduces 0 to 9, and before the last an AllGather; the second 10 to 19. */
 static struct step_end ends[2];
+static const struct shared_communicators only = {.items = {0}, .count = 1};
 
 static int make_ends(void **state)
 {
-    ends[0] = step_end_none();
+    ends[0] = step_end_none(0);
     step_end_take(&ends[0], FUNCTION_ALL_GATHER, 0);
     for (int64_t i = 0; i <= 9; i++)
         step_end_take(&ends[0], FUNCTION_ALL_REDUCE, i);
@@ -121,7 +122,7 @@ static int make_ends(void **state)
 /* The end itself is of the step that it ends. */
 static void steps_end_with_shared_operations(void **state)
 {
-    struct step_teller teller = {.ends = ends, .end_count = 2, .shared = 0};
+    struct step_teller teller = {.ends = ends, .end_count = 2, .shared = &only};
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 8), 0);
     assert_int_equal(step_of(&teller, 1, FUNCTION_ALL_REDUCE, 9), 0);
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_GATHER, 0), 0);
@@ -134,7 +135,7 @@ static void steps_end_with_shared_operations(void **state)
 /* Where the record of the end was lost, the first one beyond it tells that the step is over. */
 static void an_end_was_lost(void **state)
 {
-    struct step_teller teller = {.ends = ends, .end_count = 2, .shared = 0};
+    struct step_teller teller = {.ends = ends, .end_count = 2, .shared = &only};
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 8), 0);
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 11), 1);
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 19), 1);
@@ -143,7 +144,7 @@ static void an_end_was_lost(void **state)
 
 static void ends_in_a_row_were_lost(void **state)
 {
-    struct step_teller teller = {.ends = ends, .end_count = 2, .shared = 0};
+    struct step_teller teller = {.ends = ends, .end_count = 2, .shared = &only};
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 8), 0);
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 21), 2);
     teller.next = 0;
@@ -154,7 +155,7 @@ static void ends_in_a_row_were_lost(void **state)
 /* What tells it may be of any function; of one that the first two steps have not, it is beyond both. */
 static void another_function_tells_that_an_end_was_lost(void **state)
 {
-    struct step_teller teller = {.ends = ends, .end_count = 2, .shared = 0};
+    struct step_teller teller = {.ends = ends, .end_count = 2, .shared = &only};
     assert_int_equal(step_of(&teller, 1, FUNCTION_ALL_GATHER, 7), 0);
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_GATHER, 0), 0);
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_GATHER, 1), 2);
@@ -169,7 +170,7 @@ static void an_end_that_comes_but_once_was_lost(void **state)
     step_end_take(&three[1], FUNCTION_BROADCAST, 0);
     three[2] = three[1];
     step_end_take(&three[2], FUNCTION_ALL_REDUCE, 29);
-    struct step_teller teller = {.ends = three, .end_count = 3, .shared = 0};
+    struct step_teller teller = {.ends = three, .end_count = 3, .shared = &only};
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 19), 1);
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 20), 2);
     assert_int_equal(step_of(&teller, 0, FUNCTION_ALL_REDUCE, 29), 2);

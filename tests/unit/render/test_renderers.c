@@ -141,6 +141,82 @@ static void test_paths_are_cut_at_the_front(void **state)
     table_release(&table);
 }
 
+/* Times are shown in the unit of the longest of their column; what rounds to nothing is nothing. */
+static void test_units_suit_the_values(void **state)
+{
+    static const struct column times[] = {
+        {.name = "a_us", .type = CELL_REAL, .unit = "us"},
+        {.name = "b_us", .type = CELL_REAL, .unit = "us"},
+        {.name = "c_us", .type = CELL_REAL, .unit = "us"},
+        {.name = "d_gbs", .type = CELL_REAL, .unit = "GB/s", .decimals = 2},
+    };
+    static const double values[2][4] = {{12.34, 1234, 2500000, 1.5}, {-0.01, -0.4, 90000, 12345.678}};
+    struct table table;
+    table_init(&table, "report");
+    assert_int_equal(table_add_columns(&table, times, 4, NULL), 0);
+    for (size_t row = 0; row < 2; row++) {
+        assert_int_equal(table_add_row(&table, NULL), 0);
+        for (size_t i = 0; i < 4; i++)
+            table_set_real(&table, i, values[row][i]);
+    }
+    char *text = render(&table, "table", 0);
+    assert_string_equal(text,
+                        "   a      b      c         d\n"
+                        "  us     ms      s      GB/s\n"
+                        "12.3  1.234  2.500      1.50\n"
+                        " 0.0  0.000  0.090  12345.68\n");
+    free(text);
+    table_release(&table);
+}
+
+/* First what is empty goes, then names stand in several lines, then detail goes, and is named. */
+static void test_what_there_is_no_room_for(void **state)
+{
+    static const struct column wide[] = {
+        {.name = "first_long_name", .type = CELL_INTEGER},
+        {.name = "nothing_in_it", .type = CELL_TEXT},
+        {.name = "details_of_it", .type = CELL_INTEGER, .detail = 1},
+        {.name = "a_time_us", .type = CELL_REAL, .unit = "us"},
+    };
+    struct table table;
+    table_init(&table, "report");
+    assert_int_equal(table_add_columns(&table, wide, 4, NULL), 0);
+    assert_int_equal(table_add_row(&table, NULL), 0);
+    table_set_integer(&table, 0, 1);
+    table_set_integer(&table, 2, 2);
+    table_set_real(&table, 3, 3);
+    char *text = render(&table, "table", 60);
+    assert_string_equal(text,
+                        "first_long_name  nothing_in_it  details_of_it  a time\n"
+                        "                                                   us\n"
+                        "              1  -                          2     3.0\n");
+    free(text);
+    text = render(&table, "table", 40);
+    assert_string_equal(text,
+                        "first_long_name  details_of_it  a time\n"
+                        "                                    us\n"
+                        "              1              2     3.0\n");
+    free(text);
+    text = render(&table, "table", 22);
+    assert_string_equal(text,
+                        "first_\n"
+                        " long_  details_     a\n"
+                        "  name     of_it  time\n"
+                        "                    us\n"
+                        "     1         2   3.0\n");
+    free(text);
+    text = render(&table, "table", 14);
+    assert_string_equal(text,
+                        "first_\n"
+                        " long_    a\n"
+                        "  name time\n"
+                        "         us\n"
+                        "     1  3.0\n\n"
+                        "No room for:\n  details_of_it\n  (--format\n  csv has all)\n");
+    free(text);
+    table_release(&table);
+}
+
 static void test_empty_table_says_so(void **state)
 {
     struct table table;
@@ -207,7 +283,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json_is_the_contract),       cmocka_unit_test(test_csv_quotes),
         cmocka_unit_test(test_table_aligns_and_hides),     cmocka_unit_test(test_table_fits_the_terminal),
-        cmocka_unit_test(test_paths_are_cut_at_the_front), cmocka_unit_test(test_empty_table_says_so),
+        cmocka_unit_test(test_paths_are_cut_at_the_front), cmocka_unit_test(test_units_suit_the_values),
+        cmocka_unit_test(test_what_there_is_no_room_for),  cmocka_unit_test(test_empty_table_says_so),
         cmocka_unit_test(test_long_tables_flow),           cmocka_unit_test(test_a_full_disk_is_told),
         cmocka_unit_test(test_unknown_renderer),
     };

@@ -92,15 +92,18 @@ static void lengths_init(struct lengths *lengths, const struct suspect *suspect,
 
 /* No operation of the job is indexed: there are none but by number, which says how many of them are missing.
  */
-static void judge(struct suspect *items, size_t count, struct job *job, const struct baseline *baseline,
-                  const struct edges *edges, const struct transfer_excess *transfers, int64_t hosts_late_ns,
-                  struct findings *findings)
+static void judge(struct suspect *items, const struct besides *besides, struct job *job,
+                  const struct baseline *baseline, const struct edges *edges,
+                  const struct transfer_excess *transfers, struct findings *findings)
 {
     const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
     int64_t unrest_ns[STEPS * RANKS];
-    struct suspects suspects = {.items = items, .count = count, .unrest_ns = unrest_ns};
+    struct suspects suspects = {.items = items,
+                                .count = besides->other ? 2 : 1,
+                                .unweighed = besides->unweighed,
+                                .unrest_ns = unrest_ns};
     for (int i = 0; i < STEPS * RANKS; i++)
-        unrest_ns[i] = hosts_late_ns;
+        unrest_ns[i] = besides->hosts_late_ns;
     struct error error = ERROR_INIT;
     assert_int_equal(job_index_steps(job, &error), 0);
     job->operation_count = 100;
@@ -165,6 +168,15 @@ void judge_suspect(struct suspect suspect, const struct besides *besides, struct
     lengths_init(&lengths, &suspect, besides);
     if (besides->slow)
         make_slow(&suspect, besides, &transfers);
-    judge(items, besides->other ? 2 : 1, &job, &baseline, besides->slow ? &edges : NULL, transfers.excess,
-          besides->hosts_late_ns, findings);
+    judge(items, besides, &job, &baseline, besides->slow ? &edges : NULL, transfers.excess, findings);
+}
+
+struct readings judged_readings(struct suspect suspect, const struct besides *besides)
+{
+    struct findings findings = {0};
+    judge_suspect(suspect, besides, &findings);
+    assert_true(findings.count > 0);
+    struct readings readings = findings.items[0].readings;
+    findings_release(&findings);
+    return readings;
 }

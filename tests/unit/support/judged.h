@@ -28,6 +28,7 @@ struct besides {
     int untimed; /* how long operations took is not known */
     int for_some; /* what its transfers took longer is not in the shortest duration */
     const struct suspect *other;
+    size_t unweighed;          /* of the two, the last so many: the replay was not asked what they cost */
     int64_t suspects_steps_ns; /* how long its steps lasted, all others 1000; 0: no length is known */
     int64_t uneven_ns;     /* of the others, one after the other: as long as 1000, less and more by this */
     int64_t hosts_late_ns; /* the middle one of the other hosts, in every step */
@@ -48,5 +49,8 @@ struct besides {
  * gain or its partners waited, whichever is more, unless it says to what.
  */
 void judge_suspect(struct suspect suspect, const struct besides *besides, struct findings *findings);
+
+/* The same of what the rules read. */
+struct readings judged_readings(struct suspect suspect, const struct besides *besides);
 
 #endif

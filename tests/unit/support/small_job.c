@@ -7,6 +7,7 @@
 #include "job/stages.h"
 
 #include "support/cmocka_all.h"
+#include "support/spoken.h"
 
 #include <stdlib.h>
 
@@ -125,11 +126,16 @@ struct suspect small_suspicion(struct small *small, size_t count)
     return suspect;
 }
 
-int small_doubted(struct small *small, struct suspect *suspects, size_t count)
+const struct readings *small_read(struct small *small, struct suspect *suspects, size_t count)
 {
     struct suspects all = {.items = suspects, .count = count};
+    suspects[0].readings = (struct readings){0};
     suspects_doubt(&all, &small->job, &small->baseline, &small->edges, small->transfers);
-    int ambiguous = suspects[0].ambiguous;
-    suspects[0].ambiguous = 0;
-    return ambiguous;
+    return &suspects[0].readings;
+}
+
+int small_doubted(struct small *small, struct suspect *suspects, size_t count)
+{
+    small_read(small, suspects, count);
+    return is_doubted_at_all(&suspects[0]);
 }

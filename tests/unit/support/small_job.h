@@ -47,6 +47,9 @@ void small_in_stages(struct small *small);
  */
 struct suspect small_suspicion(struct small *small, size_t count);
 
+/* What the rules of suspects_doubt read of the first of the suspicions. */
+const struct readings *small_read(struct small *small, struct suspect *suspects, size_t count);
+
 /* Whether the first of the suspicions is doubted, which is forgotten again. */
 int small_doubted(struct small *small, struct suspect *suspects, size_t count);
 

@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 
+/* Of medium confidence. */
 static int explains(struct finding finding, int32_t step, int64_t longer_ns)
 {
+    finding.confidence = CONFIDENCE_MEDIUM;
     const struct findings findings = {.items = &finding, .count = 1};
     return findings_explain(&findings, step, longer_ns);
 }
@@ -26,6 +28,8 @@ static void all_that_is_said(void **state)
     struct finding both[] = {{.kind = FINDING_HOST, .first_step = 4, .last_step = 4, .lost_ns = 60},
                              {.kind = FINDING_NETWORK, .first_step = 3, .last_step = 4, .lost_ns = 80}};
     const struct findings findings = {.items = both, .count = 2};
+    assert_false(findings_explain(&findings, 4, 200)); /* what is of low confidence explains nothing */
+    both[0].confidence = both[1].confidence = CONFIDENCE_MEDIUM;
     assert_true(findings_explain(&findings, 4, 200));
     assert_false(findings_explain(&findings, 3, 200));
     assert_true(
@@ -60,6 +64,27 @@ static void what_shows_earlier(void **state)
         assert_int_equal(explains(finding, step, 200), step == 3 || step == 4);
 }
 
+/* A rule that speaks lowers what a finding is believed, and never raises it; one that is off is not asked. */
+static void what_rules_leave_of_it(void **state)
+{
+    struct findings findings = {0};
+    struct finding *finding = findings_add(&findings);
+    assert_non_null(finding);
+    finding->confidence = CONFIDENCE_HIGH;
+    assert_int_equal(finding_ask(&findings, finding, RULE_CROWD, 0.5), 0);
+    assert_int_equal(finding->confidence, CONFIDENCE_HIGH);
+    assert_int_equal(finding_ask(&findings, finding, RULE_LOST_EVENTS, 1), 1);
+    assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
+    findings.off.has[RULE_CROWD] = 1;
+    assert_int_equal(finding_ask(&findings, finding, RULE_CROWD, 0.6), 0);
+    assert_int_equal(finding->confidence, CONFIDENCE_MEDIUM);
+    findings.off.has[RULE_CROWD] = 0;
+    assert_int_equal(finding_ask(&findings, finding, RULE_CROWD, 0.6), 1);
+    assert_int_equal(finding_ask(&findings, finding, RULE_LOST_EVENTS, 1), 1);
+    assert_int_equal(finding->confidence, CONFIDENCE_LOW);
+    findings_release(&findings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -67,6 +92,7 @@ int main(void)
         cmocka_unit_test(all_that_is_said),
         cmocka_unit_test(what_shows_later),
         cmocka_unit_test(what_shows_earlier),
+        cmocka_unit_test(what_rules_leave_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,163 @@
+#include "cmd/ingest_paths.h"
+
+#include "cmd/cmd.h"
+#include "cmd/ingest_report.h"
+#include "cmd/interrupt.h"
+#include "cmd/print.h"
+#include "cmd/progress.h"
+#include "ingest/copies.h"
+#include "ingest/crew.h"
+#include "ingest/twins.h"
+#include "input/walk.h"
+#include "join/join.h"
+#include "store/known.h"
+
+#include <sched.h>
+#include <sys/stat.h>
+
+/* Paths that cannot be looked at become failed files; the others still go in. */
+static int find_files(const struct ingest_wishes *wishes, struct walk *walk, struct report *report,
+                      struct error *error)
+{
+    for (size_t i = 0; i < wishes->path_count; i++) {
+        const char *path = wishes->paths[i];
+        if (walk_add(walk, path, error) == 0)
+            continue;
+        if (error->is_no_memory || report_add_failed(report, path, i, error))
+            return -1;
+    }
+    return 0;
+}
+
+int ingest_processors(void)
+{
+    cpu_set_t processors;
+    return sched_getaffinity(0, sizeof processors, &processors) ? 1 : CPU_COUNT(&processors);
+}
+
+/* Where the library's news go. */
+struct listener {
+    struct report *report;
+    struct progress progress;
+};
+
+static void show_progress(void *context, size_t files, uint64_t bytes)
+{
+    struct listener *listener = context;
+    listener->progress.files = files;
+    listener->progress.bytes = bytes;
+    progress_show(&listener->progress);
+}
+
+static void tell_file(void *context, const struct file_result *result)
+{
+    struct listener *listener = context;
+    progress_clear(&listener->progress);
+    report_tell(result);
+}
+
+static int take_result(void *context, struct file_result *result, struct error *error)
+{
+    struct listener *listener = context;
+    return report_add(listener->report, result, error);
+}
+
+static uint64_t total_bytes(const struct walk *walk)
+{
+    uint64_t total = 0;
+    struct stat status;
+    for (size_t i = 0; i < walk->count; i++)
+        if (stat(walk->files[i].path, &status) == 0 && S_ISREG(status.st_mode))
+            total += (uint64_t)status.st_size;
+    return total;
+}
+
+/* Where things are while the writer and the workers run. */
+static int ingest_files(struct context *context, const struct ingest_wishes *wishes,
+                        const struct known *known, const struct walk *walk, struct report *report)
+{
+    struct stat status;
+    struct listener listener = {.report = report};
+    struct ingest ingest = {
+        .known = known,
+        .limits = wishes->limits,
+        .store_path = context->store_path,
+        .named = wishes->paths,
+        .named_count = wishes->path_count,
+        .force = wishes->force,
+        .hooks = {.context = &listener,
+                  .interrupted = interrupt_wanted,
+                  .progress = show_progress,
+                  .tell = tell_file,
+                  .take = take_result},
+    };
+    if (stat(context->store_path, &status) == 0) {
+        ingest.store_device = status.st_dev;
+        ingest.store_inode = status.st_ino;
+    }
+    interrupt_watch();
+    progress_begin(&listener.progress, context->quiet, walk->count, total_bytes(walk));
+    int outcome = crew_run(&ingest, walk, &context->store, wishes->jobs, &context->error);
+    progress_clear(&listener.progress);
+    report->seconds = progress_seconds(&listener.progress);
+    interrupt_at_once();
+    return outcome;
+}
+
+static int ingest_into_store(struct context *context, const struct ingest_wishes *wishes,
+                             const struct known *known, const struct walk *walk, struct report *report)
+{
+    int outcome = ingest_files(context, wishes, known, walk, report);
+    if (outcome && interrupt_wanted(NULL)) {
+        print_line(
+            "interrupted; files that were finished are in the store, the same command brings in the rest");
+        return EXIT_INTERRUPTED;
+    }
+    if (outcome == 0 && walk->count && context->store)
+        outcome = join_store(context->store, (size_t)wishes->jobs, &context->error);
+    return outcome ? EXIT_NOT_DONE : EXIT_DONE;
+}
+
+/* What the walk passed by. */
+static void tell_walk(const struct context *context, const struct walk *walk)
+{
+    if (!context->quiet)
+        for (size_t i = 0; i < walk->note_count; i++)
+            print_line("%s", walk->notes[i]);
+    for (size_t i = 0; i < walk->loss_count; i++)
+        print_line("%s", walk->losses[i]);
+}
+
+static void tell_all(const struct context *context, const struct walk *walk, size_t twins, size_t copies,
+                     const struct report *report)
+{
+    if (twins && !context->quiet)
+        print_line(
+            "%zu files of Inspector lines left out: the Chrome traces beside them tell of the same "
+            "operations",
+            twins);
+    if (copies && !context->quiet)
+        print_line("%zu file%s left out: copies of the beginnings of others", copies, copies == 1 ? "" : "s");
+    tell_walk(context, walk);
+    report_tell_remarks(report);
+    report_tell_newer(report);
+}
+
+int ingest_paths(struct context *context, const struct ingest_wishes *wishes, struct walk *walk,
+                 struct report *report, int *is_lacking)
+{
+    struct known known = {.files = NULL};
+    size_t twins = 0, copies = 0;
+    int status = EXIT_NOT_DONE;
+    if (find_files(wishes, walk, report, &context->error) == 0 &&
+        (!context->store || known_read(&known, context->store, &context->error) == 0)) {
+        if (twins_leave_out(walk, &known, &twins, &context->error) == 0 &&
+            copies_leave_out(walk, &copies, &context->error) == 0)
+            status = ingest_into_store(context, wishes, &known, walk, report);
+        known_release(&known);
+    }
+    tell_all(context, walk, twins, copies, report);
+    *is_lacking = walk->loss_count || report_has_trouble(report) ||
+                  (status == EXIT_DONE && report_tell_empty(report, walk, wishes->paths));
+    return status;
+}

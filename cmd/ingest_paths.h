@@ -1,0 +1,33 @@
+#ifndef NCCLPROF_CMD_INGEST_PATHS_H
+#define NCCLPROF_CMD_INGEST_PATHS_H
+
+#include "input/input.h"
+
+#include <stddef.h>
+
+struct context;
+struct report;
+struct walk;
+
+/* What is to be brought in, and how. */
+struct ingest_wishes {
+    char *const *paths;
+    size_t path_count;
+    int jobs; /* files read, and ranks joined, at once */
+    int force;
+    struct input_limits limits;
+};
+
+/* As many as this process may use; 1 where nobody knows. */
+int ingest_processors(void);
+
+/*
+ * Brings paths into context->store, which is made at context->store_path where it is NULL and there is
+ * something to write. Tells on standard error what is wrong with files; what became of each goes into
+ * `report`, whose paths are `walk`'s, initialised by the caller. Returns an exit_status; *is_lacking where
+ * something could not be read, or was no trace.
+ */
+int ingest_paths(struct context *context, const struct ingest_wishes *wishes, struct walk *walk,
+                 struct report *report, int *is_lacking);
+
+#endif

@@ -1,0 +1,88 @@
+#include "cmd/temporary_store.h"
+
+#include "cmd/cmd.h"
+#include "cmd/ingest_paths.h"
+#include "cmd/ingest_report.h"
+#include "cmd/interrupt.h"
+#include "cmd/opt.h"
+#include "input/walk.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One a process: main opens it before the command runs and closes it at the end. SQLite's own temporary files
+ * go into the directory meanwhile. */
+static struct {
+    char directory[PATH_MAX];
+    char path[PATH_MAX + 16];
+} temporary;
+
+/* As `ingest` has them without options. */
+enum { UNPACK_RATIO_MOST = 500 };
+
+int temporary_store_spare(struct context *context, const struct arguments *arguments)
+{
+    struct walk walk;
+    struct report report = {.results = NULL};
+    const struct ingest_wishes wishes = {.paths = arguments->operands,
+                                         .path_count = arguments->operand_count,
+                                         .jobs = ingest_processors(),
+                                         .limits = {.unpack_ratio = UNPACK_RATIO_MOST}};
+    walk_init(&walk);
+    int status = ingest_paths(context, &wishes, &walk, &report, &context->lacks_traces);
+    report_release(&report);
+    walk_release(&walk);
+    if (status == EXIT_DONE && !context->store) {
+        error_set(&context->error, "no trace was found in what was given");
+        status = EXIT_NOT_DONE;
+    }
+    return status;
+}
+
+/* The store's name below a directory that nobody else can look into; 0 with `directory` filled in. */
+static int make_directory(char *directory, size_t bytes, struct error *error)
+{
+    const char *parent = getenv("TMPDIR");
+    int length = snprintf(directory, bytes, "%s/ncclprof-XXXXXX", parent && *parent ? parent : "/tmp");
+    if (length < 0 || (size_t)length >= bytes)
+        return error_set(error, "the name of $TMPDIR is too long");
+    if (!mkdtemp(directory))
+        return error_set(error, "cannot make a directory %s: %s", directory, strerror(errno));
+    return 0;
+}
+
+/* The store that is open keeps its content until it is closed; nothing is left where the process is killed.
+ */
+static void remove_files(const char *path)
+{
+    static const char *const endings[] = {"", "-journal", "-wal", "-shm"};
+    char name[sizeof temporary.path + 16];
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        snprintf(name, sizeof name, "%s%s", path, endings[i]);
+        unlink(name);
+    }
+}
+
+int temporary_store_open(struct context *context, const struct arguments *arguments)
+{
+    if (make_directory(temporary.directory, sizeof temporary.directory, &context->error)) {
+        *temporary.directory = '\0';
+        return EXIT_NOT_DONE;
+    }
+    interrupt_removes(temporary.directory);
+    snprintf(temporary.path, sizeof temporary.path, "%s/store.db", temporary.directory);
+    context->store_path = temporary.path;
+    int status = temporary_store_spare(context, arguments);
+    remove_files(temporary.path);
+    return status;
+}
+
+void temporary_store_close(void)
+{
+    if (*temporary.directory)
+        rmdir(temporary.directory);
+}

@@ -1,0 +1,317 @@
+#include "analyse/analyses.h"
+#include "analyse/diagnosis.h"
+#include "analyse/option.h"
+#include "analyse/run_choice.h"
+#include "analyse/warning.h"
+#include "base/array.h"
+#include "job/load.h"
+#include "job/load_names.h"
+#include "steps/phase_times.h"
+#include "steps/step_summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A row for each training step, or for each phase of each. */
+
+enum { OPTION_BY, OPTION_RUN };
+
+static const struct analysis_option options[] = {
+    {"by", 0, "KEY", "a row for each step, or (tag) for each phase of each step: step or tag", "step"},
+    RUN_OPTION,
+};
+
+/* A phase is named where it grew by as much of a usual step as a finding must be worth. */
+static const double GROWN = 0.03;
+
+/* As diagnose has it without options. */
+static const double SIGMAS = 6;
+
+static const struct column columns[] = {
+    {.name = "step", .type = CELL_INTEGER, .description = "training step, from 0"},
+    {.name = "begin_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "its first operation, since that of the job"},
+    {.name = "duration_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "from a rank's first operation to that of its next step, median over ranks"},
+    {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "that less what is usual"},
+    {.name = "communication_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "an operation ran on a rank's GPU, mean over ranks"},
+    {.name = "waiting_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "of that, waiting for the last to arrive, mean over ranks"},
+    {.name = "last_rank",
+     .type = CELL_INTEGER,
+     .description = "the rank that the others waited for most: late itself, or made late"},
+    {.name = "last_process", .type = CELL_TEXT, .hidden = 1, .description = "name of that rank"},
+    {.name = "waited_for_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "what all others waited for it, together"},
+    {.name = "tag", .type = CELL_TEXT, .description = "phase that grew most, if by 3 % of a usual step"},
+    {.name = "grew_us", .type = CELL_REAL, .unit = "us", .description = "by so much, mean over ranks"},
+    {.name = "finding", .type = CELL_TEXT, .description = "what diagnose says of it"},
+    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+};
+
+enum {
+    AT_STEP,
+    AT_BEGIN,
+    AT_DURATION,
+    AT_LONGER,
+    AT_COMMUNICATION,
+    AT_WAITING,
+    AT_LAST_RANK,
+    AT_LAST_PROCESS,
+    AT_WAITED_FOR,
+    AT_TAG,
+    AT_GREW,
+    AT_FINDING,
+    AT_RUN,
+    COLUMN_COUNT
+};
+
+static const struct column phase_columns[] = {
+    {.name = "step", .type = CELL_INTEGER, .description = "training step, from 0"},
+    {.name = "tag", .type = CELL_TEXT, .description = "phase: the operations with this tag"},
+    {.name = "duration_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "from the end of the operation before to the end of each of its own, mean over ranks"},
+    {.name = "longer_us", .type = CELL_REAL, .unit = "us", .description = "that less what is usual"},
+    {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
+};
+
+enum { PHASE_STEP, PHASE_TAG, PHASE_DURATION, PHASE_LONGER, PHASE_RUN, PHASE_COLUMNS };
+
+struct settings {
+    struct diagnose_options diagnose;
+    int by_tag;
+};
+
+static void set_time(struct table *table, size_t column, int64_t ns)
+{
+    if (ns != TIME_UNKNOWN)
+        table_set_real(table, column, (double)ns / 1e3);
+}
+
+/* The finding that covers a step and costs most; NULL. */
+static const struct finding *covering(const struct findings *findings, int32_t step)
+{
+    const struct finding *best = NULL;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        int is_told = finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING;
+        if (is_told && finding->first_step <= step && step <= finding->last_step &&
+            (!best || finding->lost_ns > best->lost_ns))
+            best = finding;
+    }
+    return best;
+}
+
+static int set_finding(const struct job *job, const struct finding *finding, struct table *table,
+                       struct error *error)
+{
+    struct buffer text = BUFFER_INIT;
+    if (!finding)
+        return 0;
+    int failed =
+        buffer_printf(&text, "%s, rank %s", finding_kind_name(finding->kind), job->ranks[finding->rank].name)
+            ? error_no_memory(error)
+            : table_set_text(table, AT_FINDING, text.data, error);
+    buffer_release(&text);
+    return failed;
+}
+
+static int set_last(const struct job *job, const struct step_summary *summary, struct table *table,
+                    struct error *error)
+{
+    if (summary->last_rank < 0)
+        return 0;
+    const struct job_rank *rank = &job->ranks[summary->last_rank];
+    if (rank->global_rank >= 0)
+        table_set_integer(table, AT_LAST_RANK, rank->global_rank);
+    set_time(table, AT_WAITED_FOR, summary->last_waited_ns);
+    return table_set_text(table, AT_LAST_PROCESS, rank->name, error);
+}
+
+static int add_step(const struct job *job, int32_t step, const struct step_summary *summary,
+                    int64_t origin_ns, const struct findings *findings, struct table *table,
+                    struct error *error)
+{
+    int has_usual = summary->usual_ns != TIME_UNKNOWN;
+    int has_grown = has_usual && (double)summary->grew_ns >= GROWN * (double)summary->usual_ns;
+    const char *tag = has_grown ? job_tag(job, summary->tag) : NULL;
+    if (table_add_row(table, error))
+        return -1;
+    table_set_integer(table, AT_STEP, step);
+    if (summary->begin_ns != TIME_UNKNOWN)
+        set_time(table, AT_BEGIN, summary->begin_ns - origin_ns);
+    set_time(table, AT_DURATION, summary->duration_ns);
+    if (has_usual && summary->duration_ns != TIME_UNKNOWN)
+        set_time(table, AT_LONGER, summary->duration_ns - summary->usual_ns);
+    set_time(table, AT_COMMUNICATION, summary->communication_ns);
+    set_time(table, AT_WAITING, summary->waiting_ns);
+    if (has_grown)
+        set_time(table, AT_GREW, summary->grew_ns);
+    table_set_integer(table, AT_RUN, job->run_id);
+    return set_last(job, summary, table, error) || (tag && table_set_text(table, AT_TAG, tag, error)) ||
+           set_finding(job, covering(findings, step), table, error);
+}
+
+/* The first of all begins; TIME_UNKNOWN. */
+static int64_t origin_of(const struct job *job, const struct step_summary *summaries)
+{
+    int64_t origin_ns = TIME_UNKNOWN;
+    for (int32_t step = 0; step < job->step_count; step++)
+        if (summaries[step].begin_ns != TIME_UNKNOWN &&
+            (origin_ns == TIME_UNKNOWN || summaries[step].begin_ns < origin_ns))
+            origin_ns = summaries[step].begin_ns;
+    return origin_ns;
+}
+
+static int add_steps(const struct job *job, const struct baseline *baseline, const struct findings *findings,
+                     struct table *table, struct error *error)
+{
+    struct step_summary *summaries = step_summaries_new(job, baseline);
+    if (!summaries)
+        return error_no_memory(error);
+    int64_t origin_ns = origin_of(job, summaries);
+    int failed = 0;
+    for (int32_t step = 0; !failed && step < job->step_count; step++)
+        failed = add_step(job, step, &summaries[step], origin_ns, findings, table, error);
+    free(summaries);
+    return failed;
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const struct phase_time *left = a, *right = b;
+    if (left->step != right->step)
+        return left->step < right->step ? -1 : 1;
+    return (left->tag > right->tag) - (left->tag < right->tag);
+}
+
+static int add_phase(const struct job *job, const struct phase_time *time, struct table *table,
+                     struct error *error)
+{
+    const char *tag = job_tag(job, time->tag);
+    if (table_add_row(table, error))
+        return -1;
+    table_set_integer(table, PHASE_STEP, time->step);
+    set_time(table, PHASE_DURATION, time->time_ns);
+    set_time(table, PHASE_LONGER, time->time_ns - time->usual_ns);
+    table_set_integer(table, PHASE_RUN, job->run_id);
+    return tag && table_set_text(table, PHASE_TAG, tag, error);
+}
+
+static int add_phases(const struct job *job, struct table *table, struct error *error)
+{
+    struct phase_times times;
+    int failed = phase_times_init(&times, job) ? error_no_memory(error) : 0;
+    array_sort(times.items, times.count, sizeof *times.items, by_step);
+    for (size_t i = 0; !failed && i < times.count; i++)
+        failed = add_phase(job, &times.items[i], table, error);
+    phase_times_release(&times);
+    return failed;
+}
+
+static int warn(const struct job *job, struct table *table, struct error *error)
+{
+    if (job->step_count == 0)
+        return table_add_warning(table, error, "run %lld: no training steps could be told apart",
+                                 (long long)job->run_id);
+    return job->timed_operations ? 0
+                                 : table_add_warning(table, error,
+                                                     "run %lld: no operation says when it ran: what steps "
+                                                     "were made of cannot be told",
+                                                     (long long)job->run_id);
+}
+
+static int add_run(struct job *job, const struct settings *settings, struct table *table, struct error *error)
+{
+    struct findings findings = {0};
+    struct baseline baseline = {0};
+    struct transfer_excess *transfers = NULL;
+    int failed = warn(job, table, error) || caution_absent_ranks(job, table, error) ||
+                 caution_parts(job, table, error);
+    if (!failed && settings->by_tag)
+        return add_phases(job, table, error);
+    failed = failed || findings_find(&findings, job, &baseline, &transfers, &settings->diagnose, error) ||
+             add_steps(job, &baseline, &findings, table, error);
+    if (!failed && !job->has_global_ranks)
+        table->columns[AT_LAST_PROCESS].hidden = 0;
+    free(transfers);
+    baseline_release(&baseline);
+    findings_release(&findings);
+    return failed;
+}
+
+static int read_settings(const struct analysis_request *request, struct settings *settings,
+                         struct error *error)
+{
+    const char *by = request->values[OPTION_BY];
+    *settings = (struct settings){.diagnose = {.sigmas = SIGMAS, .min_gain = GROWN},
+                                  .by_tag = strcmp(by, "tag") == 0};
+    if (!settings->by_tag && strcmp(by, "step") != 0)
+        return error_set(error, "--by takes step or tag, not '%s'", by);
+    return 0;
+}
+
+static int begin_table(const struct settings *settings, struct table *table, struct error *error)
+{
+    return settings->by_tag ? table_add_columns(table, phase_columns, PHASE_COLUMNS, error)
+                            : table_add_columns(table, columns, COLUMN_COUNT, error);
+}
+
+static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
+               struct error *error)
+{
+    struct settings settings;
+    struct runs runs;
+    if (read_settings(request, &settings, error)) {
+        *usage = 1;
+        return -1;
+    }
+    if (begin_table(&settings, &result->table, error) ||
+        job_count_pieces(request->store, &settings.diagnose.pieces, error) ||
+        runs_choose(&runs, request, OPTION_RUN, usage, error))
+        return -1;
+    result->table.columns[settings.by_tag ? PHASE_RUN : AT_RUN].hidden = runs.count < 2;
+    int failed = caution_no_operations(request->store, &runs, &result->table, error);
+    for (size_t i = 0; !failed && i < runs.count; i++) {
+        struct job job;
+        failed = job_load(&job, request->store, runs.ids[i], error);
+        if (failed)
+            break;
+        failed = add_run(&job, &settings, &result->table, error);
+        job_release(&job);
+    }
+    runs_release(&runs);
+    return failed ? -1 : 0;
+}
+
+static const char *option_word(size_t option, size_t number)
+{
+    static const char *const keys[] = {"step", "tag"};
+    return option == OPTION_BY && number < sizeof keys / sizeof *keys ? keys[number] : NULL;
+}
+
+const struct analysis analysis_steps = {
+    .name = "steps",
+    .summary = "training steps: how long, and what made them longer",
+    .description =
+        "A row for each training step: when it began, how long it was, how much of that was communication "
+        "and "
+        "waiting, who was waited for most, which phase grew, and the finding of diagnose that covers it.",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .word = option_word,
+    .run = run,
+};

@@ -1,0 +1,251 @@
+#include "diagnose/explained.h"
+
+#include "base/array.h"
+#include "base/scale.h"
+#include "diagnose/evidence_explained.h"
+#include "diagnose/rules_coverage.h"
+#include "score/explain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum finding_kind kind_of(const struct explanation *explanation)
+{
+    return explanation_is_hosts(explanation) ? FINDING_HOST : FINDING_COMPUTE;
+}
+
+/* What it is worth in each step, in a median step. */
+static double worth_of(const struct explanation *explanation, const struct baseline *baseline,
+                       int64_t time_ns)
+{
+    return ratio_of(time_ns, baseline->median_step_ns) / explanation->counted;
+}
+
+/*
+ * The gain, or what its partners lost where that is sure, counts and is more, as for a suspicion (worth.h).
+ */
+static double measure_worth(const struct explanation *explanation, const struct baseline *baseline,
+                            const struct diagnose_options *options)
+{
+    int is_sure = explanation->certainty >= limit_of(LIMIT_CERTAINTY_SURE);
+    int64_t time_ns = explanation->gain_ns;
+    if (is_sure && explanation_counts_partners(explanation) && explanation->margin_ns > time_ns)
+        time_ns = explanation->margin_ns;
+    double worth = worth_of(explanation, baseline, time_ns);
+    return options->min_gain > 0 ? worth / options->min_gain : worth > 0 ? 2 : 0;
+}
+
+static int lacks_records(const struct explanation *explanation, const struct job *job)
+{
+    const struct partition *partition = explanation->partition;
+    for (size_t i = partition->first[explanation->unit]; i < partition->first[explanation->unit + 1]; i++)
+        if (job->ranks[partition->ranks[i]].may_lack_file ||
+            job->ranks[partition->ranks[i]].tail_step <= explanation->steps.last)
+            return 1;
+    return job_silent_ranks(job) > 0;
+}
+
+static int is_part(const struct explanation *explanation, const struct job *job)
+{
+    const struct partition *partition = explanation->partition;
+    for (size_t i = partition->first[explanation->unit]; i < partition->first[explanation->unit + 1]; i++)
+        if (job->ranks[partition->ranks[i]].is_part)
+            return 1;
+    return 0;
+}
+
+/* Asks the rules that apply to it. */
+static void ask(const struct findings *findings, struct finding *finding,
+                const struct explanation *explanation, const struct job *job, const struct baseline *baseline,
+                const struct diagnose_options *options)
+{
+    double worth = measure_worth(explanation, baseline, options);
+    finding->confidence = CONFIDENCE_HIGH;
+    finding_ask(findings, finding, RULE_CERTAINTY, explanation->certainty);
+    finding_ask(findings, finding, RULE_CERTAINTY_SURE, explanation->certainty);
+    finding_ask(findings, finding, RULE_WORTH, worth);
+    finding_ask(findings, finding, RULE_WORTH_SURE, worth);
+    finding_ask(findings, finding, RULE_IRREGULAR, baseline->regular);
+    if (explanation->is_steady) {
+        finding_ask(findings, finding, RULE_STEADY, 1);
+        finding_ask(findings, finding, RULE_ONE_PLACE, explanation->slower_part);
+    }
+    finding_ask(findings, finding, RULE_SHARED_PROCESS, is_part(explanation, job));
+    finding_ask(findings, finding, RULE_LOST_RECORDS, lacks_records(explanation, job));
+    finding_ask(findings, finding, RULE_DAMAGED_LINES, (double)job->damaged_lines);
+    finding_ask(findings, finding, RULE_LOST_EVENTS, (double)job->lost_events);
+    finding_ask(findings, finding, RULE_GAPS, job_gaps(job));
+}
+
+/*
+ * What leaves a suspicion at low confidence as the record cannot tell it from what is not in it. The score
+ * sees the same record, and its certainty is no answer to that.
+ */
+static const enum rule_id of_record[] = {RULE_ROUGH_END,    RULE_EXCHANGE,    RULE_SHARED_PROCESS,
+                                         RULE_LOST_RECORDS, RULE_SILENT_RANK, RULE_TWIN_OF_HIDDEN_PAIR};
+
+static void ask_again(const struct findings *findings, struct finding *finding, const struct finding *said)
+{
+    for (size_t i = 0; i < sizeof of_record / sizeof *of_record; i++)
+        if (readings_speak(&said->readings, of_record[i]))
+            finding_ask(findings, finding, of_record[i], said->readings.values[of_record[i]]);
+}
+
+static int add_ranks(struct finding *finding, const struct explanation *explanation)
+{
+    size_t count = unit_size(explanation->partition, explanation->unit);
+    if (count < 2)
+        return 0;
+    finding->ranks = array_new(count, sizeof *finding->ranks);
+    if (!finding->ranks)
+        return -1;
+    memcpy(finding->ranks, &explanation->partition->ranks[explanation->partition->first[explanation->unit]],
+           count * sizeof *finding->ranks);
+    finding->rank_count = count;
+    finding->rank = finding->ranks[0];
+    return 0;
+}
+
+static int fill(struct finding *finding, const struct explanation *explanation)
+{
+    finding->kind = kind_of(explanation);
+    finding->rank = explanation->rank;
+    finding->tag = explanation->tag;
+    finding->first_step = explanation->steps.first;
+    finding->last_step = explanation->steps.last;
+    finding->period = explanation->steps.period;
+    finding->certainty = explanation->certainty;
+    finding->lost_ns = explanation->gain_ns > 0 ? explanation->gain_ns : 0;
+    finding->slow_ns = explanation->slow_ns;
+    return add_ranks(finding, explanation);
+}
+
+/* How many of a finding's steps an explanation has. */
+static int32_t shared_steps(const struct finding *finding, const struct explanation *explanation)
+{
+    int32_t shared = 0;
+    for (int32_t step = finding->first_step; step <= finding->last_step; step++)
+        shared += explanation_has_step(explanation, step);
+    return shared;
+}
+
+/* Whether a finding of own time and an explanation have most of the steps of either in common. */
+static int is_in(const struct finding *finding, const struct explanation *explanation)
+{
+    if (finding->kind == FINDING_NETWORK || finding->certainty > 0 ||
+        !explanation_has_rank(explanation, finding->rank))
+        return 0;
+    int32_t steps = finding->last_step - finding->first_step + 1;
+    return shared_steps(finding, explanation) * 2 >
+           (steps < explanation->counted ? steps : explanation->counted);
+}
+
+/*
+ * One that is believed as it is, of a row of steps: what speaks for it there is more than the score. Not
+ * where the score says of which ranks it is one part, or of which steps.
+ */
+static int is_told(const struct findings *findings, const struct explanation *explanation)
+{
+    if (explanation->is_steady || explanation->steps.period > 1 ||
+        unit_size(explanation->partition, explanation->unit) > 1)
+        return 0;
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].confidence > CONFIDENCE_LOW && is_in(&findings->items[i], explanation))
+            return 1;
+    return 0;
+}
+
+/* Whether there is a finding of it, without the score. */
+static int is_said(const struct findings *findings, const struct explanation *explanation)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (is_in(&findings->items[i], explanation))
+            return 1;
+    return 0;
+}
+
+/* One that is believed and of fewer steps than half of a steady fault is another one, beside it. */
+static int is_other(const struct finding *finding, const struct explanation *explanation)
+{
+    return explanation->is_steady && finding->confidence > CONFIDENCE_LOW &&
+           (finding->last_step - finding->first_step + 1) * 2 < explanation->counted;
+}
+
+static void take_in(struct findings *findings, const struct explanation *explanation)
+{
+    for (size_t i = findings->count; i-- > 0;)
+        if (is_in(&findings->items[i], explanation) && !is_other(&findings->items[i], explanation))
+            findings_remove(findings, i);
+}
+
+static int take(struct findings *findings, const struct explanation *explanation, const struct job *job,
+                const struct baseline *baseline, const struct diagnose_options *options)
+{
+    if (is_told(findings, explanation))
+        return 0;
+    struct finding *finding = findings_add(findings);
+    if (!finding || fill(finding, explanation) ||
+        evidence_of_explanation(explanation, finding->kind, job, baseline, &finding->evidence))
+        return -1;
+    ask(findings, finding, explanation, job, baseline, options);
+    for (size_t i = 0; i + 1 < findings->count; i++)
+        if (is_in(&findings->items[i], explanation))
+            ask_again(findings, finding, &findings->items[i]);
+    /* What is not believed takes no place of what was said without it. */
+    if (finding->confidence > CONFIDENCE_LOW)
+        take_in(findings, explanation);
+    else if (is_said(findings, explanation))
+        findings_remove(findings, findings->count - 1);
+    return 0;
+}
+
+static int is_recurring_of(const struct finding *finding, const struct finding *said, int32_t step)
+{
+    return finding->period > 1 && finding->confidence > CONFIDENCE_LOW && finding->rank == said->rank &&
+           !finding->rank_count && step >= finding->first_step && step <= finding->last_step &&
+           (step - finding->first_step) % finding->period == 0;
+}
+
+/* Whether what recurs explains most steps of a suspicion, several of them together. */
+static int is_in_recurring(const struct findings *findings, const struct finding *said)
+{
+    int32_t shared = 0;
+    for (int32_t step = said->first_step; step <= said->last_step; step++) {
+        int is_shared = 0;
+        for (size_t i = 0; i < findings->count; i++)
+            is_shared |= is_recurring_of(&findings->items[i], said, step);
+        shared += is_shared;
+    }
+    return shared * 2 > said->last_step - said->first_step + 1;
+}
+
+static void take_in_recurring(struct findings *findings)
+{
+    for (size_t i = findings->count; i-- > 0;)
+        if (findings->items[i].kind < FINDING_NETWORK && !(findings->items[i].certainty > 0) &&
+            findings->items[i].first_step >= 0 && is_in_recurring(findings, &findings->items[i]))
+            findings_remove(findings, i);
+}
+
+int findings_take_explanations(struct findings *findings, const struct job *job,
+                               const struct baseline *baseline, const struct edges *edges,
+                               const struct transfer_excess *transfers,
+                               const struct diagnose_options *options, struct error *error)
+{
+    struct explanations explanations;
+    const struct belief belief = {
+        .certainty = limit_of(LIMIT_CERTAINTY),
+        .worth_ns = scale(baseline->median_step_ns, options->min_gain / 2),
+        .sure = limit_of(LIMIT_CERTAINTY_SURE),
+        .worth_waited_ns = scale(baseline->median_step_ns, options->min_gain),
+        .least_ns = scale(baseline->median_step_ns, options->min_gain * limit_of(LIMIT_NO_GAIN))};
+    if (job->finished_only)
+        return 0;
+    int failed = explanations_find(&explanations, job, baseline, edges, transfers, &belief, error);
+    for (size_t i = 0; !failed && i < explanations.count; i++)
+        if (take(findings, &explanations.items[i], job, baseline, options))
+            failed = error_no_memory(error);
+    take_in_recurring(findings);
+    explanations_release(&explanations);
+    return failed;
+}

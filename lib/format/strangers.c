@@ -1,0 +1,125 @@
+#include "format/strangers.h"
+
+#include "format/sniff.h"
+
+#include <string.h>
+
+enum { ANYWHERE = -1 };
+
+/* Bytes that stand at one place, or anywhere. The first row that fits counts: the surer ones come first. */
+struct stranger {
+    int offset;
+    size_t length; /* 0: that of the text */
+    const char *mark;
+    const char *what;
+};
+
+/* Known by where they stand: whatever the rest holds, be it traces in an archive. */
+static const struct stranger sure[] = {
+    {257, 0, "ustar", "looks like a tar archive: unpack it, and give the directory"},
+    {0, 4, "PK\3\4", "looks like a zip archive: unpack it, and give the directory"},
+    {0, 6, "7z\xbc\xaf\x27\x1c", "looks like a 7z archive: unpack it, and give the directory"},
+    {0, 4,
+     "\x7f"
+     "ELF",
+     "looks like a program"},
+    {68, 0, "NCPF", "looks like a store of ncclprof: give it with --store"},
+    {0, 0, "QDSTRM", "looks like a raw file of Nsight Systems"},
+};
+
+static const struct stranger strangers[] = {
+    {ANYWHERE, 0, "CUPTI_ACTIVITY_KIND_", "looks like an SQLite export of Nsight Systems"},
+    {0, 0, "SQLite format 3", "looks like an SQLite database"},
+    {ANYWHERE, 0, "\"traceEvents\"", "looks like a PyTorch Kineto trace"},
+    {ANYWHERE, 0, "\"deviceProperties\"", "looks like a PyTorch Kineto trace"},
+    {ANYWHERE, 0, "\"device_traces\"", "looks like a CUDA allocator snapshot"},
+    {ANYWHERE, 0, "\"pg_config\"", "looks like a Flight Recorder dump"},
+    {ANYWHERE, 0, "\"pg_status\"", "looks like a Flight Recorder dump"},
+    {ANYWHERE, 0, "\"comm_lib_version\"", "looks like a Flight Recorder dump"},
+    {ANYWHERE, 0, "nccl_bus_bandwidth_gbs{",
+     "looks like Inspector's Prometheus text, which holds only averages"},
+    {ANYWHERE, 0, "nccl_p2p_", "looks like Inspector's Prometheus text, which holds only averages"},
+    {ANYWHERE, 0, "\"proxyops\"", "looks like a trace of CoMMA, a profiler plugin of its own"},
+};
+
+/* What Python's pickle holds, by words that stand in it without quotes. */
+static const struct stranger pickles[] = {
+    {ANYWHERE, 0, "pg_config", "looks like a Flight Recorder dump"},
+    {ANYWHERE, 0, "comm_lib_version", "looks like a Flight Recorder dump"},
+    {ANYWHERE, 0, "segment", "looks like a CUDA allocator snapshot"},
+};
+
+/* Texts that no brace begins. */
+static const struct stranger texts[] = {
+    {ANYWHERE, 0, " NCCL INFO ", "looks like NCCL's debug log"},
+    {ANYWHERE, 0, " NCCL WARN ", "looks like NCCL's debug log"},
+    {ANYWHERE, 0, "ProcessGroupNCCL", "looks like PyTorch's log"},
+};
+
+static int stands_in(const struct stranger *stranger, const char *bytes, size_t length)
+{
+    size_t mark = stranger->length ? stranger->length : strlen(stranger->mark);
+    if (stranger->offset == ANYWHERE)
+        return memmem(bytes, length, stranger->mark, mark) != NULL;
+    return length >= (size_t)stranger->offset + mark &&
+           memcmp(bytes + stranger->offset, stranger->mark, mark) == 0;
+}
+
+static const char *find(const struct stranger *table, size_t count, const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < count; i++)
+        if (stands_in(&table[i], bytes, length))
+            return table[i].what;
+    return NULL;
+}
+
+/* Protocols 2 to 5 of Python's pickle. */
+static int is_pickle(const char *bytes, size_t length)
+{
+    return length > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
+}
+
+static const char *find_in_pickle(const char *bytes, size_t length)
+{
+    const char *what = find(pickles, sizeof pickles / sizeof *pickles, bytes, length);
+    return what ? what : "looks like a pickle of Python";
+}
+
+static char first_sign(const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (!sniff_is_space(bytes[i]))
+            return bytes[i];
+    return '\0';
+}
+
+const char *strangers_sure(const char *bytes, size_t length)
+{
+    return find(sure, sizeof sure / sizeof *sure, bytes, length);
+}
+
+const char *strangers_find(const char *bytes, size_t length)
+{
+    const char *what = strangers_sure(bytes, length);
+    if (!what)
+        what = find(strangers, sizeof strangers / sizeof *strangers, bytes, length);
+    char first = first_sign(bytes, length);
+    if (!what && is_pickle(bytes, length))
+        what = find_in_pickle(bytes, length);
+    if (!what && first != '{' && first != '[')
+        what = find(texts, sizeof texts / sizeof *texts, bytes, length);
+    return what;
+}
+
+const char *strangers_describe(const char *bytes, size_t length)
+{
+    const char *stranger = strangers_find(bytes, length);
+    if (length == 0)
+        return "is empty";
+    if (stranger)
+        return stranger;
+    if (memchr(bytes, '\0', length))
+        return "is binary";
+    char first = first_sign(bytes, length);
+    return first == '{' || first == '[' ? "is JSON of another kind" : "is neither JSON nor gzip";
+}

@@ -1,0 +1,371 @@
+#include "ingest/copies.h"
+
+#include "base/array.h"
+#include "base/disjoint.h"
+#include "base/hash.h"
+#include "base/intern.h"
+#include "format/registry.h"
+#include "input/input.h"
+#include "input/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What is shorter has too little in it to be told from others' beginnings. */
+enum { HEAD_BYTES = 1024 };
+
+/* A file is held against so many others that begin alike, whatever there is. */
+enum { MOST_COMPARED = 16 };
+
+/* A packed file that grows by more is none to be unpacked for this. */
+enum { MOST_GROWTH = 500 };
+
+static const struct input_limits limits = {.unpack_ratio = MOST_GROWTH};
+
+enum relation { ARE_DIFFERENT, ARE_ALIKE, IS_BEGINNING, HAS_BEGINNING };
+
+/* A file that may have copies. */
+struct candidate {
+    uint64_t head; /* a hash of its first bytes */
+    size_t file;   /* in the walk */
+    size_t depth;  /* folders */
+    size_t length; /* of its path */
+};
+
+static int is_regular(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
+}
+
+static uint64_t hash_head(const char *bytes)
+{
+    uint64_t hash = 0;
+    for (size_t at = 0; at < HEAD_BYTES; at += sizeof hash) {
+        uint64_t word;
+        memcpy(&word, bytes + at, sizeof word);
+        hash = hash_mix(hash, word);
+    }
+    return hash;
+}
+
+/* What cannot be read here is the reader's to complain about. 1: it is a candidate. */
+static int look_at(const char *path, struct candidate *candidate, struct error *error)
+{
+    static const char inspector[] = "inspector";
+    const char *bytes;
+    struct input *input = is_regular(path) ? input_open(path, &limits, error) : NULL;
+    if (!input)
+        return error->is_no_memory ? -1 : 0;
+    int64_t length = input_peek(input, &bytes, HEAD_BYTES, error);
+    int found = length == HEAD_BYTES;
+    if (found) {
+        candidate->head = hash_head(bytes);
+        const struct format *format = format_detect(input, error);
+        found = format && strncmp(format->name, inspector, sizeof inspector - 1) != 0;
+    }
+    input_close(input);
+    return error->is_no_memory ? -1 : found;
+}
+
+/* The next line; 0 at the end, or where it cannot be read any further, as of a packed file that was cut. */
+static int next_line(struct input *input, struct input_line *line, struct error *error)
+{
+    int more = input_line(input, line, error);
+    if (more >= 0 || error->is_no_memory)
+        return more;
+    error_clear(error);
+    return 0;
+}
+
+/* What two lines of two files, the last so far, say; `more` and `other_more` whether there is one. */
+static enum relation compare_lines(const struct input_line *line, int more, const struct input_line *other,
+                                   int other_more)
+{
+    if (!more || !other_more)
+        return more ? HAS_BEGINNING : other_more ? IS_BEGINNING : ARE_ALIKE;
+    size_t least = line->length < other->length ? line->length : other->length;
+    if (memcmp(line->text, other->text, least) != 0)
+        return ARE_DIFFERENT;
+    if (line->length == other->length)
+        return ARE_ALIKE;
+    int is_cut =
+        line->length < other->length ? !line->ended && !line->goes_on : !other->ended && !other->goes_on;
+    return !is_cut ? ARE_DIFFERENT : line->length < other->length ? IS_BEGINNING : HAS_BEGINNING;
+}
+
+/* -1 when memory is out. */
+static int compare_inputs(struct input *input, struct input *other, enum relation *relation,
+                          struct error *error)
+{
+    struct input_line line = {.length = 0}, other_line = {.length = 0};
+    do {
+        int more = next_line(input, &line, error),
+            other_more = more < 0 ? -1 : next_line(other, &other_line, error);
+        if (more < 0 || other_more < 0)
+            return -1;
+        *relation = compare_lines(&line, more, &other_line, other_more);
+        if (!more || !other_more)
+            return 0;
+    } while (*relation == ARE_ALIKE);
+    return 0;
+}
+
+static int compare_files(const char *path, const char *other_path, enum relation *relation,
+                         struct error *error)
+{
+    struct input *input = input_open(path, &limits, error);
+    struct input *other = input ? input_open(other_path, &limits, error) : NULL;
+    *relation = ARE_DIFFERENT;
+    int failed = input && other ? compare_inputs(input, other, relation, error) : error->is_no_memory;
+    input_close(other);
+    input_close(input);
+    if (!failed)
+        error_clear(error);
+    return failed ? -1 : 0;
+}
+
+static size_t count_folders(const char *path)
+{
+    size_t count = 0;
+    for (; *path; path++)
+        count += *path == '/';
+    return count;
+}
+
+/* What begins alike stands together, and of that what lies less deep first. */
+static int by_head(const void *a, const void *b)
+{
+    const struct candidate *left = a, *right = b;
+    if (left->head != right->head)
+        return left->head < right->head ? -1 : 1;
+    if (left->depth != right->depth)
+        return left->depth < right->depth ? -1 : 1;
+    if (left->length != right->length)
+        return left->length < right->length ? -1 : 1;
+    return (left->file > right->file) - (left->file < right->file);
+}
+
+struct search {
+    struct walk *walk;
+    struct candidate *candidates; /* owned, as are the next two */
+    size_t count;
+    unsigned char *is_left_out; /* of each file */
+    size_t *original;           /* of each file, 1 + the one that it is a copy of; 0: of none */
+};
+
+/* A file has a copy, which may have had some itself. */
+static int note_copy(struct walk_file *file, struct walk_file *copy)
+{
+    if (!file->copy)
+        file->copy = copy->copy ? copy->copy : strdup(copy->path);
+    else
+        free(copy->copy);
+    file->copies += 1 + copy->copies;
+    copy->copy = NULL;
+    copy->copies = 0;
+    return file->copy ? 0 : -1;
+}
+
+/* Holds a candidate against one before it that is still to be read. */
+static int settle(struct search *search, size_t before, size_t at, struct error *error)
+{
+    struct walk_file *files = search->walk->files;
+    size_t first = search->candidates[before].file, then = search->candidates[at].file;
+    enum relation relation;
+    if (compare_files(files[first].realpath, files[then].realpath, &relation, error))
+        return -1;
+    if (relation == ARE_DIFFERENT)
+        return 0;
+    int first_is_less = relation == IS_BEGINNING;
+    size_t less = first_is_less ? first : then, more = first_is_less ? then : first;
+    search->is_left_out[less] = relation != ARE_ALIKE;
+    search->original[less] = more + 1;
+    return note_copy(&files[more], &files[less]) ? error_no_memory(error) : 0;
+}
+
+static int settle_all(struct search *search, struct error *error)
+{
+    for (size_t at = 1; at < search->count; at++) {
+        size_t compared = 0;
+        for (size_t before = at; before-- > 0 && compared < MOST_COMPARED;) {
+            if (search->candidates[before].head != search->candidates[at].head ||
+                search->original[search->candidates[at].file])
+                break;
+            if (search->original[search->candidates[before].file])
+                continue;
+            compared++;
+            if (settle(search, before, at, error))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int find_candidates(struct search *search, struct error *error)
+{
+    for (size_t i = 0; i < search->walk->count; i++) {
+        const char *path = search->walk->files[i].realpath;
+        struct candidate candidate = {.file = i, .depth = count_folders(path), .length = strlen(path)};
+        int found = look_at(path, &candidate, error);
+        if (found < 0)
+            return -1;
+        error_clear(error);
+        if (found)
+            search->candidates[search->count++] = candidate;
+    }
+    array_sort(search->candidates, search->count, sizeof *search->candidates, by_head);
+    return 0;
+}
+
+/* The copies of what turned out to be the beginning of another are so, too. */
+static size_t original_of(struct search *search, size_t file)
+{
+    size_t at = file;
+    while (search->original[at]) {
+        search->is_left_out[file] |= search->is_left_out[at];
+        at = search->original[at] - 1;
+    }
+    return at;
+}
+
+/* A copy that is to be read says the same as the original would: either may be the one that is used. */
+static int tell_copy(struct search *search, size_t file)
+{
+    struct walk_file *files = search->walk->files;
+    size_t original = original_of(search, file);
+    if (original == file || search->is_left_out[file])
+        return 0;
+    files[file].copies = files[original].copies;
+    files[file].copy = strdup(files[original].path);
+    return files[file].copy ? 0 : -1;
+}
+
+/* The folders that files lie in, and which of them hold the same. */
+struct folders {
+    struct intern names;
+    int32_t *of_file; /* owned, as are the others */
+    int32_t *parent;
+    int32_t *least; /* of each set, the one that lies least deep */
+};
+
+static int list_folders(struct folders *folders, const struct walk *walk)
+{
+    folders->of_file = array_new(walk->count, sizeof *folders->of_file);
+    folders->parent = array_new(walk->count, sizeof *folders->parent);
+    folders->least = array_new(walk->count, sizeof *folders->least);
+    if (!folders->of_file || !folders->parent || !folders->least)
+        return -1;
+    for (size_t i = 0; i < walk->count; i++) {
+        const char *path = walk->files[i].realpath, *slash = strrchr(path, '/');
+        size_t length = slash ? (size_t)(slash - path) : strlen(path);
+        int64_t number = intern_put(&folders->names, path, length ? length : 1);
+        if (number < 0)
+            return -1;
+        folders->of_file[i] = (int32_t)number;
+    }
+    disjoint_init(folders->parent, folders->names.count);
+    return 0;
+}
+
+static int is_less_deep(const char *folder, const char *than)
+{
+    size_t depth = count_folders(folder), other = count_folders(than);
+    if (depth != other)
+        return depth < other;
+    size_t length = strlen(folder), other_length = strlen(than);
+    return length != other_length ? length < other_length : strcmp(folder, than) < 0;
+}
+
+static void find_least(struct folders *folders)
+{
+    int32_t count = (int32_t)folders->names.count;
+    for (int32_t i = 0; i < count; i++)
+        folders->least[i] = -1;
+    for (int32_t i = 0; i < count; i++) {
+        int32_t *least = &folders->least[disjoint_root(folders->parent, i)];
+        if (*least < 0 || is_less_deep(intern_text(&folders->names, i), intern_text(&folders->names, *least)))
+            *least = i;
+    }
+}
+
+/*
+ * A folder that holds copies of another's files is one with that: a process has several files, some of which
+ * may be in the one alone, and others be the fuller ones in the other.
+ */
+static int unite_folders(struct search *search, struct folders *folders)
+{
+    struct walk *walk = search->walk;
+    for (size_t i = 0; i < walk->count; i++)
+        if (search->original[i])
+            disjoint_unite(folders->parent, folders->of_file[i], folders->of_file[search->original[i] - 1]);
+    find_least(folders);
+    for (size_t i = 0; i < walk->count; i++) {
+        int32_t least = folders->least[disjoint_root(folders->parent, folders->of_file[i])];
+        if (least == folders->of_file[i] || search->is_left_out[i])
+            continue;
+        walk->files[i].folder = strdup(intern_text(&folders->names, least));
+        if (!walk->files[i].folder)
+            return -1;
+    }
+    return 0;
+}
+
+static int settle_folders(struct search *search)
+{
+    struct folders folders = {.of_file = NULL};
+    intern_init(&folders.names);
+    int failed = list_folders(&folders, search->walk) || unite_folders(search, &folders);
+    intern_release(&folders.names);
+    free(folders.of_file);
+    free(folders.parent);
+    free(folders.least);
+    return failed ? -1 : 0;
+}
+
+/* What is to be read: copies last, in `sorted`, which has room for all. */
+static void sort_out(struct search *search, struct walk_file *sorted)
+{
+    struct walk *walk = search->walk;
+    size_t kept = 0;
+    for (int is_copy = 0; is_copy < 2; is_copy++)
+        for (size_t i = 0; i < walk->count; i++)
+            if (!search->is_left_out[i] && (search->original[i] != 0) == is_copy)
+                sorted[kept++] = walk->files[i];
+    for (size_t i = 0; i < walk->count; i++) {
+        if (!search->is_left_out[i])
+            continue;
+        walk->starts[walk->files[i].start].has_known = 1;
+        free(walk->files[i].path);
+        free(walk->files[i].realpath);
+    }
+    if (kept)
+        memcpy(walk->files, sorted, kept * sizeof *sorted);
+    walk->count = kept;
+}
+
+int copies_leave_out(struct walk *walk, size_t *count, struct error *error)
+{
+    size_t all = walk->count;
+    struct search search = {.walk = walk,
+                            .candidates = array_new(all, sizeof *search.candidates),
+                            .is_left_out = array_new(all, 1),
+                            .original = array_new(all, sizeof *search.original)};
+    struct walk_file *sorted = array_new(all, sizeof *sorted);
+    int failed =
+        search.candidates && search.is_left_out && search.original && sorted ? 0 : error_no_memory(error);
+    failed = failed || find_candidates(&search, error) || settle_all(&search, error);
+    for (size_t i = 0; !failed && i < all; i++)
+        failed = tell_copy(&search, i) ? error_no_memory(error) : 0;
+    if (!failed && all && settle_folders(&search))
+        failed = error_no_memory(error);
+    if (!failed)
+        sort_out(&search, sorted);
+    *count = all - walk->count;
+    free(search.candidates);
+    free(search.is_left_out);
+    free(search.original);
+    free(sorted);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,168 @@
+#include "job/shared_kernels.h"
+
+#include "base/array.h"
+#include "base/keyed.h"
+#include "job/early_stops.h"
+#include "job/groups.h"
+
+#include <stdlib.h>
+
+/* How long each rank took to a group call since it left the one before on its stream; by the first of each.
+ */
+struct approaches {
+    int64_t *took_ns;    /* owned; TIME_UNKNOWN */
+    struct keyed *calls; /* owned: first operations, by how many a communicator has had on its rank */
+    size_t count;
+};
+
+/* Of a receive in a group, whether no record says when its data came. */
+static int is_untold(const struct job *job, size_t at)
+{
+    const struct job_operation *receive = &job->operations[at];
+    return receive->function == FUNCTION_RECV && job_is_grouped(job, (int32_t)at) && !receive->all_taken &&
+           receive->ends != ENDS_BY_PROXY && receive->start_ns != TIME_UNKNOWN &&
+           job->instances[receive->instance].members == 2;
+}
+
+static int is_first(const struct job *job, size_t at)
+{
+    return job->operations[at].group == (int32_t)at && job_is_grouped(job, (int32_t)at);
+}
+
+/* Lists the groups of all ranks, each communicator's first, then each one's second, and so on. */
+static int list_calls(const struct job *job, struct approaches *approaches)
+{
+    int64_t *had = array_new(job->communicator_count, sizeof *had);
+    int32_t *rank_of = array_new(job->communicator_count, sizeof *rank_of);
+    struct keyed *scratch = array_new(job->operation_count, sizeof *scratch);
+    approaches->calls = array_new(job->operation_count, sizeof *approaches->calls);
+    int failed = !had || !rank_of || !scratch || !approaches->calls;
+    for (size_t i = 0; !failed && i < job->operation_count; i++) {
+        int32_t communicator = job->operations[i].communicator;
+        if (!is_first(job, i))
+            continue;
+        if (rank_of[communicator] != job->operations[i].rank)
+            had[communicator] = 0;
+        rank_of[communicator] = job->operations[i].rank;
+        approaches->calls[approaches->count++] = (struct keyed){had[communicator]++, (int32_t)i};
+    }
+    if (!failed)
+        keyed_sort(approaches->calls, scratch, approaches->count);
+    free(had);
+    free(rank_of);
+    free(scratch);
+    return failed ? -1 : 0;
+}
+
+static int64_t approach_of(const struct job *job, int32_t call)
+{
+    const struct job_operation *first = &job->operations[call];
+    if (first->previous < 0 || first->start_ns == TIME_UNKNOWN || first->inferred)
+        return TIME_UNKNOWN;
+    int64_t free_ns = job->drafts[job_last_of_group(job, first->previous)].free_ns;
+    return free_ns == TIME_UNKNOWN || free_ns > first->start_ns ? TIME_UNKNOWN : first->start_ns - free_ns;
+}
+
+/* The operation of the call before that is at the same place in it as this one in its own; NULL. */
+static const struct job_operation *same_before(const struct job *job, const struct job_operation *operation)
+{
+    const struct job_operation *first = &job->operations[operation->group];
+    const struct job_operation *call = &job->operations[job->operations[first->previous].group];
+    const struct job_operation *same = call + (operation - first);
+    if (same >= first || &job->operations[same->group] != call || same->function != operation->function ||
+        same->communicator != operation->communicator)
+        return NULL;
+    const struct job_instance *then = &job->instances[same->instance];
+    const struct job_instance *now = &job->instances[operation->instance];
+    return then->sender == now->sender && then->receiver == now->receiver ? same : NULL;
+}
+
+static int sends_to(const struct job *job, size_t call, int32_t receiver)
+{
+    for (size_t i = call; i < job->operation_count && job->operations[i].group == (int32_t)call; i++)
+        if (job->operations[i].function == FUNCTION_SEND &&
+            job->instances[job->operations[i].instance].receiver == receiver)
+            return 1;
+    return 0;
+}
+
+/*
+ * Whether two ranks left what was before their call at the same time: a collective of both, or one call in
+ * which both sent to each other as in this one.
+ */
+static int had_met(const struct job *job, const struct job_operation *receive,
+                   const struct job_operation *send)
+{
+    const struct job_operation *mine = &job->operations[job->operations[receive->group].previous];
+    const struct job_operation *theirs = &job->operations[job->operations[send->group].previous];
+    if (!function_is_point_to_point(mine->function))
+        return mine->instance == theirs->instance && function_is_full_exchange(mine->function) &&
+               mine->instance >= 0;
+    const struct job_operation *received = same_before(job, receive), *sent = same_before(job, send);
+    return received && sent && received->instance == sent->instance &&
+           sends_to(job, (size_t)receive->group, send->rank);
+}
+
+static int mend_receive(struct job *job, const struct approaches *approaches, size_t at, int64_t next_ns)
+{
+    const struct job_operation *receive = &job->operations[at];
+    const struct job_instance *instance = &job->instances[receive->instance];
+    const struct job_operation *send = job_member(job, instance, 0);
+    if (send == receive)
+        send = job_member(job, instance, 1);
+    int64_t mine = approaches->took_ns[receive->group], theirs = approaches->took_ns[send->group];
+    if (!job_is_grouped(job, (int32_t)(send - job->operations)) || mine == TIME_UNKNOWN ||
+        theirs == TIME_UNKNOWN || theirs <= mine || next_ns == TIME_UNKNOWN ||
+        receive->start_ns + (theirs - mine) <= receive->end_ns || !had_met(job, receive, send) ||
+        !job_end_later(job, (int32_t)at, receive->start_ns + (theirs - mine), next_ns))
+        return 0;
+    job->operations[at].ends = ENDS_BY_SENDER;
+    return 1;
+}
+
+/* When the next operation of its stream started; TIME_UNKNOWN. */
+static int64_t next_start(const struct job *job, const int64_t *next, int32_t call)
+{
+    int64_t start_ns = TIME_UNKNOWN;
+    for (size_t i = (size_t)call; i < job->operation_count && job->operations[i].group == call; i++)
+        start_ns = next[i] != TIME_UNKNOWN ? next[i] : start_ns;
+    return start_ns;
+}
+
+static int mend_call(struct job *job, const struct approaches *approaches, int32_t call, int64_t next_ns)
+{
+    int mended = 0;
+    for (size_t i = (size_t)call; i < job->operation_count && job->operations[i].group == call; i++)
+        if (is_untold(job, i))
+            mended |= mend_receive(job, approaches, i, next_ns);
+    return mended;
+}
+
+/* The calls from `first` on of one number: what each rank took to it, then what it waited for in it. */
+static size_t mend_round(struct job *job, struct approaches *approaches, size_t first, const int64_t *next,
+                         int *mended)
+{
+    size_t end = first;
+    for (; end < approaches->count && approaches->calls[end].key == approaches->calls[first].key; end++)
+        approaches->took_ns[approaches->calls[end].index] = approach_of(job, approaches->calls[end].index);
+    for (size_t i = first; i < end; i++) {
+        int32_t call = approaches->calls[i].index;
+        *mended |= mend_call(job, approaches, call, next_start(job, next, call));
+    }
+    return end;
+}
+
+int job_mend_shared_kernels(struct job *job, int *mended, struct error *error)
+{
+    struct approaches approaches = {.took_ns = array_new(job->operation_count, sizeof *approaches.took_ns)};
+    int64_t *next = job_next_starts(job);
+    int failed = !approaches.took_ns || !next || list_calls(job, &approaches);
+    for (size_t i = 0; !failed && i < job->operation_count; i++)
+        approaches.took_ns[i] = TIME_UNKNOWN;
+    for (size_t i = 0; !failed && i < approaches.count;)
+        i = mend_round(job, &approaches, i, next, mended);
+    free(approaches.took_ns);
+    free(approaches.calls);
+    free(next);
+    return failed ? error_no_memory(error) : 0;
+}

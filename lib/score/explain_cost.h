@@ -1,0 +1,28 @@
+#ifndef NCCLPROF_SCORE_EXPLAIN_COST_H
+#define NCCLPROF_SCORE_EXPLAIN_COST_H
+
+#include "score/explain_search.h"
+
+/* What an explanation costs the job, by replay, and where it lies. -1 and 1 stand for memory that is out. */
+
+/* Makes the replay where there is none yet. */
+int explaining_replay(struct explaining *it, const struct transfer_excess *transfers, struct error *error);
+
+/* Marks its steps. */
+void explaining_mark(struct explaining *it, const struct explanation *explanation);
+
+/* Takes it out of the replay, and says what that gains. */
+int explaining_take_out(struct explaining *it, struct explanation *explanation);
+
+/*
+ * Which of the units that the slowest rank is in the fault is of: the largest of those that are certain
+ * without which the job gains nearly as much as without any of them. A rank of a slow host gains nothing by
+ * itself, and what the ranks have in common with one that is slow alone gains little.
+ */
+int explaining_fit(struct explaining *it, struct explanation *fault);
+
+/* What it amounts to, by the panels that it was found in; then its phase, its place and its margin. */
+void explaining_measure(struct explaining *it, struct explanation *explanation);
+int explaining_locate(struct explaining *it, struct explanation *fault);
+
+#endif

@@ -1,0 +1,220 @@
+#include "verdict/longer_steps.h"
+
+#include "base/array.h"
+#include "base/scale.h"
+
+#include <stdlib.h>
+
+/* Healthy recorded jobs drift by less: a tenth is more than the weather. */
+static const double LONGER = 0.1;
+
+/* So much of a job's time that is lost to nobody is no healthy job's, however it is spread. */
+static const double MUCH_LOST = 0.1;
+
+/*
+ * A hiccup of a healthy job lasts for a step or two; some follow each other, of which each is a quarter of a
+ * step at most.
+ */
+enum { STEPS_TO_BECOME = 3, STEPS_OF_HICCUPS = 5 };
+static const double MOST_HICCUP = 0.25;
+
+/*
+ * What begins with the first step that counts may be the last of the warm-up: it is not if it goes on for
+ * as many steps as caches and clocks never take, and a quarter of the job.
+ */
+enum { STEPS_AFTER_WARM_UP = 5, PART_AFTER_WARM_UP = 4 };
+
+/* Of a row at least two in three are longer: a step in between may be let pass. */
+enum { ROW_LEAST = 2, ROW_OF = 3 };
+
+/* So many single steps at one distance are a checkpoint or an evaluation of the job's programme. */
+enum { TIMES_TO_RECUR = 3 };
+
+/* By how much a step was longer where it counts as such; else 0. */
+static int64_t longer_ns(const struct longer_steps *longer, const struct baseline *baseline, int32_t step,
+                         const struct diagnose_options *options)
+{
+    int64_t usual_ns = longer->usual.usual_ns[step];
+    if (usual_ns == TIME_UNKNOWN || baseline->step_ns[step] == TIME_UNKNOWN)
+        return 0;
+    int64_t noise_ns = scale(longer->usual.noise_ns[step], options->sigmas);
+    int64_t share_ns = scale(usual_ns, options->min_gain > LONGER ? options->min_gain : LONGER);
+    int64_t least_ns = noise_ns > share_ns ? noise_ns : share_ns;
+    int64_t ns = baseline->step_ns[step] - usual_ns;
+    /* Twice as long is longer, whatever the noise. */
+    return ns >= (least_ns < usual_ns ? least_ns : usual_ns) ? ns : 0;
+}
+
+static int is_compared(const struct longer_steps *longer, const struct baseline *baseline, int32_t step)
+{
+    return longer->usual.usual_ns[step] != TIME_UNKNOWN && baseline->step_ns[step] != TIME_UNKNOWN;
+}
+
+/* The next step after `step` that is compared; step_count: none. */
+static int32_t next_compared(const struct longer_steps *longer, const struct baseline *baseline, int32_t step)
+{
+    do
+        step++;
+    while (step < baseline->step_count && !is_compared(longer, baseline, step));
+    return step;
+}
+
+/* What a step adds to the sums of a row. */
+static void add_step(struct longer_row *row, const struct longer_steps *longer,
+                     const struct baseline *baseline, const int64_t *over_ns, int32_t step)
+{
+    row->last = step;
+    row->steps++;
+    row->usual_ns += longer->usual.usual_ns[step];
+    row->took_ns += baseline->step_ns[step];
+    row->lost_ns += over_ns[step];
+}
+
+/*
+ * The row of longer steps that begins with `first`. One step in between ends it only where the row would
+ * consist of such.
+ */
+static struct longer_row row_from(const struct longer_steps *longer, const struct baseline *baseline,
+                                  const struct findings *findings, const int64_t *over_ns, int32_t first)
+{
+    struct longer_row row = {.first = first};
+    int32_t passed = 0, seen = 0;
+    row.explained = findings_explain(findings, first, over_ns[first]);
+    for (int32_t step = first; step < baseline->step_count; step = next_compared(longer, baseline, step)) {
+        seen++;
+        if (!over_ns[step]) {
+            if (++passed > 1)
+                break;
+            continue;
+        }
+        if (findings_explain(findings, step, over_ns[step]) != row.explained ||
+            (row.steps + 1) * ROW_OF < seen * ROW_LEAST)
+            break;
+        passed = 0;
+        add_step(&row, longer, baseline, over_ns, step);
+    }
+    return row;
+}
+
+static int is_whole_row(const struct longer_row *row, const struct baseline *baseline, int32_t first)
+{
+    if (row->first > first)
+        return row->steps >= STEPS_OF_HICCUPS ||
+               (row->steps >= STEPS_TO_BECOME &&
+                (double)(row->took_ns - row->usual_ns) >= MOST_HICCUP * (double)row->usual_ns);
+    return row->steps >= STEPS_AFTER_WARM_UP &&
+           row->steps * PART_AFTER_WARM_UP >= baseline->step_count - baseline->first_step;
+}
+
+static int find_rows(struct longer_steps *longer, const struct baseline *baseline,
+                     const struct findings *findings, const int64_t *over_ns)
+{
+    int32_t first = next_compared(longer, baseline, baseline->first_step - 1);
+    for (int32_t step = first; step < baseline->step_count; step++) {
+        if (!over_ns[step])
+            continue;
+        struct longer_row row = row_from(longer, baseline, findings, over_ns, step);
+        step = row.last;
+        row.usual_ns /= row.steps;
+        row.took_ns /= row.steps;
+        row.became = is_whole_row(&row, baseline, first);
+        if (!row.became && (row.first == first || (row.steps < 2 && row.lost_ns < row.usual_ns)))
+            continue;
+        if (array_reserve((void **)&longer->rows, &longer->capacity, longer->count + 1, sizeof *longer->rows))
+            return -1;
+        longer->rows[longer->count++] = row;
+    }
+    return 0;
+}
+
+/* Single longer steps at one distance. */
+static int32_t period_of(const struct longer_steps *longer, const int64_t *over_ns, int32_t step_count)
+{
+    int32_t last = -1, period = 0, times = 0;
+    for (int32_t step = 0; step < step_count; step++) {
+        if (!over_ns[step])
+            continue;
+        if (last >= 0 && period && step - last != period)
+            return 0;
+        if (last >= 0)
+            period = step - last;
+        last = step;
+        times++;
+    }
+    return times >= TIMES_TO_RECUR && period > 1 ? period : 0;
+}
+
+/* What a finding of medium or high confidence says that a step lost. */
+static int64_t said_in(const struct findings *findings, int32_t step)
+{
+    int64_t said_ns = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding->confidence > CONFIDENCE_LOW && step >= finding->first_step && step <= finding->last_step)
+            said_ns += finding->lost_ns / (finding->last_step - finding->first_step + 1);
+    }
+    return said_ns;
+}
+
+static void sum_up(struct longer_steps *longer, const struct baseline *baseline,
+                   const struct findings *findings, const int64_t *over_ns)
+{
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++) {
+        int64_t said_ns = said_in(findings, step);
+        longer->lost_ns += said_ns > over_ns[step] ? said_ns : over_ns[step];
+        longer->explained_ns += said_ns;
+        if (baseline->step_ns[step] != TIME_UNKNOWN)
+            longer->whole_ns += baseline->step_ns[step];
+    }
+}
+
+int longer_steps_find(struct longer_steps *longer, const struct job *job, const struct baseline *baseline,
+                      const struct findings *findings, const struct diagnose_options *options)
+{
+    *longer = (struct longer_steps){0};
+    if (!baseline->step_ns || !baseline->median_step_ns || !baseline_is_regular(baseline))
+        return 0;
+    int64_t *over_ns = array_new((size_t)baseline->step_count, sizeof *over_ns);
+    if (!over_ns || usual_steps_init(&longer->usual, job, baseline)) {
+        free(over_ns);
+        return -1;
+    }
+    for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
+        over_ns[step] = longer_ns(longer, baseline, step, options);
+    longer->period = period_of(longer, over_ns, baseline->step_count);
+    sum_up(longer, baseline, findings, over_ns);
+    int failed = find_rows(longer, baseline, findings, over_ns);
+    free(over_ns);
+    return failed;
+}
+
+void longer_steps_release(struct longer_steps *longer)
+{
+    usual_steps_release(&longer->usual);
+    free(longer->rows);
+    *longer = (struct longer_steps){0};
+}
+
+const struct longer_row *longer_steps_unexplained(const struct longer_steps *longer)
+{
+    const struct longer_row *most = NULL;
+    for (size_t i = 0; i < longer->count; i++) {
+        const struct longer_row *row = &longer->rows[i];
+        if (!row->explained && (!most || row->lost_ns > most->lost_ns))
+            most = row;
+    }
+    return most;
+}
+
+int longer_steps_alarm(const struct longer_steps *longer)
+{
+    int64_t lost_ns = 0;
+    for (size_t i = 0; i < longer->count; i++) {
+        if (longer->rows[i].explained)
+            continue;
+        if (longer->rows[i].became)
+            return 1;
+        lost_ns += longer->rows[i].lost_ns;
+    }
+    return !longer->period && (double)lost_ns > MUCH_LOST * (double)longer->whole_ns;
+}

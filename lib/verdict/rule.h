@@ -1,0 +1,122 @@
+#ifndef NCCLPROF_VERDICT_RULE_H
+#define NCCLPROF_VERDICT_RULE_H
+
+#include "verdict/kinds.h"
+#include "verdict/limits.h"
+
+#include <stddef.h>
+
+/*
+ * The rules of a diagnosis: each one reason not to believe what a rank is accused of. A rule reads one
+ * measure and is held against one limit. An accusation is believed as far as the strictest rule that speaks
+ * allows, and by no other reckoning (readings.h). How a rule is added is said in rule.c.
+ */
+enum rule_id {
+    /* The trace cannot tell this rank's fault from something that it does not record. */
+    RULE_ROUGH_END,
+    RULE_GROUP_END,
+    RULE_AFTER_WARM_UP,
+    RULE_EXCHANGE,
+    RULE_UNEXPLAINED_BEFORE,
+    RULE_LEAF_OF_TREE,
+    RULE_BEHIND_ROOT,
+    RULE_ROOT_OF_TREE,
+    RULE_IN_GROUPS,
+    RULE_SHARED_PROCESS,
+    RULE_LOST_RECORDS,
+    RULE_SILENT_RANK,
+    /* It may be an effect of another rank. */
+    RULE_WAITED_FOR_OTHER,
+    RULE_TWINS,
+    RULE_TWIN_OF_HIDDEN_PAIR,
+    RULE_SENDS_LATE,
+    RULE_LATE_RECEIVERS,
+    RULE_BESIDE_LATE_HOST,
+    RULE_COMMON_LATENESS,
+    RULE_CROWD,
+    RULE_SHARED_NETWORK,
+    /* Nothing is there to compare it with. */
+    RULE_NO_PEERS,
+    RULE_ALONE_IN_ROLE,
+    RULE_IRREGULAR,
+    RULE_NO_STEP_COUNTS,
+    RULE_ESTIMATED_STEADY,
+    /* It is not worth it. */
+    RULE_WORTH,
+    RULE_WORTH_ALONE,
+    RULE_WORTH_MOMENT,
+    RULE_BY_DESIGN,
+    RULE_ONE_PLACE,
+    RULE_NO_GAIN,
+    RULE_NOT_IN_STEPS,
+    RULE_WITHIN_SPREAD,
+    RULE_NOT_IN_STEPS_OF_LATE,
+    RULE_LITTLE_OF_LONGER,
+    /* It may be noise. */
+    RULE_CONNECTING,
+    RULE_CONNECTING_BRIEFLY,
+    RULE_CERTAINTY,
+    RULE_CHANCE,
+    RULE_CHANCE_BEHIND,
+    RULE_CHANCE_ALONE,
+    RULE_AHEAD_TWO,
+    RULE_AHEAD_LITTLE_TWO,
+    RULE_AHEAD_NETWORK_TWO,
+    RULE_AHEAD_ALONE,
+    RULE_NOT_SLOWER,
+    RULE_NOT_SLOWER_MANY,
+    /* It is believed, and not for sure. */
+    RULE_STEADY,
+    RULE_CERTAINTY_SURE,
+    RULE_WORTH_SURE,
+    RULE_CHANCE_SURE,
+    RULE_CHANCE_BEHIND_SURE,
+    RULE_CHANCE_ALONE_SURE,
+    RULE_AHEAD_ALONE_SURE,
+    RULE_DAMAGED_LINES,
+    RULE_LOST_EVENTS,
+    RULE_GAPS,
+    RULE_ESTIMATED,
+    RULE_COUNT
+};
+
+/* On which side of its limit a rule speaks. */
+enum rule_side {
+    SPEAKS_BELOW, /* reading < limit */
+    SPEAKS_FROM,  /* reading >= limit */
+    SPEAKS_ABOVE  /* reading > limit */
+};
+
+/* Bits of `kinds`. */
+enum {
+    OF_COMPUTE = 1 << FINDING_COMPUTE,
+    OF_HOST = 1 << FINDING_HOST,
+    OF_NETWORK = 1 << FINDING_NETWORK,
+    OF_RANK = OF_COMPUTE | OF_HOST,
+    OF_ALL = OF_RANK | OF_NETWORK
+};
+
+struct rule {
+    const char *name;        /* stable: in JSON and in the manual */
+    unsigned kinds;          /* that it is asked of */
+    enum confidence at_most; /* what is believed of what it speaks of */
+    enum rule_side side;
+    enum limit_id limit;
+    const char
+        *needs; /* what the record must have, or the accusation be, for it to be asked; NULL: nothing */
+    const char *measure; /* what is read */
+    const char *says;    /* where it speaks: "it ..." */
+};
+
+extern const struct rule rules[RULE_COUNT];
+
+/* Whether a reading is on the side of the limit on which the rule speaks. */
+int rule_speaks(enum rule_id rule, double reading);
+
+/* "below", "from" or "above". */
+const char *rule_side_name(enum rule_side side);
+
+/* The rule of a name of so many bytes; -1: there is none. */
+int rule_find(const char *name, size_t length);
+
+#endif

@@ -1,0 +1,211 @@
+#include "verdict/scope.h"
+
+/* What is said of a job may leave out so much of it. */
+enum { PART_LEFT_OUT = 10 };
+
+/* The first is warm-up, and of two neither says which is the usual one. */
+enum { STEPS_TO_COMPARE = 3 };
+
+/* A warm-up that holds so many times what a step does is steps that nothing recognised. */
+enum { WARM_UP_STEPS = 2 };
+
+enum place { PLACE_JUDGED = GAP_COUNT, PLACE_WARM_UP };
+
+struct counting {
+    const struct job *job;
+    const struct baseline *baseline;
+    struct scope *scope;
+    int long_warm_up; /* of the rank at hand */
+    int32_t group;    /* that was looked at last; -1 */
+    int group_has_end;
+};
+
+/* An end that is taken to be where the next operation began leaves own time too small: nothing can be silent
+ * on the strength of that. */
+static int has_end(const struct job_operation *operation)
+{
+    return operation->end_ns != TIME_UNKNOWN && operation->ends != ENDS_ESTIMATED;
+}
+
+static int group_has_end(const struct job *job, const struct job_operation *operation)
+{
+    size_t end = job->ranks[operation->rank].first + job->ranks[operation->rank].count;
+    for (size_t i = (size_t)operation->group; i < end && job->operations[i].group == operation->group; i++)
+        if (has_end(&job->operations[i]))
+            return 1;
+    return 0;
+}
+
+/*
+ * Whether it can be said how long it lasted: what was called as one is one kernel, of which one end is
+ * enough. Where only networks tell times, theirs are.
+ */
+static int has_times(struct counting *counting, const struct job_operation *operation)
+{
+    if (counting->scope->networks_only)
+        return 1;
+    if (operation->start_ns == TIME_UNKNOWN || has_end(operation))
+        return operation->start_ns != TIME_UNKNOWN;
+    if (counting->group != operation->group) {
+        counting->group = operation->group;
+        counting->group_has_end = group_has_end(counting->job, operation);
+    }
+    return counting->group_has_end;
+}
+
+/* A gap, or a place. */
+static int place_of(struct counting *counting, size_t at)
+{
+    const struct job_operation *operation = &counting->job->operations[at];
+    int has_place = operation->step >= 0 && counting->baseline->positions[at] >= 0;
+    if (operation->step >= 0 && operation->step < counting->baseline->first_step &&
+        !(counting->long_warm_up && !has_place))
+        return PLACE_WARM_UP;
+    if (!has_place)
+        return GAP_NO_STEP;
+    return has_times(counting, operation) ? PLACE_JUDGED : GAP_NO_TIME;
+}
+
+static int has_long_warm_up(const struct counting *counting, const struct job_rank *rank)
+{
+    size_t count = 0, at = (size_t)(rank - counting->job->ranks);
+    int32_t role = counting->baseline->role_of_rank[at];
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        int32_t step = counting->job->operations[i].step;
+        count += step >= 0 && step < counting->baseline->first_step;
+    }
+    return role < 0 || count > WARM_UP_STEPS * (size_t)counting->baseline->roles[role].length;
+}
+
+/* The time until the next operation belongs to the one that began it. */
+static void count_time(struct scope *scope, int place, int64_t since_ns, int64_t start_ns)
+{
+    if (since_ns == TIME_UNKNOWN || start_ns == TIME_UNKNOWN || start_ns <= since_ns ||
+        place == PLACE_WARM_UP)
+        return;
+    scope->time_ns += start_ns - since_ns;
+    scope->judged_ns += place == PLACE_JUDGED ? start_ns - since_ns : 0;
+}
+
+static void count_rank(struct counting *counting, const struct job_rank *rank)
+{
+    struct scope *scope = counting->scope;
+    int64_t judged = 0, warm_up = 0, since_ns = TIME_UNKNOWN;
+    int before = PLACE_WARM_UP;
+    counting->long_warm_up = has_long_warm_up(counting, rank);
+    for (size_t i = rank->first; i < rank->first + rank->count; i++) {
+        const struct job_operation *operation = &counting->job->operations[i];
+        int place = place_of(counting, i);
+        judged += place == PLACE_JUDGED;
+        warm_up += place == PLACE_WARM_UP;
+        if (place < GAP_COUNT)
+            scope->gaps[place]++;
+        if (place == PLACE_JUDGED) {
+            scope->first_step = operation->step < scope->first_step ? operation->step : scope->first_step;
+            scope->last_step = operation->step > scope->last_step ? operation->step : scope->last_step;
+        }
+        if (operation->start_ns == TIME_UNKNOWN)
+            continue;
+        count_time(scope, before, since_ns, operation->start_ns);
+        since_ns = operation->start_ns;
+        before = place;
+    }
+    scope->judged += judged;
+    scope->warm_up += warm_up;
+    scope->judged_ranks += judged > 0 && judged * 2 >= (int64_t)rank->count - warm_up;
+}
+
+/*
+ * From which step on others did with a rank what it has no record of: where that is not told (finished_only),
+ * from the step after its last record on.
+ */
+static int32_t tail_of(const struct job *job, const struct job_rank *rank)
+{
+    int32_t last = -1;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        last = job->operations[i].step > last ? job->operations[i].step : last;
+    return rank->tail_step < last + 1 ? rank->tail_step : last + 1;
+}
+
+/* What a rank has no record of in those steps. */
+static int64_t absent_at_end(const struct counting *counting, const struct job_rank *rank)
+{
+    const struct job *job = counting->job;
+    int32_t role = counting->baseline->role_of_rank[rank - job->ranks];
+    int32_t tail = role < 0 ? job->step_count : tail_of(job, rank);
+    if (tail >= job->step_count)
+        return 0;
+    int64_t absent = (int64_t)counting->baseline->roles[role].length * (job->step_count - tail);
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        absent -= job->operations[i].step >= tail;
+    return absent > 0 ? absent : 0;
+}
+
+static int has_any_end(const struct job *job)
+{
+    for (size_t i = 0; i < job->operation_count; i++)
+        if (job->operations[i].start_ns != TIME_UNKNOWN && has_end(&job->operations[i]))
+            return 1;
+    return 0;
+}
+
+static int is_less_than_half(const struct scope *scope)
+{
+    return scope->judged * 2 < scope->operations - scope->warm_up || scope->judged_ranks * 2 < scope->ranks ||
+           scope->judged_ns * 2 < scope->time_ns;
+}
+
+static enum blindness blindness_of(const struct scope *scope, const struct job *job,
+                                   const struct baseline *baseline)
+{
+    if (!job->operation_count)
+        return BLIND_NO_OPERATIONS;
+    if (!job->timed_operations && !job->traffic_count)
+        return BLIND_NO_TIMES;
+    if (job_recorded_ranks(job) < 2)
+        return BLIND_ONE_RANK;
+    if (!job->traffic_count && !has_any_end(job))
+        return BLIND_NO_ENDS;
+    if (job->step_count < STEPS_TO_COMPARE)
+        return BLIND_FEW_STEPS;
+    if (!baseline_is_regular(baseline))
+        return BLIND_IRREGULAR;
+    return is_less_than_half(scope) ? BLIND_LITTLE : BLIND_NOT;
+}
+
+void scope_measure(struct scope *scope, const struct job *job, const struct baseline *baseline)
+{
+    int64_t recorded = (int64_t)job_recorded_ranks(job);
+    *scope = (struct scope){.networks_only = !job->timed_operations && job->traffic_count,
+                            .ranks = job->expected_ranks > recorded ? job->expected_ranks : recorded,
+                            .recorded_ranks = recorded,
+                            .first_step = INT32_MAX,
+                            .last_step = -1};
+    struct counting counting = {.job = job, .baseline = baseline, .scope = scope, .group = -1};
+    for (size_t i = 0; i < job->rank_count; i++)
+        if (job->ranks[i].count) {
+            count_rank(&counting, &job->ranks[i]);
+            scope->gaps[GAP_ENDED_EARLY] += absent_at_end(&counting, &job->ranks[i]);
+        }
+    scope->gaps[GAP_NO_OPERATION] = job->bare_calls;
+    scope->gaps[GAP_LEFT_OUT] = job->left_out;
+    scope->gaps[GAP_LOST] = job->missing_sequence > job->left_out ? job->missing_sequence - job->left_out : 0;
+    scope->gaps[GAP_DAMAGED] = job->damaged_lines + job->lost_events;
+    scope->operations = scope->judged + scope->warm_up;
+    for (int gap = 0; gap < GAP_COUNT; gap++)
+        scope->operations += scope->gaps[gap];
+    scope->blindness = blindness_of(scope, job, baseline);
+    if (scope->blindness != BLIND_NOT && scope->blindness != BLIND_LITTLE)
+        scope->judged = scope->judged_ranks = scope->judged_ns = 0;
+}
+
+static int lacks_much(int64_t judged, int64_t all)
+{
+    return all > 0 && (all - judged) > all / PART_LEFT_OUT;
+}
+
+int scope_is_partial(const struct scope *scope)
+{
+    return scope->networks_only || lacks_much(scope->judged, scope->operations - scope->warm_up) ||
+           lacks_much(scope->judged_ranks, scope->ranks) || lacks_much(scope->judged_ns, scope->time_ns);
+}

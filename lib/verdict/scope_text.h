@@ -1,0 +1,21 @@
+#ifndef NCCLPROF_VERDICT_SCOPE_TEXT_H
+#define NCCLPROF_VERDICT_SCOPE_TEXT_H
+
+#include "base/buffer.h"
+#include "verdict/scope.h"
+
+/* What was judged of a job, in words and in JSON. All return -1 when memory is out. */
+
+/* Why nothing could be judged, and what to do about it. */
+int scope_say_blindness(const struct scope *scope, struct buffer *text);
+
+/* "840 of 864 operations, 8 of 8 ranks, steps 1 to 11". */
+int scope_say_judged(const struct scope *scope, struct buffer *text);
+
+/* "24 lost by the recorder (REMEDY); ..."; nothing where nothing is left out. */
+int scope_say_gaps(const struct scope *scope, struct buffer *text);
+
+/* "name": count, for each gap: an object's inside. */
+int scope_add_gaps(const struct scope *scope, struct buffer *json);
+
+#endif

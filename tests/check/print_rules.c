@@ -1,0 +1,52 @@
+#include "verdict/rule.h"
+
+#include "base/buffer.h"
+#include "base/json_text.h"
+#include "verdict/finding.h"
+
+#include <stdio.h>
+
+/* The tables of rules and limits as JSON: what the manual is written from, and `make check` compares. */
+
+static int add_kinds(struct buffer *json, unsigned kinds)
+{
+    int failed = text_json_key(json, "kinds") || buffer_append_byte(json, '['), count = 0;
+    for (int kind = FINDING_COMPUTE; !failed && kind <= FINDING_ENDED_EARLY; kind++)
+        if (kinds >> kind & 1)
+            failed = (count++ && buffer_append_byte(json, ',')) ||
+                     text_json_quote(json, finding_kind_name((enum finding_kind)kind));
+    return failed || buffer_append_byte(json, ']');
+}
+
+static int add_rule(struct buffer *json, const struct rule *rule)
+{
+    return buffer_append_byte(json, '{') || text_json_string(json, "name", rule->name) ||
+           add_kinds(json, rule->kinds) ||
+           text_json_string(json, "at_most", confidence_name(rule->at_most)) ||
+           text_json_string(json, "side", rule_side_name(rule->side)) ||
+           text_json_string(json, "limit", limits[rule->limit].name) ||
+           text_json_string(json, "needs", rule->needs) || text_json_string(json, "measure", rule->measure) ||
+           text_json_string(json, "says", rule->says) || buffer_append_byte(json, '}');
+}
+
+static int add_limit(struct buffer *json, const struct limit *limit)
+{
+    return buffer_append_byte(json, '{') || text_json_string(json, "name", limit->name) ||
+           text_json_key(json, "value") || buffer_printf(json, "%.4g", limit->value) ||
+           text_json_string(json, "unit", limit->unit) || text_json_string(json, "found", limit->found) ||
+           buffer_append_byte(json, '}');
+}
+
+int main(void)
+{
+    struct buffer json = BUFFER_INIT;
+    int failed = buffer_append_text(&json, "{\"rules\":[");
+    for (int i = 0; !failed && i < RULE_COUNT; i++)
+        failed = (i && buffer_append_byte(&json, ',')) || add_rule(&json, &rules[i]);
+    failed = failed || buffer_append_text(&json, "],\"limits\":[");
+    for (int i = 0; !failed && i < LIMIT_COUNT; i++)
+        failed = (i && buffer_append_byte(&json, ',')) || add_limit(&json, &limits[i]);
+    failed = failed || buffer_append_text(&json, "]}") || puts(json.data) < 0;
+    buffer_release(&json);
+    return failed;
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Rules of a diagnosis and their limits: the manual shows the tables of the source, and every line of them is tested.
+
+usage: tests/check/rules.py OUT    (from the top of the repository) writes the tables into man/ncclprof-diagnosis.7
+
+`make golden` runs it, `make check` says where the page differs, and what a rule or limit lacks.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+PAGE = "man/ncclprof-diagnosis.7"
+BEGIN = '.\\" TABLE: from here to "TABLE: end" written by tests/check/rules.py (make golden) from the source.\n'
+END = '.\\" TABLE: end\n'
+
+
+def table_of(out):
+    """{"rules": [...], "limits": [...]}, as the program has them."""
+    return json.loads(subprocess.run([f"{out}/print_rules"], capture_output=True, text=True, check=True).stdout)
+
+
+def prose(text):
+    """Sentences as lines of mdoc, none of which begins with a macro."""
+    text = text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    lines = textwrap.wrap(text.replace("\\", "\\e").replace("--", "\\-\\-"), 118, break_long_words=False, break_on_hyphens=False)
+    return "".join(("\\&" if line[0] in ".'" else "") + line + "\n" for line in lines)
+
+
+def paragraph(rule, limits):
+    limit = limits[rule["limit"]]
+    return (f".It Li {rule['name']} Pq {', '.join(rule['kinds'])}; at most {rule['at_most']}\n"
+            + (prose(f"needs {rule['needs']}") if rule["needs"] else "")
+            + prose(f"reads {rule['measure']}")
+            + prose(f"speaks {rule['side']} {limit['value']:g} {limit['unit']} ({limit['name']}): it {rule['says']}"))
+
+
+def tables(table):
+    """The two sections of the page."""
+    limits = {limit["name"]: limit for limit in table["limits"]}
+    return (".Ss Reasons not to believe a finding\n.Bl -tag -width Ds\n"
+            + "".join(paragraph(rule, limits) for rule in table["rules"])
+            + ".El\n.Ss Limits\n.Bl -tag -width Ds\n"
+            + "".join(f".It Li {limit['name']} , {limit['value']:g} {limit['unit']}\n".replace("--", "\\-\\-")
+                      + prose(limit["found"]) for limit in table["limits"])
+            + ".El\n")
+
+
+def in_page():
+    return Path(PAGE).read_text().partition(BEGIN)[2].partition(END)[0]
+
+
+def write(out):
+    before, _, rest = Path(PAGE).read_text().partition(BEGIN)
+    Path(PAGE).write_text(before + BEGIN + tables(table_of(out)) + END + rest.partition(END)[2])
+
+
+def sources(*folders):
+    return {str(path): path.read_text() for folder in folders for path in Path(folder).rglob("*.[ch]")}
+
+
+def identifier(kind, name):
+    return f"{kind}_{name.upper().replace('-', '_')}"
+
+
+class Tables:
+    """The tables, and where the sources name their lines."""
+
+    def __init__(self, out):
+        self.table = table_of(out)
+        self.rules = {rule["name"]: rule for rule in self.table["rules"]}
+        self.limits = {limit["name"]: limit for limit in self.table["limits"]}
+        self.library = "".join(text for path, text in sources("lib").items() if not path.startswith("lib/verdict/limits."))
+        self.asking = "".join(text for path, text in sources("lib").items() if not path.startswith("lib/verdict/rule."))
+        self.tests = "".join(sources("tests/unit").values())
+        self.page = in_page()
+        self.expected = tables(self.table)
+
+    def is_asked(self, name):
+        return re.search(rf"\b{identifier('RULE', name)}\b", self.asking)
+
+    def is_shown(self, how, name):
+        """A test has it speak, or be quiet."""
+        return re.search(rf"\b{how}\([^;]*\b{identifier('RULE', name)}\b[^;]*\);", self.tests)
+
+    def is_tested(self, name):
+        """A rule that is held against it is shown on both sides, or a test names it."""
+        held = [rule for rule in self.rules if self.rules[rule]["limit"] == name]
+        return (any(self.is_shown("assert_speaks", rule) and self.is_shown("assert_quiet", rule) for rule in held)
+                or re.search(rf"\b{identifier('LIMIT', name)}\b", self.tests))
+
+    def is_said(self, name):
+        """The table of rules names it: as a limit, or in a text."""
+        words = " ".join(f"{rule['limit']} {rule['needs'] or ''} {rule['measure']} {rule['says']}" for rule in self.rules.values())
+        return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", words)
+
+    def has_paragraph(self, name):
+        return re.search(rf"^\.It Li {re.escape(name)} ", self.page, re.M)
+
+
+RULE = [
+    ("lib/diagnose/", "asks it: a function that returns its measure, handed to suspect_ask or finding_ask",
+     lambda tables, name: tables.is_asked(name)),
+    ("tests/unit/", "has an assert_speaks of it, at its limit",
+     lambda tables, name: tables.is_shown("assert_speaks", name)),
+    ("tests/unit/", "has an assert_quiet of it, beside its limit",
+     lambda tables, name: tables.is_shown("assert_quiet", name)),
+    ("man/ncclprof-diagnosis.7", "has a paragraph on it (make golden)",
+     lambda tables, name: tables.has_paragraph(name)),
+]
+
+LIMIT = [
+    ("lib/", "reads it by its name", lambda tables, name: re.search(rf"\b{identifier('LIMIT', name)}\b", tables.library)),
+    ("lib/verdict/rule.c", "has a rule that is held against it, or that names it", lambda tables, name: tables.is_said(name)),
+    ("tests/unit/", "has a rule that is held against it on both sides, or names it where it pins it",
+     lambda tables, name: tables.is_tested(name)),
+    ("man/ncclprof-diagnosis.7", "has a line on it (make golden)", lambda tables, name: tables.has_paragraph(name)),
+]
+
+
+def check(out):
+    """What a rule or limit lacks, what their heads do not say, and where the page differs."""
+    found = Tables(out)
+    for registry, places, names in (("lib/verdict/rule.c", RULE, found.rules), ("lib/verdict/limits.c", LIMIT, found.limits)):
+        head = Path(registry).read_text().partition("#include")[0]
+        for place in sorted({place for place, _, _ in places}):
+            if place not in head:
+                yield f"{registry}: its head does not name {place}"
+        for name in names:
+            for place, what, holds in places:
+                if not holds(found, name):
+                    yield f"{registry}: {name} takes more: {place} {what}"
+    if found.page != found.expected:
+        yield f"{PAGE}: the tables are not those of the source: make golden"
+
+
+if __name__ == "__main__":
+    write(sys.argv[1])

@@ -1,0 +1,65 @@
+"""Bounds of what is looked at: where one is reached, so that the answer may be another, a note says so."""
+
+from tests.cli.support import Case, kernel
+
+EVERY = 6
+
+
+class Bounds(Case):
+    def check_notes(self, *words, expected):
+        """The warnings about bounds of both commands, to people and to scripts."""
+        for command in ("diagnose", "stragglers"):
+            warnings = [line for line in self.json(command)["warnings"] if any(word in line for word in words)]
+            self.assertEqual(warnings, expected, command)
+        text = self.run_program("diagnose").flat
+        for line in expected:
+            self.assertIn(f"note: {line}", text)
+
+    def ingest_late(self, times):
+        """Four ranks that meet once a step of 7 ms. The host of rank 2 is 4 ms late in two steps of six, so many times:
+        two faults that recur."""
+        for rank in range(4):
+            lines, at = [], 1000
+            for step in range(3 + EVERY * times):
+                late = 4000 if 0 < step <= EVERY * times and step % EVERY in (3, 4) else 0
+                begin = at + 6500 + (7 * step + 3 * rank) % 5 + (late if rank == 2 else 0)
+                lines.append(kernel(step, rank, 7, rank, "0x10", begin - 5, begin, at + 7000 + late))
+                at += 7000 + late
+            self.write(f"dump{rank}.json", "[\n" + "".join(lines) + "{}]\n")
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", *(f"dump{rank}.json" for rank in range(4)))
+
+    def test_suspicions_that_are_not_replayed(self):
+        self.ingest_late(64)
+        self.check_notes("stood out", expected=[])
+        last = EVERY * 63
+        self.assertEqual({(found["kind"], found["rank"], found["first_step"], found["last_step"], found["period"])
+                          for found in self.json("diagnose")["findings"]},
+                         {("host", 2, phase, last + phase, EVERY) for phase in (3, 4)})
+        self.ingest_late(66)
+        self.check_notes("stood out", expected=[
+            "run 1: more stood out than is replayed: what 2 suspicions beside the 64 greatest cost is not known, and they "
+            "may be missing here"])
+
+    def ingest_streams(self, between):
+        """Two ranks with two streams: a call that ends at 4 ms of each step, so many short ones on the other before it
+        does, and one on that after it, 1 ms later."""
+        for rank in range(2):
+            lines, number = [], 0
+            for step in range(5):
+                at = 1000 + 10000 * step
+                calls = [("0x20", at, at + 4000)] + [("0x10", at + 20 * i + 10, at + 20 * i + 20) for i in range(between)]
+                for stream, begin, end in [*calls, ("0x10", at + 5000 + rank, at + 5100)]:
+                    lines.append(kernel(number, rank, 7 if stream == "0x10" else 8, rank, stream, begin - 5, begin, end))
+                    number += 1
+            self.write(f"dump{rank}.json", "[\n" + "".join(lines) + "{}]\n")
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", *(f"dump{rank}.json" for rank in range(2)))
+
+    def test_calls_that_are_not_looked_at(self):
+        self.ingest_streams(63)
+        self.check_notes("looked at", expected=[])
+        self.ingest_streams(64)
+        self.check_notes("looked at", expected=[
+            "run 1: for 10 operations more than 64 of their rank would have to be looked at to say since when it was idle: "
+            "own times may be taken for longer than they were"])

@@ -1,0 +1,93 @@
+"""Filters, --sort and --top: of every analysis, what is left is what all rows hold of it."""
+
+from tests.cli import reader
+from tests.cli.support import TOP, Case
+
+FIXTURE = TOP / "fixtures/tp2dp2pp2-slow-sender"
+
+
+class Filters(Case):
+    def setUp(self):
+        super().setUp()
+        self.run_program("ingest", FIXTURE)
+
+    def rows_of(self, *words):
+        return self.json(*words)["rows"]
+
+    def check(self, words, options, is_kept):
+        every = self.rows_of(*words)
+        kept = [row for row in every if is_kept(row)]
+        self.assertTrue(kept and len(kept) < len(every), (words, options))
+        self.assertEqual(self.rows_of(*words, *options), kept)
+
+    def test_rows_of_ranks(self):
+        for command in ("stragglers", "clocks"):
+            self.check([command], ["--rank", "1,5-6"], lambda row: row["rank"] in (1, 5, 6))
+        self.check(["stalls"], ["--rank", "3"], lambda row: 3 in (row["sender"], row["receiver"]))
+        self.check(["steps"], ["--rank", "1"], lambda row: row["last_rank"] == 1)
+
+    def test_rows_of_steps_tags_and_communicators(self):
+        self.check(["steps"], ["--step", "5-7"], lambda row: 5 <= row["step"] <= 7)
+        self.check(["stalls"], ["--step", "7"], lambda row: row["first_step"] is not None and row["first_step"] <= 7 <= row["last_step"])
+        self.check(["steps", "--by", "tag"], ["--tag", "optimizer", "--step", "2-8"],
+                   lambda row: row["tag"] == "optimizer" and row["step"] >= 2)
+        self.check(["stalls"], ["--communicator", "2-3"], lambda row: row["communicator"] == "2-3")
+
+    def test_findings(self):
+        """The whole job is judged; what is left out is said, and no all-clear."""
+        self.store.unlink()
+        self.run_program("ingest", TOP / "fixtures/tp2dp2pp2-slow-rank")
+        every = self.json("diagnose")["findings"]
+        first = every[0]
+        self.assertEqual((first["kind"], first["rank"], first["first_step"], first["last_step"]), ("compute", 1, 4, 8))
+        for options in (["--rank", "1"], ["--step", "5"], ["--step", "8-20"], ["--tag", first["tag"]], ["--top", "1"]):
+            self.assertIn(first, self.json("diagnose", *options)["findings"])
+        for options in (["--rank", "2"], ["--step", "0-3"], ["--tag", "forward"]):
+            self.assertNotIn(first, self.json("diagnose", *options)["findings"])
+            said = self.run_program("diagnose", "--exit-code", *options, status=3).out
+            self.assertIn("1 finding left out: not what was asked for\n", said)
+            self.assertNotIn("nothing stands out", said)
+        self.assertIn("--communicator does not go with this",
+                      self.run_program("diagnose", "--communicator", "x", status=2).err)
+
+    def test_report_measures_what_is_left(self):
+        job = reader.Job(FIXTURE)
+        durations = [member.duration for instance in job.instances for member in instance.members
+                     if member.rank == 3 and instance.tag == "optimizer" and 4 <= instance.step <= 6 and member.duration]
+        row, = self.rows_of("report", "--by", "tag", "--rank", "3", "--tag", "optimizer", "--step", "4-6")
+        self.assertEqual((row["tag"], row["operations"]), ("optimizer", len(durations)))
+        self.assertAlmostEqual(row["effective_us_p50"], reader.nearest_rank(durations, 0.5) / 1e3, places=3)
+        self.assertEqual({row["communicator"] for row in self.rows_of("report", "--by", "communicator", "--communicator", "2-3")},
+                         {"2-3"})
+
+    def test_hosts(self):
+        """This dialect tells none: who asks for one is told so."""
+        self.assertIn("no rank of the store ran on a host 'node9'",
+                      self.run_program("clocks", "--host", "node9", status=1).err)
+        self.store.unlink()
+        self.run_program("ingest", TOP / "fixtures/inspector-2.28")
+        host, = {host for host, in self.rows("SELECT DISTINCT host FROM v_rank")}
+        self.assertEqual(self.rows_of("clocks", "--host", host), [row for row in self.rows_of("clocks") if row["rank"] is not None])
+
+    def test_order_and_number(self):
+        for key, upwards in (("own_us", 0), ("rank", 1), ("instances", 0)):
+            found = [row[key] for row in self.rows_of("stragglers", "--sort", key)]
+            self.assertEqual(found, sorted(found, reverse=not upwards))
+        by_step = self.rows_of("stalls", "--sort", "first_step")
+        first = [row["first_step"] for row in by_step]
+        self.assertEqual(first, sorted((step for step in first if step is not None)) + [None] * first.count(None))
+        self.assertEqual(self.rows_of("stalls", "--sort", "first_step", "--top", "2"), by_step[:2])
+        self.assertEqual(len(self.rows_of("report", "--top", "3")), 3)
+
+    def test_what_does_not_go(self):
+        for words, says in ((["clocks", "--tag", "x"], "--tag does not go with this"),
+                            (["clocks", "--step", "3"], "--step does not go with this"),
+                            (["steps", "--by", "tag", "--rank", "1"], "--rank does not go with this"),
+                            (["clocks", "--communicator", "x"], "--communicator does not go with this"),
+                            (["clocks", "--sort", "x"], "--sort names no column 'x'"),
+                            (["clocks", "--rank", "x"], "--rank takes a number or a range"),
+                            (["clocks", "--rank", ","], "--rank takes a number or a range"),
+                            (["clocks", "--rank", "3-1"], "--rank takes a number or a range"),
+                            (["clocks", "--top", "0"], "--top takes a whole number")):
+            with self.subTest(words=words):
+                self.assertIn(says, self.run_program(*words, status=2).err)

@@ -1,0 +1,81 @@
+"""The rules of a diagnosis, as diagnose shows them: what each read, and what that leaves of a finding."""
+
+import re
+
+from tests.cli.support import TOP, Case
+
+SURE = ["low", "medium", "high"]
+
+
+class Rules(Case):
+    def ingest_fixture(self, name):
+        self.store.unlink(missing_ok=True)
+        self.run_program("ingest", "-q", TOP / "fixtures" / name)
+
+    def table(self):
+        """{rule: (side, at most)}, as the manual has them."""
+        page = (TOP / "man/ncclprof-diagnosis.7").read_text()
+        rules = re.findall(r"^\.It Li ([\w-]+) Pq .*; at most (\w+)\n(?:(?!\.It|Speaks).*\n)*Speaks (\w+) ", page, re.M)
+        return {name: (side, at_most) for name, at_most, side in rules}
+
+    def check_confidence(self, finding, table):
+        """As far as the strictest rule that speaks allows, and each speaks that is on that side of its limit."""
+        allowed = "high"
+        for rule in finding["rules"]:
+            side, at_most = table[rule["name"]]
+            self.assertEqual(rule["at_most"], at_most)
+            speaks = {"below": rule["reading"] < rule["limit"], "from": rule["reading"] >= rule["limit"],
+                      "above": rule["reading"] > rule["limit"]}[side]
+            self.assertEqual(rule["speaks"], speaks, rule)
+            if speaks:
+                allowed = min(allowed, at_most, key=SURE.index)
+        self.assertEqual(finding["confidence"], allowed)
+
+    def test_each_finding_is_believed_as_its_rules_allow(self):
+        table, seen = self.table(), set()
+        self.assertGreater(len(table), 50)
+        for name in ("tp2dp2pp2-slow-rank", "tp2dp2pp2-slow-sender", "fsdp-clean", "inspector-2.30"):
+            self.ingest_fixture(name)
+            for options in ([], ["--min-gain", "1"], ["--min-gain", "30"]):
+                for finding in self.json("diagnose", *options)["findings"]:
+                    self.assertGreater(len(finding["rules"]), 10)
+                    self.check_confidence(finding, table)
+                    seen.add(finding["confidence"])
+        self.assertEqual(seen, set(SURE))
+
+    def test_explain_says_who_spoke_and_who_was_quiet(self):
+        self.ingest_fixture("tp2dp2pp2-slow-rank")
+        for percent, count in (("3", 0), ("30", 1)):
+            finding = self.json("diagnose", "--min-gain", percent)["findings"][0]
+            text = self.run_program("diagnose", "--explain", "--min-gain", percent).whole
+            spoke = re.findall(r"^    rule ([\w-]+) speaks: it .*; ([\d.e+-]+), (?:below|from|above) .* \(at most (\w+)\)$", text, re.M)
+            quiet = re.findall(r"^    rule ([\w-]+) is quiet: ", text, re.M)
+            self.assertEqual(len(spoke), count)
+            self.assertEqual({name for name, _, _ in spoke}, {rule["name"] for rule in finding["rules"] if rule["speaks"]})
+            self.assertEqual(quiet, [rule["name"] for rule in finding["rules"] if not rule["speaks"]])
+            self.assertLess(text.find("speaks"), text.find("is quiet"))
+        self.assertEqual((spoke[0][0], spoke[0][2]), ("worth-sure", "medium"))
+        # Worth 32 ms of 55 in each step, by TRUTH: twice 30 %, but for what the clocks say of both.
+        self.assertAlmostEqual(float(spoke[0][1]), 32 / 55 / 0.3, delta=0.05)
+        self.assertNotIn("    rule ", self.run_program("diagnose").out)
+
+    def test_nothing_is_divided_by_no_gain(self):
+        self.ingest_fixture("tp2dp2pp2-slow-rank")
+        rules = self.json("diagnose", "--min-gain", "0")["findings"][0]["rules"]
+        self.assertIsNone(next(rule["reading"] for rule in rules if rule["name"] == "worth"))
+
+    def test_rules_that_are_off(self):
+        self.ingest_fixture("tp2dp2pp2-slow-rank")
+        words = ["diagnose", "--min-gain", "30"]
+        off = {"NCCLPROF_RULES_OFF": "worth-sure,twins"}
+        with_all, without = self.json(*words), self.json(*words, env=off)
+        self.assertEqual([with_all["findings"][0]["confidence"], without["findings"][0]["confidence"]], ["medium", "high"])
+        self.assertFalse({"worth-sure", "twins"} & {rule["name"] for rule in without["findings"][0]["rules"]})
+        self.assertEqual(without["warnings"], ["NCCLPROF_RULES_OFF: these rules were not asked: worth-sure,twins"])
+        self.assertEqual(with_all["warnings"], [])
+        self.assertEqual(self.json("stragglers", env=off)["warnings"], without["warnings"])
+        for command in ("diagnose", "stragglers"):
+            for names in ("foo", "worth-sure,foo", "worth", "worth-sure,"):
+                known = names in ("worth", "worth-sure,")
+                result = self.run_program(command, status=0 if known else 2, env={"NCCLPROF_RULES_OFF": names})
+                self.assertEqual("'foo', which is no rule" in result.err, not known)

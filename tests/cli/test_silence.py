@@ -1,0 +1,264 @@
+"""What a silence is worth: what diagnose judged of a job, what it did not, and steps that nobody can be blamed for."""
+
+import json
+import re
+import unittest
+
+from tests.cli.support import Case, event
+
+COMMUNICATOR = 12345678901234567890
+
+
+def log_line(rank, ranks, number, called_us, begin_us, end_us, size, name="AllReduce"):
+    """One operation in the layout of NCCL Inspector's verbose logs."""
+    times = {"coll_start_ts": called_us, "coll_stop_ts": called_us + 10, "kernel_events": [
+        {"channel_id": 0, "kernel_start_ts": begin_us, "kernel_stop_ts": end_us, "kernel_record_ts": end_us}]}
+    numbers = {"coll_start_sn": 1, "coll_stop_sn": 2, "kernel_events": [
+        {"channel_id": 0, "kernel_start_sn": 3, "kernel_stop_sn": 5, "kernel_record_sn": 4}]}
+    return json.dumps({
+        "header": {"id": "0x1234", "comm_name": "world", "rank": rank, "n_ranks": ranks, "nnodes": 1},
+        "metadata": {"inspector_output_format_version": "v4.0", "git_rev": "v2.30.7", "rec_mechanism":
+                     "nccl_profiler_interface", "dump_timestamp_us": end_us, "hostname": "node", "pid": 2000 + rank},
+        "coll_perf": {"coll": name, "coll_sn": number, "coll_msg_size_bytes": size, "coll_exec_time_us": end_us - begin_us,
+                      "coll_timing_source": "kernel_gpu", "coll_algobw_gbs": 1.0, "coll_busbw_gbs": 1.0,
+                      "event_trace_sn": numbers, "event_trace_ts": times}}, separators=(",", ":")) + "\n"
+
+
+class Silence(Case):
+    def job(self, steps=40, ranks=4, slow=lambda step: 0, grow=lambda step: 1, kept=lambda rank, step, call: True,
+            recorded=None):
+        """
+        Each step three calls of 1 ms with 2 ms before each, as long as `grow` says; before the second of them `slow` us
+        more on all ranks. What is not `kept` is missing in the log, and ranks that are not `recorded` have none.
+        """
+        for rank in range(ranks) if recorded is None else recorded:
+            lines, at_us = [], 1795218000000000
+            for step in range(steps):
+                for call in range(3):
+                    at_us += 2000 * grow(step) + slow(step) * (call == 1) + (rank * 7 + step * 13 + call * 5) % 11
+                    end_us = at_us + 1000 * grow(step)
+                    if kept(rank, step, call):
+                        lines.append(log_line(rank, ranks, 3 * step + call, at_us - 500, at_us, end_us,
+                                              (1 << 20) * (call + 1) * grow(step)))
+                    at_us = end_us
+            self.write(f"job/rank{rank}.log", "".join(lines))
+        self.run_program("ingest", self.folder / "job")
+
+    def diagnose(self, status):
+        """The JSON object, and the lines for people."""
+        report = self.json("diagnose", "--exit-code", status=status)
+        return report, self.run_program("diagnose", "--exit-code", status=status).whole.splitlines()
+
+    def test_a_healthy_job(self):
+        self.job()
+        report, (first, judged, sight) = self.diagnose(0)
+        self.assertEqual(first, "nothing stands out")
+        # Of 4 ranks 39 steps of 3 after the warm-up.
+        self.assertEqual(judged, "    judged: 468 of 468 operations, 4 of 4 ranks, steps 1 to 39")
+        self.assertRegex(sight, r"would have seen a rank slower by .* in one step, .* in three in a row, .* in every step$")
+        summary = report["summary"]
+        self.assertEqual((summary["ranks"], summary["steps"], summary["operations"], summary["judged_operations"]),
+                         (4, 40, 480, 468))
+        self.assertAlmostEqual(summary["step_us_p50"], 9015, delta=30)
+        self.assertEqual((summary["longer_steps"], summary["lost_us"], summary["explained_us"]), ([], 0, 0))
+        # A tenth of a step is the least that counts in one step or in all, 3 % in several; the noise is less.
+        for key, share in (("one_step_us", 0.1), ("three_steps_us", 0.03), ("every_step_us", 0.1)):
+            self.assertAlmostEqual(summary["smallest_fault"][key], share * 9015, delta=20)
+
+    def check_longer(self, first, last, slow_us=5400):
+        report, lines = self.diagnose(3)
+        self.assertEqual([finding for finding in report["findings"] if finding["confidence"] != "low"], [])
+        (row,) = report["summary"]["longer_steps"]
+        self.assertEqual((row["first_step"], row["last_step"], row["explained"]), (first, last, False))
+        self.assertAlmostEqual(row["usual_us"], 9015, delta=30)
+        self.assertAlmostEqual(row["took_us"], 9015 + slow_us, delta=30)
+        self.assertAlmostEqual(report["summary"]["lost_us"], (last - first + 1) * slow_us, delta=30 * (last - first + 1))
+        self.assertEqual(lines[0], "steps became longer, and no rank stands out that is to blame")
+        said = " ".join(report["warnings"])
+        self.assertIn(f"steps {first} to {last} lasted 14.4 ms each, usually 9.0 ms: the trace cannot tell whose fault it "
+                      "is: before AllReduce on communicator world, operation 1 of the step, 5.4", said)
+        self.assertRegex(said, r"more passed on 4 of 4 ranks; rank \d came last to it in \d+ of \d+ steps")
+
+    def test_all_are_slower_from_the_middle_on(self):
+        self.job(slow=lambda step: 5400 * (step >= 20))
+        self.check_longer(20, 38) # the length of the last is not known
+
+    def test_all_are_slower_in_three_quarters_of_the_steps(self):
+        self.job(slow=lambda step: 5400 * (step >= 10))
+        self.check_longer(10, 38)
+
+    def test_all_are_slower_until_it_is_mended(self):
+        self.job(slow=lambda step: 5400 * (step < 29))
+        self.check_longer(1, 28)
+
+    def test_checkpoints(self):
+        self.job(slow=lambda step: 8000 * (step % 8 == 7))
+        report, lines = self.diagnose(0)
+        self.assertEqual(lines[0], "nothing stands out")
+        self.assertEqual(report["summary"]["longer_steps"], [])
+
+    def test_steps_that_grow_with_their_bytes(self):
+        self.job(grow=lambda step: 1 + (step >= 20))
+        report = self.json("diagnose")
+        self.assertEqual(report["findings"], [])
+        self.assertEqual(report["summary"]["longer_steps"], [])
+        self.assertNotIn("whose fault", " ".join(report["warnings"]))
+
+    def test_half_of_the_files_are_lost(self):
+        self.job(recorded=(0, 1))
+        _, (first, *_) = self.diagnose(4)
+        self.assertTrue(first.startswith("nothing stands out in what could be judged (234 of 234 operations, 2 of 4 ranks, "
+                                         "steps 1 to 39); not judged: 2 ranks that left no trace (ingest their files, too)"),
+                        first)
+
+    def test_one_file_of_all(self):
+        self.job(recorded=(2,))
+        _, (first, *_) = self.diagnose(4)
+        self.assertTrue(first.startswith("could not be judged: only one rank left a trace, and there is nobody to compare it "
+                                         "with (ingest the files of all ranks)"), first)
+
+    def test_what_a_filter_left_out(self):
+        """The first call of each step, the least of all, on all ranks: the numbers of the others tell."""
+        self.job(kept=lambda rank, step, call: call)
+        report, (first, *_) = self.diagnose(4)
+        # Of 40 steps 39 between the first and the last that are recorded.
+        self.assertEqual((report["summary"]["not_judged"]["left_out"], report["summary"]["not_judged"]["lost"]), (156, 0))
+        self.assertIn("not judged: 156 left out by the recorder's filter for small ones "
+                      "(NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES=0 records them)", first)
+
+    def test_what_was_lost(self):
+        self.job(kept=lambda rank, step, call: (rank + step + call) % 7)
+        report, (first, *_) = self.diagnose(4)
+        lost = report["summary"]["not_judged"]["lost"]
+        self.assertGreater(lost, 480 // 7 - 4)
+        self.assertRegex(first, rf"not judged: .*\b{lost} lost by the recorder")
+
+    def test_a_few_that_were_lost_are_named(self):
+        self.job(kept=lambda rank, step, call: (rank, step % 15, call) != (1, 7, 1))
+        _, (first, judged, *_) = self.diagnose(0)
+        self.assertEqual(first, "nothing stands out")
+        self.assertRegex(judged, r"^    judged: \d+ of 468 operations, .* not judged: .*\b[23] lost by the recorder")
+
+    def test_a_file_that_ends_in_mid_job(self):
+        """The others got on with it, which they could not have done without: it is the file that ended."""
+        self.job(kept=lambda rank, step, call: rank != 3 or step < 20)
+        report, (first, *_) = self.diagnose(4)
+        self.assertEqual([finding for finding in report["findings"] if finding["confidence"] != "low"], [])
+        self.assertEqual(report["summary"]["not_judged"]["ended_early"], 20 * 3)
+        self.assertIn("not judged: 60 after a rank's file had ended (ingest whole files)", first)
+
+    def test_kernels_without_a_stop(self):
+        """A ring of sends in one process: each kernel notes when it began, and none when it ended."""
+        lines = []
+        for step in range(20):
+            for rank in range(4):
+                at_us = 1000 + 1500 * step
+                for number, (name, peer) in enumerate((("Send", (rank + 1) % 4), ("Recv", (rank - 1) % 4))):
+                    number += 8 * step + 2 * rank
+                    lines += [
+                        event(name, "P2P_API", "b", number, 777, 0, count=1048576, datatype="ncclFloat32", GraphCaptured=0,
+                              Stream=f"0x100{rank}"),
+                        event(name, "P2P", "b", number, 777, at_us + 30, CommHash=COMMUNICATOR, Rank=rank, Peer=peer,
+                              Count=1048576, Datatype="ncclFloat32", nChannels=1),
+                        event("KernelCh", "GPU", "b", number, 777, at_us + 50, Channel=16,
+                              StartGpuClk=1795218467000000000 + 1000 * at_us, StopGpuClk=0),
+                        event("KernelCh", "GPU", "e", number, 777, 0),
+                        event(name, "P2P", "e", number, 777, at_us + 35),
+                        event(name, "P2P_API", "e", number, 777, at_us + 10)]
+        self.write(f"trace_{COMMUNICATOR}_0.json", "[\n" + "".join(lines) + "{}]\n")
+        self.run_program("ingest", f"trace_{COMMUNICATOR}_0.json")
+        report, (first, *_) = self.diagnose(4)
+        self.assertRegex(first, r"^could not be judged: .*(record .*ncclprof-plugin\(7\)\))")
+        self.assertEqual(report["summary"]["judged_operations"], 0)
+
+    def strip_stops(self, traces, of):
+        """As NVIDIA's example plugin writes them: no stop of kernels of those categories."""
+        for path in traces:
+            category, lines = None, []
+            for line in path.read_text().splitlines(keepends=True):
+                opened = re.match(r'\{"name": "\w+", "cat": "(COLL|P2P)", "ph": "(\w)"', line)
+                if opened:
+                    category = opened[1] if opened[2] == "b" else None
+                if line.startswith('{"name": "KernelCh"') and category in of:
+                    line = re.sub(r'"StopGpuClk": \d+', '"StopGpuClk": 0', line)
+                    line = re.sub(r'"ph": "e"(.*)"ts": [\d.]+', r'"ph": "e"\1"ts": 0.000000', line)
+                lines.append(line)
+            path.write_text("".join(lines))
+
+    def test_experts_whose_kernels_note_no_stop(self):
+        """The culprit is the same with stops, without those of sends and receives, and without any; in health nobody is."""
+        job = "--shape moe --ranks 8 --per-node 8 --layers 2 --steps 16 --dialect chrome-v6 --seed "
+        for seed, fault in ((117, "compute:2:6:9:30%:*"), (115, "host:5:6:9:20%:*"), (116, None)):
+            for of in ((), ("P2P",), ("P2P", "COLL")):
+                with self.subTest(seed=seed, without=of):
+                    traces, _ = self.simulate(job + str(seed) + (f" --fault {fault}" if fault else ""))
+                    self.strip_stops(traces, of)
+                    self.store.unlink(missing_ok=True)
+                    self.run_program("ingest", *traces)
+                    report = self.json("diagnose")
+                    sure = [finding for finding in report["findings"] if finding["confidence"] != "low"]
+                    kind, rank = fault.split(":")[:2] if fault else (None, None)
+                    self.assertEqual([(finding["kind"], str(finding["rank"])) for finding in sure], [(kind, rank)] * bool(fault))
+                    if len(of) < 2:
+                        continue
+                    self.assertEqual(report["summary"]["judged_operations"], 0)
+                    for finding in sure:
+                        self.assertEqual(finding["confidence"], "medium")
+                        self.assertIn("ends are estimated from the next begin", finding["evidence"])
+                    if not fault:
+                        self.assertTrue(self.run_program("diagnose", "--exit-code", status=4).whole.startswith(
+                            "could not be judged: no operation says when it ended"))
+
+    def test_networks_alone(self):
+        """Nothing but proxy operations and their steps: links are judged, ranks are not."""
+        traces, _ = self.simulate("--shape ddp --ranks 8 --per-node 2 --layers 2 --steps 20 --dialect chrome-v2 --seed 5")
+        self.run_program("ingest", *traces)
+        _, (first, *_) = self.diagnose(4)
+        self.assertRegex(first, "^nothing stands out in what could be judged .*; not judged: late ranks, as no operation "
+                         "says when it ran")
+
+    def test_a_stage_without_times(self):
+        traces, _ = self.simulate("--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 8 --layers 2 --steps 12 "
+                                  "--dialect chrome-v4 --seed 6")
+        texts = {path: path.read_text() for path in traces}
+        # Only in the communicator of all there are ranks from 4 on: those are the second stage's.
+        stage = {re.search(r'"pid": (\d+)', text)[1] for text in texts.values() if re.search(r'"Rank": [4-7]\b', text)}
+        self.assertEqual(len(stage), 4)
+        for path, text in texts.items():
+            if re.search(r'"pid": (\d+)', text)[1] in stage:
+                path.write_text(re.sub(r'^\{"name": "KernelCh".*\n', "", text, flags=re.M))
+        self.run_program("ingest", *traces)
+        report, (first, *_) = self.diagnose(4)
+        self.assertRegex(first, "4 of 8 ranks")
+        self.assertGreaterEqual(report["summary"]["not_judged"]["without_time"], report["summary"]["operations"] // 3)
+
+    def test_half_of_them_have_no_tags(self):
+        traces, _ = self.simulate("--shape ddp --ranks 8 --per-node 2 --layers 3 --steps 16 --dialect chrome-v7 --seed 7")
+        for path in traces[::2]:
+            path.write_text(re.sub(r'^\{"name": "UserTag".*\n', "", path.read_text(), flags=re.M))
+        self.run_program("ingest", *traces)
+        report = self.json("diagnose")
+        self.assertEqual([finding for finding in report["findings"] if finding["confidence"] != "low"], [])
+
+    def test_a_fault_of_the_size_that_is_said_is_seen(self):
+        """
+        What a silent job says it would have seen, planted before the one operation of a phase, is found: the noise is the
+        same. Half as much again is planted, of which a part passes in what the rank waits for anyway.
+        """
+        job = "--shape ddp --ranks 8 --per-node 2 --layers 1 --steps 20 --dialect chrome-v7 --seed "
+        for seed in (11, 12, 13):
+            traces, _ = self.simulate(f"{job}{seed}")
+            self.store.unlink(missing_ok=True)
+            self.run_program("ingest", *traces)
+            smallest = self.json("diagnose")["summary"]["smallest_fault"]
+            for key, first, last in (("one_step_us", 8, 8), ("three_steps_us", 8, 10)):
+                traces, _ = self.simulate(f"{job}{seed} --fault compute:3:{first}:{last}:{1.5 * smallest[key]:.0f}:backward")
+                self.store.unlink()
+                self.run_program("ingest", *traces)
+                sure = [(finding["rank"], finding["kind"]) for finding in self.json("diagnose")["findings"]
+                        if finding["confidence"] != "low"]
+                self.assertEqual(sure, [(3, "compute")], (seed, key))
+
+
+if __name__ == "__main__":
+    unittest.main()

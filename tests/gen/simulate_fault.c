@@ -1,0 +1,324 @@
+/* Faults: what the command line says of them, where they are put, and what each of them costs. */
+#include "simulate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    enum fault_kind kind;
+} fault_names[] = {
+    {"compute", FAULT_COMPUTE},   {"throttle", FAULT_THROTTLE}, {"host", FAULT_HOST},
+    {"net", FAULT_NETWORK},       {"edge", FAULT_EDGE},         {"receive", FAULT_RECEIVE},
+    {"pause", FAULT_PAUSE},       {"hang", FAULT_HANG},         {"kill", FAULT_KILL},
+    {"mismatch", FAULT_MISMATCH}, {"freeze", FAULT_FREEZE},     {"checkpoint", FAULT_CHECKPOINT},
+    {"exit", FAULT_EXIT},
+};
+
+struct text_fault {
+    char text[128];
+};
+
+static char *next_field(char **rest)
+{
+    char *field = strsep(rest, ":");
+    return field == NULL ? NULL : field;
+}
+
+/* Adds the ranks of one part of a list: 3, 8-15, or node1. */
+static void add_ranks(const struct job *job, struct fault *fault, char *part)
+{
+    int first, last;
+    char *dash = strchr(part, '-');
+    if (strncmp(part, "node", 4) == 0) {
+        first = parse_int(part + 4, "the node") * job->options.ranks_per_node;
+        last = first + job->options.ranks_per_node - 1;
+        last = last < job->options.ranks ? last : job->options.ranks - 1;
+    } else {
+        if (dash != NULL)
+            *dash = '\0';
+        first = parse_int(part, "the rank");
+        last = dash != NULL ? parse_int(dash + 1, "the last rank") : first;
+    }
+    if (first < 0 || last < first || last >= job->options.ranks)
+        fail("fault: no rank %d", last < job->options.ranks ? first : last);
+    fault->ranks = realloc(fault->ranks, (size_t)(fault->rank_count + last - first + 1) * sizeof(int));
+    if (fault->ranks == NULL)
+        fail("out of memory");
+    for (int rank = first; rank <= last; rank++)
+        fault->ranks[fault->rank_count++] = rank;
+}
+
+static bool is_network(const struct fault *fault)
+{
+    return fault->kind == FAULT_NETWORK || fault->kind == FAULT_EDGE || fault->kind == FAULT_RECEIVE ||
+           fault->kind == FAULT_PAUSE;
+}
+
+/* RANKS[>PEER]: ? leaves the rank of a fault of the network open. */
+static void parse_where(const struct job *job, struct fault *fault, char *where)
+{
+    if (where == NULL)
+        fail("fault: the rank is missing");
+    char *peer = strchr(where, '>');
+    if (peer != NULL) {
+        *peer = '\0';
+        fault->peer = parse_int(peer + 1, "the peer");
+        if (fault->peer < 0 || fault->peer >= job->options.ranks)
+            fail("fault: no rank %d", fault->peer);
+    }
+    if (strcmp(where, "?") == 0) {
+        if (!is_network(fault))
+            fail("fault: only a fault of the network finds its rank");
+        fault->rank = -1;
+        return;
+    }
+    while (where != NULL)
+        add_ranks(job, fault, strsep(&where, ","));
+    fault->rank = fault->ranks[0];
+}
+
+static void parse_steps(struct fault *fault, char *first, char *last)
+{
+    char *every = last == NULL ? NULL : strchr(last, '/');
+    if (every != NULL)
+        *every++ = '\0';
+    fault->first_step = parse_int(first, "the first step");
+    fault->last_step = parse_int(last, "the last step");
+    fault->every = every == NULL ? 1 : parse_int(every, "the period");
+    if (fault->every < 1)
+        fail("fault: the period is at least 1");
+}
+
+static enum fault_kind kind_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof(fault_names) / sizeof(fault_names[0]); i++)
+        if (strcmp(fault_names[i].name, name) == 0)
+            return fault_names[i].kind;
+    fail("no fault is called '%s'", name);
+}
+
+/* KIND:RANKS[>PEER]:FIRST:LAST[/EVERY]:AMOUNT[%][:PHASE] */
+void fault_parse(struct job *job, const char *text)
+{
+    if (job->fault_count == MAX_FAULTS)
+        fail("at most %d faults", MAX_FAULTS);
+    struct text_fault copy;
+    snprintf(copy.text, sizeof(copy.text), "%s", text);
+    char *rest = copy.text;
+    struct fault *fault = &job->faults[job->fault_count++];
+    *fault = (struct fault){.peer = -1, .phase = -1, .enabled = true, .since = UNKNOWN};
+    fault->kind = kind_named(next_field(&rest));
+    parse_where(job, fault, next_field(&rest));
+    char *first = next_field(&rest);
+    parse_steps(fault, first, next_field(&rest));
+    char *amount = next_field(&rest), *end = NULL;
+    fault->amount = amount == NULL ? 0 : strtod(amount, &end);
+    fault->relative = end != NULL && *end == '%' && fault->kind != FAULT_THROTTLE;
+    const char *phase = next_field(&rest);
+    if (phase != NULL && strcmp(phase, "*") != 0) {
+        fault->phase = job_phase(job, phase);
+        if (fault->phase < 0)
+            fail("shape %s has no phase '%s'", job->options.shape, phase);
+    }
+}
+
+bool fault_on(const struct fault *fault, int rank)
+{
+    for (int i = 0; i < fault->rank_count; i++)
+        if (fault->ranks[i] == rank)
+            return true;
+    return false;
+}
+
+static bool in_steps(const struct fault *fault, int step)
+{
+    return step >= fault->first_step && step <= fault->last_step &&
+           (step - fault->first_step) % fault->every == 0;
+}
+
+bool fault_now(const struct fault *fault, int step, int phase)
+{
+    return fault->enabled && in_steps(fault, step) && (fault->phase < 0 || fault->phase == phase);
+}
+
+int fault_steps(const struct fault *fault)
+{
+    return (fault->last_step - fault->first_step) / fault->every + 1;
+}
+
+static int compare_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_step_us(const struct job *job)
+{
+    int steps = job->options.steps, count = 0;
+    double *durations = allocate((size_t)steps, sizeof(*durations));
+    for (int i = 1; i < steps; i++)
+        if (job->step_end[i] != UNKNOWN && job->step_end[i - 1] != UNKNOWN)
+            durations[count++] = (double)(job->step_end[i] - job->step_end[i - 1]) / 1000;
+    qsort(durations, (size_t)count, sizeof(*durations), compare_double);
+    double median = count > 0 ? durations[count / 2] : 0;
+    free(durations);
+    return median;
+}
+
+/* Network sends, one after another, that this fault would slow in one step of the job just played: of one of
+ * its ranks. */
+static double sends_per_step(const struct job *job, const struct fault *fault)
+{
+    double sends = 0;
+    for (int rank = 0; rank < job->options.ranks; rank++) {
+        const struct process *process = &job->processes[rank];
+        for (int i = 0; i < process->record_count; i++) {
+            const struct record *record = process->records[i];
+            if (record->step != 1 || (fault->phase >= 0 && record->phase != fault->phase))
+                continue;
+            for (int k = 0; k < record->proxy_count; k++) {
+                const struct proxy *proxy = &record->proxy[k];
+                int peer = job->communicators[record->communicator].ranks[proxy->peer];
+                bool hit = fault->kind == FAULT_RECEIVE
+                               ? fault_on(fault, peer)
+                               : fault_on(fault, rank) && (fault->peer < 0 || peer == fault->peer);
+                if (proxy->send && hit)
+                    sends += (double)proxy->steps / record->channels;
+            }
+        }
+    }
+    return sends / fault->rank_count;
+}
+
+/* A slow receiver with one sender cannot be told from a slow link; then the sender is as good an answer. */
+static int only_sender(const struct job *job, const struct fault *fault)
+{
+    int sender = -1;
+    for (int rank = 0; rank < job->options.ranks; rank++) {
+        const struct process *process = &job->processes[rank];
+        bool sends = false;
+        for (int i = 0; i < process->record_count; i++) {
+            const struct record *record = process->records[i];
+            if (record->step != 1 || (fault->phase >= 0 && record->phase != fault->phase))
+                continue;
+            for (int k = 0; k < record->proxy_count; k++)
+                sends |= record->proxy[k].send &&
+                         job->communicators[record->communicator].ranks[record->proxy[k].peer] == fault->rank;
+        }
+        if (sends && sender >= 0)
+            return -1;
+        sender = sends ? rank : sender;
+    }
+    return sender;
+}
+
+static bool rank_taken(const struct job *job, int rank)
+{
+    for (int i = 0; i < job->fault_count; i++)
+        if (fault_on(&job->faults[i], rank) || job->faults[i].peer == rank)
+            return true;
+    return false;
+}
+
+/* Puts a fault whose rank was left open on a link between nodes that this job really uses. */
+static void place_fault(struct job *job, struct fault *fault)
+{
+    uint64_t best = UINT64_MAX;
+    int sender = -1, receiver = -1;
+    for (int rank = 0; rank < job->options.ranks; rank++) {
+        const struct process *process = &job->processes[rank];
+        for (int i = 0; i < process->record_count; i++) {
+            const struct record *record = process->records[i];
+            if (record->step != 1 || (fault->phase >= 0 && record->phase != fault->phase))
+                continue;
+            for (int k = 0; k < record->proxy_count; k++) {
+                int peer = job->communicators[record->communicator].ranks[record->proxy[k].peer];
+                uint64_t draw = random_bits(job->options.seed, DRAW_NAME, 5, (uint64_t)rank, (uint64_t)peer);
+                if (!record->proxy[k].send || draw >= best || rank_taken(job, rank) || rank_taken(job, peer))
+                    continue;
+                best = draw;
+                sender = rank;
+                receiver = peer;
+            }
+        }
+    }
+    fault->rank = sender < 0 ? 0 : fault->kind == FAULT_RECEIVE ? receiver : sender;
+    fault->peer = fault->kind == FAULT_EDGE ? receiver : -1;
+    fault->ranks = allocate(1, sizeof(int));
+    fault->ranks[fault->rank_count++] = fault->rank;
+}
+
+static void enable_all(struct job *job, bool enabled)
+{
+    for (int i = 0; i < job->fault_count; i++)
+        job->faults[i].enabled = enabled;
+}
+
+/* Amounts given as a percentage of a step become microseconds, by what a clean run of the same job took. */
+void faults_resolve(struct job *job)
+{
+    enable_all(job, false);
+    engine_run(job);
+    for (int round = 0; round < 3 && noise_calm(job); round++) {
+        job_reset(job);
+        engine_run(job);
+    }
+    if (noise_place_stall(job)) {
+        job_reset(job);
+        engine_run(job);
+    }
+    job->clean_step_us = median_step_us(job);
+    for (int i = 0; i < job->fault_count; i++) {
+        struct fault *fault = &job->faults[i];
+        if (fault->rank < 0)
+            place_fault(job, fault);
+        fault->equivalent = fault->kind == FAULT_RECEIVE ? only_sender(job, fault) : -1;
+        if (!fault->relative)
+            continue;
+        fault->amount *= job->clean_step_us / 100;
+        if (fault->kind == FAULT_NETWORK || fault->kind == FAULT_EDGE || fault->kind == FAULT_RECEIVE) {
+            double sends = sends_per_step(job, fault);
+            fault->amount = sends > 0 ? fault->amount / sends : 0;
+        }
+        if (fault->kind == FAULT_PAUSE)
+            fault->amount /= 1000;
+    }
+}
+
+static int64_t played_end(struct job *job)
+{
+    job_reset(job);
+    engine_run(job);
+    return job->end;
+}
+
+/* What each fault cost: the same job, the same luck, without it; and it alone against a clean job. */
+void faults_measure(struct job *job)
+{
+    bool stopped = false;
+    for (int i = 0; i < job->fault_count; i++)
+        stopped |= fault_stops_job(job->faults[i].kind);
+    enable_all(job, false);
+    int64_t clean = job->end;
+    for (int i = 0; i < job->fault_count; i++) {
+        struct fault *fault = &job->faults[i];
+        if (fault_stops_job(fault->kind))
+            continue;
+        enable_all(job, false);
+        fault->enabled = true;
+        fault->alone_us = (double)(played_end(job) - clean) / 1000;
+    }
+    if (stopped || job->fault_count < 2) {
+        for (int i = 0; i < job->fault_count; i++)
+            job->faults[i].lost_us = job->faults[i].alone_us;
+        return;
+    }
+    enable_all(job, true);
+    int64_t all = played_end(job);
+    for (int i = 0; i < job->fault_count; i++) {
+        job->faults[i].enabled = false;
+        job->faults[i].lost_us = (double)(all - played_end(job)) / 1000;
+        job->faults[i].enabled = true;
+    }
+}

@@ -1,0 +1,49 @@
+#include "base/wrap.h"
+
+#include "support/cmocka_all.h"
+
+#include <string.h>
+
+static void check(const char *text, size_t width, const char *expected)
+{
+    struct buffer buffer = BUFFER_INIT;
+    assert_int_equal(wrap_text(&buffer, text, strlen(text), width), 0);
+    assert_string_equal(buffer.data ? buffer.data : "", expected);
+    buffer_release(&buffer);
+}
+
+static void test_lines_break_at_blanks(void **state)
+{
+    check("one two three", 7, "one two\n  three\n");
+    check("one two", 7, "one two\n");
+    check("", 7, "");
+}
+
+/* What follows is indented by two more than the line. */
+static void test_what_follows_hangs(void **state)
+{
+    check("  one two three\n", 9, "  one two\n    three\n");
+    check("a b\nc d\n", 2, "a\n  b\nc\n  d\n");
+}
+
+static void test_a_long_word_stays_whole(void **state)
+{
+    check("a 123456789012345 b", 8, "a\n  123456789012345\n  b\n");
+}
+
+/* Letters of several bytes take one column. */
+static void test_width_is_in_letters(void **state)
+{
+    check("\xc3\xa4\xc3\xb6 \xc3\xbc\xc3\xbc x", 5, "\xc3\xa4\xc3\xb6 \xc3\xbc\xc3\xbc\n  x\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines_break_at_blanks),
+        cmocka_unit_test(test_what_follows_hangs),
+        cmocka_unit_test(test_a_long_word_stays_whole),
+        cmocka_unit_test(test_width_is_in_letters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

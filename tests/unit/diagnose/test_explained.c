@@ -1,0 +1,121 @@
+#include "diagnose/explained.h"
+
+#include "support/cmocka_all.h"
+#include "support/slow_ranks.h"
+#include "support/spoken.h"
+
+/* What becomes of explanations: findings, and what rules read of them. */
+
+/* What a rule reads that holds certainty against odds of 20 and of 200 to 1, or asks for a slow clock. */
+static struct readings of(enum rule_id rule, double reading)
+{
+    struct readings readings = {0};
+    readings_note(&readings, FINDING_COMPUTE, rule, reading);
+    return readings;
+}
+
+static void odds(void **state)
+{
+    struct readings less = of(RULE_CERTAINTY, 2.99), twenty = of(RULE_CERTAINTY, 3);
+    struct readings almost = of(RULE_CERTAINTY_SURE, 5.29), sure = of(RULE_CERTAINTY_SURE, 5.3);
+    assert_speaks(&less, RULE_CERTAINTY);
+    assert_quiet(&twenty, RULE_CERTAINTY);
+    assert_speaks(&almost, RULE_CERTAINTY_SURE);
+    assert_quiet(&sure, RULE_CERTAINTY_SURE);
+    assert_int_equal(readings_allow(&less), CONFIDENCE_LOW);
+    assert_int_equal(readings_allow(&almost), CONFIDENCE_MEDIUM);
+}
+
+static void design(void **state)
+{
+    struct readings less = of(RULE_ONE_PLACE, 0.49), half = of(RULE_ONE_PLACE, 0.5);
+    assert_speaks(&less, RULE_ONE_PLACE);
+    assert_quiet(&half, RULE_ONE_PLACE);
+    assert_int_equal(readings_allow(&less), CONFIDENCE_LOW);
+}
+
+static void take(struct slow_job *played, const struct slow_ranks *slow, struct findings *findings)
+{
+    struct error error = ERROR_INIT;
+    const struct diagnose_options options = {.min_gain = 0.03, .sigmas = 6};
+    slow_job_init(played, slow);
+    assert_int_equal(findings_take_explanations(findings, &played->job, &played->baseline, &played->edges,
+                                                played->transfers, &options, &error),
+                     0);
+}
+
+static void a_block_is_one_finding(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 0};
+    struct slow_job played;
+    struct findings findings = {0};
+    slow_ranks_add(&slow, 4, 4, 9, 13, 1, 1500);
+    take(&played, &slow, &findings);
+    assert_int_equal(findings.count, 1);
+    assert_int_equal(findings.items[0].kind, FINDING_COMPUTE);
+    assert_int_equal(findings.items[0].rank, 4);
+    assert_int_equal(findings.items[0].rank_count, 4);
+    assert_int_equal(findings.items[0].confidence, CONFIDENCE_HIGH);
+    assert_quiet(&findings.items[0].readings, RULE_CERTAINTY_SURE);
+    findings_release(&findings);
+    slow_job_release(&played);
+}
+
+/* Findings of each of the steps that recur, of which one in three is of steps between these. */
+static void what_recurs_takes_in_its_steps(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 1};
+    struct slow_job played;
+    struct findings findings = {0};
+    slow_ranks_add(&slow, 2, 1, 3, 23, 5, 2000);
+    for (int step = 3; step <= 23; step += 5)
+        *findings_add(&findings) = (struct finding){.kind = FINDING_HOST,
+                                                    .rank = 2,
+                                                    .confidence = CONFIDENCE_LOW,
+                                                    .first_step = step,
+                                                    .last_step = step};
+    *findings_add(&findings) = (struct finding){
+        .kind = FINDING_HOST, .rank = 2, .confidence = CONFIDENCE_LOW, .first_step = 5, .last_step = 6};
+    *findings_add(&findings) = (struct finding){
+        .kind = FINDING_HOST, .rank = 1, .confidence = CONFIDENCE_LOW, .first_step = 8, .last_step = 8};
+    take(&played, &slow, &findings);
+    assert_int_equal(findings.count, 3);
+    assert_int_equal(findings.items[0].first_step, 5);
+    assert_int_equal(findings.items[1].rank, 1);
+    assert_int_equal(findings.items[2].period, 5);
+    assert_int_equal(findings.items[2].first_step, 3);
+    assert_int_equal(findings.items[2].last_step, 23);
+    findings_release(&findings);
+    slow_job_release(&played);
+}
+
+/* The record cannot tell it from what is not recorded: so it stays low, however certain. */
+static void doubts_about_the_record_hold(void **state)
+{
+    for (int is_doubted = 0; is_doubted < 2; is_doubted++) {
+        struct slow_ranks slow = {.is_hosts = 0};
+        struct slow_job played;
+        struct findings findings = {0};
+        slow_ranks_add(&slow, 2, 1, 9, 13, 1, 2000);
+        struct finding *said = findings_add(&findings);
+        *said = (struct finding){.kind = FINDING_COMPUTE,
+                                 .rank = 2,
+                                 .confidence = CONFIDENCE_LOW,
+                                 .first_step = 9,
+                                 .last_step = 13};
+        readings_note(&said->readings, FINDING_COMPUTE, RULE_EXCHANGE, is_doubted ? 1 : 0);
+        take(&played, &slow, &findings);
+        assert_int_equal(findings.count, 1);
+        assert_int_equal(findings.items[0].confidence == CONFIDENCE_LOW, is_doubted);
+        findings_release(&findings);
+        slow_job_release(&played);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(odds), cmocka_unit_test(design), cmocka_unit_test(a_block_is_one_finding),
+        cmocka_unit_test(what_recurs_takes_in_its_steps), cmocka_unit_test(doubts_about_the_record_hold)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,198 @@
+#include "job/estimated_ends.h"
+
+#include "support/cmocka_all.h"
+
+#include <string.h>
+
+/* When kernels are taken to have ended that note no stop. All ranks share a clock. */
+
+enum { RANKS = 3, CALLS = 3, ALL = RANKS * CALLS };
+
+struct play {
+    struct job job;
+    struct job_rank ranks[RANKS];
+    struct job_operation operations[ALL];
+    struct job_draft drafts[ALL];
+    struct job_instance instances[ALL];
+    int32_t members[ALL];
+    int64_t delays[RANKS];
+    int estimated;
+};
+
+/* Three AllReduces of all ranks, which begin at 0, 1000 and 2000. */
+static void play_init(struct play *play)
+{
+    memset(play, 0, sizeof *play);
+    play->job = (struct job){.ranks = play->ranks,
+                             .rank_count = RANKS,
+                             .operations = play->operations,
+                             .operation_count = ALL,
+                             .drafts = play->drafts,
+                             .instances = play->instances,
+                             .instance_count = CALLS,
+                             .instance_members = play->members};
+    for (int rank = 0; rank < RANKS; rank++)
+        play->ranks[rank] = (struct job_rank){.first = (size_t)rank * CALLS,
+                                              .count = CALLS,
+                                              .delays_ns = &play->delays[rank],
+                                              .clock_scale = 1,
+                                              .clock_method = rank ? CLOCK_SHARED : CLOCK_REFERENCE};
+    for (int i = 0; i < ALL; i++) {
+        int call = i % CALLS, rank = i / CALLS;
+        play->operations[i] = (struct job_operation){.rank = rank,
+                                                     .instance = call,
+                                                     .group = i,
+                                                     .previous = call ? i - 1 : -1,
+                                                     .function = FUNCTION_ALL_REDUCE,
+                                                     .start_ns = call * 1000,
+                                                     .end_ns = TIME_UNKNOWN,
+                                                     .incomplete = 1};
+        play->drafts[i].free_ns = TIME_UNKNOWN;
+        play->members[call * RANKS + rank] = i;
+    }
+    for (int call = 0; call < CALLS; call++)
+        play->instances[call] = (struct job_instance){.members = RANKS,
+                                                      .expected = RANKS,
+                                                      .first_member = (uint32_t)(call * RANKS),
+                                                      .function = FUNCTION_ALL_REDUCE};
+}
+
+static void estimate(struct play *play)
+{
+    assert_int_equal(job_estimate_ends(&play->job, &play->estimated), 0);
+}
+
+static struct job_operation *at(struct play *play, int rank, int call)
+{
+    return &play->operations[rank * CALLS + call];
+}
+
+/* Rank 1 is late for the second: the others' begin tells when the first was over for it, too. */
+static void the_first_to_go_on_tells(void **state)
+{
+    struct play play;
+    play_init(&play);
+    at(&play, 1, 1)->start_ns = 1400;
+    at(&play, 2, 1)->start_ns = 1100;
+    estimate(&play);
+    assert_true(play.estimated);
+    for (int rank = 0; rank < RANKS; rank++) {
+        assert_int_equal(at(&play, rank, 0)->end_ns, 1000);
+        assert_int_equal(play.drafts[rank * CALLS].free_ns, 1000);
+        assert_int_equal(at(&play, rank, 0)->ends, ENDS_ESTIMATED);
+        assert_int_equal(at(&play, rank, 1)->end_ns, 2000);
+        /* Nothing began after the last. */
+        assert_int_equal(at(&play, rank, 2)->end_ns, TIME_UNKNOWN);
+    }
+}
+
+/* What is told stays, and tells of the others. */
+static void a_member_that_tells_its_end(void **state)
+{
+    struct play play;
+    play_init(&play);
+    struct job_operation *told = at(&play, 2, 0);
+    told->end_ns = play.drafts[told - play.operations].free_ns = 300;
+    told->ends = ENDS_BY_KERNEL;
+    estimate(&play);
+    assert_int_equal(told->end_ns, 300);
+    assert_int_equal(told->ends, ENDS_BY_KERNEL);
+    assert_int_equal(at(&play, 0, 0)->end_ns, 300);
+    assert_int_equal(at(&play, 1, 0)->end_ns, 300);
+}
+
+/* Nobody ends before it began, whatever clocks say. */
+static void not_before_its_begin(void **state)
+{
+    struct play play;
+    play_init(&play);
+    at(&play, 1, 0)->start_ns = 1200;
+    at(&play, 1, 1)->start_ns = 1500;
+    estimate(&play);
+    assert_int_equal(at(&play, 0, 0)->end_ns, 1000);
+    assert_int_equal(at(&play, 1, 0)->end_ns, 1200);
+}
+
+/* Where clocks are not aligned, a member is not recorded, or a function lets ranks go, nothing is estimated.
+ */
+static void where_nothing_tells(void **state)
+{
+    struct play play;
+    for (int why = 0; why < 4; why++) {
+        play_init(&play);
+        if (why == 0)
+            for (int rank = 0; rank < RANKS; rank++)
+                play.ranks[rank].clock_method = CLOCK_CONTRADICTORY;
+        for (int call = 0; call < CALLS; call++) {
+            play.instances[call].expected += why == 1;
+            if (why == 2)
+                play.instances[call].function = FUNCTION_BROADCAST;
+        }
+        for (int i = 0; i < ALL; i++)
+            play.operations[i].incomplete = why != 3; /* no kernel is recorded */
+        estimate(&play);
+        assert_false(play.estimated);
+        assert_int_equal(at(&play, 0, 0)->end_ns, TIME_UNKNOWN);
+    }
+}
+
+/* Where half of the kernels tell an end, or more, the others are left as they are. */
+static void where_most_tell(void **state)
+{
+    struct play play;
+    for (int told = 4; told <= 5; told++) {
+        play_init(&play);
+        for (int i = 0; i < told; i++)
+            play.operations[ALL - 1 - i].end_ns = play.drafts[ALL - 1 - i].free_ns = 2500;
+        estimate(&play);
+        assert_int_equal(play.estimated, told == 4);
+    }
+}
+
+/*
+ * An exchange between all, each a group of two pairs: of each pair both are done when the first goes on, and
+ * of a group when the last of its pairs is. Rank 1 is 400 later than the next.
+ */
+static void a_group_of_pairs(void **state)
+{
+    struct play play;
+    play_init(&play);
+    static const int64_t next[RANKS] = {1000, 1500, 1100};
+    for (int rank = 0; rank < RANKS; rank++) {
+        for (int call = 0; call < 2; call++)
+            *at(&play, rank, call) = (struct job_operation){.rank = rank,
+                                                            .group = rank * CALLS,
+                                                            .previous = -1,
+                                                            .start_ns = 0,
+                                                            .end_ns = TIME_UNKNOWN,
+                                                            .incomplete = 1};
+        at(&play, rank, 2)->start_ns = next[rank];
+        at(&play, rank, 2)->previous = rank * CALLS;
+    }
+    /* Rank r sends to r + 1: its first operation; its second receives. */
+    for (int rank = 0; rank < RANKS; rank++) {
+        int to = (rank + 1) % RANKS;
+        at(&play, rank, 0)->instance = at(&play, to, 1)->instance = rank;
+        play.members[2 * rank] = rank * CALLS;
+        play.members[2 * rank + 1] = to * CALLS + 1;
+        play.instances[rank] = (struct job_instance){
+            .function = FUNCTION_SEND, .members = 2, .expected = 2, .first_member = (uint32_t)(2 * rank)};
+    }
+    for (int rank = 0; rank < RANKS; rank++)
+        at(&play, rank, 2)->instance = -1;
+    estimate(&play);
+    assert_int_equal(at(&play, 0, 0)->end_ns, 1000);
+    assert_int_equal(at(&play, 1, 0)->end_ns, 1100);
+    assert_int_equal(at(&play, 1, 1)->end_ns, 1100);
+    assert_int_equal(at(&play, 2, 1)->end_ns, 1100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_to_go_on_tells), cmocka_unit_test(a_member_that_tells_its_end),
+        cmocka_unit_test(not_before_its_begin),     cmocka_unit_test(where_nothing_tells),
+        cmocka_unit_test(a_group_of_pairs),         cmocka_unit_test(where_most_tell),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

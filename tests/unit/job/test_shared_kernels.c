@@ -1,0 +1,230 @@
+#include "job/shared_kernels.h"
+
+#include "support/cmocka_all.h"
+
+#include <string.h>
+
+/*
+ * Three ranks, each by a clock of its own, that had an AllReduce until 1000 by a common one, then send to
+ * each other twice, in one call each time, and go on. They really start and end, by the common clock:
+ *
+ *            rank 0          rank 1          rank 2          all there
+ *   call 0   1100            1400            1100            1400
+ *   call 1   1450            1450            1650            1650
+ *   next     1700            1690            1680
+ *
+ * Each kernel notes its stop 10 after its start.
+ */
+enum { RANKS = 3, CALLS = 2, PAIRS = 2 * (RANKS - 1), EACH = 1 + CALLS * PAIRS + 1 };
+enum { OPERATIONS = RANKS * EACH, INSTANCES = 2 + CALLS * RANKS * RANKS, MET_NS = 1000, NOTED_NS = 10 };
+
+static const int64_t starts[CALLS + 1][RANKS] = {{1100, 1400, 1100}, {1450, 1450, 1650}, {1700, 1690, 1680}};
+static const int64_t clocks[RANKS] = {0, 5000, -3000};
+
+struct exchange {
+    struct job job;
+    struct job_rank ranks[RANKS];
+    struct job_communicator communicators[1];
+    struct job_operation operations[OPERATIONS];
+    struct job_draft drafts[OPERATIONS];
+    struct job_instance instances[INSTANCES];
+    int32_t members[2 * RANKS + 2 * INSTANCES];
+};
+
+static int collective_of(int rank, int is_last)
+{
+    return rank * EACH + (is_last ? EACH - 1 : 0);
+}
+
+/* Of a rank's call with a peer: what it sends, or what it receives. */
+static int pair_of(int call, int rank, int peer, int is_receive)
+{
+    int place = peer - (peer > rank);
+    return rank * EACH + 1 + call * PAIRS + 2 * place + is_receive;
+}
+
+static int instance_of(int call, int sender, int receiver)
+{
+    return 2 + (call * RANKS + sender) * RANKS + receiver;
+}
+
+static void put(struct exchange *exchange, int number, int rank, int64_t start_ns, int64_t end_ns)
+{
+    exchange->operations[number] = (struct job_operation){.rank = rank,
+                                                          .start_ns = start_ns + clocks[rank],
+                                                          .end_ns = end_ns + clocks[rank],
+                                                          .group = number,
+                                                          .previous = -1,
+                                                          .ends = ENDS_BY_KERNEL};
+    exchange->drafts[number].free_ns = end_ns + clocks[rank];
+}
+
+static void put_pairs(struct exchange *exchange, int call, int rank)
+{
+    for (int i = 0; i < PAIRS; i++) {
+        int number = rank * EACH + 1 + call * PAIRS + i, peer = i / 2 + (i / 2 >= rank);
+        int instance = i % 2 ? instance_of(call, peer, rank) : instance_of(call, rank, peer);
+        put(exchange, number, rank, starts[call][rank], starts[call][rank] + NOTED_NS);
+        struct job_operation *operation = &exchange->operations[number];
+        operation->function = i % 2 ? FUNCTION_RECV : FUNCTION_SEND;
+        operation->group = rank * EACH + 1 + call * PAIRS;
+        operation->previous = operation->group - 1;
+        operation->instance = instance;
+        exchange->instances[instance] =
+            (struct job_instance){.members = 2,
+                                  .expected = 2,
+                                  .function = FUNCTION_SEND,
+                                  .sender = i % 2 ? peer : rank,
+                                  .receiver = i % 2 ? rank : peer,
+                                  .first_member = 2 * RANKS + 2 * (uint32_t)instance};
+        exchange->members[2 * RANKS + 2 * instance + i % 2] = number;
+    }
+}
+
+static void exchange_init(struct exchange *exchange)
+{
+    memset(exchange, 0, sizeof *exchange);
+    for (int last = 0; last < 2; last++)
+        exchange->instances[last] = (struct job_instance){
+            .members = RANKS, .function = FUNCTION_ALL_REDUCE, .first_member = (uint32_t)last * RANKS};
+    for (int rank = 0; rank < RANKS; rank++) {
+        exchange->ranks[rank] = (struct job_rank){.first = (size_t)rank * EACH, .count = EACH};
+        put(exchange, collective_of(rank, 0), rank, 900, MET_NS);
+        put(exchange, collective_of(rank, 1), rank, starts[CALLS][rank], 1800);
+        for (int call = 0; call < CALLS; call++)
+            put_pairs(exchange, call, rank);
+        exchange->operations[collective_of(rank, 1)].previous = collective_of(rank, 1) - 1;
+        for (int last = 0; last < 2; last++) {
+            exchange->operations[collective_of(rank, last)].function = FUNCTION_ALL_REDUCE;
+            exchange->operations[collective_of(rank, last)].instance = last;
+            exchange->members[last * RANKS + rank] = collective_of(rank, last);
+        }
+    }
+    exchange->job = (struct job){.ranks = exchange->ranks,
+                                 .rank_count = RANKS,
+                                 .communicators = exchange->communicators,
+                                 .communicator_count = 1,
+                                 .operations = exchange->operations,
+                                 .operation_count = OPERATIONS,
+                                 .drafts = exchange->drafts,
+                                 .instances = exchange->instances,
+                                 .instance_count = INSTANCES,
+                                 .instance_members = exchange->members};
+}
+
+static int mend(struct exchange *exchange)
+{
+    int mended = 0;
+    struct error error = ERROR_INIT;
+    assert_int_equal(job_mend_shared_kernels(&exchange->job, &mended, &error), 0);
+    return mended;
+}
+
+/* When what a rank received from a peer ended, by the common clock. */
+static int64_t received_at(const struct exchange *exchange, int call, int rank, int peer)
+{
+    int number = pair_of(call, rank, peer, 1);
+    assert_int_equal(exchange->operations[number].end_ns, exchange->drafts[number].free_ns);
+    return exchange->operations[number].end_ns - clocks[rank];
+}
+
+static void a_receive_ends_when_its_sender_came(void **state)
+{
+    struct exchange exchange;
+    exchange_init(&exchange);
+    assert_true(mend(&exchange));
+    assert_int_equal(received_at(&exchange, 0, 0, 1), 1400);
+    assert_int_equal(received_at(&exchange, 0, 2, 1), 1400);
+    assert_int_equal(received_at(&exchange, 1, 0, 2), 1650);
+    /* Rank 1 was told the end of its first call, by its own stop: 10 after all were there. */
+    assert_int_equal(received_at(&exchange, 1, 1, 2), 1650 + NOTED_NS);
+    assert_int_equal(exchange.operations[pair_of(1, 1, 2, 1)].ends, ENDS_BY_SENDER);
+    /* From whom was there, and by who came last: as noted. */
+    assert_int_equal(received_at(&exchange, 0, 0, 2), 1100 + NOTED_NS);
+    assert_int_equal(received_at(&exchange, 0, 1, 0), 1400 + NOTED_NS);
+    assert_int_equal(received_at(&exchange, 1, 2, 0), 1650 + NOTED_NS);
+    assert_int_equal(exchange.operations[pair_of(0, 1, 0, 1)].ends, ENDS_BY_KERNEL);
+}
+
+static void not_after_the_next_began(void **state)
+{
+    struct exchange exchange;
+    exchange_init(&exchange);
+    exchange.operations[collective_of(0, 1)].start_ns = 1600;
+    assert_true(mend(&exchange));
+    assert_int_equal(received_at(&exchange, 1, 0, 2), 1600);
+}
+
+/* A channel without a stop tells no end: then its data came with its sender, if that came later; else as
+ * before. */
+static void without_a_stop(void **state)
+{
+    struct exchange exchange;
+    exchange_init(&exchange);
+    for (int peer = 0; peer < RANKS; peer += 2)
+        for (int call = 0; call < CALLS; call++) {
+            struct job_operation *receive = &exchange.operations[pair_of(call, 1, peer, 1)];
+            receive->end_ns = exchange.drafts[receive - exchange.operations].free_ns = TIME_UNKNOWN;
+            receive->ends = ENDS_UNKNOWN;
+        }
+    assert_true(mend(&exchange));
+    assert_int_equal(received_at(&exchange, 1, 1, 2), 1650 + NOTED_NS);
+    assert_int_equal(exchange.operations[pair_of(0, 1, 0, 1)].end_ns, TIME_UNKNOWN);
+    /* Rank 0 came as much later as rank 1 had left the first call later, by its own stop. */
+    assert_int_equal(received_at(&exchange, 1, 1, 0), 1450 + NOTED_NS);
+    assert_int_equal(exchange.operations[pair_of(0, 1, 2, 1)].ends, ENDS_UNKNOWN);
+}
+
+/* The network tells when its data came. */
+static void what_is_told_stays(void **state)
+{
+    struct exchange exchange;
+    exchange_init(&exchange);
+    exchange.operations[pair_of(0, 0, 1, 1)].all_taken = 1;
+    assert_true(mend(&exchange));
+    assert_int_equal(received_at(&exchange, 0, 0, 1), 1100 + NOTED_NS);
+    assert_int_equal(received_at(&exchange, 0, 2, 1), 1400);
+}
+
+static void send_to_itself(struct exchange *exchange, int call, int number)
+{
+    struct job_operation *operation = &exchange->operations[number];
+    int32_t instance = instance_of(call, operation->rank, operation->rank);
+    operation->function = FUNCTION_SEND;
+    operation->instance = instance;
+    exchange->instances[instance].sender = exchange->instances[instance].receiver = operation->rank;
+}
+
+/* Without a collective before, nobody knows how far apart they were when they began. */
+static void who_did_not_meet_cannot_be_compared(void **state)
+{
+    struct exchange exchange;
+    exchange_init(&exchange);
+    exchange.instances[0].function = FUNCTION_BROADCAST;
+    for (int rank = 0; rank < RANKS; rank++)
+        exchange.operations[collective_of(rank, 0)].function = FUNCTION_BROADCAST;
+    mend(&exchange);
+    assert_int_equal(received_at(&exchange, 0, 0, 1), 1100 + NOTED_NS);
+    /* Nor in a ring, where each sends to the next: who it received from may have waited for somebody else. */
+    exchange_init(&exchange);
+    for (int call = 0; call < CALLS; call++)
+        for (int rank = 0; rank < RANKS; rank++) {
+            send_to_itself(&exchange, call, pair_of(call, rank, (rank + RANKS - 1) % RANKS, 0));
+            send_to_itself(&exchange, call, pair_of(call, rank, (rank + 1) % RANKS, 1));
+        }
+    assert_true(mend(&exchange));
+    assert_int_equal(received_at(&exchange, 0, 2, 1), 1400);
+    assert_int_equal(received_at(&exchange, 1, 1, 0), 1450 + NOTED_NS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_receive_ends_when_its_sender_came),
+        cmocka_unit_test(not_after_the_next_began),
+        cmocka_unit_test(without_a_stop),
+        cmocka_unit_test(what_is_told_stays),
+        cmocka_unit_test(who_did_not_meet_cannot_be_compared),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,132 @@
+#include "support/slow_ranks.h"
+
+#include "job/step_index.h"
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+
+void slow_ranks_add(struct slow_ranks *slow, int rank, int ranks, int first, int last, int period,
+                    int64_t by_ns)
+{
+    for (int i = rank; i < rank + ranks; i++)
+        for (int step = first; step <= last; step += period)
+            slow->first_ns[i][step] += by_ns;
+}
+
+static int64_t own_ns(const struct slow_ranks *slow, int rank, int number)
+{
+    int step = number / EACH;
+    /* A linear congruence (Knuth's MMIX) of the place: noise that recurred would be a fault. */
+    uint64_t random = (uint64_t)(rank * INSTANCES + number + 1) * 6364136223846793005u + 1442695040888963407u;
+    int64_t noise_ns = (int64_t)((random ^ random >> 31) * 6364136223846793005u >> 33) % 41;
+    return noise_ns +
+           (number % EACH ? SECOND_NS + slow->second_ns[rank][step] : FIRST_NS + slow->first_ns[rank][step]);
+}
+
+static void put(struct slow_job *played, const struct slow_ranks *slow, int rank, int number, int64_t free_ns,
+                int64_t end_ns)
+{
+    int32_t at = rank * INSTANCES + number;
+    int64_t start_ns = free_ns + own_ns(slow, rank, number);
+    played->members[number * RANKS + rank] = at;
+    played->operations[at] =
+        (struct job_operation){.rank = rank,
+                               .instance = number,
+                               .step = number / EACH,
+                               .tag = -1,
+                               .bytes = 1 << 20,
+                               .function = FUNCTION_ALL_REDUCE,
+                               .previous = number ? at - 1 : -1,
+                               .group = at,
+                               .start_ns = start_ns,
+                               .end_ns = end_ns,
+                               .enqueued_ns = slow->is_hosts ? start_ns - 5 : free_ns - 5,
+                               .own_ns = number ? start_ns - free_ns : TIME_UNKNOWN,
+                               .ends = ENDS_BY_KERNEL};
+}
+
+static void play_all(struct slow_job *played, const struct slow_ranks *slow)
+{
+    int64_t free_ns = 0;
+    for (int number = 0; number < INSTANCES; number++) {
+        int64_t latest_ns = 0;
+        for (int rank = 0; rank < RANKS; rank++)
+            latest_ns = own_ns(slow, rank, number) > latest_ns ? own_ns(slow, rank, number) : latest_ns;
+        int64_t end_ns = free_ns + latest_ns + LASTS_NS;
+        played->instances[number] = (struct job_instance){.sequence = number,
+                                                          .transfer_ns = LASTS_NS,
+                                                          .sender = -1,
+                                                          .receiver = -1,
+                                                          .step = number / EACH,
+                                                          .tag = -1,
+                                                          .members = RANKS,
+                                                          .expected = RANKS,
+                                                          .first_member = (uint32_t)(number * RANKS),
+                                                          .function = FUNCTION_ALL_REDUCE};
+        for (int rank = 0; rank < RANKS; rank++)
+            put(played, slow, rank, number, free_ns, end_ns);
+        free_ns = end_ns;
+    }
+}
+
+static void describe(struct slow_job *played)
+{
+    played->world = (struct job_communicator){
+        .size = RANKS, .hashed = 1, .seats = played->seats, .seat_count = RANKS, .is_whole = 1, .silent = -1};
+    for (int rank = 0; rank < RANKS; rank++) {
+        played->ranks[rank] = (struct job_rank){
+            .first = (size_t)(rank * INSTANCES), .count = INSTANCES, .tail_step = INT32_MAX};
+        played->seats[rank] = (struct job_seat){rank, rank};
+    }
+    played->job = (struct job){.rank_count = RANKS,
+                               .expected_ranks = RANKS,
+                               .ranks = played->ranks,
+                               .communicator_count = 1,
+                               .communicators = &played->world,
+                               .operation_count = OPERATIONS,
+                               .operations = played->operations,
+                               .instance_count = INSTANCES,
+                               .instances = played->instances,
+                               .instance_members = played->members,
+                               .step_count = STEPS,
+                               .timed_operations = OPERATIONS};
+}
+
+void slow_job_init(struct slow_job *played, const struct slow_ranks *slow)
+{
+    struct error error = ERROR_INIT;
+    const struct baseline_options options = {.sigmas = 6};
+    *played = (struct slow_job){0};
+    describe(played);
+    play_all(played, slow);
+    assert_int_equal(job_index_steps(&played->job, &error), 0);
+    assert_int_equal(baseline_init(&played->baseline, &played->job, &options, &error), 0);
+    assert_int_equal(partitions_init(&played->partitions, &played->job, &played->edges), 0);
+    played->transfers = calloc(INSTANCES, sizeof *played->transfers);
+    played->longest_stay_ns = longest_stays(&played->job);
+    assert_non_null(played->transfers);
+    assert_non_null(played->longest_stay_ns);
+    played->source = (struct sheet_source){&played->job, &played->baseline, played->transfers,
+                                           played->explained, played->longest_stay_ns};
+}
+
+void slow_job_release(struct slow_job *played)
+{
+    partitions_release(&played->partitions);
+    baseline_release(&played->baseline);
+    free(played->transfers);
+    free(played->longest_stay_ns);
+    free(played->job.operations_of_step);
+    free(played->job.by_step);
+    free(played->job.step_end);
+}
+
+void slow_job_explain(struct slow_job *played, struct explanations *found)
+{
+    struct error error = ERROR_INIT;
+    const struct belief belief = {
+        .certainty = 3, .worth_ns = 300, .sure = 5.3, .worth_waited_ns = 300, .least_ns = 150};
+    assert_int_equal(explanations_find(found, &played->job, &played->baseline, &played->edges,
+                                       played->transfers, &belief, &error),
+                     0);
+}

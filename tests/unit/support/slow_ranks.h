@@ -1,0 +1,52 @@
+#ifndef NCCLPROF_TESTS_SUPPORT_SLOW_RANKS_H
+#define NCCLPROF_TESTS_SUPPORT_SLOW_RANKS_H
+
+#include "baseline/baseline.h"
+#include "network/transfer_excess.h"
+#include "score/explain.h"
+#include "score/sheet.h"
+
+/*
+ * Eight ranks of one role that meet in two AllReduces a step, of 1000 each; before the first a rank computes
+ * for 6000 and before the second for 2000, and by up to 40 more, now one and now another. A step lasts for
+ * 10000. Step 0 is the warm-up.
+ */
+enum { RANKS = 8, STEPS = 24, EACH = 2, INSTANCES = STEPS * EACH, OPERATIONS = RANKS * INSTANCES };
+enum { FIRST_NS = 6000, SECOND_NS = 2000, LASTS_NS = 1000 };
+
+/* By how much longer a rank computes in a step before each of the two; its host, or its GPU. */
+struct slow_ranks {
+    int64_t first_ns[RANKS][STEPS];
+    int64_t second_ns[RANKS][STEPS];
+    int is_hosts;
+};
+
+struct slow_job {
+    struct job job;
+    struct job_rank ranks[RANKS];
+    struct job_communicator world;
+    struct job_seat seats[RANKS];
+    struct job_operation operations[OPERATIONS];
+    struct job_instance instances[INSTANCES];
+    int32_t members[OPERATIONS];
+    struct baseline baseline;
+    struct transfer_excess *transfers;
+    struct edges edges; /* none */
+    struct partitions partitions;
+    unsigned char explained[RANKS * STEPS];
+    int64_t *longest_stay_ns;
+    struct sheet_source source;
+};
+
+/* Slow by so much before the first AllReduce: these ranks, in every `period`-th of these steps. */
+void slow_ranks_add(struct slow_ranks *slow, int rank, int ranks, int first, int last, int period,
+                    int64_t by_ns);
+
+/* To be released. */
+void slow_job_init(struct slow_job *played, const struct slow_ranks *slow);
+void slow_job_release(struct slow_job *played);
+
+/* What is certain by odds of 20 and gains 3 % of a step; the caller releases it. */
+void slow_job_explain(struct slow_job *played, struct explanations *found);
+
+#endif

@@ -1,0 +1,42 @@
+#include "support/spoken.h"
+
+#include "support/cmocka_all.h"
+
+void assert_speaks(const struct readings *readings, enum rule_id rule)
+{
+    if (!readings_speak(readings, rule))
+        fail_msg("%s does not speak (asked: %d, reading: %g)", rules[rule].name, readings->asked[rule],
+                 readings->values[rule]);
+}
+
+void assert_quiet(const struct readings *readings, enum rule_id rule)
+{
+    if (!readings->asked[rule] || readings_speak(readings, rule))
+        fail_msg("%s is not quiet (asked: %d, reading: %g)", rules[rule].name, readings->asked[rule],
+                 readings->values[rule]);
+}
+
+void assert_not_asked(const struct readings *readings, enum rule_id rule)
+{
+    if (readings->asked[rule])
+        fail_msg("%s was asked (reading: %g)", rules[rule].name, readings->values[rule]);
+}
+
+void assert_limit(enum limit_id limit, double value)
+{
+    if (limit_of(limit) < value || limit_of(limit) > value)
+        fail_msg("%s is %g", limits[limit].name, limit_of(limit));
+}
+
+int is_doubted_at_all(struct suspect *suspect)
+{
+    int is_doubted = readings_allow(&suspect->readings) == CONFIDENCE_LOW;
+    suspect->readings = (struct readings){0};
+    return is_doubted;
+}
+
+int steps_show(struct suspect suspect, struct lengthening lengthening)
+{
+    suspect_ask_steps(&suspect, &lengthening);
+    return !is_doubted_at_all(&suspect);
+}

@@ -1,0 +1,20 @@
+#ifndef NCCLPROF_TESTS_SUPPORT_SUSPICIONS_H
+#define NCCLPROF_TESTS_SUPPORT_SUSPICIONS_H
+
+#include "support/judged.h"
+
+/* Suspicions for judge_suspect, from step 4 on: what each amounts to in all, how likely and how far ahead. */
+
+static inline struct suspect steps_of(enum finding_kind kind, int32_t steps, int64_t gain_ns, double chance,
+                                      double ahead)
+{
+    return (struct suspect){.kind = kind,
+                            .first_step = 4,
+                            .last_step = 3 + steps,
+                            .counted_steps = steps,
+                            .gain_ns = gain_ns,
+                            .chance = chance,
+                            .ahead = ahead};
+}
+
+#endif
