@@ -318,6 +318,7 @@ static int diagnose_run(struct diagnosis *diagnosis, int64_t run_id, struct erro
              caution_crowd(&findings.crowd, &job, &diagnosis->result->table, error) ||
              caution_bounds(&job, &findings, &diagnosis->result->table, error) ||
              caution_cut(&job, &findings, &diagnosis->result->table, error) ||
+             caution_standstill(&job, &findings, &diagnosis->result->table, error) ||
              sum_up(diagnosis, &job, &baseline, transfers, &findings,
                     diagnosis->shown + diagnosis->left_out - told, error);
     if (!failed && note_coverage(diagnosis, &job))

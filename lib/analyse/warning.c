@@ -5,8 +5,7 @@
 #include "job/own_time.h"
 #include "schemas.h"
 #include "store/store.h"
-
-#include "base/buffer.h"
+#include "verdict/words.h"
 
 enum { MOST_NAMED = 4 };
 
@@ -124,6 +123,29 @@ int caution_cut(const struct job *job, const struct findings *findings, struct t
                      "operation shows whom the others wait for: the job was stopped as a whole, "
                      "still ran, or the files were cut",
                      (long long)job->run_id);
+}
+
+int caution_standstill(const struct job *job, const struct findings *findings, struct table *table,
+                       struct error *error)
+{
+    struct buffer text = BUFFER_INIT;
+    if (!findings->standstill.is_known)
+        return 0;
+    const struct job_instance *instance = &job->instances[findings->standstill.instance];
+    int is_begun_by_all = instance->members >= instance->expected;
+    int failed = text_operation(&text, job, instance, instance->function) ? error_no_memory(error) : 0;
+    failed =
+        failed ||
+        table_add_warning(
+            table, error,
+            is_begun_by_all
+                ? "run %lld: %s was called by all its ranks and never ended, and nothing that is "
+                  "recorded tells why: the network, a GPU, or what the recorder leaves out (sizes, roots)"
+                : "run %lld: %s never ended, and who never came only the traces would tell that are not "
+                  "there",
+            (long long)job->run_id, text.data);
+    buffer_release(&text);
+    return failed;
 }
 
 int caution_parts(const struct job *job, struct table *table, struct error *error)

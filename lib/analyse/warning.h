@@ -41,6 +41,10 @@ int caution_bare_calls(struct store *store, int64_t run_id, struct table *table,
 int caution_cut(const struct job *job, const struct findings *findings, struct table *table,
                 struct error *error);
 
+/* Where a job stands still and nobody can be named: in what, and what would tell. */
+int caution_standstill(const struct job *job, const struct findings *findings, struct table *table,
+                       struct error *error);
+
 /* That the store holds no runs, hence no operations; and what calls without one it knows of. */
 int caution_no_operations(struct store *store, const struct runs *runs, struct table *table,
                           struct error *error);

@@ -128,6 +128,9 @@ struct job_rank {
     int64_t clock_origin_ns;
     double clock_scale;
     enum cut cut;
+    int64_t seen_until_ns; /* its recorder was still there, on the host's clock: marks beside operations; 0
+                              unknown */
+    int told_late;         /* its recorder tells of what has no end only once it was pending for a second */
     int may_lack_file; /* it is in fewer communicators than another, and some have a place for it, or a rank
                           is silent */
     int32_t tail_step; /* from there on others did with it what it has no record of; INT32_MAX: nowhere */

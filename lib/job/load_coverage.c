@@ -22,6 +22,22 @@ static int read_cut(struct loader *loader, struct statement *statement, struct e
     return 0;
 }
 
+static int read_seen_until(struct loader *loader, struct statement *statement, struct error *error)
+{
+    int64_t rank = loader_rank(loader, statement_integer(statement, 0));
+    if (rank >= 0)
+        loader->job->ranks[rank].seen_until_ns = statement_integer(statement, 1);
+    return 0;
+}
+
+static int read_told_late(struct loader *loader, struct statement *statement, struct error *error)
+{
+    int64_t rank = loader_rank(loader, statement_integer(statement, 0));
+    if (rank >= 0)
+        loader->job->ranks[rank].told_late = 1;
+    return 0;
+}
+
 /* Where most traces lack their end, or most stop midway, that says nothing of a single rank. */
 static void weigh_cuts(struct job *job)
 {
@@ -58,7 +74,9 @@ int loader_read_coverage(struct loader *loader, struct error *error)
         count_damage(loader, error) ||
         loader_read_number(loader, schema_analysis_job_losses, &loader->job->lost_events, error) ||
         loader_read_number(loader, schema_analysis_job_finished_only, &finished_only, error) ||
-        loader_read(loader, schema_analysis_job_cut, read_cut, error))
+        loader_read(loader, schema_analysis_job_cut, read_cut, error) ||
+        loader_read(loader, schema_analysis_job_seen_until, read_seen_until, error) ||
+        loader_read(loader, schema_analysis_job_told_late, read_told_late, error))
         return -1;
     loader->job->finished_only = finished_only != 0;
     loader->job->bare_calls = bare.captured + bare.others;

@@ -42,6 +42,8 @@ static int add_mismatch(const struct absence *absence, int32_t at, int confidenc
         return -1;
     finding->stops_job = 1;
     finding->confidence = (enum confidence)confidence;
+    if (confidence == CONFIDENCE_LOW && finding_add_candidate(finding, operation->rank))
+        return -1;
     const char *name = function_name(mine->function);
     return say_waiting(absence, absence->ranks[operation->rank].missing_from, finding) ||
            buffer_printf(&finding->evidence, "; this rank waits in %s number %lld of the same communicator",
@@ -64,6 +66,9 @@ int find_mismatches(const struct absence *absence, struct findings *findings)
             continue;
         const struct job_instance *mine = &job->instances[job->operations[at].instance];
         const struct job_instance *theirs = &job->instances[other];
+        /* Who keeps to its programme waits there for somebody else. */
+        if (absence->programme.ranks[rank].course == COURSE_KEPT)
+            continue;
         int tie = mine->members == theirs->members;
         int confidence =
             confidence_in((size_t)mine->members, (size_t)theirs->members,

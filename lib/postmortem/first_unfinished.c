@@ -193,10 +193,67 @@ enum standing {
     IS_UNKNOWN  /* where records are lost, a member may be taken to be elsewhere than it is */
 };
 
+/* The place up to which others finished with it what it has no record of. */
+static struct progress last_finished(const struct stops *stops, int32_t rank)
+{
+    struct progress next = stops->next[rank];
+    const struct role *role = &stops->baseline->roles[stops->baseline->role_of_rank[rank]];
+    struct programme_span programme = role_programme(role, next.position);
+    return next.position > programme.begin ? (struct progress){next.step, next.position - 1}
+                                           : (struct progress){next.step - 1, programme.end - 1};
+}
+
+/* The other end of the send or receive that a rank has at a place; -1. */
+static int32_t partner_at(const struct stops *stops, int32_t rank, struct progress at)
+{
+    const struct job_operation *usual = usual_at(stops, rank, at);
+    const struct job_instance *instance = usual ? &stops->job->instances[usual->instance] : NULL;
+    if (!usual || !function_is_point_to_point(usual->function))
+        return -1;
+    return instance->sender == rank ? instance->receiver : instance->sender;
+}
+
+/* Of that which it did not finish. */
+static int32_t partner_of(const struct stops *stops, int32_t rank)
+{
+    return partner_at(stops, rank, stops->next[rank]);
+}
+
+/*
+ * The rank that it may wait for, in what it is said to have finished last; -1. Of
+ * a send or receive some recorders note when the host was done with it: where the
+ * other end stopped in that, it is not over.
+ */
+static int32_t may_wait_for(const struct stops *stops, int32_t rank)
+{
+    struct progress last = last_finished(stops, rank);
+    int32_t partner = partner_at(stops, rank, last);
+    if (partner < 0 || partner_of(stops, partner) != rank)
+        return -1;
+    const struct job_operation *mine = usual_at(stops, rank, last);
+    const struct job_operation *theirs = usual_at(stops, partner, stops->next[partner]);
+    return mine->function != theirs->function ? partner : -1;
+}
+
+/* Of a pair, whether the other end stopped at the same, or before it. */
+static enum standing standing_in_pair(const struct stops *stops, int32_t rank, int32_t partner)
+{
+    const struct job_operation *mine = usual_at(stops, rank, stops->next[rank]);
+    const struct job_operation *theirs = usual_at(stops, partner, stops->next[partner]);
+    if (!theirs)
+        return IS_UNKNOWN;
+    /* What is sent and received in one call may be listed in either order. */
+    return theirs->communicator == mine->communicator && partner_of(stops, partner) == rank ? IS_CANDIDATE
+                                                                                            : IS_WAITING;
+}
+
 static enum standing standing_of(const struct stops *stops, const struct meeting *meetings, int32_t rank)
 {
     const struct job_operation *usual = usual_at(stops, rank, stops->next[rank]);
-    /* Of a send or a receive nobody else tells. */
+    int32_t partner = partner_of(stops, rank);
+    if (partner >= 0 && !stops->job->missing_sequence)
+        return standing_in_pair(stops, rank, partner);
+    /* Of a Broadcast nobody else tells. */
     if (!usual || !function_is_full_exchange(usual->function))
         return stops->job->missing_sequence ? IS_UNKNOWN : IS_CANDIDATE;
     const struct meeting *meeting = &meetings[usual->communicator];
@@ -229,6 +286,14 @@ static void count_meetings(const struct stops *stops, int32_t first, struct meet
     }
 }
 
+static void list(struct stops *stops, int32_t rank)
+{
+    for (size_t i = 0; i < stops->count; i++)
+        if (stops->listed[i] == rank)
+            return;
+    stops->listed[stops->count++] = rank;
+}
+
 /* None where one that may be the first is of unknown standing. */
 static void list_first(struct stops *stops, struct meeting *meetings)
 {
@@ -243,21 +308,14 @@ static void list_first(struct stops *stops, struct meeting *meetings)
             return;
         }
         if (standing == IS_CANDIDATE)
-            stops->listed[stops->count++] = rank;
+            list(stops, rank);
+        if (standing == IS_CANDIDATE && partner_of(stops, rank) >= 0)
+            list(stops, partner_of(stops, rank));
     }
 }
 
-/* The place up to which others finished with it what it has no record of. */
-static struct progress last_finished(const struct stops *stops, int32_t rank)
-{
-    struct progress next = stops->next[rank];
-    const struct role *role = &stops->baseline->roles[stops->baseline->role_of_rank[rank]];
-    struct programme_span programme = role_programme(role, next.position);
-    return next.position > programme.begin ? (struct progress){next.step, next.position - 1}
-                                           : (struct progress){next.step - 1, programme.end - 1};
-}
-
-/* The only rank that lost the end of its record, where no other record is missing; -1. */
+/* The only rank that lost the end of its record, where no other record is
+ * missing; -1. */
 static int32_t find_torn(const struct stops *stops)
 {
     int32_t torn = -1;
@@ -275,9 +333,28 @@ static int32_t find_torn(const struct stops *stops)
     return torn;
 }
 
+/* Who may still be in a send or receive with one that stopped there: it is one of
+ * the two, and all others that are listed wait for them. */
+static void list_pairs(struct stops *stops)
+{
+    size_t count = stops->count;
+    int is_first = 1;
+    for (size_t i = 0; i < count; i++) {
+        int32_t rank = stops->listed[i], partner = may_wait_for(stops, rank);
+        if (partner < 0)
+            continue;
+        if (is_first)
+            stops->count = 0;
+        is_first = 0;
+        list(stops, rank);
+        list(stops, partner);
+    }
+}
+
 /*
- * A recorder that loses nothing else writes what finished within moments, as long as its process lives: of
- * those listed, who lost the end of its record is the one that stopped, and the others wait for it.
+ * A recorder that loses nothing else writes what finished within moments, as long
+ * as its process lives: of those listed, who lost the end of its record is the
+ * one that stopped, and the others wait for it.
  */
 static void list_torn(struct stops *stops)
 {
@@ -298,8 +375,10 @@ static int say_torn(const struct stops *stops, int32_t rank, struct buffer *evid
     const struct job_operation *usual = usual_at(stops, rank, last);
     const char *name = usual ? function_name(usual->function) : NULL;
     return buffer_printf(evidence,
-                         "%s on communicator %s in step %d was finished by its other members, and so by this "
-                         "rank; the record of this rank ends before it, and no other record is missing",
+                         "%s on communicator %s in step %d was finished by its other members, and "
+                         "so by this "
+                         "rank; the record of this rank ends before it, and no other record is "
+                         "missing",
                          name ? name : "an operation",
                          usual ? stops->job->communicators[usual->communicator].label : "", (int)last.step);
 }
@@ -309,18 +388,22 @@ static int say_lagging(const struct stops *stops, int32_t rank, struct buffer *e
     struct progress next = stops->next[rank];
     const struct job_operation *usual = usual_at(stops, rank, next);
     const char *name = usual ? function_name(usual->function) : NULL;
-    return buffer_printf(
-        evidence,
-        "it finished nothing from operation %d of step %d on (%s%s%s), others of its role did: it, or a rank "
-        "that it shares that one with, never began it%s. The trace lists only finished operations and cannot "
-        "tell which",
-        (int)next.position, (int)next.step, name ? name : "of a kind not known",
-        usual ? " on communicator " : "", usual ? stops->job->communicators[usual->communicator].label : "",
-        stops->job->blind_to_pairs ? ", or waits for a send that is not recorded" : "");
+    return buffer_printf(evidence,
+                         "rank %s finished nothing from operation %d of step %d on (%s%s%s), "
+                         "others of its role did: one that "
+                         "shares it never began it%s. The trace lists only finished operations "
+                         "and cannot tell which; a "
+                         "recorder that lists what began could",
+                         stops->job->ranks[rank].name, (int)next.position, (int)next.step,
+                         name ? name : "of a kind not known", usual ? " on communicator " : "",
+                         usual ? stops->job->communicators[usual->communicator].label : "",
+                         stops->job->blind_to_pairs ? ", or waits for a send that is not recorded" : "");
 }
 
-static int add(const struct stops *stops, int32_t rank, struct findings *findings)
+/* All that are listed are one finding. */
+static int add(const struct stops *stops, struct findings *findings)
 {
+    int32_t rank = stops->listed[0];
     const struct job_operation *usual = usual_at(stops, rank, stops->next[rank]);
     struct finding *finding = findings_add(findings);
     if (!finding)
@@ -332,6 +415,10 @@ static int add(const struct stops *stops, int32_t rank, struct findings *finding
     finding->rank = rank;
     finding->tag = usual ? usual->tag : -1;
     finding->first_step = finding->last_step = stops->next[rank].step;
+    for (size_t i = 0; stops->count > 1 && i < stops->count; i++)
+        if (finding_add_candidate(finding, stops->listed[i]))
+            return -1;
+    finding->rank = stops->count > 1 ? finding->candidates[0] : rank;
     return is_torn ? say_torn(stops, rank, &finding->evidence) : say_lagging(stops, rank, &finding->evidence);
 }
 
@@ -365,6 +452,7 @@ static int find_stops(struct stops *stops)
     struct meeting *meetings = array_new(job->communicator_count, sizeof *meetings);
     if (meetings) {
         list_first(stops, meetings);
+        list_pairs(stops);
         list_torn(stops);
     }
     free(meetings);
@@ -380,17 +468,31 @@ static void stops_release(struct stops *stops)
     free(stops->listed);
 }
 
+/*
+ * More candidates than a quarter of the ranks (but a pair) are no finding: a job
+ * that is stopped at any moment leaves such a record.
+ */
+enum { PART_NAMED = 4, PAIR = 2 };
+
+static int can_be_told(const struct stops *stops)
+{
+    size_t ranks = job_recorded_ranks(stops->job);
+    return stops->count && stops->count < ranks &&
+           (stops->count <= PAIR || stops->count * PART_NAMED <= ranks);
+}
+
 int find_laggards(const struct job *job, const struct baseline *baseline, struct findings *findings,
                   struct error *error)
 {
     struct stops stops = {.job = job, .baseline = baseline};
-    /* Without times, steps follow the order of lines: what is lost may have shifted it. */
+    /* Without times, steps follow the order of lines: what is lost may have
+     * shifted it. */
     int is_in_order = job->timed_operations || !job->missing_sequence;
     if (!job->finished_only || !is_in_order || !baseline_is_regular(baseline) || findings_stop_job(findings))
         return 0;
     int failed = find_stops(&stops);
-    for (size_t i = 0; !failed && i < stops.count; i++)
-        failed = add(&stops, stops.listed[i], findings);
+    if (!failed && can_be_told(&stops))
+        failed = add(&stops, findings);
     stops_release(&stops);
     return failed ? error_no_memory(error) : 0;
 }

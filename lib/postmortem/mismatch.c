@@ -102,7 +102,10 @@ static struct finding *add_mismatch(const struct job_operation *operation,
         finding->stops_job = is_stuck;
         finding->confidence = is_stuck ? (enum confidence)confidence : CONFIDENCE_LOW;
     }
-    return finding;
+    /* Nobody can say which of them it is. */
+    return finding && confidence == CONFIDENCE_LOW && finding_add_candidate(finding, operation->rank)
+               ? NULL
+               : finding;
 }
 
 /* Medium is what is held against habits. */

@@ -1,9 +1,12 @@
 #include "postmortem/missing.h"
 
 #include "base/array.h"
+#include "postmortem/departure.h"
 #include "postmortem/divergence.h"
+#include "postmortem/left_loop.h"
 #include "postmortem/mismatch.h"
 #include "postmortem/never_started.h"
+#include "postmortem/patience.h"
 #include "postmortem/pending.h"
 #include "postmortem/progress.h"
 #include "verdict/words.h"
@@ -12,15 +15,24 @@
 
 /*
  * Jobs that never finish. An operation is pending when not all of its members began it and none of those who
- * did got past it. Who is absent from a pending operation and not itself waiting in another one is at fault;
- * who waits never is. Where everybody waits, two sides called different operations. What was called
- * differently otherwise is told by mismatch.c.
+ * did got past it. Who waits is never at fault, unless it called something else than it ought to. So the
+ * culprit is, in this order:
+ *
+ * - who is absent from a pending operation and waits in none itself, by a record that has its end;
+ * - who called something else than the others or than its own programme has there, where everybody waits;
+ * - who is absent by a record that is not there, or was cut: it may have died, or its file may be lost. Where
+ *   one of the former is known it explains the waiting, and that a file is lost is no more than that;
+ * - whose GPU never began what its host called;
+ * - of whom nothing but its own record is there, and who left in the middle of a step.
  */
 
-/* Of several runs of which one rank is known each, all may be one job whose other files were lost. */
-static int is_piece(const struct absence *absence)
+/* Of several runs of which one rank is known each, all may be one job whose other files were lost. So may a
+ * single one, where nothing tells how many ranks its communicators have. */
+static int is_piece(const struct absence *absence, int32_t instance)
 {
-    return absence->pieces > 1 && job_recorded_ranks(absence->job) == 1;
+    const struct job *job = absence->job;
+    return job_recorded_ranks(job) == 1 &&
+           (absence->pieces > 1 || !job->communicators[job->instances[instance].communicator].size_is_known);
 }
 
 static int say_last(const struct job *job, int32_t rank, int is_lost, struct finding *finding)
@@ -36,43 +48,50 @@ static int say_last(const struct job *job, int32_t rank, int is_lost, struct fin
     return tag ? buffer_printf(&finding->evidence, ", phase %s", tag) : 0;
 }
 
-static int is_silent(const struct absence *absence, size_t rank)
-{
-    return absence->job->ranks[rank].count == 0 || absence->ranks[rank].is_lost;
-}
+enum absent { IS_NOT_ABSENT, IS_ABSENT, IS_UNRECORDED };
 
-static int is_merely_absent(const struct absence *absence, size_t rank)
+/* Its record is not there, or has no end: where the rank came to is not known. */
+static enum absent absence_of(const struct absence *absence, size_t rank)
 {
-    return absence->ranks[rank].missing_from >= 0 && !absence->ranks[rank].is_waiting;
+    const struct attendance *of = &absence->ranks[rank];
+    const struct job_rank *record = &absence->job->ranks[rank];
+    if (of->missing_from < 0 || of->is_waiting)
+        return IS_NOT_ABSENT;
+    return !record->count || of->is_lost || record->cut != CUT_NOT ? IS_UNRECORDED : IS_ABSENT;
 }
 
 static void count_absent(struct absence *absence)
 {
-    absence->silent_count = job_silent_ranks(absence->job);
     for (size_t i = 0; i < absence->job->rank_count; i++) {
-        if (!is_merely_absent(absence, i) || absence->job->ranks[i].count == 0)
-            continue;
-        if (is_silent(absence, i))
-            absence->lost_count++;
-        else
-            absence->absent_count++;
+        enum absent absent = absence_of(absence, i);
+        absence->absent_count += absent == IS_ABSENT;
+        absence->unrecorded_count += absent == IS_UNRECORDED;
     }
-    absence->silent_count += absence->lost_count;
 }
+
+/* So many ranks may be absent at once: of a job that was stopped while it ran, many are, each from what
+ * others were about to do. */
+enum { ABSENT_AT_ONCE = 2 };
 
 /* So many steps others may be ahead of what never ends: hosts enqueue before GPUs get there. */
 enum { STEPS_AHEAD = 2 };
 
 /*
- * Whether the files may have been cut, each somewhere, rather than the job have stopped: most end midway; or
- * without their end, while several ranks are absent at once, or others had gone on for steps.
+ * Where most files have no end: how sure a rank is absent that none of its own calls excuse. Whoever waits
+ * longer than ever, hangs. Else the job may have been stopped as a whole while one of its ranks was a little
+ * late, which several are not at once; and where others had gone on for steps, files were cut. -1: nobody is
+ * to blame for that.
  */
-static int is_torn(const struct absence *absence, const struct job_instance *instance)
+static int confidence_where_cut(const struct absence *absence, const struct job_instance *instance)
 {
-    if (absence->job->most_cut != CUT_AT_END)
-        return absence->job->most_cut == CUT_MIDWAY;
-    return absence->absent_count + absence->lost_count > 1 ||
-           absence->last_step > (int64_t)instance->step + STEPS_AHEAD;
+    if (absence->job->most_cut == CUT_MIDWAY || absence->unrecorded_count ||
+        absence->absent_count > ABSENT_AT_ONCE)
+        return -1;
+    if (absence->last_step > (int64_t)instance->step + STEPS_AHEAD)
+        return -1;
+    if (somebody_waits_longer_than_ever(&absence->passing))
+        return CONFIDENCE_HIGH;
+    return absence->absent_count == 1 ? CONFIDENCE_LOW : -1;
 }
 
 /*
@@ -92,32 +111,116 @@ static int may_wait_as_another(const struct absence *absence, int32_t rank)
     return 0;
 }
 
-static int add_finding(const struct absence *absence, int32_t rank, struct findings *findings)
+static struct finding *add_finding(const struct absence *absence, enum finding_kind kind, int32_t rank,
+                                   int confidence, struct findings *findings)
 {
     const struct job *job = absence->job;
-    const struct job_instance *instance = &job->instances[absence->ranks[rank].missing_from];
-    int silent = is_silent(absence, (size_t)rank);
-    struct finding *finding = findings_add_at(
-        findings, silent || job->ranks[rank].cut ? FINDING_ENDED_EARLY : FINDING_MISSING, rank, instance);
+    int32_t instance = absence->ranks[rank].missing_from;
+    struct finding *finding = findings_add_at(findings, kind, rank, &job->instances[instance]);
     if (!finding)
-        return -1;
+        return NULL;
     finding->stops_job = 1;
-    int is_unsure =
-        (silent && (absence->silent_count > 1 || is_piece(absence) || absence->absent_count > 0)) ||
-        (job->ranks[rank].count && is_torn(absence, instance)) || may_wait_as_another(absence, rank);
-    finding->confidence = is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
-    return say_waiting(absence, absence->ranks[rank].missing_from, finding) ||
-           say_last(job, rank, absence->ranks[rank].is_lost, finding);
+    finding->confidence = (enum confidence)confidence;
+    int failed =
+        say_waiting(absence, instance, finding) || say_last(job, rank, absence->ranks[rank].is_lost, finding);
+    return failed ? NULL : finding;
 }
 
-/* By instance, whether somebody is held up in it; by communicator, the first step in which that is so. */
+static int name_absent(const struct absence *absence, struct findings *findings)
+{
+    const struct job *job = absence->job;
+    for (size_t i = 0; i < job->rank_count; i++) {
+        if (absence_of(absence, i) != IS_ABSENT)
+            continue;
+        const struct job_instance *instance = &job->instances[absence->ranks[i].missing_from];
+        int confidence = job->most_cut ? confidence_where_cut(absence, instance) : CONFIDENCE_HIGH;
+        if (!job->most_cut && absence->absent_count > ABSENT_AT_ONCE &&
+            !somebody_waits_longer_than_ever(&absence->passing))
+            confidence = CONFIDENCE_LOW;
+        if (confidence > CONFIDENCE_LOW && may_wait_as_another(absence, (int32_t)i))
+            confidence = CONFIDENCE_LOW;
+        if (confidence >= 0 && !add_finding(absence, FINDING_MISSING, (int32_t)i, confidence, findings))
+            return -1;
+    }
+    return 0;
+}
+
+/* Ranks whose file stops in the middle of an operation, where others' merely lack their end. */
+static int is_cut_alone(const struct absence *absence, size_t rank)
+{
+    const struct job *job = absence->job;
+    return job->most_cut == CUT_AT_END && job->ranks[rank].count && job->ranks[rank].cut == CUT_MIDWAY &&
+           !absence->ranks[rank].is_lost;
+}
+
+/*
+ * Whether records that are not there can be held against their ranks: some died and left none. Where fewer
+ * are there than not, they are what was kept of the job. Where most were cut, so may theirs be: but for a
+ * single one that others wait for, and that is not there, or cut otherwise than the rest.
+ */
+static int can_name_unrecorded(const struct absence *absence)
+{
+    const struct job *job = absence->job;
+    size_t recorded = job_recorded_ranks(job), alone = 0;
+    if (absence->unrecorded_count > recorded || job_silent_ranks(job) > recorded)
+        return 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        alone +=
+            absence_of(absence, i) == IS_UNRECORDED && (!job->ranks[i].count || is_cut_alone(absence, i));
+    return !job->most_cut || (absence->unrecorded_count == 1 && alone == 1 && recorded > 1);
+}
+
+/* Who alone departs from its own programme, where too few keep to theirs to say that this is the mistake:
+ * several have a new one. */
+static size_t count_departed(const struct absence *absence)
+{
+    size_t count = 0;
+    if (absence->courses.left != 1)
+        return 0;
+    for (int32_t i = 0; i < (int32_t)absence->job->rank_count; i++)
+        count += departs_and_waits(absence, i) != 0;
+    return count;
+}
+
+static int add_departed(const struct absence *absence, struct finding *finding)
+{
+    for (int32_t i = 0; i < (int32_t)absence->job->rank_count; i++)
+        if (departs_and_waits(absence, i) && finding_add_candidate(finding, i))
+            return -1;
+    return 0;
+}
+
+static int name_unrecorded(const struct absence *absence, struct findings *findings)
+{
+    const struct job *job = absence->job;
+    size_t before = findings->count, departures = count_departed(absence);
+    for (size_t i = 0; can_name_unrecorded(absence) && i < job->rank_count; i++) {
+        if (absence_of(absence, i) != IS_UNRECORDED)
+            continue;
+        int is_unsure = absence->unrecorded_count > 1 || departures || is_cut_alone(absence, i) ||
+                        is_piece(absence, absence->ranks[i].missing_from) ||
+                        may_wait_as_another(absence, (int32_t)i);
+        struct finding *finding = add_finding(absence, FINDING_ENDED_EARLY, (int32_t)i,
+                                              is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH, findings);
+        if (!finding || finding_add_candidate(finding, (int32_t)i) ||
+            (departures && add_departed(absence, finding)))
+            return -1;
+    }
+    return findings_unite_candidates(findings, before);
+}
+
+/* By instance, whether somebody is held up in it, or may be where the job is stuck; by communicator, the
+ * first step in which that is so. */
 static void note_held(const struct absence *absence, unsigned char *held, int32_t *first_step)
 {
+    const struct passing *passing = &absence->passing;
     for (size_t i = 0; i < absence->job->communicator_count; i++)
         first_step[i] = INT32_MAX;
     for (size_t i = 0; i < absence->job->operation_count; i++) {
         const struct job_operation *operation = &absence->job->operations[i];
-        if (!passing_is_held(&absence->passing, (int32_t)i))
+        int may_be_held = absence->is_stuck && operation->step >= absence->first_stuck &&
+                          !passing_is_past(passing, (int32_t)i);
+        if (!may_be_held && !passing_is_held(passing, (int32_t)i))
             continue;
         held[operation->instance] = 1;
         if (operation->step >= 0 && operation->step < first_step[operation->communicator])
@@ -146,20 +249,51 @@ static unsigned char *list_stuck(const struct absence *absence)
     return stuck;
 }
 
+/* Where everybody waits: who called something else. What each departs from says more than a tie of votes. */
+static int name_mismatch(const struct absence *absence, struct findings *findings)
+{
+    size_t before = findings->count;
+    unsigned char *stuck = list_stuck(absence);
+    int failed = !stuck || (!findings_stop_job(findings) && find_mismatches(absence, findings)) ||
+                 find_disagreements(absence->job, absence->positions, stuck, findings);
+    free(stuck);
+    return failed || (!findings_stop_surely(findings) && find_departures(absence, before, findings)) ||
+           findings_unite_candidates(findings, before);
+}
+
 static int judge(struct absence *absence, struct findings *findings)
 {
-    const struct job *job = absence->job;
-    size_t before = findings->count;
     count_absent(absence);
-    for (size_t i = 0; i < job->rank_count; i++)
-        if (is_merely_absent(absence, i) && add_finding(absence, (int32_t)i, findings))
-            return -1;
-    if (findings->count == before && find_mismatches(absence, findings))
-        return -1;
-    unsigned char *stuck = list_stuck(absence);
-    int failed = !stuck || find_disagreements(job, absence->positions, stuck, findings);
-    free(stuck);
-    return failed || (!findings_stop_job(findings) && find_frozen(&absence->passing, findings));
+    return name_absent(absence, findings) || name_mismatch(absence, findings) ||
+           (!findings_stop_job(findings) && name_unrecorded(absence, findings)) ||
+           (!findings_stop_job(findings) && find_earlier_departures(absence, findings)) ||
+           (!findings_stop_job(findings) && find_frozen(&absence->passing, findings)) ||
+           (!findings_stop_job(findings) && find_left_loop(absence, findings));
+}
+
+/* Nobody can be named: the first operation of the first step in which somebody is held up. */
+static void note_standstill(const struct absence *absence, struct findings *findings)
+{
+    for (size_t i = 0; !findings->standstill.is_known && i < absence->job->operation_count; i++) {
+        const struct job_operation *operation = &absence->job->operations[i];
+        if (operation->step != absence->first_stuck || !passing_is_held(&absence->passing, (int32_t)i))
+            continue;
+        findings->standstill = (struct standstill){.is_known = 1, .instance = operation->instance};
+    }
+}
+
+/* The first step in which somebody is held up; the last of all where nobody is. */
+static void find_first_stuck(struct absence *absence)
+{
+    absence->first_stuck = absence->last_step;
+    for (size_t i = 0; i < absence->job->operation_count; i++) {
+        const struct job_operation *operation = &absence->job->operations[i];
+        if (!passing_is_held(&absence->passing, (int32_t)i))
+            continue;
+        absence->is_stuck = 1;
+        if (operation->step >= 0 && operation->step < absence->first_stuck)
+            absence->first_stuck = operation->step;
+    }
 }
 
 static int absence_init(struct absence *absence)
@@ -174,12 +308,17 @@ static int absence_init(struct absence *absence)
     for (size_t i = 0; i < job->operation_count; i++)
         if (job->operations[i].step > absence->last_step)
             absence->last_step = job->operations[i].step;
+    find_first_stuck(absence);
+    if (programme_init(&absence->programme, job, absence->first_stuck))
+        return -1;
+    absence->courses = programme_count(&absence->programme);
     return 0;
 }
 
 static void absence_release(struct absence *absence)
 {
     passing_release(&absence->passing);
+    programme_release(&absence->programme);
     free(absence->pending);
     free(absence->ranks);
 }
@@ -196,6 +335,8 @@ int find_absence(const struct job *job, const int32_t *positions, const struct e
         note_waiting(&absence, &job->instances[i]);
     }
     failed = failed || judge(&absence, findings);
+    if (!failed && !findings_stop_job(findings) && !job->most_cut)
+        note_standstill(&absence, findings);
     absence_release(&absence);
     return failed ? error_no_memory(error) : 0;
 }

@@ -1,6 +1,7 @@
 #include "postmortem/never_started.h"
 
 #include "base/array.h"
+#include "postmortem/patience.h"
 #include "postmortem/progress.h"
 #include "verdict/words.h"
 
@@ -91,8 +92,7 @@ static int say(const struct frozen *frozen, int32_t at, struct finding *finding)
 }
 
 /*
- * Of several at once, some may wait for another one in what no trace shows. Traces without an end may be of a
- * job that was stopped as a whole, when somebody always waits.
+ * Of several at once, some may wait for another one in what no trace shows: they are told as one.
  */
 static int add_finding(const struct frozen *frozen, int32_t at, size_t count, struct findings *findings)
 {
@@ -106,17 +106,38 @@ static int add_finding(const struct frozen *frozen, int32_t at, size_t count, st
         return -1;
     int is_unsure = count > 1 || job->most_cut || job->lost_events || rank->is_part;
     finding->confidence = is_unsure ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
+    if (finding_add_candidate(finding, operation->rank))
+        return -1;
     finding->stops_job = 1;
     finding->tag = operation->tag;
     return name_waiting(frozen, instance, finding) || say(frozen, at, finding) ? -1 : 0;
 }
 
+/*
+ * Traces without an end may be of a job that was stopped as a whole, when somebody always waits: but not
+ * longer than ever. So may any, where more are waited for than wait.
+ */
+static int may_be_stopped_as_a_whole(const struct frozen *frozen, size_t count)
+{
+    int32_t waiting = 0;
+    for (size_t i = 0; i < frozen->job->rank_count; i++) {
+        int32_t at = frozen->missing_from[i];
+        int32_t here = at < 0 ? 0 : frozen->started[frozen->job->operations[at].instance];
+        waiting = here > waiting ? here : waiting;
+    }
+    return count > (size_t)waiting ||
+           (frozen->job->most_cut && !somebody_waits_longer_than_ever(frozen->passing));
+}
+
 static int name_absent(const struct frozen *frozen, size_t count, struct findings *findings)
 {
+    size_t before = findings->count;
+    if (!count || may_be_stopped_as_a_whole(frozen, count))
+        return 0;
     for (size_t i = 0; i < frozen->job->rank_count; i++)
         if (frozen->missing_from[i] >= 0 && add_finding(frozen, frozen->missing_from[i], count, findings))
             return -1;
-    return 0;
+    return findings_unite_candidates(findings, before);
 }
 
 int find_frozen(const struct passing *passing, struct findings *findings)

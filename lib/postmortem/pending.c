@@ -31,9 +31,18 @@ static int lacks_a_start(const struct absence *absence, const struct job_instanc
     return 0;
 }
 
+/* Where one got past, all can: who has no end there only lost the record of it. */
+static int somebody_is_past(const struct absence *absence, const struct job_instance *instance)
+{
+    for (int32_t i = 0; i < instance->members; i++)
+        if (passing_is_past(&absence->passing, job_member_at(absence->job, instance, i)))
+            return 1;
+    return 0;
+}
+
 void note_waiting(struct absence *absence, const struct job_instance *instance)
 {
-    if (!lacks_a_start(absence, instance))
+    if (!lacks_a_start(absence, instance) && somebody_is_past(absence, instance))
         return;
     for (int32_t i = 0; i < instance->members; i++) {
         int32_t at = job_member_at(absence->job, instance, i);
@@ -56,6 +65,12 @@ static int is_record_lost(const struct absence *absence, const struct job_instan
            extents_lack(absence->extents, rank, instance->communicator, instance->function);
 }
 
+/* Whether the record of a rank would show that it came. */
+static int is_recorded(const struct job *job, int32_t rank)
+{
+    return rank >= 0 && job->ranks[rank].count && job->ranks[rank].cut == CUT_NOT;
+}
+
 static int32_t place_of(const struct absence *absence, const struct job_instance *instance)
 {
     int32_t least = INT32_MAX;
@@ -65,6 +80,18 @@ static int32_t place_of(const struct absence *absence, const struct job_instance
             least = position;
     }
     return least;
+}
+
+/* Whether those who wait in an instance do so for their own mistake: all of them departed from their
+ * programme, and a rank that is absent keeps to its own, as many others do. */
+static int is_odd_call(const struct absence *absence, const struct job_instance *instance, int32_t rank)
+{
+    const struct course_of_rank *courses = absence->programme.ranks;
+    int32_t left = 0;
+    for (int32_t i = 0; i < instance->members; i++)
+        left += courses[job_member(absence->job, instance, i)->rank].course == COURSE_LEFT;
+    return courses[rank].course == COURSE_KEPT && left == instance->members &&
+           absence->courses.left <= absence->courses.kept;
 }
 
 /*
@@ -77,8 +104,10 @@ static void note_absent(struct absence *absence, int32_t number, int32_t place, 
     struct attendance *of = rank < 0 ? NULL : &absence->ranks[rank];
     if (!of || of->came_to == number || went_past(absence, instance, rank))
         return;
+    if (is_odd_call(absence, instance, rank))
+        return;
     int is_lost = is_record_lost(absence, instance, rank);
-    if ((is_lost || absence->job->ranks[rank].count == 0) && !absence->is_sure)
+    if ((is_lost || !is_recorded(absence->job, rank)) && !absence->is_sure)
         return;
     int32_t step = of->missing_from < 0 ? INT32_MAX : absence->job->instances[of->missing_from].step;
     if (of->missing_from >= 0 && (instance->step > step || (instance->step == step && place >= of->place)))
@@ -88,18 +117,41 @@ static void note_absent(struct absence *absence, int32_t number, int32_t place, 
     of->is_lost = is_lost;
 }
 
+/* Whether somebody is absent whose record would show that it came. */
+static int lacks_a_recorded(const struct job *job, const struct job_instance *instance)
+{
+    if (instance->function == FUNCTION_SEND)
+        return is_recorded(job, instance->sender) && is_recorded(job, instance->receiver);
+    const struct job_communicator *communicator = &job->communicators[instance->communicator];
+    int32_t came = 0, recorded = 0;
+    for (size_t i = 0; i < communicator->seat_count; i++)
+        recorded += is_recorded(job, communicator->seats[i].rank);
+    for (int32_t i = 0; i < instance->members; i++)
+        came += is_recorded(job, job_member(job, instance, i)->rank);
+    return came < recorded;
+}
+
+static void note_waiting_in(struct absence *absence, int32_t number)
+{
+    const struct job_instance *instance = &absence->job->instances[number];
+    absence->pending[number] = 1;
+    for (int32_t i = 0; i < instance->members; i++) {
+        struct attendance *of = &absence->ranks[job_member(absence->job, instance, i)->rank];
+        of->is_waiting = 1;
+        of->came_to = number;
+    }
+}
+
 void note_pending(struct absence *absence, int32_t number)
 {
     const struct job *job = absence->job;
     const struct job_instance *instance = &job->instances[number];
     int32_t place = place_of(absence, instance);
-    absence->pending[number] = 1;
     absence->is_sure = is_pending(absence, instance, 1);
-    for (int32_t i = 0; i < instance->members; i++) {
-        struct attendance *of = &absence->ranks[job_member(job, instance, i)->rank];
-        of->is_waiting = 1;
-        of->came_to = number;
-    }
+    /* What may be over, and lacks nobody but whose record is lost, says nothing. */
+    if (!absence->is_sure && !lacks_a_recorded(job, instance))
+        return;
+    note_waiting_in(absence, number);
     if (instance->function == FUNCTION_SEND) {
         note_absent(absence, number, place, instance->sender);
         note_absent(absence, number, place, instance->receiver);

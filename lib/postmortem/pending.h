@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_POSTMORTEM_PENDING_H
 #define NCCLPROF_POSTMORTEM_PENDING_H
 
+#include "postmortem/programme.h"
 #include "postmortem/progress.h"
 #include "verdict/finding.h"
 
@@ -25,11 +26,14 @@ struct absence {
     unsigned char *pending; /* per instance */
     struct attendance *ranks;
     struct passing passing;
-    int32_t last_step;   /* of all operations */
-    int is_sure;         /* that the instance looked at is pending */
-    size_t silent_count; /* ranks that left no trace, or lost what they did last */
-    size_t lost_count;   /* the latter of those */
-    size_t absent_count; /* others that are merely absent */
+    struct programme programme;
+    struct courses courses;
+    int32_t last_step;       /* of all operations */
+    int32_t first_stuck;     /* the first step in which somebody is held up, else last_step */
+    int is_stuck;            /* somebody is */
+    int is_sure;             /* that the instance looked at is pending */
+    size_t absent_count;     /* ranks that are merely absent, by records that have their end */
+    size_t unrecorded_count; /* others whose record is not there, or was cut */
 };
 
 /*
@@ -42,8 +46,10 @@ int is_pending(const struct absence *absence, const struct job_instance *instanc
 /* Notes who waits in a pending instance, and who is missing from it. */
 void note_pending(struct absence *absence, int32_t instance);
 
-/* Notes who waits on its GPU in an instance that all hosts called: that completes it no more than its
- * kernels. */
+/*
+ * Notes who waits on its GPU in an instance that all hosts called: where somebody's GPU has not begun it, or
+ * nobody's got past.
+ */
 void note_waiting(struct absence *absence, const struct job_instance *instance);
 
 /* Names who waits in a pending instance, as the finding's peers and in its evidence. -1 when memory is out.

@@ -4,7 +4,10 @@
 
 #include <stdlib.h>
 
-enum lack { LACKS_END = 1, LACKS_START = 2 };
+enum lack { LACKS_END = 1, LACKS_START = 2, IS_FOLLOWED = 4, IS_SEEN = 8 };
+
+/* A rank whose GPU finished something so many steps later is past what it called: steps follow each other. */
+enum { STEPS_PAST = 2 };
 
 static int ended(const struct job_operation *operation)
 {
@@ -21,23 +24,46 @@ static void note_next(struct passing *passing)
             passing->next[job->operations[job->operations[i].previous].group] = (int32_t)i;
 }
 
-static struct map_key like_key(const struct job_operation *operation)
+/* Sends to some go over the network, to others not, and are recorded differently. */
+static struct map_key like_key(const struct job *job, const struct job_operation *operation)
 {
-    return (struct map_key){{(uint64_t)operation->rank, (uint64_t)operation->communicator,
-                             operation->function, (uint64_t)operation->bytes}};
+    const struct job_instance *instance = &job->instances[operation->instance];
+    int32_t peer = operation->rank == instance->sender ? instance->receiver : instance->sender;
+    uint64_t function = operation->function;
+    if (function_is_point_to_point(operation->function))
+        function |= (uint64_t)(uint32_t)(peer + 1) << 8;
+    return (struct map_key){
+        {(uint64_t)operation->rank, (uint64_t)operation->communicator, function, (uint64_t)operation->bytes}};
 }
 
+/* The last step in which each rank's GPU finished something. */
+static void note_steps(struct passing *passing)
+{
+    for (size_t i = 0; i < passing->job->rank_count; i++)
+        passing->finished_step[i] = -1;
+    for (size_t i = 0; i < passing->job->operation_count; i++) {
+        const struct job_operation *operation = &passing->job->operations[i];
+        int32_t *step = &passing->finished_step[operation->rank];
+        if (ended(operation) && operation->step > *step)
+            *step = operation->step;
+    }
+}
+
+/* Of each kind, whether anything was ever seen of it on the GPU; and what the last that others followed
+ * lacks. */
 static int note_likes(struct passing *passing)
 {
     for (size_t i = 0; i < passing->job->operation_count; i++) {
         const struct job_operation *operation = &passing->job->operations[i];
-        if (!passing_next_began(passing, (int32_t)i))
-            continue;
-        int64_t *lacks = map_put(&passing->likes, like_key(operation), 0, NULL);
-        if (!lacks)
+        int has_start = operation->start_ns != TIME_UNKNOWN && !operation->inferred;
+        int64_t *like = map_put(&passing->likes, like_key(passing->job, operation), 0, NULL);
+        if (!like)
             return -1;
-        *lacks = (ended(operation) ? 0 : LACKS_END) |
-                 (operation->start_ns != TIME_UNKNOWN && !operation->inferred ? 0 : LACKS_START);
+        if (has_start || ended(operation))
+            *like |= IS_SEEN;
+        if (passing_next_began(passing, (int32_t)i))
+            *like = (*like & IS_SEEN) | IS_FOLLOWED | (ended(operation) ? 0 : LACKS_END) |
+                    (has_start ? 0 : LACKS_START);
     }
     return 0;
 }
@@ -47,9 +73,11 @@ int passing_init(struct passing *passing, const struct job *job)
     *passing = (struct passing){.job = job};
     map_init(&passing->likes);
     passing->next = array_new(job->operation_count, sizeof *passing->next);
-    if (!passing->next)
+    passing->finished_step = array_new(job->rank_count, sizeof *passing->finished_step);
+    if (!passing->next || !passing->finished_step)
         return -1;
     note_next(passing);
+    note_steps(passing);
     return note_likes(passing);
 }
 
@@ -57,6 +85,7 @@ void passing_release(struct passing *passing)
 {
     map_release(&passing->likes);
     free(passing->next);
+    free(passing->finished_step);
 }
 
 int passing_next_began(const struct passing *passing, int32_t operation)
@@ -65,28 +94,41 @@ int passing_next_began(const struct passing *passing, int32_t operation)
     return next >= 0 && passing->job->operations[next].start_ns != TIME_UNKNOWN;
 }
 
-int passing_is_past(const struct passing *passing, int32_t operation)
+/* Its rank was done with later steps. */
+static int is_steps_ago(const struct passing *passing, const struct job_operation *operation)
 {
-    return passing->job->finished_only || ended(&passing->job->operations[operation]) ||
-           passing_next_began(passing, operation);
+    return operation->step >= 0 &&
+           passing->finished_step[operation->rank] - (int64_t)operation->step >= STEPS_PAST;
 }
 
-/* Where the last of its like lacks its end though others followed, that it has none says nothing. */
+int passing_is_past(const struct passing *passing, int32_t operation)
+{
+    const struct job_operation *of = &passing->job->operations[operation];
+    return passing->job->finished_only || ended(of) || passing_next_began(passing, operation) ||
+           is_steps_ago(passing, of);
+}
+
+/* Where the last of its like lacks its end though others followed, or nothing was ever seen of its like, that
+ * it has none says nothing. */
 static int ends_are_recorded(const struct passing *passing, int32_t operation)
 {
-    const int64_t *lacks = map_get(&passing->likes, like_key(&passing->job->operations[operation]));
-    return !lacks || !(*lacks & LACKS_END);
+    const int64_t *like =
+        map_get(&passing->likes, like_key(passing->job, &passing->job->operations[operation]));
+    return like && (*like & (IS_FOLLOWED | LACKS_END)) != (IS_FOLLOWED | LACKS_END) && (*like & IS_SEEN);
 }
 
 int passing_is_held(const struct passing *passing, int32_t operation)
 {
-    return !passing_is_past(passing, operation) && ends_are_recorded(passing, operation);
+    const struct job *job = passing->job;
+    return !passing_is_past(passing, operation) && ends_are_recorded(passing, operation) &&
+           job->ranks[job->operations[operation].rank].cut == CUT_NOT;
 }
 
 static int starts_are_recorded(const struct passing *passing, int32_t operation)
 {
-    const int64_t *lacks = map_get(&passing->likes, like_key(&passing->job->operations[operation]));
-    return lacks && !(*lacks & LACKS_START);
+    const int64_t *like =
+        map_get(&passing->likes, like_key(passing->job, &passing->job->operations[operation]));
+    return like && (*like & (IS_FOLLOWED | LACKS_START)) == IS_FOLLOWED;
 }
 
 int passing_waits(const struct passing *passing, int32_t operation)

@@ -8,8 +8,10 @@
 /* How far each operation of a job got, as it stands where the traces end. */
 struct passing {
     const struct job *job;
-    int32_t *next;    /* per operation that is the first of its group: the next on its stream; -1 */
-    struct map likes; /* (rank, communicator, function, bytes) -> what the last with one after it lacks */
+    int32_t *finished_step; /* per rank: the last step in which its GPU finished something; -1 */
+    int32_t *next;          /* per operation that is the first of its group: the next on its stream; -1 */
+    struct map likes; /* (rank, communicator, function, peer, bytes) -> what was seen of them, and what the
+                         last with one after it lacks */
 };
 
 /* -1 when memory is out; to be released all the same. */
@@ -19,12 +21,13 @@ void passing_release(struct passing *passing);
 /* Whether the next of its stream began on the device. */
 int passing_next_began(const struct passing *passing, int32_t operation);
 
-/* It ended, or the next on its stream began. Its proxies may be done while its kernel still waits. */
+/* It ended, or the next on its stream began, or its rank was done with later steps. Its proxies may be done
+ * while its kernel still waits. */
 int passing_is_past(const struct passing *passing, int32_t operation);
 
 /*
- * It did not get past, and that is not for want of a record: the last of its like that others followed has
- * its end, or there is none.
+ * It did not get past, and that is not for want of a record: its rank's has its end, something is recorded of
+ * its like, and the last of them that others followed has its end, or there is none.
  */
 int passing_is_held(const struct passing *passing, int32_t operation);
 

@@ -8,6 +8,7 @@
 static void release(struct finding *finding)
 {
     free(finding->peers);
+    free(finding->candidates);
     free(finding->ranks);
     buffer_release(&finding->evidence);
 }
@@ -33,12 +34,20 @@ int finding_has_step(const struct finding *finding, int32_t step)
            (finding->period < 2 || (step - finding->first_step) % finding->period == 0);
 }
 
+static int is_candidate(const struct finding *finding, int32_t rank)
+{
+    for (size_t i = 0; i < finding->candidate_count; i++)
+        if (finding->candidates[i] == rank)
+            return 1;
+    return 0;
+}
+
 int finding_has_rank(const struct finding *finding, int32_t rank)
 {
     for (size_t i = 0; i < finding->rank_count; i++)
         if (finding->ranks[i] == rank)
             return 1;
-    return finding->rank == rank;
+    return finding->rank == rank || is_candidate(finding, rank);
 }
 
 struct finding *findings_add(struct findings *findings)
@@ -64,6 +73,21 @@ struct finding *findings_add_at(struct findings *findings, enum finding_kind kin
     return finding;
 }
 
+static int add_rank(int32_t **ranks, size_t *count, size_t *capacity, int32_t rank)
+{
+    size_t at = *count;
+    while (at > 0 && (*ranks)[at - 1] > rank)
+        at--;
+    if (at > 0 && (*ranks)[at - 1] == rank)
+        return 0;
+    if (array_reserve((void **)ranks, capacity, *count + 1, sizeof **ranks))
+        return -1;
+    memmove(*ranks + at + 1, *ranks + at, (*count - at) * sizeof **ranks);
+    (*ranks)[at] = rank;
+    ++*count;
+    return 0;
+}
+
 int finding_ask(const struct findings *findings, struct finding *finding, enum rule_id rule, double reading)
 {
     if (findings->off.has[rule])
@@ -78,18 +102,62 @@ int finding_ask(const struct findings *findings, struct finding *finding, enum r
 
 int finding_add_peer(struct finding *finding, int32_t rank)
 {
-    size_t at = finding->peer_count;
-    while (at > 0 && finding->peers[at - 1] > rank)
-        at--;
-    if (at > 0 && finding->peers[at - 1] == rank)
-        return 0;
-    if (array_reserve((void **)&finding->peers, &finding->peer_capacity, finding->peer_count + 1,
-                      sizeof *finding->peers))
-        return -1;
-    memmove(finding->peers + at + 1, finding->peers + at,
-            (finding->peer_count - at) * sizeof *finding->peers);
-    finding->peers[at] = rank;
-    finding->peer_count++;
+    return add_rank(&finding->peers, &finding->peer_count, &finding->peer_capacity, rank);
+}
+
+int finding_add_candidate(struct finding *finding, int32_t rank)
+{
+    return add_rank(&finding->candidates, &finding->candidate_count, &finding->candidate_capacity, rank);
+}
+
+void findings_forget_low(struct findings *findings, size_t from)
+{
+    for (size_t i = findings->count; i > from; i--)
+        if (findings->items[i - 1].confidence == CONFIDENCE_LOW)
+            findings_remove(findings, i - 1);
+}
+
+static int are_candidates_of_one(const struct finding *a, const struct finding *b)
+{
+    return a->candidate_count && b->candidate_count && a->kind == b->kind && a->stops_job == b->stops_job &&
+           a->first_step == b->first_step;
+}
+
+/* Who may be at fault is no peer. */
+static void settle_candidates(struct finding *finding)
+{
+    size_t kept = 0;
+    if (finding->candidate_count < 2) {
+        finding->candidate_count = 0;
+        return;
+    }
+    finding->rank = finding->candidates[0];
+    for (size_t i = 0; i < finding->peer_count; i++)
+        if (!is_candidate(finding, finding->peers[i]))
+            finding->peers[kept++] = finding->peers[i];
+    finding->peer_count = kept;
+}
+
+int findings_unite_candidates(struct findings *findings, size_t from)
+{
+    for (size_t i = from; i < findings->count; i++) {
+        struct finding *into = &findings->items[i];
+        for (size_t j = i + 1; j < findings->count;) {
+            const struct finding *other = &findings->items[j];
+            if (!are_candidates_of_one(into, other)) {
+                j++;
+                continue;
+            }
+            for (size_t k = 0; k < other->candidate_count; k++)
+                if (finding_add_candidate(into, other->candidates[k]))
+                    return -1;
+            for (size_t k = 0; k < other->peer_count; k++)
+                if (finding_add_peer(into, other->peers[k]))
+                    return -1;
+            findings_remove(findings, j);
+        }
+        settle_candidates(into);
+    }
     return 0;
 }
 
@@ -109,6 +177,14 @@ int findings_stop_job(const struct findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++)
         if (findings->items[i].stops_job)
+            return 1;
+    return 0;
+}
+
+int findings_stop_surely(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].stops_job && findings->items[i].confidence > CONFIDENCE_LOW)
             return 1;
     return 0;
 }

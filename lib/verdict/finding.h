@@ -28,6 +28,9 @@ struct finding {
     int32_t *peers;    /* owned: the other ends of slow links, or who waits */
     size_t peer_count;
     size_t peer_capacity;
+    int32_t *candidates; /* owned: who it may be where the record cannot tell, `rank` among them; else none */
+    size_t candidate_count;
+    size_t candidate_capacity;
     struct buffer evidence;   /* one sentence with figures that can be checked */
     struct readings readings; /* what the rules read that were asked */
 };
@@ -41,11 +44,18 @@ struct crowd {
     int32_t last_step;
 };
 
+/* Where a job stands still and the record cannot say for whom. */
+struct standstill {
+    int is_known;
+    int32_t instance; /* the first that was begun, and never ended */
+};
+
 struct findings {
     struct finding *items; /* owned */
     size_t count;
     size_t capacity;
     struct crowd crowd;
+    struct standstill standstill;
     size_t unweighed;    /* suspicions that are findings, or may be: what they cost is not known */
     struct rule_set off; /* rules that are not asked */
 };
@@ -63,8 +73,16 @@ struct finding *findings_add_at(struct findings *findings, enum finding_kind kin
  */
 int finding_ask(const struct findings *findings, struct finding *finding, enum rule_id rule, double reading);
 
-/* Keeps them in order, each once. */
+/* Both keep them in order, each once. */
 int finding_add_peer(struct finding *finding, int32_t rank);
+int finding_add_candidate(struct finding *finding, int32_t rank);
+/*
+ * Of the findings from number `from` on, those of one kind and step whose candidates cannot be told apart
+ * become one, of the first candidate; a single candidate is none. -1 when memory is out.
+ */
+int findings_unite_candidates(struct findings *findings, size_t from);
+/* Forgets those of low confidence from number `from` on. */
+void findings_forget_low(struct findings *findings, size_t from);
 
 /*
  * Whether findings say of a step that it did not end, or explain half of what it was longer: those of low
@@ -83,6 +101,8 @@ void findings_remove(struct findings *findings, size_t at);
 
 /* Whether one says why the job stopped. */
 int findings_stop_job(const struct findings *findings);
+/* The same, with medium or high confidence. */
+int findings_stop_surely(const struct findings *findings);
 
 const char *finding_kind_name(enum finding_kind kind);
 const char *confidence_name(enum confidence confidence);

@@ -23,9 +23,30 @@ void findings_sort(struct findings *findings)
     array_sort(findings->items, findings->count, sizeof *findings->items, by_weight);
 }
 
+/* More than so many candidates are counted, and named in JSON alone. */
+enum { CANDIDATES_NAMED = 4 };
+
+/* "rank 3 or rank 5", "one of 12 ranks from rank 0 on". */
+static int name_candidates(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    size_t count = finding->candidate_count;
+    if (count > CANDIDATES_NAMED)
+        return buffer_printf(text, "one of %zu ranks from rank %s on", count, job->ranks[finding->rank].name);
+    for (size_t i = 0; i < count; i++)
+        if (buffer_printf(text, "%srank %s",
+                          i == 0          ? ""
+                          : i + 1 < count ? ", "
+                                          : " or ",
+                          job->ranks[finding->candidates[i]].name))
+            return -1;
+    return 0;
+}
+
 /* "rank 3", "ranks 8 to 15", "ranks 2, 5 and 7": who is at fault. */
 static int name_ranks(const struct finding *finding, const struct job *job, struct buffer *text)
 {
+    if (finding->candidate_count)
+        return name_candidates(finding, job, text);
     if (!finding->rank_count)
         return buffer_printf(text, "rank %s", job->ranks[finding->rank].name);
     const int32_t *ranks = finding->ranks;
@@ -140,7 +161,10 @@ static int add_unit(const struct finding *finding, const struct job *job, struct
     struct buffer unit = BUFFER_INIT;
     int failed = name_ranks(finding, job, &unit) || text_json_string(json, "unit", unit.data) ||
                  add_ranks(job, "ranks", finding->rank_count ? finding->ranks : &finding->rank,
-                           finding->rank_count ? finding->rank_count : 1, json) ||
+                           finding->rank_count        ? finding->rank_count
+                           : finding->candidate_count ? 0
+                                                      : 1,
+                           json) ||
                  text_json_key(json, "period") ||
                  (finding->period > 1 ? buffer_printf(json, "%d", (int)finding->period)
                                       : buffer_append_text(json, "null")) ||
@@ -160,6 +184,7 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
                  text_json_key(json, "rank") || add_rank(job, finding->rank, json) ||
                  text_json_string(json, "process", job->ranks[finding->rank].name) ||
                  add_unit(finding, job, json) ||
+                 add_ranks(job, "candidates", finding->candidates, finding->candidate_count, json) ||
                  add_ranks(job, "peers", finding->peers, finding->peer_count, json) ||
                  text_json_string(json, "tag", job_tag(job, finding->tag));
     static const char *const keys[] = {"first_step", "last_step"};

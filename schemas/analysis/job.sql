@@ -75,6 +75,23 @@ SELECT count(*) = 0 FROM file
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
+-- Until when the recorder of a rank's process is known to have been there, by what it writes beside operations: readings
+-- of clocks, and tags.
+-- statement: seen_until
+SELECT job_rank_id, max(at_ns)
+  FROM (SELECT job_rank_id, local_ns AS at_ns
+          FROM job_rank CROSS JOIN clock_anchor USING (process_id) WHERE run_id = ?1
+        UNION ALL
+        SELECT job_rank_id, (SELECT max(at_ns) FROM tag_mark WHERE tag_mark.process_id = job_rank.process_id)
+          FROM job_rank WHERE run_id = ?1)
+ GROUP BY job_rank_id HAVING max(at_ns) IS NOT NULL;
+
+-- Ranks whose recorder tells of an operation without an end only once it was pending for a second.
+-- statement: told_late
+SELECT DISTINCT member_join.job_rank_id
+  FROM file JOIN file_member USING (file_id) JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+ WHERE run_id = ?1 AND dialect = 'chrome-ncclprof';
+
 -- Ranks a Chrome trace of whose stops without its end (Inspector logs have none): the process died while it wrote, or the file was cut. And
 -- whether it stops in the middle of something, too.
 -- statement: cut

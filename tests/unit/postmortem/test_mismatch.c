@@ -7,11 +7,9 @@ static void who_called_with_another_size(void **state)
     check("r|r!", "r|r*!", "r|r!", "r|r!", "mismatch 1 high 1 < ");
     check("r|r|r!", "r|r|r*!", "r|r|r*!", "r|r|r!", "mismatch 1 medium 2 < mismatch 2 medium 2 < ");
     /* Nobody knows what ranks 1 and 2 are used to. */
-    check("r|r|r!", ".r|.r|r*!", ".r|.r|r*!", "r|r|r!",
-          "mismatch 0 low 2 < mismatch 1 low 2 < mismatch 2 low 2 < mismatch 3 low 2 < ");
+    check("r|r|r!", ".r|.r|r*!", ".r|.r|r*!", "r|r|r!", "mismatch 0/1/2/3 low 2 < ");
     /* Nor what ranks 0 and 3 are, who may not be used to theirs either. */
-    check("r?|r?|r!", "r|r|r*!", "r|r|r*!", "r?|r?|r!",
-          "mismatch 0 low 2 < mismatch 1 low 2 < mismatch 2 low 2 < mismatch 3 low 2 < ");
+    check("r?|r?|r!", "r|r|r*!", "r|r|r*!", "r?|r?|r!", "mismatch 0/1/2/3 low 2 < ");
     /* Who sends less than the others wait for is done, and so is who can do with less. */
     check("r|r*!", "r|r", "r|r*!", "r|r*!", "mismatch 1 high 1 < ");
     check("r|r*!", "r|r", "r|r*", "r|r*!", "mismatch 1 high 1 < ");
@@ -26,7 +24,7 @@ static void sizes_that_are_not_known(void **state)
 {
     check("r|r!", "r|r?!", "r|r!", "r|r!", "");
     check("r|r?!", "r|r?!", "r|r?!", "r|r?!", "");
-    check("r|r!", "r|r?!", "r|r?!", "r|r*!", "mismatch 0 low 1 < mismatch 3 low 1 < ");
+    check("r|r!", "r|r?!", "r|r?!", "r|r*!", "mismatch 0/3 low 1 < ");
     check("r|r!", "r|r?!", "r|r!", "r|r*!", "mismatch 3 high 1 < ");
 }
 
@@ -35,7 +33,7 @@ static void who_called_with_another_root_or_datatype(void **state)
     check("r|b!", "r|b#!", "r|b!", "r|b!", "mismatch 1 high 1 < ");
     check("r|r!", "r|r!", "r|r+!", "r|r!", "mismatch 2 high 1 < ");
     check("r|r", "r|r", "r|r+", "r|r", "mismatch 2 low 1 < ");
-    check("P|P!", "", "", "P|P+!", "mismatch 0 low 1 < mismatch 3 low 1 < ");
+    check("P|P!", "", "", "P|P+!", "mismatch 0/3 low 1 < ");
 }
 
 /* Two collectives of a communicator, one after the other, in another order than most. */
@@ -44,8 +42,7 @@ static void who_called_in_another_order(void **state)
     check("rg|rg", "rg|gr", "rg|rg", "rg|rg", "mismatch 1 low 1 < ");
     check("rg|r!g!", "rg|g!r!", "rg|r!g!", "rg|r!g!", "mismatch 1 high 1 < ");
     check("rg|gr!", "rg|r!g", "rg|r!g", "rg|r!g", "mismatch 0 high 1 < ");
-    check("rg|r!g!", "rg|r!g!", "rg|g!r!", "rg|g!r!",
-          "mismatch 0 low 1 < mismatch 1 low 1 < mismatch 2 low 1 < mismatch 3 low 1 < ");
+    check("rg|r!g!", "rg|r!g!", "rg|g!r!", "rg|g!r!", "mismatch 0/1/2/3 low 1 < ");
     /* On communicators that share no stream, everyone has its own order. */
     check("rP|Pr", "r|r", "r|r", "rP|rP", "");
 }
@@ -61,14 +58,10 @@ static void who_is_not_used_to_its_order(void **state)
     check("rg|rg|rg", "rg|rg|rg", "rg|rg|gr", "rg|rg|gr", "mismatch 2 low 2 < mismatch 3 low 2 < ");
     /* Each half is used to its order; of one it is not known; each half has somebody who is not used to it.
      */
-    check("rg|rg|r!g!", "rg|rg|r!g!", "gr|gr|g!r!", "gr|gr|g!r!",
-          "mismatch 0 low 2 < mismatch 1 low 2 < mismatch 2 low 2 < mismatch 3 low 2 < ");
-    check("rg|rg|r!g!", "rg|rg|r!g!", ".r.g|.r.g|g!r!", ".r.g|.r.g|g!r!",
-          "mismatch 0 low 2 < mismatch 1 low 2 < mismatch 2 low 2 < mismatch 3 low 2 < ");
-    check("rg|rg|r!g!", "gr|gr|r!g!", "rg|rg|g!r!", "rg|rg|g!r!",
-          "mismatch 0 low 2 < mismatch 1 low 2 < mismatch 2 low 2 < mismatch 3 low 2 < ");
-    check("rg|rg|g!r!", "rg|rg|g!r!", "rg|rg|r!g!", "gr|gr|r!g!",
-          "mismatch 0 low 2 < mismatch 1 low 2 < mismatch 2 low 2 < mismatch 3 low 2 < ");
+    check("rg|rg|r!g!", "rg|rg|r!g!", "gr|gr|g!r!", "gr|gr|g!r!", "mismatch 0/1/2/3 low 2 < ");
+    check("rg|rg|r!g!", "rg|rg|r!g!", ".r.g|.r.g|g!r!", ".r.g|.r.g|g!r!", "mismatch 0/1/2/3 low 2 < ");
+    check("rg|rg|r!g!", "gr|gr|r!g!", "rg|rg|g!r!", "rg|rg|g!r!", "mismatch 0/1/2/3 low 2 < ");
+    check("rg|rg|g!r!", "rg|rg|g!r!", "rg|rg|r!g!", "gr|gr|r!g!", "mismatch 0/1/2/3 low 2 < ");
 }
 
 /* What disagreed in the step in which somebody is held up later may have led there; in another one it went

@@ -142,8 +142,11 @@ void check_found(struct played *played, const char *expected)
     extents_release(&extents);
     for (size_t i = 0; i < findings.count && used < sizeof found / 2; i++) {
         const struct finding *finding = &findings.items[i];
-        used += (size_t)snprintf(found + used, sizeof found - used, "%s %d %s %d <",
-                                 finding_kind_name(finding->kind), (int)finding->rank,
+        used += (size_t)snprintf(found + used, sizeof found - used, "%s %d", finding_kind_name(finding->kind),
+                                 (int)finding->rank);
+        for (size_t j = 1; j < finding->candidate_count; j++)
+            used += (size_t)snprintf(found + used, sizeof found - used, "/%d", (int)finding->candidates[j]);
+        used += (size_t)snprintf(found + used, sizeof found - used, " %s %d <",
                                  confidence_name(finding->confidence), (int)finding->first_step);
         for (size_t j = 0; j < finding->peer_count; j++)
             used += (size_t)snprintf(found + used, sizeof found - used, "%d", (int)finding->peers[j]);

@@ -27,8 +27,8 @@ struct played {
 void play(struct played *played, const char *const calls[RANKS]);
 
 /*
- * `expected`: of each finding its kind, rank, confidence, step, and who waits, as in "missing 1 high 2 <03 ".
- * Releases the job.
+ * `expected`: of each finding its kind, rank, confidence, step, and who waits, as in "missing 1 high 2 <03 ";
+ * of candidates all, as in "missing 1/2 low 2 <03 ". Releases the job.
  */
 void check_found(struct played *played, const char *expected);
 
