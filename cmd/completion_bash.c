@@ -20,13 +20,6 @@ static void put_commands(const struct context *context)
         printf(" %s", context->commands[i].name);
 }
 
-static void put_words(const struct command *command, size_t number)
-{
-    const char *word;
-    for (size_t i = 0; (word = completion_word(command, number, i)) != NULL; i++)
-        printf("%s%s", i ? " " : "", word);
-}
-
 /* What follows an option's name. */
 static void put_value(const struct command *command, size_t number)
 {
@@ -40,7 +33,7 @@ static void put_value(const struct command *command, size_t number)
     fputs(") ", stdout);
     if (value == COMPLETE_WORD || value == COMPLETE_LIST) {
         printf("%s '", value == COMPLETE_LIST ? "_ncclprof_list" : "_ncclprof_word");
-        put_words(command, number);
+        completion_put_words(command, number);
         fputs("'; ", stdout);
     } else if (value != COMPLETE_TEXT) {
         printf("compopt -o %s; ", value == COMPLETE_FILE ? "default" : "dirnames");

@@ -17,13 +17,6 @@ static void put_quoted(const char *text)
     putchar('\'');
 }
 
-static void put_words(const struct command *command, size_t number)
-{
-    const char *word;
-    for (size_t i = 0; (word = completion_word(command, number, i)) != NULL; i++)
-        printf("%s%s", i ? " " : "", word);
-}
-
 static void put_value(const struct command *command, size_t number)
 {
     switch (completion_value(command, number)) {
@@ -31,12 +24,12 @@ static void put_value(const struct command *command, size_t number)
         break;
     case COMPLETE_WORD:
         fputs(" -x -a '", stdout);
-        put_words(command, number);
+        completion_put_words(command, number);
         putchar('\'');
         break;
     case COMPLETE_LIST:
         fputs(" -x -a '(__ncclprof_list ", stdout);
-        put_words(command, number);
+        completion_put_words(command, number);
         fputs(")'", stdout);
         break;
     case COMPLETE_FILE:

@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const struct option *completion_option(const struct command *command, size_t number)
@@ -25,6 +26,13 @@ const char *completion_word(const struct command *command, size_t number, size_t
     if (!command->analysis || !command->analysis->word || number >= command->analysis->option_count)
         return NULL;
     return command->analysis->word(number, word);
+}
+
+void completion_put_words(const struct command *command, size_t number)
+{
+    const char *word;
+    for (size_t i = 0; (word = completion_word(command, number, i)) != NULL; i++)
+        printf("%s%s", i ? " " : "", word);
 }
 
 static int ends_with(const char *text, const char *end)

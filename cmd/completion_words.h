@@ -14,6 +14,9 @@ const struct option *completion_option(const struct command *command, size_t num
 /* Word `word` that option number `number` takes; NULL past the last, and where it takes any text. */
 const char *completion_word(const struct command *command, size_t number, size_t word);
 
+/* Writes them all to standard output, with blanks between. */
+void completion_put_words(const struct command *command, size_t number);
+
 /* What a value is. */
 enum completion_value {
     COMPLETE_NOTHING, /* it takes none */

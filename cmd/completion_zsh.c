@@ -18,13 +18,6 @@ static void put_escaped(const char *text, const char *parting)
     }
 }
 
-static void put_words(const struct command *command, size_t number)
-{
-    const char *word;
-    for (size_t i = 0; (word = completion_word(command, number, i)) != NULL; i++)
-        printf("%s%s", i ? " " : "", word);
-}
-
 static void put_value(const struct command *command, size_t number)
 {
     switch (completion_value(command, number)) {
@@ -32,12 +25,12 @@ static void put_value(const struct command *command, size_t number)
         break;
     case COMPLETE_WORD:
         fputs(":word:(", stdout);
-        put_words(command, number);
+        completion_put_words(command, number);
         putchar(')');
         break;
     case COMPLETE_LIST:
         fputs(":word:_values -s , word ", stdout);
-        put_words(command, number);
+        completion_put_words(command, number);
         break;
     case COMPLETE_FILE:
         fputs(":file:_files", stdout);

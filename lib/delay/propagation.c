@@ -47,22 +47,15 @@ static void remember(struct memory *memory, int32_t blame, int64_t time_ns)
         memory->events[memory->count++ % DELAYS_REMEMBERED] = (struct delay_event){blame, time_ns};
 }
 
-/* The last to arrive, -1 where that cannot be read. */
+/* The last to arrive, -1 where that cannot be read: of ends that the network tells durations say little. */
 static int32_t last_to_arrive(const struct job *job, const struct job_instance *instance)
 {
-    int32_t last = -1;
-    if (!arrival_is_told(instance, instance->function) || instance->members < 2 ||
-        instance->members != instance->expected)
+    if (instance->members != instance->expected)
         return -1;
-    for (int32_t i = 0; i < instance->members; i++) {
-        int32_t at = job_member_at(job, instance, i);
-        if (arrival_stay_ns(job, at) == TIME_UNKNOWN ||
-            (!instance->is_synced && job->operations[at].ends == ENDS_BY_PROXY))
+    for (int32_t i = 0; !instance->is_synced && i < instance->members; i++)
+        if (job_member(job, instance, i)->ends == ENDS_BY_PROXY)
             return -1;
-        if (last < 0 || arrival_stay_ns(job, at) < arrival_stay_ns(job, last))
-            last = at;
-    }
-    return last;
+    return arrival_last(job, instance);
 }
 
 /* The other side of a pair; -1. */

@@ -17,6 +17,21 @@ int64_t arrival_stay_ns(const struct job *job, int32_t operation)
     return member->end_ns - member->start_ns;
 }
 
+int32_t arrival_last(const struct job *job, const struct job_instance *instance)
+{
+    int32_t last = -1;
+    if (instance->members < 2 || !arrival_is_told(instance, instance->function))
+        return -1;
+    for (int32_t i = 0; i < instance->members; i++) {
+        int32_t at = job_member_at(job, instance, i);
+        if (arrival_stay_ns(job, at) == TIME_UNKNOWN)
+            return -1;
+        if (last < 0 || arrival_stay_ns(job, at) < arrival_stay_ns(job, last))
+            last = at;
+    }
+    return last;
+}
+
 /* The shortest initial sync: that of the last to arrive. Of others it is all waiting beyond that. */
 static int64_t shortest_sync(const struct job *job, const struct job_instance *instance)
 {

@@ -20,6 +20,12 @@ int arrival_is_told(const struct job_instance *instance, enum function function)
 int64_t arrival_stay_ns(const struct job *job, int32_t operation);
 
 /*
+ * The operation (its number in the job) of the last to arrive, who stayed for the shortest, the first of
+ * equals; -1 where not all members' stays tell that, or there is one only.
+ */
+int32_t arrival_last(const struct job *job, const struct job_instance *instance);
+
+/*
  * The transfer of an instance: the shortest that a member took, its waiting for the last to arrive aside.
  * TIME_UNKNOWN where that is not known of all of several.
  */

@@ -102,19 +102,10 @@ static int measure_communication(const struct job *job, struct step_summary *sum
  */
 static int64_t add_waits(const struct job *job, const struct job_instance *instance, int64_t *waited)
 {
-    int32_t last = -1;
+    int32_t last = instance->members == instance->expected ? arrival_last(job, instance) : -1;
     int64_t sum = 0;
-    if (!arrival_is_told(instance, instance->function) || instance->members < 2 ||
-        instance->members != instance->expected)
+    if (last < 0)
         return TIME_UNKNOWN;
-    for (int32_t i = 0; i < instance->members; i++) {
-        int32_t at = job_member_at(job, instance, i);
-        int64_t stay_ns = arrival_stay_ns(job, at);
-        if (stay_ns == TIME_UNKNOWN)
-            return TIME_UNKNOWN;
-        if (last < 0 || stay_ns < arrival_stay_ns(job, last))
-            last = at;
-    }
     for (int32_t i = 0; i < instance->members; i++)
         sum += arrival_stay_ns(job, job_member_at(job, instance, i)) - arrival_stay_ns(job, last);
     waited[job->operations[last].rank] += sum;

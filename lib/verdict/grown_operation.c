@@ -138,26 +138,6 @@ static void count_ranks(struct grown_operation *grown, const struct sides *sides
         grown->ranks += growth_at(sides, job, baseline, &spot, grown->transfers) >= grown->grown_ns / 2;
 }
 
-/* Who came last to an instance: who stayed for the shortest; -1. */
-static int32_t last_of(const struct job *job, const struct job_instance *instance)
-{
-    int32_t last = -1;
-    int64_t least = INT64_MAX;
-    if (instance->members < 2 || !arrival_is_told(instance, instance->function))
-        return -1;
-    for (int32_t i = 0; i < instance->members; i++) {
-        int32_t at = job_member_at(job, instance, i);
-        int64_t stay_ns = arrival_stay_ns(job, at);
-        if (stay_ns == TIME_UNKNOWN)
-            return -1;
-        if (stay_ns < least) {
-            least = stay_ns;
-            last = job->operations[at].rank;
-        }
-    }
-    return last;
-}
-
 static int count_last(struct grown_operation *grown, const struct job *job, const struct baseline *baseline,
                       const struct longer_row *row)
 {
@@ -170,7 +150,8 @@ static int count_last(struct grown_operation *grown, const struct job *job, cons
     for (int32_t step = row->first; step <= row->last; step++) {
         int32_t at = cell_alike(job, baseline, &spot, step);
         int32_t instance = at < 0 ? -1 : job->operations[at].instance;
-        int32_t last = instance < 0 ? -1 : last_of(job, &job->instances[instance]);
+        int32_t at_last = instance < 0 ? -1 : arrival_last(job, &job->instances[instance]);
+        int32_t last = at_last < 0 ? -1 : job->operations[at_last].rank;
         if (last < 0)
             continue;
         grown->times++;
