@@ -21,9 +21,6 @@ static struct {
     char path[PATH_MAX + 16];
 } temporary;
 
-/* As `ingest` has them without options. */
-enum { UNPACK_RATIO_MOST = 500 };
-
 int temporary_store_spare(struct context *context, const struct arguments *arguments)
 {
     struct walk walk;
@@ -31,7 +28,7 @@ int temporary_store_spare(struct context *context, const struct arguments *argum
     const struct ingest_wishes wishes = {.paths = arguments->operands,
                                          .path_count = arguments->operand_count,
                                          .jobs = ingest_processors(),
-                                         .limits = {.unpack_ratio = UNPACK_RATIO_MOST}};
+                                         .limits = {.unpack_ratio = INPUT_RATIO_MOST}};
     walk_init(&walk);
     int status = ingest_paths(context, &wishes, &walk, &report, &context->lacks_traces);
     report_release(&report);

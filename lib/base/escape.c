@@ -82,10 +82,15 @@ int escape_json(struct buffer *buffer, const char *text, size_t length)
     return buffer_reserve(buffer, 0);
 }
 
-size_t escape_width(const char *text)
+size_t escape_width_of(const char *text, size_t length)
 {
     size_t width = 0;
-    for (; *text; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
+    for (size_t i = 0; i < length; i++)
+        width += ((unsigned char)text[i] & 0xc0) != 0x80;
     return width;
+}
+
+size_t escape_width(const char *text)
+{
+    return escape_width_of(text, strlen(text));
 }

@@ -16,4 +16,7 @@ int escape_json(struct buffer *buffer, const char *text, size_t length);
 /* Columns that escaped text takes: its characters. */
 size_t escape_width(const char *text);
 
+/* The same of so many bytes. */
+size_t escape_width_of(const char *text, size_t length);
+
 #endif

@@ -1,18 +1,11 @@
 #include "base/wrap.h"
 
+#include "base/escape.h"
+
 #include <string.h>
 
 /* What follows is set off from the next line as well. */
 enum { HANG = 2 };
-
-/* Columns of text that is no C string. */
-static size_t width_of(const char *text, size_t length)
-{
-    size_t width = 0;
-    for (size_t i = 0; i < length; i++)
-        width += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return width;
-}
 
 static size_t blanks(const char *text, size_t length)
 {
@@ -34,7 +27,7 @@ int wrap_line(struct buffer *buffer, const char *text, size_t length, size_t wid
     int is_first = 1, failed = buffer_append(buffer, text, indent);
     for (size_t at = indent; at < length && !failed;) {
         size_t gap = blanks(text + at, length - at), word = word_bytes(text + at + gap, length - at - gap);
-        size_t wide = width_of(text + at + gap, word);
+        size_t wide = escape_width_of(text + at + gap, word);
         if (word == 0)
             break;
         if (!is_first && column + gap + wide > width) {

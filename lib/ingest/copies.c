@@ -19,9 +19,7 @@ enum { HEAD_BYTES = 1024 };
 enum { MOST_COMPARED = 16 };
 
 /* A packed file that grows by more is none to be unpacked for this. */
-enum { MOST_GROWTH = 500 };
-
-static const struct input_limits limits = {.unpack_ratio = MOST_GROWTH};
+static const struct input_limits limits = {.unpack_ratio = INPUT_RATIO_MOST};
 
 enum relation { ARE_DIFFERENT, ARE_ALIKE, IS_BEGINNING, HAS_BEGINNING };
 

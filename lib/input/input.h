@@ -14,6 +14,9 @@
  */
 struct input;
 
+/* What no trace grows by when it is unpacked: the bound where nobody says another. */
+#define INPUT_RATIO_MOST 500
+
 struct input_limits {
     uint64_t unpacked_bytes; /* at most so many bytes come out of a packed file; 0: no bound */
     uint64_t unpack_ratio;   /* ... and at most so many per byte read (checked past 16 MiB); 0: no bound */
