@@ -18,8 +18,9 @@ enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
-     "what a verdict must be worth, as a share of a median step, in each of its steps", "3"},
-    {"sigmas", 0, "N", "how far beyond the spread of its place an own time must stand out", "6"},
+     "smallest loss per affected step to report with medium or high confidence, in % of a median step", "3"},
+    {"sigmas", 0, "N",
+     "outlier threshold, in robust standard deviations of the same call over ranks and steps", "6"},
     RUN_OPTION,
 };
 
