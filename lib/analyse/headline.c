@@ -32,8 +32,9 @@ static int say_job(const struct judgement *judgement, struct buffer *text)
     int failed = buffer_printf(text, "%lld rank%s", (long long)recorded, recorded == 1 ? "" : "s");
     if (!failed && ranks > recorded)
         failed = buffer_printf(text, " of %lld", (long long)ranks);
-    failed =
-        failed || buffer_printf(text, ", %d step%s", (int)job->step_count, job->step_count == 1 ? "" : "s");
+    failed = failed || (job->step_count ? buffer_printf(text, ", %d step%s", (int)job->step_count,
+                                                        job->step_count == 1 ? "" : "s")
+                                        : buffer_append_text(text, ", steps could not be told apart"));
     if (!failed && judgement->shares.usual_step_ns != TIME_UNKNOWN)
         failed = buffer_append_text(text, ", usually ") || text_time(text, judgement->shares.usual_step_ns);
     if (!failed && judgement->stopped_step >= 0)

@@ -13,12 +13,15 @@ static void add(int64_t *sum_ns, int64_t step_ns)
 
 int time_shares_measure(struct time_shares *shares, const struct job *job, const struct baseline *baseline)
 {
-    *shares = (struct time_shares){.usual_step_ns = TIME_UNKNOWN};
-    if (!baseline->step_ns)
+    *shares = (struct time_shares){
+        .communication_ns = TIME_UNKNOWN, .waiting_ns = TIME_UNKNOWN, .usual_step_ns = TIME_UNKNOWN};
+    /* Without times steps are counted in lines. */
+    if (!baseline->step_ns || !(job->timed_operations || job->traffic_count))
         return 0;
     struct step_summary *steps = step_summaries_new(job, baseline);
     if (!steps)
         return -1;
+    shares->communication_ns = shares->waiting_ns = 0;
     for (int32_t step = baseline->first_step; step < baseline->step_count && step < job->step_count; step++) {
         if (steps[step].duration_ns == TIME_UNKNOWN)
             continue;
