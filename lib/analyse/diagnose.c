@@ -180,7 +180,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     }
     if (told_begin(&diagnosis.told, error) ||
         job_count_pieces(request->store, &diagnosis.options.pieces, error) ||
-        runs_choose(&runs, request, OPTION_RUN, usage, error))
+        runs_choose(&runs, request, OPTION_RUN, error))
         return -1;
     diagnosis.told.names_runs = runs.count > 1;
     int failed = diagnose_runs(&diagnosis, &runs, error);
