@@ -60,7 +60,10 @@ static const struct column columns[] = {
     {.name = "tag", .type = CELL_TEXT, .detail = 1, .description = "phase in which most of it sits"},
     {.name = "first_step", .type = CELL_INTEGER, .description = "first step in which it stands out"},
     {.name = "last_step", .type = CELL_INTEGER, .description = "last step in which it stands out"},
-    {.name = "confidence", .type = CELL_TEXT, .description = "high or medium, where it stands out"},
+    {.name = "confidence",
+     .type = CELL_TEXT,
+     .colour_of = confidence_colour,
+     .description = "high or medium, where it stands out"},
     {.name = "run", .type = CELL_INTEGER, .description = "job", .hidden = 1},
 };
 
