@@ -10,6 +10,7 @@
 #include "analyse/warning.h"
 #include "base/escape.h"
 #include "base/json_text.h"
+#include "diagnose/findings_detail.h"
 #include "job/load.h"
 #include "job/load_names.h"
 #include "verdict/longer_steps_text.h"
@@ -87,6 +88,7 @@ static int tell(struct diagnosis *diagnosis, const struct job *job, const struct
     struct buffer *text = &told->result->text;
     int before = told->shown + told->left_out;
     int failed = judgement_init(&judgement, job, baseline, findings, &diagnosis->options) ||
+                         findings_detail(findings, job, baseline, transfers) ||
                          summary_add_run(&diagnosis->summary, &judgement) ||
                          headline_say_job(&judgement, told->names_runs, text)
                      ? error_no_memory(error)
