@@ -28,9 +28,6 @@ static const struct analysis_option options[] = {
 /* A phase is named where it grew by as much of a usual step as a finding must be worth. */
 static const double GROWN = 0.03;
 
-/* As diagnose has it without options. */
-static const double SIGMAS = 6;
-
 static const struct column columns[] = {
     {.name = "step", .type = CELL_INTEGER, .description = "training step, from 0"},
     {.name = "begin_us",
@@ -112,8 +109,7 @@ static const struct finding *covering(const struct findings *findings, int32_t s
     const struct finding *best = NULL;
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        int is_told = finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING;
-        if (is_told && finding->first_step <= step && step <= finding->last_step &&
+        if (finding_is_told(finding) && finding_has_step(finding, step) &&
             (!best || finding->lost_ns > best->lost_ns))
             best = finding;
     }
@@ -271,8 +267,7 @@ static int read_settings(const struct analysis_request *request, struct settings
                          struct error *error)
 {
     const char *by = request->values[OPTION_BY];
-    *settings = (struct settings){.diagnose = {.sigmas = SIGMAS, .min_gain = GROWN},
-                                  .by_tag = strcmp(by, "tag") == 0,
+    *settings = (struct settings){.by_tag = strcmp(by, "tag") == 0,
                                   .as_map = request->values[OPTION_MAP] || request->values[OPTION_SVG]};
     if (!settings->by_tag && strcmp(by, "step") != 0)
         return error_set(error, "--by takes step or tag, not '%s'", by);
@@ -310,7 +305,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         return -1;
     }
     if (begin_table(request, &settings, result, usage, error) ||
-        job_count_pieces(request->store, &settings.diagnose.pieces, error) ||
+        diagnose_options_usual(&settings.diagnose, request->store, error) ||
         runs_choose(&runs, request, OPTION_RUN, error))
         return -1;
     result->table.columns[run_column(&settings, &result->table)].hidden = runs.count < 2;

@@ -143,19 +143,13 @@ static int add(struct told *told, const struct job *job, const struct finding *f
     return failed;
 }
 
-/* Why a job stopped, or computed nonsense, is told even where the trace cannot say whose fault it was. */
-static int is_worth_telling(const struct finding *finding)
-{
-    return finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING;
-}
-
 int told_add(struct told *told, const struct job *job, struct findings *findings, struct error *error)
 {
     findings_sort(findings);
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        int is_shown = is_worth_telling(finding) || told->show_low;
-        told->found += is_worth_telling(finding);
+        int is_shown = finding_is_told(finding) || told->show_low;
+        told->found += finding_is_told(finding);
         if (!is_asked_for(told, job, finding)) {
             told->left_out += is_shown;
             continue;

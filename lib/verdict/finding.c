@@ -207,6 +207,28 @@ int findings_stop_surely(const struct findings *findings)
     return 0;
 }
 
+int finding_is_told(const struct finding *finding)
+{
+    return finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING;
+}
+
+int finding_is_before(const struct finding *a, const struct finding *b)
+{
+    return a->confidence != b->confidence ? a->confidence > b->confidence : a->lost_ns > b->lost_ns;
+}
+
+const struct finding *findings_of_rank(const struct findings *findings, int32_t rank)
+{
+    const struct finding *best = NULL;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding_is_told(finding) && finding_has_rank(finding, rank) &&
+            (!best || finding_is_before(finding, best)))
+            best = finding;
+    }
+    return best;
+}
+
 int64_t finding_excess_ns(const struct finding *finding)
 {
     int64_t sum_ns = 0;

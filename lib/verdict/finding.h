@@ -111,6 +111,16 @@ void findings_forget_low(struct findings *findings, size_t from);
  */
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns);
 
+/* Whether it is told unasked: believed, or of a job that stopped or computed nonsense, which is told even
+ * where the trace cannot say whose fault it was. */
+int finding_is_told(const struct finding *finding);
+
+/* Of those that are told and accuse a rank, or may, the surest, then the costliest; NULL: there is none. */
+const struct finding *findings_of_rank(const struct findings *findings, int32_t rank);
+
+/* Whether one comes before another: the surer, then the costlier. */
+int finding_is_before(const struct finding *a, const struct finding *b);
+
 /* What all its phases were late or slow by. */
 int64_t finding_excess_ns(const struct finding *finding);
 

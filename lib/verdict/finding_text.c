@@ -12,10 +12,8 @@
 static int by_weight(const void *a, const void *b)
 {
     const struct finding *left = a, *right = b;
-    if (left->confidence != right->confidence)
-        return left->confidence > right->confidence ? -1 : 1;
-    if (left->lost_ns != right->lost_ns)
-        return left->lost_ns > right->lost_ns ? -1 : 1;
+    if (finding_is_before(left, right) || finding_is_before(right, left))
+        return finding_is_before(left, right) ? -1 : 1;
     return left->rank - right->rank;
 }
 
