@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "join/lost_files.h"
 #include "join/split_by_shape.h"
+#include "join/told_ranks.h"
 
 #include <stdlib.h>
 
@@ -10,9 +11,6 @@
  * How large communicators are, and which one holds all ranks of a job (its world): a rank's number there is
  * its global one.
  */
-
-/* Places of a world that are named though nobody recorded anything there. */
-enum { MOST_SILENT_RANKS = 1024 };
 
 void work_size_communicators(struct work *work)
 {
@@ -220,6 +218,11 @@ int work_fill_worlds(struct work *work, struct error *error)
 {
     for (size_t i = 0; i < work->run_count; i++) {
         struct work_run *run = &work->runs[i];
+        if (run->is_told) {
+            if (work_fill_told(work, (int32_t)i, error))
+                return -1;
+            continue;
+        }
         if (run->world >= 0 && fill_world(work, (int32_t)i, error))
             return -1;
         run->expected_ranks = run->world >= 0 ? work->communicators[run->world].size : run->rank_count;
