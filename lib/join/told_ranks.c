@@ -113,10 +113,11 @@ static int add_number(struct numbers *numbers, int64_t number)
     return 0;
 }
 
-/* How many ranks it has, as is told or as the communicator of all has it. */
+/* How many ranks it has, as is told or as the communicator of all has it, unless that lists its members. */
 static int64_t told_size(const struct work *work, int32_t run)
 {
-    int64_t size = work->runs[run].world >= 0 ? work->communicators[work->runs[run].world].size : 0;
+    int32_t world = work->runs[run].world;
+    int64_t size = world >= 0 && !work->communicators[world].told_count ? work->communicators[world].size : 0;
     for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++) {
         int64_t told = work->processes[work->ranks[work->ranks_of_run.items[i]].process].told_size;
         size = told > size ? told : size;

@@ -88,6 +88,8 @@ struct work_run {
     int32_t step_count;
     enum step_source step_source;
     int is_changed; /* files of it came or went: its operations are joined anew */
+    int64_t number; /* for users, from 1, as is its name: see run_names.h */
+    int64_t name;   /* in work.run_names */
 };
 
 /* What files say against each other; `other` is a rank, too, that was said or follows from other records. */
@@ -129,6 +131,8 @@ struct work {
     size_t contradiction_capacity;
     struct work_run *runs;
     size_t run_count;
+    int64_t last_run; /* the greatest number that a run ever had */
+    struct intern run_names;
     struct grouping by_rank; /* members of each job rank, communicator and process, by number */
     struct grouping by_communicator;
     struct grouping by_process;

@@ -84,13 +84,20 @@ int work_choose_worlds(struct work *work, struct error *error)
     return 0;
 }
 
+/* As its members are listed, else its own number. */
+static int64_t global_rank_in(const struct work_communicator *communicator, int64_t rank)
+{
+    int is_listed = rank >= 0 && (uint64_t)rank < communicator->told_count;
+    return is_listed ? communicator->told[rank] : rank;
+}
+
 void work_take_global_ranks(struct work *work)
 {
     for (size_t i = 0; i < work->member_count; i++) {
         const struct work_member *member = &work->members[i];
-        int32_t run = work->communicators[member->communicator].run;
-        if (run >= 0 && work->runs[run].world == member->communicator)
-            work->ranks[member->job_rank].global_rank = member->rank;
+        const struct work_communicator *communicator = &work->communicators[member->communicator];
+        if (communicator->run >= 0 && work->runs[communicator->run].world == member->communicator)
+            work->ranks[member->job_rank].global_rank = global_rank_in(communicator, member->rank);
     }
 }
 

@@ -12,7 +12,7 @@ INSERT INTO communicator (hash, unhashed_file_id) VALUES (?, ?) RETURNING commun
 -- What the first file said stays.
 UPDATE communicator
 SET name = coalesce(name, ?2), size = coalesce(size, ?3), node_count = coalesce(node_count, ?4),
-    members = coalesce(members, ?5), description = coalesce(description, ?6), named_hash = coalesce(named_hash, ?7)
+    member_list = coalesce(member_list, ?5), description = coalesce(description, ?6), named_hash = coalesce(named_hash, ?7)
 WHERE communicator_id = ?1
 -- statement: find_member
 SELECT member_id FROM member WHERE communicator_id = ? AND rank = ? AND process_id = ?
@@ -136,3 +136,5 @@ WHERE process_id NOT IN (SELECT process_id FROM member) AND process_id NOT IN (S
   AND process_id NOT IN (SELECT process_id FROM clock_anchor) AND process_id NOT IN (SELECT process_id FROM loss);
 DELETE FROM clock_step WHERE process_id NOT IN (SELECT process_id FROM process);
 DELETE FROM contradiction WHERE process_id NOT IN (SELECT process_id FROM process);
+-- Its number may be another process's soon.
+DELETE FROM process_run WHERE process_id NOT IN (SELECT process_id FROM process);

@@ -9,7 +9,7 @@ SELECT process_id, file_set, host, pid, coalesce(first_file, 0)
  ORDER BY process_id;
 
 -- statement: communicators
-SELECT communicator_id, hash, name, size, (SELECT path FROM file WHERE file_id = unhashed_file_id), members
+SELECT communicator_id, hash, name, size, (SELECT path FROM file WHERE file_id = unhashed_file_id), member_list
   FROM communicator ORDER BY communicator_id;
 
 -- statement: members
@@ -53,3 +53,7 @@ SELECT packed FROM operation_block WHERE block_id = ?1;
 
 -- statement: joined_block
 SELECT packed FROM operation_join_block WHERE block_id = ?1;
+
+-- Numbers and names that runs had at the join before.
+-- statement: earlier_runs
+SELECT process_id, run_id, name FROM process_run LEFT JOIN run USING (run_id) ORDER BY run_id, process_id;

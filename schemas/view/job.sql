@@ -10,7 +10,7 @@ SELECT c.communicator_id,
        coalesce(cj.size_is_known, c.size IS NOT NULL) AS size_is_known,
        (SELECT count(DISTINCT m.rank) FROM member m WHERE m.communicator_id = c.communicator_id) AS ranks_seen,
        c.node_count,
-       c.members,
+       c.member_list,
        c.description
 FROM communicator c
 LEFT JOIN communicator_join cj ON cj.communicator_id = c.communicator_id;

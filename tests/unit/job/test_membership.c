@@ -64,14 +64,17 @@ static void whose_place_it_is(void **state)
 }
 
 /*
- * Of a communicator of ranks 6, 1, 4 and 3 of a job, in this order, the first and the last recorded something.
- * Rank 1 has no file, and 4 none of this communicator. A list that contradicts the seats is not believed, nor
- * one of another size.
+ * Of a communicator of ranks 6, 1, 4 and 3 of a job, in this order, the first and the last recorded
+ * something. Rank 1 has no file, and 4 none of this communicator. A list that contradicts the seats is not
+ * believed, nor one of another size.
  */
 static void assert_told(const int64_t *members, size_t count, const char *wanted)
 {
-    struct job_rank ranks[] = {{.global_rank = 1, .process_id = -1}, {.global_rank = 3}, {.global_rank = 4},
-                               {.global_rank = 6}, {.global_rank = -1}};
+    struct job_rank ranks[] = {{.global_rank = 1, .process_id = -1},
+                               {.global_rank = 3},
+                               {.global_rank = 4},
+                               {.global_rank = 6},
+                               {.global_rank = -1}};
     struct job_communicator communicator = {.size = 4, .silent = -1};
     struct job job = {.ranks = ranks,
                       .rank_count = 5,

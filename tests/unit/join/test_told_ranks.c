@@ -19,7 +19,8 @@ struct jobs_files {
     int64_t members[PROCESSES]; /* with a size declared: those that files list, all 0: none */
 };
 
-/* Names of the ranks, a star for one without a record; then the ranks expected, and how often files contradict. */
+/* Names of the ranks, a star for one without a record; then the ranks expected, and how often files
+ * contradict. */
 static void assert_ranks(struct jobs_files files, const char *wanted)
 {
     struct error error = ERROR_INIT;
@@ -30,8 +31,8 @@ static void assert_ranks(struct jobs_files files, const char *wanted)
     work.members = calloc(PROCESSES, sizeof *work.members);
     assert_true(work.processes && work.communicators && work.members);
     struct work_communicator *communicator = &work.communicators[0];
-    *communicator =
-        (struct work_communicator){.run = -1, .hash = 7, .declared_size = files.declared_size, .greatest_peer = -1};
+    *communicator = (struct work_communicator){
+        .run = -1, .hash = 7, .declared_size = files.declared_size, .greatest_peer = -1};
     if (files.members[0] || files.members[1]) {
         communicator->told_count = (size_t)files.declared_size;
         communicator->told = malloc(sizeof files.members);
@@ -66,13 +67,15 @@ static void told_of_all_they_count(void **state)
 {
     assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {0, 1, 2}}, "0 1 2 of 3, 0 against");
     assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {2, 0, 1}}, "2 0 1 of 3, 3 against");
-    assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {4, 5, 6}}, "4 5 6 0* 1* 2* of 6, 3 against");
+    assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {4, 5, 6}},
+                 "4 5 6 0* 1* 2* of 6, 3 against");
     /* The communicator of one process is that of none else. */
     assert_ranks((struct jobs_files){.numbers = {3, -1}, .told = {11}, .told_size = 12},
                  "11 0* 1* 2* 3* 4* 5* 6* 7* 8* 9* 10* of 12, 1 against");
 }
 
-/* A number told of two, or of some only, and a communicator that gives other ones: the communicator counts. */
+/* A number told of two, or of some only, and a communicator that gives other ones: the communicator counts.
+ */
 static void told_of_some_or_twice_they_do_not(void **state)
 {
     assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {0, -1, 2}}, "0 1 2 of 3, 0 against");
@@ -83,11 +86,10 @@ static void told_of_some_or_twice_they_do_not(void **state)
 /* Members that files list, without a file of their own; a size that nobody would make room for. */
 static void who_recorded_nothing(void **state)
 {
-    assert_ranks((struct jobs_files){.numbers = {0, 2, -1},
-                                     .told = {8, 4},
-                                     .declared_size = 4,
-                                     .members = {8, 6, 4, 2}},
-                 "8 4 2* 6* of 4, 0 against");
+    assert_ranks(
+        (struct jobs_files){
+            .numbers = {0, 2, -1}, .told = {8, 4}, .declared_size = 4, .members = {8, 6, 4, 2}},
+        "8 4 2* 6* of 4, 0 against");
     assert_ranks((struct jobs_files){.numbers = {0, 1, -1}, .told = {0, 1}, .told_size = INT32_MAX - 1},
                  "0 1 of 2147483646, 0 against");
 }

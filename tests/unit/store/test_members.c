@@ -13,8 +13,8 @@ static void assert_members(const char *text, const char *found)
     size_t count;
     assert_int_equal(members_read(text, &ranks, &count), 0);
     for (size_t i = 0, at = 0; i < count; i++)
-        at += (size_t)snprintf(written + at, sizeof written - at, "%c%lld%s", i ? ',' : '[', (long long)ranks[i],
-                               i + 1 == count ? "]" : "");
+        at += (size_t)snprintf(written + at, sizeof written - at, "%c%lld%s", i ? ',' : '[',
+                               (long long)ranks[i], i + 1 == count ? "]" : "");
     assert_string_equal(written, found);
     free(ranks);
 }
@@ -29,9 +29,21 @@ static void lists_keep_their_order(void **state)
 /* Somebody may have written into the store: what is no list of different ranks is none. */
 static void all_else_is_none(void **state)
 {
-    static const char *const texts[] = {"",      "[]",       "[,]",   "[1",    "1]",
-                                        "[1,]",  "[1 ,2]",   "[-1]",  "[1,1]", "[5,3,5]",
-                                        "[1]]",  "[2147483647]", "[99999999999999999999]", "[1,x]", "null"};
+    static const char *const texts[] = {"",
+                                        "[]",
+                                        "[,]",
+                                        "[1",
+                                        "1]",
+                                        "[1,]",
+                                        "[1 ,2]",
+                                        "[-1]",
+                                        "[1,1]",
+                                        "[5,3,5]",
+                                        "[1]]",
+                                        "[2147483647]",
+                                        "[99999999999999999999]",
+                                        "[1,x]",
+                                        "null"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_members(texts[i], "");
 }

@@ -136,8 +136,8 @@ static void test_facts(void **state)
     assert_int_equal(of->gpu, COUNT_UNKNOWN);
     assert_null(roster.ranks[roster_rank(&roster, 4)].facts.host);
     assert_int_equal(store_file_number(store, "SELECT gpu FROM v_rank WHERE run_id = 1 AND rank = 3"), 3);
-    assert_int_equal(store_file_number(store, "SELECT count(*) FROM v_rank WHERE host = 'told' AND nic IS NULL"),
-                     1);
+    assert_int_equal(
+        store_file_number(store, "SELECT count(*) FROM v_rank WHERE host = 'told' AND nic IS NULL"), 1);
     roster_release(&roster);
     store_close(store);
 }

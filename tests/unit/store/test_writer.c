@@ -182,7 +182,8 @@ static void test_rows_arrive(void **state)
 }
 
 /* A communicator of which rank `rank` of a process speaks, and who is in it. */
-static struct event members(uint64_t hash, int64_t rank, const int64_t *list, size_t count, const char *purpose)
+static struct event members(uint64_t hash, int64_t rank, const int64_t *list, size_t count,
+                            const char *purpose)
 {
     struct event event = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(hash, rank)};
     event.origin.communicator_is_named = 1;
@@ -224,16 +225,19 @@ static void test_facts_arrive_and_go(void **state)
     struct writer *writer = open_writer(store);
     put_from(writer, "/traces/a", "/traces", "d1");
     assert_int_equal(writer_commit(writer, NULL), 0);
-    assert_int_equal(store_file_number(store, "SELECT count(*) FROM communicator WHERE members = '[6,2,4]'"
-                                              " AND description = 'tensor \"parallel\"' AND named_hash = 7"),
+    assert_int_equal(store_file_number(store,
+                                       "SELECT count(*) FROM communicator WHERE member_list = '[6,2,4]'"
+                                       " AND description = 'tensor \"parallel\"' AND named_hash = 7"),
                      1);
-    assert_int_equal(store_file_number(store, "SELECT count(*) FROM process_fact WHERE global_rank = 2 AND gpu = 0"
-                                              " AND gpu_bus_id = '0000:3b:00.0' AND local_rank IS NULL"
-                                              " AND gpu_serial IS NULL AND member_id IS NULL"),
+    assert_int_equal(store_file_number(store,
+                                       "SELECT count(*) FROM process_fact WHERE global_rank = 2 AND gpu = 0"
+                                       " AND gpu_bus_id = '0000:3b:00.0' AND local_rank IS NULL"
+                                       " AND gpu_serial IS NULL AND member_id IS NULL"),
                      1);
-    assert_int_equal(store_file_number(store, "SELECT count(*) FROM process_fact WHERE gpu = 5 AND member_id = 1"),
+    assert_int_equal(
+        store_file_number(store, "SELECT count(*) FROM process_fact WHERE gpu = 5 AND member_id = 1"), 1);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation WHERE source = 'train.py:12'"),
                      1);
-    assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation WHERE source = 'train.py:12'"), 1);
     assert_int_equal(store_file_number(store, "SELECT events FROM file"), 1);
     put_file(writer, "/traces/a", "d2", 8, 1);
     assert_int_equal(writer_commit(writer, NULL), 0);
@@ -251,7 +255,8 @@ static void test_named_communicators_stay_apart(void **state)
     put_from(writer, "/two/a", "/two", "d3");
     assert_int_equal(writer_commit(writer, NULL), 0);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM communicator"), 2);
-    assert_int_equal(store_file_number(store, "SELECT count(DISTINCT hash) FROM communicator WHERE hash <> 7"), 2);
+    assert_int_equal(
+        store_file_number(store, "SELECT count(DISTINCT hash) FROM communicator WHERE hash <> 7"), 2);
     close_both(writer, store);
 }
 

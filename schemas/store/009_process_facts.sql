@@ -1,4 +1,4 @@
--- Version 8: what witnesses know of processes and communicators as a whole, and from where a program called.
+-- Version 9: what witnesses know of processes and communicators as a whole, and from where a program called.
 
 -- Blocks of operation_block have one more column, NULL in older blocks, and virtual table operation with them:
 --
@@ -23,7 +23,7 @@ CREATE TABLE process_fact (
 CREATE INDEX process_fact_process ON process_fact (process_id);
 
 -- The global ranks in it, in order of its own ranks, as JSON: [0,4,8]. NULL: no file says so.
-ALTER TABLE communicator ADD COLUMN members TEXT;
+ALTER TABLE communicator ADD COLUMN member_list TEXT;
 ALTER TABLE communicator ADD COLUMN description TEXT;
 -- Where the hash is made of name and members, since the files do not tell NCCL's: that hash, without the directory of
 -- the files, which is part of column hash so that jobs of two directories stay apart.
