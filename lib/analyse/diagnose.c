@@ -27,8 +27,9 @@ static const struct analysis_option options[] = {
      "what a finding must be worth, as a share of a median step, in each of its steps, to be of medium or "
      "high "
      "confidence",
-     "3"},
-    {"sigmas", 0, "N", "how far beyond the spread of its place an own or transfer time must stand out", "6"},
+     MIN_GAIN_PERCENT},
+    {"sigmas", 0, "N", "how far beyond the spread of its place an own or transfer time must stand out",
+     SIGMAS},
     {"exit-code", 0, NULL,
      "exit with 3 when there is a finding of medium or high confidence, of a job that stopped, or steps "
      "became "
@@ -373,14 +374,12 @@ static int run(const struct analysis_request *request, struct analysis_result *r
                struct error *error)
 {
     struct diagnosis diagnosis = {.request = request, .result = result};
-    double percent;
-    if (option_real(request->values[OPTION_MIN_GAIN], "min-gain", 0, 100, &percent, error) ||
-        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnosis.options.sigmas, error) ||
+    if (option_thresholds(request->values[OPTION_MIN_GAIN], request->values[OPTION_SIGMAS],
+                          &diagnosis.options, error) ||
         option_rules_off(&diagnosis.options.off, error)) {
         *usage = 1;
         return -1;
     }
-    diagnosis.options.min_gain = percent / 100;
     diagnosis.show_low = request->values[OPTION_ALL] != NULL;
     diagnosis.explains = request->values[OPTION_EXPLAIN] != NULL;
     struct runs runs;

@@ -21,12 +21,6 @@ static const struct analysis_option options[] = {
     RUN_OPTION,
 };
 
-/* A phase is named where it grew by as much of a usual step as a finding must be worth. */
-static const double GROWN = 0.03;
-
-/* As diagnose has it without options. */
-static const double SIGMAS = 6;
-
 static const struct column columns[] = {
     {.name = "step", .type = CELL_INTEGER, .description = "training step, from 0"},
     {.name = "begin_us",
@@ -54,7 +48,9 @@ static const struct column columns[] = {
      .type = CELL_REAL,
      .unit = "us",
      .description = "what all others waited for it, together"},
-    {.name = "tag", .type = CELL_TEXT, .description = "phase that grew most, if by 3 % of a usual step"},
+    {.name = "tag",
+     .type = CELL_TEXT,
+     .description = "phase that grew most, if by " MIN_GAIN_PERCENT " % of a usual step"},
     {.name = "grew_us", .type = CELL_REAL, .unit = "us", .description = "by so much, mean over ranks"},
     {.name = "finding", .type = CELL_TEXT, .description = "what diagnose says of it"},
     {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
@@ -141,12 +137,13 @@ static int set_last(const struct job *job, const struct step_summary *summary, s
     return table_set_text(table, AT_LAST_PROCESS, rank->name, error);
 }
 
+/* A phase is named where it grew by as much of a usual step as a finding must be worth. */
 static int add_step(const struct job *job, int32_t step, const struct step_summary *summary,
-                    int64_t origin_ns, const struct findings *findings, struct table *table,
+                    int64_t origin_ns, const struct findings *findings, double min_gain, struct table *table,
                     struct error *error)
 {
     int has_usual = summary->usual_ns != TIME_UNKNOWN;
-    int has_grown = has_usual && (double)summary->grew_ns >= GROWN * (double)summary->usual_ns;
+    int has_grown = has_usual && (double)summary->grew_ns >= min_gain * (double)summary->usual_ns;
     const char *tag = has_grown ? job_tag(job, summary->tag) : NULL;
     if (table_add_row(table, error))
         return -1;
@@ -177,7 +174,7 @@ static int64_t origin_of(const struct job *job, const struct step_summary *summa
 }
 
 static int add_steps(const struct job *job, const struct baseline *baseline, const struct findings *findings,
-                     struct table *table, struct error *error)
+                     double min_gain, struct table *table, struct error *error)
 {
     struct step_summary *summaries = step_summaries_new(job, baseline);
     if (!summaries)
@@ -185,7 +182,7 @@ static int add_steps(const struct job *job, const struct baseline *baseline, con
     int64_t origin_ns = origin_of(job, summaries);
     int failed = 0;
     for (int32_t step = 0; !failed && step < job->step_count; step++)
-        failed = add_step(job, step, &summaries[step], origin_ns, findings, table, error);
+        failed = add_step(job, step, &summaries[step], origin_ns, findings, min_gain, table, error);
     free(summaries);
     return failed;
 }
@@ -244,7 +241,7 @@ static int add_run(struct job *job, const struct settings *settings, struct tabl
     if (!failed && settings->by_tag)
         return add_phases(job, table, error);
     failed = failed || findings_find(&findings, job, &baseline, &transfers, &settings->diagnose, error) ||
-             add_steps(job, &baseline, &findings, table, error);
+             add_steps(job, &baseline, &findings, settings->diagnose.min_gain, table, error);
     if (!failed && !job->has_global_ranks)
         table->columns[AT_LAST_PROCESS].hidden = 0;
     free(transfers);
@@ -257,11 +254,10 @@ static int read_settings(const struct analysis_request *request, struct settings
                          struct error *error)
 {
     const char *by = request->values[OPTION_BY];
-    *settings = (struct settings){.diagnose = {.sigmas = SIGMAS, .min_gain = GROWN},
-                                  .by_tag = strcmp(by, "tag") == 0};
+    *settings = (struct settings){.by_tag = strcmp(by, "tag") == 0};
     if (!settings->by_tag && strcmp(by, "step") != 0)
         return error_set(error, "--by takes step or tag, not '%s'", by);
-    return 0;
+    return option_thresholds(MIN_GAIN_PERCENT, SIGMAS, &settings->diagnose, error);
 }
 
 static int begin_table(const struct settings *settings, struct table *table, struct error *error)

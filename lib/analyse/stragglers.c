@@ -18,8 +18,8 @@ enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
-     "what a verdict must be worth, as a share of a median step, in each of its steps", "3"},
-    {"sigmas", 0, "N", "how far beyond the spread of its place an own time must stand out", "6"},
+     "what a verdict must be worth, as a share of a median step, in each of its steps", MIN_GAIN_PERCENT},
+    {"sigmas", 0, "N", "how far beyond the spread of its place an own time must stand out", SIGMAS},
     RUN_OPTION,
 };
 
@@ -241,14 +241,12 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 {
     struct diagnose_options diagnose = {0};
     struct runs runs;
-    double percent;
-    if (option_real(request->values[OPTION_MIN_GAIN], "min-gain", 0, 100, &percent, error) ||
-        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnose.sigmas, error) ||
+    if (option_thresholds(request->values[OPTION_MIN_GAIN], request->values[OPTION_SIGMAS], &diagnose,
+                          error) ||
         option_rules_off(&diagnose.off, error)) {
         *usage = 1;
         return -1;
     }
-    diagnose.min_gain = percent / 100;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
         runs_choose(&runs, request, OPTION_RUN, usage, error))
         return -1;
