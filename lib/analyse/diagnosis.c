@@ -76,12 +76,11 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     return failed ? -1 : 0;
 }
 
-/* As the options of diagnose have it. */
-static const double SIGMAS = 6, MIN_GAIN = 0.03;
-
 int diagnose_options_usual(struct diagnose_options *options, struct store *store, struct error *error)
 {
-    *options = (struct diagnose_options){.sigmas = SIGMAS, .min_gain = MIN_GAIN};
-    return option_rules_off(&options->off, error) || job_count_pieces(store, &options->pieces, error) ? -1
-                                                                                                      : 0;
+    *options = (struct diagnose_options){0};
+    return option_thresholds(MIN_GAIN_PERCENT, SIGMAS, options, error) ||
+                   option_rules_off(&options->off, error) || job_count_pieces(store, &options->pieces, error)
+               ? -1
+               : 0;
 }
