@@ -3,6 +3,7 @@
 #include "base/json_text.h"
 #include "verdict/advice.h"
 #include "verdict/finding_names.h"
+#include "verdict/finding_place.h"
 #include "verdict/rule_text.h"
 #include "verdict/words.h"
 
@@ -25,7 +26,7 @@ static int add_ranks(const struct job *job, const char *key, const int32_t *rank
 static int add_unit(const struct finding *finding, const struct job *job, struct buffer *json)
 {
     struct buffer unit = BUFFER_INIT;
-    int failed = finding_name_ranks(finding, job, &unit) || text_json_string(json, "unit", unit.data) ||
+    int failed = finding_name_unit(finding, job, &unit) || text_json_string(json, "unit", unit.data) ||
                  add_ranks(job, "ranks", finding->rank_count ? finding->ranks : &finding->rank,
                            finding->rank_count        ? finding->rank_count
                            : finding->candidate_count ? 0
@@ -65,6 +66,31 @@ static int add_edges(const struct finding *finding, const struct job *job, struc
                  add_rank(job, finding->receives ? rank : peer, json) || buffer_append_byte(json, '}');
     }
     return failed || buffer_append_byte(json, ']');
+}
+
+static int add_number(struct buffer *json, const char *name, int64_t number)
+{
+    return number == COUNT_UNKNOWN ? text_json_key(json, name) || buffer_append_text(json, "null")
+                                   : text_json_integer(json, name, number);
+}
+
+static int add_gpu(const struct roster_facts *facts, struct buffer *json)
+{
+    if (!facts || (facts->gpu == COUNT_UNKNOWN && !facts->gpu_bus_id && !facts->gpu_serial))
+        return text_json_key(json, "gpu") || buffer_append_text(json, "null");
+    return text_json_key(json, "gpu") || buffer_append_byte(json, '{') ||
+           add_number(json, "index", facts->gpu) || text_json_string(json, "bus_id", facts->gpu_bus_id) ||
+           text_json_string(json, "serial", facts->gpu_serial) || buffer_append_byte(json, '}');
+}
+
+/* Where it runs, and from where the program called what it shows in first. */
+static int add_whereabouts(const struct finding *finding, const struct job *job, struct buffer *json)
+{
+    const struct roster_facts *facts = finding_facts(finding, job);
+    return text_json_string(json, "host", finding_host(finding, job)) || add_gpu(facts, json) ||
+           text_json_string(json, "nic", facts ? facts->nic : NULL) ||
+           text_json_string(json, "source",
+                            finding->operation < 0 ? NULL : job_source(job, (size_t)finding->operation));
 }
 
 /* Null where it is not known. */
@@ -123,15 +149,16 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
                      const char *text, struct buffer *json)
 {
     char last = json->data[json->length - 1];
-    int failed =
-        buffer_append_text(json, last == '[' ? "{" : ",{") ||
-        text_json_string(json, "kind", finding_kind_name(finding->kind)) || text_json_key(json, "rank") ||
-        add_rank(job, finding->rank, json) ||
-        text_json_string(json, "process", job->ranks[finding->rank].name) || add_unit(finding, job, json) ||
-        add_ranks(job, "candidates", finding->candidates, finding->candidate_count, json) ||
-        add_ranks(job, "peers", finding->peers, finding->peer_count, json) || add_edges(finding, job, json) ||
-        add_ranks(job, "waiting_ranks", finding->waiting, finding->waiting_count, json) ||
-        text_json_string(json, "tag", job_tag(job, finding->tag));
+    int failed = buffer_append_text(json, last == '[' ? "{" : ",{") ||
+                 text_json_string(json, "kind", finding_kind_name(finding->kind)) ||
+                 text_json_key(json, "rank") || add_rank(job, finding->rank, json) ||
+                 text_json_string(json, "process", job->ranks[finding->rank].name) ||
+                 add_unit(finding, job, json) ||
+                 add_ranks(job, "candidates", finding->candidates, finding->candidate_count, json) ||
+                 add_ranks(job, "peers", finding->peers, finding->peer_count, json) ||
+                 add_whereabouts(finding, job, json) || add_edges(finding, job, json) ||
+                 add_ranks(job, "waiting_ranks", finding->waiting, finding->waiting_count, json) ||
+                 text_json_string(json, "tag", job_tag(job, finding->tag));
     static const char *const keys[] = {"first_step", "last_step"};
     const int32_t steps[] = {finding->first_step, finding->last_step};
     for (int i = 0; !failed && i < 2; i++)

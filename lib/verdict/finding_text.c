@@ -161,17 +161,21 @@ static int say_breakdown(const struct finding *finding, const struct job *job, s
                          buffer_append_text(text, say_difference(finding, excess_ns))));
 }
 
-static int say_first(const struct finding *finding, const struct job_record *record, struct buffer *text)
+/* "First seen 2026-11-25T10:12:04.120000Z, 1.2 s after the job began, at train.py:123". */
+static int say_first(const struct finding *finding, const struct job *job, const struct job_record *record,
+                     struct buffer *text)
 {
-    int has_time = record->wall_ns != TIME_UNKNOWN;
-    if (finding->since_ns == TIME_UNKNOWN && !has_time)
+    const char *source = finding->operation < 0 ? NULL : job_source(job, (size_t)finding->operation);
+    int has_time = record->wall_ns != TIME_UNKNOWN, has_since = finding->since_ns != TIME_UNKNOWN;
+    if (!has_time && !has_since && !source)
         return 0;
-    if (buffer_append_text(text, "First seen ") || (has_time && text_utc(text, record->wall_ns)))
-        return -1;
-    return finding->since_ns == TIME_UNKNOWN
-               ? 0
-               : (has_time && buffer_append_text(text, ", ")) || text_time(text, finding->since_ns) ||
-                     buffer_append_text(text, " after the job began");
+    return buffer_append_text(text, "First seen") ||
+           (has_time && (buffer_append_byte(text, ' ') || text_utc(text, record->wall_ns))) ||
+           (has_since &&
+            (buffer_append_text(text, has_time ? ", " : " ") || text_time(text, finding->since_ns) ||
+             buffer_append_text(text, " after the job began"))) ||
+           (source && (buffer_append_text(text, has_time || has_since ? ", at " : " at ") ||
+                       buffer_append_text(text, source)));
 }
 
 typedef int (*line_maker)(const struct finding *, const struct job *, struct buffer *);
@@ -184,10 +188,11 @@ static int add_made(const struct finding *finding, const struct job *job, line_m
     return failed;
 }
 
-static int add_first(const struct finding *finding, const struct job_record *record, struct buffer *out)
+static int add_first(const struct finding *finding, const struct job *job, const struct job_record *record,
+                     struct buffer *out)
 {
     struct buffer line = BUFFER_INIT;
-    int failed = say_first(finding, record, &line) || add_line("    ", &line, out);
+    int failed = say_first(finding, job, record, &line) || add_line("    ", &line, out);
     buffer_release(&line);
     return failed;
 }
@@ -210,7 +215,7 @@ int finding_add_paragraph(const struct finding *finding, const struct job *job,
                    colour_text(out, colours ? confidence_colour(confidence) : COLOUR_NONE, confidence) ||
                    buffer_append_text(out, " confidence): ") || escape_terminal(out, text, strlen(text)) ||
                    buffer_append_text(out, ".\n") || add_line("    ", &finding->evidence, out) ||
-                   add_made(finding, job, say_breakdown, out) || add_first(finding, record, out) ||
+                   add_made(finding, job, say_breakdown, out) || add_first(finding, job, record, out) ||
                    add_advice(finding, job, out)
                ? -1
                : 0;
