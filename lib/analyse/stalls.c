@@ -142,6 +142,29 @@ static int warn(const struct stalls *stalls, struct table *table, struct error *
     return failed;
 }
 
+/* Whether any network step says how long it waited. */
+static int has_waits(const struct stalls *stalls)
+{
+    for (size_t i = 0; i < stalls->edge_count; i++)
+        if (stalls->edges[i].send.count || stalls->edges[i].receive.count)
+            return 1;
+    return 0;
+}
+
+/* Where no wait is known, what never ended is all that there is to show; and where there is none, edges. */
+static int show_states(struct stalls *stalls, struct store *store, struct table *table, struct error *error)
+{
+    struct readings_counted counted;
+    if (stalls_count_states(stalls, store, &counted, error))
+        return -1;
+    if (!counted.count)
+        return stalls_show_edges(stalls, &(struct only_edge){0}, table, error) || warn(stalls, table, error);
+    return stalls_list_states(stalls, store, table, error) ||
+           table_add_warning(table, error,
+                             "no network step of the traces says how long it waited: these are the proxy "
+                             "operations that never ended, and what each waited for (as --states has them)");
+}
+
 static int analyse(struct stalls *stalls, const struct analysis_request *request,
                    const struct settings *settings, const struct runs *runs, struct table *table,
                    struct error *error)
@@ -157,6 +180,8 @@ static int analyse(struct stalls *stalls, const struct analysis_request *request
     if (stalls_load_steps(stalls, request->store, error) || stalls_judge(stalls, &settings->judge, error) ||
         edges_take_verdicts(stalls, request->store, error))
         return -1;
+    if (!request->values[OPTION_MATRIX] && !settings->only.is_asked && !has_waits(stalls))
+        return show_states(stalls, request->store, table, error);
     return (request->values[OPTION_MATRIX]
                 ? stalls_show_matrix(stalls, (enum stalls_column)settings->value, table, error)
                 : stalls_show_edges(stalls, &settings->only, table, error)) ||

@@ -270,6 +270,14 @@ class States(Case):
                  ((row["posted"], row["peer_ready"], row["transmitted"], row["done"]), row["reading"])
                  for row in self.json("stalls", "--states")["rows"]}
         self.assertEqual(found, expected)
+        # No network step of it says how long it waited: nothing else is to be shown, whoever asks.
+        self.assertEqual(self.json("stalls")["rows"], self.json("stalls", "--states")["rows"])
+        self.assertEqual(len(self.json("stalls", "--rank", "0")["rows"]), 4)
+        readings = collections.Counter(reading for _, reading in expected.values())
+        note, = [warning for warning in self.json("diagnose")["warnings"] if "proxy operations never ended" in warning]
+        self.assertIn("run 1: 9 proxy operations never ended: ", note)
+        for reading, count in readings.items():
+            self.assertRegex(note, rf"\b{count} '{reading}' \(rank [01] to rank [12](, and others)?\)")
 
     def test_the_documented_sample_waits_for_nothing(self):
         self.run_program("ingest", TOP / "fixtures/v1-states-documentation", status=None)

@@ -16,8 +16,8 @@ struct place {
 
 static void place_init(struct place *place)
 {
-    static char *const names[] = {"0", "1", "2", "3", "4", "5"}, *const hosts[] = {"a", "b", "c"};
-    *place = (struct place){.communicator = {.label = "4,5"}};
+    static char names[][2] = {"0", "1", "2", "3", "4", "5"}, hosts[][2] = {"a", "b", "c"}, label[] = "4,5";
+    *place = (struct place){.communicator = {.label = label}};
     for (int i = 0; i < RANKS; i++)
         place->ranks[i] =
             (struct job_rank){.name = names[i],
@@ -56,7 +56,7 @@ static void what_units_are_called(void **state)
     assert_null(finding_host(&finding, &place.job));
     assert_null(finding_facts(&finding, &place.job));
     /* Both of a host on which there is a third rank are not the host. */
-    place.ranks[4].facts.host = "b";
+    place.ranks[4].facts.host = (char[]){"b"};
     finding.ranks = host;
     check(&place, &finding, finding_name_unit, "ranks 2 and 3");
     assert_string_equal(finding_host(&finding, &place.job), "b");
@@ -89,7 +89,7 @@ static void what_to_look_at(void **state)
           "nvidia-smi -q of CUDA device 1 (clocks, throttling, ECC) and dmesg (Xid) on host b (rank 3); "
           "confirm with "
           "ncclprof steps --step 4-8");
-    place.ranks[3].facts.gpu_bus_id = "0000:1b:00.0";
+    place.ranks[3].facts.gpu_bus_id = (char[]){"0000:1b:00.0"};
     check(&place, &finding, finding_advise,
           "nvidia-smi -q -i 0000:1b:00.0 (clocks, throttling, ECC) and dmesg (Xid) on host b (rank 3); "
           "confirm with "
@@ -101,7 +101,7 @@ static void what_to_look_at(void **state)
                                .peers = (int32_t[]){1},
                                .peer_count = 1};
     place.job.traffic_count = 1;
-    place.ranks[3].facts.nic = "mlx5_0";
+    place.ranks[3].facts.nic = (char[]){"mlx5_0"};
     check(&place, &finding, finding_advise,
           "NIC counters (ethtool -S, rdma statistic) and the switch port of mlx5_0 on host b (rank 3); "
           "confirm with "
@@ -122,9 +122,9 @@ static void names_that_a_shell_would_read(void **state)
     check(&place, &finding, finding_advise,
           "py-spy dump and stderr of rank 5 (where is it?); confirm with ncclprof report --by rank,function "
           "--communicator 4,5 --step 6");
-    static const char *const hostile[] = {"$(reboot)", "a;b", "a b", "-x", "", "`x`", "a'b", "a|b", "a\nb"};
+    static char hostile[][10] = {"$(reboot)", "a;b", "a b", "-x", "", "`x`", "a'b", "a|b", "a\nb"};
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
-        place.communicator.label = (char *)hostile[i];
+        place.communicator.label = hostile[i];
         check(&place, &finding, finding_advise,
               "py-spy dump and stderr of rank 5 (where is it?); confirm with ncclprof report --by "
               "rank,function "
