@@ -27,6 +27,7 @@ struct filter;
 struct analysis_request {
     struct store *store;
     const struct filter *filter; /* NULL: nothing is left out */
+    int colour;                  /* the result's text is for a terminal that shows colours */
     const char *const
         *values; /* one per option in the option table's order: text, "1" for a flag given, NULL */
 };
@@ -49,7 +50,8 @@ struct analysis_result {
     /*
      * An analysis whose answer is not a plain table fills these: `text` is shown to people in place of the
      * table, `json` (one JSON value) is shown in place of the table's JSON. Empty: the table is shown.
-     * Hostile text in `text` is already escaped for a terminal.
+     * Hostile text in `text` is already escaped for a terminal; there may be colours (base/colour.h) where
+     * the request takes them.
      */
     struct buffer text;
     struct buffer json;
