@@ -105,7 +105,7 @@ static int ingest_files(struct context *context, const struct ingest_wishes *wis
 
 static int tell_interruption(void)
 {
-    print_line("interrupted; files that were finished are in the store, the same command brings in the rest");
+    print_line("interrupted; finished files are in the store, the same command reads the rest");
     return EXIT_INTERRUPTED;
 }
 
@@ -146,12 +146,10 @@ static void tell_all(const struct context *context, const struct walk *walk, siz
                      const struct report *report)
 {
     if (twins && !context->quiet)
-        print_line(
-            "%zu files of Inspector lines left out: the Chrome traces beside them tell of the same "
-            "operations",
-            twins);
+        print_line("%zu Inspector files left out: the Chrome traces beside them hold the same operations",
+                   twins);
     if (copies && !context->quiet)
-        print_line("%zu file%s left out: copies of the beginnings of others", copies, copies == 1 ? "" : "s");
+        print_line("%zu file%s left out: beginnings of others", copies, copies == 1 ? "" : "s");
     tell_walk(context, walk);
     report_tell_remarks(report);
     report_tell_newer(report);

@@ -18,7 +18,7 @@
 enum { OPTION_BY, OPTION_RUN, OPTION_MAP, OPTION_SVG, OPTION_VALUE };
 
 static const struct analysis_option options[] = {
-    {"by", 0, "KEY", "a row for each step, or (tag) for each phase of each step: step or tag", "step"},
+    {"by", 0, "KEY", "one row per step, or per phase of each step: step or tag", "step"},
     RUN_OPTION,
     {"map", 0, NULL, "draw rank by step: who waited, and who was late by itself", NULL},
     {"svg", 0, NULL, "the same as one SVG document", NULL},
@@ -274,7 +274,7 @@ static int read_settings(const struct analysis_request *request, struct settings
     if (!settings->by_tag && strcmp(by, "step") != 0)
         return error_set(error, "--by takes step or tag, not '%s'", by);
     if (settings->by_tag && settings->as_map)
-        return error_set(error, "--by tag does not go with --map: that has a row for each rank");
+        return error_set(error, "--by tag does not go with --map");
     if (!settings->as_map && option_is_given(request, options, OPTION_VALUE))
         return error_set(error, "--value goes with --map or --svg");
     return 0;
@@ -336,9 +336,8 @@ const struct analysis analysis_steps = {
     .name = "steps",
     .summary = "training steps: how long, and what made them longer",
     .description =
-        "A row for each training step: when it began, how long it was, how much of that was communication "
-        "and "
-        "waiting, who was waited for most, which phase grew, and the finding of diagnose that covers it.",
+        "One row per training step: its begin and length, communication and waiting, the rank waited for "
+        "most, the phase that grew, and the finding of diagnose that covers it.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .word = option_word,
