@@ -2,8 +2,12 @@
 
 import gzip
 import json
+import signal
+import subprocess
+import time
+import zlib
 
-from tests.cli.support import TOP, Case
+from tests.cli.support import PROGRAM, TOP, Case
 
 SLOW = TOP / "fixtures/tp2dp2pp2-slow-rank"
 
@@ -87,6 +91,34 @@ class Copies(Case):
         self.assertEqual(found["warnings"], [])
         self.assertEqual([(finding["rank"], finding["first_step"]) for finding in found["findings"] if finding["confidence"] != "low"],
                          [(1, 4)])
+
+    def packed(self, name, megabytes, end=b""):
+        """A trace and so many MiB of blanks behind it, packed to a thousandth; its checksum is wrong."""
+        packer = zlib.compressobj(wbits=31)
+        begin = packer.compress(self.traces[max(self.traces)]) + packer.flush(zlib.Z_FULL_FLUSH)
+        block = packer.compress((b" " * 1023 + b"\n") * 1024) + packer.flush(zlib.Z_FULL_FLUSH)
+        self.write(name, begin + block * megabytes + packer.compress(end) + packer.flush())
+
+    def test_no_more_is_compared_than_would_be_read(self):
+        """Where the bound of what is unpacked comes before what tells two files apart, they are alike."""
+        for number in range(2):
+            self.packed(f"great/{number}.gz", 40, b" \t"[number:number + 1] + b"\n")
+        count = "SELECT coalesce(sum(count), 0) FROM v_ledger WHERE reason LIKE 'another file is a copy of this one%'"
+        for ratio, copies in (("0", 0), ("10", 1)):
+            self.store.unlink()
+            self.run_program("ingest", "-q", "--max-ratio", ratio, "great", status=1)
+            self.assertEqual(self.rows(count), [(copies,)], ratio)
+
+    def test_looking_for_copies_can_be_left(self):
+        for number in range(2):
+            self.packed(f"great/{number}.gz", 8000)
+        process = subprocess.Popen([PROGRAM, "--store", self.store, "ingest", "--max-ratio", "0", "great"], cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=10)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertIn("interrupted", errors)
 
     def test_what_is_left_out_is_told(self):
         name = max(self.traces, key=lambda name: len(self.traces[name]))
