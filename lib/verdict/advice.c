@@ -117,7 +117,9 @@ static int advise_network(const struct finding *finding, const struct job *job, 
 
 static int advise_missing(const struct finding *finding, const struct job *job, struct buffer *text)
 {
+    const char *host = finding_host(finding, job);
     return buffer_append_text(text, "py-spy dump and stderr of ") || finding_name_ranks(finding, job, text) ||
+           (host && buffer_printf(text, " on host %s", host)) ||
            buffer_append_text(text, " (where is it?); confirm with ncclprof report --by rank,function") ||
            say_communicator(finding, job, text) || say_steps(finding, text);
 }

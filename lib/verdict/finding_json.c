@@ -134,12 +134,10 @@ static int add_phases(const struct finding *finding, const struct job *job, stru
 /* What it cost, of how much, and how that comes of its phases: lost_us is excess_us less overlapped_us. */
 static int add_cost(const struct finding *finding, const struct job *job, struct buffer *json)
 {
-    int64_t excess_ns = finding_excess_ns(finding);
+    int64_t excess_ns = finding_excess_ns(finding), each_ns = finding->lost_ns / finding_steps(finding);
     return text_json_us(json, "lost_us", finding->lost_ns) || text_json_key(json, "step_share") ||
-           (finding->step_ns > 0 && finding->lost_ns > 0
-                ? buffer_printf(json, "%.4f",
-                                (double)finding->lost_ns / (double)finding_steps(finding) /
-                                    (double)finding->step_ns)
+           (finding->step_ns > 0 && each_ns > 0
+                ? buffer_printf(json, "%.4f", (double)each_ns / (double)(finding->step_ns + each_ns))
                 : buffer_append_text(json, "null")) ||
            add_phases(finding, job, json) || text_json_us(json, "excess_us", excess_ns) ||
            text_json_us(json, "overlapped_us", excess_ns - finding->lost_ns);

@@ -75,20 +75,22 @@ static int say_steps(const struct finding *finding, struct buffer *text)
     return buffer_printf(text, ", steps %d to %d", finding->first_step, finding->last_step);
 }
 
-/* ": 4.8 ms of 62 ms a step, 24 ms in all": what it cost, and of how much. */
+/* ": 4.8 ms of 62 ms a step, 24 ms in all": what it cost, and of how long steps were with it. */
 static int say_cost(const struct finding *finding, struct buffer *text)
 {
-    int32_t steps = finding->first_step < 0 ? 1 : finding_steps(finding);
+    int64_t each_ns = finding->lost_ns / finding_steps(finding);
     if (finding->lost_ns <= 0)
         return 0;
+    if (buffer_append_text(text, ": ") || text_time(text, each_ns))
+        return -1;
     if (finding->step_ns <= 0)
-        return buffer_append_text(text, ": ") || text_time(text, finding->lost_ns) ||
-               buffer_append_text(text, " lost");
-    return buffer_append_text(text, ": ") || text_time(text, finding->lost_ns / steps) ||
-           buffer_append_text(text, steps > 1 ? " of " : "; a usual step is ") ||
-           text_time(text, finding->step_ns) ||
-           (steps > 1 && (buffer_append_text(text, " a step, ") || text_time(text, finding->lost_ns) ||
-                          buffer_append_text(text, " in all")));
+        return buffer_append_text(text, finding_steps(finding) > 1 ? " a step lost" : " lost");
+    if (buffer_append_text(text, finding_steps(finding) > 1 ? " of " : " of the step's ") ||
+        text_time(text, finding->step_ns + each_ns))
+        return -1;
+    return finding_steps(finding) > 1 &&
+           (buffer_append_text(text, " a step, ") || text_time(text, finding->lost_ns) ||
+            buffer_append_text(text, " in all"));
 }
 
 static int say_where(const struct finding *finding, const struct job *job, struct buffer *text)

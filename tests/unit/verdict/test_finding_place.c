@@ -120,13 +120,14 @@ static void names_that_a_shell_would_read(void **state)
     place_init(&place);
     struct finding finding = {.kind = FINDING_MISSING, .rank = 5, .first_step = 6, .last_step = 6};
     check(&place, &finding, finding_advise,
-          "py-spy dump and stderr of rank 5 (where is it?); confirm with ncclprof report --by rank,function "
+          "py-spy dump and stderr of rank 5 on host c (where is it?); confirm with ncclprof report --by "
+          "rank,function "
           "--communicator 4,5 --step 6");
     static char hostile[][10] = {"$(reboot)", "a;b", "a b", "-x", "", "`x`", "a'b", "a|b", "a\nb"};
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
         place.communicator.label = hostile[i];
         check(&place, &finding, finding_advise,
-              "py-spy dump and stderr of rank 5 (where is it?); confirm with ncclprof report --by "
+              "py-spy dump and stderr of rank 5 on host c (where is it?); confirm with ncclprof report --by "
               "rank,function "
               "--step 6");
     }
