@@ -42,10 +42,12 @@ static int add_unit(const struct finding *finding, const struct job *job, struct
     return failed;
 }
 
-static int add_advice(const struct finding *finding, const struct job *job, struct buffer *json)
+static int add_advice(const struct finding *finding, const struct job *job, int names_run,
+                      struct buffer *json)
 {
     struct buffer advice = BUFFER_INIT;
-    int failed = finding_advise(finding, job, &advice) || text_json_string(json, "next", advice.data);
+    int failed =
+        finding_advise(finding, job, names_run, &advice) || text_json_string(json, "next", advice.data);
     buffer_release(&advice);
     return failed;
 }
@@ -144,7 +146,7 @@ static int add_cost(const struct finding *finding, const struct job *job, struct
 }
 
 int finding_add_json(const struct finding *finding, const struct job *job, const struct job_record *record,
-                     const char *text, struct buffer *json)
+                     int names_run, const char *text, struct buffer *json)
 {
     char last = json->data[json->length - 1];
     int failed = buffer_append_text(json, last == '[' ? "{" : ",{") ||
@@ -166,7 +168,7 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
            text_json_string(json, "confidence", confidence_name(finding->confidence)) ||
            text_json_string(json, "text", text) ||
            text_json_string(json, "evidence", finding->evidence.data ? finding->evidence.data : "") ||
-           figures_add_json(&finding->figures, json) || add_advice(finding, job, json) ||
+           figures_add_json(&finding->figures, json) || add_advice(finding, job, names_run, json) ||
            readings_add_json(&finding->readings, json) || text_json_integer(json, "run", job->run_id) ||
            buffer_append_byte(json, '}');
 }

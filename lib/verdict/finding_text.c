@@ -155,7 +155,8 @@ static int say_breakdown(const struct finding *finding, const struct job *job, s
 {
     int64_t excess_ns = finding_excess_ns(finding), apart_ns = excess_ns - finding->lost_ns;
     int adds_up = (double)(apart_ns < 0 ? -apart_ns : apart_ns) <= ADDS_UP * (double)finding->lost_ns;
-    if (!finding->phase_count || (finding->phase_count == 1 && adds_up))
+    if (!finding->phase_count ||
+        (adds_up && (double)(excess_ns - finding->phases[0].excess_ns) < PART_NAMED * (double)excess_ns))
         return 0;
     return buffer_append_text(text, finding->kind == FINDING_NETWORK ? "Slow by " : "Late by ") ||
            say_phases(finding, job, text) ||
@@ -199,10 +200,10 @@ static int add_first(const struct finding *finding, const struct job *job, const
     return failed;
 }
 
-static int add_advice(const struct finding *finding, const struct job *job, struct buffer *out)
+static int add_advice(const struct finding *finding, const struct job *job, int names_run, struct buffer *out)
 {
     struct buffer advice = BUFFER_INIT;
-    int failed = finding_advise(finding, job, &advice) || add_line("    Next: ", &advice, out);
+    int failed = finding_advise(finding, job, names_run, &advice) || add_line("    Next: ", &advice, out);
     buffer_release(&advice);
     return failed;
 }
@@ -218,7 +219,7 @@ int finding_add_paragraph(const struct finding *finding, const struct job *job,
                    buffer_append_text(out, " confidence): ") || escape_terminal(out, text, strlen(text)) ||
                    buffer_append_text(out, ".\n") || add_line("    ", &finding->evidence, out) ||
                    add_made(finding, job, say_breakdown, out) || add_first(finding, job, record, out) ||
-                   add_advice(finding, job, out)
+                   add_advice(finding, job, names_run, out)
                ? -1
                : 0;
 }
