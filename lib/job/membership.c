@@ -21,19 +21,6 @@ int job_seat(struct job_communicator *communicator, int64_t number, int32_t rank
     return 0;
 }
 
-static int is_rank_before(const void *rank, const void *number)
-{
-    int64_t global_rank = ((const struct job_rank *)rank)->global_rank;
-    return global_rank >= 0 && global_rank < *(const int64_t *)number;
-}
-
-/* Ranks are in order of their global number, those without one last. */
-static int32_t numbered(const struct job *job, int64_t number)
-{
-    size_t at = lower_bound(job->ranks, job->rank_count, sizeof *job->ranks, is_rank_before, &number);
-    return at < job->rank_count && job->ranks[at].global_rank == number ? (int32_t)at : -1;
-}
-
 static int is_seat_before(const void *seat, const void *number)
 {
     return ((const struct job_seat *)seat)->number < *(const int64_t *)number;
@@ -47,6 +34,19 @@ static int32_t seated(const struct job_seat *seats, size_t count, int64_t number
     return at < count && seats[at].number == number ? seats[at].rank : -1;
 }
 
+static int is_rank_before(const void *rank, const void *number)
+{
+    int64_t global_rank = ((const struct job_rank *)rank)->global_rank;
+    return global_rank >= 0 && global_rank < *(const int64_t *)number;
+}
+
+/* Ranks are in order of their global number, those without one last. */
+static int32_t numbered(const struct job *job, int64_t number)
+{
+    size_t at = lower_bound(job->ranks, job->rank_count, sizeof *job->ranks, is_rank_before, &number);
+    return at < job->rank_count && job->ranks[at].global_rank == number ? (int32_t)at : -1;
+}
+
 static int agrees(const struct job *job, const struct job_communicator *communicator, const int64_t *members,
                   size_t count)
 {
@@ -54,8 +54,7 @@ static int agrees(const struct job *job, const struct job_communicator *communic
         return 0;
     for (size_t i = 0; i < communicator->seat_count; i++) {
         const struct job_seat *seat = &communicator->seats[i];
-        if (seat->number < 0 || (size_t)seat->number >= count ||
-            job->ranks[seat->rank].global_rank != members[seat->number])
+        if ((uint64_t)seat->number >= count || job->ranks[seat->rank].global_rank != members[seat->number])
             return 0;
     }
     return 1;
@@ -64,14 +63,14 @@ static int agrees(const struct job *job, const struct job_communicator *communic
 int job_seat_told(const struct job *job, struct job_communicator *communicator, const int64_t *members,
                   size_t count)
 {
-    if (!agrees(job, communicator, members, count) || communicator->seat_count == count)
+    if (!agrees(job, communicator, members, count))
         return 0;
     communicator->told = array_new(count, sizeof *communicator->told);
     if (!communicator->told)
         return -1;
     for (size_t i = 0; i < count; i++) {
-        int is_free = seated(communicator->seats, communicator->seat_count, (int64_t)i) < 0;
-        int32_t rank = is_free ? numbered(job, members[i]) : -1;
+        int is_seated = seated(communicator->seats, communicator->seat_count, (int64_t)i) >= 0;
+        int32_t rank = is_seated ? -1 : numbered(job, members[i]);
         if (rank >= 0)
             communicator->told[communicator->told_count++] = (struct job_seat){(int64_t)i, rank};
     }
