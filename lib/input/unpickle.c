@@ -272,7 +272,7 @@ static int take_text_of_8(struct unpickler *unpickler)
 static int push_container(struct unpickler *unpickler, enum value_kind kind)
 {
     struct value value;
-    return check(unpickler, values_container(unpickler->values, kind, &value)) || push(unpickler, value) ? -1
+    return check(unpickler, values_container(unpickler->values, kind, unpickler->at - 1, &value)) || push(unpickler, value) ? -1
                                                                                                          : 0;
 }
 
@@ -293,7 +293,7 @@ static int gather(struct unpickler *unpickler, enum value_kind kind, size_t firs
     size_t count = unpickler->stack_count - first;
     if (kind == VALUE_DICTIONARY && count % 2)
         return refuse(unpickler, "a key without a value");
-    if (check(unpickler, values_container(unpickler->values, kind, &value)) ||
+    if (check(unpickler, values_container(unpickler->values, kind, unpickler->at - 1, &value)) ||
         check(unpickler, values_add(unpickler->values, value.items, unpickler->stack + first, count)))
         return -1;
     unpickler->stack_count = first;

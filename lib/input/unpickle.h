@@ -22,7 +22,7 @@
  * An opcode of one byte makes at most a value of 16 bytes on the stack, one in its container and one where
  * that grows, or an empty container of 40; the rest is the growth of arrays.
  */
-enum { UNPICKLE_BYTES_A_BYTE = 128 };
+enum { UNPICKLE_BYTES_A_BYTE = 24 };
 
 struct unpickle_damage {
     uint64_t offset;  /* of the opcode that could not be taken */

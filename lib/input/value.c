@@ -73,12 +73,13 @@ static enum values_status no_room(const struct values *values, size_t bytes)
     return bytes > values->bytes_most - values->bytes ? VALUES_TOO_MANY : VALUES_NO_MEMORY;
 }
 
-enum values_status values_container(struct values *values, enum value_kind kind, struct value *value)
+enum values_status values_container(struct values *values, enum value_kind kind, uint64_t offset,
+                                    struct value *value)
 {
     struct value_items *items = values_take(values, sizeof *items);
     if (!items)
         return no_room(values, sizeof *items);
-    *items = (struct value_items){.depth = 1};
+    *items = (struct value_items){.depth = 1, .offset = offset};
     *value = (struct value){.kind = kind, .items = items};
     return VALUES_OK;
 }

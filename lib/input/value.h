@@ -43,6 +43,7 @@ struct value_items {
     size_t count;
     size_t capacity;
     uint32_t depth; /* of the deepest value below, 1: none of them is a list or dictionary */
+    uint64_t offset; /* in the file, of its first byte */
     int is_closed;  /* it stands in another one: nothing can be added any more */
     int is_cut;     /* the file was damaged before its end: items may be missing */
 };
@@ -68,8 +69,9 @@ void values_release(struct values *values);
 /* Memory that lives as long as the values do. NULL when there is none left, or the bound is reached. */
 void *values_take(struct values *values, size_t bytes);
 
-/* An empty list or dictionary into *value. */
-enum values_status values_container(struct values *values, enum value_kind kind, struct value *value);
+/* An empty list or dictionary into *value, which begins at that offset of the file. */
+enum values_status values_container(struct values *values, enum value_kind kind, uint64_t offset,
+                                    struct value *value);
 
 /*
  * Adds `count` values behind those that a list or dictionary has; of a dictionary keys and values in turn.
