@@ -109,6 +109,12 @@ static struct value *top(struct unpickler *unpickler, size_t wanted)
     return unpickler->stack + unpickler->stack_count - wanted;
 }
 
+/* The values from `first` on; NULL where there is none. */
+static const struct value *values_from(const struct unpickler *unpickler, size_t first)
+{
+    return first < unpickler->stack_count ? unpickler->stack + first : NULL;
+}
+
 /* Where the values since the last mark begin, which is gone with this. */
 static int pop_mark(struct unpickler *unpickler, size_t *first)
 {
@@ -294,7 +300,7 @@ static int gather(struct unpickler *unpickler, enum value_kind kind, size_t firs
     if (kind == VALUE_DICTIONARY && count % 2)
         return refuse(unpickler, "a key without a value");
     if (check(unpickler, values_container(unpickler->values, kind, unpickler->at - 1, &value)) ||
-        check(unpickler, values_add(unpickler->values, value.items, unpickler->stack + first, count)))
+        check(unpickler, values_add(unpickler->values, value.items, values_from(unpickler, first), count)))
         return -1;
     unpickler->stack_count = first;
     return push(unpickler, value);
@@ -345,7 +351,7 @@ static int add_to(struct unpickler *unpickler, enum value_kind kind, size_t firs
     if (kind == VALUE_DICTIONARY && count % 2)
         return refuse(unpickler, "a key without a value");
     struct value_items *into = unpickler->stack[first - 1].items;
-    if (check(unpickler, values_add(unpickler->values, into, unpickler->stack + first, count)))
+    if (check(unpickler, values_add(unpickler->values, into, values_from(unpickler, first), count)))
         return -1;
     unpickler->stack_count = first;
     return 0;
@@ -536,7 +542,7 @@ static int close_open(struct unpickler *unpickler)
         if (below->kind == VALUE_DICTIONARY)
             count &= ~(size_t)1;
         enum values_status status =
-            values_add(unpickler->values, below->items, unpickler->stack + first, count);
+            values_add(unpickler->values, below->items, values_from(unpickler, first), count);
         if (status != VALUES_OK)
             return status == VALUES_NO_MEMORY ? -1 : 0;
         below->items->is_cut = 1;

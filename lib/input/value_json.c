@@ -36,19 +36,19 @@ static void take_number(const struct json *json, const struct json_node *node, s
 }
 
 static enum values_status take_node(struct values *values, const struct json *json, const struct json_node *node,
-                                    int depth, struct value *value);
+                                    int depth, uint64_t offset, struct value *value);
 
 static enum values_status take_items(struct values *values, const struct json *json, const struct json_node *node,
-                                     int depth, struct value *value)
+                                     int depth, uint64_t offset, struct value *value)
 {
     int is_object = json_kind(node) == JSON_OBJECT;
-    enum values_status status = values_container(values, is_object ? VALUE_DICTIONARY : VALUE_LIST, 0, value);
+    enum values_status status = values_container(values, is_object ? VALUE_DICTIONARY : VALUE_LIST, offset, value);
     for (node = json_first(node); node && status == VALUES_OK; node = json_next(node)) {
         struct value pair[2];
         if (is_object)
             status = take_text(values, json_key(node), &pair[0]);
         if (status == VALUES_OK)
-            status = take_node(values, json, node, depth + 1, &pair[1]);
+            status = take_node(values, json, node, depth + 1, offset, &pair[1]);
         if (status == VALUES_OK)
             status = values_add(values, value->items, is_object ? pair : pair + 1, is_object ? 2 : 1);
     }
@@ -56,7 +56,7 @@ static enum values_status take_items(struct values *values, const struct json *j
 }
 
 static enum values_status take_node(struct values *values, const struct json *json, const struct json_node *node,
-                                    int depth, struct value *value)
+                                    int depth, uint64_t offset, struct value *value)
 {
     if (depth > VALUE_DEPTH_MOST)
         return VALUES_TOO_DEEP;
@@ -73,11 +73,12 @@ static enum values_status take_node(struct values *values, const struct json *js
     case JSON_STRING:
         return take_text(values, json_text(node), value);
     default:
-        return take_items(values, json, node, depth, value);
+        return take_items(values, json, node, depth, offset, value);
     }
 }
 
-int value_from_json(struct values *values, const char *text, size_t length, struct value *root, struct error *error)
+int value_from_json(struct values *values, const char *text, size_t length, uint64_t offset, struct value *root,
+                    struct error *error)
 {
     struct json json;
     json_init(&json);
@@ -85,7 +86,7 @@ int value_from_json(struct values *values, const char *text, size_t length, stru
     enum json_status parsed = json_parse(&json, text, length);
     enum values_status status = VALUES_OK;
     if (parsed == JSON_OK)
-        status = take_node(values, &json, json_root(&json), 1, root);
+        status = take_node(values, &json, json_root(&json), 1, offset, root);
     json_release(&json);
     if (parsed == JSON_NO_MEMORY || status == VALUES_NO_MEMORY)
         return error_no_memory(error);

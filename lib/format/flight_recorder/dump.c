@@ -96,6 +96,8 @@ int dump_take(struct dump *dump, const struct value *root, size_t bytes, const s
 {
     const struct value *entries = root->kind == VALUE_LIST ? root : value_member(root, "entries");
     size_t unread = 0;
+    if (root->kind == VALUE_NULL)
+        return 0;
     if (root->kind != VALUE_LIST && root->kind != VALUE_DICTIONARY)
         return note(sink, "value of another type", 1, 0, NULL, error);
     if (take_version(dump, value_member(root, "version"), sink, error))

@@ -3,10 +3,10 @@
 #include "base/buffer.h"
 #include "format/flight_recorder/dump.h"
 #include "format/flight_recorder/emit.h"
+#include "format/flight_recorder/json.h"
 #include "format/flight_recorder/rank.h"
 #include "format/sniff.h"
 #include "input/unpickle.h"
-#include "input/value_json.h"
 #include "input/whole.h"
 
 #include <stdio.h>
@@ -66,6 +66,7 @@ struct reading {
     struct buffer bytes;
     struct values values;
     struct value root;
+    size_t length; /* of the text or pickle */
     int is_json;
 };
 
@@ -74,19 +75,34 @@ static int note_damage(const struct format_sink *sink, uint64_t offset, const ch
     return sink->note(sink->context, "unreadable rest of the dump", 1, offset, what, strlen(what), error);
 }
 
-static int read_values(struct reading *reading, const struct format_sink *sink, struct error *error)
+static int read_pickle(struct reading *reading, struct input *input, const struct format_sink *sink,
+                       struct error *error)
 {
-    const struct buffer *bytes = &reading->bytes;
+    struct buffer *bytes = &reading->bytes;
     struct unpickle_damage damage = {.what = NULL};
-    values_init(&reading->values, bytes->length * UNPICKLE_BYTES_A_BYTE + VALUES_BYTES_LEAST);
-    reading->is_json = !is_pickle(bytes->data, bytes->length);
-    if (reading->is_json) {
-        int status = value_from_json(&reading->values, bytes->data, bytes->length, &reading->root, error);
-        return status > 0 ? note_damage(sink, 0, "no whole JSON", error) : status;
-    }
+    int cut = input_whole(input, DUMP_BYTES_MOST, bytes, error);
+    if (cut && error && error->is_no_memory)
+        return -1;
+    reading->length = bytes->length;
+    reading->values.bytes_most += bytes->length * UNPICKLE_BYTES_A_BYTE;
     if (unpickle(&reading->values, bytes->data, bytes->length, &reading->root, &damage, error))
         return -1;
-    return damage.what ? note_damage(sink, damage.offset, damage.what, error) : 0;
+    /* Where reading failed, that is told, not that the pickle ends there. */
+    return cut || (damage.what && note_damage(sink, damage.offset, damage.what, error)) ? -1 : 0;
+}
+
+static int read_values(struct reading *reading, struct input *input, const struct format_sink *sink,
+                       struct error *error)
+{
+    const char *bytes;
+    int64_t length = input_peek(input, &bytes, 4, error);
+    values_init(&reading->values, VALUES_BYTES_LEAST);
+    if (length < 0)
+        return -1;
+    reading->is_json = !is_pickle(bytes, (size_t)length);
+    return reading->is_json
+               ? dump_read_json(input, &reading->values, &reading->root, &reading->length, sink, error)
+               : read_pickle(reading, input, sink, error);
 }
 
 static void name_dialect(const struct dump *dump, const struct reading *reading, char *dialect, size_t dialect_bytes)
@@ -115,7 +131,7 @@ static int read_dump(struct reading *reading, const char *path, const struct for
 {
     struct dump dump;
     dump_init(&dump);
-    int failed = dump_take(&dump, &reading->root, reading->bytes.length, sink, error);
+    int failed = dump_take(&dump, &reading->root, reading->length, sink, error);
     name_dialect(&dump, reading, dialect, dialect_bytes);
     if (!failed && (dump.entry_count || dump.group_count)) {
         struct dump_rank rank = dump_rank(&dump, path);
@@ -125,23 +141,21 @@ static int read_dump(struct reading *reading, const char *path, const struct for
     return failed ? -1 : 0;
 }
 
+/* What came before reading failed is good. */
 static int flight_recorder_read(struct input *input, const struct format_sink *sink, char *dialect,
                                 size_t dialect_bytes, struct error *error)
 {
     struct reading reading = {.bytes = BUFFER_INIT};
     struct error failure = ERROR_INIT;
-    int cut = input_whole(input, DUMP_BYTES_MOST, &reading.bytes, &failure);
-    int failed = failure.is_no_memory ? error_no_memory(error) : 0;
-    if (!failed && reading.bytes.length)
-        failed = read_values(&reading, sink, error) ||
-                 read_dump(&reading, input_path(input), sink, dialect, dialect_bytes, error);
+    int cut = read_values(&reading, input, sink, &failure);
+    int failed = cut && failure.is_no_memory;
+    if (!failed && read_dump(&reading, input_path(input), sink, dialect, dialect_bytes, error))
+        failed = 1;
+    else if (cut && error)
+        *error = failure;
     values_release(&reading.values);
     buffer_release(&reading.bytes);
-    if (failed || !cut)
-        return failed ? -1 : 0;
-    if (error)
-        *error = failure;
-    return -1;
+    return failed || cut ? -1 : 0;
 }
 
 static const char *why_nothing(const char *path, uint64_t bytes)
