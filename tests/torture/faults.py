@@ -52,6 +52,7 @@ FIXTURES = [
     "fixtures/tags-unescaped/dump_18446744073709551615_3.json",
     "fixtures/inspector-2.28/vm-pid36654.log",
     "fixtures/dialect-2.29.7/dump_7071687986940225672_1.json",
+    "fixtures/flight-recorder-2.2/nccl_trace_rank_0",
 ]
 PACKED = "fixtures/dialect-2.29.7/dump_7071687986940225672_0.json"
 
