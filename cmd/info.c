@@ -43,7 +43,7 @@ static const struct column descriptions[] = {
     {.name = "unpacked_bytes", .unit = "bytes", .description = "size of the trace after gunzip"},
     {.name = "dropped", .description = "events that the recorder says it dropped"},
     {.name = "partial_files", .description = "files of which part could not be read"},
-    {.name = "run", .description = "number of the job; other commands take it as --run"},
+    {.name = "run", .description = "number of the job, which it keeps; other commands take it as --run"},
     {.name = "communicator", .description = "its global ranks, or its name where they are not known"},
     {.name = "hash", .description = "as NCCL prints it, in hexadecimal"},
     {.name = "name", .description = "given by the application"},
@@ -70,6 +70,7 @@ static const struct column descriptions[] = {
 
 /* What is said otherwise where a row is a run. */
 static const struct column descriptions_of_runs[] = {
+    {.name = "name", .description = "name of the job, which it keeps; other commands take it as --run"},
     {.name = "ranks", .description = "its ranks that left a trace"},
     {.name = "expected_ranks", .description = "ranks that it must have had"},
     {.name = "steps", .description = "its training iterations; 0 where none could be told"},

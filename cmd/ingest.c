@@ -1,10 +1,11 @@
 #include "cmd/commands.h"
+#include "cmd/ingest_forget.h"
 #include "cmd/ingest_paths.h"
 #include "cmd/ingest_report.h"
 #include "cmd/opt.h"
 #include "input/walk.h"
 
-enum { OPTION_JOBS, OPTION_FORCE, OPTION_RATIO, OPTION_UNPACKED, OPTIONS };
+enum { OPTION_JOBS, OPTION_FORCE, OPTION_RATIO, OPTION_UNPACKED, OPTION_FORGET, OPTIONS };
 
 static const struct option options[OPTIONS] = {
     [OPTION_JOBS] = {.name = "jobs",
@@ -32,17 +33,37 @@ static const struct option options[OPTIONS] = {
                          .is_number = 1,
                          .least = 0,
                          .most = INT64_C(1) << 40},
+    [OPTION_FORGET] = {.name = "forget",
+                       .argument = "RUN,...",
+                       .help =
+                           "read nothing; remove these runs, by name or number (ncclprof info --runs), and "
+                           "their files from the store"},
 };
 
-static int run(struct context *context, const struct arguments *arguments)
+static int number_of_jobs(const struct arguments *arguments)
+{
+    return arguments->values[OPTION_JOBS] ? (int)arguments_number(arguments, OPTION_JOBS)
+                                          : ingest_processors();
+}
+
+static int forget(struct context *context, const struct arguments *arguments)
+{
+    if (!arguments->operand_count)
+        return ingest_forget(context, arguments, arguments->values[OPTION_FORGET],
+                             (size_t)number_of_jobs(arguments));
+    error_set(&context->error, "--forget reads no files: '%s' is one operand too many",
+              arguments->operands[0]);
+    return EXIT_USAGE;
+}
+
+static int ingest(struct context *context, const struct arguments *arguments)
 {
     struct walk walk;
     struct report report = {.results = NULL};
     const struct ingest_wishes wishes = {
         .paths = arguments->operands,
         .path_count = arguments->operand_count,
-        .jobs = arguments->values[OPTION_JOBS] ? (int)arguments_number(arguments, OPTION_JOBS)
-                                               : ingest_processors(),
+        .jobs = number_of_jobs(arguments),
         .force = arguments->values[OPTION_FORCE] != NULL,
         .limits = {.unpacked_bytes = (uint64_t)arguments_number(arguments, OPTION_UNPACKED) << 20,
                    .unpack_ratio = (uint64_t)arguments_number(arguments, OPTION_RATIO)},
@@ -60,6 +81,16 @@ static int run(struct context *context, const struct arguments *arguments)
     return status;
 }
 
+static int run(struct context *context, const struct arguments *arguments)
+{
+    if (arguments->values[OPTION_FORGET])
+        return forget(context, arguments);
+    if (arguments->operand_count)
+        return ingest(context, arguments);
+    error_set(&context->error, "PATH... is missing");
+    return EXIT_USAGE;
+}
+
 static const struct option_table table = {
     .operands = "PATH...",
     .description =
@@ -70,7 +101,6 @@ static const struct option_table table = {
         "of the old.",
     .options = options,
     .count = OPTIONS,
-    .operands_least = 1,
     .operands_most = (size_t)-1,
     .has_format = 1,
 };

@@ -17,8 +17,9 @@
 enum { FILES_LISTED = 40 };
 
 static const char *const status_names[] = {
-    [FILE_INGESTED] = "ingested", [FILE_OPEN] = "open",     [FILE_UNCHANGED] = "unchanged",
-    [FILE_PARTIAL] = "partial",   [FILE_FAILED] = "failed", [FILE_NOT_A_TRACE] = "not a trace",
+    [FILE_INGESTED] = "ingested",   [FILE_OPEN] = "open",     [FILE_UNCHANGED] = "unchanged",
+    [FILE_PARTIAL] = "partial",     [FILE_FAILED] = "failed", [FILE_NOT_A_TRACE] = "not a trace",
+    [FILE_FORGOTTEN] = "forgotten",
 };
 
 enum { STATUSES = sizeof status_names / sizeof *status_names };
@@ -207,7 +208,9 @@ int report_has_trouble(const struct report *report)
 static const struct column columns[] = {
     {.name = "path", .type = CELL_TEXT, .description = "the file"},
     {.name = "dialect", .type = CELL_TEXT, .description = "what its content turned out to be"},
-    {.name = "status", .type = CELL_TEXT, .description = "ingested, open, unchanged, partial or failed"},
+    {.name = "status",
+     .type = CELL_TEXT,
+     .description = "ingested, open, unchanged, partial, failed or forgotten"},
     {.name = "events", .type = CELL_INTEGER, .description = "records understood"},
     {.name = "skipped", .type = CELL_INTEGER, .description = "lines that became no event"},
     {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "size of the file"},
@@ -281,12 +284,13 @@ static int append_totals(struct buffer *json, const struct report *report)
     return buffer_printf(json,
                          "\"totals\": {\"files\": %zu, \"ingested\": %" PRId64 ", \"open\": %" PRId64
                          ", \"unchanged\": %" PRId64 ", \"partial\": %" PRId64 ", \"failed\": %" PRId64
-                         ", \"not_traces\": %" PRId64 ", \"events\": %" PRId64 ", \"skipped\": %" PRId64
-                         ", \"bytes\": %" PRIu64 ", \"seconds\": %.3f}",
+                         ", \"not_traces\": %" PRId64 ", \"forgotten\": %" PRId64 ", \"events\": %" PRId64
+                         ", \"skipped\": %" PRId64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.3f}",
                          report->count - (size_t)totals.files[FILE_NOT_A_TRACE], totals.files[FILE_INGESTED],
                          totals.files[FILE_OPEN], totals.files[FILE_UNCHANGED], totals.files[FILE_PARTIAL],
-                         totals.files[FILE_FAILED], totals.files[FILE_NOT_A_TRACE], totals.events,
-                         totals.skipped, totals.bytes, report->seconds);
+                         totals.files[FILE_FAILED], totals.files[FILE_NOT_A_TRACE],
+                         totals.files[FILE_FORGOTTEN], totals.events, totals.skipped, totals.bytes,
+                         report->seconds);
 }
 
 static int append_json(struct buffer *json, const struct report *report)

@@ -386,7 +386,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     struct runs runs;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
         job_count_pieces(request->store, &diagnosis.options.pieces, error) ||
-        runs_choose(&runs, request, OPTION_RUN, usage, error))
+        runs_choose(&runs, request, OPTION_RUN, error))
         return -1;
     diagnosis.names_runs = runs.count > 1;
     int failed = buffer_append_text(&result->json, "{\"command\":\"diagnose\",\"version\":2,\"findings\":[")

@@ -283,7 +283,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     if (request->filter)
         set_filter(&report, request->filter);
     *usage = parse_keys(&report, request, error);
-    int failed = *usage || runs_choose(&runs, request, OPTION_RUN, usage, error) ||
+    int failed = *usage || runs_choose(&runs, request, OPTION_RUN, error) ||
                  group_and_show(&report, request, &runs, &result->table, error);
     runs_release(&runs);
     report_groups_release(&report);

@@ -281,7 +281,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     }
     if (begin_table(&settings, &result->table, error) ||
         job_count_pieces(request->store, &settings.diagnose.pieces, error) ||
-        runs_choose(&runs, request, OPTION_RUN, usage, error))
+        runs_choose(&runs, request, OPTION_RUN, error))
         return -1;
     result->table.columns[settings.by_tag ? PHASE_RUN : AT_RUN].hidden = runs.count < 2;
     int failed = caution_no_operations(request->store, &runs, &result->table, error);

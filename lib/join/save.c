@@ -45,19 +45,26 @@ static const char *const step_sources[] = {
 static void save_run(const struct work *work, size_t i, struct row *row)
 {
     const struct work_run *run = &work->runs[i];
-    put(row, 1, (int64_t)i + 1);
+    put(row, 1, run->number);
     put(row, 2, run->rank_count);
     put(row, 3, run->expected_ranks);
     put(row, 4, run->step_count);
     put_text(row, 5, step_sources[run->step_source]);
     put(row, 6, run->world >= 0);
+    put_text(row, 7, intern_text(&work->run_names, run->name));
+}
+
+static void save_process(const struct work *work, size_t i, struct row *row)
+{
+    put(row, 1, work->processes[i].id);
+    put(row, 2, work->runs[work->processes[i].run].number);
 }
 
 static void save_rank(const struct work *work, size_t i, struct row *row)
 {
     const struct work_rank *rank = &work->ranks[i];
     put(row, 1, (int64_t)i + 1);
-    put(row, 2, rank->run + 1);
+    put(row, 2, work->runs[rank->run].number);
     put_known(row, 3, rank->process >= 0 ? work->processes[rank->process].id : -1);
     put_known(row, 4, rank->global_rank);
     put_text(row, 5, rank->name);
@@ -73,7 +80,7 @@ static void save_communicator(const struct work *work, size_t i, struct row *row
 {
     const struct work_communicator *communicator = &work->communicators[i];
     put(row, 1, communicator->id);
-    put(row, 2, communicator->run + 1);
+    put(row, 2, communicator->run >= 0 ? work->runs[communicator->run].number : 0);
     put(row, 3, communicator->size);
     put(row, 4, communicator->declared_size > 0);
     put_text(row, 5, communicator->label);
@@ -112,6 +119,7 @@ int work_save(const struct work *work, struct store *store, struct error *error)
         row_writer write;
     } parts[] = {
         {schema_join_save_run, work->run_count, save_run},
+        {schema_join_save_process, work->process_count, save_process},
         {schema_join_save_job_rank, work->rank_count, save_rank},
         {schema_join_save_member, work->member_count, save_member},
         {schema_join_save_communicator, joined_communicators(work), save_communicator},
@@ -121,5 +129,5 @@ int work_save(const struct work *work, struct store *store, struct error *error)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (save_rows(work, store, parts[i].sql, parts[i].count, parts[i].write, error))
             return -1;
-    return 0;
+    return store_set_fact(store, "last_run", work->last_run, error);
 }

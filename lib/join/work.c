@@ -120,5 +120,6 @@ void work_release(struct work *work)
     work_grouping_release(&work->by_process);
     work_grouping_release(&work->ranks_of_run);
     work_grouping_release(&work->communicators_of_run);
+    intern_release(&work->run_names);
     intern_release(&work->texts);
 }

@@ -79,6 +79,8 @@ struct work_run {
     int32_t step_count;
     enum step_source step_source;
     int is_changed; /* files of it came or went: its operations are joined anew */
+    int64_t number; /* for users, from 1, as is its name: see run_names.h */
+    int64_t name;   /* in work.run_names */
 };
 
 /* Numbers of items, group by group: those of group i are items[first[i]] to items[first[i + 1] - 1]. */
@@ -110,6 +112,8 @@ struct work {
     size_t rank_capacity;
     struct work_run *runs;
     size_t run_count;
+    int64_t last_run; /* the greatest number that a run ever had */
+    struct intern run_names;
     struct grouping by_rank; /* members of each job rank, communicator and process, by number */
     struct grouping by_communicator;
     struct grouping by_process;

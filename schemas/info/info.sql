@@ -31,7 +31,7 @@ WITH of_run AS (
     JOIN file f USING (file_id)
     GROUP BY r.run_id
 )
-SELECT run_id AS run, rank_count AS ranks, expected_ranks, step_count AS steps, files, file_set, first_file
+SELECT run_id AS run, name, rank_count AS ranks, expected_ranks, step_count AS steps, files, file_set, first_file
 FROM run LEFT JOIN of_run USING (run_id)
 ORDER BY run_id
 

@@ -127,3 +127,5 @@ WHERE process_id NOT IN (SELECT process_id FROM member) AND process_id NOT IN (S
   AND process_id NOT IN (SELECT process_id FROM tag_name)
   AND process_id NOT IN (SELECT process_id FROM clock_anchor) AND process_id NOT IN (SELECT process_id FROM loss);
 DELETE FROM clock_step WHERE process_id NOT IN (SELECT process_id FROM process);
+-- Its number may be another process's soon.
+DELETE FROM process_run WHERE process_id NOT IN (SELECT process_id FROM process);

@@ -48,3 +48,7 @@ SELECT packed FROM operation_block WHERE block_id = ?1;
 
 -- statement: joined_block
 SELECT packed FROM operation_join_block WHERE block_id = ?1;
+
+-- Numbers and names that runs had at the join before.
+-- statement: earlier_runs
+SELECT process_id, run_id, name FROM process_run LEFT JOIN run USING (run_id) ORDER BY run_id, process_id;

@@ -279,5 +279,5 @@ class Usage(Case):
         )
         answer = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True,
                                 env={"PATH": os.environ["PATH"]})
-        self.assertEqual(answer.stdout, "--force --format\nquery\njson\ntag,function\nverdict\n")
+        self.assertEqual(answer.stdout, "--force --forget --format\nquery\njson\ntag,function\nverdict\n")
         self.assertEqual(answer.stderr, "")

@@ -81,7 +81,7 @@ static void make_version_2(void **state)
                       "DROP INDEX job_rank_run; DROP INDEX member_join_rank;"
                       "DROP INDEX communicator_join_run; DROP INDEX file_member_member;"
                       "DROP INDEX clock_anchor_process; DROP INDEX loss_process;"
-                      "DROP TABLE tag_name;"
+                      "DROP TABLE tag_name; DROP TABLE process_run; ALTER TABLE run DROP COLUMN name;"
                       "DROP VIEW v_ledger; DROP TABLE operation_recorded; DROP TABLE proxy_recorded; DROP "
                       "TABLE clock_step; DROP TABLE "
                       "unequal_pair;"
@@ -91,6 +91,7 @@ static void make_version_2(void **state)
                       "INSERT INTO file VALUES (1, '/a', '/', 'x', 'plain', 9, 9, 'ingested', 1, 0),"
                       " (2, '/b', '/', 'x', 'packed', 4, 9, 'ingested', 1, 0);"
                       "INSERT INTO run VALUES (1, 2, 2, 0, 'none', 1);"
+                      "INSERT INTO job_rank VALUES (1, 1, 9, 0, '0'); INSERT INTO fact VALUES ('joined', 1);"
                       "PRAGMA user_version = 2",
                       NULL),
         0);
@@ -101,10 +102,13 @@ static void test_older_store_is_brought_up_to_date(void **state)
 {
     make_version_2(state);
     struct store *store = store_file_open(state, STORE_READ);
-    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 7);
+    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 8);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM run"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest = 'plain'"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest IS NULL"), 2);
+    assert_int_equal(store_file_number(store, "SELECT run_id FROM process_run WHERE process_id = 9"), 1);
+    assert_int_equal(store_file_number(store, "SELECT value FROM fact WHERE name = 'last_run'"), 1);
+    assert_int_equal(store_file_number(store, "SELECT value FROM fact WHERE name = 'joined'"), 0);
     for (size_t i = 0; i < sizeof asked_of_each_run / sizeof *asked_of_each_run; i++)
         check_plan(store, asked_of_each_run[i], "SCAN");
     store_close(store);
