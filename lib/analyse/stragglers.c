@@ -18,8 +18,9 @@ enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
-     "what a verdict must be worth, as a share of a median step, in each of its steps", "3"},
-    {"sigmas", 0, "N", "how far beyond the spread of its place an own time must stand out", "6"},
+     "smallest loss per affected step to report with medium or high confidence, in % of a median step", "3"},
+    {"sigmas", 0, "N",
+     "outlier threshold, in robust standard deviations of the same call over ranks and steps", "6"},
     RUN_OPTION,
 };
 
@@ -59,7 +60,10 @@ static const struct column columns[] = {
     {.name = "tag", .type = CELL_TEXT, .detail = 1, .description = "phase in which most of it sits"},
     {.name = "first_step", .type = CELL_INTEGER, .description = "first step in which it stands out"},
     {.name = "last_step", .type = CELL_INTEGER, .description = "last step in which it stands out"},
-    {.name = "confidence", .type = CELL_TEXT, .description = "high or medium, where it stands out"},
+    {.name = "confidence",
+     .type = CELL_TEXT,
+     .colour_of = confidence_colour,
+     .description = "high or medium, where it stands out"},
     {.name = "run", .type = CELL_INTEGER, .description = "job", .hidden = 1},
 };
 

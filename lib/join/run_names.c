@@ -82,9 +82,12 @@ static void find_folders(const struct work *work, struct folder *folders)
     }
 }
 
-static int is_plain(unsigned char byte)
+/* As it stands in a name: no blanks, commas and control characters. */
+static char plain(char byte)
 {
-    return byte > ' ' && byte != 0x7f && byte != ',';
+    if ((unsigned char)byte <= ' ' || byte == 0x7f || byte == ',')
+        return '_';
+    return byte;
 }
 
 /* Writes the name that the folder gives. */
@@ -103,7 +106,7 @@ static int name_after(const struct folder *folder, struct buffer *name)
         digits++;
     int failed = (digits == length || *last == '-') && buffer_append_text(name, NAME_OF_ROOT "-");
     for (size_t i = 0; i < length && !failed; i++)
-        failed = buffer_append_byte(name, is_plain((unsigned char)last[i]) ? last[i] : '_');
+        failed = buffer_append_byte(name, plain(last[i]));
     return failed;
 }
 

@@ -38,11 +38,12 @@ static int is_piece(const struct absence *absence, int32_t instance)
 static int say_last(const struct job *job, int32_t rank, int is_lost, struct finding *finding)
 {
     if (!job->ranks[rank].count)
-        return buffer_append_text(&finding->evidence, "; nothing is recorded of this rank");
+        return buffer_printf(&finding->evidence, ". Nothing is recorded of rank %s", job->ranks[rank].name);
     const struct job_operation *last = &job->operations[job->ranks[rank].first + job->ranks[rank].count - 1];
     const char *tag = job_tag(job, last->tag);
-    if (buffer_append_text(&finding->evidence, is_lost ? "; the last that is recorded of this rank was "
-                                                       : "; the last that this rank began was ") ||
+    if (buffer_printf(&finding->evidence,
+                      is_lost ? ". The last recorded of rank %s: " : ". The last begun by rank %s: ",
+                      job->ranks[rank].name) ||
         text_operation(&finding->evidence, job, &job->instances[last->instance], last->function))
         return -1;
     return tag ? buffer_printf(&finding->evidence, ", phase %s", tag) : 0;
@@ -116,7 +117,7 @@ static struct finding *add_finding(const struct absence *absence, enum finding_k
 {
     const struct job *job = absence->job;
     int32_t instance = absence->ranks[rank].missing_from;
-    struct finding *finding = findings_add_at(findings, kind, rank, &job->instances[instance]);
+    struct finding *finding = findings_add_at(findings, job, kind, rank, &job->instances[instance]);
     if (!finding)
         return NULL;
     finding->stops_job = 1;

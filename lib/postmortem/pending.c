@@ -174,7 +174,7 @@ int say_waiting(const struct absence *absence, int32_t number, struct finding *f
         if (finding_add_peer(finding, job_member(job, instance, i)->rank))
             return -1;
     return text_operation(&finding->evidence, job, instance, instance->function) ||
-                   buffer_printf(&finding->evidence, " was begun by %d of %d ranks and never ended",
+                   buffer_printf(&finding->evidence, ": begun by %d of %d ranks, never ended",
                                  instance->members, instance->expected)
                ? -1
                : 0;

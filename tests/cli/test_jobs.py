@@ -39,7 +39,7 @@ class Jobs(Case):
             self.assertIn("run", head)
             self.assertEqual({row.split()[-1] for row in rows}, {"1", "2"})
         findings = [line for line in self.run_program("diagnose", "--all").out.splitlines() if "confidence): " in line]
-        self.assertRegex(findings[0], r"^run 1: compute \(high confidence\): the GPU of rank 1 ")
+        self.assertRegex(findings[0], r"^run 1: compute \(high confidence\): GPU of rank 1 ")
         self.assertTrue(all(line.startswith(("run 1: ", "run 2: ")) for line in findings), findings)
 
     def test_which_run_is_which(self):
@@ -245,7 +245,7 @@ class Incomplete(Case):
             said = self.warnings(command, "tp2dp2pp2-clean", [pids[rank] for rank in range(8) if rank != 3])
             # This dialect does not say how many ranks a communicator has: so many at least.
             self.assertRegex(" ".join(said), r"run 1: only 1 of at least \d ranks left a trace \(none of ranks 0, 1, ")
-        self.assertTrue(self.run_program("diagnose", "--exit-code", status=4).whole.startswith(
+        self.assertTrue(self.run_program("diagnose", "--exit-code", status=4).verdict.startswith(
             "could not be judged: only one rank left a trace"))
 
     def test_whole_jobs_are_not_warned_of(self):

@@ -41,7 +41,7 @@ class Readme(Case):
 
     def test_outputs_are_real(self):
         said = README.read_text()
-        self.assertGreaterEqual(len(BLOCK.findall(said)), 3)
+        self.assertGreaterEqual(len(BLOCK.findall(said)), 1)
         real = BLOCK.sub(self.ran, said)
         if os.environ.get("NCCLPROF_GOLDEN") == "write":
             README.write_text(real)

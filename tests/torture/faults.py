@@ -42,6 +42,8 @@ READERS = {
     "stragglers": ["stragglers"],
     "stalls": ["stalls"],
     "steps": ["steps"],
+    "steps-map": ["steps", "--map"],
+    "steps-svg": ["steps", "--svg"],
     "clocks": ["clocks"],
     "query": ["query", "SELECT * FROM v_operation"],
     "query-by-id": ["query", "SELECT j.step, o.sequence FROM operation_join j JOIN operation o USING (operation_id)"],
