@@ -21,6 +21,59 @@ int job_seat(struct job_communicator *communicator, int64_t number, int32_t rank
     return 0;
 }
 
+static int is_rank_before(const void *rank, const void *number)
+{
+    int64_t global_rank = ((const struct job_rank *)rank)->global_rank;
+    return global_rank >= 0 && global_rank < *(const int64_t *)number;
+}
+
+/* Ranks are in order of their global number, those without one last. */
+static int32_t numbered(const struct job *job, int64_t number)
+{
+    size_t at = lower_bound(job->ranks, job->rank_count, sizeof *job->ranks, is_rank_before, &number);
+    return at < job->rank_count && job->ranks[at].global_rank == number ? (int32_t)at : -1;
+}
+
+static int agrees(const struct job *job, const struct job_communicator *communicator, const int64_t *members,
+                  size_t count)
+{
+    if ((int64_t)count != communicator->size)
+        return 0;
+    for (size_t i = 0; i < communicator->seat_count; i++)
+        if (job->ranks[communicator->seats[i].rank].global_rank != members[communicator->seats[i].number])
+            return 0;
+    return 1;
+}
+
+int job_seat_told(const struct job *job, struct job_communicator *communicator, const int64_t *members,
+                  size_t count)
+{
+    if (!agrees(job, communicator, members, count) || communicator->seat_count == count)
+        return 0;
+    communicator->told = array_new(count - communicator->seat_count, sizeof *communicator->told);
+    if (!communicator->told)
+        return -1;
+    for (size_t i = 0, seat = 0; i < count; i++) {
+        int is_seated = seat < communicator->seat_count && communicator->seats[seat].number == (int64_t)i;
+        int32_t rank = is_seated ? -1 : numbered(job, members[i]);
+        seat += is_seated != 0;
+        if (rank >= 0)
+            communicator->told[communicator->told_count++] = (struct job_seat){(int64_t)i, rank};
+    }
+    return 0;
+}
+
+/* Whether the numbers of its members are their global ranks. */
+static int has_global_numbers(const struct job *job, const struct job_communicator *communicator)
+{
+    for (size_t i = 0; i < communicator->seat_count; i++) {
+        int64_t global_rank = job->ranks[communicator->seats[i].rank].global_rank;
+        if (global_rank >= 0 && global_rank != communicator->seats[i].number)
+            return 0;
+    }
+    return 1;
+}
+
 /*
  * Ranks that recorded nothing are no members of anything. In the communicator of all their number is their
  * global rank; elsewhere a free place can only be that of the one silent rank there is.
@@ -36,7 +89,10 @@ void job_seat_silent_ranks(struct job *job)
         }
     for (size_t i = 0; silent_count && i < job->communicator_count; i++) {
         struct job_communicator *communicator = &job->communicators[i];
-        communicator->is_whole = communicator->size == job->expected_ranks;
+        if (communicator->told_count)
+            continue;
+        communicator->is_whole =
+            communicator->size == job->expected_ranks && has_global_numbers(job, communicator);
         if (silent_count == 1 && (int64_t)communicator->seat_count < communicator->size)
             communicator->silent = silent;
     }
@@ -47,27 +103,12 @@ static int is_seat_before(const void *seat, const void *number)
     return ((const struct job_seat *)seat)->number < *(const int64_t *)number;
 }
 
-static int32_t seated(const struct job_communicator *communicator, int64_t number)
+static int32_t seated(const struct job_seat *seats, size_t count, int64_t number)
 {
-    const struct job_seat *seats = communicator->seats;
-    size_t count = communicator->seat_count;
     if ((size_t)number < count && seats[number].number == number)
         return seats[number].rank;
     size_t at = lower_bound(seats, count, sizeof *seats, is_seat_before, &number);
     return at < count && seats[at].number == number ? seats[at].rank : -1;
-}
-
-static int is_rank_before(const void *rank, const void *number)
-{
-    int64_t global_rank = ((const struct job_rank *)rank)->global_rank;
-    return global_rank >= 0 && global_rank < *(const int64_t *)number;
-}
-
-/* Ranks are in order of their global number, those without one last. */
-static int32_t numbered(const struct job *job, int64_t number)
-{
-    size_t at = lower_bound(job->ranks, job->rank_count, sizeof *job->ranks, is_rank_before, &number);
-    return at < job->rank_count && job->ranks[at].global_rank == number ? (int32_t)at : -1;
 }
 
 int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number)
@@ -75,7 +116,9 @@ int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number)
     const struct job_communicator *of = &job->communicators[communicator];
     if (number < 0 || number >= of->size)
         return -1;
-    int32_t rank = seated(of, number);
+    int32_t rank = seated(of->seats, of->seat_count, number);
+    if (rank < 0)
+        rank = seated(of->told, of->told_count, number);
     if (rank < 0 && of->is_whole)
         rank = numbered(job, number);
     return rank >= 0 ? rank : of->silent;

@@ -5,6 +5,7 @@ DELETE FROM communicator_join;
 DELETE FROM member_join;
 DELETE FROM job_rank;
 DELETE FROM run;
+DELETE FROM contradiction;
 DELETE FROM process_run;
 DELETE FROM changed_process;
 
@@ -43,3 +44,7 @@ INSERT INTO instance_block (block_id, communicator_id, packed) VALUES (?1, ?2, ?
 
 -- statement: joined_block
 INSERT OR REPLACE INTO operation_join_block (block_id, packed) VALUES (?1, ?2);
+
+-- Of several of one kind the first is shown.
+-- statement: contradiction
+INSERT OR IGNORE INTO contradiction (process_id, what, kept, other) VALUES (?1, ?2, ?3, ?4);

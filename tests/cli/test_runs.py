@@ -55,6 +55,10 @@ class Runs(Case):
             for view, in store.execute("SELECT name FROM sqlite_schema WHERE type = 'view'").fetchall():
                 store.execute(f"DROP VIEW {view}")
             store.executescript("DROP TABLE process_run; ALTER TABLE run DROP COLUMN name;"
+                                "DROP TABLE process_fact; DROP TABLE contradiction;"
+                                "ALTER TABLE communicator DROP COLUMN member_list;"
+                                "ALTER TABLE communicator DROP COLUMN description;"
+                                "ALTER TABLE communicator DROP COLUMN named_hash;"
                                 "DELETE FROM fact WHERE name = 'last_run'; PRAGMA user_version = 7")
         store.close()
         self.assertEqual(self.runs(), {"b": 1, "a": 2})
