@@ -125,6 +125,14 @@ int caution_cut(const struct job *job, const struct findings *findings, struct t
                      (long long)job->run_id);
 }
 
+/* Dumps without timing do not tell which GPUs began a call. */
+static const char *what_would_tell(const struct job *job)
+{
+    return job->calls && !job->timed_operations
+               ? "; with TORCH_NCCL_ENABLE_TIMING=1 the next dump tells whose GPU began it"
+               : "";
+}
+
 int caution_standstill(const struct job *job, const struct findings *findings, struct table *table,
                        struct error *error)
 {
@@ -140,10 +148,10 @@ int caution_standstill(const struct job *job, const struct findings *findings, s
             table, error,
             is_begun_by_all
                 ? "run %lld: %s was called by all its ranks and never ended, and nothing that is "
-                  "recorded tells why: the network, a GPU, or what the recorder leaves out (sizes, roots)"
+                  "recorded tells why: the network, a GPU, or what the recorder leaves out (sizes, roots)%s"
                 : "run %lld: %s never ended, and who never came only the traces would tell that are not "
-                  "there",
-            (long long)job->run_id, text.data);
+                  "there%s",
+            (long long)job->run_id, text.data, what_would_tell(job));
     buffer_release(&text);
     return failed;
 }

@@ -122,7 +122,7 @@ static int note_progress(struct call_states *states)
     const struct job *job = states->job;
     for (size_t i = 0; i < job->progress_count; i++) {
         const struct job_progress *progress = &job->progress[i];
-        if (states->has_pairs[progress->communicator])
+        if (states->has_pairs[progress->communicator] || progress->enqueued < 0)
             continue;
         struct call_reach *reach = reach_at(states, progress->rank, progress->communicator);
         if (!reach)

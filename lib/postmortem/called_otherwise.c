@@ -79,7 +79,7 @@ static int accuse(const struct ballot *ballot, int32_t call, struct findings *fi
     const struct job *job = ballot->job;
     const struct job_operation *operation = &job->operations[ballot->calls[call]];
     struct finding *finding =
-        findings_add_at(findings, FINDING_MISMATCH, operation->rank, &job->instances[operation->instance]);
+        findings_add_at(findings, job, FINDING_MISMATCH, operation->rank, &job->instances[operation->instance]);
     if (!finding)
         return -1;
     finding->stops_job = 1;

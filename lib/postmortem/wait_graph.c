@@ -63,6 +63,9 @@ static int note_members(struct wait_graph *graph, int32_t operation)
     for (size_t i = 0; i < communicator->seat_count; i++)
         if (note_member(graph, operation, communicator->seats[i].rank))
             return -1;
+    for (size_t i = 0; i < communicator->told_count; i++)
+        if (note_member(graph, operation, communicator->told[i].rank))
+            return -1;
     for (size_t i = 0; communicator->is_whole && i < job->rank_count; i++)
         if (!call_is_recorded(job, (int32_t)i) &&
             job_rank_in(job, number, job->ranks[i].global_rank) == (int32_t)i &&

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "postmortem/called_otherwise.h"
 #include "postmortem/say_call.h"
+#include "postmortem/usual_next.h"
 #include "postmortem/wait_graph.h"
 #include "verdict/words.h"
 
@@ -49,6 +50,12 @@ static void accuse(struct trial *trial, int32_t rank, int32_t operation, int is_
     *accused = (struct accused){.operation = operation, .is_own_gpu = is_own_gpu, .is_unsure = is_unsure};
 }
 
+static void withdraw(struct trial *trial, int32_t rank)
+{
+    trial->count -= trial->accused[rank].operation >= 0;
+    trial->accused[rank].operation = -1;
+}
+
 /* It made no call that is open, by a record that is not older than what others wait in. */
 static int is_idle(const struct trial *trial, int32_t rank)
 {
@@ -71,12 +78,45 @@ static void accuse_own_gpus(struct trial *trial)
     }
 }
 
+/* How well what somebody waits in fits what a rank usually calls next. */
+static int fits_usual(const struct job *job, int32_t operation, int32_t usual)
+{
+    if (usual < 0 || job->operations[operation].communicator != job->operations[usual].communicator)
+        return 0;
+    const struct job_operation *waits_in = &job->operations[operation], *next = &job->operations[usual];
+    if (waits_in->kind == OPERATION_COLLECTIVE)
+        return waits_in->function == next->function ? 2 : 1;
+    return next->kind == waits_in->kind && waits_in->function != next->function &&
+                   job->calls[operation].own_rank == job->calls[usual].peer
+               ? 2
+               : 1;
+}
+
+/* Of what others wait in, a rank is accused of what it usually calls next, else of the first. */
+static void accuse_idle_rank(struct trial *trial, int32_t rank)
+{
+    const struct job *job = trial->job;
+    int32_t usual = usual_next(job, rank);
+    int best = -1;
+    for (size_t i = 0; i < trial->graph.wait_count; i++) {
+        const struct wait *wait = &trial->graph.waits[i];
+        if (wait->to != rank || !wait->is_sure)
+            continue;
+        int fit = fits_usual(job, wait->operation, usual);
+        if (fit > best)
+            withdraw(trial, rank);
+        if (fit >= best)
+            accuse(trial, rank, wait->operation, 0, 0);
+        best = fit > best ? fit : best;
+    }
+}
+
 static void accuse_idle(struct trial *trial)
 {
     for (size_t i = 0; i < trial->graph.wait_count; i++) {
         const struct wait *wait = &trial->graph.waits[i];
-        if (wait->is_sure && is_idle(trial, wait->to))
-            accuse(trial, wait->to, wait->operation, 0, 0);
+        if (wait->is_sure && is_idle(trial, wait->to) && trial->accused[wait->to].operation < 0)
+            accuse_idle_rank(trial, wait->to);
     }
 }
 
@@ -92,16 +132,17 @@ static size_t count_absent(const struct trial *trial, const struct waiter *waite
 {
     size_t count = 0;
     int32_t latest = -1;
-    *is_explained = waiter->sure > 0;
+    size_t accused = 0;
     for (size_t i = 0; i < waiter->count; i++) {
         const struct wait *wait = &trial->graph.waits[waiter->first + i];
-        *is_explained |= trial->accused[wait->to].operation >= 0;
         if (!may_be_absent(trial, wait->to) || wait->to == latest)
             continue;
+        accused += trial->accused[wait->to].operation >= 0;
         latest = wait->to;
         *last = wait;
         count++;
     }
+    *is_explained = waiter->sure > 0 || (accused > 0 && count > 1);
     return count;
 }
 
@@ -189,7 +230,7 @@ static void accuse_unstarted(struct trial *trial)
             const struct waiter *waiter = &trial->graph.waiters[i];
             if (waiter->operation < 0 || waiter->count || !waiter->with)
                 continue;
-            int is_started = job->operations[waiter->operation].start_ns != TIME_UNKNOWN;
+            int is_started = job->calls[waiter->operation].is_started;
             started += pass == 0 && is_started;
             unstarted += pass == 0 && !is_started;
             if (pass == 1 && started && !is_started)
@@ -233,7 +274,7 @@ static int add_finding(struct trial *trial, int32_t rank)
     const struct accused *accused = &trial->accused[rank];
     int is_recorded = call_is_recorded(job, rank);
     struct finding *finding =
-        findings_add_at(trial->findings, is_recorded ? FINDING_MISSING : FINDING_ENDED_EARLY, rank,
+        findings_add_at(trial->findings, job, is_recorded ? FINDING_MISSING : FINDING_ENDED_EARLY, rank,
                         &job->instances[job->operations[accused->operation].instance]);
     if (!finding)
         return -1;
@@ -255,16 +296,18 @@ static int add_findings(struct trial *trial)
     return findings_unite_candidates(trial->findings, before);
 }
 
-/* Nobody can be named: the first call that somebody waits in. */
+/* Nobody can be named: the first call in which all stand, else that somebody waits in. */
 static void note_standstill(const struct trial *trial)
 {
     const struct job *job = trial->job;
     int32_t first = -1;
-    for (size_t i = 0; i < job->rank_count; i++) {
-        int32_t at = trial->graph.waiters[i].operation;
-        if (at >= 0 && (first < 0 || called_at(job, at) < called_at(job, first)))
-            first = at;
-    }
+    for (int may_wait = 0; first < 0 && may_wait < 2; may_wait++)
+        for (size_t i = 0; i < job->rank_count; i++) {
+            const struct waiter *waiter = &trial->graph.waiters[i];
+            int32_t at = waiter->count && !may_wait ? -1 : waiter->operation;
+            if (at >= 0 && (first < 0 || called_at(job, at) < called_at(job, first)))
+                first = at;
+        }
     if (first >= 0)
         trial->findings->standstill =
             (struct standstill){.is_known = 1, .instance = job->operations[first].instance};

@@ -70,6 +70,8 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
            text_json_string(json, "confidence", confidence_name(finding->confidence)) ||
            text_json_string(json, "text", text) ||
            text_json_string(json, "evidence", finding->evidence.data ? finding->evidence.data : "") ||
+           text_json_string(json, "source",
+                            finding->called >= 0 ? job_source(job, (size_t)finding->called) : NULL) ||
            figures_add_json(&finding->figures, json) || add_advice(finding, job, json) ||
            readings_add_json(&finding->readings, json) || text_json_integer(json, "run", job->run_id) ||
            buffer_append_byte(json, '}');

@@ -100,6 +100,30 @@ static int emit_group(const struct emission *emission, size_t at, struct error *
     return hand_over(emission, &event, error);
 }
 
+/* torch has -1 where there was none yet. */
+static int64_t status_number(int64_t number)
+{
+    return number < 0 ? GROUP_STATUS_NONE : number;
+}
+
+/* Where a group has both collectives and sends, nobody knows which of them torch counted last. */
+static int emit_status(const struct emission *emission, size_t at, struct error *error)
+{
+    const struct dump_group *group = &emission->dump->groups[at];
+    struct event event = {.kind = EVENT_GROUP_STATUS, .origin = origin_in(emission, at)};
+    const struct buffer *description = &emission->seats[at].description;
+    if (!group->has_status || (group->has_collectives && group->has_pairs))
+        return 0;
+    event.group_status = (struct group_status){.name = emission->seats[at].name.data,
+                                               .description = description->length ? description->data : NULL,
+                                               .enqueued = status_number(group->last_enqueued),
+                                               .started = status_number(group->last_started),
+                                               .completed = status_number(group->last_completed),
+                                               .timed_out = COUNT_UNKNOWN,
+                                               .at_ns = TIME_UNKNOWN};
+    return hand_over(emission, &event, error);
+}
+
 static struct operation operation_of(const struct dump *dump, const struct dump_entry *entry, int64_t ordinal)
 {
     int is_open = entry->state != DUMP_COMPLETED;
@@ -153,7 +177,7 @@ int dump_emit(const struct dump *dump, int64_t rank, const struct format_sink *s
             failed = error_no_memory(error);
     failed = failed || emit_process(&emission, error);
     for (size_t i = 0; !failed && i < dump->group_count; i++)
-        failed = emit_group(&emission, i, error);
+        failed = emit_group(&emission, i, error) || emit_status(&emission, i, error);
     failed = failed || emit_calls(&emission, error);
     for (size_t i = 0; emission.seats && i < dump->group_count; i++) {
         buffer_release(&emission.seats[i].name);

@@ -70,11 +70,29 @@ static int are_together(const struct dump_entry *one, const struct dump_entry *o
            one->pair_sequence == other->pair_sequence;
 }
 
-/* Whether a record is missing behind an entry, and others are there. */
+/* Whether the record behind an entry is missing: others follow, or its group has that number behind it. */
 static int is_gap(const struct dump *dump, size_t at)
 {
     const struct dump_entry *entry = &dump->entries[at];
-    return at + 1 < dump->entry_count && entry->record >= 0 && entry[1].record > entry->record + 1;
+    const struct dump_group *group = &dump->groups[entry->group];
+    if (at + 1 < dump->entry_count)
+        return entry->record >= 0 && entry[1].record > entry->record + 1;
+    return !group->has_collectives && entry->pair_sequence >= 0 && entry->pair_sequence <= group->last_completed;
+}
+
+/*
+ * What has completed is not listed by itself. So a send or receive that is listed as open, and is what its
+ * group completed last, was launched as one of several: its closing entry was left out, not itself.
+ */
+static void find_launches(struct dump *dump)
+{
+    for (size_t i = 0; i < dump->entry_count; i++) {
+        const struct dump_entry *entry = &dump->entries[i];
+        struct dump_group *group = &dump->groups[entry->group];
+        if (entry->is_pair && !entry->is_member && entry->state != DUMP_COMPLETED && !group->has_collectives &&
+            entry->pair_sequence >= 0 && entry->pair_sequence == group->last_completed)
+            group->has_launches = 1;
+    }
 }
 
 /*
@@ -105,5 +123,6 @@ void dump_settle_launches(struct dump *dump)
     for (size_t i = 0; i < dump->entry_count; i++)
         if (dump->entries[i].is_closing)
             settle(dump, i);
+    find_launches(dump);
     settle_without_closing(dump);
 }
