@@ -20,9 +20,9 @@ static int ends_with(const char *text, size_t length, const char *end)
 
 /* Two files of one name that hold the same, one of which says less. */
 struct twin {
-    const char *less;              /* how the name ends of that */
-    const char *const *more;       /* ... of the other, ended by NULL */
-    const char *format;            /* that both are of; NULL: the other is of any, and that is ours (is_ours) */
+    const char *less;        /* how the name ends of that */
+    const char *const *more; /* ... of the other, ended by NULL */
+    const char *format;      /* that both are of; NULL: the other is of any, and that is ours (is_ours) */
 };
 
 static const char *const chrome_ends[] = {".json", ".json.gz", NULL};
@@ -48,7 +48,8 @@ static int is_file(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
 }
 
-/* Whether a trace of that format is recognised in it (NULL: of any), which one that was cut at once has not. */
+/* Whether a trace of that format is recognised in it (NULL: of any), which one that was cut at once has not.
+ */
 static int is_trace(const char *path, const char *name, struct error *error)
 {
     const struct input_limits limits = {.unpacked_bytes = 0};
@@ -107,7 +108,8 @@ static int is_twin(const struct walk *walk, const struct known *known, const str
                       ? has_twin(walk, known, file->realpath, stem, &twins[i], error)
                       : 0;
         if (outcome > 0)
-            outcome = twins[i].format ? is_trace(file->path, twins[i].format, error) : is_ours(file->path, error);
+            outcome =
+                twins[i].format ? is_trace(file->path, twins[i].format, error) : is_ours(file->path, error);
         if (outcome >= 0)
             error_clear(error);
     }

@@ -278,8 +278,10 @@ static int take_text_of_8(struct unpickler *unpickler)
 static int push_container(struct unpickler *unpickler, enum value_kind kind)
 {
     struct value value;
-    return check(unpickler, values_container(unpickler->values, kind, unpickler->at - 1, &value)) || push(unpickler, value) ? -1
-                                                                                                         : 0;
+    return check(unpickler, values_container(unpickler->values, kind, unpickler->at - 1, &value)) ||
+                   push(unpickler, value)
+               ? -1
+               : 0;
 }
 
 static int take_empty_list(struct unpickler *unpickler)

@@ -42,10 +42,10 @@ struct value_items {
     struct value *items; /* in the arena */
     size_t count;
     size_t capacity;
-    uint32_t depth; /* of the deepest value below, 1: none of them is a list or dictionary */
+    uint32_t depth;  /* of the deepest value below, 1: none of them is a list or dictionary */
     uint64_t offset; /* in the file, of its first byte */
-    int is_closed;  /* it stands in another one: nothing can be added any more */
-    int is_cut;     /* the file was damaged before its end: items may be missing */
+    int is_closed;   /* it stands in another one: nothing can be added any more */
+    int is_cut;      /* the file was damaged before its end: items may be missing */
 };
 
 /* Where values live: freed all at once. */

@@ -35,14 +35,17 @@ static void take_number(const struct json *json, const struct json_node *node, s
     *value = (struct value){.kind = VALUE_NUMBER, .number = strtod(digits, NULL)};
 }
 
-static enum values_status take_node(struct values *values, const struct json *json, const struct json_node *node,
-                                    int depth, uint64_t offset, struct value *value);
+static enum values_status take_node(struct values *values, const struct json *json,
+                                    const struct json_node *node, int depth, uint64_t offset,
+                                    struct value *value);
 
-static enum values_status take_items(struct values *values, const struct json *json, const struct json_node *node,
-                                     int depth, uint64_t offset, struct value *value)
+static enum values_status take_items(struct values *values, const struct json *json,
+                                     const struct json_node *node, int depth, uint64_t offset,
+                                     struct value *value)
 {
     int is_object = json_kind(node) == JSON_OBJECT;
-    enum values_status status = values_container(values, is_object ? VALUE_DICTIONARY : VALUE_LIST, offset, value);
+    enum values_status status =
+        values_container(values, is_object ? VALUE_DICTIONARY : VALUE_LIST, offset, value);
     for (node = json_first(node); node && status == VALUES_OK; node = json_next(node)) {
         struct value pair[2];
         if (is_object)
@@ -55,8 +58,9 @@ static enum values_status take_items(struct values *values, const struct json *j
     return status;
 }
 
-static enum values_status take_node(struct values *values, const struct json *json, const struct json_node *node,
-                                    int depth, uint64_t offset, struct value *value)
+static enum values_status take_node(struct values *values, const struct json *json,
+                                    const struct json_node *node, int depth, uint64_t offset,
+                                    struct value *value)
 {
     if (depth > VALUE_DEPTH_MOST)
         return VALUES_TOO_DEEP;
@@ -77,8 +81,8 @@ static enum values_status take_node(struct values *values, const struct json *js
     }
 }
 
-int value_from_json(struct values *values, const char *text, size_t length, uint64_t offset, struct value *root,
-                    struct error *error)
+int value_from_json(struct values *values, const char *text, size_t length, uint64_t offset,
+                    struct value *root, struct error *error)
 {
     struct json json;
     json_init(&json);

@@ -9,7 +9,7 @@
  * `offset` is that of the text in the file.
  * Returns 0; 1 when it is no JSON, or nested too deep (*root is null); -1 when memory is out.
  */
-int value_from_json(struct values *values, const char *text, size_t length, uint64_t offset, struct value *root,
-                    struct error *error);
+int value_from_json(struct values *values, const char *text, size_t length, uint64_t offset,
+                    struct value *root, struct error *error);
 
 #endif

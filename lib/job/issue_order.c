@@ -57,10 +57,9 @@ struct laid {
 
 static struct laid take(const struct job *job, size_t at)
 {
-    return (struct laid){job->operations[at], job->drafts[at],
-                         job->initial_sync_ns ? job->initial_sync_ns[at] : 0,
-                         job->sources ? job->sources[at] : -1,
-                         job->calls ? job->calls[at] : (struct job_call){0}};
+    return (struct laid){
+        job->operations[at], job->drafts[at], job->initial_sync_ns ? job->initial_sync_ns[at] : 0,
+        job->sources ? job->sources[at] : -1, job->calls ? job->calls[at] : (struct job_call){0}};
 }
 
 static void put(struct job *job, size_t at, const struct laid *laid)

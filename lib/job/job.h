@@ -94,8 +94,8 @@ struct job_instance {
 
 /* Of an operation, where recorders tell how far calls came: what they count, beside what all tell. */
 struct job_call {
-    int64_t number;   /* of a collective in its communicator, whatever its function; of a send or receive likewise,
-                         as its rank counts those; -1 */
+    int64_t number;   /* of a collective in its communicator, whatever its function; of a send or receive
+                         likewise,   as its rank counts those; -1 */
     int64_t count;    /* elements; of AlltoAll those of a row; -1 */
     int64_t peer;     /* of a send or receive: ranks in the communicator; -1 */
     int64_t own_rank; /* in the communicator */

@@ -32,11 +32,11 @@ static int read_progress(struct loader *loader, struct statement *statement, str
     if (array_reserve((void **)&job->progress, &job->progress_capacity, job->progress_count + 1,
                       sizeof *job->progress))
         return error_no_memory(error);
-    job->progress[job->progress_count++] =
-        (struct job_progress){.rank = (int32_t)(member >> 32),
-                              .communicator = (int32_t)(member & 0xffffffff),
-                              .enqueued = statement_is_null(statement, 1) ? -1 : statement_integer(statement, 1),
-                              .completed = statement_is_null(statement, 2) ? -1 : statement_integer(statement, 2)};
+    job->progress[job->progress_count++] = (struct job_progress){
+        .rank = (int32_t)(member >> 32),
+        .communicator = (int32_t)(member & 0xffffffff),
+        .enqueued = statement_is_null(statement, 1) ? -1 : statement_integer(statement, 1),
+        .completed = statement_is_null(statement, 2) ? -1 : statement_integer(statement, 2)};
     return 0;
 }
 

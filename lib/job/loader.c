@@ -239,7 +239,8 @@ static int take_source(struct loader *loader, size_t at, const char *source, str
     return job->sources ? loader_tag(loader, source, &job->sources[at], error) : 0;
 }
 
-static int take_call(struct loader *loader, size_t at, const struct stored_operation *stored, struct error *error)
+static int take_call(struct loader *loader, size_t at, const struct stored_operation *stored,
+                     struct error *error)
 {
     struct job *job = loader->job;
     const struct operation *recorded = &stored->operation;

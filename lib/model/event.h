@@ -205,8 +205,8 @@ struct process_facts {
 
 /*
  * How far a process came with the operations of a group that its framework counts (torch's pg_status, its
- * watchdog's lines). Where the origin says communicator and rank, of that; else `name` tells which group. Numbers
- * count from 1, GROUP_STATUS_NONE is none yet; COUNT_UNKNOWN is not said.
+ * watchdog's lines). Where the origin says communicator and rank, of that; else `name` tells which group.
+ * Numbers count from 1, GROUP_STATUS_NONE is none yet; COUNT_UNKNOWN is not said.
  */
 enum { GROUP_STATUS_NONE = 0 };
 

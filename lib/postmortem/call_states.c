@@ -39,7 +39,8 @@ static struct map_key pair_key(int32_t rank, int32_t communicator, uint8_t funct
 static struct call_reach *reach_at(struct call_states *states, int32_t rank, int32_t communicator)
 {
     int added;
-    int64_t *at = map_put(&states->reach_of, reach_key(rank, communicator), (int64_t)states->reach_count, &added);
+    int64_t *at =
+        map_put(&states->reach_of, reach_key(rank, communicator), (int64_t)states->reach_count, &added);
     if (!at)
         return NULL;
     if (!added)
@@ -70,16 +71,16 @@ static int note_pair(struct call_states *states, int32_t at)
     const struct job_operation *operation = &states->job->operations[at];
     int64_t peer = states->job->calls[at].peer;
     int64_t which = operation->unfinished ? -2 : -1;
-    int64_t *count = map_put(&states->pairs,
-                             pair_key(operation->rank, operation->communicator, operation->function, peer, which), 0,
-                             NULL);
+    int64_t *count = map_put(
+        &states->pairs, pair_key(operation->rank, operation->communicator, operation->function, peer, which),
+        0, NULL);
     if (!count)
         return -1;
     int64_t n = (*count)++;
     if (!operation->unfinished)
         return 0;
-    return map_put(&states->pairs, pair_key(operation->rank, operation->communicator, operation->function, peer, n),
-                   at, NULL)
+    return map_put(&states->pairs,
+                   pair_key(operation->rank, operation->communicator, operation->function, peer, n), at, NULL)
                ? 0
                : -1;
 }
@@ -150,7 +151,8 @@ static int find_stale(struct call_states *states)
         done[i] = -1;
     for (size_t i = 0; i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
-        if (is_collective(operation) && !operation->unfinished && function_is_full_exchange(operation->function) &&
+        if (is_collective(operation) && !operation->unfinished &&
+            function_is_full_exchange(operation->function) &&
             job->calls[i].number > done[operation->communicator])
             done[operation->communicator] = job->calls[i].number;
     }
@@ -168,7 +170,8 @@ static int note_wanted(struct call_states *states)
     const struct job *job = states->job;
     for (size_t i = 0; i < job->rank_count; i++) {
         int32_t at = states->oldest[i];
-        if (at >= 0 && is_collective(&job->operations[at]) && !map_put(&states->wanted, wanted_key(job, at), 1, NULL))
+        if (at >= 0 && is_collective(&job->operations[at]) &&
+            !map_put(&states->wanted, wanted_key(job, at), 1, NULL))
             return -1;
     }
     for (size_t i = 0; states->wanted.count && i < job->operation_count; i++) {
@@ -241,8 +244,9 @@ static struct call_at beyond_record(const struct call_states *states, int32_t ra
         return say(CALL_UNKNOWN);
     /* Its ring may have lost the call if that was long before the others'. */
     int64_t called_ns = job->operations[operation].enqueued_ns;
-    return say(of->first_issued_ns && called_ns != TIME_UNKNOWN && called_ns < of->first_issued_ns ? CALL_UNKNOWN
-                                                                                                  : CALL_NEVER);
+    return say(of->first_issued_ns && called_ns != TIME_UNKNOWN && called_ns < of->first_issued_ns
+                   ? CALL_UNKNOWN
+                   : CALL_NEVER);
 }
 
 struct call_at call_of(const struct call_states *states, int32_t rank, int32_t operation)
@@ -276,8 +280,8 @@ static int has_all_pairs(const struct call_states *states, int32_t rank, int32_t
            reach->pairs_counted == reach->last_pair - reach->first_pair + 1;
 }
 
-static int64_t count_pairs(const struct call_states *states, int32_t rank, int32_t communicator, uint8_t function,
-                           int64_t peer, int64_t which)
+static int64_t count_pairs(const struct call_states *states, int32_t rank, int32_t communicator,
+                           uint8_t function, int64_t peer, int64_t which)
 {
     const int64_t *count = map_get(&states->pairs, pair_key(rank, communicator, function, peer, which));
     return count ? *count : 0;
@@ -316,7 +320,8 @@ struct call_at call_of_peer(const struct call_states *states, int32_t operation,
     if (theirs && theirs->first_pair >= 0 && !has_all_pairs(states, *peer, of->communicator))
         return (struct call_at){CALL_NEVER, -1, 0};
     int64_t before = count_pairs(states, of->rank, of->communicator, of->function, number, -1) + place;
-    return say(count_pairs(states, *peer, of->communicator, other, mine, -1) > before ? CALL_DONE : CALL_NEVER);
+    return say(count_pairs(states, *peer, of->communicator, other, mine, -1) > before ? CALL_DONE
+                                                                                      : CALL_NEVER);
 }
 
 int call_is_launched_with(const struct job *job, int32_t operation, int32_t next)

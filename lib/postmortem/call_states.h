@@ -26,28 +26,29 @@ struct call_at {
 struct call_reach {
     int32_t rank;
     int32_t communicator;
-    int64_t greatest;        /* number of its collectives, as recorded or as it says; -1: none */
-    int64_t recorded;        /* the greatest that is recorded; -1: none */
-    int64_t greatest_done;   /* of those that have ended; -1: none */
-    int64_t first_pair;      /* number of its sends and receives; -1: none */
+    int64_t greatest;      /* number of its collectives, as recorded or as it says; -1: none */
+    int64_t recorded;      /* the greatest that is recorded; -1: none */
+    int64_t greatest_done; /* of those that have ended; -1: none */
+    int64_t first_pair;    /* number of its sends and receives; -1: none */
     int64_t last_pair;
     int64_t pairs_counted; /* different numbers of those */
-    int has_progress;        /* how far it says that it came is known */
+    int has_progress;      /* how far it says that it came is known */
 };
 
 struct call_states {
     const struct job *job;
-    int32_t *oldest;           /* owned: of each rank, its first call that is open; -1 */
-    unsigned char *is_done;    /* owned: of each rank, whether any of its calls has ended */
-    unsigned char *is_stale;   /* owned: of each rank, whether its record was written before others' ended */
-    unsigned char *has_pairs;  /* owned: of each communicator */
-    struct map wanted;         /* (communicator, number) of collectives that are somebody's oldest */
-    struct map calls;          /* (rank, communicator, number) -> operation, of wanted ones */
-    struct map reach_of;       /* (rank, communicator) -> index below */
-    struct call_reach *reach;  /* owned */
+    int32_t *oldest;          /* owned: of each rank, its first call that is open; -1 */
+    unsigned char *is_done;   /* owned: of each rank, whether any of its calls has ended */
+    unsigned char *is_stale;  /* owned: of each rank, whether its record was written before others' ended */
+    unsigned char *has_pairs; /* owned: of each communicator */
+    struct map wanted;        /* (communicator, number) of collectives that are somebody's oldest */
+    struct map calls;         /* (rank, communicator, number) -> operation, of wanted ones */
+    struct map reach_of;      /* (rank, communicator) -> index below */
+    struct call_reach *reach; /* owned */
     size_t reach_count;
     size_t reach_capacity;
-    struct map pairs; /* (rank, communicator and function, peer, n) -> the nth open one; n -1: how many ended */
+    struct map
+        pairs; /* (rank, communicator and function, peer, n) -> the nth open one; n -1: how many ended */
 };
 
 /* -1 when memory is out; to be released all the same. */

@@ -36,7 +36,8 @@ static void count_votes(struct ballot *ballot)
     int32_t most = 0;
     for (int32_t i = 0; i < ballot->count; i++) {
         int32_t first = 0;
-        while (first < i && (ballot->party[first] != first || !is_like(ballot->job, ballot->calls[first], ballot->calls[i])))
+        while (first < i && (ballot->party[first] != first ||
+                             !is_like(ballot->job, ballot->calls[first], ballot->calls[i])))
             first++;
         ballot->party[i] = first;
         ballot->votes[first]++;
@@ -78,8 +79,8 @@ static int accuse(const struct ballot *ballot, int32_t call, struct findings *fi
 {
     const struct job *job = ballot->job;
     const struct job_operation *operation = &job->operations[ballot->calls[call]];
-    struct finding *finding =
-        findings_add_at(findings, job, FINDING_MISMATCH, operation->rank, &job->instances[operation->instance]);
+    struct finding *finding = findings_add_at(findings, job, FINDING_MISMATCH, operation->rank,
+                                              &job->instances[operation->instance]);
     if (!finding)
         return -1;
     finding->stops_job = 1;
@@ -109,11 +110,13 @@ static int judge(struct ballot *ballot, struct findings *findings)
 static void collect(const struct wait_graph *graph, int32_t operation, struct ballot *ballot)
 {
     const struct job *job = graph->job;
-    const struct job_communicator *communicator = &job->communicators[job->operations[operation].communicator];
+    const struct job_communicator *communicator =
+        &job->communicators[job->operations[operation].communicator];
     ballot->count = 0;
     for (size_t i = 0; i < communicator->seat_count; i++) {
         int32_t rank = communicator->seats[i].rank;
-        struct call_at at = rank < 0 ? (struct call_at){.operation = -1} : call_of(&graph->states, rank, operation);
+        struct call_at at =
+            rank < 0 ? (struct call_at){.operation = -1} : call_of(&graph->states, rank, operation);
         if (at.operation < 0)
             continue;
         ballot->votes[ballot->count] = 0;

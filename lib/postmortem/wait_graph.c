@@ -11,7 +11,8 @@ enum { LAUNCHED_MOST = 1024 };
 static int add_wait(struct wait_graph *graph, struct wait wait)
 {
     struct waiter *waiter = &graph->waiters[wait.from];
-    if (array_reserve((void **)&graph->waits, &graph->wait_capacity, graph->wait_count + 1, sizeof *graph->waits))
+    if (array_reserve((void **)&graph->waits, &graph->wait_capacity, graph->wait_count + 1,
+                      sizeof *graph->waits))
         return -1;
     graph->waits[graph->wait_count++] = wait;
     waiter->count++;
@@ -29,7 +30,8 @@ static int is_as_old(const struct wait_graph *graph, int32_t rank, int32_t opera
 static int note_end(struct wait_graph *graph, int32_t from, int32_t operation, int32_t to, struct call_at at)
 {
     struct waiter *waiter = &graph->waiters[from];
-    struct wait wait = {.from = from, .to = to, .operation = operation, .behind = at.operation, .is_sure = at.is_sure};
+    struct wait wait = {
+        .from = from, .to = to, .operation = operation, .behind = at.operation, .is_sure = at.is_sure};
     switch (at.state) {
     case CALL_DONE:
         waiter->done++;
@@ -51,7 +53,9 @@ static int note_end(struct wait_graph *graph, int32_t from, int32_t operation, i
 static int note_member(struct wait_graph *graph, int32_t operation, int32_t to)
 {
     int32_t from = graph->job->operations[operation].rank;
-    return to < 0 || to == from ? 0 : note_end(graph, from, operation, to, call_of(&graph->states, to, operation));
+    return to < 0 || to == from
+               ? 0
+               : note_end(graph, from, operation, to, call_of(&graph->states, to, operation));
 }
 
 /* Where nothing tells how many members there are, those that recorded something are all. */

@@ -11,7 +11,7 @@
  */
 
 struct wait {
-    int32_t from;      /* ranks */
+    int32_t from; /* ranks */
     int32_t to;
     int32_t operation; /* that `from` waits in */
     int32_t behind;    /* where `to` has it open, the call; -1: it never made it, or that is not known */
@@ -23,9 +23,9 @@ struct waiter {
     int32_t operation; /* -1: it has none open */
     size_t first;      /* of its waits */
     size_t count;
-    int32_t sure;      /* of them */
-    int32_t with;      /* ends of what it waits in that are as far as it is */
-    int32_t done;      /* ends that have it behind them */
+    int32_t sure; /* of them */
+    int32_t with; /* ends of what it waits in that are as far as it is */
+    int32_t done; /* ends that have it behind them */
 };
 
 struct wait_graph {

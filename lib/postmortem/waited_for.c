@@ -177,15 +177,17 @@ static const struct wait *next_wait(const struct trial *trial, int32_t rank)
     return NULL;
 }
 
-/* Whether the one that is waited for went on past it: it waits in a collective that the other has not come to. */
+/* Whether the one that is waited for went on past it: it waits in a collective that the other has not come
+ * to. */
 static int went_past(const struct trial *trial, const struct wait *wait)
 {
     const struct job *job = trial->job;
     int32_t other = trial->graph.waiters[wait->to].operation;
     const struct job_operation *here = &job->operations[wait->operation], *there = &job->operations[other];
     const struct call_reach *reach = call_reach_of(&trial->graph.states, wait->from, here->communicator);
-    return here->kind == OPERATION_POINT_TO_POINT && wait->behind < 0 && there->kind == OPERATION_COLLECTIVE &&
-           there->communicator == here->communicator && reach && job->calls[other].number > reach->greatest;
+    return here->kind == OPERATION_POINT_TO_POINT && wait->behind < 0 &&
+           there->kind == OPERATION_COLLECTIVE && there->communicator == here->communicator && reach &&
+           job->calls[other].number > reach->greatest;
 }
 
 /* From a rank that is in a circle around it: who went past what another waits in; else all are candidates. */
@@ -252,7 +254,8 @@ static int say_waiters(const struct trial *trial, int32_t rank, struct finding *
         if (trial->graph.waits[i].to == rank && finding_add_peer(finding, trial->graph.waits[i].from))
             return -1;
     const char *how = trial->accused[rank].is_own_gpu ? "its GPU has not ended " : "others wait in ";
-    return buffer_append_text(&finding->evidence, how) || say_call(job, operation, &finding->evidence) ? -1 : 0;
+    return buffer_append_text(&finding->evidence, how) || say_call(job, operation, &finding->evidence) ? -1
+                                                                                                       : 0;
 }
 
 static int say_last_call(const struct job *job, int32_t rank, struct finding *finding)
@@ -281,10 +284,13 @@ static int add_finding(struct trial *trial, int32_t rank)
     finding->stops_job = 1;
     finding->never_ended = accused->is_own_gpu;
     finding->called = accused->operation;
-    finding->confidence = accused->is_unsure || (!is_recorded && are_records_few(job)) ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
+    finding->confidence =
+        accused->is_unsure || (!is_recorded && are_records_few(job)) ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
     if (accused->is_unsure && finding_add_candidate(finding, rank))
         return -1;
-    return say_waiters(trial, rank, finding) || (!accused->is_own_gpu && say_last_call(job, rank, finding)) ? -1 : 0;
+    return say_waiters(trial, rank, finding) || (!accused->is_own_gpu && say_last_call(job, rank, finding))
+               ? -1
+               : 0;
 }
 
 static int add_findings(struct trial *trial)

@@ -402,7 +402,8 @@ static int add_status(struct batch_builder *builder, struct batch *batch, const 
     row->process = (uint32_t)process;
     row->member = member;
     row->status = *status;
-    return put_text(batch, status->name, &row->name) || put_text(batch, status->description, &row->description) ||
+    return put_text(batch, status->name, &row->name) ||
+                   put_text(batch, status->description, &row->description) ||
                    put_text(batch, status->function, &row->function)
                ? -1
                : 0;
@@ -459,8 +460,8 @@ static int add_row(struct batch_builder *builder, struct batch *batch, const str
 int batch_add(struct batch_builder *builder, struct batch *batch, const struct event *event,
               struct error *error)
 {
-    int is_part = event->kind == EVENT_COMMUNICATOR || event->kind == EVENT_PROCESS || event->kind == EVENT_GROUP_STATUS ||
-                  (event->kind == EVENT_PROXY && event->proxy.continued);
+    int is_part = event->kind == EVENT_COMMUNICATOR || event->kind == EVENT_PROCESS ||
+                  event->kind == EVENT_GROUP_STATUS || (event->kind == EVENT_PROXY && event->proxy.continued);
     if (builder->proxies > MOST_RECORDS || builder->tags > MOST_RECORDS ||
         builder->tag_names > MOST_RECORDS ||
         (event->kind == EVENT_OPERATION && event->operation.ordinal > MOST_RECORDS))

@@ -46,10 +46,11 @@ static const struct {
                    "process_fact_id, process_id, member_id, global_rank, world_size, local_rank, gpu, "
                    "gpu_bus_id, gpu_serial, nic, host, rank_name",
                    12},
-    [BULK_STATUS] = {"group_status",
-                     "group_status_id, process_id, member_id, name, description, function, enqueued, started, "
-                     "completed, timed_out, at_ns",
-                     11},
+    [BULK_STATUS] =
+        {"group_status",
+         "group_status_id, process_id, member_id, name, description, function, enqueued, started, "
+         "completed, timed_out, at_ns",
+         11},
 };
 
 /* Binds the values of one row after the other. Failures are remembered: they can only be lack of memory. */
@@ -225,8 +226,7 @@ static void bind_fact(struct binder *binder, const struct insert_target *target,
 static void (*const bind_row[BULK_TABLES])(struct binder *, const struct insert_target *, size_t) = {
     [BULK_BLOCK] = bind_block,       [BULK_PROXY] = bind_proxy,   [BULK_TAG] = bind_tag,
     [BULK_TAG_NAME] = bind_tag_name, [BULK_ANCHOR] = bind_anchor, [BULK_LOSS] = bind_loss,
-    [BULK_FACT] = bind_fact,
-    [BULK_STATUS] = bind_status,
+    [BULK_FACT] = bind_fact,         [BULK_STATUS] = bind_status,
 };
 
 static struct statement *prepare_bulk(struct store *store, enum bulk_table table, int rows,
@@ -519,8 +519,7 @@ int inserter_put(struct inserter *inserter, struct insert_target *target, const 
         [BULK_BLOCK] = batch->blocks.count,   [BULK_PROXY] = batch->proxies.count,
         [BULK_TAG] = batch->tags.count,       [BULK_TAG_NAME] = batch->tag_names.count,
         [BULK_ANCHOR] = batch->anchors.count, [BULK_LOSS] = batch->losses.count,
-        [BULK_FACT] = batch->facts.count,
-        [BULK_STATUS] = batch->statuses.count,
+        [BULK_FACT] = batch->facts.count,     [BULK_STATUS] = batch->statuses.count,
     };
     if (put_names(inserter, target, batch, error))
         return -1;

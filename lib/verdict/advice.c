@@ -97,8 +97,7 @@ static int advise_network(const struct finding *finding, const struct job *job, 
 /* What its host called did not end on its GPU. */
 static int advise_gpu(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    return buffer_append_text(text, "dmesg (Xid), nvidia-smi -q on ") ||
-           say_host(finding, job, text);
+    return buffer_append_text(text, "dmesg (Xid), nvidia-smi -q on ") || say_host(finding, job, text);
 }
 
 static int advise_missing(const struct finding *finding, const struct job *job, struct buffer *text)

@@ -56,7 +56,8 @@ struct finding *findings_add(struct findings *findings)
                       sizeof *findings->items))
         return NULL;
     struct finding *finding = &findings->items[findings->count++];
-    *finding = (struct finding){.rank = -1, .tag = -1, .first_step = -1, .last_step = -1, .instance = -1, .called = -1};
+    *finding = (struct finding){
+        .rank = -1, .tag = -1, .first_step = -1, .last_step = -1, .instance = -1, .called = -1};
     return finding;
 }
 

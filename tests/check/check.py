@@ -123,8 +123,8 @@ def check_layers():
 def check_table_of_rooms():
     """CONTRIBUTING.md shows newcomers the same arrows: a row a room, `| room | what is in it | what it may call |`."""
     shown = {}
-    for name, may in re.findall(r"^\| `(?:lib/)?([a-z/]+)/` \|[^|]*\|([^|]*)\|$", text_of("CONTRIBUTING.md"), re.M):
-        shown[name] = set(re.findall(r"[a-z/]+", may)) | {name}
+    for name, may in re.findall(r"^\| `(?:lib/)?([a-z_/]+)/` \|[^|]*\|([^|]*)\|$", text_of("CONTRIBUTING.md"), re.M):
+        shown[name] = set(re.findall(r"[a-z_/]+", may)) | {name}
     for room in sorted(set(LAYERS) | set(shown)):
         if shown.get(room) != LAYERS.get(room):
             yield f"CONTRIBUTING.md: {room} may call {' '.join(sorted(LAYERS.get(room, {'nothing'}) - {room}))}"

@@ -77,17 +77,18 @@ static int take_entries(struct dump *dump, const struct value_items *list, size_
     return 0;
 }
 
-/* Records that are not there: a full ring writes over its oldest, and dumps may be of active entries alone. */
+/* Records that are not there: a full ring writes over its oldest, and dumps may be of active entries alone.
+ */
 static int note_gaps(const struct dump *dump, const struct format_sink *sink, struct error *error)
 {
     int64_t first = dump->entry_count ? dump->entries[0].record : COUNT_UNKNOWN;
     int64_t last = dump->entry_count ? dump->entries[dump->entry_count - 1].record : COUNT_UNKNOWN;
-    if (first > 0 && sink->note(sink->context, "entries before the ring's first", 0, dump->entries[0].offset, NULL,
-                                0, error))
+    if (first > 0 && sink->note(sink->context, "entries before the ring's first", 0, dump->entries[0].offset,
+                                NULL, 0, error))
         return -1;
     return first >= 0 && last - first >= (int64_t)dump->entry_count
-               ? sink->note(sink->context, "completed entries left out by the dump", 0, dump->entries[0].offset,
-                            NULL, 0, error)
+               ? sink->note(sink->context, "completed entries left out by the dump", 0,
+                            dump->entries[0].offset, NULL, 0, error)
                : 0;
 }
 

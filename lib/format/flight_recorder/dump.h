@@ -18,13 +18,13 @@ enum dump_state { DUMP_SCHEDULED = 0, DUMP_STARTED, DUMP_COMPLETED };
 struct dump_group {
     const struct value *name; /* the same on all its ranks; NULL: not said */
     const struct value *description;
-    int64_t pg_id;          /* a counter of this process alone; COUNT_UNKNOWN */
-    int64_t *members;       /* owned: global ranks, by rank in the group; NULL: not said */
+    int64_t pg_id;    /* a counter of this process alone; COUNT_UNKNOWN */
+    int64_t *members; /* owned: global ranks, by rank in the group; NULL: not said */
     size_t member_count;
-    int64_t own_rank;       /* in the group, as its sends and receives have it; COUNT_UNKNOWN */
-    int64_t greatest_rank;  /* that sends and receives name; COUNT_UNKNOWN */
-    int64_t last_enqueued;  /* as pg_status counts: of collectives, or of sends and receives, whichever came */
-    int64_t last_started;   /* last; COUNT_UNKNOWN: none, or not said */
+    int64_t own_rank;      /* in the group, as its sends and receives have it; COUNT_UNKNOWN */
+    int64_t greatest_rank; /* that sends and receives name; COUNT_UNKNOWN */
+    int64_t last_enqueued; /* as pg_status counts: of collectives, or of sends and receives, whichever came */
+    int64_t last_started;  /* last; COUNT_UNKNOWN: none, or not said */
     int64_t last_completed;
     int has_status;
     int has_collectives;
@@ -39,11 +39,11 @@ struct dump_entry {
     enum function function;
     enum datatype datatype;
     enum dump_state state;
-    int is_pair;     /* a send or receive */
-    int is_closing;  /* "coalesced": stands for the calls before it that were launched with it */
-    int is_member;   /* it was launched with others, whose closing entry has its state */
-    int is_left_out; /* of no operation of its own: a closing entry whose members are there */
-    int64_t record;  /* record_id; COUNT_UNKNOWN */
+    int is_pair;                 /* a send or receive */
+    int is_closing;              /* "coalesced": stands for the calls before it that were launched with it */
+    int is_member;               /* it was launched with others, whose closing entry has its state */
+    int is_left_out;             /* of no operation of its own: a closing entry whose members are there */
+    int64_t record;              /* record_id; COUNT_UNKNOWN */
     int64_t collective_sequence; /* COUNT_UNKNOWN, as below */
     int64_t pair_sequence;
     int64_t own_rank; /* of a pair: rank in the group */
@@ -61,7 +61,7 @@ struct dump {
     struct dump_group *groups;   /* owned */
     size_t group_count;
     size_t group_capacity;
-    size_t latest_group;         /* that was asked for */
+    size_t latest_group;        /* that was asked for */
     struct dump_entry *entries; /* owned */
     size_t entry_count;
     size_t entry_capacity;

@@ -147,7 +147,8 @@ static enum datatype datatype_of(struct entry_reader *reader, const struct value
 }
 
 /* NCCL's count is that of what the rank gets in ReduceScatter and Scatter, else that of what it gives. */
-static void take_sizes(struct entry_reader *reader, const struct value *const *fields, struct dump_entry *entry)
+static void take_sizes(struct entry_reader *reader, const struct value *const *fields,
+                       struct dump_entry *entry)
 {
     int by_output = entry->function == FUNCTION_REDUCE_SCATTER || entry->function == FUNCTION_SCATTER;
     int64_t row;
@@ -173,8 +174,9 @@ static int holds(const struct value *text, const char *word)
 /* Whether a file is of the program, not of Python, torch or another package. */
 static int is_users_file(const struct value *text)
 {
-    static const char *const others[] = {"site-packages/", "dist-packages/", "/lib/python", "/torch/distributed/",
-                                         "/torch/nn/", "/torch/autograd/", "/torch/_", "/torch/utils/"};
+    static const char *const others[] = {
+        "site-packages/", "dist-packages/",   "/lib/python", "/torch/distributed/",
+        "/torch/nn/",     "/torch/autograd/", "/torch/_",    "/torch/utils/"};
     if (text->length == 0 || text->text[0] == '<')
         return 0;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -227,7 +229,8 @@ static int take_source(struct entry_reader *reader, const struct value *value, s
     return 0;
 }
 
-static int take_group(struct entry_reader *reader, const struct value *const *fields, struct dump_entry *entry)
+static int take_group(struct entry_reader *reader, const struct value *const *fields,
+                      struct dump_entry *entry)
 {
     const struct value_items *pair = look_at(reader, fields[KEY_PROCESS_GROUP]);
     const struct value *name = pair && pair->count > 0 ? &pair->items[0] : NULL;

@@ -46,7 +46,7 @@ struct entry_reader {
     struct {
         const char *text;
         int is_users;
-    } files[ENTRY_FILES_KNOWN]; /* of frames, by a hash of where the text stands */
+    } files[ENTRY_FILES_KNOWN];    /* of frames, by a hash of where the text stands */
     const struct value *groups_by; /* what the group below was found by */
     int32_t group;
 };

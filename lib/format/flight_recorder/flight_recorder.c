@@ -39,9 +39,10 @@ static int holds_any(const char *bytes, size_t length, const char *const *words)
 /* A profiler's trace has pg_config, too: among what it says of the job. */
 static int sniff_json(const char *bytes, size_t length)
 {
-    static const char *const others[] = {"\"traceEvents\"", "\"deviceProperties\"", "\"schemaVersion\"", NULL};
-    static const char *const marks[] = {"\"pg_config\"", "\"pg_status\"", "\"comm_lib_version\"", "\"nccl_version\"",
-                                        "\"nccl_comm_state\"", NULL};
+    static const char *const others[] = {"\"traceEvents\"", "\"deviceProperties\"", "\"schemaVersion\"",
+                                         NULL};
+    static const char *const marks[] = {"\"pg_config\"",    "\"pg_status\"",       "\"comm_lib_version\"",
+                                        "\"nccl_version\"", "\"nccl_comm_state\"", NULL};
     size_t at = 0;
     while (at < length && sniff_is_space(bytes[at]))
         at++;
@@ -49,7 +50,8 @@ static int sniff_json(const char *bytes, size_t length)
         return 0;
     if (holds(bytes, length, "\"profiling_name\"") || holds(bytes, length, "\"time_created_ns\""))
         return 95;
-    return bytes[at] == '{' && holds_any(bytes, length, marks) && holds(bytes, length, "\"version\"") ? 80 : 0;
+    return bytes[at] == '{' && holds_any(bytes, length, marks) && holds(bytes, length, "\"version\"") ? 80
+                                                                                                      : 0;
 }
 
 static int sniff(const char *bytes, size_t length, const char *path)
@@ -105,7 +107,8 @@ static int read_values(struct reading *reading, struct input *input, const struc
                : read_pickle(reading, input, sink, error);
 }
 
-static void name_dialect(const struct dump *dump, const struct reading *reading, char *dialect, size_t dialect_bytes)
+static void name_dialect(const struct dump *dump, const struct reading *reading, char *dialect,
+                         size_t dialect_bytes)
 {
     const struct value *version = dump->version;
     size_t length = version && version->length < 8 ? version->length : 0;
@@ -121,8 +124,8 @@ static int tell_rank(const struct dump_rank *rank, const char *path, const struc
 {
     if (rank->rank == COUNT_UNKNOWN)
         return sink->note(sink->context, "dump that does not tell its rank", 0, 0, path, strlen(path), error);
-    return rank->name_is_otherwise ? sink->note(sink->context, "number in the file's name is not its rank", 0, 0,
-                                                path, strlen(path), error)
+    return rank->name_is_otherwise ? sink->note(sink->context, "number in the file's name is not its rank", 0,
+                                                0, path, strlen(path), error)
                                    : 0;
 }
 

@@ -18,14 +18,17 @@ static int same_text(const struct value *one, const struct value *other)
 static int is_group(const struct dump_group *group, int64_t pg_id, const struct value *name,
                     const struct value *description)
 {
-    return group->pg_id == pg_id && same_text(group->name, name) && same_text(group->description, description);
+    return group->pg_id == pg_id && same_text(group->name, name) &&
+           same_text(group->description, description);
 }
 
-static int32_t add_group(struct dump *dump, int64_t pg_id, const struct value *name, const struct value *description)
+static int32_t add_group(struct dump *dump, int64_t pg_id, const struct value *name,
+                         const struct value *description)
 {
     if (dump->group_count == GROUPS_MOST)
         return -2;
-    if (array_reserve((void **)&dump->groups, &dump->group_capacity, dump->group_count + 1, sizeof *dump->groups))
+    if (array_reserve((void **)&dump->groups, &dump->group_capacity, dump->group_count + 1,
+                      sizeof *dump->groups))
         return -1;
     dump->groups[dump->group_count] = (struct dump_group){.name = name,
                                                           .description = description,
@@ -38,7 +41,8 @@ static int32_t add_group(struct dump *dump, int64_t pg_id, const struct value *n
     return (int32_t)dump->group_count++;
 }
 
-int32_t dump_group_of(struct dump *dump, int64_t pg_id, const struct value *name, const struct value *description)
+int32_t dump_group_of(struct dump *dump, int64_t pg_id, const struct value *name,
+                      const struct value *description)
 {
     size_t latest = dump->latest_group;
     if (latest < dump->group_count && is_group(&dump->groups[latest], pg_id, name, description))
@@ -115,7 +119,8 @@ static int has_group(const struct dump *dump, const struct value *name, const st
     return 0;
 }
 
-/* {name: {name, desc, ranks}}. Of two groups of one name torch writes only the first: the description tells. */
+/* {name: {name, desc, ranks}}. Of two groups of one name torch writes only the first: the description tells.
+ */
 static int take_named(struct dump *dump, const struct value *config, size_t *unread)
 {
     const struct value *name = value_member(config, "name"), *description = value_member(config, "desc");
@@ -135,7 +140,8 @@ static int take_named(struct dump *dump, const struct value *config, size_t *unr
 }
 
 /* {pg_id: [ranks]}, version 1.4. */
-static int take_numbered(struct dump *dump, const struct value *key, const struct value *ranks, size_t *unread)
+static int take_numbered(struct dump *dump, const struct value *key, const struct value *ranks,
+                         size_t *unread)
 {
     int64_t pg_id;
     if (value_int64(key, &pg_id)) {
@@ -209,7 +215,8 @@ static int64_t list_status(const struct value_items *status, struct numbered *li
  * counters that both rise as groups are made: where there are as many of one as of the other, and no entry
  * says otherwise, they go together in order. So a rank whose calls have all completed has a status, too.
  */
-static void match_in_order(struct dump *dump, const struct numbered *groups, const struct numbered *rows, int64_t count)
+static void match_in_order(struct dump *dump, const struct numbered *groups, const struct numbered *rows,
+                           int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         int64_t pg_id = dump->groups[groups[i].at].pg_id;

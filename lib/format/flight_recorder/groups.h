@@ -8,7 +8,8 @@ enum { GROUPS_MOST = 4096 };
 
 /* The group of that number, name and description, made where it is new; -1 when memory is out, -2 when there
  * are too many. */
-int32_t dump_group_of(struct dump *dump, int64_t pg_id, const struct value *name, const struct value *description);
+int32_t dump_group_of(struct dump *dump, int64_t pg_id, const struct value *name,
+                      const struct value *description);
 
 /*
  * Who is in the groups, by pg_config, and how far they came, by pg_status. Both may be NULL. The entries must

@@ -64,7 +64,8 @@ static int add(struct reading *reading, const struct tokens_value *token, const 
 static int take(struct reading *reading, const struct tokens_value *token, struct error *error)
 {
     struct value value;
-    int status = value_from_json(reading->values, token->value.text, token->value.length, token->offset, &value, error);
+    int status = value_from_json(reading->values, token->value.text, token->value.length, token->offset,
+                                 &value, error);
     if (status < 0)
         return -1;
     return status > 0 ? note(reading, "unreadable text", token, error) : add(reading, token, &value, error);
@@ -87,7 +88,8 @@ static int take_token(struct reading *reading, const struct tokens_value *token,
 /* The tree as one: the entries among all else. */
 static int finish(struct reading *reading, struct value *root, struct error *error)
 {
-    struct value pair[2] = {{.kind = VALUE_TEXT, .length = sizeof "entries" - 1, .text = "entries"}, reading->list};
+    struct value pair[2] = {{.kind = VALUE_TEXT, .length = sizeof "entries" - 1, .text = "entries"},
+                            reading->list};
     enum values_status status = VALUES_OK;
     *root = reading->has_items ? reading->list : reading->dictionary;
     if (!reading->has_items && reading->has_entries)

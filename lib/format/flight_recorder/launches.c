@@ -22,9 +22,11 @@ static void unite(struct dump_entry *first, struct dump_entry *entry)
     entry->is_left_out = 1;
     if (first->function != entry->function)
         first->function = FUNCTION_OTHER;
-    if (first->bytes < 0 || entry->bytes < 0 || __builtin_add_overflow(first->bytes, entry->bytes, &first->bytes))
+    if (first->bytes < 0 || entry->bytes < 0 ||
+        __builtin_add_overflow(first->bytes, entry->bytes, &first->bytes))
         first->bytes = COUNT_UNKNOWN;
-    if (first->count < 0 || entry->count < 0 || __builtin_add_overflow(first->count, entry->count, &first->count))
+    if (first->count < 0 || entry->count < 0 ||
+        __builtin_add_overflow(first->count, entry->count, &first->count))
         first->count = COUNT_UNKNOWN;
     if (first->datatype != entry->datatype)
         first->datatype = DATATYPE_UNKNOWN;
@@ -77,7 +79,8 @@ static int is_gap(const struct dump *dump, size_t at)
     const struct dump_group *group = &dump->groups[entry->group];
     if (at + 1 < dump->entry_count)
         return entry->record >= 0 && entry[1].record > entry->record + 1;
-    return !group->has_collectives && entry->pair_sequence >= 0 && entry->pair_sequence <= group->last_completed;
+    return !group->has_collectives && entry->pair_sequence >= 0 &&
+           entry->pair_sequence <= group->last_completed;
 }
 
 /*
@@ -89,8 +92,9 @@ static void find_launches(struct dump *dump)
     for (size_t i = 0; i < dump->entry_count; i++) {
         const struct dump_entry *entry = &dump->entries[i];
         struct dump_group *group = &dump->groups[entry->group];
-        if (entry->is_pair && !entry->is_member && entry->state != DUMP_COMPLETED && !group->has_collectives &&
-            entry->pair_sequence >= 0 && entry->pair_sequence == group->last_completed)
+        if (entry->is_pair && !entry->is_member && entry->state != DUMP_COMPLETED &&
+            !group->has_collectives && entry->pair_sequence >= 0 &&
+            entry->pair_sequence == group->last_completed)
             group->has_launches = 1;
     }
 }

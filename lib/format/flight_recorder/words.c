@@ -94,8 +94,7 @@ static void take_ranks(const char *at, const char *end, struct call_name *name)
 
 struct call_name call_name(const char *text, size_t length)
 {
-    struct call_name name = {
-        .function = FUNCTION_OTHER, .own_rank = COUNT_UNKNOWN, .peer = COUNT_UNKNOWN};
+    struct call_name name = {.function = FUNCTION_OTHER, .own_rank = COUNT_UNKNOWN, .peer = COUNT_UNKNOWN};
     const char *colon = memchr(text, ':', length), *end = text + length;
     const char *word = colon ? colon + 1 : text;
     size_t left = (size_t)(end - word);

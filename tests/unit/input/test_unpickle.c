@@ -44,8 +44,9 @@ static void assert_refused(const char *bytes, size_t length, const char *what, u
 static void what_torch_writes_is_read(void **state)
 {
     struct pickle pickle;
-    READ(&pickle, "\x80\x02}(X\7\0\0\0versionq\0X\4\0\0\0"
-                  "2.10q\1X\7\0\0\0entriesq\2](}(h\0Nh\1\x8a\x8\1\2\3\4\5\6\7\x80u}(ueh\2G@\x45\0\0\0\0\0\0uq\3.");
+    READ(&pickle,
+         "\x80\x02}(X\7\0\0\0versionq\0X\4\0\0\0"
+         "2.10q\1X\7\0\0\0entriesq\2](}(h\0Nh\1\x8a\x8\1\2\3\4\5\6\7\x80u}(ueh\2G@\x45\0\0\0\0\0\0uq\3.");
     assert_null(pickle.damage.what);
     assert_true(value_is(value_member(&pickle.root, "version"), "2.10"));
     const struct value *entries = &pickle.root.items->items[3];
@@ -62,8 +63,9 @@ static void what_torch_writes_is_read(void **state)
 static void what_cpython_writes_is_read(void **state)
 {
     struct pickle pickle;
-    READ(&pickle, "\x80\x05\x95\x1f\0\0\0\0\0\0\0}\x94(\x8c\1a\x94]\x94(K\1J\xfe\xff\xff\xff\x88\x8c\1x\x94\x85\x94"
-                  "eK\3M,\1u.");
+    READ(&pickle,
+         "\x80\x05\x95\x1f\0\0\0\0\0\0\0}\x94(\x8c\1a\x94]\x94(K\1J\xfe\xff\xff\xff\x88\x8c\1x\x94\x85\x94"
+         "eK\3M,\1u.");
     assert_null(pickle.damage.what);
     const struct value_items *list = value_list(value_member(&pickle.root, "a"));
     assert_int_equal(list->count, 4);
@@ -80,9 +82,10 @@ static void what_cpython_writes_is_read(void **state)
 
 static void what_would_run_code_is_refused_by_name(void **state)
 {
-    ASSERT_REFUSED("\x80\x02"
-                   "cos\nsystem\nX\1\0\0\0xR.",
-                   "GLOBAL", 2);
+    ASSERT_REFUSED(
+        "\x80\x02"
+        "cos\nsystem\nX\1\0\0\0xR.",
+        "GLOBAL", 2);
     ASSERT_REFUSED("\x80\x02X\2\0\0\0osR.", "REDUCE", 9);
     ASSERT_REFUSED("\x80\x02}}b.", "BUILD", 4);
     ASSERT_REFUSED("\x80\x02(ios\nsystem\n.", "INST", 3);
@@ -139,22 +142,26 @@ static void depth_and_memory_are_bounded(void **state)
 
 static void lengths_are_held_against_what_is_left(void **state)
 {
-    ASSERT_REFUSED("\x80\x02X\xff\xff\xff\xff"
-                   "abc.",
-                   "beyond the end", 2);
-    ASSERT_REFUSED("\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\xff"
-                   "abc.",
-                   "beyond the end", 2);
+    ASSERT_REFUSED(
+        "\x80\x02X\xff\xff\xff\xff"
+        "abc.",
+        "beyond the end", 2);
+    ASSERT_REFUSED(
+        "\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\xff"
+        "abc.",
+        "beyond the end", 2);
     ASSERT_REFUSED("\x80\x04\x95\xff\0\0\0\0\0\0\0N.", "beyond the end", 2);
     ASSERT_REFUSED("\x80\x02r\xff\xff\xff\xff.", "without the values", 2);
     ASSERT_REFUSED("\x80\x02Nr\xff\xff\xff\xff.", "memo number", 3);
     ASSERT_REFUSED("\x80\x02h\5.", "memo number", 2);
-    ASSERT_REFUSED("\x80\x02\x8a\x09"
-                   "123456789.",
-                   "64 bits", 2);
-    ASSERT_REFUSED("\x80\x02\x8a\x05"
-                   "12",
-                   "beyond the end", 2);
+    ASSERT_REFUSED(
+        "\x80\x02\x8a\x09"
+        "123456789.",
+        "64 bits", 2);
+    ASSERT_REFUSED(
+        "\x80\x02\x8a\x05"
+        "12",
+        "beyond the end", 2);
 }
 
 static void the_stack_is_never_taken_from_below_a_mark(void **state)
