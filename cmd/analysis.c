@@ -43,23 +43,24 @@ static int takes_utf8(void)
     return 0;
 }
 
-static int draw(struct context *context, const struct analysis_result *result, struct buffer *picture)
+/* Runs one after the other, whatever --sort asked for. */
+static int draw(struct context *context, struct analysis_result *result, struct buffer *picture)
 {
     const struct drawing *drawing = &result->drawing;
-    struct heat_maps maps;
-    int failed =
-        heat_maps_init(&maps, &result->table, drawing->columns, drawing->count, MOST_ROWS, &context->error);
+    struct heat_maps maps = {.maps = NULL};
     size_t width = context->width ? (size_t)context->width : LINE_WIDTH;
-    if (!failed)
-        failed = (drawing->as_svg ? heat_maps_svg(&maps, picture)
-                                  : heat_maps_text(&maps, width, takes_utf8(), picture))
-                     ? error_no_memory(&context->error)
-                     : 0;
+    int run = table_find_column(&result->table, "run");
+    int failed =
+        (run >= 0 && table_sort_rows(&result->table, (size_t)run, 1, &context->error)) ||
+        heat_maps_init(&maps, &result->table, drawing->columns, drawing->count, MOST_ROWS, &context->error);
+    if (!failed && (drawing->as_svg ? heat_maps_svg(&maps, picture)
+                                    : heat_maps_text(&maps, width, takes_utf8(), picture)))
+        failed = error_no_memory(&context->error);
     heat_maps_release(&maps);
     return failed;
 }
 
-static int show_drawing(struct context *context, const struct analysis_result *result)
+static int show_drawing(struct context *context, struct analysis_result *result)
 {
     struct buffer picture = BUFFER_INIT;
     int failed = draw(context, result, &picture);
@@ -74,8 +75,7 @@ static int show_drawing(struct context *context, const struct analysis_result *r
 }
 
 /* An analysis may bring its own text for people and its own JSON; CSV always is its table. */
-static int show(struct context *context, const struct arguments *arguments,
-                const struct analysis_result *result)
+static int show(struct context *context, const struct arguments *arguments, struct analysis_result *result)
 {
     const struct buffer *own = arguments->renderer->is_json         ? &result->json
                                : arguments->renderer->is_for_people ? &result->text

@@ -10,12 +10,11 @@
 enum { OPTION_RUNS, OPTION_COMMUNICATORS, OPTION_PROCESSES, OPTION_FILES, OPTION_LEDGER, OPTIONS };
 
 static const struct option options[OPTIONS] = {
-    [OPTION_RUNS] = {.name = "runs", .help = "a row a run, which is a job"},
-    [OPTION_COMMUNICATORS] = {.name = "communicators", .help = "a row a communicator"},
-    [OPTION_PROCESSES] = {.name = "processes", .help = "a row a process"},
-    [OPTION_FILES] = {.name = "files", .help = "a row a file"},
-    [OPTION_LEDGER] = {.name = "ledger",
-                       .help = "a row a reason for which something in the files became no event"},
+    [OPTION_RUNS] = {.name = "runs", .help = "one row per run (job)"},
+    [OPTION_COMMUNICATORS] = {.name = "communicators", .help = "one row per communicator"},
+    [OPTION_PROCESSES] = {.name = "processes", .help = "one row per process"},
+    [OPTION_FILES] = {.name = "files", .help = "one row per file"},
+    [OPTION_LEDGER] = {.name = "ledger", .help = "one row per reason why lines became no event"},
 };
 
 static const char *const row_sql[OPTIONS] = {
@@ -34,7 +33,7 @@ static const struct column descriptions[] = {
     {.name = "tags", .description = "times a user tag was set"},
     {.name = "steps", .description = "training iterations of the longest run"},
     {.name = "files", .description = "trace files"},
-    {.name = "skipped", .description = "lines that became nothing: see --ledger"},
+    {.name = "skipped", .description = "lines without an event: see --ledger"},
     {.name = "collective_instances", .description = "collectives, joined across ranks"},
     {.name = "p2p_instances", .description = "sends joined with their receives"},
     {.name = "distinct_tags", .description = "different texts of user tags"},
@@ -81,7 +80,7 @@ static const struct column descriptions_of_runs[] = {
     {.name = "ranks", .description = "its ranks that left a trace"},
     {.name = "expected_ranks", .description = "ranks that it must have had"},
     {.name = "steps", .description = "its training iterations; 0 where none could be told"},
-    {.name = "files", .description = "trace files that speak of it"},
+    {.name = "files", .description = "trace files with records of it"},
     {.name = "file_set", .description = "folder of the first of them"},
     {.name = "first_file", .description = "the first of them by name"},
 };
@@ -141,7 +140,8 @@ static int run(struct context *context, const struct arguments *arguments)
         if (!arguments->values[i])
             continue;
         if (sql) {
-            error_set(&context->error, "only one of --runs, --communicators, --processes, --files, --ledger");
+            error_set(&context->error,
+                      "give only one of --runs, --communicators, --processes, --files, --ledger");
             return EXIT_USAGE;
         }
         sql = row_sql[i];
@@ -161,7 +161,8 @@ static int run(struct context *context, const struct arguments *arguments)
 }
 
 static const struct option_table table = {
-    .description = "One row of counts, or with one of the options a row for each thing of a kind.",
+    .description =
+        "Counts, or with one of the options one row per run, communicator, process, file or reason.",
     .options = options,
     .count = OPTIONS,
     .has_format = 1,

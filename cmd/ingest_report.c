@@ -75,7 +75,7 @@ void report_tell(const struct file_result *result)
 {
     const char *reason = result->reason ? result->reason : status_names[result->status];
     if (result->status == FILE_INGESTED && !result->events && result->skipped)
-        print_line("%s: nothing in it became an event: ncclprof info --ledger says why", result->path);
+        print_line("%s: no events in it: ncclprof info --ledger says why", result->path);
     if (!has_trouble(result))
         return;
     size_t length = strlen(result->path);
@@ -148,7 +148,7 @@ static int tell_if_empty(const struct report *report, size_t start, const char *
         print_line("%s: no trace among its files (%zu); %s", path, strangers, example->reason);
     else
         print_line(
-            "%s: no files to be read in it: the job wrote elsewhere, NCCL did not load the plugin "
+            "%s: no files to read: the job wrote elsewhere, NCCL did not load the plugin "
             "(NCCL_DEBUG=INFO tells), or NVIDIA's Inspector lacked "
             "NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS",
             path);
@@ -191,10 +191,8 @@ void report_tell_newer(const struct report *report)
         count++;
     }
     if (first)
-        print_line(
-            "%s%s: its format is version %s, which is later than this ncclprof knows: it was read as far as "
-            "it is as before",
-            first->path, count > 1 ? " and others like it" : "", first->newer_version);
+        print_line("%s%s: format version %s is newer than this ncclprof; what has not changed was read",
+                   first->path, count > 1 ? " and others like it" : "", first->newer_version);
 }
 
 int report_has_trouble(const struct report *report)
@@ -207,7 +205,7 @@ int report_has_trouble(const struct report *report)
 
 static const struct column columns[] = {
     {.name = "path", .type = CELL_TEXT, .description = "the file"},
-    {.name = "dialect", .type = CELL_TEXT, .description = "what its content turned out to be"},
+    {.name = "dialect", .type = CELL_TEXT, .description = "format, by its content"},
     {.name = "status",
      .type = CELL_TEXT,
      .description = "ingested, open, unchanged, partial, failed or forgotten"},

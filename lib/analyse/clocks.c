@@ -102,9 +102,9 @@ const struct analysis analysis_clocks = {
     .name = "clocks",
     .summary = "clock offsets and their uncertainty per process",
     .description =
-        "From difference constraints: nobody leaves a collective before the last one has come. The true "
-        "offset is inside the stated uncertainty. Lateness comes from durations; clocks order "
-        "events of different ranks.",
+        "What ranks did together bounds their offsets: nobody leaves a collective before the last one has "
+        "come. The true offset is within the stated uncertainty. Lateness comes from durations, not from "
+        "clocks.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .run = run,

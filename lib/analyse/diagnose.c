@@ -23,9 +23,10 @@ enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_EXIT_CODE, OPTION_ALL, OPTION_EXPL
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
-     "smallest loss per affected step to report with medium or high confidence, in % of a median step", "3"},
+     "smallest loss per affected step to report with medium or high confidence, in % of a median step",
+     MIN_GAIN_PERCENT},
     {"sigmas", 0, "N",
-     "outlier threshold, in robust standard deviations of the same call over ranks and steps", "6"},
+     "outlier threshold, in robust standard deviations of the same call over ranks and steps", SIGMAS},
     {"exit-code", 0, NULL,
      "exit with 3 when there is a finding of medium or high confidence, of a job that stopped, or steps "
      "became "
@@ -143,12 +144,9 @@ static int close_result(struct diagnosis *diagnosis)
 static int read_options(struct diagnosis *diagnosis, struct error *error)
 {
     const char *const *values = diagnosis->told.request->values;
-    double percent;
-    if (option_real(values[OPTION_MIN_GAIN], "min-gain", 0, 100, &percent, error) ||
-        option_real(values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnosis->options.sigmas, error) ||
+    if (option_thresholds(values[OPTION_MIN_GAIN], values[OPTION_SIGMAS], &diagnosis->options, error) ||
         option_rules_off(&diagnosis->options.off, error))
         return -1;
-    diagnosis->options.min_gain = percent / 100;
     diagnosis->told.show_low = values[OPTION_ALL] != NULL;
     diagnosis->told.explains = values[OPTION_EXPLAIN] != NULL;
     return 0;

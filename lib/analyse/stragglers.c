@@ -18,9 +18,10 @@ enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
-     "smallest loss per affected step to report with medium or high confidence, in % of a median step", "3"},
+     "smallest loss per affected step to report with medium or high confidence, in % of a median step",
+     MIN_GAIN_PERCENT},
     {"sigmas", 0, "N",
-     "outlier threshold, in robust standard deviations of the same call over ranks and steps", "6"},
+     "outlier threshold, in robust standard deviations of the same call over ranks and steps", SIGMAS},
     RUN_OPTION,
 };
 
@@ -245,14 +246,12 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 {
     struct diagnose_options diagnose = {0};
     struct runs runs;
-    double percent;
-    if (option_real(request->values[OPTION_MIN_GAIN], "min-gain", 0, 100, &percent, error) ||
-        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnose.sigmas, error) ||
+    if (option_thresholds(request->values[OPTION_MIN_GAIN], request->values[OPTION_SIGMAS], &diagnose,
+                          error) ||
         option_rules_off(&diagnose.off, error)) {
         *usage = 1;
         return -1;
     }
-    diagnose.min_gain = percent / 100;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
         runs_choose(&runs, request, OPTION_RUN, error))
         return -1;

@@ -120,7 +120,7 @@ class Runs(Case):
         self.assertEqual(len(self.runs()), 2)
         for run, other in ((1, 2), (2, 1)):
             result = self.run_program("ingest", "--forget", run, status=1)
-            self.assertRegex(result.err, rf"both\.log holds records of run {other} \(\S+\), too")
+            self.assertRegex(result.err, rf"both\.log also holds records of run {other} \(\S+\)")
             self.assertEqual(digests(self.store), before)
         self.assertEqual(len(self.forget(1, 2)["files"]), 1)
         self.assertEqual(self.runs(), {})

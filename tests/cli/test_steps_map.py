@@ -95,6 +95,9 @@ class StepsMap(Case):
         titles = [title for title, _ in self.drawn("--value", "own", env=ASCII)]
         self.assertEqual([title.split(":")[0] for title in titles], ["run 1", "run 2"])
         self.assertEqual(len(self.drawn("--value", "own", "--run", "tp2dp2pp2-clean", env=ASCII)), 1)
+        maps = self.drawn("--value", "own", "--sort", "own_us", env=ASCII)
+        self.assertEqual([title.split(":")[0] for title, _ in maps], ["run 1", "run 2"])
+        self.assertEqual(maps[0][1][0][0], "1")  # rank 1 is the latest by itself
 
     def test_many_ranks_are_drawn_by_host(self):
         self.simulate("--shape ddp --ranks 72 --per-node 8 --steps 6 --layers 2 --dialect inspector-2.30 --seed 5")
