@@ -115,8 +115,16 @@ static int advise_network(const struct finding *finding, const struct job *job, 
            say_steps(finding, text);
 }
 
+/* What its host called did not end on its GPU. */
+static int advise_gpu(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "dmesg (Xid), nvidia-smi -q on ") || say_host(finding, job, text);
+}
+
 static int advise_missing(const struct finding *finding, const struct job *job, struct buffer *text)
 {
+    if (finding->never_ended)
+        return advise_gpu(finding, job, text);
     return buffer_append_text(text, "py-spy dump and stderr of ") || finding_name_ranks(finding, job, text) ||
            buffer_append_text(text, " (where is it?); confirm with ncclprof report --by rank,function") ||
            say_communicator(finding, job, text) || say_steps(finding, text);

@@ -83,14 +83,21 @@ static int add_gpu(const struct roster_facts *facts, struct buffer *json)
            text_json_string(json, "serial", facts->gpu_serial) || buffer_append_byte(json, '}');
 }
 
-/* Where it runs, and from where the program called what it shows in first. */
+/* From where the program called, or should have called, what the finding is about; else what it shows in
+ * first. */
+static const char *source_of(const struct finding *finding, const struct job *job)
+{
+    int32_t operation = finding->called >= 0 ? finding->called : finding->operation;
+    return operation < 0 ? NULL : job_source(job, (size_t)operation);
+}
+
+/* Where it runs, and what line of the program it is about. */
 static int add_whereabouts(const struct finding *finding, const struct job *job, struct buffer *json)
 {
     const struct roster_facts *facts = finding_facts(finding, job);
     return text_json_string(json, "host", finding_host(finding, job)) || add_gpu(facts, json) ||
            text_json_string(json, "nic", facts ? facts->nic : NULL) ||
-           text_json_string(json, "source",
-                            finding->operation < 0 ? NULL : job_source(job, (size_t)finding->operation));
+           text_json_string(json, "source", source_of(finding, job));
 }
 
 /* Null where it is not known. */
