@@ -134,8 +134,7 @@ static int add(struct told *told, const struct job *job, const struct finding *f
     }
     int failed =
         finding_say(finding, job, &sentence) ||
-                finding_add_json(finding, job, &record, told->names_runs, sentence.data,
-                                 &told->result->json) ||
+                finding_add_json(finding, job, &record, sentence.data, &told->result->json) ||
                 (is_shown ? show(told, job, finding, &record, sentence.data) : hide(told, job, finding))
             ? error_no_memory(error)
             : add_row(finding, job, sentence.data, &told->result->table, error);

@@ -83,6 +83,8 @@ void job_release(struct job *job)
     free(job->drafts);
     free(job->initial_sync_ns);
     free(job->sources);
+    free(job->calls);
+    free(job->progress);
     free(job->holds);
     free(job->instances);
     free(job->instance_members);

@@ -238,6 +238,26 @@ static int take_source(struct loader *loader, size_t at, const char *source, str
     return job->sources ? loader_tag(loader, source, &job->sources[at], error) : 0;
 }
 
+static int take_call(struct loader *loader, size_t at, const struct stored_operation *stored,
+                     struct error *error)
+{
+    struct job *job = loader->job;
+    const struct operation *recorded = &stored->operation;
+    const struct roster_member *member = roster_member(&job->roster, stored->member_id);
+    if (!loader->tells_states)
+        return 0;
+    if (array_reserve((void **)&job->calls, &loader->call_capacity, at + 1, sizeof *job->calls))
+        return error_no_memory(error);
+    job->calls[at] = (struct job_call){.number = recorded->sequence,
+                                       .count = recorded->count,
+                                       .peer = recorded->peer,
+                                       .own_rank = member->number,
+                                       .is_started = recorded->device.begin_ns != TIME_UNKNOWN};
+    /* When a watchdog saw it begin is not when it began. */
+    job->operations[at].start_ns = TIME_UNKNOWN;
+    return 0;
+}
+
 int32_t loader_step(const struct loader *loader, int64_t step)
 {
     return step >= 0 && step < loader->job->step_count ? (int32_t)step : -1;
@@ -284,7 +304,8 @@ static int take_operation(struct loader *loader, const struct stored_operation *
     uint8_t channels = 0;
     if (loader_tag(loader, stored->tag, &operation->tag, error) ||
         take_times(operation, draft, stored, &channels, error) ||
-        take_initial_sync(loader, at, recorded, error) || take_source(loader, at, recorded->source, error))
+        take_initial_sync(loader, at, recorded, error) || take_source(loader, at, recorded->source, error) ||
+        take_call(loader, at, stored, error))
         return -1;
     if (loader->has_traffic)
         loader->channels[at] = channels;
@@ -294,6 +315,10 @@ static int take_operation(struct loader *loader, const struct stored_operation *
 
 int loader_read_operations(struct loader *loader, struct error *error)
 {
+    int64_t tells_states;
+    if (loader_read_number(loader, schema_analysis_job_tells_states, &tells_states, error))
+        return -1;
+    loader->tells_states = tells_states != 0;
     struct operation_cursor *cursor = operation_cursor_open(loader->job->store, loader->job->run_id, error);
     struct stored_operation stored;
     int more = cursor ? 1 : -1;

@@ -26,6 +26,8 @@ struct loader {
     size_t draft_capacity;
     size_t sync_capacity;
     size_t source_capacity;
+    size_t call_capacity;
+    int tells_states; /* all that is recorded tells how far calls came: job->calls is filled */
 };
 
 /* Ranks, communicators and members of the run, whose names are loaded. Release it whatever comes back. */

@@ -115,9 +115,20 @@ static int advise_network(const struct finding *finding, const struct job *job, 
            say_steps(finding, text);
 }
 
+/* What its host called did not end on its GPU. */
+static int advise_gpu(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "nvidia-smi -q") || say_gpu(finding, job, text) ||
+           buffer_append_text(text, " and dmesg (Xid) on ") || say_host(finding, job, text) ||
+           buffer_append_text(text, "; confirm with ncclprof report --by rank,function") ||
+           say_communicator(finding, job, text) || say_steps(finding, text);
+}
+
 static int advise_missing(const struct finding *finding, const struct job *job, struct buffer *text)
 {
     const char *host = finding_host(finding, job);
+    if (finding->never_ended)
+        return advise_gpu(finding, job, text);
     return buffer_append_text(text, "py-spy dump and stderr of ") || finding_name_ranks(finding, job, text) ||
            (host && buffer_printf(text, " on host %s", host)) ||
            buffer_append_text(text, " (where is it?); confirm with ncclprof report --by rank,function") ||

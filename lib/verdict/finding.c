@@ -64,6 +64,7 @@ struct finding *findings_add(struct findings *findings)
                                 .last_step = -1,
                                 .instance = -1,
                                 .operation = -1,
+                                .called = -1,
                                 .since_ns = TIME_UNKNOWN};
     return finding;
 }

@@ -42,12 +42,11 @@ static int add_unit(const struct finding *finding, const struct job *job, struct
     return failed;
 }
 
-static int add_advice(const struct finding *finding, const struct job *job, int names_run,
-                      struct buffer *json)
+/* What is said of a job does not depend on which others there are. */
+static int add_advice(const struct finding *finding, const struct job *job, struct buffer *json)
 {
     struct buffer advice = BUFFER_INIT;
-    int failed =
-        finding_advise(finding, job, names_run, &advice) || text_json_string(json, "next", advice.data);
+    int failed = finding_advise(finding, job, 0, &advice) || text_json_string(json, "next", advice.data);
     buffer_release(&advice);
     return failed;
 }
@@ -85,14 +84,13 @@ static int add_gpu(const struct roster_facts *facts, struct buffer *json)
            text_json_string(json, "serial", facts->gpu_serial) || buffer_append_byte(json, '}');
 }
 
-/* Where it runs, and from where the program called what it shows in first. */
+/* Where it runs, and what line of the program it is about. */
 static int add_whereabouts(const struct finding *finding, const struct job *job, struct buffer *json)
 {
     const struct roster_facts *facts = finding_facts(finding, job);
     return text_json_string(json, "host", finding_host(finding, job)) || add_gpu(facts, json) ||
            text_json_string(json, "nic", facts ? facts->nic : NULL) ||
-           text_json_string(json, "source",
-                            finding->operation < 0 ? NULL : job_source(job, (size_t)finding->operation));
+           text_json_string(json, "source", finding_source(finding, job));
 }
 
 /* Null where it is not known. */
@@ -146,7 +144,7 @@ static int add_cost(const struct finding *finding, const struct job *job, struct
 }
 
 int finding_add_json(const struct finding *finding, const struct job *job, const struct job_record *record,
-                     int names_run, const char *text, struct buffer *json)
+                     const char *text, struct buffer *json)
 {
     char last = json->data[json->length - 1];
     int failed = buffer_append_text(json, last == '[' ? "{" : ",{") ||
@@ -168,7 +166,7 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
            text_json_string(json, "confidence", confidence_name(finding->confidence)) ||
            text_json_string(json, "text", text) ||
            text_json_string(json, "evidence", finding->evidence.data ? finding->evidence.data : "") ||
-           figures_add_json(&finding->figures, json) || add_advice(finding, job, names_run, json) ||
+           figures_add_json(&finding->figures, json) || add_advice(finding, job, json) ||
            readings_add_json(&finding->readings, json) || text_json_integer(json, "run", job->run_id) ||
            buffer_append_byte(json, '}');
 }

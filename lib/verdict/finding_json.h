@@ -6,11 +6,10 @@
 #include "verdict/finding.h"
 
 /*
- * An object in the array that `json` ends with. `record`: where it shows first. `names_run`: there
- * are several. `text`: what finding_say
+ * An object in the array that `json` ends with. `record`: where it shows first. `text`: what finding_say
  * says. -1 when memory is out.
  */
 int finding_add_json(const struct finding *finding, const struct job *job, const struct job_record *record,
-                     int names_run, const char *text, struct buffer *json);
+                     const char *text, struct buffer *json);
 
 #endif

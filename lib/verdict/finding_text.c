@@ -5,6 +5,7 @@
 #include "base/escape.h"
 #include "verdict/advice.h"
 #include "verdict/finding_names.h"
+#include "verdict/finding_place.h"
 #include "verdict/words.h"
 
 #include <string.h>
@@ -49,6 +50,11 @@ static const struct phrase *phrase_for(const struct finding *finding)
          {{"sends from ", "sends from "}, {" stood still once", " stood still once"}}},
         {{{"what is sent to ", "what is sent to "}, {" arrives slowly", " arrives slowly"}},
          {{"what is sent to ", "what is sent to "}, {" stood still once", " stood still once"}}}};
+    static const struct phrase never_ended = {
+        {"GPU of ", "GPUs of "},
+        {" never ended an operation that others wait for", " never ended operations that others wait for"}};
+    if (finding->never_ended)
+        return &never_ended;
     return finding->kind == FINDING_NETWORK ? &network[finding->receives != 0][finding->pause_ns > 0]
                                             : &phrases[finding->kind];
 }
@@ -168,7 +174,7 @@ static int say_breakdown(const struct finding *finding, const struct job *job, s
 static int say_first(const struct finding *finding, const struct job *job, const struct job_record *record,
                      struct buffer *text)
 {
-    const char *source = finding->operation < 0 ? NULL : job_source(job, (size_t)finding->operation);
+    const char *source = finding_source(finding, job);
     int has_time = record->wall_ns != TIME_UNKNOWN, has_since = finding->since_ns != TIME_UNKNOWN;
     if (!has_time && !has_since && !source)
         return 0;
