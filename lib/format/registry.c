@@ -19,6 +19,7 @@
 
 #include "format/chrome/chrome.h"
 #include "format/inspector/inspector.h"
+#include "format/nccl/nccl.h"
 #include "format/sniff.h"
 #include "format/strangers.h"
 #include "input/input.h"
@@ -26,7 +27,7 @@
 /* Formats are told apart by the beginning of a file. */
 enum { SNIFF_BYTES = 64 * 1024 };
 
-const struct format *const format_registry[] = {&format_chrome, &format_inspector, NULL};
+const struct format *const format_registry[] = {&format_chrome, &format_inspector, &format_nccl, NULL};
 
 /* NULL when no format knows one. */
 static const char *why_empty(const char *path)
