@@ -75,6 +75,13 @@ SELECT count(*) = 0 FROM file
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
+-- Whether everything comes from logs, which tell what was called and not what became of it: NCCL's, and PyTorch's.
+-- statement: calls_only
+SELECT count(*) = 0 FROM file
+ WHERE dialect NOT IN ('nccl-log', 'torch-log')
+   AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
+                     JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
+
 -- Until when the recorder of a rank's process is known to have been there, by what it writes beside operations: readings
 -- of clocks, and tags.
 -- statement: seen_until
@@ -93,12 +100,17 @@ SELECT DISTINCT member_join.job_rank_id
  WHERE run_id = ?1 AND dialect = 'chrome-ncclprof';
 
 -- Ranks a Chrome trace of whose stops without its end (Inspector logs have none): the process died while it wrote, or the file was cut. And
--- whether it stops in the middle of something, too.
+-- whether it stops in the middle of something, too. Of NCCL's log, whose last line is not whole, or where lines of theirs were lost.
 -- statement: cut
 SELECT member_join.job_rank_id,
        max(EXISTS (SELECT 1 FROM ledger AS open
                     WHERE open.file_id = ledger.file_id AND open.reason = 'begin without end'))
   FROM ledger JOIN file USING (file_id) JOIN file_member USING (file_id) JOIN member_join USING (member_id)
   JOIN job_rank USING (job_rank_id)
- WHERE run_id = ?1 AND dialect GLOB 'chrome*' AND reason IN ('file ends before its array does', 'trace is open')
- GROUP BY member_join.job_rank_id;
+ WHERE run_id = ?1 AND (dialect GLOB 'chrome*' OR dialect = 'nccl-log')
+   AND reason IN ('file ends before its array does', 'trace is open')
+ GROUP BY member_join.job_rank_id
+UNION ALL
+SELECT DISTINCT job_rank_id, 1
+  FROM job_rank CROSS JOIN loss USING (process_id)
+ WHERE run_id = ?1 AND (SELECT dialect FROM file WHERE file_id = loss_id >> 32) = 'nccl-log';

@@ -219,7 +219,10 @@ static int take_info(struct log_file *file, const struct said *said, struct erro
     if (taken == IS_OTHER)
         return take_other(file, said, error);
     if (said->is_last)
-        return note(file, "line that was being written", 0, said->offset, said->message, error);
+        return note(file, "line that was being written", 0, said->offset, said->message, error) ||
+                       note(file, FORMAT_NOTE_OPEN, 0, said->offset, (struct text){NULL, 0}, error)
+                   ? -1
+                   : 0;
     return tell_loss(file, said->speaker, said->offset, error) ||
                    note(file, "line that is not whole", 1, said->offset, said->message, error)
                ? -1
