@@ -143,7 +143,7 @@ DEMO_TRACES := fixtures/tp2dp2pp2-slow-rank
 demo: all
 	@rm -f $(DEMO_STORE)
 	@set -e; show() { echo; echo "$$ ncclprof $$*"; $(OUT)/ncclprof --store $(DEMO_STORE) "$$@"; }; \
-	show ingest $(DEMO_TRACES); show report --by-tag; show stragglers; show diagnose
+	show ingest $(DEMO_TRACES); show report --by-tag; show stragglers; show steps --map; show diagnose
 
 # Lines and branches of lib/ and cmd/ that all tests together reach; last, the sum of lib/. A test that fails is told,
 # the figures come all the same.

@@ -1,3 +1,4 @@
+#include "base/wrap.h"
 #include "cmd/cmd.h"
 #include "cmd/opt.h"
 #include "cmd/registry.h"
@@ -5,56 +6,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_WIDTH = 80, HELP_COLUMN = 28 };
+enum { HELP_COLUMN = 28 };
 
-/*
- * Writes `text` broken into lines that begin at column `indent`; the cursor stands at `column`. Returns where
- * it stands then.
- */
-static int put_words(FILE *stream, const char *text, int indent, int column)
+/* Breaks it at blanks; what follows its first line begins at column `hang`. Whole where memory is out. */
+static void put_wrapped(FILE *stream, const char *text, size_t hang)
 {
-    while (*text) {
-        int length = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + length > TEXT_WIDTH) {
-            fprintf(stream, "\n%*s", indent, "");
-            column = indent;
-        } else if (column > indent) {
-            fputc(' ', stream);
-            column++;
-        }
-        fprintf(stream, "%.*s", length, text);
-        column += length;
-        text += length;
-        text += strspn(text, " ");
-    }
-    return column;
-}
-
-static void put_paragraph(FILE *stream, const char *text)
-{
-    put_words(stream, text, 0, 0);
-    fputc('\n', stream);
+    struct buffer lines = BUFFER_INIT;
+    if (wrap_line(&lines, text, strlen(text), LINE_WIDTH, hang))
+        fprintf(stream, "%s\n", text);
+    else
+        fwrite(lines.data, 1, lines.length, stream);
+    buffer_release(&lines);
 }
 
 static void put_option(FILE *stream, const struct option *option)
 {
-    char letter[8] = "    ";
+    struct buffer line = BUFFER_INIT;
+    char letter[8] = "    ", argument[OPTION_ARGUMENT_BYTES];
     if (option->letter)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    char argument[OPTION_ARGUMENT_BYTES];
     option_argument(option, argument);
-    int column = fprintf(stream, "  %s--%s%s%s", letter, option->name, *argument ? " " : "", argument);
-    if (column > HELP_COLUMN - 2)
-        column = fprintf(stream, "\n") - 1;
-    fprintf(stream, "%*s", HELP_COLUMN - column, "");
-    column = put_words(stream, option->help, HELP_COLUMN, HELP_COLUMN);
-    if (option->fallback) {
-        char value[TEXT_WIDTH];
-        snprintf(value, sizeof value, "%s)", option->fallback);
-        column = put_words(stream, "(default:", HELP_COLUMN, column);
-        put_words(stream, value, HELP_COLUMN, column);
+    int failed = buffer_printf(&line, "  %s--%s%s%s", letter, option->name, *argument ? " " : "", argument);
+    if (!failed && line.length > HELP_COLUMN - 2) {
+        fprintf(stream, "%s\n", line.data);
+        buffer_clear(&line);
     }
-    fputc('\n', stream);
+    failed = failed || buffer_printf(&line, "%*s%s", HELP_COLUMN - (int)line.length, "", option->help) ||
+             (option->fallback && buffer_printf(&line, " (default: %s)", option->fallback));
+    if (failed)
+        fprintf(stream, "  --%s\n", option->name);
+    else
+        put_wrapped(stream, line.data, HELP_COLUMN);
+    buffer_release(&line);
 }
 
 void help_command(const struct command *command, FILE *stream)
@@ -62,17 +45,18 @@ void help_command(const struct command *command, FILE *stream)
     const struct option_table *table = command->options;
     fprintf(stream, "usage: ncclprof [--store FILE] %s [OPTIONS]%s%s\n\n", command->name,
             table->operands ? " " : "", table->operands ? table->operands : "");
-    put_paragraph(stream, command->summary);
+    put_wrapped(stream, command->summary, 0);
     if (table->description) {
         fputc('\n', stream);
-        put_paragraph(stream, table->description);
+        put_wrapped(stream, table->description, 0);
     }
     if (command->needs & TAKES_TRACES) {
         fputc('\n', stream);
-        put_paragraph(
+        put_wrapped(
             stream,
             "PATH is a trace, or a directory of traces, as ingest takes them: with some the answer is "
-            "about these alone, and no store is left, unless --store names one.");
+            "about these alone, and no store is left, unless --store names one.",
+            0);
     }
     fputs("\noptions:\n", stream);
     for (size_t i = 0; i < table->count; i++)

@@ -10,12 +10,11 @@
 enum { OPTION_RUNS, OPTION_COMMUNICATORS, OPTION_PROCESSES, OPTION_FILES, OPTION_LEDGER, OPTIONS };
 
 static const struct option options[OPTIONS] = {
-    [OPTION_RUNS] = {.name = "runs", .help = "a row a run, which is a job"},
-    [OPTION_COMMUNICATORS] = {.name = "communicators", .help = "a row a communicator"},
-    [OPTION_PROCESSES] = {.name = "processes", .help = "a row a process"},
-    [OPTION_FILES] = {.name = "files", .help = "a row a file"},
-    [OPTION_LEDGER] = {.name = "ledger",
-                       .help = "a row a reason for which something in the files became no event"},
+    [OPTION_RUNS] = {.name = "runs", .help = "one row per run (job)"},
+    [OPTION_COMMUNICATORS] = {.name = "communicators", .help = "one row per communicator"},
+    [OPTION_PROCESSES] = {.name = "processes", .help = "one row per process"},
+    [OPTION_FILES] = {.name = "files", .help = "one row per file"},
+    [OPTION_LEDGER] = {.name = "ledger", .help = "one row per reason why lines became no event"},
 };
 
 static const char *const row_sql[OPTIONS] = {
@@ -34,7 +33,7 @@ static const struct column descriptions[] = {
     {.name = "tags", .description = "times a user tag was set"},
     {.name = "steps", .description = "training iterations of the longest run"},
     {.name = "files", .description = "trace files"},
-    {.name = "skipped", .description = "lines that became nothing: see --ledger"},
+    {.name = "skipped", .description = "lines without an event: see --ledger"},
     {.name = "collective_instances", .description = "collectives, joined across ranks"},
     {.name = "p2p_instances", .description = "sends joined with their receives"},
     {.name = "distinct_tags", .description = "different texts of user tags"},
@@ -43,7 +42,7 @@ static const struct column descriptions[] = {
     {.name = "unpacked_bytes", .unit = "bytes", .description = "size of the trace after gunzip"},
     {.name = "dropped", .description = "events that the recorder says it dropped"},
     {.name = "partial_files", .description = "files of which part could not be read"},
-    {.name = "run", .description = "number of the job; other commands take it as --run"},
+    {.name = "run", .description = "number of the job, which it keeps; other commands take it as --run"},
     {.name = "communicator", .description = "its global ranks, or its name where they are not known"},
     {.name = "hash", .description = "as NCCL prints it, in hexadecimal"},
     {.name = "name", .description = "given by the application"},
@@ -55,6 +54,13 @@ static const struct column descriptions[] = {
     {.name = "rank_name", .description = "what the rank is called in findings"},
     {.name = "host", .description = "where the process ran"},
     {.name = "pid", .description = "of the process, on its host"},
+    {.name = "local_rank",
+     .description = "its number among the processes of its host, as the launcher counts"},
+    {.name = "gpu", .description = "CUDA's number of its device"},
+    {.name = "gpu_bus_id", .description = "PCI address of the device"},
+    {.name = "gpu_serial", .description = "serial number or UUID of the device"},
+    {.name = "nic", .description = "network cards that its traffic uses"},
+    {.name = "framework_name", .description = "what the training framework calls the rank"},
     {.name = "file_set", .description = "folder of its files"},
     {.name = "path", .description = "the file"},
     {.name = "dialect", .description = "who wrote it, as ncclprof-formats(5) names it"},
@@ -70,10 +76,11 @@ static const struct column descriptions[] = {
 
 /* What is said otherwise where a row is a run. */
 static const struct column descriptions_of_runs[] = {
+    {.name = "name", .description = "name of the job, which it keeps; other commands take it as --run"},
     {.name = "ranks", .description = "its ranks that left a trace"},
     {.name = "expected_ranks", .description = "ranks that it must have had"},
     {.name = "steps", .description = "its training iterations; 0 where none could be told"},
-    {.name = "files", .description = "trace files that speak of it"},
+    {.name = "files", .description = "trace files with records of it"},
     {.name = "file_set", .description = "folder of the first of them"},
     {.name = "first_file", .description = "the first of them by name"},
 };
@@ -133,7 +140,8 @@ static int run(struct context *context, const struct arguments *arguments)
         if (!arguments->values[i])
             continue;
         if (sql) {
-            error_set(&context->error, "only one of --runs, --communicators, --processes, --files, --ledger");
+            error_set(&context->error,
+                      "give only one of --runs, --communicators, --processes, --files, --ledger");
             return EXIT_USAGE;
         }
         sql = row_sql[i];
@@ -153,7 +161,8 @@ static int run(struct context *context, const struct arguments *arguments)
 }
 
 static const struct option_table table = {
-    .description = "One row of counts, or with one of the options a row for each thing of a kind.",
+    .description =
+        "Counts, or with one of the options one row per run, communicator, process, file or reason.",
     .options = options,
     .count = OPTIONS,
     .has_format = 1,

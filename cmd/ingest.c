@@ -1,48 +1,67 @@
 #include "cmd/commands.h"
+#include "cmd/ingest_forget.h"
 #include "cmd/ingest_paths.h"
 #include "cmd/ingest_report.h"
 #include "cmd/opt.h"
 #include "input/walk.h"
 
-enum { OPTION_JOBS, OPTION_FORCE, OPTION_RATIO, OPTION_UNPACKED, OPTIONS };
+enum { OPTION_JOBS, OPTION_FORCE, OPTION_RATIO, OPTION_UNPACKED, OPTION_FORGET, OPTIONS };
 
 static const struct option options[OPTIONS] = {
     [OPTION_JOBS] = {.name = "jobs",
                      .letter = 'j',
                      .argument = "N",
-                     .help = "read so many files, and join so many ranks, at once (default: as many "
-                             "as there are processors)",
+                     .help = "files to read, and ranks to join, at once (default: the number of processors)",
                      .is_number = 1,
                      .least = 1,
                      .most = 256},
     [OPTION_FORCE] = {.name = "force",
                       .letter = 'f',
-                      .help = "read a file again though the store already holds the same content"},
-    [OPTION_RATIO] = {.name = "max-ratio",
-                      .argument = "N",
-                      .help = "stop reading a gzip file that grows by more than N times; 0: no bound",
-                      .fallback = "500",
-                      .is_number = 1,
-                      .least = 0,
-                      .most = 1000000},
+                      .help = "read files again that the store holds already"},
+    [OPTION_RATIO] =
+        {.name = "max-ratio",
+         .argument = "N",
+         .help = "largest unpacked size of a gzip file, as a multiple of its packed size; 0: no limit",
+         .fallback = "500",
+         .is_number = 1,
+         .least = 0,
+         .most = 1000000},
     [OPTION_UNPACKED] = {.name = "max-unpacked",
                          .argument = "MIB",
-                         .help = "stop reading a gzip file after so many MiB; 0: no bound",
+                         .help = "largest unpacked size of a gzip file, in MiB; 0: no limit",
                          .fallback = "0",
                          .is_number = 1,
                          .least = 0,
                          .most = INT64_C(1) << 40},
+    [OPTION_FORGET] = {.name = "forget",
+                       .argument = "RUN,...",
+                       .help = "remove these runs and their files from the store, by name or number "
+                               "(ncclprof info --runs); read nothing"},
 };
 
-static int run(struct context *context, const struct arguments *arguments)
+static int number_of_jobs(const struct arguments *arguments)
+{
+    return arguments->values[OPTION_JOBS] ? (int)arguments_number(arguments, OPTION_JOBS)
+                                          : ingest_processors();
+}
+
+static int forget(struct context *context, const struct arguments *arguments)
+{
+    if (!arguments->operand_count)
+        return ingest_forget(context, arguments, arguments->values[OPTION_FORGET],
+                             (size_t)number_of_jobs(arguments));
+    error_set(&context->error, "--forget reads no files: unexpected argument '%s'", arguments->operands[0]);
+    return EXIT_USAGE;
+}
+
+static int ingest(struct context *context, const struct arguments *arguments)
 {
     struct walk walk;
     struct report report = {.results = NULL};
     const struct ingest_wishes wishes = {
         .paths = arguments->operands,
         .path_count = arguments->operand_count,
-        .jobs = arguments->values[OPTION_JOBS] ? (int)arguments_number(arguments, OPTION_JOBS)
-                                               : ingest_processors(),
+        .jobs = number_of_jobs(arguments),
         .force = arguments->values[OPTION_FORCE] != NULL,
         .limits = {.unpacked_bytes = (uint64_t)arguments_number(arguments, OPTION_UNPACKED) << 20,
                    .unpack_ratio = (uint64_t)arguments_number(arguments, OPTION_RATIO)},
@@ -60,17 +79,24 @@ static int run(struct context *context, const struct arguments *arguments)
     return status;
 }
 
+static int run(struct context *context, const struct arguments *arguments)
+{
+    if (arguments->values[OPTION_FORGET])
+        return forget(context, arguments);
+    if (arguments->operand_count)
+        return ingest(context, arguments);
+    error_set(&context->error, "PATH... is missing");
+    return EXIT_USAGE;
+}
+
 static const struct option_table table = {
     .operands = "PATH...",
     .description =
-        "Paths are files, directories (searched through) or - for standard input, in any mix of "
-        "formats, gzip or not; what a file is shows from its content. A file goes in whole, and "
-        "once: the same content again, gzip or not, is unchanged, new content under the same path takes the "
-        "place "
-        "of the old.",
+        "PATH is a file, a directory (searched) or - for standard input, in any mix of formats, gzip or not; "
+        "the content tells the format. A file goes in whole, and once: the same content again is unchanged, "
+        "new content under a known path replaces the old.",
     .options = options,
     .count = OPTIONS,
-    .operands_least = 1,
     .operands_most = (size_t)-1,
     .has_format = 1,
 };

@@ -95,7 +95,6 @@ static int ingest_files(struct context *context, const struct ingest_wishes *wis
         ingest.store_device = status.st_dev;
         ingest.store_inode = status.st_ino;
     }
-    interrupt_watch();
     progress_begin(&listener.progress, context->quiet, walk->count, total_bytes(walk));
     int outcome = crew_run(&ingest, walk, &context->store, wishes->jobs, &context->error);
     progress_clear(&listener.progress);
@@ -104,18 +103,33 @@ static int ingest_files(struct context *context, const struct ingest_wishes *wis
     return outcome;
 }
 
+static int tell_interruption(void)
+{
+    print_line("interrupted; finished files are in the store, the same command reads the rest");
+    return EXIT_INTERRUPTED;
+}
+
 static int ingest_into_store(struct context *context, const struct ingest_wishes *wishes,
                              const struct known *known, const struct walk *walk, struct report *report)
 {
     int outcome = ingest_files(context, wishes, known, walk, report);
-    if (outcome && interrupt_wanted(NULL)) {
-        print_line(
-            "interrupted; files that were finished are in the store, the same command brings in the rest");
-        return EXIT_INTERRUPTED;
-    }
+    if (outcome && interrupt_wanted(NULL))
+        return tell_interruption();
     if (outcome == 0 && walk->count && context->store)
         outcome = join_store(context->store, (size_t)wishes->jobs, &context->error);
     return outcome ? EXIT_NOT_DONE : EXIT_DONE;
+}
+
+/* What is none to bring in, as another file says the same. */
+static int leave_out(struct context *context, const struct ingest_wishes *wishes, const struct known *known,
+                     struct walk *walk, size_t *twins, size_t *copies)
+{
+    struct input_limits limits = wishes->limits;
+    limits.stopped = interrupt_wanted;
+    return twins_leave_out(walk, known, twins, &context->error) ||
+                   copies_leave_out(walk, &limits, copies, &context->error)
+               ? -1
+               : 0;
 }
 
 /* What the walk passed by. */
@@ -132,12 +146,10 @@ static void tell_all(const struct context *context, const struct walk *walk, siz
                      const struct report *report)
 {
     if (twins && !context->quiet)
-        print_line(
-            "%zu files of Inspector lines left out: the Chrome traces beside them tell of the same "
-            "operations",
-            twins);
+        print_line("%zu Inspector files left out: the Chrome traces beside them hold the same operations",
+                   twins);
     if (copies && !context->quiet)
-        print_line("%zu file%s left out: copies of the beginnings of others", copies, copies == 1 ? "" : "s");
+        print_line("%zu file%s left out: beginnings of others", copies, copies == 1 ? "" : "s");
     tell_walk(context, walk);
     report_tell_remarks(report);
     report_tell_newer(report);
@@ -151,9 +163,11 @@ int ingest_paths(struct context *context, const struct ingest_wishes *wishes, st
     int status = EXIT_NOT_DONE;
     if (find_files(wishes, walk, report, &context->error) == 0 &&
         (!context->store || known_read(&known, context->store, &context->error) == 0)) {
-        if (twins_leave_out(walk, &known, &twins, &context->error) == 0 &&
-            copies_leave_out(walk, &copies, &context->error) == 0)
+        interrupt_watch();
+        if (leave_out(context, wishes, &known, walk, &twins, &copies) == 0)
             status = ingest_into_store(context, wishes, &known, walk, report);
+        else if (interrupt_wanted(NULL))
+            status = tell_interruption();
         known_release(&known);
     }
     tell_all(context, walk, twins, copies, report);

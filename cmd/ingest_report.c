@@ -17,8 +17,9 @@
 enum { FILES_LISTED = 40 };
 
 static const char *const status_names[] = {
-    [FILE_INGESTED] = "ingested", [FILE_OPEN] = "open",     [FILE_UNCHANGED] = "unchanged",
-    [FILE_PARTIAL] = "partial",   [FILE_FAILED] = "failed", [FILE_NOT_A_TRACE] = "not a trace",
+    [FILE_INGESTED] = "ingested",   [FILE_OPEN] = "open",     [FILE_UNCHANGED] = "unchanged",
+    [FILE_PARTIAL] = "partial",     [FILE_FAILED] = "failed", [FILE_NOT_A_TRACE] = "not a trace",
+    [FILE_FORGOTTEN] = "forgotten",
 };
 
 enum { STATUSES = sizeof status_names / sizeof *status_names };
@@ -74,7 +75,7 @@ void report_tell(const struct file_result *result)
 {
     const char *reason = result->reason ? result->reason : status_names[result->status];
     if (result->status == FILE_INGESTED && !result->events && result->skipped)
-        print_line("%s: nothing in it became an event: ncclprof info --ledger says why", result->path);
+        print_line("%s: no events in it: ncclprof info --ledger says why", result->path);
     if (!has_trouble(result))
         return;
     size_t length = strlen(result->path);
@@ -147,7 +148,7 @@ static int tell_if_empty(const struct report *report, size_t start, const char *
         print_line("%s: no trace among its files (%zu); %s", path, strangers, example->reason);
     else
         print_line(
-            "%s: no files to be read in it: the job wrote elsewhere, NCCL did not load the plugin "
+            "%s: no files to read: the job wrote elsewhere, NCCL did not load the plugin "
             "(NCCL_DEBUG=INFO tells), or NVIDIA's Inspector lacked "
             "NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS",
             path);
@@ -190,10 +191,8 @@ void report_tell_newer(const struct report *report)
         count++;
     }
     if (first)
-        print_line(
-            "%s%s: its format is version %s, which is later than this ncclprof knows: it was read as far as "
-            "it is as before",
-            first->path, count > 1 ? " and others like it" : "", first->newer_version);
+        print_line("%s%s: format version %s is newer than this ncclprof; what has not changed was read",
+                   first->path, count > 1 ? " and others like it" : "", first->newer_version);
 }
 
 int report_has_trouble(const struct report *report)
@@ -206,8 +205,10 @@ int report_has_trouble(const struct report *report)
 
 static const struct column columns[] = {
     {.name = "path", .type = CELL_TEXT, .description = "the file"},
-    {.name = "dialect", .type = CELL_TEXT, .description = "what its content turned out to be"},
-    {.name = "status", .type = CELL_TEXT, .description = "ingested, open, unchanged, partial or failed"},
+    {.name = "dialect", .type = CELL_TEXT, .description = "format, by its content"},
+    {.name = "status",
+     .type = CELL_TEXT,
+     .description = "ingested, open, unchanged, partial, failed or forgotten"},
     {.name = "events", .type = CELL_INTEGER, .description = "records understood"},
     {.name = "skipped", .type = CELL_INTEGER, .description = "lines that became no event"},
     {.name = "bytes", .type = CELL_INTEGER, .unit = "bytes", .description = "size of the file"},
@@ -281,12 +282,13 @@ static int append_totals(struct buffer *json, const struct report *report)
     return buffer_printf(json,
                          "\"totals\": {\"files\": %zu, \"ingested\": %" PRId64 ", \"open\": %" PRId64
                          ", \"unchanged\": %" PRId64 ", \"partial\": %" PRId64 ", \"failed\": %" PRId64
-                         ", \"not_traces\": %" PRId64 ", \"events\": %" PRId64 ", \"skipped\": %" PRId64
-                         ", \"bytes\": %" PRIu64 ", \"seconds\": %.3f}",
+                         ", \"not_traces\": %" PRId64 ", \"forgotten\": %" PRId64 ", \"events\": %" PRId64
+                         ", \"skipped\": %" PRId64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.3f}",
                          report->count - (size_t)totals.files[FILE_NOT_A_TRACE], totals.files[FILE_INGESTED],
                          totals.files[FILE_OPEN], totals.files[FILE_UNCHANGED], totals.files[FILE_PARTIAL],
-                         totals.files[FILE_FAILED], totals.files[FILE_NOT_A_TRACE], totals.events,
-                         totals.skipped, totals.bytes, report->seconds);
+                         totals.files[FILE_FAILED], totals.files[FILE_NOT_A_TRACE],
+                         totals.files[FILE_FORGOTTEN], totals.events, totals.skipped, totals.bytes,
+                         report->seconds);
 }
 
 static int append_json(struct buffer *json, const struct report *report)

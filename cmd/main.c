@@ -46,12 +46,12 @@ static int is_of_a_command(const char *word)
 static int refuse(const char *word, int *status)
 {
     if (strcmp(word, "--store") == 0 || strncmp(word, "--store=", strlen("--store=")) == 0)
-        print_line("--store takes the name of a file; see 'ncclprof --help'");
+        print_line("--store takes a file name; see 'ncclprof --help'");
     else if (is_of_a_command(word))
         print_line("%.*s goes after the command's name; see 'ncclprof --help'", (int)strcspn(word, "="),
                    word);
     else
-        print_line("there is no option %s before a command; see 'ncclprof --help'", word);
+        print_line("unknown option %s; see 'ncclprof --help'", word);
     *status = EXIT_USAGE;
     return 0;
 }
@@ -185,9 +185,9 @@ static int refuse_command(const char *name)
 {
     const char *meant = similar_find(name, command_name, NULL);
     if (meant)
-        print_line("there is no command '%s'; did you mean '%s'?", name, meant);
+        print_line("unknown command '%s'; did you mean '%s'?", name, meant);
     else
-        print_line("there is no command '%s'; see 'ncclprof --help'", name);
+        print_line("unknown command '%s'; see 'ncclprof --help'", name);
     return EXIT_USAGE;
 }
 

@@ -100,7 +100,7 @@ static int set_common(struct parser *parser, size_t which, const char *value)
         return 0;
     case COMMON_STORE:
         arguments->store_path = value;
-        return *value ? 0 : error_set(parser->error, "--store takes the name of a file");
+        return *value ? 0 : error_set(parser->error, "--store takes a file name");
     default:
         return set_format(parser, value);
     }
@@ -178,9 +178,8 @@ static int refuse_option(const struct parser *parser, const char *text, size_t l
     snprintf(typed, sizeof typed, "%.*s", (int)length, text);
     const char *meant = length < sizeof typed ? similar_find(typed, option_name, parser->table) : NULL;
     if (!meant)
-        return error_set(parser->error, "there is no option --%.*s", (int)length, text);
-    return error_set(parser->error, "there is no option --%.*s; did you mean --%s?", (int)length, text,
-                     meant);
+        return error_set(parser->error, "unknown option --%.*s", (int)length, text);
+    return error_set(parser->error, "unknown option --%.*s; did you mean --%s?", (int)length, text, meant);
 }
 
 static int parse_long(struct parser *parser, const char *text)
@@ -206,7 +205,7 @@ static int parse_letters(struct parser *parser, const char *text)
         size_t which;
         const struct option *option = find(parser, *text, "", 0, &common, &which);
         if (!option)
-            return error_set(parser->error, "there is no option -%c", *text);
+            return error_set(parser->error, "unknown option -%c", *text);
         if (!takes_value(option)) {
             if (set(parser, common, which, "1"))
                 return -1;
@@ -250,7 +249,7 @@ static int check_operands(const struct parser *parser)
     if (count < parser->table->operands_least)
         return error_set(parser->error, "%s is missing", parser->table->operands);
     if (count > parser->table->operands_most)
-        return error_set(parser->error, "'%s' is one operand too many",
+        return error_set(parser->error, "unexpected argument '%s'",
                          parser->arguments->operands[parser->table->operands_most]);
     return 0;
 }

@@ -34,11 +34,8 @@ void print_error(const struct error *error)
         put_escaped(i == error->depth - 1 ? "ncclprof: " : "  because ", error->cause[i]);
 }
 
-/* Warnings of a table that the chosen format has no place for, on standard error. */
-static void print_warnings(const struct arguments *arguments, const struct table *table)
+void print_warnings(const struct table *table)
 {
-    if (arguments->renderer->shows_warnings)
-        return;
     for (size_t i = 0; i < table->warning_count; i++)
         print_line("warning: %s", table->warnings[i]);
 }
@@ -48,6 +45,7 @@ int print_table(struct context *context, const struct arguments *arguments, cons
     struct render_target target = {.stream = stdout, .width = context->width, .colour = context->colour};
     if (render_table(arguments->renderer, table, &target, &context->error))
         return EXIT_NOT_DONE;
-    print_warnings(arguments, table);
+    if (!arguments->renderer->shows_warnings)
+        print_warnings(table);
     return EXIT_DONE;
 }

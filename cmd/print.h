@@ -16,4 +16,7 @@ void print_error(const struct error *error);
 /* Renders a table to standard output as --format asks. */
 int print_table(struct context *context, const struct arguments *arguments, const struct table *table);
 
+/* Warnings of a table that what is shown has no place for, on standard error. */
+void print_warnings(const struct table *table);
+
 #endif

@@ -18,7 +18,7 @@
 enum { OPTION_SCHEMA, OPTION_TIMEOUT, OPTIONS };
 
 static const struct option options[OPTIONS] = {
-    [OPTION_SCHEMA] = {.name = "schema", .help = "list the views with their columns, one a line"},
+    [OPTION_SCHEMA] = {.name = "schema", .help = "list the views with their columns, one per line"},
     [OPTION_TIMEOUT] = {.name = "timeout",
                         .argument = "SECONDS",
                         .help = "stop a query that takes longer; 0: never",
@@ -182,7 +182,7 @@ static const struct option_table table = {
 
 const struct command command_query = {
     .name = "query",
-    .summary = "answer a question in SQL, reading only",
+    .summary = "run read-only SQL on the documented views",
     .needs = NEEDS_STORE_READ | NEEDS_JOINED,
     .options = &table,
     .run = run,

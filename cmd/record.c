@@ -58,8 +58,8 @@ static const struct option options[OPTIONS] = {
                       .letter = 'f',
                       .help = "take the place of another profiler plugin or NVTX tool that is set"},
     [OPTION_CHECK] = {.name = "check",
-                      .help = "run nothing: tell whether the plugin can be loaded, which NCCL is here and "
-                              "whether it takes plugins, and where the traces would go"},
+                      .help = "run nothing; check that the plugin loads and that the NCCL found here takes "
+                              "plugins, and show where traces would go"},
 };
 
 static int set_variable(const char *name, const char *value, struct error *error)
@@ -245,7 +245,7 @@ static int run(struct context *context, const struct arguments *arguments)
         return EXIT_USAGE;
     }
     if (output && !*output) {
-        error_set(&context->error, "--output takes the name of a directory");
+        error_set(&context->error, "--output takes a directory name");
         return EXIT_USAGE;
     }
     if (prepare(arguments, &context->error)) {
@@ -268,8 +268,8 @@ static int run(struct context *context, const struct arguments *arguments)
 static const struct option_table table = {
     .operands = "[--] [COMMAND...]",
     .description =
-        "Runs COMMAND, be it one process or torchrun, srun or mpirun, with NCCL's profiler plugin set "
-        "to the bundled one in the environment. Then: ncclprof ingest DIR",
+        "Runs COMMAND (one process, torchrun, srun or mpirun) with the bundled NCCL profiler plugin set in "
+        "its environment. Then: ncclprof diagnose DIR",
     .options = options,
     .count = OPTIONS,
     .operands_most = SIZE_MAX,

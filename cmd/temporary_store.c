@@ -34,7 +34,7 @@ int temporary_store_spare(struct context *context, const struct arguments *argum
     report_release(&report);
     walk_release(&walk);
     if (status == EXIT_DONE && !context->store) {
-        error_set(&context->error, "no trace was found in what was given");
+        error_set(&context->error, "no trace found in the given paths");
         status = EXIT_NOT_DONE;
     }
     return status;

@@ -27,16 +27,31 @@ struct filter;
 struct analysis_request {
     struct store *store;
     const struct filter *filter; /* NULL: nothing is left out */
+    int colour;                  /* the result's text is for a terminal that shows colours */
     const char *const
         *values; /* one per option in the option table's order: text, "1" for a flag given, NULL */
 };
 
+/*
+ * A table with a row for each rank and step (columns rank, process, step, host, run, duration_us, longer_us,
+ * finding) may be drawn: these of its columns, names of static texts.
+ */
+enum { DRAWN_MOST = 3 };
+
+struct drawing {
+    const char *columns[DRAWN_MOST];
+    size_t count; /* 0: the table is shown */
+    int as_svg;   /* a document in place of everything else; else the picture is for people */
+};
+
 struct analysis_result {
     struct table table;
+    struct drawing drawing;
     /*
      * An analysis whose answer is not a plain table fills these: `text` is shown to people in place of the
      * table, `json` (one JSON value) is shown in place of the table's JSON. Empty: the table is shown.
-     * Hostile text in `text` is already escaped for a terminal.
+     * Hostile text in `text` is already escaped for a terminal; there may be colours (base/colour.h) where
+     * the request takes them.
      */
     struct buffer text;
     struct buffer json;

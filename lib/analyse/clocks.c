@@ -81,7 +81,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 {
     struct runs runs;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
-        runs_choose(&runs, request, OPTION_RUN, usage, error))
+        runs_choose(&runs, request, OPTION_RUN, error))
         return -1;
     result->table.columns[AT_RUN].hidden = runs.count < 2;
     int failed = caution_no_operations(request->store, &runs, &result->table, error) ||
@@ -102,9 +102,9 @@ const struct analysis analysis_clocks = {
     .name = "clocks",
     .summary = "clock offsets and their uncertainty per process",
     .description =
-        "From difference constraints: nobody leaves a collective before the last one has come. The true "
-        "offset is inside the stated uncertainty. Lateness comes from durations; clocks order "
-        "events of different ranks.",
+        "What ranks did together bounds their offsets: nobody leaves a collective before the last one has "
+        "come. The true offset is within the stated uncertainty. Lateness comes from durations, not from "
+        "clocks.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .run = run,

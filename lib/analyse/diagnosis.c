@@ -16,8 +16,19 @@
 #include "network/edges.h"
 #include "postmortem/first_unfinished.h"
 #include "postmortem/missing.h"
+#include "steps/step_summary.h"
 
 #include <stdlib.h>
+
+static int note_usual_step(struct findings *findings, const struct baseline *baseline)
+{
+    int64_t usual_ns;
+    if (step_usual_ns(baseline, &usual_ns))
+        return -1;
+    for (size_t i = 0; i < findings->count; i++)
+        findings->items[i].step_ns = usual_ns == TIME_UNKNOWN ? 0 : usual_ns;
+    return 0;
+}
 
 int findings_find(struct findings *findings, const struct job *job, struct baseline *baseline,
                   struct transfer_excess **transfers, const struct diagnose_options *options,
@@ -53,6 +64,8 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
              findings_take_explanations(findings, job, baseline, &edges, *transfers, options, error) ||
              find_absence(job, baseline->positions, &extents, options, findings, error) ||
              find_laggards(job, baseline, findings, error);
+    if (!failed && note_usual_step(findings, baseline))
+        failed = error_no_memory(error);
     edges_release(&edges);
     extents_release(&extents);
     free(suspects.items);

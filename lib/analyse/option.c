@@ -46,6 +46,17 @@ int option_range(const char *text, const char *name, int64_t *first, int64_t *la
     return 0;
 }
 
+int option_thresholds(const char *min_gain_percent, const char *sigmas, struct diagnose_options *options,
+                      struct error *error)
+{
+    double percent;
+    if (option_real(min_gain_percent, "min-gain", 0, 100, &percent, error) ||
+        option_real(sigmas, "sigmas", 0, 1000, &options->sigmas, error))
+        return -1;
+    options->min_gain = percent / 100;
+    return 0;
+}
+
 static const char RULES_OFF[] = "NCCLPROF_RULES_OFF";
 
 int option_rules_off(struct rule_set *off, struct error *error)

@@ -3,7 +3,7 @@
 
 #include "analyse/analysis.h"
 
-#include "verdict/readings.h"
+#include "verdict/options.h"
 
 #include <stdint.h>
 
@@ -21,6 +21,14 @@ int option_integer(const char *text, const char *name, int64_t least, int64_t gr
 
 /* "A-B" or "A", whole numbers from 0, A not beyond B. */
 int option_range(const char *text, const char *name, int64_t *first, int64_t *last, struct error *error);
+
+/* What diagnose goes by where its options say nothing, as does whatever else finds what it finds. */
+#define MIN_GAIN_PERCENT "3"
+#define SIGMAS "6"
+
+/* What a finding must be worth (--min-gain) and stand out by (--sigmas), of these two texts. */
+int option_thresholds(const char *min_gain_percent, const char *sigmas, struct diagnose_options *options,
+                      struct error *error);
 
 /*
  * For those who work on the rules: NCCLPROF_RULES_OFF in the environment names rules that are not to be

@@ -17,11 +17,10 @@ static int warn_of_repeated(struct store *store, const struct runs *runs, struct
     statement_free(statement);
     if (!repeated)
         return row == 1 ? 0 : -1;
-    return table_add_warning(
-        table, error,
-        "several Inspector logs of a process number different collectives alike, %lld of "
-        "them: the process may have been started anew under the same id",
-        repeated);
+    return table_add_warning(table, error,
+                             "%lld collectives have the same number in several Inspector logs of one "
+                             "process, and differ: the process may have been restarted under the same id",
+                             repeated);
 }
 
 /* A run's clocks, as they come. */
@@ -83,7 +82,7 @@ static int say_clock(struct statement *row, struct buffer *text)
     if (steps > 1 &&
         buffer_printf(text, ", and %lld more time%s by less", (long long)(steps - 1), steps == 2 ? "" : "s"))
         return -1;
-    return buffer_append_text(text, ": later times are counted on as if it had not");
+    return buffer_append_text(text, "; later times are kept as if it had not");
 }
 
 static int tell_more(struct clocks *clocks, struct table *table, struct error *error)
@@ -154,7 +153,7 @@ static int say_pairs(struct statement *row, struct buffer *text)
     if (count > 1 && buffer_printf(text, "; %lld more pair%s differ%s", count - 1, count == 2 ? "" : "s",
                                    count == 2 ? "s" : ""))
         return -1;
-    return buffer_append_text(text, ": the program calls them so, or records between them are lost");
+    return buffer_append_text(text, "; the program does that, or records between them are lost");
 }
 
 static int warn_of_unequal(struct store *store, const struct runs *runs, struct table *table,
@@ -196,15 +195,15 @@ int caution_copies(struct store *store, const struct runs *runs, struct table *t
     statement_free(statement);
     if (row != 1)
         return -1;
-    if (copies &&
-        table_add_warning(table, error,
-                          "%lld file%s lay beside the traces that repeat%s others of them, or their "
-                          "beginnings: the fuller ones are used",
-                          copies, copies == 1 ? "" : "s", copies == 1 ? "s" : ""))
+    if (copies && table_add_warning(table, error,
+                                    "%lld file%s beside the traces repeat%s another one, or its beginning; "
+                                    "the longest of each is used",
+                                    copies, copies == 1 ? "" : "s", copies == 1 ? "s" : ""))
         return -1;
-    return doubles ? table_add_warning(table, error,
-                                       "%lld operations stand in several files, copies or parts of each "
-                                       "other: each is used once",
-                                       doubles)
-                   : 0;
+    return doubles
+               ? table_add_warning(
+                     table, error,
+                     "%lld operations are in several files (copies, or parts of one log); each counts once",
+                     doubles)
+               : 0;
 }

@@ -219,11 +219,10 @@ static int warn_of_unhashed(struct store *store, int64_t run_id, struct table *t
 
 static int warn_of_lacking(const struct report_groups *report, struct table *table, struct error *error)
 {
-    return report->lacking ? table_add_warning(
-                                 table, error,
-                                 "of %lld of %lld operations some ranks' records are missing: their transfer "
-                                 "times may be waiting for those",
-                                 (long long)report->lacking, (long long)report->instances)
+    return report->lacking ? table_add_warning(table, error,
+                                               "%lld of %lld operations lack records of some ranks: their "
+                                               "transfer times may include waiting for those",
+                                               (long long)report->lacking, (long long)report->instances)
                            : 0;
 }
 
@@ -283,7 +282,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     if (request->filter)
         set_filter(&report, request->filter);
     *usage = parse_keys(&report, request, error);
-    int failed = *usage || runs_choose(&runs, request, OPTION_RUN, usage, error) ||
+    int failed = *usage || runs_choose(&runs, request, OPTION_RUN, error) ||
                  group_and_show(&report, request, &runs, &result->table, error);
     runs_release(&runs);
     report_groups_release(&report);

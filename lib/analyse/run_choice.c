@@ -1,49 +1,30 @@
 #include "analyse/run_choice.h"
 
-#include "analyse/option.h"
-#include "job/job.h"
 #include "job/load_names.h"
+#include "store/run_names.h"
 
 #include <stdlib.h>
 
-static int refuse(const struct runs *runs, struct error *error)
+static int choose(struct runs *runs, const struct analysis_request *request, const char *wanted,
+                  struct error *error)
 {
-    long long wanted = (long long)runs->only;
-    if (!runs->count)
-        return error_set(error, "there is no run %lld; the store holds none", wanted);
-    long long first = (long long)runs->ids[0], last = (long long)runs->ids[runs->count - 1];
-    return first == last ? error_set(error, "there is no run %lld; the store holds run %lld", wanted, first)
-                         : error_set(error, "there is no run %lld; the store holds runs %lld to %lld", wanted,
-                                     first, last);
-}
-
-static int keep_only(struct runs *runs, struct error *error)
-{
-    size_t at = 0;
-    while (at < runs->count && runs->ids[at] != runs->only)
-        at++;
-    if (at == runs->count)
-        return refuse(runs, error);
-    runs->ids[0] = runs->only;
-    runs->count = 1;
+    runs->ids = malloc(sizeof *runs->ids);
+    if (!runs->ids)
+        return error_no_memory(error);
+    if (run_find(request->store, wanted, &runs->only, error)) {
+        runs_release(runs);
+        return -1;
+    }
+    runs->ids[runs->count++] = runs->only;
     return 0;
 }
 
-int runs_choose(struct runs *runs, const struct analysis_request *request, size_t option, int *usage,
-                struct error *error)
+int runs_choose(struct runs *runs, const struct analysis_request *request, size_t option, struct error *error)
 {
     const char *wanted = request->values[option];
     *runs = (struct runs){0};
-    if (wanted && option_integer(wanted, "run", 1, INT64_MAX, &runs->only, error)) {
-        *usage = 1;
-        return -1;
-    }
-    if (job_list(request->store, &runs->ids, &runs->count, error))
-        return -1;
-    if (!runs->only || !keep_only(runs, error))
-        return 0;
-    runs_release(runs);
-    return -1;
+    return wanted ? choose(runs, request, wanted, error)
+                  : job_list(request->store, &runs->ids, &runs->count, error);
 }
 
 void runs_release(struct runs *runs)

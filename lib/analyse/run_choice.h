@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /* The option by which analyses are asked about one job of a store. */
-#define RUN_OPTION                                                         \
-    {                                                                      \
-        "run", 0, "N", "only this run of a store that holds several", NULL \
+#define RUN_OPTION                                                                       \
+    {                                                                                    \
+        "run", 0, "RUN", "only this run, by name or number (ncclprof info --runs)", NULL \
     }
 
 /* The runs that a request is about, ascending. */
@@ -19,10 +19,10 @@ struct runs {
 };
 
 /*
- * `option` is the place of RUN_OPTION in the request's values. -1 where its value is no number (*usage is
- * set) or no run of the store; nothing is left to release then.
+ * `option` is the place of RUN_OPTION in the request's values. -1 where its value is no run of the store,
+ * with an error that says which there are; nothing is left to release then.
  */
-int runs_choose(struct runs *runs, const struct analysis_request *request, size_t option, int *usage,
+int runs_choose(struct runs *runs, const struct analysis_request *request, size_t option,
                 struct error *error);
 void runs_release(struct runs *runs);
 

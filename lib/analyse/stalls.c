@@ -11,6 +11,7 @@
 #include "stalls/verdict.h"
 #include "stalls/waits.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ enum {
     OPTION_SIGMAS,
     OPTION_FACTOR,
     OPTION_MIN_STALL,
+    OPTION_EDGE,
     OPTION_RUN
 };
 
@@ -39,6 +41,7 @@ static const struct analysis_option options[] = {
     {"factor", 0, "N", "how many times its usual wait is slow", "2"},
     {"min-stall", 0, "PERCENT", "what a stall must last in each of its steps, as a share of a median step",
      "3"},
+    {"edge", 0, "A-B", "only the edge from global rank A to global rank B", NULL},
     RUN_OPTION,
 };
 
@@ -114,6 +117,9 @@ enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 struct settings {
     struct stalls_options judge;
     int value; /* a column that the matrix shows */
+    int has_edge;
+    int64_t sender; /* of the only edge that is shown: global ranks */
+    int64_t receiver;
 };
 
 /* What the matrix can show. */
@@ -136,6 +142,20 @@ static int read_value(const char *name, int *value, struct error *error)
     return error_set(error, "--value takes the name of a column, not '%s'", name);
 }
 
+/* "1-2": unlike a range of ranks it may go down. */
+static int read_edge(const char *text, struct settings *settings, struct error *error)
+{
+    char *end = NULL;
+    errno = 0;
+    settings->sender = *text >= '0' && *text <= '9' ? strtoll(text, &end, 10) : -1;
+    settings->receiver =
+        end && *end == '-' && end[1] >= '0' && end[1] <= '9' ? strtoll(end + 1, &end, 10) : -1;
+    settings->has_edge = 1;
+    return settings->receiver < 0 || *end || errno
+               ? error_set(error, "--edge takes two ranks A-B, not '%s'", text)
+               : 0;
+}
+
 static int read_settings(const struct analysis_request *request, struct settings *settings,
                          struct error *error)
 {
@@ -143,6 +163,10 @@ static int read_settings(const struct analysis_request *request, struct settings
     *settings = (struct settings){0};
     if (values[OPTION_MATRIX] && (values[OPTION_BY_CHANNEL] || values[OPTION_STATES]))
         return error_set(error, "--matrix goes with neither --by-channel nor --states");
+    if (values[OPTION_EDGE] && (values[OPTION_MATRIX] || values[OPTION_STATES]))
+        return error_set(error, "--edge goes with neither --matrix nor --states");
+    if (values[OPTION_EDGE] && read_edge(values[OPTION_EDGE], settings, error))
+        return -1;
     if (!values[OPTION_MATRIX] && option_is_given(request, options, OPTION_VALUE))
         return error_set(error, "--value is for --matrix only");
     static const int judging[] = {OPTION_BY_CHANNEL, OPTION_SIGMAS, OPTION_FACTOR, OPTION_MIN_STALL};
@@ -256,7 +280,15 @@ static int has_unnumbered(const struct stalls *stalls)
     return unnumbered;
 }
 
-static int show_edges(struct stalls *stalls, struct table *table, struct error *error)
+static int is_asked_for(const struct stalls *stalls, const struct stalls_edge *edge,
+                        const struct settings *settings)
+{
+    return !settings->has_edge || (stalls->seats[edge->sender].global_rank == settings->sender &&
+                                   stalls->seats[edge->receiver].global_rank == settings->receiver);
+}
+
+static int show_edges(struct stalls *stalls, const struct settings *settings, struct table *table,
+                      struct error *error)
 {
     struct column shown[COLUMN_COUNT];
     memcpy(shown, columns, sizeof columns);
@@ -268,7 +300,8 @@ static int show_edges(struct stalls *stalls, struct table *table, struct error *
         return -1;
     array_sort(stalls->edges, stalls->edge_count, sizeof *stalls->edges, by_trouble);
     for (size_t i = 0; i < stalls->edge_count; i++)
-        if (add_edge(stalls, &stalls->edges[i], table, error))
+        if (is_asked_for(stalls, &stalls->edges[i], settings) &&
+            add_edge(stalls, &stalls->edges[i], table, error))
             return -1;
     return 0;
 }
@@ -425,7 +458,7 @@ static int analyse(struct stalls *stalls, const struct analysis_request *request
     if (stalls_load_steps(stalls, request->store, error) || stalls_judge(stalls, &settings->judge, error))
         return -1;
     return (request->values[OPTION_MATRIX] ? show_matrix(stalls, settings->value, table, error)
-                                           : show_edges(stalls, table, error)) ||
+                                           : show_edges(stalls, settings, table, error)) ||
            warn(stalls, table, error);
 }
 
@@ -438,7 +471,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         return -1;
     }
     struct runs runs;
-    if (runs_choose(&runs, request, OPTION_RUN, usage, error))
+    if (runs_choose(&runs, request, OPTION_RUN, error))
         return -1;
     struct stalls stalls;
     stalls_init(&stalls);

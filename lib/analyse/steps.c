@@ -2,6 +2,7 @@
 #include "analyse/diagnosis.h"
 #include "analyse/option.h"
 #include "analyse/run_choice.h"
+#include "analyse/steps_map.h"
 #include "analyse/warning.h"
 #include "base/array.h"
 #include "job/load.h"
@@ -14,18 +15,15 @@
 
 /* A row for each training step, or for each phase of each. */
 
-enum { OPTION_BY, OPTION_RUN };
+enum { OPTION_BY, OPTION_RUN, OPTION_MAP, OPTION_SVG, OPTION_VALUE };
 
 static const struct analysis_option options[] = {
-    {"by", 0, "KEY", "a row for each step, or (tag) for each phase of each step: step or tag", "step"},
+    {"by", 0, "KEY", "one row per step, or per phase of each step: step or tag", "step"},
     RUN_OPTION,
+    {"map", 0, NULL, "draw rank by step: who waited, and who was late by itself", NULL},
+    {"svg", 0, NULL, "the same as one SVG document", NULL},
+    {"value", 0, "VALUE,...", "what is drawn: length, waiting, own", "waiting,own"},
 };
-
-/* A phase is named where it grew by as much of a usual step as a finding must be worth. */
-static const double GROWN = 0.03;
-
-/* As diagnose has it without options. */
-static const double SIGMAS = 6;
 
 static const struct column columns[] = {
     {.name = "step", .type = CELL_INTEGER, .description = "training step, from 0"},
@@ -54,7 +52,9 @@ static const struct column columns[] = {
      .type = CELL_REAL,
      .unit = "us",
      .description = "what all others waited for it, together"},
-    {.name = "tag", .type = CELL_TEXT, .description = "phase that grew most, if by 3 % of a usual step"},
+    {.name = "tag",
+     .type = CELL_TEXT,
+     .description = "phase that grew most, if by " MIN_GAIN_PERCENT " % of a usual step"},
     {.name = "grew_us", .type = CELL_REAL, .unit = "us", .description = "by so much, mean over ranks"},
     {.name = "finding", .type = CELL_TEXT, .description = "what diagnose says of it"},
     {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
@@ -93,6 +93,7 @@ enum { PHASE_STEP, PHASE_TAG, PHASE_DURATION, PHASE_LONGER, PHASE_RUN, PHASE_COL
 struct settings {
     struct diagnose_options diagnose;
     int by_tag;
+    int as_map;
 };
 
 static void set_time(struct table *table, size_t column, int64_t ns)
@@ -141,12 +142,13 @@ static int set_last(const struct job *job, const struct step_summary *summary, s
     return table_set_text(table, AT_LAST_PROCESS, rank->name, error);
 }
 
+/* A phase is named where it grew by as much of a usual step as a finding must be worth. */
 static int add_step(const struct job *job, int32_t step, const struct step_summary *summary,
-                    int64_t origin_ns, const struct findings *findings, struct table *table,
+                    int64_t origin_ns, const struct findings *findings, double min_gain, struct table *table,
                     struct error *error)
 {
     int has_usual = summary->usual_ns != TIME_UNKNOWN;
-    int has_grown = has_usual && (double)summary->grew_ns >= GROWN * (double)summary->usual_ns;
+    int has_grown = has_usual && (double)summary->grew_ns >= min_gain * (double)summary->usual_ns;
     const char *tag = has_grown ? job_tag(job, summary->tag) : NULL;
     if (table_add_row(table, error))
         return -1;
@@ -176,16 +178,27 @@ static int64_t origin_of(const struct job *job, const struct step_summary *summa
     return origin_ns;
 }
 
+static int add_rows(const struct job *job, const struct step_summary *summaries,
+                    const struct findings *findings, double min_gain, struct table *table,
+                    struct error *error)
+{
+    int64_t origin_ns = origin_of(job, summaries);
+    int failed = 0;
+    for (int32_t step = 0; !failed && step < job->step_count; step++)
+        failed = add_step(job, step, &summaries[step], origin_ns, findings, min_gain, table, error);
+    return failed;
+}
+
 static int add_steps(const struct job *job, const struct baseline *baseline, const struct findings *findings,
-                     struct table *table, struct error *error)
+                     const struct settings *settings, struct table *table, struct error *error)
 {
     struct step_summary *summaries = step_summaries_new(job, baseline);
     if (!summaries)
         return error_no_memory(error);
-    int64_t origin_ns = origin_of(job, summaries);
-    int failed = 0;
-    for (int32_t step = 0; !failed && step < job->step_count; step++)
-        failed = add_step(job, step, &summaries[step], origin_ns, findings, table, error);
+    int64_t usual_ns = job->step_count ? summaries[0].usual_ns : TIME_UNKNOWN;
+    int failed = settings->as_map
+                     ? steps_map_add(job, baseline, findings, usual_ns, table, error)
+                     : add_rows(job, summaries, findings, settings->diagnose.min_gain, table, error);
     free(summaries);
     return failed;
 }
@@ -244,8 +257,8 @@ static int add_run(struct job *job, const struct settings *settings, struct tabl
     if (!failed && settings->by_tag)
         return add_phases(job, table, error);
     failed = failed || findings_find(&findings, job, &baseline, &transfers, &settings->diagnose, error) ||
-             add_steps(job, &baseline, &findings, table, error);
-    if (!failed && !job->has_global_ranks)
+             add_steps(job, &baseline, &findings, settings, table, error);
+    if (!failed && !settings->as_map && !job->has_global_ranks)
         table->columns[AT_LAST_PROCESS].hidden = 0;
     free(transfers);
     baseline_release(&baseline);
@@ -257,17 +270,32 @@ static int read_settings(const struct analysis_request *request, struct settings
                          struct error *error)
 {
     const char *by = request->values[OPTION_BY];
-    *settings = (struct settings){.diagnose = {.sigmas = SIGMAS, .min_gain = GROWN},
-                                  .by_tag = strcmp(by, "tag") == 0};
+    *settings = (struct settings){.by_tag = strcmp(by, "tag") == 0,
+                                  .as_map = request->values[OPTION_MAP] || request->values[OPTION_SVG]};
     if (!settings->by_tag && strcmp(by, "step") != 0)
         return error_set(error, "--by takes step or tag, not '%s'", by);
-    return 0;
+    if (settings->by_tag && settings->as_map)
+        return error_set(error, "--by tag does not go with --map");
+    if (!settings->as_map && option_is_given(request, options, OPTION_VALUE))
+        return error_set(error, "--value goes with --map or --svg");
+    return option_thresholds(MIN_GAIN_PERCENT, SIGMAS, &settings->diagnose, error);
 }
 
-static int begin_table(const struct settings *settings, struct table *table, struct error *error)
+static int begin_table(const struct analysis_request *request, const struct settings *settings,
+                       struct analysis_result *result, int *usage, struct error *error)
 {
-    return settings->by_tag ? table_add_columns(table, phase_columns, PHASE_COLUMNS, error)
-                            : table_add_columns(table, columns, COLUMN_COUNT, error);
+    if (!settings->as_map)
+        return settings->by_tag ? table_add_columns(&result->table, phase_columns, PHASE_COLUMNS, error)
+                                : table_add_columns(&result->table, columns, COLUMN_COUNT, error);
+    result->drawing.as_svg = request->values[OPTION_SVG] != NULL;
+    *usage = steps_map_begin(request->values[OPTION_VALUE], result, error) != 0;
+    return *usage ? -1 : 0;
+}
+
+/* The column that tells runs apart. */
+static int run_column(const struct settings *settings, const struct table *table)
+{
+    return settings->by_tag ? PHASE_RUN : settings->as_map ? table_find_column(table, "run") : AT_RUN;
 }
 
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
@@ -279,11 +307,11 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         *usage = 1;
         return -1;
     }
-    if (begin_table(&settings, &result->table, error) ||
+    if (begin_table(request, &settings, result, usage, error) ||
         job_count_pieces(request->store, &settings.diagnose.pieces, error) ||
-        runs_choose(&runs, request, OPTION_RUN, usage, error))
+        runs_choose(&runs, request, OPTION_RUN, error))
         return -1;
-    result->table.columns[settings.by_tag ? PHASE_RUN : AT_RUN].hidden = runs.count < 2;
+    result->table.columns[run_column(&settings, &result->table)].hidden = runs.count < 2;
     int failed = caution_no_operations(request->store, &runs, &result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++) {
         struct job job;
@@ -300,6 +328,8 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 static const char *option_word(size_t option, size_t number)
 {
     static const char *const keys[] = {"step", "tag"};
+    if (option == OPTION_VALUE)
+        return steps_map_word(number);
     return option == OPTION_BY && number < sizeof keys / sizeof *keys ? keys[number] : NULL;
 }
 
@@ -307,9 +337,8 @@ const struct analysis analysis_steps = {
     .name = "steps",
     .summary = "training steps: how long, and what made them longer",
     .description =
-        "A row for each training step: when it began, how long it was, how much of that was communication "
-        "and "
-        "waiting, who was waited for most, which phase grew, and the finding of diagnose that covers it.",
+        "One row per training step: its begin and length, communication and waiting, the rank waited for "
+        "most, the phase that grew, and the finding of diagnose that covers it.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .word = option_word,

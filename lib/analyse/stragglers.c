@@ -18,8 +18,10 @@ enum { OPTION_MIN_GAIN, OPTION_SIGMAS, OPTION_RUN };
 
 static const struct analysis_option options[] = {
     {"min-gain", 0, "PERCENT",
-     "what a verdict must be worth, as a share of a median step, in each of its steps", "3"},
-    {"sigmas", 0, "N", "how far beyond the spread of its place an own time must stand out", "6"},
+     "smallest loss per affected step to report with medium or high confidence, in % of a median step",
+     MIN_GAIN_PERCENT},
+    {"sigmas", 0, "N",
+     "outlier threshold, in robust standard deviations of the same call over ranks and steps", SIGMAS},
     RUN_OPTION,
 };
 
@@ -59,7 +61,10 @@ static const struct column columns[] = {
     {.name = "tag", .type = CELL_TEXT, .detail = 1, .description = "phase in which most of it sits"},
     {.name = "first_step", .type = CELL_INTEGER, .description = "first step in which it stands out"},
     {.name = "last_step", .type = CELL_INTEGER, .description = "last step in which it stands out"},
-    {.name = "confidence", .type = CELL_TEXT, .description = "high or medium, where it stands out"},
+    {.name = "confidence",
+     .type = CELL_TEXT,
+     .colour_of = confidence_colour,
+     .description = "high or medium, where it stands out"},
     {.name = "run", .type = CELL_INTEGER, .description = "job", .hidden = 1},
 };
 
@@ -241,16 +246,14 @@ static int run(const struct analysis_request *request, struct analysis_result *r
 {
     struct diagnose_options diagnose = {0};
     struct runs runs;
-    double percent;
-    if (option_real(request->values[OPTION_MIN_GAIN], "min-gain", 0, 100, &percent, error) ||
-        option_real(request->values[OPTION_SIGMAS], "sigmas", 0, 1000, &diagnose.sigmas, error) ||
+    if (option_thresholds(request->values[OPTION_MIN_GAIN], request->values[OPTION_SIGMAS], &diagnose,
+                          error) ||
         option_rules_off(&diagnose.off, error)) {
         *usage = 1;
         return -1;
     }
-    diagnose.min_gain = percent / 100;
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
-        runs_choose(&runs, request, OPTION_RUN, usage, error))
+        runs_choose(&runs, request, OPTION_RUN, error))
         return -1;
     result->table.columns[AT_RUN].hidden = runs.count < 2;
     result->table.legend =

@@ -1,6 +1,7 @@
 #include "analyse/summary.h"
 
 #include "base/json_text.h"
+#include "base/scale.h"
 #include "verdict/longer_steps_text.h"
 #include "verdict/scope_text.h"
 #include "verdict/words.h"
@@ -8,13 +9,26 @@
 /* So small a part of a store may be in runs that were not judged. */
 enum { PART_LEFT_OUT = 10 };
 
+/* The first step that does not end, of those that findings name; -1. */
+static int32_t stopped_in(const struct findings *findings)
+{
+    int32_t first = -1;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding->stops_job && finding->first_step >= 0 && (first < 0 || finding->first_step < first))
+            first = finding->first_step;
+    }
+    return first;
+}
+
 int judgement_init(struct judgement *judgement, const struct job *job, const struct baseline *baseline,
                    const struct findings *findings, const struct diagnose_options *options)
 {
-    *judgement = (struct judgement){.job = job, .baseline = baseline};
+    *judgement = (struct judgement){.job = job, .baseline = baseline, .stopped_step = stopped_in(findings)};
     scope_measure(&judgement->scope, job, baseline);
     return longer_steps_find(&judgement->longer, job, baseline, findings, options) ||
-                   smallest_fault_measure(&judgement->smallest, job, baseline, findings, options)
+                   smallest_fault_measure(&judgement->smallest, job, baseline, findings, options) ||
+                   time_shares_measure(&judgement->shares, job, baseline)
                ? -1
                : 0;
 }
@@ -24,73 +38,28 @@ void judgement_release(struct judgement *judgement)
     longer_steps_release(&judgement->longer);
 }
 
-/* "2.45 ms (10 % of a step) in one step" */
-static int say_fault(int64_t time_ns, int64_t step_ns, const char *of, const char *when, struct buffer *text)
+int64_t judgement_waiting_ns(const struct judgement *judgement)
 {
-    double percent = 100 * (double)time_ns / (double)step_ns;
-    return text_time(text, time_ns) ||
-           buffer_printf(text, " (%.*f %%%s) %s", percent < 9.95, percent, of, when);
+    int64_t waiting_ns = judgement->shares.waiting_ns;
+    return waiting_ns == TIME_UNKNOWN ? TIME_UNKNOWN
+                                      : scale(waiting_ns, (double)judgement->scope.recorded_ranks);
 }
 
-/* What would have been seen; nothing where nothing would. */
-static int say_sight(const struct judgement *judgement, struct buffer *text)
+/* Of several runs, a share is told where each tells it. */
+static void add_time(int64_t *sum_ns, int64_t time_ns)
 {
-    const struct smallest_fault *smallest = &judgement->smallest;
-    int64_t step_ns = judgement->baseline->median_step_ns;
-    if (smallest->one_step_ns == TIME_UNKNOWN || step_ns <= 0)
-        return 0;
-    if (buffer_append_text(text, "    would have seen a rank slower by ") ||
-        say_fault(smallest->one_step_ns, step_ns, " of a step", "in one step", text) ||
-        buffer_append_text(text, ", ") ||
-        say_fault(smallest->three_steps_ns, step_ns, "", "in three in a row", text))
-        return -1;
-    if (smallest->every_step_ns == TIME_UNKNOWN)
-        return buffer_append_text(text, "; one that is slow in every step has too few peers to show\n");
-    return buffer_append_text(text, ", ") ||
-           say_fault(smallest->every_step_ns, step_ns, "", "in every step\n", text);
+    if (*sum_ns != TIME_UNKNOWN)
+        *sum_ns = time_ns == TIME_UNKNOWN ? TIME_UNKNOWN : *sum_ns + time_ns;
 }
 
-/* A line of what was judged, and how small a fault would have shown. */
-static int say_judged(const struct judgement *judgement, struct buffer *text)
+static void add_shares(struct summary *summary, const struct judgement *judgement)
 {
-    struct buffer gaps = BUFFER_INIT;
-    int failed = buffer_append_text(text, "    judged: ") || scope_say_judged(&judgement->scope, text) ||
-                 scope_say_gaps(&judgement->scope, &gaps) ||
-                 (gaps.length && (buffer_append_text(text, "; not judged: ") ||
-                                  buffer_append(text, gaps.data, gaps.length))) ||
-                 buffer_append_byte(text, '\n');
-    buffer_release(&gaps);
-    return failed || say_sight(judgement, text) ? -1 : 0;
-}
-
-static int say_partly_judged(const struct judgement *judgement, struct buffer *text)
-{
-    return buffer_append_text(text, "nothing stands out in what could be judged (") ||
-                   scope_say_judged(&judgement->scope, text) || buffer_append_text(text, "); not judged: ") ||
-                   scope_say_gaps(&judgement->scope, text) || buffer_append_byte(text, '\n') ||
-                   say_sight(judgement, text)
-               ? -1
-               : 0;
-}
-
-int summary_add_headline(struct summary *summary, const struct judgement *judgement, int names_run)
-{
-    const struct scope *scope = &judgement->scope;
-    struct buffer *text = &summary->headlines;
-    int is_longer = longer_steps_alarm(&judgement->longer);
-    if (names_run && scope->blindness == BLIND_NO_OPERATIONS && !scope->operations)
-        return 0;
-    if (names_run && buffer_printf(text, "run %lld: ", (long long)judgement->job->run_id))
-        return -1;
-    if (is_longer)
-        return buffer_append_text(text, "steps became longer, and no rank stands out that is to blame\n") ||
-               say_judged(judgement, text);
-    if (scope->blindness != BLIND_NOT)
-        return buffer_append_text(text, "could not be judged: ") || scope_say_blindness(scope, text) ||
-               buffer_append_byte(text, '\n');
-    if (scope_is_partial(scope))
-        return say_partly_judged(judgement, text);
-    return buffer_append_text(text, "nothing stands out\n") || say_judged(judgement, text);
+    const struct time_shares *shares = &judgement->shares;
+    summary->shares.steps_ns += shares->steps_ns;
+    summary->shares.usual_step_ns = shares->usual_step_ns;
+    add_time(&summary->shares.communication_ns, shares->communication_ns);
+    add_time(&summary->shares.waiting_ns, shares->waiting_ns);
+    add_time(&summary->waiting_gpu_ns, judgement_waiting_ns(judgement));
 }
 
 int summary_add_run(struct summary *summary, const struct judgement *judgement)
@@ -106,8 +75,10 @@ int summary_add_run(struct summary *summary, const struct judgement *judgement)
         summary->doubtful += scope->operations;
     for (int gap = 0; gap < GAP_COUNT; gap++)
         summary->gaps[gap] += scope->gaps[gap];
+    summary->whole_ns += judgement->longer.whole_ns;
     summary->lost_ns += judgement->longer.lost_ns;
     summary->explained_ns += judgement->longer.explained_ns;
+    add_shares(summary, judgement);
     summary->smallest = judgement->smallest;
     summary->longer_steps |= longer_steps_alarm(&judgement->longer);
     return longer_steps_add_json(&judgement->longer, judgement->job->run_id, &summary->longer);
@@ -116,7 +87,6 @@ int summary_add_run(struct summary *summary, const struct judgement *judgement)
 void summary_release(struct summary *summary)
 {
     buffer_release(&summary->longer);
-    buffer_release(&summary->headlines);
 }
 
 int summary_is_doubtful(const struct summary *summary)
@@ -144,14 +114,41 @@ static int add_gaps(const struct summary *summary, struct buffer *json)
            scope_add_gaps(&scope, json) || buffer_append_byte(json, '}');
 }
 
+/* A part of a time; null where either is not known. */
+static int add_share(struct buffer *json, const char *name, int64_t part_ns, int64_t whole_ns)
+{
+    return text_json_key(json, name) ||
+           (part_ns == TIME_UNKNOWN || whole_ns <= 0
+                ? buffer_append_text(json, "null")
+                : buffer_printf(json, "%.4f", (double)part_ns / (double)whole_ns));
+}
+
+static const double HOUR_NS = 3600e9;
+
+/* What the job's time went into, and what of it was lost. */
+static int add_times(const struct summary *summary, struct buffer *json)
+{
+    const struct time_shares *shares = &summary->shares;
+    int is_one = summary->runs == 1;
+    int64_t step_ns = is_one && summary->median_step_ns ? summary->median_step_ns : TIME_UNKNOWN;
+    int64_t waiting_ns = shares->steps_ns > 0 ? summary->waiting_gpu_ns : TIME_UNKNOWN;
+    return text_json_us(json, "step_us_p50", step_ns) ||
+           text_json_us(json, "step_us_usual", is_one ? shares->usual_step_ns : TIME_UNKNOWN) ||
+           add_share(json, "communication_share", shares->communication_ns, shares->steps_ns) ||
+           add_share(json, "waiting_share", shares->waiting_ns, shares->steps_ns) ||
+           text_json_key(json, "waiting_gpu_hours") ||
+           (waiting_ns == TIME_UNKNOWN ? buffer_append_text(json, "null")
+                                       : buffer_printf(json, "%.6g", (double)waiting_ns / HOUR_NS)) ||
+           text_json_us(json, "steps_us", summary->whole_ns) ||
+           text_json_us(json, "lost_us", summary->lost_ns) ||
+           text_json_us(json, "explained_us", summary->explained_ns) ||
+           text_json_us(json, "unexplained_us", summary->lost_ns - summary->explained_ns);
+}
+
 int summary_add_json(const struct summary *summary, struct buffer *json)
 {
-    int64_t step_ns = summary->runs == 1 && summary->median_step_ns ? summary->median_step_ns : TIME_UNKNOWN;
     return buffer_append_text(json, "\"summary\":{") || text_json_integer(json, "ranks", summary->ranks) ||
-                   text_json_integer(json, "steps", summary->steps) ||
-                   text_json_us(json, "step_us_p50", step_ns) ||
-                   text_json_us(json, "lost_us", summary->lost_ns) ||
-                   text_json_us(json, "explained_us", summary->explained_ns) ||
+                   text_json_integer(json, "steps", summary->steps) || add_times(summary, json) ||
                    text_json_key(json, "longer_steps") || buffer_append_byte(json, '[') ||
                    buffer_append(json, summary->longer.data, summary->longer.length) ||
                    buffer_append_byte(json, ']') ||

@@ -3,6 +3,7 @@
 
 #include "diagnose/smallest_fault.h"
 #include "model/table.h"
+#include "steps/time_shares.h"
 #include "verdict/longer_steps.h"
 #include "verdict/scope.h"
 
@@ -15,13 +16,15 @@ struct summary {
     int64_t operations;     /* as in struct scope */
     int64_t judged;
     int64_t doubtful; /* of them, those of runs of which more than a tenth was not judged */
+    int64_t whole_ns; /* of all steps, as in struct longer_steps */
     int64_t lost_ns;
     int64_t explained_ns;
+    struct time_shares shares; /* summed */
+    int64_t waiting_gpu_ns;    /* of all ranks together */
     int64_t gaps[GAP_COUNT];
     struct smallest_fault smallest; /* of the last run */
     int longer_steps;               /* some became longer without anybody to blame */
     struct buffer longer;           /* JSON objects */
-    struct buffer headlines;        /* of runs of which no finding is shown */
 };
 
 /* What is known of a run once it is diagnosed. */
@@ -31,16 +34,18 @@ struct judgement {
     struct scope scope;
     struct longer_steps longer;
     struct smallest_fault smallest;
+    struct time_shares shares;
+    int32_t stopped_step; /* the job stands still in it; -1 */
 };
+
+/* What all ranks that recorded something waited together; TIME_UNKNOWN. */
+int64_t judgement_waiting_ns(const struct judgement *judgement);
 
 /* -1 when memory is out: release it all the same. */
 int judgement_init(struct judgement *judgement, const struct job *job, const struct baseline *baseline,
                    const struct findings *findings, const struct diagnose_options *options);
 void judgement_release(struct judgement *judgement);
 
-/* The headline of a run in which no finding is shown; `names_run`: there are several. -1 when memory is out.
- */
-int summary_add_headline(struct summary *summary, const struct judgement *judgement, int names_run);
 int summary_add_run(struct summary *summary, const struct judgement *judgement);
 void summary_release(struct summary *summary);
 

@@ -83,9 +83,8 @@ int caution_crowd(const struct crowd *crowd, const struct job *job, struct table
 {
     return crowd->findings
                ? table_add_warning(table, error,
-                                   "run %lld: up to %d of %zu ranks were slower than usual at once, between "
-                                   "steps %d and %d: that may be what they have in common, and is of low "
-                                   "confidence",
+                                   "run %lld: up to %d of %zu ranks were slow at once, steps %d to %d: a "
+                                   "common cause is possible, so confidence is low",
                                    (long long)job->run_id, (int)crowd->ranks, job_recorded_ranks(job),
                                    (int)crowd->first_step, (int)crowd->last_step)
                : 0;
@@ -96,19 +95,16 @@ int caution_bounds(const struct job *job, const struct findings *findings, struc
 {
     long long run = (long long)job->run_id;
     if (findings->unweighed &&
-        table_add_warning(
-            table, error,
-            "run %lld: more stood out than is replayed: what %zu suspicions beside the 64 greatest cost "
-            "is not known, and they may be missing here",
-            run, findings->unweighed))
+        table_add_warning(table, error,
+                          "run %lld: only the 64 largest suspicions are replayed; the cost of %zu more is "
+                          "not known, and findings may be missing here",
+                          run, findings->unweighed))
         return -1;
     int64_t bounded = job->bounded_ends + job_bounded_idle_times(job);
-    return bounded ? table_add_warning(
-                         table, error,
-                         "run %lld: for %lld operations more than 64 of their rank would have to be "
-                         "looked at to say since when it was idle: own times may be taken for longer "
-                         "than they were",
-                         run, (long long)bounded)
+    return bounded ? table_add_warning(table, error,
+                                       "run %lld: own times of %lld operations may be shorter than measured: "
+                                       "more than 64 operations of their rank were in flight",
+                                       run, (long long)bounded)
                    : 0;
 }
 
@@ -119,9 +115,8 @@ int caution_cut(const struct job *job, const struct findings *findings, struct t
                ? 0
                : table_add_warning(
                      table, error,
-                     "run %lld: the traces of most ranks stop without their end, and no "
-                     "operation shows whom the others wait for: the job was stopped as a whole, "
-                     "still ran, or the files were cut",
+                     "run %lld: the traces of most ranks have no end, and no operation shows for whom the "
+                     "others wait: the job was stopped as a whole, still ran, or the files were cut",
                      (long long)job->run_id);
 }
 
@@ -138,11 +133,9 @@ int caution_standstill(const struct job *job, const struct findings *findings, s
         failed ||
         table_add_warning(
             table, error,
-            is_begun_by_all
-                ? "run %lld: %s was called by all its ranks and never ended, and nothing that is "
-                  "recorded tells why: the network, a GPU, or what the recorder leaves out (sizes, roots)"
-                : "run %lld: %s never ended, and who never came only the traces would tell that are not "
-                  "there",
+            is_begun_by_all ? "run %lld: %s was called by all its ranks and never ended; the trace does not "
+                              "tell why: the network, a GPU, or what the recorder leaves out (sizes, roots)"
+                            : "run %lld: %s never ended; only the missing traces could tell who never came",
             (long long)job->run_id, text.data);
     buffer_release(&text);
     return failed;
@@ -153,11 +146,12 @@ int caution_parts(const struct job *job, struct table *table, struct error *erro
     size_t parts = 0;
     for (size_t i = 0; i < job->rank_count; i++)
         parts += job->ranks[i].is_part != 0;
-    return parts ? table_add_warning(table, error,
-                                     "run %lld: ranks of one process cannot be told apart: whose GPU or host "
-                                     "is late cannot be said of those",
-                                     (long long)job->run_id)
-                 : 0;
+    return parts
+               ? table_add_warning(
+                     table, error,
+                     "run %lld: ranks of one process cannot be told apart, so that none of them can be named",
+                     (long long)job->run_id)
+               : 0;
 }
 
 int caution_no_operations(struct store *store, const struct runs *runs, struct table *table,

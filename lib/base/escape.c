@@ -1,5 +1,7 @@
 #include "base/escape.h"
 
+#include "base/colour.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -85,8 +87,10 @@ int escape_json(struct buffer *buffer, const char *text, size_t length)
 size_t escape_width_of(const char *text, size_t length)
 {
     size_t width = 0;
-    for (size_t i = 0; i < length; i++)
-        width += ((unsigned char)text[i] & 0xc0) != 0x80;
+    for (size_t at = 0, colour; at < length; at += colour ? colour : 1) {
+        colour = colour_bytes(text + at, length - at);
+        width += !colour && ((unsigned char)text[at] & 0xc0) != 0x80;
+    }
     return width;
 }
 

@@ -13,7 +13,7 @@
 int escape_terminal(struct buffer *buffer, const char *text, size_t length);
 int escape_json(struct buffer *buffer, const char *text, size_t length);
 
-/* Columns that escaped text takes: its characters. */
+/* Columns that escaped text takes: its characters, without colours (colour.h). */
 size_t escape_width(const char *text);
 
 /* The same of so many bytes. */

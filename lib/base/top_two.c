@@ -1,12 +1,12 @@
 #include "base/top_two.h"
 
-void contest_enter(struct contest *contest, int32_t rank, int64_t value)
+void top_two_enter(struct top_two *top, int32_t rank, int64_t value)
 {
-    if (value > contest->most) {
-        contest->second = contest->most;
-        contest->most = value;
-        contest->rank = rank;
-    } else if (value > contest->second) {
-        contest->second = value;
+    if (value > top->most) {
+        top->second = top->most;
+        top->most = value;
+        top->rank = rank;
+    } else if (value > top->second) {
+        top->second = value;
     }
 }

@@ -91,6 +91,20 @@ int64_t baseline_lasted_ns(const struct baseline *baseline, const struct job *jo
     return end > first_step ? best_length(baseline, job, first_step, end, list) : TIME_UNKNOWN;
 }
 
+int64_t baseline_rank_lasted_ns(const struct baseline *baseline, const struct job *job, int32_t rank,
+                                int32_t step)
+{
+    int32_t role = baseline->role_of_rank[rank];
+    if (role < 0 || step + 1 >= baseline->step_count)
+        return TIME_UNKNOWN;
+    size_t place = (size_t)baseline->rank_in_role[rank];
+    if (job->timed_operations)
+        return length_at_rank(baseline, job, role, place, step, step + 1, start_of);
+    int64_t length = length_at_rank(baseline, job, role, place, step, step + 1, end_of);
+    return length != TIME_UNKNOWN ? length
+                                  : length_at_rank(baseline, job, role, place, step, step + 1, issue_of);
+}
+
 int baseline_measure_steps(struct baseline *baseline, const struct job *job)
 {
     size_t steps = (size_t)baseline->step_count + 1, count = 0;

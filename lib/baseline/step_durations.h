@@ -14,4 +14,8 @@ int baseline_measure_steps(struct baseline *baseline, const struct job *job);
 int64_t baseline_lasted_ns(const struct baseline *baseline, const struct job *job, int32_t first_step,
                            int32_t last_step, int64_t *list);
 
+/* How long a step lasted for one rank. TIME_UNKNOWN where its traces do not tell, and of the last step. */
+int64_t baseline_rank_lasted_ns(const struct baseline *baseline, const struct job *job, int32_t rank,
+                                int32_t step);
+
 #endif

@@ -1,6 +1,7 @@
 #include "delay/replay_order.h"
 
 #include "base/array.h"
+#include "base/lower_bound.h"
 
 #include <stdlib.h>
 
@@ -40,18 +41,16 @@ int replay_list_leavers(struct replay *replay)
     return replay->leavers ? 0 : -1;
 }
 
+static int is_leaver_before(const void *leaver, const void *operation)
+{
+    return ((const struct replay_leaver *)leaver)->operation < *(const int32_t *)operation;
+}
+
 /* The number of an operation that leaves alone among those that do. */
 static int32_t leaver_of(const struct replay *replay, int32_t operation)
 {
-    size_t low = 0, high = replay->leaver_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (replay->leavers[middle].operation < operation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (int32_t)low;
+    return (int32_t)lower_bound(replay->leavers, replay->leaver_count, sizeof *replay->leavers,
+                                is_leaver_before, &operation);
 }
 
 /* Operations that come after others, while the order of all is found. */

@@ -34,38 +34,41 @@ static int64_t middle_of(const struct explanation *explanation, const struct job
     return median_of(list, count);
 }
 
-static int say_times(const struct explanation *explanation, enum finding_kind kind, const struct job *job,
-                     const struct baseline *baseline, int64_t *list, struct buffer *text)
+static int say_times(const struct explanation *explanation, const struct job *job,
+                     const struct baseline *baseline, int64_t *list, struct finding *finding)
 {
-    int32_t role = baseline->role_of_rank[explanation->rank];
+    int32_t role = baseline->role_of_rank[explanation->rank], call = explanation->position + 1;
     int32_t cell = baseline_cell(baseline, role, explanation->position,
                                  (size_t)baseline->rank_in_role[explanation->rank], explanation->steps.first);
     int64_t slow_ns = middle_of(explanation, job, baseline, OF_RANK_SLOW, list);
     int64_t others_ns = middle_of(explanation, job, baseline, OF_OTHERS, list);
     int64_t else_ns = middle_of(explanation, job, baseline, OF_RANK_ELSE, list);
     const char *function = cell >= 0 ? function_name(job->operations[cell].function) : NULL;
+    const char *rank = job->ranks[explanation->rank].name;
+    struct buffer *text = &finding->evidence;
     if (slow_ns == TIME_UNKNOWN)
         return 0;
-    int failed =
-        buffer_printf(text, "gap before operation %d of the step (%s): rank %s ", (int)explanation->position,
-                      function ? function : "operation", job->ranks[explanation->rank].name) ||
-        text_time(text, slow_ns);
-    if (!failed && others_ns != TIME_UNKNOWN)
-        failed = buffer_append_text(text, ", other ranks of its role ") || text_time(text, others_ns);
-    if (!failed && else_ns != TIME_UNKNOWN)
-        failed = buffer_append_text(text, ", itself in other steps ") || text_time(text, else_ns);
-    return failed || buffer_append_text(text, kind == FINDING_HOST ? "; its host enqueued late"
-                                                                   : "; its host had enqueued before");
+    figures_add(&finding->figures, "call", call);
+    figures_add_time(&finding->figures, "gap_us", slow_ns);
+    figures_add_time(&finding->figures, "peers_gap_us", others_ns);
+    figures_add_time(&finding->figures, "other_steps_gap_us", else_ns);
+    return buffer_printf(text, "Gap before the %d%s call of the step (%s), rank %s: ", (int)call,
+                         text_ordinal(call), function ? function : "operation", rank) ||
+           text_time(text, slow_ns) || text_gaps(text, others_ns, else_ns, rank) ||
+           buffer_append_text(text,
+                              finding->kind == FINDING_HOST
+                                  ? ". The host enqueued it late"
+                                  : ". The kernel was already queued: the GPU was busy, the host not late");
 }
 
-int evidence_of_explanation(const struct explanation *explanation, enum finding_kind kind,
-                            const struct job *job, const struct baseline *baseline, struct buffer *text)
+int evidence_of_explanation(const struct explanation *explanation, const struct job *job,
+                            const struct baseline *baseline, struct finding *finding)
 {
     int32_t role = baseline->role_of_rank[explanation->rank];
     if (explanation->position < 0 || role < 0)
         return 0;
     int64_t *list = array_new(baseline->roles[role].rank_count * (size_t)baseline->step_count, sizeof *list);
-    int failed = !list || say_times(explanation, kind, job, baseline, list, text);
+    int failed = !list || say_times(explanation, job, baseline, list, finding);
     free(list);
     return failed ? -1 : 0;
 }

@@ -1,5 +1,7 @@
 #include "diagnose/evidence_network.h"
 
+#include "verdict/words.h"
+
 /* An edge of which less than one part in so many was more than usual was merely beside the slow ones. */
 static const int64_t EXTRA_PART = 4;
 
@@ -51,6 +53,16 @@ static int find_peers(const struct suspect *suspect, const struct job *job, cons
     return 0;
 }
 
+static void note_slowest(const struct job_instance *instance, const struct transfer_excess *transfer,
+                         struct slowness *slowness)
+{
+    int64_t took_ns = instance->transfer_ns + transfer->some_ns;
+    if (took_ns <= slowness->slowest_ns)
+        return;
+    slowness->slowest_ns = took_ns;
+    slowness->slowest_usual_ns = transfer_usual_ns(instance, transfer);
+}
+
 int slowness_measure(const struct suspect *suspect, const struct job *job, const struct edges *edges,
                      const struct transfer_excess *transfers, struct slowness *slowness,
                      struct finding *finding)
@@ -69,34 +81,67 @@ int slowness_measure(const struct suspect *suspect, const struct job *job, const
         slowness->operations++;
         slowness->transfer_ns += instance->transfer_ns + transfers[at].some_ns;
         slowness->slow_ns += transfers[at].slow_ns;
+        note_slowest(instance, &transfers[at], slowness);
     }
     finding->receives = slowness->sent.extra_ns < slowness->received.extra_ns;
     slowness->worse = finding->receives ? &slowness->received : &slowness->sent;
     return edges ? find_peers(suspect, job, edges, transfers, finding) : 0;
 }
 
-static int say_edges(const struct edge_sum *worse, struct finding *finding)
+/* What takes so many times as long as usual, once, hardly moved at all. */
+enum { STANDSTILL = 10 };
+
+/*
+ * For how long nothing moved, once: of one step, where most of the cost is one wait of a network step; where
+ * none is recorded, one operation that took many times as long as usual. 0: it was slow, and moved.
+ */
+static int64_t pause_of(const struct suspect *suspect, const struct slowness *slowness)
 {
-    if (!worse->steps)
+    int64_t longest_ns = slowness->worse->longest_ns;
+    if (suspect->first_step != suspect->last_step)
         return 0;
-    return buffer_printf(
-        &finding->evidence,
-        "%s network steps waited %.0f us each (SendWait), usually %.0f us, at most %.0f us; ",
-        finding->receives ? "the" : "its", (double)worse->wait_ns / (double)worse->steps / 1e3,
-        (double)(worse->wait_ns - worse->extra_ns) / (double)worse->steps / 1e3,
-        (double)worse->longest_ns / 1e3);
+    if (!slowness->worse->steps)
+        longest_ns =
+            slowness->slowest_ns > STANDSTILL * slowness->slowest_usual_ns ? slowness->slowest_ns : 0;
+    return longest_ns * 2 >= suspect->gain_ns ? longest_ns : 0;
 }
 
-int slowness_say(const struct slowness *slowness, struct finding *finding)
+static int say_edges(const struct edge_sum *worse, struct finding *finding)
 {
+    struct figures *figures = &finding->figures;
+    struct buffer *text = &finding->evidence;
+    if (!worse->steps)
+        return 0;
+    int64_t mean_ns = worse->wait_ns / worse->steps;
+    int64_t usual_ns = (worse->wait_ns - worse->extra_ns) / worse->steps;
+    figures_add(figures, "network_steps", (double)worse->steps);
+    figures_add_time(figures, "send_wait_us_mean", mean_ns);
+    figures_add_time(figures, "usual_send_wait_us_mean", usual_ns);
+    figures_add_time(figures, "send_wait_us_max", worse->longest_ns);
+    return buffer_printf(text, "%lld network steps waited ", (long long)worse->steps) ||
+           text_time(text, mean_ns) || buffer_append_text(text, " each (SendWait), usually ") ||
+           text_time(text, usual_ns) || buffer_append_text(text, ", the longest ") ||
+           text_time(text, worse->longest_ns) || buffer_append_text(text, ". ");
+}
+
+int slowness_say(const struct suspect *suspect, const struct slowness *slowness, struct finding *finding)
+{
+    struct buffer *text = &finding->evidence;
+    finding->pause_ns = pause_of(suspect, slowness);
+    if (finding->pause_ns)
+        figures_add_time(&finding->figures, "pause_us", finding->pause_ns);
     if (say_edges(slowness->worse, finding))
         return -1;
     if (!slowness->operations)
-        return buffer_append_text(&finding->evidence,
-                                  "how long its operations took on the GPU is not recorded");
-    double operations = (double)slowness->operations;
-    return buffer_printf(&finding->evidence,
-                         "%lld operations that it was in took %.0f us to transfer, usually %.0f us",
-                         (long long)slowness->operations, (double)slowness->transfer_ns / operations / 1e3,
-                         (double)(slowness->transfer_ns - slowness->slow_ns) / operations / 1e3);
+        return buffer_append_text(text, "How long its operations took on the GPU is not recorded");
+    int64_t mean_ns = slowness->transfer_ns / slowness->operations;
+    int64_t usual_ns = (slowness->transfer_ns - slowness->slow_ns) / slowness->operations;
+    figures_add(&finding->figures, "operations", (double)slowness->operations);
+    figures_add_time(&finding->figures, "transfer_us_mean", mean_ns);
+    figures_add_time(&finding->figures, "usual_transfer_us_mean", usual_ns);
+    return buffer_printf(text, "%lld operation%s took ", (long long)slowness->operations,
+                         slowness->operations == 1 ? "" : "s") ||
+           text_time(text, mean_ns) ||
+           buffer_append_text(text, slowness->operations == 1 ? ", usually " : " on average, usually ") ||
+           text_time(text, usual_ns);
 }

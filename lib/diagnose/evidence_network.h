@@ -21,6 +21,8 @@ struct slowness {
     int64_t operations;           /* slow ones whose transfer is known */
     int64_t transfer_ns;
     int64_t slow_ns;
+    int64_t slowest_ns; /* what the slowest of them took */
+    int64_t slowest_usual_ns;
 };
 
 /*
@@ -31,7 +33,7 @@ int slowness_measure(const struct suspect *suspect, const struct job *job, const
                      const struct transfer_excess *transfers, struct slowness *slowness,
                      struct finding *finding);
 
-/* Appends its figures to the finding's evidence. -1 when memory is out. */
-int slowness_say(const struct slowness *slowness, struct finding *finding);
+/* Says its figures as the finding's evidence, and whether it was a pause. -1 when memory is out. */
+int slowness_say(const struct suspect *suspect, const struct slowness *slowness, struct finding *finding);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/statistics.h"
 #include "baseline/cells.h"
+#include "verdict/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,13 +53,6 @@ static int own_history(const struct suspect *suspect, const struct job *job, con
     return 0;
 }
 
-static int say_us(struct buffer *text, const char *before, int64_t time_ns, const char *after)
-{
-    if (time_ns == TIME_UNKNOWN)
-        return 0;
-    return buffer_printf(text, "%s%.0f us%s", before, (double)time_ns / 1e3, after);
-}
-
 /* Where it was latest at a place. */
 static const struct job_operation *operation_at(const struct suspect *suspect, const struct job *job,
                                                 const struct baseline *baseline, int32_t position)
@@ -80,11 +74,9 @@ static const struct job_operation *operation_at(const struct suspect *suspect, c
 static const char *say_cause(const struct suspect *suspect, int32_t position)
 {
     if (suspect->kind != FINDING_HOST)
-        return "; the operation was in the GPU's queue meanwhile";
-    return position
-               ? "; the operation was enqueued only after most of that had passed"
-               : "; the operation was enqueued only after most of that had passed, as it would be if its "
-                 "host had waited for the GPU at the end of the step before";
+        return ". The kernel was already queued: the GPU was busy, the host not late";
+    return position ? ". The host enqueued it late"
+                    : ". The host enqueued it late (a host still synchronising with its GPU looks the same)";
 }
 
 /* What a rank took at a place, its peers there, and itself in other steps. */
@@ -108,38 +100,53 @@ static int stands_out(const struct own_times *times)
     return times->mine_ns > times->others_ns && times->mine_ns > times->usual_ns;
 }
 
-static int say_own(const struct suspect *suspect, const struct job *job,
-                   const struct job_operation *operation, int32_t position, const char *step,
-                   const struct own_times *times, struct buffer *text)
+/* "Gap before the 3rd call of the step (AllReduce, ranks 6-7)". */
+static int say_place(const struct job *job, const struct job_operation *operation, int32_t position,
+                     const char *before, const char *step, struct buffer *text)
 {
     const char *function = function_name(operation->function);
-    return buffer_printf(text, "before operation %d of %s (%s on communicator %s) it took", (int)position,
-                         step, function ? function : "operation",
-                         job->communicators[operation->communicator].label) ||
-           say_us(text, " ", times->mine_ns, " of its own time") ||
-           say_us(text, ", its peers ", times->others_ns, "") ||
-           say_us(text, ", itself in other steps ", times->usual_ns, "") ||
-           buffer_append_text(text, say_cause(suspect, position)) ||
-           (suspect->on_estimates &&
-            buffer_append_text(text, "; ends are estimated from the next begin, as kernels note none"));
+    return buffer_printf(text, "%s the %d%s call of %s (%s, ", before, (int)position + 1,
+                         text_ordinal(position + 1), step, function ? function : "operation") ||
+           text_communicator(text, &job->communicators[operation->communicator]) ||
+           buffer_append_byte(text, ')');
 }
 
-static int say_waited(const struct job *job, const struct job_operation *operation, int32_t position,
-                      int64_t excess_ns, struct buffer *text)
+static int say_own(const struct suspect *suspect, const struct job *job,
+                   const struct job_operation *operation, int32_t position, const char *step,
+                   const struct own_times *times, struct finding *finding)
 {
-    const char *function = function_name(operation->function);
-    return buffer_printf(
-        text,
-        "in operation %d of the step (%s on communicator %s) its partners waited %.0f us longer "
-        "for it than usual, in step %d; its own time before that is not known",
-        (int)position, function ? function : "operation", job->communicators[operation->communicator].label,
-        (double)excess_ns / 1e3, operation->step);
+    struct buffer *text = &finding->evidence;
+    figures_add(&finding->figures, "call", (double)position + 1);
+    figures_add_time(&finding->figures, "gap_us", times->mine_ns);
+    figures_add_time(&finding->figures, "peers_gap_us", times->others_ns);
+    figures_add_time(&finding->figures, "other_steps_gap_us", times->usual_ns);
+    return say_place(job, operation, position, "Gap before", step, text) || buffer_append_text(text, ": ") ||
+           text_time(text, times->mine_ns) ||
+           text_gaps(text, times->others_ns, times->usual_ns, job->ranks[suspect->rank].name) ||
+           buffer_append_text(text, say_cause(suspect, position)) ||
+           (suspect->on_estimates &&
+            buffer_append_text(text, ". Ends are estimated from the next begin, as kernels note none"));
+}
+
+static int say_waited(const struct suspect *suspect, const struct job *job,
+                      const struct job_operation *operation, int32_t position, int64_t excess_ns,
+                      struct finding *finding)
+{
+    struct buffer *text = &finding->evidence;
+    figures_add(&finding->figures, "call", (double)position + 1);
+    figures_add(&finding->figures, "step", operation->step);
+    figures_add_time(&finding->figures, "waited_longer_us", excess_ns);
+    return say_place(job, operation, position, "In", "the step", text) ||
+           buffer_printf(text, " the others waited for rank %s ", job->ranks[suspect->rank].name) ||
+           text_time(text, excess_ns) ||
+           buffer_printf(text, " longer than usual, in step %d. Its own time before that is not known",
+                         operation->step);
 }
 
 /* Where the middle one of its steps is none of those that stand out at the place, the one in which it does
  * most. */
 int evidence_of_own(const struct suspect *suspect, const struct job *job, const struct baseline *baseline,
-                    int32_t position, struct buffer *text)
+                    int32_t position, struct finding *finding)
 {
     struct own_times times;
     char step[32] = "the step";
@@ -157,7 +164,7 @@ int evidence_of_own(const struct suspect *suspect, const struct job *job, const 
         if (measure_own(&once, job, baseline, position, &times))
             return -1;
     }
-    return times.mine_ns == TIME_UNKNOWN
-               ? say_waited(job, latest, number, excess_of(baseline, job, latest)->excess_ns, text)
-               : say_own(suspect, job, latest, number, step, &times, text);
+    return times.mine_ns == TIME_UNKNOWN ? say_waited(suspect, job, latest, number,
+                                                      excess_of(baseline, job, latest)->excess_ns, finding)
+                                         : say_own(suspect, job, latest, number, step, &times, finding);
 }

@@ -185,7 +185,7 @@ static int take(struct findings *findings, const struct explanation *explanation
         return 0;
     struct finding *finding = findings_add(findings);
     if (!finding || fill(finding, explanation) ||
-        evidence_of_explanation(explanation, finding->kind, job, baseline, &finding->evidence))
+        evidence_of_explanation(explanation, job, baseline, finding))
         return -1;
     ask(findings, finding, explanation, job, baseline, options);
     for (size_t i = 0; i + 1 < findings->count; i++)

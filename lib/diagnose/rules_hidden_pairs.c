@@ -63,20 +63,20 @@ static int64_t excess_in_step(const struct job *job, const struct baseline *base
 }
 
 /* Per step, the rank that was late by itself the most, and the next one. */
-static struct contest *find_latest(const struct job *job, const struct baseline *baseline)
+static struct top_two *find_latest(const struct job *job, const struct baseline *baseline)
 {
-    struct contest *latest = array_new((size_t)job->step_count + 1, sizeof *latest);
+    struct top_two *latest = array_new((size_t)job->step_count + 1, sizeof *latest);
     for (int32_t step = 0; latest && step < job->step_count; step++) {
-        latest[step] = (struct contest){.rank = -1};
+        latest[step] = (struct top_two){.rank = -1};
         for (size_t rank = 0; rank < job->rank_count; rank++)
-            contest_enter(&latest[step], (int32_t)rank, excess_in_step(job, baseline, (int32_t)rank, step));
+            top_two_enter(&latest[step], (int32_t)rank, excess_in_step(job, baseline, (int32_t)rank, step));
     }
     return latest;
 }
 
 /* The share of its steps in which another rank was late by itself too, by half as much. */
 static double measure_exchange(const struct suspect *suspect, const struct job *job,
-                               const struct baseline *baseline, const struct contest *latest)
+                               const struct baseline *baseline, const struct top_two *latest)
 {
     int32_t shared = 0;
     for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
@@ -89,7 +89,7 @@ static double measure_exchange(const struct suspect *suspect, const struct job *
 int suspects_doubt_exchanges(struct suspects *suspects, const struct job *job,
                              const struct baseline *baseline)
 {
-    struct contest *latest;
+    struct top_two *latest;
     if (!job->blind_to_pairs || job->in_stages)
         return 0;
     latest = find_latest(job, baseline);

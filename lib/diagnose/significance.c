@@ -1,6 +1,7 @@
 #include "diagnose/significance.h"
 
 #include "base/array.h"
+#include "base/lower_bound.h"
 #include "diagnose/noise.h"
 
 #include <math.h>
@@ -23,17 +24,14 @@ int suspect_is_noise(const struct suspect *suspect)
     return suspect->chance >= 1 && suspect->ahead < limit_of(LIMIT_AHEAD_MANY);
 }
 
+static int is_sample_below(const void *sample, const void *value)
+{
+    return ((const struct sample *)sample)->excess_ns < *(const int64_t *)value;
+}
+
 static size_t at_least(const struct sample *sorted, size_t count, int64_t value)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sorted[middle].excess_ns < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return count - low;
+    return count - lower_bound(sorted, count, sizeof *sorted, is_sample_below, &value);
 }
 
 static int is_of(const struct sample *sample, const struct suspect *run)

@@ -85,8 +85,8 @@ static int judge(const struct suspects *suspects, struct suspect *suspect, const
         finding->lost_ns = cost_of(suspects, suspect, &measures.lengthening, job, finding->confidence);
         int32_t position = greatest(tally.by_position, tally.positions);
         failed = suspect->kind == FINDING_NETWORK
-                     ? slowness_say(&measures.slowness, finding)
-                     : evidence_of_own(suspect, job, baseline, position, &finding->evidence);
+                     ? slowness_say(suspect, &measures.slowness, finding)
+                     : evidence_of_own(suspect, job, baseline, position, finding);
     }
     free(tally.by_tag);
     free(tally.by_position);

@@ -20,7 +20,8 @@ int text_is(struct text text, const char *word);
 /* Up to the first byte that is a space, a comma or a bracket of either kind. */
 struct text text_word(struct text text);
 
-/* What stands behind " KEY " or at the beginning behind "KEY ", up to the next space; `key` is without spaces. */
+/* What stands behind " KEY " or at the beginning behind "KEY ", up to the next space; `key` is without
+ * spaces. */
 struct text text_value(struct text text, const char *key);
 
 /* The same as a number. -1 where it is absent, or is none. */

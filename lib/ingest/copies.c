@@ -18,9 +18,6 @@ enum { HEAD_BYTES = 1024 };
 /* A file is held against so many others that begin alike, whatever there is. */
 enum { MOST_COMPARED = 16 };
 
-/* A packed file that grows by more is none to be unpacked for this. */
-static const struct input_limits limits = {.unpack_ratio = INPUT_RATIO_MOST};
-
 enum relation { ARE_DIFFERENT, ARE_ALIKE, IS_BEGINNING, HAS_BEGINNING };
 
 /* A file that may have copies. */
@@ -49,22 +46,32 @@ static uint64_t hash_head(const char *bytes)
 }
 
 /* What cannot be read here is the reader's to complain about. 1: it is a candidate. */
-static int look_at(const char *path, struct candidate *candidate, struct error *error)
+static int look_at(const char *path, const struct input_limits *limits, struct candidate *candidate,
+                   struct error *error)
 {
-    static const char inspector[] = "inspector";
     const char *bytes;
-    struct input *input = is_regular(path) ? input_open(path, &limits, error) : NULL;
+    struct input *input = is_regular(path) ? input_open(path, limits, error) : NULL;
     if (!input)
         return error->is_no_memory ? -1 : 0;
     int64_t length = input_peek(input, &bytes, HEAD_BYTES, error);
     int found = length == HEAD_BYTES;
-    if (found) {
+    if (found)
         candidate->head = hash_head(bytes);
-        const struct format *format = format_detect(input, error);
-        found = format && strncmp(format->name, inspector, sizeof inspector - 1) != 0;
-    }
     input_close(input);
     return error->is_no_memory ? -1 : found;
+}
+
+static int is_stopped(const struct input_limits *limits)
+{
+    return limits->stopped && limits->stopped(limits->context);
+}
+
+/* Inspector's logs are none to compare, nor is what is no trace. */
+static int is_compared(struct input *input, struct error *error)
+{
+    static const char inspector[] = "inspector";
+    const struct format *format = format_detect(input, error);
+    return format && strncmp(format->name, inspector, sizeof inspector - 1) != 0;
 }
 
 /* The next line; 0 at the end, or where it cannot be read any further, as of a packed file that was cut. */
@@ -110,18 +117,18 @@ static int compare_inputs(struct input *input, struct input *other, enum relatio
     return 0;
 }
 
-static int compare_files(const char *path, const char *other_path, enum relation *relation,
-                         struct error *error)
+static int compare_files(const char *path, const char *other_path, const struct input_limits *limits,
+                         enum relation *relation, struct error *error)
 {
-    struct input *input = input_open(path, &limits, error);
-    struct input *other = input ? input_open(other_path, &limits, error) : NULL;
+    struct input *input = input_open(path, limits, error);
+    struct input *other = input && is_compared(input, error) ? input_open(other_path, limits, error) : NULL;
     *relation = ARE_DIFFERENT;
     int failed = input && other ? compare_inputs(input, other, relation, error) : error->is_no_memory;
     input_close(other);
     input_close(input);
     if (!failed)
         error_clear(error);
-    return failed ? -1 : 0;
+    return failed ? -1 : is_stopped(limits) ? error_set(error, "interrupted") : 0;
 }
 
 static size_t count_folders(const char *path)
@@ -147,6 +154,7 @@ static int by_head(const void *a, const void *b)
 
 struct search {
     struct walk *walk;
+    const struct input_limits *limits;
     struct candidate *candidates; /* owned, as are the next two */
     size_t count;
     unsigned char *is_left_out; /* of each file */
@@ -172,7 +180,7 @@ static int settle(struct search *search, size_t before, size_t at, struct error 
     struct walk_file *files = search->walk->files;
     size_t first = search->candidates[before].file, then = search->candidates[at].file;
     enum relation relation;
-    if (compare_files(files[first].realpath, files[then].realpath, &relation, error))
+    if (compare_files(files[first].realpath, files[then].realpath, search->limits, &relation, error))
         return -1;
     if (relation == ARE_DIFFERENT)
         return 0;
@@ -203,12 +211,14 @@ static int settle_all(struct search *search, struct error *error)
 
 static int find_candidates(struct search *search, struct error *error)
 {
-    for (size_t i = 0; i < search->walk->count; i++) {
+    for (size_t i = 0; search->walk->count > 1 && i < search->walk->count; i++) {
         const char *path = search->walk->files[i].realpath;
         struct candidate candidate = {.file = i, .depth = count_folders(path), .length = strlen(path)};
-        int found = look_at(path, &candidate, error);
+        int found = look_at(path, search->limits, &candidate, error);
         if (found < 0)
             return -1;
+        if (is_stopped(search->limits))
+            return error_set(error, "interrupted");
         error_clear(error);
         if (found)
             search->candidates[search->count++] = candidate;
@@ -343,10 +353,11 @@ static void sort_out(struct search *search, struct walk_file *sorted)
     walk->count = kept;
 }
 
-int copies_leave_out(struct walk *walk, size_t *count, struct error *error)
+int copies_leave_out(struct walk *walk, const struct input_limits *limits, size_t *count, struct error *error)
 {
     size_t all = walk->count;
     struct search search = {.walk = walk,
+                            .limits = limits,
                             .candidates = array_new(all, sizeof *search.candidates),
                             .is_left_out = array_new(all, 1),
                             .original = array_new(all, sizeof *search.original)};

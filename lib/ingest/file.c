@@ -217,7 +217,7 @@ static int take_digest(struct reading *reading, struct file_facts *facts, struct
         input_unpacked_digest(reading->input, facts->unpacked_digest);
     } else if (reading->part->begin == 0) {
         if (digest_again(reading, facts->digest))
-            return error_set(error, "%s: cannot be read once more", reading->path);
+            return error_set(error, "%s: cannot be read a second time", reading->path);
         memcpy(facts->unpacked_digest, facts->digest, sizeof facts->unpacked_digest);
     }
     return 0;

@@ -12,11 +12,19 @@ struct known;
 struct part;
 struct walk_file;
 
-enum file_status { FILE_INGESTED, FILE_OPEN, FILE_UNCHANGED, FILE_PARTIAL, FILE_FAILED, FILE_NOT_A_TRACE };
+enum file_status {
+    FILE_INGESTED,
+    FILE_OPEN,
+    FILE_UNCHANGED,
+    FILE_PARTIAL,
+    FILE_FAILED,
+    FILE_NOT_A_TRACE,
+    FILE_FORGOTTEN /* it was in the store */
+};
 
 /* What became of one file. */
 struct file_result {
-    const char *path; /* borrowed from the walk */
+    const char *path; /* borrowed from the walk, or from who forgot it */
     size_t start;     /* which of the paths given led to it */
     char dialect[64];
     enum file_status status;

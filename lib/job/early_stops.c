@@ -58,11 +58,11 @@ static int mend_tree(struct job *job, const struct job_instance *instance, const
 
 /* Of a collective, the latest starts in common time, as far as the clocks tell. */
 struct starts {
-    struct contest *of_clock; /* owned; by clock, set for those of the members */
-    struct contest doubted;   /* of all members: less what the clock of each may be off */
+    struct top_two *of_clock; /* owned; by clock, set for those of the members */
+    struct top_two doubted;   /* of all members: less what the clock of each may be off */
 };
 
-static const struct contest NOBODY = {.rank = -1, .most = INT64_MIN, .second = INT64_MIN};
+static const struct top_two NOBODY = {.rank = -1, .most = INT64_MIN, .second = INT64_MIN};
 
 static void gather_starts(const struct job *job, const struct job_instance *instance, struct starts *starts)
 {
@@ -75,12 +75,12 @@ static void gather_starts(const struct job *job, const struct job_instance *inst
         int64_t start = job_common_time(job, member, member->start_ns);
         if (start == TIME_UNKNOWN)
             continue;
-        contest_enter(&starts->of_clock[rank->clock], member->rank, start);
-        contest_enter(&starts->doubted, member->rank, start - rank->clock_uncertainty_ns);
+        top_two_enter(&starts->of_clock[rank->clock], member->rank, start);
+        top_two_enter(&starts->doubted, member->rank, start - rank->clock_uncertainty_ns);
     }
 }
 
-static int64_t latest_other(const struct contest *starts, int32_t rank)
+static int64_t latest_other(const struct top_two *starts, int32_t rank)
 {
     return starts->rank == rank ? starts->second : starts->most;
 }

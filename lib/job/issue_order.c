@@ -51,12 +51,14 @@ struct laid {
     struct job_operation operation;
     struct job_draft draft;
     int64_t initial_sync_ns;
+    int32_t source;
 };
 
 static struct laid take(const struct job *job, size_t at)
 {
     return (struct laid){job->operations[at], job->drafts[at],
-                         job->initial_sync_ns ? job->initial_sync_ns[at] : 0};
+                         job->initial_sync_ns ? job->initial_sync_ns[at] : 0,
+                         job->sources ? job->sources[at] : -1};
 }
 
 static void put(struct job *job, size_t at, const struct laid *laid)
@@ -65,6 +67,8 @@ static void put(struct job *job, size_t at, const struct laid *laid)
     job->drafts[at] = laid->draft;
     if (job->initial_sync_ns)
         job->initial_sync_ns[at] = laid->initial_sync_ns;
+    if (job->sources)
+        job->sources[at] = laid->source;
 }
 
 /* Moves each operation once, along the circles of who takes whose place. */

@@ -56,15 +56,23 @@ int64_t job_sequence(const struct job *job, const struct job_operation *operatio
     return job->instances[operation->instance].sequence;
 }
 
+const char *job_source(const struct job *job, size_t operation)
+{
+    return job->sources && job->sources[operation] >= 0 ? intern_text(&job->tags, job->sources[operation])
+                                                        : NULL;
+}
+
 void job_release(struct job *job)
 {
     for (size_t i = 0; i < job->rank_count; i++) {
         free(job->ranks[i].name);
         free(job->ranks[i].delays_ns);
+        roster_facts_release(&job->ranks[i].facts);
     }
     for (size_t i = 0; i < job->communicator_count; i++) {
         free(job->communicators[i].label);
         free(job->communicators[i].seats);
+        free(job->communicators[i].told);
     }
     roster_release(&job->roster);
     free(job->step_source);
@@ -73,6 +81,7 @@ void job_release(struct job *job)
     free(job->operations);
     free(job->drafts);
     free(job->initial_sync_ns);
+    free(job->sources);
     free(job->holds);
     free(job->instances);
     free(job->instance_members);

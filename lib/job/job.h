@@ -112,10 +112,11 @@ enum { JOB_DELAY_BLOCK = 64 };
 
 struct job_rank {
     int64_t id;
-    int64_t process_id;  /* -1: nothing recorded by it */
-    int64_t global_rank; /* -1 */
-    char *name;          /* owned */
-    size_t first;        /* its operations, in order of issue */
+    int64_t process_id;        /* -1: nothing recorded by it */
+    int64_t global_rank;       /* -1 */
+    char *name;                /* owned */
+    struct roster_facts facts; /* of its process: host, GPU ... */
+    size_t first;              /* its operations, in order of issue */
     size_t count;
     int has_gpu_clock;
     int has_streams;    /* several */
@@ -153,6 +154,10 @@ struct job_communicator {
     struct job_seat *seats; /* owned: the job rank of each rank that recorded something, by number */
     size_t seat_count;
     size_t seat_capacity;
+    /* owned: the job ranks that its members, as a file lists them, leave for numbers without a seat; by
+     * number */
+    struct job_seat *told;
+    size_t told_count;
     int is_whole;       /* all ranks of the run are in it: the others at their global numbers */
     int32_t silent;     /* the job rank of every other place; -1 unknown */
     int is_of_the_rest; /* most ranks are in it, and began it when they were through with those of all */
@@ -199,6 +204,8 @@ struct job {
     struct job_operation *operations; /* by rank, in order of issue */
     struct job_draft *drafts;         /* while it is loaded: of each operation */
     int64_t *initial_sync_ns; /* of each operation by a symmetric kernel; 0 unknown; NULL: there is none */
+    int32_t
+        *sources; /* of each operation: from where it was called, a number in job.tags, -1 unknown; NULL */
     size_t operation_count;
     struct job_hold *holds; /* by operation */
     size_t hold_count;
@@ -231,6 +238,9 @@ struct job {
     int64_t timed_operations; /* with a start on the device */
     int has_durations;        /* it says of some operation how long that was on the device */
 };
+
+/* From where the program called an operation: "train.py:123"; NULL: unknown. */
+const char *job_source(const struct job *job, size_t operation);
 
 /* Host clock minus device timeline at an operation. */
 int64_t job_delay(const struct job *job, const struct job_operation *operation);

@@ -56,7 +56,9 @@ static int take_ranks(struct job *job)
         job->ranks[job->rank_count] = (struct job_rank){.id = rank->id,
                                                         .process_id = rank->process_id,
                                                         .global_rank = rank->global_rank,
-                                                        .name = take_text(&rank->name)};
+                                                        .name = take_text(&rank->name),
+                                                        .facts = rank->facts};
+        rank->facts = (struct roster_facts){.local_rank = COUNT_UNKNOWN, .gpu = COUNT_UNKNOWN};
     }
     return 0;
 }
@@ -83,7 +85,8 @@ static int take_communicators(struct job *job)
 int job_read_names(struct job *job, struct error *error)
 {
     if (roster_load(&job->roster, job->store, job->run_id, error) ||
-        roster_load_members(&job->roster, job->store, job->run_id, error))
+        roster_load_members(&job->roster, job->store, job->run_id, error) ||
+        roster_load_facts(&job->roster, job->store, job->run_id, error))
         return -1;
     if (!job->roster.run_count)
         return error_set(error, "the store has no run %lld", (long long)job->run_id);

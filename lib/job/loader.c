@@ -55,6 +55,17 @@ static int seat_members(struct job *job)
     return 0;
 }
 
+static int seat_told(struct job *job)
+{
+    for (size_t i = 0; i < job->communicator_count; i++) {
+        const struct roster_communicator *told = &job->roster.communicators[i];
+        if (told->member_count &&
+            job_seat_told(job, &job->communicators[i], told->members, told->member_count))
+            return -1;
+    }
+    return 0;
+}
+
 int loader_tag(struct loader *loader, const char *text, int32_t *tag, struct error *error)
 {
     int64_t number = text ? intern_put(&loader->job->tags, text, strlen(text)) : -1;
@@ -179,6 +190,8 @@ static int make_room(struct loader *loader, struct error *error)
         array_reserve((void **)&job->drafts, &loader->draft_capacity, count, sizeof *job->drafts) ||
         (job->initial_sync_ns && array_reserve((void **)&job->initial_sync_ns, &loader->sync_capacity, count,
                                                sizeof *job->initial_sync_ns)) ||
+        (job->sources &&
+         array_reserve((void **)&job->sources, &loader->source_capacity, count, sizeof *job->sources)) ||
         (loader->has_traffic &&
          (array_reserve((void **)&loader->ids, &loader->id_capacity, count, sizeof *loader->ids) ||
           array_reserve((void **)&loader->channels, &loader->channel_capacity, count,
@@ -211,6 +224,19 @@ static int take_initial_sync(struct loader *loader, size_t at, const struct oper
     if (job->initial_sync_ns)
         job->initial_sync_ns[at] = sync_ns;
     return 0;
+}
+
+/* Few recorders tell it: there is no list where nothing is told. */
+static int take_source(struct loader *loader, size_t at, const char *source, struct error *error)
+{
+    struct job *job = loader->job;
+    if (!job->sources && source) {
+        if (array_reserve((void **)&job->sources, &loader->source_capacity, at + 1, sizeof *job->sources))
+            return error_no_memory(error);
+        for (size_t i = 0; i < at; i++)
+            job->sources[i] = -1;
+    }
+    return job->sources ? loader_tag(loader, source, &job->sources[at], error) : 0;
 }
 
 int32_t loader_step(const struct loader *loader, int64_t step)
@@ -260,7 +286,7 @@ static int take_operation(struct loader *loader, const struct stored_operation *
     uint8_t channels = 0;
     if (loader_tag(loader, stored->tag, &operation->tag, error) ||
         take_times(operation, draft, stored, &channels, error) ||
-        take_initial_sync(loader, at, recorded, error))
+        take_initial_sync(loader, at, recorded, error) || take_source(loader, at, recorded->source, error))
         return -1;
     if (loader->has_traffic)
         loader->channels[at] = channels;
@@ -307,7 +333,7 @@ int loader_init(struct loader *loader, struct job *job, struct error *error)
 {
     *loader = (struct loader){.job = job};
     int64_t has_traffic;
-    if (seat_members(job))
+    if (seat_members(job) || seat_told(job))
         return error_no_memory(error);
     if (loader_read_number(loader, schema_analysis_job_has_traffic, &has_traffic, error))
         return -1;

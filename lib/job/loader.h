@@ -25,6 +25,7 @@ struct loader {
     size_t operation_capacity;
     size_t draft_capacity;
     size_t sync_capacity;
+    size_t source_capacity;
 };
 
 /* Ranks, communicators and members of the run, whose names are loaded. Release it whatever comes back. */

@@ -48,7 +48,8 @@ static void count_memberships(const struct job *job, struct openings *openings, 
             continue;
         for (size_t j = 0; j < communicator->seat_count; j++)
             ranks[communicator->seats[j].rank].all++;
-        if (communicator->size - (int64_t)communicator->seat_count > openings->silent)
+        if (!communicator->told_count &&
+            communicator->size - (int64_t)communicator->seat_count > openings->silent)
             add_opening(job, communicator, openings, ranks);
     }
     sort_integers(openings->below, openings->count);

@@ -7,6 +7,7 @@
 #include "join/logs.h"
 #include "join/numbering.h"
 #include "join/ranks.h"
+#include "join/run_names.h"
 #include "join/save.h"
 #include "join/workers.h"
 #include "schemas.h"
@@ -105,8 +106,8 @@ static int join_changed(struct work *work, struct store *store, size_t threads, 
 static int make(struct work *work, struct store *store, size_t threads, struct error *error)
 {
     if (logs_mend(store, error) || work_load(work, store, error) || work_find_ranks(work, error) ||
-        work_group_joined(work, error) || work_find_changes(work, store, error) ||
-        join_changed(work, store, threads, error))
+        work_name_runs(work, store, error) || work_group_joined(work, error) ||
+        work_find_changes(work, store, error) || join_changed(work, store, threads, error))
         return -1;
     return work_save(work, store, error);
 }
@@ -138,6 +139,19 @@ static int join_all(struct work *work, struct store *store, size_t threads, stru
                                                                                                           : 0;
 }
 
+int join_in_transaction(struct store *store, size_t threads, struct error *error)
+{
+    int current = join_is_current(store, error);
+    if (current)
+        return current < 0 ? -1 : 0;
+    struct work work = {0};
+    intern_init(&work.texts);
+    intern_init(&work.run_names);
+    int failed = join_all(&work, store, threads, error);
+    work_release(&work);
+    return failed ? error_wrap(error, "cannot join the operations in %s across ranks", store_path(store)) : 0;
+}
+
 int join_store(struct store *store, size_t threads, struct error *error)
 {
     int current = join_is_current(store, error);
@@ -145,12 +159,8 @@ int join_store(struct store *store, size_t threads, struct error *error)
         return current < 0 ? -1 : 0;
     if (store_begin(store, error))
         return -1;
-    struct work work = {0};
-    intern_init(&work.texts);
-    int failed = join_all(&work, store, threads, error) || store_commit(store, error);
-    work_release(&work);
-    if (!failed)
+    if (join_in_transaction(store, threads, error) == 0 && store_commit(store, error) == 0)
         return 0;
     store_rollback(store);
-    return error_wrap(error, "cannot join the operations in %s across ranks", store_path(store));
+    return -1;
 }

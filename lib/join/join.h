@@ -18,4 +18,7 @@ int join_store(struct store *store, size_t threads, struct error *error);
 /* Whether they match the files, and are as this ncclprof makes them; -1 on error. */
 int join_is_current(struct store *store, struct error *error);
 
+/* The same as join_store within a transaction that the caller has begun, and ends. */
+int join_in_transaction(struct store *store, size_t threads, struct error *error);
+
 #endif

@@ -4,6 +4,7 @@
 #include "base/ids.h"
 #include "base/lower_bound.h"
 #include "schemas.h"
+#include "store/members.h"
 #include "store/store.h"
 
 #include <inttypes.h>
@@ -60,8 +61,23 @@ static int read_process(struct work *work, struct statement *statement, struct e
                                      .host = copy_text(statement, 2),
                                      .pid = statement_integer(statement, 3),
                                      .first_file = statement_integer(statement, 4),
+                                     .told_rank = -1,
                                      .run = -1};
     return process->file_set && process->host ? 0 : error_no_memory(error);
+}
+
+/* A list that does not fit the size is not believed. */
+static int read_told_members(struct work_communicator *communicator, const char *members, struct error *error)
+{
+    if (!members)
+        return 0;
+    if (members_read(members, &communicator->told, &communicator->told_count))
+        return error_no_memory(error);
+    if (communicator->declared_size == 0)
+        communicator->declared_size = (int64_t)communicator->told_count;
+    if (communicator->declared_size != (int64_t)communicator->told_count)
+        communicator->told_count = 0;
+    return 0;
 }
 
 static int read_communicator(struct work *work, struct statement *statement, struct error *error)
@@ -80,7 +96,7 @@ static int read_communicator(struct work *work, struct statement *statement, str
         return error_no_memory(error);
     if (!statement_is_null(statement, 4) && !(communicator->path = copy_text(statement, 4)))
         return error_no_memory(error);
-    return 0;
+    return read_told_members(communicator, statement_text(statement, 5), error);
 }
 
 static int read_member(struct work *work, struct statement *statement, struct error *error)
@@ -101,6 +117,7 @@ static int read_member(struct work *work, struct statement *statement, struct er
                              .rank = believed(statement_integer(statement, 2), -1),
                              .process = (int32_t)process,
                              .job_rank = -1,
+                             .told_rank = -1,
                              .affinity = INT64_MIN};
     work->communicators[communicator].member_count++;
     return 0;
@@ -136,6 +153,30 @@ static int read_summary(struct work *work, struct statement *statement, struct e
     work->members[member].operations = (size_t)statement_integer(statement, 3);
     work->members[member].tagged = (size_t)statement_integer(statement, 4);
     return 0;
+}
+
+/* The first that says so counts. */
+static int keep_told(struct work *work, int32_t process, int64_t rank, int64_t *kept, struct error *error)
+{
+    if (*kept < 0)
+        *kept = rank;
+    return rank >= 0 && *kept != rank ? work_contradict(work, process, *kept, rank, error) : 0;
+}
+
+static int read_told_rank(struct work *work, struct statement *statement, struct error *error)
+{
+    int64_t process = find_id(work->processes, work->process_count, sizeof *work->processes,
+                              work->process_count, statement_integer(statement, 0));
+    int64_t rank = believed(statement_integer_or(statement, 2, -1), -1);
+    int64_t size = believed(statement_integer_or(statement, 3, 0), 0);
+    if (process < 0)
+        return 0;
+    if (work->processes[process].told_size == 0)
+        work->processes[process].told_size = size;
+    if (statement_is_null(statement, 1))
+        return keep_told(work, (int32_t)process, rank, &work->processes[process].told_rank, error);
+    int32_t member = find_member(work, statement_integer(statement, 1));
+    return member < 0 ? 0 : keep_told(work, (int32_t)process, rank, &work->members[member].told_rank, error);
 }
 
 static int read_text(struct work *work, struct statement *statement, int column, int32_t *number,
@@ -191,7 +232,7 @@ int work_load(struct work *work, struct store *store, struct error *error)
     } parts[] = {
         {schema_join_load_processes, read_process}, {schema_join_load_communicators, read_communicator},
         {schema_join_load_members, read_member},    {schema_join_load_greatest_peers, read_greatest_peer},
-        {schema_join_load_summaries, read_summary},
+        {schema_join_load_summaries, read_summary}, {schema_join_load_told_ranks, read_told_rank},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (read_rows(work, store, parts[i].sql, parts[i].read, error))

@@ -185,6 +185,7 @@ static int renumber(struct store *store, int64_t from, int64_t to, struct error 
                                             schema_join_logs_renumber_tags,
                                             schema_join_logs_renumber_anchors,
                                             schema_join_logs_renumber_losses,
+                                            schema_join_logs_renumber_facts,
                                             schema_join_logs_renumber_clock_steps};
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         struct statement *statement = store_prepare(store, sentences[i], error);

@@ -58,12 +58,13 @@ static int unite(struct store *store, int64_t to, int64_t from, struct error *er
         schema_join_logs_move_operations, schema_join_logs_move_recorded,
         schema_join_logs_move_proxies,    schema_join_logs_move_proxies_recorded,
         schema_join_logs_move_tags,       schema_join_logs_move_losses,
-        schema_join_logs_move_files,      schema_join_logs_forget_files,
-        schema_join_logs_forget_joined,   schema_join_logs_forget_member};
-    static const char *const of_process[] = {schema_join_logs_unite_process,  schema_join_logs_unite_anchors,
-                                             schema_join_logs_unite_losses,   schema_join_logs_unite_changes,
-                                             schema_join_logs_forget_changes, schema_join_logs_forget_clock,
-                                             schema_join_logs_forget_process};
+        schema_join_logs_move_facts,      schema_join_logs_move_files,
+        schema_join_logs_forget_files,    schema_join_logs_forget_joined,
+        schema_join_logs_forget_member};
+    static const char *const of_process[] = {schema_join_logs_unite_process, schema_join_logs_unite_anchors,
+                                             schema_join_logs_unite_losses,  schema_join_logs_unite_facts,
+                                             schema_join_logs_unite_changes, schema_join_logs_forget_changes,
+                                             schema_join_logs_forget_clock,  schema_join_logs_forget_process};
     static const char *const first[] = {schema_join_logs_unite_members};
     struct pair *pairs = NULL;
     size_t count = 0;

@@ -7,6 +7,7 @@
 #include "join/split_by_clock.h"
 #include "join/split_by_number.h"
 #include "join/split_by_shape.h"
+#include "join/told_ranks.h"
 #include "join/worlds.h"
 
 #include <stdlib.h>
@@ -185,6 +186,8 @@ int work_find_ranks(struct work *work, struct error *error)
     if (failed || work_choose_worlds(work, error))
         return -1;
     work_take_global_ranks(work);
+    if (work_take_told_ranks(work, error))
+        return -1;
     return work_make_room(work, error) || work_group_ranks(work, error) || work_fill_worlds(work, error) ||
                    work_label(work, error)
                ? -1

@@ -3,6 +3,8 @@
 #include "schemas.h"
 #include "store/store.h"
 
+#include <stdio.h>
+
 /* Binds and runs one INSERT. The first failure sticks, so that a row reads as a list of its columns. */
 struct row {
     struct statement *statement;
@@ -45,19 +47,26 @@ static const char *const step_sources[] = {
 static void save_run(const struct work *work, size_t i, struct row *row)
 {
     const struct work_run *run = &work->runs[i];
-    put(row, 1, (int64_t)i + 1);
+    put(row, 1, run->number);
     put(row, 2, run->rank_count);
     put(row, 3, run->expected_ranks);
     put(row, 4, run->step_count);
     put_text(row, 5, step_sources[run->step_source]);
-    put(row, 6, run->world >= 0);
+    put(row, 6, run->world >= 0 || run->is_told);
+    put_text(row, 7, intern_text(&work->run_names, run->name));
+}
+
+static void save_process(const struct work *work, size_t i, struct row *row)
+{
+    put(row, 1, work->processes[i].id);
+    put(row, 2, work->runs[work->processes[i].run].number);
 }
 
 static void save_rank(const struct work *work, size_t i, struct row *row)
 {
     const struct work_rank *rank = &work->ranks[i];
     put(row, 1, (int64_t)i + 1);
-    put(row, 2, rank->run + 1);
+    put(row, 2, work->runs[rank->run].number);
     put_known(row, 3, rank->process >= 0 ? work->processes[rank->process].id : -1);
     put_known(row, 4, rank->global_rank);
     put_text(row, 5, rank->name);
@@ -73,10 +82,26 @@ static void save_communicator(const struct work *work, size_t i, struct row *row
 {
     const struct work_communicator *communicator = &work->communicators[i];
     put(row, 1, communicator->id);
-    put(row, 2, communicator->run + 1);
+    put(row, 2, communicator->run >= 0 ? work->runs[communicator->run].number : 0);
     put(row, 3, communicator->size);
     put(row, 4, communicator->declared_size > 0);
     put_text(row, 5, communicator->label);
+}
+
+static void put_rank(struct row *row, int parameter, int64_t rank)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)rank);
+    put_text(row, parameter, rank >= 0 ? text : "none");
+}
+
+static void save_contradiction(const struct work *work, size_t i, struct row *row)
+{
+    const struct work_contradiction *contradiction = &work->contradictions[i];
+    put(row, 1, work->processes[contradiction->process].id);
+    put_text(row, 2, "global rank");
+    put_rank(row, 3, contradiction->kept);
+    put_rank(row, 4, contradiction->other);
 }
 
 typedef void (*row_writer)(const struct work *work, size_t i, struct row *row);
@@ -112,8 +137,10 @@ int work_save(const struct work *work, struct store *store, struct error *error)
         row_writer write;
     } parts[] = {
         {schema_join_save_run, work->run_count, save_run},
+        {schema_join_save_process, work->process_count, save_process},
         {schema_join_save_job_rank, work->rank_count, save_rank},
         {schema_join_save_member, work->member_count, save_member},
+        {schema_join_save_contradiction, work->contradiction_count, save_contradiction},
         {schema_join_save_communicator, joined_communicators(work), save_communicator},
     };
     if (store_execute(store, schema_join_save_clear, error))
@@ -121,5 +148,5 @@ int work_save(const struct work *work, struct store *store, struct error *error)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (save_rows(work, store, parts[i].sql, parts[i].count, parts[i].write, error))
             return -1;
-    return 0;
+    return store_set_fact(store, "last_run", work->last_run, error);
 }

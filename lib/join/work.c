@@ -87,6 +87,15 @@ int work_group_joined(struct work *work, struct error *error)
                : 0;
 }
 
+int work_contradict(struct work *work, int32_t process, int64_t kept, int64_t other, struct error *error)
+{
+    if (array_reserve((void **)&work->contradictions, &work->contradiction_capacity,
+                      work->contradiction_count + 1, sizeof *work->contradictions))
+        return error_no_memory(error);
+    work->contradictions[work->contradiction_count++] = (struct work_contradiction){process, kept, other};
+    return 0;
+}
+
 int64_t work_add_rank(struct work *work, int32_t run, int32_t process)
 {
     if (array_reserve((void **)&work->ranks, &work->rank_capacity, work->rank_count + 1, sizeof *work->ranks))
@@ -105,6 +114,7 @@ void work_release(struct work *work)
         free(work->communicators[i].name);
         free(work->communicators[i].path);
         free(work->communicators[i].label);
+        free(work->communicators[i].told);
     }
     for (size_t i = 0; i < work->rank_count; i++)
         free(work->ranks[i].name);
@@ -112,6 +122,7 @@ void work_release(struct work *work)
     free(work->communicators);
     free(work->members);
     free(work->marks);
+    free(work->contradictions);
     map_release(&work->tag_names);
     free(work->ranks);
     free(work->runs);
@@ -120,5 +131,6 @@ void work_release(struct work *work)
     work_grouping_release(&work->by_process);
     work_grouping_release(&work->ranks_of_run);
     work_grouping_release(&work->communicators_of_run);
+    intern_release(&work->run_names);
     intern_release(&work->texts);
 }

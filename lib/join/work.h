@@ -16,12 +16,17 @@ struct store;
  * struct work; -1 is none. Times are on the recording process's own clock, as in the base tables.
  */
 
+/* Ranks of a run that are named though nobody recorded anything there. */
+enum { MOST_SILENT_RANKS = 1024 };
+
 struct work_process {
     int64_t id;
     char *file_set; /* owned */
     char *host;     /* owned */
     int64_t pid;
     int64_t first_file; /* the least of those that speak of it */
+    int64_t told_rank;  /* global, as files say; -1: they do not */
+    int64_t told_size;  /* global ranks of its job, likewise; 0 */
     int32_t run;
 };
 
@@ -31,6 +36,8 @@ struct work_communicator {
     char *name; /* owned; NULL */
     char *path; /* owned: of the file that is all that speaks of it, where its hash is not known; NULL */
     int64_t declared_size;
+    int64_t *told; /* owned: the global ranks of its members, in order of its own, as files list them; NULL */
+    size_t told_count;
     int64_t greatest_peer;
     int64_t size; /* declared, else a lower bound from the ranks and peers seen */
     int32_t run;
@@ -44,7 +51,8 @@ struct work_member {
     int64_t rank;
     int32_t process;
     int32_t job_rank;
-    int64_t affinity; /* host clock minus GPU clock (split_by_clock.c); INT64_MIN unknown */
+    int64_t told_rank; /* as work_process, of this rank of its process alone */
+    int64_t affinity;  /* host clock minus GPU clock (split_by_clock.c); INT64_MIN unknown */
     size_t operations;
     size_t tagged; /* of these, carry a tag themselves */
 };
@@ -76,9 +84,19 @@ struct work_run {
     int64_t expected_ranks;
     int32_t world; /* the communicator that gives global ranks; -1 */
     int world_is_settled;
+    int is_told; /* files say of all its ranks which global ranks they are */
     int32_t step_count;
     enum step_source step_source;
     int is_changed; /* files of it came or went: its operations are joined anew */
+    int64_t number; /* for users, from 1, as is its name: see run_names.h */
+    int64_t name;   /* in work.run_names */
+};
+
+/* What files say against each other; `other` is a rank, too, that was said or follows from other records. */
+struct work_contradiction {
+    int32_t process;
+    int64_t kept; /* global rank; -1: none */
+    int64_t other;
 };
 
 /* Numbers of items, group by group: those of group i are items[first[i]] to items[first[i + 1] - 1]. */
@@ -108,8 +126,13 @@ struct work {
     struct work_rank *ranks;
     size_t rank_count;
     size_t rank_capacity;
+    struct work_contradiction *contradictions;
+    size_t contradiction_count;
+    size_t contradiction_capacity;
     struct work_run *runs;
     size_t run_count;
+    int64_t last_run; /* the greatest number that a run ever had */
+    struct intern run_names;
     struct grouping by_rank; /* members of each job rank, communicator and process, by number */
     struct grouping by_communicator;
     struct grouping by_process;
@@ -118,6 +141,9 @@ struct work {
 };
 
 void work_release(struct work *work);
+
+/* Notes that something else than what counts was said of a process. */
+int work_contradict(struct work *work, int32_t process, int64_t kept, int64_t other, struct error *error);
 
 int64_t work_add_rank(struct work *work, int32_t run, int32_t process); /* -1: out of memory */
 

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "join/lost_files.h"
 #include "join/split_by_shape.h"
+#include "join/told_ranks.h"
 
 #include <stdlib.h>
 
@@ -10,9 +11,6 @@
  * How large communicators are, and which one holds all ranks of a job (its world): a rank's number there is
  * its global one.
  */
-
-/* Places of a world that are named though nobody recorded anything there. */
-enum { MOST_SILENT_RANKS = 1024 };
 
 void work_size_communicators(struct work *work)
 {
@@ -86,13 +84,20 @@ int work_choose_worlds(struct work *work, struct error *error)
     return 0;
 }
 
+/* As its members are listed, else its own number. */
+static int64_t global_rank_in(const struct work_communicator *communicator, int64_t rank)
+{
+    int is_listed = rank >= 0 && (uint64_t)rank < communicator->told_count;
+    return is_listed ? communicator->told[rank] : rank;
+}
+
 void work_take_global_ranks(struct work *work)
 {
     for (size_t i = 0; i < work->member_count; i++) {
         const struct work_member *member = &work->members[i];
-        int32_t run = work->communicators[member->communicator].run;
-        if (run >= 0 && work->runs[run].world == member->communicator)
-            work->ranks[member->job_rank].global_rank = member->rank;
+        const struct work_communicator *communicator = &work->communicators[member->communicator];
+        if (communicator->run >= 0 && work->runs[communicator->run].world == member->communicator)
+            work->ranks[member->job_rank].global_rank = global_rank_in(communicator, member->rank);
     }
 }
 
@@ -220,6 +225,11 @@ int work_fill_worlds(struct work *work, struct error *error)
 {
     for (size_t i = 0; i < work->run_count; i++) {
         struct work_run *run = &work->runs[i];
+        if (run->is_told) {
+            if (work_fill_told(work, (int32_t)i, error))
+                return -1;
+            continue;
+        }
         if (run->world >= 0 && fill_world(work, (int32_t)i, error))
             return -1;
         run->expected_ranks = run->world >= 0 ? work->communicators[run->world].size : run->rank_count;

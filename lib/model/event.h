@@ -39,8 +39,12 @@ struct origin {
     const char *host;
     int64_t pid;
     int64_t started_ns; /* when the process began to record, wall clock: ids come again; 0: not said */
-    uint64_t communicator_hash; /* 0: not said (NCCL up to 2.26 behind a newer one) */
-    int64_t rank;               /* in the communicator */
+    /* 0: not said (NCCL up to 2.26 behind a newer one). NCCL's own, or where a dialect does not know that,
+     * communicator_hash_of() (communicator_hash.h), and communicator_is_named set: such a hash tells
+     * communicators of one directory apart, not those of different jobs. */
+    uint64_t communicator_hash;
+    int communicator_is_named;
+    int64_t rank; /* in the communicator */
     const char *communicator_name;
     int64_t communicator_size;
     int64_t node_count;
@@ -92,10 +96,11 @@ struct operation {
     /* The first phase of its kernel, the shortest over channels that have both its ends, on the GPU's own
      * clock: of a symmetric kernel what its block waited for those of its peers; 0 unknown. */
     int64_t initial_sync_ns;
-    int is_symmetric;  /* its kernel works on symmetric memory: all members come together in it first */
-    const char *tag;   /* user tag that the record itself carries */
-    int tag_is_number; /* ... in decimal, of 64 bits, which may have a name (struct tag_name) */
-    int unfinished;    /* the record has no end: the file stops, or the operation was pending */
+    int is_symmetric;   /* its kernel works on symmetric memory: all members come together in it first */
+    const char *source; /* file:line of the program that called it; NULL unknown */
+    const char *tag;    /* user tag that the record itself carries */
+    int tag_is_number;  /* ... in decimal, of 64 bits, which may have a name (struct tag_name) */
+    int unfinished;     /* the record has no end: the file stops, or the operation was pending */
     const struct kernel_channel *channels;
     size_t kernel_channel_count;
 };
@@ -174,6 +179,37 @@ struct loss {
     int is_total;
 };
 
+/*
+ * What is known of a process beside its origin, or, where the origin says communicator and rank, of that rank
+ * of the process alone: of processes that drive several. NULL and COUNT_UNKNOWN are unknown. It may come in
+ * several events, from several files, before or after all else: of what contradicts itself the first counts.
+ */
+struct process_facts {
+    int64_t global_rank;    /* as the launcher or the framework counts them */
+    int64_t world_size;     /* global ranks of the job */
+    int64_t local_rank;     /* on its host */
+    int64_t gpu;            /* CUDA's number of the device in the process */
+    const char *gpu_bus_id; /* "0000:3b:00.0" */
+    const char *gpu_serial; /* serial number or UUID */
+    const char *nic;        /* that its traffic uses; several by comma */
+    const char *host;       /* where the origin does not say it */
+    const char *rank_name;  /* what the framework calls it: "tp 0 dp 1" */
+};
+
+/* All facts unknown. */
+#define PROCESS_FACTS_NONE                                \
+    ((struct process_facts){.global_rank = COUNT_UNKNOWN, \
+                            .world_size = COUNT_UNKNOWN,  \
+                            .local_rank = COUNT_UNKNOWN,  \
+                            .gpu = COUNT_UNKNOWN})
+
+/* What a dialect says of the origin's communicator as a whole. */
+struct communicator_facts {
+    const int64_t *members; /* global ranks, in order of the ranks in the communicator; NULL: not said */
+    size_t member_count;
+    const char *description; /* what it is for: "TENSOR_MODEL_PARALLEL_GROUP"; NULL */
+};
+
 enum event_kind {
     EVENT_OPERATION,
     EVENT_PROXY,
@@ -181,7 +217,8 @@ enum event_kind {
     EVENT_TAG_NAME,
     EVENT_ANCHOR,
     EVENT_LOSS,
-    EVENT_COMMUNICATOR
+    EVENT_COMMUNICATOR,
+    EVENT_PROCESS
 };
 
 struct event {
@@ -194,7 +231,10 @@ struct event {
         struct tag_name tag_name;
         struct clock_anchor anchor;
         struct loss loss;
-    }; /* EVENT_COMMUNICATOR has only its origin: this process is such a rank of it */
+        /* EVENT_COMMUNICATOR: its origin says that this process is such a rank of it; all else may be NULL */
+        struct communicator_facts communicator;
+        struct process_facts process;
+    };
 };
 
 #endif

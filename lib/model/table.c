@@ -177,6 +177,8 @@ static int by_cell(const void *a, const void *b)
 int table_sort_rows(struct table *table, size_t column, int upwards, struct error *error)
 {
     size_t width = table->column_count, count = table->row_count;
+    if (!count)
+        return 0;
     struct ordered *order = array_new(count + 1, sizeof *order);
     struct cell *cells = array_new(count * width + 1, sizeof *cells);
     int failed = !order || !cells ? error_no_memory(error) : 0;

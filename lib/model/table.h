@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_MODEL_TABLE_H
 #define NCCLPROF_MODEL_TABLE_H
 
+#include "base/colour.h"
 #include "base/error.h"
 
 #include <stddef.h>
@@ -28,10 +29,11 @@ struct column {
                             for the table's life */
     enum cell_type type; /* what its cells are when not null */
     const char *unit;    /* "us", "bytes", "GB/s", NULL for none: shown in a table's head */
-    const char *description; /* one sentence; NULL */
-    int decimals;            /* reals in a table for people */
-    int hidden;              /* left out of a table for people, kept in JSON and CSV */
-    int detail;              /* likewise where the table would be wider than its line */
+    const char *description;                    /* one sentence; NULL */
+    int decimals;                               /* reals in a table for people */
+    int hidden;                                 /* left out of a table for people, kept in JSON and CSV */
+    int detail;                                 /* likewise where the table would be wider than its line */
+    enum colour (*colour_of)(const char *text); /* of its texts on a terminal; NULL: none */
 };
 
 struct table {

@@ -149,12 +149,12 @@ static int is_receivers_own(const struct cover *cover, size_t at)
 static int32_t culprit_of(const struct cover *cover, size_t at)
 {
     const struct job_instance *instance = slow_at(cover, at);
-    struct contest explained = {.rank = -1};
+    struct top_two explained = {.rank = -1};
     int32_t rank;
     if (is_receivers_own(cover, at))
         return -1;
     for (int32_t i = 0; (rank = next_sender(cover, instance, &i)) >= 0;)
-        contest_enter(&explained, rank, cover->explained_ns[rank]);
+        top_two_enter(&explained, rank, cover->explained_ns[rank]);
     if (explained.rank < 0 || explained.second * 10 > explained.most * ALIKE_TENTHS)
         return -1;
     int is_sure = cover->communicator[explained.rank] == SEVERAL ||

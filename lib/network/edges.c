@@ -1,6 +1,7 @@
 #include "network/edges.h"
 
 #include "base/array.h"
+#include "base/lower_bound.h"
 #include "base/statistics.h"
 #include "network/busy_time.h"
 
@@ -122,19 +123,20 @@ static int64_t presence_of(const struct job_operation *member, int64_t next_ns)
     return end_ns != TIME_UNKNOWN && end_ns > member->start_ns ? end_ns - member->start_ns : INT64_MAX;
 }
 
+static int is_edge_before(const void *edge, const void *wanted)
+{
+    const struct edge *left = edge, *right = wanted;
+    return left->sender < right->sender ||
+           (left->sender == right->sender && left->receiver < right->receiver);
+}
+
 static struct edge *find_edge(const struct edges *edges, int32_t instance, int32_t sender, int32_t receiver)
 {
-    size_t low = edges->first[instance], high = edges->first[instance + 1], end = high;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct edge *edge = &edges->items[middle];
-        if (edge->sender < sender || (edge->sender == sender && edge->receiver < receiver))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    struct edge *edge = &edges->items[low];
-    return low < end && edge->sender == sender && edge->receiver == receiver ? edge : NULL;
+    const struct edge wanted = {.sender = sender, .receiver = receiver};
+    struct edge *first = &edges->items[edges->first[instance]];
+    size_t count = edges->first[instance + 1] - edges->first[instance];
+    size_t at = lower_bound(first, count, sizeof *first, is_edge_before, &wanted);
+    return at < count && first[at].sender == sender && first[at].receiver == receiver ? &first[at] : NULL;
 }
 
 /*

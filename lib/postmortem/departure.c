@@ -54,18 +54,18 @@ static int add_departure(const struct absence *absence, int32_t rank, struct cou
     const struct job *job = absence->job;
     const struct course_of_rank *course = &absence->programme.ranks[rank];
     const struct job_instance *instance = &job->instances[job->operations[course->departs_at].instance];
-    struct finding *finding = findings_add_at(findings, FINDING_MISMATCH, rank, instance);
+    struct finding *finding = findings_add_at(findings, job, FINDING_MISMATCH, rank, instance);
     if (!finding)
         return -1;
     finding->stops_job = 1;
     finding->confidence = courses.kept > courses.left ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
     if (name_waiting(absence, rank, instance, finding) ||
-        buffer_append_text(&finding->evidence, "it called ") ||
+        buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[rank].name) ||
         say_call(job, course->departs_at, &finding->evidence) ||
         buffer_append_text(&finding->evidence, " where its earlier steps have ") ||
         say_call(job, course->expected, &finding->evidence))
         return -1;
-    return buffer_printf(&finding->evidence, "; %d other rank%s kept to what %s did in earlier steps",
+    return buffer_printf(&finding->evidence, ". %d other rank%s kept to what %s did in earlier steps",
                          (int)courses.kept, courses.kept == 1 ? "" : "s", courses.kept == 1 ? "it" : "they");
 }
 

@@ -37,7 +37,7 @@ static int add_mismatch(const struct absence *absence, int32_t at, int confidenc
     const struct job_operation *operation = &job->operations[at];
     const struct job_instance *mine = &job->instances[operation->instance];
     const struct job_instance *theirs = &job->instances[absence->ranks[operation->rank].missing_from];
-    struct finding *finding = findings_add_at(findings, FINDING_MISMATCH, operation->rank, theirs);
+    struct finding *finding = findings_add_at(findings, job, FINDING_MISMATCH, operation->rank, theirs);
     if (!finding)
         return -1;
     finding->stops_job = 1;
@@ -46,8 +46,9 @@ static int add_mismatch(const struct absence *absence, int32_t at, int confidenc
         return -1;
     const char *name = function_name(mine->function);
     return say_waiting(absence, absence->ranks[operation->rank].missing_from, finding) ||
-           buffer_printf(&finding->evidence, "; this rank waits in %s number %lld of the same communicator",
-                         name ? name : "another operation", (long long)mine->sequence);
+           buffer_printf(&finding->evidence, ". Rank %s waits in %s number %lld of the same communicator",
+                         job->ranks[operation->rank].name, name ? name : "another operation",
+                         (long long)mine->sequence);
 }
 
 static int32_t first_member(const struct job *job, const struct job_instance *instance)

@@ -4,6 +4,8 @@
 #include "base/map.h"
 #include "base/statistics.h"
 #include "baseline/cells.h"
+#include "verdict/finding_names.h"
+#include "verdict/words.h"
 
 #include <stdlib.h>
 
@@ -374,30 +376,34 @@ static int say_torn(const struct stops *stops, int32_t rank, struct buffer *evid
     struct progress last = last_finished(stops, rank);
     const struct job_operation *usual = usual_at(stops, rank, last);
     const char *name = usual ? function_name(usual->function) : NULL;
-    return buffer_printf(evidence,
-                         "%s on communicator %s in step %d was finished by its other members, and "
-                         "so by this "
-                         "rank; the record of this rank ends before it, and no other record is "
-                         "missing",
-                         name ? name : "an operation",
-                         usual ? stops->job->communicators[usual->communicator].label : "", (int)last.step);
+    return buffer_printf(
+        evidence,
+        "%s on communicator %s in step %d was finished by its other members, and so by rank %s. The "
+        "record of rank %s ends before it, and no other record is missing",
+        name ? name : "An operation", usual ? stops->job->communicators[usual->communicator].label : "",
+        (int)last.step, stops->job->ranks[rank].name, stops->job->ranks[rank].name);
 }
 
-static int say_lagging(const struct stops *stops, int32_t rank, struct buffer *evidence)
+static int say_lagging(const struct stops *stops, int32_t rank, struct finding *finding)
 {
+    struct buffer *evidence = &finding->evidence;
     struct progress next = stops->next[rank];
+    const struct job_rank *of = &stops->job->ranks[rank];
+    const struct role *role = &stops->baseline->roles[stops->baseline->role_of_rank[rank]];
+    int32_t call = position_in_step(role, next.position) + 1;
     const struct job_operation *usual = usual_at(stops, rank, next);
     const char *name = usual ? function_name(usual->function) : NULL;
-    return buffer_printf(evidence,
-                         "rank %s finished nothing from operation %d of step %d on (%s%s%s), "
-                         "others of its role did: one that "
-                         "shares it never began it%s. The trace lists only finished operations "
-                         "and cannot tell which; a "
-                         "recorder that lists what began could",
-                         stops->job->ranks[rank].name, (int)next.position, (int)next.step,
-                         name ? name : "of a kind not known", usual ? " on communicator " : "",
-                         usual ? stops->job->communicators[usual->communicator].label : "",
-                         stops->job->blind_to_pairs ? ", or waits for a send that is not recorded" : "");
+    return buffer_printf(evidence, "Rank %s finished nothing from the %d%s call of step %d on (%s", of->name,
+                         (int)call, text_ordinal(call), (int)next.step,
+                         name ? name : "of a kind not known") ||
+           (usual && (buffer_append_text(evidence, ", ") ||
+                      text_communicator(evidence, &stops->job->communicators[usual->communicator]))) ||
+           buffer_append_text(evidence, "); others of its role did. ") ||
+           finding_name_ranks(finding, stops->job, evidence) ||
+           buffer_append_text(evidence, stops->job->blind_to_pairs
+                                            ? " never started it, or waits for a send that is not recorded; "
+                                            : " never started it; ") ||
+           buffer_append_text(evidence, "a trace of finished operations cannot tell which");
 }
 
 /* All that are listed are one finding. */
@@ -419,7 +425,7 @@ static int add(const struct stops *stops, struct findings *findings)
         if (finding_add_candidate(finding, stops->listed[i]))
             return -1;
     finding->rank = stops->count > 1 ? finding->candidates[0] : rank;
-    return is_torn ? say_torn(stops, rank, &finding->evidence) : say_lagging(stops, rank, &finding->evidence);
+    return is_torn ? say_torn(stops, rank, &finding->evidence) : say_lagging(stops, rank, finding);
 }
 
 static int note_finished(struct stops *stops)

@@ -27,17 +27,17 @@ static int add_finding(const struct absence *absence, int32_t rank, struct findi
     const struct job *job = absence->job;
     const struct course_of_rank *course = &absence->programme.ranks[rank];
     int32_t last = course->first + course->called - 1;
-    struct finding *finding =
-        findings_add_at(findings, FINDING_ENDED_EARLY, rank, &job->instances[job->operations[last].instance]);
+    struct finding *finding = findings_add_at(findings, job, FINDING_ENDED_EARLY, rank,
+                                              &job->instances[job->operations[last].instance]);
     if (!finding)
         return -1;
     finding->stops_job = 1;
     finding->confidence = CONFIDENCE_MEDIUM;
-    return buffer_printf(&finding->evidence,
-                         "its record has its end, after operation %d of %d of a step, and nothing in it is "
-                         "unfinished: this rank waits for nobody, and the others cannot end the step without "
-                         "it; of them nothing is recorded",
-                         (int)(course->followed % course->length), (int)course->length);
+    return buffer_printf(
+        &finding->evidence,
+        "Its record ends after call %d of %d of a step, with nothing unfinished: this rank waits for "
+        "nobody, and the others cannot end the step without it. Of them nothing is recorded",
+        (int)(course->followed % course->length), (int)course->length);
 }
 
 int find_left_loop(const struct absence *absence, struct findings *findings)

@@ -93,11 +93,11 @@ static int32_t count_others(const struct job *job, const struct vote *vote, int6
     return count;
 }
 
-static struct finding *add_mismatch(const struct job_operation *operation,
+static struct finding *add_mismatch(const struct job *job, const struct job_operation *operation,
                                     const struct job_instance *instance, int confidence, int is_stuck,
                                     struct findings *findings)
 {
-    struct finding *finding = findings_add_at(findings, FINDING_MISMATCH, operation->rank, instance);
+    struct finding *finding = findings_add_at(findings, job, FINDING_MISMATCH, operation->rank, instance);
     if (finding) {
         finding->stops_job = is_stuck;
         finding->confidence = is_stuck ? (enum confidence)confidence : CONFIDENCE_LOW;
@@ -113,7 +113,7 @@ static int say_habit(int confidence, struct buffer *text)
 {
     return confidence == CONFIDENCE_MEDIUM
                ? buffer_append_text(text,
-                                    "; the others kept to what they did in earlier steps, this rank did not")
+                                    ". The others kept to what they did in earlier steps, this rank did not")
                : 0;
 }
 
@@ -121,13 +121,13 @@ static int add_term(const struct job *job, const struct vote *vote, int32_t at, 
                     struct findings *findings)
 {
     const struct job_operation *operation = &job->operations[at];
-    struct finding *finding = add_mismatch(operation, vote->instance, confidence, is_stuck, findings);
+    struct finding *finding = add_mismatch(job, operation, vote->instance, confidence, is_stuck, findings);
     int64_t mine = term_of(vote->term, operation), theirs;
     int32_t others = count_others(job, vote, mine, &theirs);
-    if (!finding || buffer_append_text(&finding->evidence, "it called ") ||
+    if (!finding || buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[operation->rank].name) ||
         text_operation(&finding->evidence, job, vote->instance, vote->instance->function) ||
         say_term(vote->term, mine, &finding->evidence) ||
-        buffer_printf(&finding->evidence, ", %d other%s", others, others == 1 ? "" : "s") ||
+        buffer_printf(&finding->evidence, ", %d other rank%s", others, others == 1 ? "" : "s") ||
         say_term(vote->term, theirs, &finding->evidence))
         return -1;
     return say_habit(confidence, &finding->evidence);
@@ -293,14 +293,14 @@ static int add_turn(const struct job *job, const struct turn *turn, int32_t memb
     const struct job_instance *first = order > 0 ? turn->first : turn->second;
     const struct job_instance *second = order > 0 ? turn->second : turn->first;
     const char *name = function_name(second->function);
-    struct finding *finding = add_mismatch(operation, first, confidence, is_stuck, findings);
+    struct finding *finding = add_mismatch(job, operation, first, confidence, is_stuck, findings);
     int32_t others = order > 0 ? turn->otherwise : turn->like_that;
-    if (!finding || buffer_append_text(&finding->evidence, "it called ") ||
+    if (!finding || buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[operation->rank].name) ||
         text_operation(&finding->evidence, job, first, first->function))
         return -1;
-    if (buffer_printf(&finding->evidence, " before %s number %lld, %d other%s the other way round",
-                      name ? name : "another operation", (long long)second->sequence, others,
-                      others == 1 ? "" : "s"))
+    if (buffer_printf(
+            &finding->evidence, " before %s number %lld; %d other rank%s called them in the other order",
+            name ? name : "another operation", (long long)second->sequence, others, others == 1 ? "" : "s"))
         return -1;
     return say_habit(confidence, &finding->evidence);
 }

@@ -39,13 +39,12 @@ static int is_piece(const struct absence *absence, int32_t instance)
 static int say_last(const struct job *job, int32_t rank, int is_lost, struct finding *finding)
 {
     if (!job->ranks[rank].count)
-        return buffer_append_text(&finding->evidence, "; nothing is recorded of this rank");
+        return buffer_printf(&finding->evidence, ". Nothing is recorded of rank %s", job->ranks[rank].name);
     const struct job_operation *last = &job->operations[job->ranks[rank].first + job->ranks[rank].count - 1];
     const char *tag = job_tag(job, last->tag);
-    const char *verb = job->calls_only ? "; the last that this rank called was "
-                       : is_lost       ? "; the last that is recorded of this rank was "
-                                       : "; the last that this rank began was ";
-    if (buffer_append_text(&finding->evidence, verb) ||
+    const char *did = is_lost ? "recorded of" : job->calls_only ? "called" : "begun";
+    if (buffer_printf(&finding->evidence, ". The last %s%s rank %s: ", did, is_lost ? "" : " by",
+                      job->ranks[rank].name) ||
         text_operation(&finding->evidence, job, &job->instances[last->instance], last->function))
         return -1;
     return tag ? buffer_printf(&finding->evidence, ", phase %s", tag) : 0;
@@ -119,7 +118,7 @@ static struct finding *add_finding(const struct absence *absence, enum finding_k
 {
     const struct job *job = absence->job;
     int32_t instance = absence->ranks[rank].missing_from;
-    struct finding *finding = findings_add_at(findings, kind, rank, &job->instances[instance]);
+    struct finding *finding = findings_add_at(findings, job, kind, rank, &job->instances[instance]);
     if (!finding)
         return NULL;
     finding->stops_job = 1;
@@ -161,8 +160,8 @@ static int is_cut_alone(const struct absence *absence, size_t rank)
 /*
  * Whether records that are not there can be held against their ranks: some died and left none. Where fewer
  * are there than not, they are what was kept of the job. Where most were cut, so may theirs be: but for a
- * single one that others wait for, and that is not there, or cut otherwise than the rest. Where only calls are
- * recorded, that others wait for it is not.
+ * single one that others wait for, and that is not there, or cut otherwise than the rest. Where only calls
+ * are recorded, that others wait for it is not.
  */
 static int can_name_unrecorded(const struct absence *absence)
 {
@@ -234,7 +233,8 @@ static void note_held(const struct absence *absence, unsigned char *held, int32_
     }
 }
 
-/* Where only calls are recorded, whether hosts may have called all that came after it while it never ended. */
+/* Where only calls are recorded, whether hosts may have called all that came after it while it never ended.
+ */
 static int is_among_last(const struct absence *absence, const struct job_instance *instance)
 {
     return absence->job->calls_only &&

@@ -79,14 +79,16 @@ static int say(const struct frozen *frozen, int32_t at, struct finding *finding)
     const struct job_instance *instance = &job->instances[job->operations[at].instance];
     int32_t last = last_begun(job, at);
     if (text_operation(&finding->evidence, job, instance, instance->function) ||
-        buffer_printf(&finding->evidence,
-                      " began on the GPU of %d of %d ranks and never ended; this rank called it, and its GPU "
-                      "never began it",
-                      frozen->started[job->operations[at].instance], instance->expected))
+        buffer_printf(
+            &finding->evidence,
+            ": begun on the GPU of %d of %d ranks, never ended. Rank %s called it, and its GPU never "
+            "began it",
+            frozen->started[job->operations[at].instance], instance->expected,
+            job->ranks[job->operations[at].rank].name))
         return -1;
     if (last < 0)
         return 0;
-    return buffer_append_text(&finding->evidence, "; the last that it began was ") ||
+    return buffer_append_text(&finding->evidence, ". The last that it began: ") ||
            text_operation(&finding->evidence, job, &job->instances[job->operations[last].instance],
                           job->operations[last].function);
 }
@@ -100,8 +102,8 @@ static int add_finding(const struct frozen *frozen, int32_t at, size_t count, st
     const struct job_operation *operation = &job->operations[at];
     const struct job_instance *instance = &job->instances[operation->instance];
     const struct job_rank *rank = &job->ranks[operation->rank];
-    struct finding *finding = findings_add_at(findings, rank->cut ? FINDING_ENDED_EARLY : FINDING_MISSING,
-                                              operation->rank, instance);
+    struct finding *finding = findings_add_at(
+        findings, job, rank->cut ? FINDING_ENDED_EARLY : FINDING_MISSING, operation->rank, instance);
     if (!finding)
         return -1;
     int is_unsure = count > 1 || job->most_cut || job->lost_events || rank->is_part;

@@ -43,5 +43,5 @@ enum confidence open_calls_confidence(const struct absence *absence, int32_t ran
     const struct job *job = absence->job;
     const struct job_instance *instance = &job->instances[absence->ranks[rank].missing_from];
     return !stand_together(job, instance) || may_wait_for_unrecorded(job, rank) ? CONFIDENCE_LOW
-                                                                              : CONFIDENCE_MEDIUM;
+                                                                                : CONFIDENCE_MEDIUM;
 }

@@ -141,6 +141,8 @@ void note_pending(struct absence *absence, int32_t number)
     const struct job_communicator *communicator = &job->communicators[instance->communicator];
     for (size_t i = 0; i < communicator->seat_count; i++)
         note_absent(absence, number, place, communicator->seats[i].rank);
+    for (size_t i = 0; i < communicator->told_count; i++)
+        note_absent(absence, number, place, communicator->told[i].rank);
     for (size_t i = 0; communicator->is_whole && i < job->rank_count; i++)
         if (job_rank_in(job, instance->communicator, job->ranks[i].global_rank) == (int32_t)i)
             note_absent(absence, number, place, (int32_t)i);
@@ -156,8 +158,8 @@ int say_waiting(const struct absence *absence, int32_t number, struct finding *f
             return -1;
     return text_operation(&finding->evidence, job, instance, instance->function) ||
                    buffer_printf(&finding->evidence,
-                                 job->calls_only ? " was called by %d of %d ranks"
-                                                 : " was begun by %d of %d ranks and never ended",
+                                 job->calls_only ? ": called by %d of %d ranks"
+                                                 : ": begun by %d of %d ranks, never ended",
                                  instance->members, instance->expected)
                ? -1
                : 0;

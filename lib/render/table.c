@@ -89,6 +89,12 @@ static void put_shortened(FILE *stream, const char *text, size_t width, const st
     fputs("~", stream);
 }
 
+static enum colour colour_of(const struct people *people, size_t column, const char *text)
+{
+    const struct column *of = people->layout.columns[column].column;
+    return people->target.colour && of->colour_of ? of->colour_of(text) : COLOUR_NONE;
+}
+
 static void put_cell(const struct people *people, size_t column, const char *text, int last)
 {
     const struct column_layout *layout = &people->layout.columns[column];
@@ -98,9 +104,10 @@ static void put_cell(const struct people *people, size_t column, const char *tex
         put_shortened(stream, text, width, layout);
         width = layout->width;
     } else {
+        enum colour colour = colour_of(people, column, text);
         if (layout->right && width < layout->width)
             put_padding(stream, layout->width - width);
-        fputs(text, stream);
+        fprintf(stream, "%s%s%s", colour_begin(colour), text, colour_end(colour));
     }
     if (!layout->right && !last && width < layout->width)
         put_padding(stream, layout->width - width);

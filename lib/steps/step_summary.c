@@ -146,23 +146,25 @@ static int measure_waits(const struct job *job, struct step_summary *summaries)
     return 0;
 }
 
-/* What steps take that nothing made longer; TIME_UNKNOWN. */
-static int64_t usual_duration(const struct baseline *baseline, int64_t *list)
+int step_usual_ns(const struct baseline *baseline, int64_t *usual_ns)
 {
+    int64_t *list = array_new((size_t)baseline->step_count + 1, sizeof *list);
     size_t count = 0;
-    for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
+    if (!list)
+        return -1;
+    for (int32_t step = baseline->first_step; baseline->step_ns && step < baseline->step_count; step++)
         if (baseline->step_ns[step] != TIME_UNKNOWN)
             list[count++] = baseline->step_ns[step];
-    return quiet_of(list, count);
+    *usual_ns = quiet_of(list, count);
+    free(list);
+    return 0;
 }
 
 static int begin_all(const struct job *job, const struct baseline *baseline, struct step_summary *summaries)
 {
-    int64_t *list = array_new((size_t)baseline->step_count + 1, sizeof *list);
-    if (!list)
+    int64_t usual_ns;
+    if (step_usual_ns(baseline, &usual_ns))
         return -1;
-    int64_t usual_ns = usual_duration(baseline, list);
-    free(list);
     for (int32_t step = 0; step < job->step_count; step++)
         summaries[step] = (struct step_summary){
             .begin_ns = TIME_UNKNOWN,

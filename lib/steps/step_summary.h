@@ -19,6 +19,9 @@ struct step_summary {
     int64_t grew_ns;          /* by so much, mean over ranks */
 };
 
+/* What steps take that nothing made longer (quiet_of); TIME_UNKNOWN. -1 when memory is out. */
+int step_usual_ns(const struct baseline *baseline, int64_t *usual_ns);
+
 /*
  * One for each step of the job, by number, owned by the caller (free); NULL when memory is out. A phase is a
  * tag; what it took is shared out without a rest: from the end of the operation before, on whatever stream,

@@ -26,6 +26,7 @@ void batch_release(struct batch *batch)
     free(batch->tag_names.items);
     free(batch->anchors.items);
     free(batch->losses.items);
+    free(batch->facts.items);
     buffer_release(&batch->bytes);
     buffer_release(&batch->packed);
     batch_init(batch);
@@ -36,7 +37,7 @@ void batch_clear(struct batch *batch)
     batch->processes.count = batch->communicators.count = batch->members.count = 0;
     batch->operations.count = batch->blocks.count = batch->proxies.count = batch->tags.count = 0;
     batch->tag_names.count = 0;
-    batch->anchors.count = batch->losses.count = 0;
+    batch->anchors.count = batch->losses.count = batch->facts.count = 0;
     buffer_clear(&batch->bytes);
     buffer_clear(&batch->packed);
 }
@@ -52,7 +53,8 @@ size_t batch_size_bytes(const struct batch *batch)
            batch->tags.count * sizeof *batch->tags.items +
            batch->tag_names.count * sizeof *batch->tag_names.items +
            batch->anchors.count * sizeof *batch->anchors.items +
-           batch->losses.count * sizeof *batch->losses.items + batch->bytes.length + batch->packed.length;
+           batch->losses.count * sizeof *batch->losses.items +
+           batch->facts.count * sizeof *batch->facts.items + batch->bytes.length + batch->packed.length;
 }
 
 const char *batch_bytes(const struct batch *batch, struct span span)
@@ -144,6 +146,8 @@ static int tell_communicator(struct batch_builder *builder, struct batch *batch,
         return -1;
     told->number = number;
     told->hash = origin->communicator_hash;
+    told->is_named = origin->communicator_is_named;
+    told->members = told->description = absent;
     told->size = origin->communicator_size > 0 ? origin->communicator_size : 0;
     told->node_count = origin->node_count > 0 ? origin->node_count : 0;
     known->name.present |= name;
@@ -235,7 +239,7 @@ static int add_operation(struct batch_builder *builder, struct batch *batch, con
     row->offset = event->origin.offset;
     row->operation = *operation;
     row->channels = absent;
-    if (put_text(batch, operation->tag, &row->tag))
+    if (put_text(batch, operation->tag, &row->tag) || put_text(batch, operation->source, &row->source))
         return -1;
     if (operation->kernel_channel_count == 0)
         return 0;
@@ -338,6 +342,71 @@ static int add_loss(struct batch_builder *builder, struct batch *batch, const st
     return put_text(batch, event->loss.what ? event->loss.what : "events", &row->what);
 }
 
+/* "[0,4,8]" */
+static int put_members(struct batch *batch, const struct communicator_facts *facts, struct span *span)
+{
+    size_t at = batch->bytes.length;
+    int failed = 0;
+    for (size_t i = 0; i < facts->member_count && !failed; i++)
+        failed = buffer_printf(&batch->bytes, "%c%lld", i ? ',' : '[', (long long)facts->members[i]);
+    failed = failed || buffer_append_byte(&batch->bytes, ']');
+    return put_blob(batch, at, failed, span);
+}
+
+/* What a communicator is as a whole is kept once. */
+static int add_communicator(struct batch_builder *builder, struct batch *batch, const struct event *event)
+{
+    if (find_member(builder, batch, &event->origin) < 0)
+        return -1;
+    const struct communicator_facts *facts = &event->communicator;
+    uint32_t number = builder->last.communicator;
+    struct batch_communicator *known = &builder->known[number];
+    int members = facts->member_count && !known->members.present;
+    int description = facts->description && !known->description.present;
+    if (!members && !description)
+        return 0;
+    struct batch_communicator *told = LIST_ADD(&batch->communicators);
+    if (!told)
+        return -1;
+    *told = (struct batch_communicator){.number = number,
+                                        .hash = event->origin.communicator_hash,
+                                        .is_named = event->origin.communicator_is_named};
+    known->members.present |= members;
+    known->description.present |= description;
+    return (members && put_members(batch, facts, &told->members)) ||
+                   (description && put_text(batch, facts->description, &told->description))
+               ? -1
+               : 0;
+}
+
+static int add_facts(struct batch_builder *builder, struct batch *batch, const struct event *event)
+{
+    const struct process_facts *facts = &event->process;
+    const char *const texts[FACT_TEXTS] = {[FACT_BUS_ID] = facts->gpu_bus_id,
+                                           [FACT_SERIAL] = facts->gpu_serial,
+                                           [FACT_NIC] = facts->nic,
+                                           [FACT_HOST] = facts->host,
+                                           [FACT_RANK_NAME] = facts->rank_name};
+    int64_t process = find_process(builder, batch, &event->origin);
+    int64_t member = -1;
+    if (process >= 0 && event->origin.communicator_hash && event->origin.rank >= 0) {
+        member = find_member(builder, batch, &event->origin);
+        if (member < 0)
+            return -1;
+    }
+    struct batch_fact *row = process < 0 ? NULL : LIST_ADD(&batch->facts);
+    if (!row)
+        return -1;
+    row->ordinal = builder->facts++;
+    row->process = (uint32_t)process;
+    row->member = member;
+    row->facts = *facts;
+    for (int i = 0; i < FACT_TEXTS; i++)
+        if (put_text(batch, texts[i], &row->texts[i]))
+            return -1;
+    return 0;
+}
+
 static int add_row(struct batch_builder *builder, struct batch *batch, const struct event *event)
 {
     switch (event->kind) {
@@ -354,7 +423,9 @@ static int add_row(struct batch_builder *builder, struct batch *batch, const str
     case EVENT_LOSS:
         return add_loss(builder, batch, event);
     case EVENT_COMMUNICATOR:
-        return find_member(builder, batch, &event->origin) < 0 ? -1 : 0;
+        return add_communicator(builder, batch, event);
+    case EVENT_PROCESS:
+        return add_facts(builder, batch, event);
     }
     return 0;
 }
@@ -362,7 +433,8 @@ static int add_row(struct batch_builder *builder, struct batch *batch, const str
 int batch_add(struct batch_builder *builder, struct batch *batch, const struct event *event,
               struct error *error)
 {
-    int is_part = event->kind == EVENT_COMMUNICATOR || (event->kind == EVENT_PROXY && event->proxy.continued);
+    int is_part = event->kind == EVENT_COMMUNICATOR || event->kind == EVENT_PROCESS ||
+                  (event->kind == EVENT_PROXY && event->proxy.continued);
     if (builder->proxies > MOST_RECORDS || builder->tags > MOST_RECORDS ||
         builder->tag_names > MOST_RECORDS ||
         (event->kind == EVENT_OPERATION && event->operation.ordinal > MOST_RECORDS))

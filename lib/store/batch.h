@@ -35,8 +35,11 @@ struct batch_communicator {
     uint32_t number;
     uint64_t hash;
     struct span name;
-    int64_t size;       /* 0: not said */
-    int64_t node_count; /* 0: not said */
+    int is_named;        /* the hash is of its name and members, not NCCL's */
+    int64_t size;        /* 0: not said */
+    int64_t node_count;  /* 0: not said */
+    struct span members; /* "[0,4,8]": global ranks, in order of its ranks */
+    struct span description;
 };
 
 struct batch_member {
@@ -50,6 +53,7 @@ struct batch_operation {
     uint64_t offset;
     struct operation operation; /* its pointers are not valid: see the spans */
     struct span tag;
+    struct span source;
     struct span channels; /* packed */
 };
 
@@ -108,6 +112,16 @@ struct batch_loss {
     struct span what;
 };
 
+enum batch_fact_text { FACT_BUS_ID, FACT_SERIAL, FACT_NIC, FACT_HOST, FACT_RANK_NAME, FACT_TEXTS };
+
+struct batch_fact {
+    int64_t ordinal;
+    uint32_t process;
+    int64_t member;             /* -1: of the process */
+    struct process_facts facts; /* its pointers are not valid: see the spans */
+    struct span texts[FACT_TEXTS];
+};
+
 #define BATCH_LIST(type) \
     struct {             \
         type *items;     \
@@ -126,6 +140,7 @@ struct batch {
     BATCH_LIST(struct batch_tag_name) tag_names;
     BATCH_LIST(struct batch_anchor) anchors;
     BATCH_LIST(struct batch_loss) losses;
+    BATCH_LIST(struct batch_fact) facts;
     struct buffer bytes;
     struct buffer packed;
 };
@@ -159,6 +174,7 @@ struct batch_builder {
     int64_t tag_names;
     int64_t anchors;
     int64_t losses;
+    int64_t facts;
     int64_t events;           /* records understood so far */
     struct block_writer rows; /* the operations being packed */
     struct {

@@ -126,6 +126,8 @@ static void add_row(struct block_writer *rows, const struct batch *batch, const 
     block_set_text(rows, OPERATION_TAG, batch_bytes(batch, row->tag));
     block_set(rows, OPERATION_FLAGS, flags_of(operation));
     block_set(rows, OPERATION_BYTE_OFFSET, (int64_t)row->offset);
+    if (row->source.present)
+        block_set_text(rows, OPERATION_SOURCE, batch_bytes(batch, row->source));
     block_set_bytes(rows, OPERATION_KERNEL_CHANNELS, batch_bytes(batch, row->channels), row->channels.length);
 }
 

@@ -1,6 +1,7 @@
 #include "store/insert.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "schemas.h"
 #include "store/internal.h"
 
@@ -41,6 +42,10 @@ static const struct {
     [BULK_ANCHOR] = {"clock_anchor",
                      "clock_anchor_id, process_id, local_ns, monotonic_ns, realtime_ns, boot_id", 6},
     [BULK_LOSS] = {"loss", "loss_id, process_id, what, events, member_id, is_total", 6},
+    [BULK_FACT] = {"process_fact",
+                   "process_fact_id, process_id, member_id, global_rank, world_size, local_rank, gpu, "
+                   "gpu_bus_id, gpu_serial, nic, host, rank_name",
+                   12},
 };
 
 /* Binds the values of one row after the other. Failures are remembered: they can only be lack of memory. */
@@ -180,9 +185,27 @@ static void bind_loss(struct binder *binder, const struct insert_target *target,
     bind_integer(binder, row->is_total != 0);
 }
 
+static void bind_fact(struct binder *binder, const struct insert_target *target, size_t at)
+{
+    const struct batch_fact *row = &binder->batch->facts.items[at];
+    bind_integer(binder, record_id(target, row->ordinal));
+    bind_integer(binder, target->processes[row->process]);
+    bind_known(binder, row->member < 0 ? -1 : target->members[row->member].id, -1);
+    bind_count(binder, row->facts.global_rank);
+    bind_count(binder, row->facts.world_size);
+    bind_count(binder, row->facts.local_rank);
+    bind_count(binder, row->facts.gpu);
+    bind_text(binder, row->texts[FACT_BUS_ID]);
+    bind_text(binder, row->texts[FACT_SERIAL]);
+    bind_text(binder, row->texts[FACT_NIC]);
+    bind_text(binder, row->texts[FACT_HOST]);
+    bind_text(binder, row->texts[FACT_RANK_NAME]);
+}
+
 static void (*const bind_row[BULK_TABLES])(struct binder *, const struct insert_target *, size_t) = {
     [BULK_BLOCK] = bind_block,       [BULK_PROXY] = bind_proxy,   [BULK_TAG] = bind_tag,
     [BULK_TAG_NAME] = bind_tag_name, [BULK_ANCHOR] = bind_anchor, [BULK_LOSS] = bind_loss,
+    [BULK_FACT] = bind_fact,
 };
 
 static struct statement *prepare_bulk(struct store *store, enum bulk_table table, int rows,
@@ -313,6 +336,15 @@ static int put_process(struct inserter *inserter, struct insert_target *target, 
     return append_id(&target->processes, &target->process_count, &target->process_capacity, *id, error);
 }
 
+/* Of names that many jobs have: those of two directories are taken to be of two. */
+static uint64_t hash_in(const char *file_set, uint64_t named_hash)
+{
+    uint64_t hash = named_hash;
+    for (const unsigned char *at = (const unsigned char *)file_set; *at; at++)
+        hash = hash_mix(hash, *at);
+    return hash ? hash : 1;
+}
+
 static int64_t communicator_id(struct inserter *inserter, const struct insert_target *target, uint64_t hash,
                                struct error *error)
 {
@@ -329,28 +361,44 @@ static int64_t communicator_id(struct inserter *inserter, const struct insert_ta
     return *id;
 }
 
+static int bind_unless_0(struct statement *statement, int parameter, int64_t value, struct error *error)
+{
+    return value ? statement_bind_integer(statement, parameter, value, error)
+                 : statement_bind_null(statement, parameter, error);
+}
+
+static int tell_communicator(struct inserter *inserter, int64_t id, const struct batch *batch,
+                             const struct batch_communicator *communicator, struct error *error)
+{
+    struct statement *tell = inserter->lookups[TELL_COMMUNICATOR];
+    if (!communicator->name.present && !communicator->size && !communicator->node_count &&
+        !communicator->members.present && !communicator->description.present && !communicator->is_named)
+        return 0;
+    if (statement_bind_integer(tell, 1, id, error) ||
+        statement_bind_text(tell, 2, batch_bytes(batch, communicator->name), error) ||
+        bind_unless_0(tell, 3, communicator->size, error) ||
+        bind_unless_0(tell, 4, communicator->node_count, error) ||
+        statement_bind_text(tell, 5, batch_bytes(batch, communicator->members), error) ||
+        statement_bind_text(tell, 6, batch_bytes(batch, communicator->description), error) ||
+        bind_unless_0(tell, 7, communicator->is_named ? (int64_t)communicator->hash : 0, error))
+        return -1;
+    return statement_step(tell, error);
+}
+
 static int put_communicator(struct inserter *inserter, struct insert_target *target,
                             const struct batch *batch, const struct batch_communicator *communicator,
                             struct error *error)
 {
-    int64_t id = communicator_id(inserter, target, communicator->hash, error);
+    int is_named = communicator->is_named && communicator->hash;
+    uint64_t hash = is_named ? hash_in(target->file_set, communicator->hash) : communicator->hash;
+    int64_t id = communicator_id(inserter, target, hash, error);
     if (id < 0)
         return -1;
     if (communicator->number == target->communicator_count &&
         append_id(&target->communicators, &target->communicator_count, &target->communicator_capacity, id,
                   error))
         return -1;
-    if (!communicator->name.present && !communicator->size && !communicator->node_count)
-        return 0;
-    struct statement *tell = inserter->lookups[TELL_COMMUNICATOR];
-    if (statement_bind_integer(tell, 1, id, error) ||
-        statement_bind_text(tell, 2, batch_bytes(batch, communicator->name), error) ||
-        (communicator->size ? statement_bind_integer(tell, 3, communicator->size, error)
-                            : statement_bind_null(tell, 3, error)) ||
-        (communicator->node_count ? statement_bind_integer(tell, 4, communicator->node_count, error)
-                                  : statement_bind_null(tell, 4, error)))
-        return -1;
-    return statement_step(tell, error);
+    return tell_communicator(inserter, id, batch, communicator, error);
 }
 
 static int put_member(struct inserter *inserter, struct insert_target *target,
@@ -450,6 +498,7 @@ int inserter_put(struct inserter *inserter, struct insert_target *target, const 
         [BULK_BLOCK] = batch->blocks.count,   [BULK_PROXY] = batch->proxies.count,
         [BULK_TAG] = batch->tags.count,       [BULK_TAG_NAME] = batch->tag_names.count,
         [BULK_ANCHOR] = batch->anchors.count, [BULK_LOSS] = batch->losses.count,
+        [BULK_FACT] = batch->facts.count,
     };
     if (put_names(inserter, target, batch, error))
         return -1;

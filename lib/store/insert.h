@@ -25,7 +25,16 @@ enum lookup {
     LOOKUPS
 };
 
-enum bulk_table { BULK_BLOCK, BULK_PROXY, BULK_TAG, BULK_TAG_NAME, BULK_ANCHOR, BULK_LOSS, BULK_TABLES };
+enum bulk_table {
+    BULK_BLOCK,
+    BULK_PROXY,
+    BULK_TAG,
+    BULK_TAG_NAME,
+    BULK_ANCHOR,
+    BULK_LOSS,
+    BULK_FACT,
+    BULK_TABLES
+};
 
 struct inserter {
     struct store *store;

@@ -186,6 +186,7 @@ static struct operation get_operation(const struct open_block *block)
         .initial_sync_ns = get(block, OPERATION_INITIAL_SYNC, 0),
         .tag_is_number = (flags & OPERATION_HAS_NUMBER) != 0,
         .is_symmetric = (flags & OPERATION_IS_SYMMETRIC) != 0,
+        .source = block_text(&block->rows, OPERATION_SOURCE, block->row),
         .tag = block_text(&block->rows, OPERATION_TAG, block->row),
         .unfinished = (flags & OPERATION_IS_UNFINISHED) != 0,
     };

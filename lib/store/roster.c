@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/ids.h"
 #include "schemas.h"
+#include "store/members.h"
 #include "store/statement.h"
 
 #include <stdlib.h>
@@ -55,7 +56,8 @@ static int take_rank(struct roster *roster, struct statement *row)
                                  .run = run,
                                  .process_id = statement_integer_or(row, 2, -1),
                                  .global_rank = statement_integer_or(row, 3, -1),
-                                 .name = copy_text(row, 4)};
+                                 .name = copy_text(row, 4),
+                                 .facts = {.local_rank = COUNT_UNKNOWN, .gpu = COUNT_UNKNOWN}};
     return rank->name ? 0 : -1;
 }
 
@@ -74,7 +76,11 @@ static int take_communicator(struct roster *roster, struct statement *row)
                                                  .size_is_known = statement_integer(row, 3) != 0,
                                                  .hash = statement_integer(row, 4),
                                                  .label = copy_text(row, 5)};
-    return communicator->label ? 0 : -1;
+    const char *members = statement_text(row, 6);
+    return communicator->label && (!members || members_read(members, &communicator->members,
+                                                            &communicator->member_count) == 0)
+               ? 0
+               : -1;
 }
 
 static int take_member(struct roster *roster, struct statement *row)
@@ -92,6 +98,29 @@ static int take_member(struct roster *roster, struct statement *row)
         return -1;
     roster->members[roster->member_count++] = member;
     return 0;
+}
+
+static int keep_first(char **kept, struct statement *row, int column)
+{
+    const char *text = *kept ? NULL : statement_text(row, column);
+    return text && !(*kept = strdup(text)) ? -1 : 0;
+}
+
+static int take_facts(struct roster *roster, struct statement *row)
+{
+    int32_t number = roster_rank(roster, statement_integer(row, 0));
+    if (number < 0)
+        return 0;
+    struct roster_facts *facts = &roster->ranks[number].facts;
+    if (facts->local_rank == COUNT_UNKNOWN)
+        facts->local_rank = statement_integer_or(row, 3, COUNT_UNKNOWN);
+    if (facts->gpu == COUNT_UNKNOWN)
+        facts->gpu = statement_integer_or(row, 4, COUNT_UNKNOWN);
+    return keep_first(&facts->host, row, 1) || keep_first(&facts->host, row, 2) ||
+                   keep_first(&facts->gpu_bus_id, row, 5) || keep_first(&facts->gpu_serial, row, 6) ||
+                   keep_first(&facts->nic, row, 7) || keep_first(&facts->rank_name, row, 8)
+               ? -1
+               : 0;
 }
 
 static int take_rows(struct roster *roster, struct store *store, const char *sql, int64_t run_id,
@@ -124,14 +153,33 @@ int roster_load_members(struct roster *roster, struct store *store, int64_t run_
     return take_rows(roster, store, schema_meta_roster_members, run_id, take_member, error);
 }
 
+int roster_load_facts(struct roster *roster, struct store *store, int64_t run_id, struct error *error)
+{
+    return take_rows(roster, store, schema_meta_roster_facts, run_id, take_facts, error);
+}
+
+void roster_facts_release(struct roster_facts *facts)
+{
+    free(facts->host);
+    free(facts->gpu_bus_id);
+    free(facts->gpu_serial);
+    free(facts->nic);
+    free(facts->rank_name);
+    *facts = (struct roster_facts){.local_rank = COUNT_UNKNOWN, .gpu = COUNT_UNKNOWN};
+}
+
 void roster_release(struct roster *roster)
 {
     for (size_t i = 0; i < roster->run_count; i++)
         free(roster->runs[i].step_source);
-    for (size_t i = 0; i < roster->rank_count; i++)
+    for (size_t i = 0; i < roster->rank_count; i++) {
         free(roster->ranks[i].name);
-    for (size_t i = 0; i < roster->communicator_count; i++)
+        roster_facts_release(&roster->ranks[i].facts);
+    }
+    for (size_t i = 0; i < roster->communicator_count; i++) {
         free(roster->communicators[i].label);
+        free(roster->communicators[i].members);
+    }
     free(roster->runs);
     free(roster->ranks);
     free(roster->communicators);

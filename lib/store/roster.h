@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "model/event.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,12 +23,26 @@ struct roster_run {
     int has_global_ranks;
 };
 
+/* What files tell of the process of a rank. NULL and COUNT_UNKNOWN: nothing. */
+struct roster_facts {
+    char *host; /* owned, as all texts here */
+    char *gpu_bus_id;
+    char *gpu_serial;
+    char *nic;
+    char *rank_name; /* what the framework calls it */
+    int64_t local_rank;
+    int64_t gpu; /* CUDA's number of the device in the process */
+};
+
+void roster_facts_release(struct roster_facts *facts);
+
 struct roster_rank {
     int64_t id;
     int64_t process_id;  /* -1: nothing recorded by it */
     int64_t global_rank; /* -1 */
     char *name;          /* owned */
     int32_t run;
+    struct roster_facts facts; /* roster_load_facts */
 };
 
 struct roster_communicator {
@@ -37,6 +52,8 @@ struct roster_communicator {
     char *label;  /* owned */
     int32_t run;
     int size_is_known; /* else it has so many at least */
+    int64_t *members;  /* owned: their global ranks, in order of its own, as files tell; NULL */
+    size_t member_count;
 };
 
 struct roster_member {
@@ -65,10 +82,11 @@ struct roster {
 
 /*
  * A run, its ranks and communicators, or with `run_id` 0 those of all runs; and then, for those who ask for
- * them, the members. Release it whatever comes back.
+ * them, the members, and what is known of the ranks' processes. Release it whatever comes back.
  */
 int roster_load(struct roster *roster, struct store *store, int64_t run_id, struct error *error);
 int roster_load_members(struct roster *roster, struct store *store, int64_t run_id, struct error *error);
+int roster_load_facts(struct roster *roster, struct store *store, int64_t run_id, struct error *error);
 void roster_release(struct roster *roster); /* also one that is all 0 */
 
 /* Indexes by id. */

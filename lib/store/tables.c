@@ -11,6 +11,7 @@ static const struct block_column operation_columns[OPERATION_COLUMNS] = {
     [OPERATION_GPU_END] = {.minus = NEAR(OPERATION_GPU_BEGIN)},
     [OPERATION_TAG] = {.type = BLOCK_TEXT},
     [OPERATION_KERNEL_CHANNELS] = {.type = BLOCK_BYTES},
+    [OPERATION_SOURCE] = {.type = BLOCK_TEXT},
 };
 
 const struct block_layout operation_layout = {operation_columns, OPERATION_COLUMNS, OPERATION_COLUMNS_FIRST};

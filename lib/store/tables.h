@@ -44,6 +44,7 @@ enum operation_column {
     OPERATION_KERNEL_CHANNELS,
     OPERATION_COLUMNS_FIRST, /* so many had blocks of form 1 */
     OPERATION_INITIAL_SYNC = OPERATION_COLUMNS_FIRST,
+    OPERATION_SOURCE,
     OPERATION_COLUMNS
 };
 

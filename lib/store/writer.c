@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "schemas.h"
 #include "store/ledger.h"
+#include "store/removal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,20 +25,6 @@ enum sentence {
     FILE_OF_TWIN,
     MOVE_FILE,
     NOTE_ARRIVAL,
-    NOTE_DEPARTURE,
-    REMOVE_FIRST,
-    REMOVE_OPERATIONS = REMOVE_FIRST,
-    REMOVE_RECORDED,
-    REMOVE_JOINED,
-    REMOVE_PROXIES,
-    REMOVE_PROXIES_RECORDED,
-    REMOVE_TAGS,
-    REMOVE_TAG_NAMES,
-    REMOVE_ANCHORS,
-    REMOVE_LOSSES,
-    REMOVE_FILE_MEMBERS,
-    REMOVE_LEDGER,
-    REMOVE_FILE,
     SENTENCES
 };
 
@@ -50,24 +37,12 @@ static const char *const sentences[SENTENCES] = {
     [FILE_OF_TWIN] = schema_ingest_write_file_of_twin,
     [MOVE_FILE] = schema_ingest_write_move_file,
     [NOTE_ARRIVAL] = schema_ingest_write_note_arrival,
-    [NOTE_DEPARTURE] = schema_ingest_write_note_departure,
-    [REMOVE_OPERATIONS] = schema_ingest_write_remove_file,
-    [REMOVE_RECORDED] = schema_ingest_write_remove_recorded,
-    [REMOVE_JOINED] = schema_ingest_write_remove_joined,
-    [REMOVE_PROXIES] = schema_ingest_write_remove_proxy,
-    [REMOVE_PROXIES_RECORDED] = schema_ingest_write_remove_proxy_recorded,
-    [REMOVE_TAGS] = schema_ingest_write_remove_tag,
-    [REMOVE_TAG_NAMES] = schema_ingest_write_remove_tag_name,
-    [REMOVE_ANCHORS] = schema_ingest_write_remove_anchor,
-    [REMOVE_LOSSES] = schema_ingest_write_remove_loss,
-    [REMOVE_FILE_MEMBERS] = schema_ingest_write_remove_file_member,
-    [REMOVE_LEDGER] = schema_ingest_write_remove_ledger,
-    [REMOVE_FILE] = schema_ingest_write_remove_file_row,
 };
 
 struct writer {
     struct store *store;
     struct inserter inserter;
+    struct removal removal;
     struct statement *statements[SENTENCES];
     int in_transaction;
     int has_changed; /* this transaction changes what the store holds */
@@ -91,7 +66,8 @@ struct writer *writer_new(struct store *store, struct error *error)
     }
     writer->store = store;
     map_init(&writer->met);
-    int failed = inserter_init(&writer->inserter, store, error);
+    int failed =
+        inserter_init(&writer->inserter, store, error) || removal_init(&writer->removal, store, error);
     for (int i = 0; i < SENTENCES && !failed; i++)
         failed = !(writer->statements[i] = store_prepare(store, sentences[i], error));
     if (failed) {
@@ -106,6 +82,7 @@ void writer_free(struct writer *writer)
     if (!writer)
         return;
     inserter_release(&writer->inserter);
+    removal_release(&writer->removal);
     for (int i = 0; i < SENTENCES; i++)
         statement_free(writer->statements[i]);
     store_rollback(writer->store);
@@ -194,9 +171,8 @@ static int run_for(struct writer *writer, enum sentence sentence, int64_t file_i
 
 static int remove_file(struct writer *writer, int64_t file_id, struct error *error)
 {
-    for (int i = REMOVE_FIRST; i < SENTENCES; i++)
-        if (run_for(writer, (enum sentence)i, file_id, error))
-            return -1;
+    if (removal_file(&writer->removal, file_id, error))
+        return -1;
     writer->needs_sweep = 1;
     return 0;
 }
@@ -227,7 +203,7 @@ static int64_t find_path(struct writer *writer, const char *path, struct error *
 
 static int depart(struct writer *writer, int64_t id, struct error *error)
 {
-    return run_for(writer, NOTE_DEPARTURE, id, error) || remove_file(writer, id, error) ? -1 : 0;
+    return removal_note(&writer->removal, id, error) || remove_file(writer, id, error) ? -1 : 0;
 }
 
 static int remove_twin(struct writer *writer, const char *path, const struct writer_facts *facts,
@@ -372,7 +348,7 @@ int writer_is_due(const struct writer *writer)
 
 static int end_transaction(struct writer *writer, struct error *error)
 {
-    if ((writer->needs_sweep && store_execute(writer->store, schema_ingest_write_sweep, error)) ||
+    if ((writer->needs_sweep && removal_sweep(writer->store, error)) ||
         (writer->has_changed && store_set_fact(writer->store, "joined", 0, error)) ||
         store_commit(writer->store, error))
         return fail(writer);

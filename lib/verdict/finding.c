@@ -56,12 +56,12 @@ struct finding *findings_add(struct findings *findings)
                       sizeof *findings->items))
         return NULL;
     struct finding *finding = &findings->items[findings->count++];
-    *finding = (struct finding){.rank = -1, .tag = -1, .first_step = -1, .last_step = -1};
+    *finding = (struct finding){.rank = -1, .tag = -1, .first_step = -1, .last_step = -1, .instance = -1};
     return finding;
 }
 
-struct finding *findings_add_at(struct findings *findings, enum finding_kind kind, int32_t rank,
-                                const struct job_instance *instance)
+struct finding *findings_add_at(struct findings *findings, const struct job *job, enum finding_kind kind,
+                                int32_t rank, const struct job_instance *instance)
 {
     struct finding *finding = findings_add(findings);
     if (finding) {
@@ -69,6 +69,7 @@ struct finding *findings_add_at(struct findings *findings, enum finding_kind kin
         finding->rank = rank;
         finding->tag = instance->tag;
         finding->first_step = finding->last_step = instance->step;
+        finding->instance = (int32_t)(instance - job->instances);
     }
     return finding;
 }
@@ -173,6 +174,15 @@ const char *confidence_name(enum confidence confidence)
     return names[confidence];
 }
 
+enum colour confidence_colour(const char *name)
+{
+    static const enum colour colours[] = {COLOUR_CALM, COLOUR_CAUTION, COLOUR_ALARM};
+    for (enum confidence i = CONFIDENCE_LOW; i <= CONFIDENCE_HIGH; i++)
+        if (strcmp(name, confidence_name(i)) == 0)
+            return colours[i];
+    return COLOUR_NONE;
+}
+
 int findings_stop_job(const struct findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++)
@@ -189,8 +199,7 @@ int findings_stop_surely(const struct findings *findings)
     return 0;
 }
 
-/* How many steps it is of. */
-static int32_t finding_steps(const struct finding *finding)
+int32_t finding_steps(const struct finding *finding)
 {
     return (finding->last_step - finding->first_step) / (finding->period > 1 ? finding->period : 1) + 1;
 }

@@ -2,7 +2,9 @@
 #define NCCLPROF_VERDICT_FINDING_H
 
 #include "base/buffer.h"
+#include "base/colour.h"
 #include "job/job.h"
+#include "verdict/figures.h"
 #include "verdict/readings.h"
 
 /*
@@ -20,6 +22,9 @@ struct finding {
     size_t rank_count; /* 0: `rank` alone */
     double certainty;  /* log of the odds that it is no noise (score/explain.h); 0: not known */
     int receives;      /* network: what is sent to it is slow, not what it sends */
+    int64_t pause_ns;  /* network: for so long nothing moved, once, which is most of its cost; 0: else */
+    int64_t step_ns;   /* how long the job's steps usually are; 0: not known */
+    int32_t instance;  /* the first operation in which it shows; -1: none */
     int64_t lost_ns;   /* of the whole job; 0 where it cannot be said */
     int64_t slow_ns;   /* by how much its operations were slow or late, summed */
     int shows_earlier; /* in the step before its first, too, as of a suspect */
@@ -31,7 +36,8 @@ struct finding {
     int32_t *candidates; /* owned: who it may be where the record cannot tell, `rank` among them; else none */
     size_t candidate_count;
     size_t candidate_capacity;
-    struct buffer evidence;   /* one sentence with figures that can be checked */
+    struct buffer evidence;   /* sentences with figures that can be checked; the last without its stop */
+    struct figures figures;   /* these */
     struct readings readings; /* what the rules read that were asked */
 };
 
@@ -65,8 +71,8 @@ void findings_release(struct findings *findings);
 /* A new finding at the end, zeroed; NULL when memory is out. */
 struct finding *findings_add(struct findings *findings);
 /* The same, of a rank in one operation: at its step and its phase. */
-struct finding *findings_add_at(struct findings *findings, enum finding_kind kind, int32_t rank,
-                                const struct job_instance *instance);
+struct finding *findings_add_at(struct findings *findings, const struct job *job, enum finding_kind kind,
+                                int32_t rank, const struct job_instance *instance);
 /*
  * Asks a rule about a finding. Where it speaks, the finding is believed no more than it allows. A finding
  * that nothing is known against begins with CONFIDENCE_HIGH. Returns whether it speaks.
@@ -92,6 +98,9 @@ void findings_forget_low(struct findings *findings, size_t from);
  */
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns);
 
+/* How many steps it is of; 1 where that is not known. */
+int32_t finding_steps(const struct finding *finding);
+
 /* Whether a finding is of that step; of that rank. */
 int finding_has_step(const struct finding *finding, int32_t step);
 int finding_has_rank(const struct finding *finding, int32_t rank);
@@ -106,5 +115,7 @@ int findings_stop_surely(const struct findings *findings);
 
 const char *finding_kind_name(enum finding_kind kind);
 const char *confidence_name(enum confidence confidence);
+/* Of its name; none of any other text. */
+enum colour confidence_colour(const char *name);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include "base/json_text.h"
 
+#include <string.h>
+
 int text_json_us(struct buffer *json, const char *name, int64_t time_ns)
 {
     if (text_json_key(json, name))
@@ -26,6 +28,31 @@ int text_time(struct buffer *text, int64_t time_ns)
                    : shown >= 10 || shown <= -10                          ? 1
                                                                           : 2;
     return buffer_printf(text, "%.*f %s", decimals, shown, units[i].unit);
+}
+
+const char *text_ordinal(int32_t number)
+{
+    static const char *const endings[] = {"th", "st", "nd", "rd"};
+    int32_t last = number % 10;
+    return last > 3 || (number / 10) % 10 == 1 ? endings[0] : endings[last];
+}
+
+int text_gaps(struct buffer *text, int64_t peers_ns, int64_t other_steps_ns, const char *rank)
+{
+    if (peers_ns != TIME_UNKNOWN && (buffer_append_text(text, "; peers ") || text_time(text, peers_ns)))
+        return -1;
+    if (other_steps_ns == TIME_UNKNOWN)
+        return 0;
+    return buffer_printf(text, "%c rank %s in other steps ", peers_ns == TIME_UNKNOWN ? ';' : ',', rank) ||
+           text_time(text, other_steps_ns);
+}
+
+int text_communicator(struct buffer *text, const struct job_communicator *communicator)
+{
+    const char *label = communicator->label;
+    /* A group may be named by a number, as torch's are. */
+    int is_ranks = label[strspn(label, "0123456789,-")] == '\0' && strpbrk(label, ",-");
+    return buffer_append_text(text, is_ranks ? "ranks " : "communicator ") || buffer_append_text(text, label);
 }
 
 int text_operation(struct buffer *text, const struct job *job, const struct job_instance *instance,

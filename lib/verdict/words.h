@@ -13,6 +13,15 @@ int text_json_us(struct buffer *json, const char *name, int64_t time_ns); /* nul
 /* "1.2 ms", "3.4 s": three figures for people. */
 int text_time(struct buffer *text, int64_t time_ns);
 
+/* "th", "st", "nd", "rd": what follows a number that says which of several. */
+const char *text_ordinal(int32_t number);
+
+/* "; peers 306 us, rank 7 in other steps 305 us": what a gap is held against; TIME_UNKNOWN is left out. */
+int text_gaps(struct buffer *text, int64_t peers_ns, int64_t other_steps_ns, const char *rank);
+
+/* "ranks 6-7", "communicator dp3": a communicator by its label, which may be the ranks in it. */
+int text_communicator(struct buffer *text, const struct job_communicator *communicator);
+
 /*
  * "AllReduce number 5 on communicator 0-3", "Send number 2 from rank 0 to rank 4 on communicator 0,4": by
  * what v_instance (ncclprof-store(5)) finds it. Of a communicator of which ranks left no trace, how many it

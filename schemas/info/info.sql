@@ -31,7 +31,7 @@ WITH of_run AS (
     JOIN file f USING (file_id)
     GROUP BY r.run_id
 )
-SELECT run_id AS run, rank_count AS ranks, expected_ranks, step_count AS steps, files, file_set, first_file
+SELECT run_id AS run, name, rank_count AS ranks, expected_ranks, step_count AS steps, files, file_set, first_file
 FROM run LEFT JOIN of_run USING (run_id)
 ORDER BY run_id
 
@@ -68,8 +68,14 @@ WITH counted AS (
 SELECT r.run_id AS run,
        r.global_rank AS rank,
        r.name AS rank_name,
-       nullif(p.host, '') AS host,
+       coalesce(nullif(p.host, ''), v.host) AS host,
        nullif(p.pid, -1) AS pid,
+       v.local_rank,
+       v.gpu,
+       v.gpu_bus_id,
+       v.gpu_serial,
+       v.nic,
+       v.framework_name,
        coalesce(c.communicators, 0) AS communicators,
        coalesce(c.collectives, 0) AS collectives,
        coalesce(c.p2p, 0) AS p2p,
@@ -77,6 +83,7 @@ SELECT r.run_id AS run,
 FROM process p
 LEFT JOIN counted c ON c.process_id = p.process_id
 LEFT JOIN job_rank r ON r.job_rank_id = c.job_rank_id
+LEFT JOIN v_rank v ON v.job_rank_id = c.job_rank_id
 ORDER BY r.run_id, r.global_rank, r.name, p.process_id
 
 -- statement: files

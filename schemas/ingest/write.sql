@@ -11,7 +11,8 @@ INSERT INTO communicator (hash, unhashed_file_id) VALUES (?, ?) RETURNING commun
 -- statement: tell_communicator
 -- What the first file said stays.
 UPDATE communicator
-SET name = coalesce(name, ?2), size = coalesce(size, ?3), node_count = coalesce(node_count, ?4)
+SET name = coalesce(name, ?2), size = coalesce(size, ?3), node_count = coalesce(node_count, ?4),
+    member_list = coalesce(member_list, ?5), description = coalesce(description, ?6), named_hash = coalesce(named_hash, ?7)
 WHERE communicator_id = ?1
 -- statement: find_member
 SELECT member_id FROM member WHERE communicator_id = ? AND rank = ? AND process_id = ?
@@ -68,6 +69,8 @@ UNION
 SELECT process_id FROM tag_mark WHERE tag_mark_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 UNION
 SELECT process_id FROM tag_name WHERE tag_name_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+UNION
+SELECT process_id FROM process_fact WHERE process_fact_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: note_departure
 -- The same before file ?1 goes. The job may fall apart without it: each part holds a process that shared a communicator
 -- with one of the file's, or, where communicators have no hash, its directory.
@@ -89,6 +92,8 @@ UNION
 SELECT process_id FROM tag_mark WHERE tag_mark_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 UNION
 SELECT process_id FROM tag_name WHERE tag_name_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+UNION
+SELECT process_id FROM process_fact WHERE process_fact_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 
 -- statement: remove_file
 -- Everything that came from file ?1. Ids of its records begin with its number.
@@ -109,6 +114,8 @@ DELETE FROM tag_name WHERE tag_name_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967
 DELETE FROM clock_anchor WHERE clock_anchor_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_loss
 DELETE FROM loss WHERE loss_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+-- statement: remove_process_fact
+DELETE FROM process_fact WHERE process_fact_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_file_member
 DELETE FROM file_member WHERE file_id = ?1
 -- statement: remove_ledger
@@ -125,5 +132,9 @@ DELETE FROM unequal_pair WHERE communicator_id NOT IN (SELECT communicator_id FR
 DELETE FROM process
 WHERE process_id NOT IN (SELECT process_id FROM member) AND process_id NOT IN (SELECT process_id FROM tag_mark)
   AND process_id NOT IN (SELECT process_id FROM tag_name)
+  AND process_id NOT IN (SELECT process_id FROM process_fact)
   AND process_id NOT IN (SELECT process_id FROM clock_anchor) AND process_id NOT IN (SELECT process_id FROM loss);
 DELETE FROM clock_step WHERE process_id NOT IN (SELECT process_id FROM process);
+DELETE FROM contradiction WHERE process_id NOT IN (SELECT process_id FROM process);
+-- Its number may be another process's soon.
+DELETE FROM process_run WHERE process_id NOT IN (SELECT process_id FROM process);

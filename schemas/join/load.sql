@@ -9,7 +9,7 @@ SELECT process_id, file_set, host, pid, coalesce(first_file, 0)
  ORDER BY process_id;
 
 -- statement: communicators
-SELECT communicator_id, hash, name, size, (SELECT path FROM file WHERE file_id = unhashed_file_id)
+SELECT communicator_id, hash, name, size, (SELECT path FROM file WHERE file_id = unhashed_file_id), member_list
   FROM communicator ORDER BY communicator_id;
 
 -- statement: members
@@ -18,6 +18,11 @@ SELECT member_id, communicator_id, rank, process_id FROM member ORDER BY member_
 -- The greatest rank that each member's network traffic names as a peer: a lower bound of its communicator's size.
 -- statement: greatest_peers
 SELECT member_id, max(greatest_peer) FROM file_member WHERE greatest_peer IS NOT NULL GROUP BY member_id;
+
+-- Which rank a process, or a rank of it, says that it is. Rows of which the first counts come first.
+-- statement: told_ranks
+SELECT process_id, member_id, global_rank, world_size
+  FROM process_fact WHERE global_rank IS NOT NULL OR world_size IS NOT NULL ORDER BY process_fact_id;
 
 -- What the blocks of each member say together.
 -- statement: summaries
@@ -48,3 +53,7 @@ SELECT packed FROM operation_block WHERE block_id = ?1;
 
 -- statement: joined_block
 SELECT packed FROM operation_join_block WHERE block_id = ?1;
+
+-- Numbers and names that runs had at the join before.
+-- statement: earlier_runs
+SELECT process_id, run_id, name FROM process_run LEFT JOIN run USING (run_id) ORDER BY run_id, process_id;

@@ -98,6 +98,9 @@ UPDATE clock_anchor SET clock_anchor_id = clock_anchor_id + ((?2 - ?1) << 32)
 -- statement: renumber_losses
 UPDATE loss SET loss_id = loss_id + ((?2 - ?1) << 32)
  WHERE loss_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295;
+-- statement: renumber_facts
+UPDATE process_fact SET process_fact_id = process_fact_id + ((?2 - ?1) << 32)
+ WHERE process_fact_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295;
 -- statement: renumber_clock_steps
 UPDATE clock_step SET operation_id = operation_id + ((?2 - ?1) << 32)
  WHERE operation_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295;
@@ -151,6 +154,8 @@ UPDATE tag_mark SET process_id = ?1 WHERE process_id = ?2;
 UPDATE clock_anchor SET process_id = ?1 WHERE process_id = ?2;
 -- statement: unite_losses
 UPDATE loss SET process_id = ?1 WHERE process_id = ?2;
+-- statement: unite_facts
+UPDATE process_fact SET process_id = ?1 WHERE process_id = ?2;
 -- statement: unite_changes
 INSERT OR IGNORE INTO changed_process (process_id) SELECT ?1 FROM process WHERE process_id = ?2;
 -- statement: forget_changes
@@ -173,6 +178,8 @@ UPDATE proxy_recorded SET member_id = ?1 WHERE member_id = ?2;
 UPDATE tag_mark SET member_id = ?1 WHERE member_id = ?2;
 -- statement: move_losses
 UPDATE loss SET member_id = ?1 WHERE member_id = ?2;
+-- statement: move_facts
+UPDATE process_fact SET member_id = ?1 WHERE member_id = ?2;
 -- statement: move_files
 INSERT OR IGNORE INTO file_member (file_id, member_id, greatest_peer)
 SELECT file_id, ?1, greatest_peer FROM file_member WHERE member_id = ?2;

@@ -5,6 +5,8 @@ DELETE FROM communicator_join;
 DELETE FROM member_join;
 DELETE FROM job_rank;
 DELETE FROM run;
+DELETE FROM contradiction;
+DELETE FROM process_run;
 DELETE FROM changed_process;
 
 -- All jobs are joined anew: other rules made what there is.
@@ -12,8 +14,11 @@ DELETE FROM changed_process;
 INSERT OR IGNORE INTO changed_process (process_id) SELECT process_id FROM process;
 
 -- statement: run
-INSERT INTO run (run_id, rank_count, expected_ranks, step_count, step_source, global_ranks)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6);
+INSERT INTO run (run_id, rank_count, expected_ranks, step_count, step_source, global_ranks, name)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+
+-- statement: process
+INSERT INTO process_run (process_id, run_id) VALUES (?1, ?2);
 
 -- statement: job_rank
 INSERT INTO job_rank (job_rank_id, run_id, process_id, global_rank, name) VALUES (?1, ?2, ?3, ?4, ?5);
@@ -39,3 +44,7 @@ INSERT INTO instance_block (block_id, communicator_id, packed) VALUES (?1, ?2, ?
 
 -- statement: joined_block
 INSERT OR REPLACE INTO operation_join_block (block_id, packed) VALUES (?1, ?2);
+
+-- Of several of one kind the first is shown.
+-- statement: contradiction
+INSERT OR IGNORE INTO contradiction (process_id, what, kept, other) VALUES (?1, ?2, ?3, ?4);

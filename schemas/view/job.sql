@@ -9,19 +9,60 @@ SELECT c.communicator_id,
        coalesce(cj.size, c.size) AS size,
        coalesce(cj.size_is_known, c.size IS NOT NULL) AS size_is_known,
        (SELECT count(DISTINCT m.rank) FROM member m WHERE m.communicator_id = c.communicator_id) AS ranks_seen,
-       c.node_count
+       c.node_count,
+       c.member_list,
+       c.description
 FROM communicator c
 LEFT JOIN communicator_join cj ON cj.communicator_id = c.communicator_id;
 
--- One row a rank of a job. host is NULL where the dialect does not say; process_id NULL: known from its peers only.
+-- What files tell of the process of a rank, a row for each that says something: what is said of the rank alone counts before
+-- what is said of its process, and of either what comes first.
+CREATE VIEW v_rank_fact AS
+SELECT r.job_rank_id,
+       r.run_id,
+       r.global_rank AS rank,
+       r.process_id,
+       f.process_fact_id,
+       f.member_id IS NULL AS of_process,
+       f.global_rank AS told_rank,
+       f.world_size,
+       f.local_rank,
+       f.gpu,
+       f.gpu_bus_id,
+       f.gpu_serial,
+       f.nic,
+       f.host,
+       f.rank_name AS framework_name,
+       f.process_fact_id >> 32 AS file_id
+FROM job_rank r
+JOIN process_fact f ON f.process_id = r.process_id
+WHERE f.member_id IS NULL
+   OR EXISTS (SELECT 1 FROM member_join mj WHERE mj.member_id = f.member_id AND mj.job_rank_id = r.job_rank_id);
+
+-- One row a rank of a job. host and what follows local_rank are NULL where no file says; process_id NULL: known from its
+-- peers only. framework_name is what the framework calls the rank.
 CREATE VIEW v_rank AS
 SELECT r.run_id,
        r.global_rank AS rank,
        r.name AS rank_name,
        r.process_id,
-       nullif(p.host, '') AS host,
+       coalesce(nullif(p.host, ''), (SELECT f.host FROM v_rank_fact f WHERE f.job_rank_id = r.job_rank_id AND f.host IS NOT NULL
+        ORDER BY f.of_process, f.process_fact_id LIMIT 1)) AS host,
        nullif(p.pid, -1) AS pid,
-       p.file_set
+       p.file_set,
+       (SELECT f.local_rank FROM v_rank_fact f WHERE f.job_rank_id = r.job_rank_id AND f.local_rank IS NOT NULL
+        ORDER BY f.of_process, f.process_fact_id LIMIT 1) AS local_rank,
+       (SELECT f.gpu FROM v_rank_fact f WHERE f.job_rank_id = r.job_rank_id AND f.gpu IS NOT NULL
+        ORDER BY f.of_process, f.process_fact_id LIMIT 1) AS gpu,
+       (SELECT f.gpu_bus_id FROM v_rank_fact f WHERE f.job_rank_id = r.job_rank_id AND f.gpu_bus_id IS NOT NULL
+        ORDER BY f.of_process, f.process_fact_id LIMIT 1) AS gpu_bus_id,
+       (SELECT f.gpu_serial FROM v_rank_fact f WHERE f.job_rank_id = r.job_rank_id AND f.gpu_serial IS NOT NULL
+        ORDER BY f.of_process, f.process_fact_id LIMIT 1) AS gpu_serial,
+       (SELECT f.nic FROM v_rank_fact f WHERE f.job_rank_id = r.job_rank_id AND f.nic IS NOT NULL
+        ORDER BY f.of_process, f.process_fact_id LIMIT 1) AS nic,
+       (SELECT f.framework_name FROM v_rank_fact f WHERE f.job_rank_id = r.job_rank_id AND f.framework_name IS NOT NULL
+        ORDER BY f.of_process, f.process_fact_id LIMIT 1) AS framework_name,
+       r.job_rank_id
 FROM job_rank r
 LEFT JOIN process p ON p.process_id = r.process_id;
 

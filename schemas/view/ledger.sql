@@ -1,5 +1,5 @@
--- What the files held that did not become an event, an operation that another record tells of, too, and what a recorder says
--- that it dropped (by process, beside the first file that says so). damage 1: lost or unreadable; 0: understood, not modelled.
+-- What the files held that did not become an event, an operation that another record tells of, too, what a recorder says
+-- that it dropped (by process, beside the first file that says so), and what files say against each other (likewise). damage 1: lost or unreadable; 0: understood, not modelled.
 CREATE VIEW v_ledger AS
 SELECT f.file_id,
        f.path,
@@ -36,7 +36,20 @@ SELECT f.file_id,
 FROM v_dropped d
 JOIN file f ON f.file_id = (SELECT min(x.loss_id) >> 32 FROM loss x WHERE x.process_id = d.process_id AND x.what = d.what)
 WHERE d.events > 0
-GROUP BY d.process_id, d.what;
+GROUP BY d.process_id, d.what
+UNION ALL
+SELECT f.file_id,
+       f.path,
+       f.dialect,
+       'contradicting ' || c.what,
+       0,
+       count(*),
+       NULL,
+       c.other || ' beside ' || c.kept
+FROM contradiction c
+JOIN file f ON f.file_id = (SELECT min(fm.file_id) FROM member m JOIN file_member fm ON fm.member_id = m.member_id
+                            WHERE m.process_id = c.process_id)
+GROUP BY f.file_id, c.what;
 
 -- Events that a recorder itself says it dropped, as it says so: is_total 1 where each row is the total so far.
 CREATE VIEW v_loss AS

@@ -51,6 +51,7 @@ SELECT o.operation_id,
        o.flags & 1 AS unfinished,
        (o.flags >> 1) & 1 AS graph_captured,
        (o.flags >> 3) & 1 AS symmetric,
+       o.source,
        o.operation_id >> 32 AS file_id,
        o.byte_offset
 FROM operation o

@@ -10,4 +10,4 @@ CLI_MODULES := $(subst /,.,$(basename $(shell ls -S tests/cli/test_*.py)))
 .PHONY: golden
 golden: $(OUT)/ncclprof $(OUT)/print_rules
 	python3 -B tests/check/rules.py $(OUT)
-	NCCLPROF=$(OUT)/ncclprof NCCLPROF_GOLDEN=write python3 -B -m unittest tests.cli.test_golden tests.cli.test_readme
+	NCCLPROF=$(OUT)/ncclprof NCCLPROF_GOLDEN=write python3 -B -m unittest tests.cli.test_golden tests.cli.test_readme tests.cli.test_steps_map

@@ -46,6 +46,7 @@ class Case(unittest.TestCase):
         result.err = result.stderr.decode(errors="surrogateescape")
         result.whole = re.sub(r"\n(?:    )*  (?=\S)", " ", result.out)  # as if no line had been broken
         result.flat = " ".join(result.out.split())  # likewise, as one line
+        result.verdict = result.whole.partition("\n\n")[2] or result.whole  # of diagnose: what follows the job and its loss
         self.assertNotIn("Sanitizer", result.err)
         if status is None:
             self.assertIn(result.returncode, (0, 1), f"{words}\n{result.err}")

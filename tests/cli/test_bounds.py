@@ -31,14 +31,14 @@ class Bounds(Case):
 
     def test_suspicions_that_are_not_replayed(self):
         self.ingest_late(64)
-        self.check_notes("stood out", expected=[])
+        self.check_notes("replayed", expected=[])
         last = EVERY * 63
         self.assertEqual({(found["kind"], found["rank"], found["first_step"], found["last_step"], found["period"])
                           for found in self.json("diagnose")["findings"]},
                          {("host", 2, phase, last + phase, EVERY) for phase in (3, 4)})
         self.ingest_late(66)
-        self.check_notes("stood out", expected=[
-            "run 1: more stood out than is replayed: what 2 suspicions beside the 64 greatest cost is not known, and they "
+        self.check_notes("replayed", expected=[
+            "run 1: only the 64 largest suspicions are replayed; the cost of 2 more is not known, and findings "
             "may be missing here"])
 
     def ingest_streams(self, between):
@@ -58,8 +58,8 @@ class Bounds(Case):
 
     def test_calls_that_are_not_looked_at(self):
         self.ingest_streams(63)
-        self.check_notes("looked at", expected=[])
+        self.check_notes("in flight", expected=[])
         self.ingest_streams(64)
-        self.check_notes("looked at", expected=[
-            "run 1: for 10 operations more than 64 of their rank would have to be looked at to say since when it was idle: "
-            "own times may be taken for longer than they were"])
+        self.check_notes("in flight", expected=[
+            "run 1: own times of 10 operations may be shorter than measured: "
+            "more than 64 operations of their rank were in flight"])

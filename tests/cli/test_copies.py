@@ -2,8 +2,12 @@
 
 import gzip
 import json
+import signal
+import subprocess
+import time
+import zlib
 
-from tests.cli.support import TOP, Case
+from tests.cli.support import PROGRAM, TOP, Case
 
 SLOW = TOP / "fixtures/tp2dp2pp2-slow-rank"
 
@@ -31,8 +35,8 @@ class Copies(Case):
         found = self.diagnosis()
         count = len(beside)
         self.assertEqual(found.pop("warnings"),
-                         [f"{count} file{'s' if count > 1 else ''} lay beside the traces that repeat{'' if count > 1 else 's'} others of "
-                          "them, or their beginnings: the fuller ones are used"])
+                         [f"{count} file{'s' if count > 1 else ''} beside the traces repeat{'' if count > 1 else 's'} another one, or its "
+                          "beginning; the longest of each is used"])
         self.assertEqual(found, {key: value for key, value in self.alone.items() if key != "warnings"})
         noted = self.rows("SELECT sum(count) FROM v_ledger WHERE reason = 'another file is a copy of this one, or of its beginning'")
         self.assertEqual(noted, [(count,)])
@@ -88,11 +92,39 @@ class Copies(Case):
         self.assertEqual([(finding["rank"], finding["first_step"]) for finding in found["findings"] if finding["confidence"] != "low"],
                          [(1, 4)])
 
+    def packed(self, name, megabytes, end=b""):
+        """A trace and so many MiB of blanks behind it, packed to a thousandth; its checksum is wrong."""
+        packer = zlib.compressobj(wbits=31)
+        begin = packer.compress(self.traces[max(self.traces)]) + packer.flush(zlib.Z_FULL_FLUSH)
+        block = packer.compress((b" " * 1023 + b"\n") * 1024) + packer.flush(zlib.Z_FULL_FLUSH)
+        self.write(name, begin + block * megabytes + packer.compress(end) + packer.flush())
+
+    def test_no_more_is_compared_than_would_be_read(self):
+        """Where the bound of what is unpacked comes before what tells two files apart, they are alike."""
+        for number in range(2):
+            self.packed(f"great/{number}.gz", 40, b" \t"[number:number + 1] + b"\n")
+        count = "SELECT coalesce(sum(count), 0) FROM v_ledger WHERE reason LIKE 'another file is a copy of this one%'"
+        for ratio, copies in (("0", 0), ("10", 1)):
+            self.store.unlink()
+            self.run_program("ingest", "-q", "--max-ratio", ratio, "great", status=1)
+            self.assertEqual(self.rows(count), [(copies,)], ratio)
+
+    def test_looking_for_copies_can_be_left(self):
+        for number in range(2):
+            self.packed(f"great/{number}.gz", 8000)
+        process = subprocess.Popen([PROGRAM, "--store", self.store, "ingest", "--max-ratio", "0", "great"], cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=10)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertIn("interrupted", errors)
+
     def test_what_is_left_out_is_told(self):
         name = max(self.traces, key=lambda name: len(self.traces[name]))
         self.write("traces/part.json", self.traces[name][:len(self.traces[name]) // 2])
         self.store.unlink()
         told = self.run_program("ingest", "traces")
-        self.assertIn("1 file left out: copies of the beginnings of others\n", told.err)
+        self.assertIn("1 file left out: beginnings of others\n", told.err)
         files = {file["path"] for file in json.loads(self.run_program("ingest", "traces", "--format", "json").out)["files"]}
         self.assertFalse(any(path.endswith("part.json") for path in files))

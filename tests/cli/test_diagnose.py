@@ -47,6 +47,12 @@ class Own:
         return lower_median(self.times[rank, position, step] for rank in ranks for step in steps)
 
 
+def for_people(time_us):
+    """Three figures, in the unit that suits."""
+    unit, value = ("ms", time_us / 1e3) if time_us >= 999.5 else ("us", time_us)
+    return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2}f} {unit}"
+
+
 class Diagnose(Case):
     def ingest_fixture(self, name):
         self.store.unlink(missing_ok=True)
@@ -79,14 +85,14 @@ class Diagnose(Case):
             with self.subTest(fixture=name):
                 self.ingest_fixture(name)
                 self.assertEqual(self.sure(), [])
-                self.assertTrue(self.run_program("diagnose", "--exit-code").out.startswith("nothing stands out\n"))
+                self.assertTrue(self.run_program("diagnose", "--exit-code").verdict.startswith("nothing stands out\n"))
 
     def test_no_all_clear_where_it_could_not_be_judged(self):
         for name in UNJUDGED:
             with self.subTest(fixture=name):
                 self.ingest_fixture(name)
                 self.assertEqual(self.sure(), [])
-                said = self.run_program("diagnose", "--exit-code", status=4).out.splitlines()[0]
+                said = self.run_program("diagnose", "--exit-code", status=4).verdict.splitlines()[0]
                 self.assertRegex(said, "^could not be judged: |^nothing stands out in what could be judged ")
                 self.run_program("diagnose")
 
@@ -104,7 +110,7 @@ class Diagnose(Case):
         self.run_program("ingest", "-q", *(file for file in files if pid in file.read_text()))
         report = self.json("diagnose")
         self.assertEqual([finding for finding in report["findings"] if finding["kind"] in STOPS], [])
-        self.assertIn("never ended, and who never came only the traces would tell that are not there",
+        self.assertIn("never ended; only the missing traces could tell who never came",
                       " ".join(report["warnings"]))
 
     def test_candidates_are_one_finding(self):
@@ -114,7 +120,7 @@ class Diagnose(Case):
         self.run_program("ingest", "-q", *files)
         (finding,) = [finding for finding in self.json("diagnose")["findings"] if finding["kind"] in STOPS]
         self.assertEqual((finding["candidates"], finding["rank"], finding["confidence"]), ([2, 3], 2, "low"))
-        self.assertTrue(finding["text"].startswith("rank 2 or rank 3 never began"), finding["text"])
+        self.assertTrue(finding["text"].startswith("rank 2 or rank 3 never started"), finding["text"])
         self.run_program("diagnose", "--exit-code", status=3)
 
     def test_who_left_in_the_middle_of_a_step(self):
@@ -140,18 +146,22 @@ class Diagnose(Case):
         name = "tp2dp2pp2-slow-rank"
         self.ingest_fixture(name)
         finding = self.sure()[0]
-        said = re.search(r"before operation (\d+) of the step \((\w+) on communicator (\S+)\) it took (\d+) us of its own "
-                         r"time, its peers (\d+) us, itself in other steps (\d+) us", finding["evidence"])
+        said = re.search(r"^Gap before the (\d+)th call of the step \((\w+), ranks (\S+)\): (\S+ [mu]s); peers (\S+ [mu]s), rank 1 "
+                         r"in other steps (\S+ [mu]s)\. The kernel was already queued", finding["evidence"])
         self.assertTrue(said, finding["evidence"])
+        figures = finding["figures"]
+        self.assertEqual(list(figures), ["call", "gap_us", "peers_gap_us", "other_steps_gap_us"])
+        self.assertEqual((int(said[1]), *said.groups()[3:]),
+                         (figures["call"], *(for_people(figures[name]) for name in list(figures)[1:])))
         job = reader.Job(TOP / "fixtures" / name)
-        position = int(said[1])
+        position = figures["call"] - 1
         operation = [operation for operation in job.of_rank(1) if operation.step == 4][position]
         self.assertEqual((operation.function, job.labels[operation.communicator]), (said[2], said[3]))
         own, steps = Own(job), range(finding["first_step"], finding["last_step"] + 1)
-        self.assertAlmostEqual(int(said[4]), own.median(position, [1], steps), delta=1)
-        self.assertAlmostEqual(int(said[5]), own.median(position, [0, 2, 3], steps), delta=1)
+        self.assertAlmostEqual(figures["gap_us"], own.median(position, [1], steps), delta=1)
+        self.assertAlmostEqual(figures["peers_gap_us"], own.median(position, [0, 2, 3], steps), delta=1)
         others = [step for step in range(1, 9) if step not in steps]
-        self.assertAlmostEqual(int(said[6]), own.median(position, [1], others), delta=1)
+        self.assertAlmostEqual(figures["other_steps_gap_us"], own.median(position, [1], others), delta=1)
 
     def test_what_it_cost(self):
         """Steps 4 to 8 against the healthy ones, from the end of each step's last operation on the GPU's clock."""
@@ -184,7 +194,7 @@ class Diagnose(Case):
         self.assertNotIn("low confidence):", brief)
         self.assertEqual(full.count("low confidence):"), len(low))
         if low:
-            self.assertIn(f"{len(low)} of low confidence not shown", brief)
+            self.assertIn(f"{len(low)} finding{'s' * (len(low) > 1)} of low confidence hidden (", brief)
         rows = csv.DictReader(io.StringIO(self.run_program("diagnose", "--format", "csv").out))
         self.assertEqual(sum(row["confidence"] == "low" for row in rows), len(low))
         self.assertIn("JSON and CSV always have them", " ".join(self.run_program("diagnose", "-h").out.split()))
@@ -235,7 +245,7 @@ class Diagnose(Case):
             self.store.unlink(missing_ok=True)
             self.run_program("ingest", "-q", self.folder / fixture, status=None)
             said = " ".join(self.json("diagnose")["warnings"])
-            self.assertEqual(said.count("the traces of most ranks stop without their end"), expected, said)
+            self.assertEqual(said.count("the traces of most ranks have no end"), expected, said)
         self.ingest_fixture("tp2dp2pp2-clean")
         self.assertEqual(self.json("diagnose")["warnings"], [])
 
@@ -376,7 +386,7 @@ class Diagnose(Case):
         self.assertEqual([(finding["rank"], finding["kind"]) for finding in self.sure()], [(4, "compute")])
         # Rank 1 and the one that it reduces its gradients with.
         (absent,) = [line for line in self.run_program("diagnose").out.splitlines() if line.startswith("missing (low")]
-        self.assertIn(": rank 1 or rank 3 never began", absent)
+        self.assertIn(": rank 1 or rank 3 never started", absent)
 
     def check_laggards(self, options, ranks):
         files, _ = self.simulate(options)
@@ -421,7 +431,7 @@ class Diagnose(Case):
         self.run_program("ingest", "-q", *files)
         (finding,) = self.sure()
         self.assertEqual((finding["kind"], finding["rank"], finding["first_step"]), ("mismatch", 2, 5))
-        own, count, theirs = map(int, re.search(r"with (\d+) bytes, (\d+) other with (\d+) bytes",
+        own, count, theirs = map(int, re.search(r"with (\d+) bytes, (\d+) other rank with (\d+) bytes",
                                                 finding["evidence"]).groups())
         self.assertEqual((own, count), (2 * theirs, 1))
 
@@ -433,7 +443,7 @@ class Diagnose(Case):
         self.assertEqual(self.sure(), [])
         for command in ("diagnose", "stragglers"):
             said = " ".join(self.json(command)["warnings"])
-            ranks = int(re.search(r"up to (\d+) of 16 ranks were slower than usual at once, .* is of low confidence",
+            ranks = int(re.search(r"up to (\d+) of 16 ranks were slow at once, .* so confidence is low",
                                   said)[1])
             self.assertTrue(8 < ranks <= 16, said)
 
@@ -450,7 +460,7 @@ class Diagnose(Case):
             traces, _ = self.simulate(job + fault)
             self.store.unlink(missing_ok=True)
             self.run_program("ingest", *traces)
-            first, *rest = self.run_program("diagnose").whole.splitlines()
+            first, *rest = self.run_program("diagnose").verdict.splitlines()
             self.assertTrue(first.startswith(said), first)
             self.assertEqual("; not judged: late ranks, as no operation says when it ran" in first, not fault)
             self.assertIn("note: run 1: no operation says when it ran: late ranks cannot be told", rest)
@@ -545,7 +555,7 @@ class Diagnose(Case):
         self.assertEqual((answer["findings"], answer["warnings"]), ([], [warning]))
         for words in ([], ["--all"], ["--exit-code"]):
             result = self.run_program("diagnose", *words, status=4 if words == ["--exit-code"] else 1)
-            *headline, note = result.whole.splitlines()
+            *headline, note = result.verdict.splitlines()
             self.assertEqual(note, f"note: {warning}")
             self.assertTrue(all(line.startswith("could not be judged: ") for line in headline), headline)
             self.assertEqual(result.err, "" if words == ["--exit-code"] else "ncclprof: nothing was judged\n")

@@ -47,7 +47,7 @@ class Filters(Case):
             said = self.run_program("diagnose", "--exit-code", *options, status=3).out
             self.assertIn("1 finding left out: not what was asked for\n", said)
             self.assertNotIn("nothing stands out", said)
-        self.assertIn("--communicator does not go with this",
+        self.assertIn("--communicator does not apply here",
                       self.run_program("diagnose", "--communicator", "x", status=2).err)
 
     def test_report_measures_what_is_left(self):
@@ -80,11 +80,11 @@ class Filters(Case):
         self.assertEqual(len(self.rows_of("report", "--top", "3")), 3)
 
     def test_what_does_not_go(self):
-        for words, says in ((["clocks", "--tag", "x"], "--tag does not go with this"),
-                            (["clocks", "--step", "3"], "--step does not go with this"),
-                            (["steps", "--by", "tag", "--rank", "1"], "--rank does not go with this"),
-                            (["clocks", "--communicator", "x"], "--communicator does not go with this"),
-                            (["clocks", "--sort", "x"], "--sort names no column 'x'"),
+        for words, says in ((["clocks", "--tag", "x"], "--tag does not apply here"),
+                            (["clocks", "--step", "3"], "--step does not apply here"),
+                            (["steps", "--by", "tag", "--rank", "1"], "--rank does not apply here"),
+                            (["clocks", "--communicator", "x"], "--communicator does not apply here"),
+                            (["clocks", "--sort", "x"], "--sort: there is no column 'x' here"),
                             (["clocks", "--rank", "x"], "--rank takes a number or a range"),
                             (["clocks", "--rank", ","], "--rank takes a number or a range"),
                             (["clocks", "--rank", "3-1"], "--rank takes a number or a range"),

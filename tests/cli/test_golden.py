@@ -28,6 +28,7 @@ COMMANDS = {
     "stalls": ["stalls"],
     "diagnose": ["diagnose"],
     "steps": ["steps"],
+    "steps-map": ["steps", "--map"],
     "diagnose-explain": ["diagnose", "--explain"],
     "clocks": ["clocks"],
 }
@@ -70,7 +71,7 @@ def add_test(fixture):
         for name, words in COMMANDS.items():
             if words[0] in known and (fixture.name in FORMS or name in EVERYWHERE):
                 shown = "csv" if name in OF_PATHS and form == "table" else form
-                result = self.run_program(*words, "--format", shown)
+                result = self.run_program(*words, "--format", shown, env={"LC_ALL": "C"})
                 self.compare(f"{name}-{fixture.name}.{shown}", mask(result.out, self.folder))
 
     test.__doc__ = f"All commands on fixtures/{fixture.name}."

@@ -38,7 +38,7 @@ class Hostile(Case):
                       ["info", "--processes"], ["report"], ["report", "--by-tag"],
                       ["report", "--by", "tag,function,communicator,size,algorithm,protocol,rank,step,run"],
                       ["stragglers"], ["stalls"], ["stalls", "--matrix"], ["stalls", "--states"], ["diagnose", "--all"],
-                      ["clocks"], ["query", "SELECT * FROM tag_mark"], ["query", "SELECT * FROM v_instance LIMIT 9"]):
+                      ["steps", "--map"], ["steps", "--svg"], ["clocks"], ["query", "SELECT * FROM tag_mark"], ["query", "SELECT * FROM v_instance LIMIT 9"]):
             for form in ("table", "json", "csv"):
                 self.check_harmless(*words, "--format", form)
 

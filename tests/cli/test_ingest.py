@@ -318,7 +318,7 @@ class Ingest(Case):
         self.write("traces/sub/b.json", trace(rank=1))
         result = self.run_program("ingest", "empty", "prom", "traces", status=1)
         empty, prom = result.err.splitlines()
-        self.assertRegex(empty, "^ncclprof: empty: no files to be read in it: .*NCCL_INSPECTOR_DUMP_THREAD_INTERVAL")
+        self.assertRegex(empty, "^ncclprof: empty: no files to read: .*NCCL_INSPECTOR_DUMP_THREAD_INTERVAL")
         self.assertEqual(prom, "ncclprof: prom: no trace among its files (2); "
                          "prom/node.prom: looks like Inspector's Prometheus text, which holds only averages: "
                          "not an NCCL profiler dump")

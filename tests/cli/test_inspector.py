@@ -142,7 +142,7 @@ class Inspector(Case):
         self.store.unlink()
         result = self.run_program("ingest", "job")
         self.assertEqual(result.err.count("v4.9"), 1)
-        self.assertIn("later than this ncclprof knows", result.err)
+        self.assertIn("newer than this ncclprof", result.err)
         self.assertEqual([(row["reason"], row["count"], row["damage"]) for row in self.json("info", "--ledger")["rows"]],
                          [("newer format version", 4, 0)])
         self.assertEqual(len(self.json("diagnose")["findings"]), 1)

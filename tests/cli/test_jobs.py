@@ -39,7 +39,7 @@ class Jobs(Case):
             self.assertIn("run", head)
             self.assertEqual({row.split()[-1] for row in rows}, {"1", "2"})
         findings = [line for line in self.run_program("diagnose", "--all").out.splitlines() if "confidence): " in line]
-        self.assertRegex(findings[0], r"^run 1: compute \(high confidence\): the GPU of rank 1 ")
+        self.assertRegex(findings[0], r"^run 1: compute \(high confidence\): GPU of rank 1 ")
         self.assertTrue(all(line.startswith(("run 1: ", "run 2: ")) for line in findings), findings)
 
     def test_which_run_is_which(self):
@@ -71,14 +71,14 @@ class Jobs(Case):
 
     def test_a_run_that_is_not_there(self):
         """No wrong usage: it is the store that lacks it."""
-        for count, holds in enumerate(("run 1", "runs 1 to 2"), 1):
+        for count, holds in enumerate((f"run 1 ({JOBS[0]})", f"run 1 ({JOBS[0]}), 2 ({JOBS[1]})"), 1):
             self.ingest(JOBS[count - 1])
             for command in OF_JOBS:
                 with self.subTest(command=command, holds=holds):
                     result = self.run_program(command, "--run", "7", status=1)
                     self.assertEqual((result.out, result.err),
-                                     ("", f"ncclprof: there is no run 7; the store holds {holds}\n"))
-                    self.run_program(command, "--run", "0", status=2)
+                                     ("", f"ncclprof: there is no run '7'; the store holds {holds}\n"))
+                    self.run_program(command, "--run", "0", status=1)
         self.run_program("stalls", "--states", "--run", "3", status=1)
 
     def test_the_matrix_of_two_jobs(self):
@@ -245,7 +245,7 @@ class Incomplete(Case):
             said = self.warnings(command, "tp2dp2pp2-clean", [pids[rank] for rank in range(8) if rank != 3])
             # This dialect does not say how many ranks a communicator has: so many at least.
             self.assertRegex(" ".join(said), r"run 1: only 1 of at least \d ranks left a trace \(none of ranks 0, 1, ")
-        self.assertTrue(self.run_program("diagnose", "--exit-code", status=4).whole.startswith(
+        self.assertTrue(self.run_program("diagnose", "--exit-code", status=4).verdict.startswith(
             "could not be judged: only one rank left a trace"))
 
     def test_whole_jobs_are_not_warned_of(self):

@@ -41,10 +41,10 @@ class Parts(Case):
         return [(result.out, result.err) for result in found] + [self.diagnosis()] + instances
 
     def diagnosis(self):
-        """But for the warning that operations stand in several files, which comes with them and only then."""
+        """But for the warning that operations are in several files, which comes with them and only then."""
         found = self.json("diagnose", "--all")
-        about = [text for text in found["warnings"] if "stand in several files" in text]
-        self.assertEqual(about, [f"{self.doubles()} operations stand in several files, copies or parts of each other: each is used "
+        about = [text for text in found["warnings"] if "are in several files" in text]
+        self.assertEqual(about, [f"{self.doubles()} operations are in several files (copies, or parts of one log); each counts "
                                  "once"] if self.doubles() else [])
         return {**found, "warnings": [text for text in found["warnings"] if text not in about]}
 
@@ -165,7 +165,7 @@ class OfPairs(Parts):
         self.write("logs/a.log", b"".join(lines))
         self.answers("logs", self.receives)
         said = ("run 1: send 7 from rank 0 to rank 1 on communicator 0-1 and its receive differ in size: 32768 bytes sent, "
-                "65536 received; 1 more pair differs: the program calls them so, or records between them are lost")
+                "65536 received; 1 more pair differs; the program does that, or records between them are lost")
         for command in ("report", "stragglers", "diagnose"):
             self.assertIn(said, self.warnings(command))
 
@@ -204,7 +204,7 @@ class OfClocks(Parts):
     def test_the_fixture(self):
         self.check(lines_of(CLOCK / "node2-pid22.log.gz"), -40000)
         said = ("run 1: the clock of rank 2 (node2, process 22) stepped back by 40.0 ms before AllReduce number 16 on "
-                "communicator 0-3, step 16: later times are counted on as if it had not")
+                "communicator 0-3, step 16; later times are kept as if it had not")
         for command in ("report", "stragglers", "diagnose", "clocks"):
             self.assertIn(said, self.warnings(command))
 

@@ -140,7 +140,7 @@ class Moved(Case):
         for command in ("report", "stragglers", "diagnose"):
             warnings = " ".join(self.json(command)["warnings"])
             if count:
-                self.assertIn(f"number different collectives alike, {count} of them", warnings)
+                self.assertIn(f"{count} collectives have the same number in several Inspector logs", warnings)
             else:
                 self.assertNotIn("alike", warnings)
         left_out = self.rows("SELECT coalesce(sum(count), 0) FROM v_ledger WHERE reason = 'duplicate operation'")

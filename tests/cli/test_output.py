@@ -17,7 +17,7 @@ COMMANDS = {
     "stragglers": (["stragglers"],),
     "stalls": (["stalls"],),
     "clocks": (["clocks"],),
-    "steps": (["steps"], ["steps", "--by", "tag"]),
+    "steps": (["steps"], ["steps", "--by", "tag"], ["steps", "--map"]),
     "diagnose": (["diagnose"], ["diagnose", "--all"]),
     "info": (["info"], ["info", "--runs"], ["info", "--communicators"], ["info", "--processes"], ["info", "--ledger"], ["info", "--files"]),
     "query": (["query", "SELECT 1 AS a, 'x' AS b, NULL AS c"],),

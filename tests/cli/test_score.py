@@ -26,7 +26,7 @@ class Score(Case):
     def test_all_ranks_of_a_host_are_one_finding(self):
         found, = self.believed("--steps 24 --fault throttle:node1:8:23:20:*")
         self.check(found, "compute", list(range(8, 16)), 8, 23)
-        self.assertIn("the GPUs of ranks 8 to 15 take longer", found["text"])
+        self.assertIn("GPUs of ranks 8 to 15 compute longer", found["text"])
 
     def test_slow_from_the_first_step_on(self):
         found, = self.believed("--steps 24 --fault throttle:3:0:23:20:*")

@@ -47,7 +47,7 @@ class Silence(Case):
     def diagnose(self, status):
         """The JSON object, and the lines for people."""
         report = self.json("diagnose", "--exit-code", status=status)
-        return report, self.run_program("diagnose", "--exit-code", status=status).whole.splitlines()
+        return report, self.run_program("diagnose", "--exit-code", status=status).verdict.splitlines()
 
     def test_a_healthy_job(self):
         self.job()
@@ -204,9 +204,9 @@ class Silence(Case):
                     self.assertEqual(report["summary"]["judged_operations"], 0)
                     for finding in sure:
                         self.assertEqual(finding["confidence"], "medium")
-                        self.assertIn("ends are estimated from the next begin", finding["evidence"])
+                        self.assertIn("Ends are estimated from the next begin", finding["evidence"])
                     if not fault:
-                        self.assertTrue(self.run_program("diagnose", "--exit-code", status=4).whole.startswith(
+                        self.assertTrue(self.run_program("diagnose", "--exit-code", status=4).verdict.startswith(
                             "could not be judged: no operation says when it ended"))
 
     def test_networks_alone(self):

@@ -231,7 +231,7 @@ class Stalls(Case):
     def test_usage(self):
         self.judge(Job())
         for words in (["--matrix", "--value", "colour"], ["--sigmas", "many"], ["--factor", "0.5"], ["--matrix", "--states"],
-                      ["--matrix", "--by-channel"], ["--run", "0"], ["--value", "verdict"],
+                      ["--matrix", "--by-channel"], ["--value", "verdict"],
                       ["--states", "--value", "send_wait_us_p50"], ["--states", "--sigmas", "3"],
                       ["--states", "--factor", "3"], ["--states", "--min-stall", "3"], ["--states", "--by-channel"]):
             self.run_program("stalls", *words, status=2)

@@ -1,4 +1,6 @@
 #include "analyse/analysis.h"
+#include "render/heat_map_svg.h"
+#include "render/heat_map_text.h"
 #include "render/registry.h"
 #include "render/render.h"
 #include "require.h"
@@ -29,6 +31,24 @@ static void show(const struct renderer *renderer, const struct table *table)
     free(text);
 }
 
+/* As a picture, for people and as SVG. */
+static void draw(const struct analysis_result *result)
+{
+    struct error error = ERROR_INIT;
+    struct heat_maps maps;
+    struct buffer text = BUFFER_INIT, svg = BUFFER_INIT;
+    require(
+        heat_maps_init(&maps, &result->table, result->drawing.columns, result->drawing.count, 3, &error) == 0,
+        "a map that can be made");
+    require(heat_maps_text(&maps, 40, 0, &text) == 0, "a map that can be drawn");
+    require(heat_maps_svg(&maps, &svg) == 0, "a picture");
+    check_shown(text.data, text.length);
+    check_shown(svg.data, svg.length);
+    buffer_release(&text);
+    buffer_release(&svg);
+    heat_maps_release(&maps);
+}
+
 /* What may be given to an option: good values, and bad ones. */
 static const char *choose(const struct analysis_option *option, struct supply *supply, int *chosen)
 {
@@ -49,7 +69,9 @@ static const char *choose(const struct analysis_option *option, struct supply *s
                                          "steps",
                                          "verdict",
                                          "stalled_us",
-                                         "algorithm,protocol"};
+                                         "algorithm,protocol",
+                                         "length,waiting,own",
+                                         "own"};
     uint8_t choice = next(supply);
     if (choice < 0x80)
         return option->fallback;
@@ -77,6 +99,8 @@ static void analyse(const struct analysis *analysis, struct store *store, struct
     check_shown(result.json.data, result.json.length);
     for (const struct renderer *const *renderer = renderer_registry; *renderer && !failed; renderer++)
         show(*renderer, &result.table);
+    if (!failed && result.drawing.count)
+        draw(&result);
     table_release(&result.table);
     buffer_release(&result.text);
     buffer_release(&result.json);

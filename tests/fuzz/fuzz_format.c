@@ -42,6 +42,11 @@ static int take_event(void *context, const struct event *event, struct error *er
     }
     if (event->kind == EVENT_TAG)
         require((event->tag.text == NULL) == (event->tag.is_end != 0), "a tag has a text or ends");
+    if (event->kind == EVENT_COMMUNICATOR)
+        require(event->communicator.members != NULL || event->communicator.member_count == 0, "members");
+    if (event->kind == EVENT_PROCESS)
+        require(event->process.global_rank >= COUNT_UNKNOWN && event->process.gpu >= COUNT_UNKNOWN,
+                "numbers");
     if (event->kind == EVENT_TAG_NAME)
         require(event->tag_name.text != NULL && event->tag_name.number != 0, "a name is of a number");
     return 0;

@@ -16,7 +16,8 @@ PROGRAM = os.path.abspath(os.environ.get("NCCLPROF", "build/ncclprof"))
 # What is packed is read through the program, which alone can unpack it.
 UNPACKED = {"operation_block": "operation", "operation_join_block": "operation_join", "instance_block": "instance"}
 
-RECORDS = {"operation_id", "proxy_operation_id", "tag_mark_id", "tag_name_id", "clock_anchor_id", "loss_id", "block_id"}
+RECORDS = {"operation_id", "proxy_operation_id", "tag_mark_id", "tag_name_id", "clock_anchor_id", "loss_id", "process_fact_id",
+           "block_id"}
 
 
 def rows_of(store, table):
@@ -43,9 +44,9 @@ class Names:
         self.learn(tables, "member", "member_id", ("communicator_id", "rank", "process_id"))
         self.keys["last_member_id"] = self.keys["member_id"]
         runs = {}
-        for row in tables["communicator_join"]:
-            runs.setdefault(row["run_id"], []).append(repr(self.keys["communicator_id"][row["communicator_id"]]))
-        self.keys["run_id"] = {run: sorted(members) for run, members in runs.items()}
+        for row in tables["process_run"]:
+            runs.setdefault(row["run_id"], []).append(repr(self.keys["process_id"][row["process_id"]]))
+        self.keys["run_id"] = {run: sorted(processes) for run, processes in runs.items()}
         self.learn(tables, "job_rank", "job_rank_id", ("run_id", "process_id", "name"))
         self.learn(tables, "instance", "instance_id",
                    ("communicator_id", "kind", "function", "sequence", "sender", "receiver"))
@@ -72,6 +73,8 @@ def digests(path):
         tables = {name: rows_of(store, name) for name in names if name not in UNPACKED}
     store.close()
     tables.update({name: unpacked_rows_of(path, name) for name in UNPACKED.values()})
+    # How many runs there have been tells of the past, not of what the store holds.
+    tables["fact"] = [row for row in tables["fact"] if row["name"] != "last_run"]
     known = Names(tables)
     found = {}
     for name in sorted(tables):

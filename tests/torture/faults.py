@@ -4,10 +4,10 @@
 usage: faults.py PROGRAM INJECT [--every N] [--kind KIND] [--command NAME] [--lasting]
                  [--seconds N]
 
-A small ingest and each command that reads the store run once for every such call that they make, and that call fails.
-Each time the program has to come to its end by itself: with exit status 0 and the undisturbed result, or with 1 and a
-reason, and with no more memory held than the undisturbed run holds. The store must be whole, and after a failed ingest
-the next one must complete it. --every N takes every Nth call only; --lasting lets all calls after it fail, too;
+A small ingest, one that forgets a run and each command that reads the store run once for every such call that they make,
+and that call fails. Each time the program has to come to its end by itself: with exit status 0 and the undisturbed
+result, or with 1 and a reason, and with no more memory held than the undisturbed run holds. The store must be whole;
+after a failed ingest the next one must complete it, and one that failed to forget leaves it as it was. --every N takes every Nth call only; --lasting lets all calls after it fail, too;
 --seconds N leaves out what does not fit. Prints a line for each kind and `faults: N passed, N failed`.
 """
 
@@ -42,6 +42,8 @@ READERS = {
     "stragglers": ["stragglers"],
     "stalls": ["stalls"],
     "steps": ["steps"],
+    "steps-map": ["steps", "--map"],
+    "steps-svg": ["steps", "--svg"],
     "clocks": ["clocks"],
     "query": ["query", "SELECT * FROM v_operation"],
     "query-by-id": ["query", "SELECT j.step, o.sequence FROM operation_join j JOIN operation o USING (operation_id)"],
@@ -53,6 +55,7 @@ FIXTURES = [
     "fixtures/inspector-2.28/vm-pid36654.log",
     "fixtures/dialect-2.29.7/dump_7071687986940225672_1.json",
 ]
+FORGOTTEN = "1"
 PACKED = "fixtures/dialect-2.29.7/dump_7071687986940225672_0.json"
 
 
@@ -79,6 +82,11 @@ class Faults:
         if first.returncode:
             raise SystemExit(f"the undisturbed ingest fails: {first.stderr.decode()}")
         self.content = digests(self.store)
+        self.forget = ["ingest", "-j1", "--forget", FORGOTTEN, "--format", "json"]
+        rest = self.folder / "rest.db"
+        shutil.copy(self.store, rest)
+        self.told_forgotten = self.run(rest, self.forget).stdout
+        self.rest = digests(rest)
         self.ends = time.monotonic() + options.seconds if options.seconds else float("inf")
 
     def run(self, store, words, **fault):
@@ -135,6 +143,22 @@ class Faults:
         shutil.rmtree(folder)
         return self.tell("ingest", kind, number, wrong)
 
+    def try_forget(self, kind, number):
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        store = folder / "store.db"
+        shutil.copy(self.store, store)
+        try:
+            result = self.run(store, self.forget, kind=kind, at=number, **self.more())
+            wrong = self.judge(result, 0, self.told_forgotten)
+            # Status 1 without a change, or with all of it: what failed was to tell of it.
+            allowed = [self.rest] if result.returncode == 0 else [self.content, self.rest]
+            if not wrong and digests(store) not in allowed:
+                wrong = "another content"
+        except (AssertionError, KeyError, sqlite3.Error, subprocess.TimeoutExpired) as trouble:
+            wrong = f"{type(trouble).__name__}: {trouble}"
+        shutil.rmtree(folder)
+        return self.tell("forget", kind, number, wrong)
+
     def complete(self, store):
         """What is wrong with the ingest after one that failed."""
         again = self.run(store, self.ingest)
@@ -158,6 +182,8 @@ class Faults:
         try:
             if command == "ingest":
                 return self.try_ingest(kind, number)
+            if command == "forget":
+                return self.try_forget(kind, number)
             return self.try_reader(command, kind, number, expected)
         except NotTried:
             return None
@@ -172,9 +198,11 @@ class Faults:
 
     def round(self, command, kind):
         """(passed, failed) of one command and kind."""
-        words = self.ingest if command == "ingest" else READERS[command]
-        store = self.folder / "counted.db" if command == "ingest" else self.store
-        expected = None if command == "ingest" else self.run(store, words)
+        words = {"ingest": self.ingest, "forget": self.forget, **READERS}[command]
+        store = self.folder / "counted.db" if command not in READERS else self.store
+        if command == "forget":
+            shutil.copy(self.store, store)
+        expected = self.run(store, words) if command in READERS else None
         if expected and expected.returncode:
             print(f"FAILED {command} without a fault: {expected.stderr.decode(errors='replace')}")
             return 0, 0, 1
@@ -189,12 +217,12 @@ class Faults:
 
     def all(self):
         passed = failed = 0
-        commands = [self.options.command] if self.options.command else ["ingest", *READERS]
+        commands = [self.options.command] if self.options.command else ["ingest", "forget", *READERS]
         available = subprocess.run([self.program, "--help"], capture_output=True, text=True).stdout
         for kind in [self.options.kind] if self.options.kind else KINDS:
             tried = positions = bad = 0
             for command in commands:
-                if f"\n  {command.split('-')[0]} " not in available:
+                if command in READERS and f"\n  {command.split('-')[0]} " not in available:
                     continue
                 count, good, wrong = self.round(command, kind)
                 positions, tried, bad = positions + count, tried + good + wrong, bad + wrong

@@ -38,6 +38,7 @@ torture: $(OUT)/ncclprof $(TORTURE)/inject.so $(TORTURE)/inject-sanitized.so $(T
 	    'tests/torture/stop.py $(OUT)/ncclprof --times $(TORTURE_KILLS) $(TORTURE_BOUND) --name "kill -9"' \
 	    'tests/torture/stop.py $(TORTURE)/ncclprof --times $(TORTURE_KILLS) --seed 2 $(TORTURE_BOUND) --name "kill -9, small transactions and parts"' \
 	    'tests/torture/stop.py $(TORTURE)/ncclprof --interrupt --times $(TORTURE_KILLS) --seed 3 $(TORTURE_BOUND) --name "Ctrl-C"' \
+	    'tests/torture/forget.py $(OUT)/ncclprof --times $(TORTURE_KILLS) $(TORTURE_BOUND)' \
 	    'tests/torture/together.py $(TORTURE)/ncclprof --times $(shell echo $$((20 / $(TORTURE_SHARE) + 1))) $(TORTURE_BOUND)' \
 	    'tests/torture/full_disk.py $(OUT)/ncclprof' \
 	    'tests/torture/parts.py $(OUT)/ncclprof $(TORTURE)/ncclprof --times $(shell echo $$((400 / $(TORTURE_SHARE)))) $(TORTURE_BOUND)' \

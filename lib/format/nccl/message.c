@@ -94,17 +94,25 @@ int message_read_nodes(struct text message, struct message_nodes *nodes)
 {
     if (!text_begins(message, "comm ") || !text_holds(message, " nNodes "))
         return 0;
-    return text_hexadecimal(message, "comm", &nodes->communicator) || text_number(message, "nNodes", &nodes->nodes)
+    return text_hexadecimal(message, "comm", &nodes->communicator) ||
+                   text_number(message, "nNodes", &nodes->nodes)
                ? -1
                : 1;
 }
 
 int message_is_registration(struct text message)
 {
-    static const char *const marks[] = {"register comm ",       " register ",           " registered ",
-                                        " reuse buffer ",       "reuse registered ",    "deregistered ",
-                                        "Cleanup buffer ",      "Skipping registration", " failed to NET register",
-                                        " failed to IPC register", " failed to NVLS register"};
+    static const char *const marks[] = {"register comm ",
+                                        " register ",
+                                        " registered ",
+                                        " reuse buffer ",
+                                        "reuse registered ",
+                                        "deregistered ",
+                                        "Cleanup buffer ",
+                                        "Skipping registration",
+                                        " failed to NET register",
+                                        " failed to IPC register",
+                                        " failed to NVLS register"};
     if (text_begins(message, "register comm "))
         return 1;
     for (size_t i = 1; i < sizeof marks / sizeof *marks; i++)

@@ -4,8 +4,8 @@
 #include "format/text.h"
 #include "model/vocab.h"
 
-/* What NCCL's messages say, in all their forms from 2.18 to 2.30. Each function returns 1 where it is such a one, 0
- * where it is not, -1 where it began as one and is not whole. */
+/* What NCCL's messages say, in all their forms from 2.18 to 2.30. Each function returns 1 where it is such a
+ * one, 0 where it is not, -1 where it began as one and is not whole. */
 
 /* "AllReduce: opCount 1f sendbuff ... count 8 datatype 7 op 0 root 0 comm 0x55d0 [nranks=8] stream 0x1". */
 struct message_call {
@@ -19,7 +19,8 @@ struct message_call {
 };
 int message_read_call(struct text message, struct message_call *call);
 
-/* "ncclCommSplit comm 0x1 rank 0 nranks 4 ... parent 0x2 splitCount 1 color 0 key 0 - Init COMPLETE" and its kind. */
+/* "ncclCommSplit comm 0x1 rank 0 nranks 4 ... parent 0x2 splitCount 1 color 0 key 0 - Init COMPLETE" and its
+ * kind. */
 struct message_init {
     uint64_t communicator;
     int64_t rank;
@@ -27,7 +28,7 @@ struct message_init {
     int64_t device; /* CUDA's number in the process; COUNT_UNKNOWN */
     int64_t nvml_device;
     struct text bus;
-    uint64_t id; /* 0: not said */
+    uint64_t id;     /* 0: not said */
     uint64_t parent; /* 0: none */
     int64_t child;   /* how many of the parent's it is; COUNT_UNKNOWN: not said */
     int64_t color;

@@ -13,8 +13,8 @@
 #include <string.h>
 
 /*
- * Each line of NCCL's begins with who speaks. Calls are printed as they are made, in order, each with the address of
- * its communicator: what that is, lines about its making told before.
+ * Each line of NCCL's begins with who speaks. Calls are printed as they are made, in order, each with the
+ * address of its communicator: what that is, lines about its making told before.
  */
 
 struct log_file {
@@ -32,19 +32,19 @@ struct said {
     struct text message;
     int64_t speaker;
     uint64_t offset;
-    int64_t at_ns;  /* TIME_UNKNOWN */
-    int is_cut;     /* another line begins in it */
-    int is_last;    /* the file ends with it, without a line's end */
+    int64_t at_ns; /* TIME_UNKNOWN */
+    int is_cut;    /* another line begins in it */
+    int is_last;   /* the file ends with it, without a line's end */
 };
 
-static int note(const struct log_file *file, const char *reason, int damage, uint64_t offset, struct text text,
-                struct error *error)
+static int note(const struct log_file *file, const char *reason, int damage, uint64_t offset,
+                struct text text, struct error *error)
 {
     return file->sink->note(file->sink->context, reason, damage, offset, text.data, text.length, error);
 }
 
-static void fill_origin(const struct log_file *file, int64_t speaker, uint64_t offset, const struct seat *seat,
-                        struct origin *origin)
+static void fill_origin(const struct log_file *file, int64_t speaker, uint64_t offset,
+                        const struct seat *seat, struct origin *origin)
 {
     const struct speaker *of = &file->speakers.items[speaker];
     *origin = (struct origin){.host = intern_text(&file->speakers.hosts, of->host),
@@ -95,23 +95,22 @@ static int emit_call(struct log_file *file, const struct said *said, const struc
                      struct seat *seat, struct error *error)
 {
     int is_pair = function_is_point_to_point(call->function);
-    struct event event = {
-        .kind = EVENT_OPERATION,
-        .operation = {.ordinal = file->next_ordinal++,
-                      .kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE,
-                      .function = call->function,
-                      .sequence = is_pair ? COUNT_UNKNOWN : seat->calls[call->function],
-                      .count = call->count,
-                      .datatype = call->datatype,
-                      .bytes = bytes_of(call),
-                      .root = has_root(call->function) ? call->root : COUNT_UNKNOWN,
-                      .peer = is_pair ? call->root : COUNT_UNKNOWN,
-                      .channel_count = COUNT_UNKNOWN,
-                      .stream = call->stream,
-                      .api = {time_of_call(file, said), TIME_UNKNOWN},
-                      .enqueue = {TIME_UNKNOWN, TIME_UNKNOWN},
-                      .device = {TIME_UNKNOWN, TIME_UNKNOWN},
-                      .duration_ns = COUNT_UNKNOWN}};
+    struct event event = {.kind = EVENT_OPERATION,
+                          .operation = {.ordinal = file->next_ordinal++,
+                                        .kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE,
+                                        .function = call->function,
+                                        .sequence = is_pair ? COUNT_UNKNOWN : seat->calls[call->function],
+                                        .count = call->count,
+                                        .datatype = call->datatype,
+                                        .bytes = bytes_of(call),
+                                        .root = has_root(call->function) ? call->root : COUNT_UNKNOWN,
+                                        .peer = is_pair ? call->root : COUNT_UNKNOWN,
+                                        .channel_count = COUNT_UNKNOWN,
+                                        .stream = call->stream,
+                                        .api = {time_of_call(file, said), TIME_UNKNOWN},
+                                        .enqueue = {TIME_UNKNOWN, TIME_UNKNOWN},
+                                        .device = {TIME_UNKNOWN, TIME_UNKNOWN},
+                                        .duration_ns = COUNT_UNKNOWN}};
     seat->calls[call->function]++;
     fill_origin(file, said->speaker, said->offset, seat, &event.origin);
     return file->sink->event(file->sink->context, &event, error);
@@ -241,7 +240,8 @@ static int take_message(struct log_file *file, enum level level, const struct sa
     }
 }
 
-/* The end of a line that was torn: put behind the piece with which it makes something whole. 1: it is no such. */
+/* The end of a line that was torn: put behind the piece with which it makes something whole. 1: it is no
+ * such. */
 static int mend(struct log_file *file, struct text rest, struct error *error)
 {
     for (size_t i = 0; i < file->torn.count; i++) {
@@ -270,7 +270,8 @@ static int take_stranger(struct log_file *file, struct text line, uint64_t offse
     return line.length ? note(file, "other output", 0, offset, line, error) : 0;
 }
 
-/* The head of a line that begins in the midst of another's is believed where a line before told of its speaker. */
+/* The head of a line that begins in the midst of another's is believed where a line before told of its
+ * speaker. */
 static int find_head(const struct log_file *file, struct text line, struct head *head)
 {
     while (head_find(line, head)) {
@@ -308,7 +309,8 @@ static int take_line(struct log_file *file, const struct input_line *line, struc
         return take_stranger(file, rest, line->offset, error);
     while (has_head) {
         int has_next = find_head(file, head.message, &next);
-        struct said said = {.message = head.message, .offset = line->offset + (uint64_t)(head.host.data - begin)};
+        struct said said = {.message = head.message,
+                            .offset = line->offset + (uint64_t)(head.host.data - begin)};
         if (has_next)
             said.message.length = plain_before_stamp(next.before);
         said.is_cut = has_next;

@@ -39,8 +39,8 @@ int64_t speakers_put(struct speakers *speakers, struct text host, int64_t pid)
     if (!number || !map_put(&speakers->by_pid, (struct map_key){{(uint64_t)pid}}, *number, NULL))
         return -1;
     if (added)
-        speakers->items[speakers->count++] =
-            (struct speaker){.host = name, .pid = pid, .latest_ns = TIME_UNKNOWN, .root = -1, .completed = -1};
+        speakers->items[speakers->count++] = (struct speaker){
+            .host = name, .pid = pid, .latest_ns = TIME_UNKNOWN, .root = -1, .completed = -1};
     return *number;
 }
 
@@ -60,8 +60,7 @@ int speakers_settle(const struct speakers *speakers, struct text *host, int64_t 
 
 struct seat *speakers_seat(const struct speakers *speakers, int64_t speaker, uint64_t address)
 {
-    const int64_t *number =
-        map_get(&speakers->by_address, (struct map_key){{(uint64_t)speaker, address}});
+    const int64_t *number = map_get(&speakers->by_address, (struct map_key){{(uint64_t)speaker, address}});
     return number ? &speakers->seats[*number] : NULL;
 }
 
@@ -84,14 +83,15 @@ static uint64_t hash_of(struct speakers *speakers, int64_t speaker, const struct
     return identity_of_child(parent->hash, (int32_t)parent->children, (int32_t)init->color);
 }
 
-static int64_t add_seat(struct speakers *speakers, int64_t speaker, const struct message_init *init, uint64_t hash)
+static int64_t add_seat(struct speakers *speakers, int64_t speaker, const struct message_init *init,
+                        uint64_t hash)
 {
     if (array_reserve((void **)&speakers->seats, &speakers->seat_capacity, speakers->seat_count + 1,
                       sizeof *speakers->seats))
         return -1;
     int64_t next = (int64_t)speakers->seat_count;
-    int64_t *number = map_put(&speakers->by_address,
-                              (struct map_key){{(uint64_t)speaker, init->communicator}}, next, NULL);
+    int64_t *number =
+        map_put(&speakers->by_address, (struct map_key){{(uint64_t)speaker, init->communicator}}, next, NULL);
     if (!number)
         return -1;
     *number = next;
@@ -105,7 +105,8 @@ static int64_t add_seat(struct speakers *speakers, int64_t speaker, const struct
     return next;
 }
 
-int speakers_begin(struct speakers *speakers, int64_t speaker, const struct message_init *init, struct seat **seat)
+int speakers_begin(struct speakers *speakers, int64_t speaker, const struct message_init *init,
+                   struct seat **seat)
 {
     *seat = speakers_seat(speakers, speaker, init->communicator);
     if (!*seat || !is_of(*seat, init)) {

@@ -23,10 +23,10 @@ struct seat {
     uint64_t hash; /* of the communicator, the same on all its ranks */
     int64_t rank;
     int64_t ranks;
-    int64_t nodes; /* 0: not said */
+    int64_t nodes;   /* 0: not said */
     uint64_t parent; /* address; 0: none */
     int64_t color;
-    int64_t children;             /* split off it so far */
+    int64_t children;              /* split off it so far */
     int64_t calls[FUNCTION_COUNT]; /* so far */
     int is_complete;
 };
@@ -51,8 +51,8 @@ void speakers_release(struct speakers *speakers);
 int64_t speakers_put(struct speakers *speakers, struct text host, int64_t pid);
 
 /*
- * Takes away from a name what another line left before it, where so the name of a known process of that number
- * remains. Whether it is the name of a known process.
+ * Takes away from a name what another line left before it, where so the name of a known process of that
+ * number remains. Whether it is the name of a known process.
  */
 int speakers_settle(const struct speakers *speakers, struct text *host, int64_t pid);
 
@@ -60,12 +60,14 @@ int speakers_settle(const struct speakers *speakers, struct text *host, int64_t 
 struct seat *speakers_seat(const struct speakers *speakers, int64_t speaker, uint64_t address);
 
 /*
- * The seat that a line about the making of a communicator is of. `*seat` is NULL where it was split off one that
- * the log does not tell of. -1: no memory.
+ * The seat that a line about the making of a communicator is of. `*seat` is NULL where it was split off one
+ * that the log does not tell of. -1: no memory.
  */
-int speakers_begin(struct speakers *speakers, int64_t speaker, const struct message_init *init, struct seat **seat);
+int speakers_begin(struct speakers *speakers, int64_t speaker, const struct message_init *init,
+                   struct seat **seat);
 
-/* A communicator was split in which the speaker has that rank, and it got no part: counted where it matters. */
+/* A communicator was split in which the speaker has that rank, and it got no part: counted where it matters.
+ */
 void speakers_pass(struct speakers *speakers, int64_t speaker, int64_t rank);
 
 #endif

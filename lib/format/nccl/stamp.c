@@ -38,10 +38,11 @@ int64_t stamp_days(int64_t year, int64_t month, int64_t day)
 static int64_t seconds_at(struct text text, size_t at)
 {
     int64_t year = digits(text, at, 4), month = digits(text, at + 5, 2), day = digits(text, at + 8, 2);
-    int64_t hour = digits(text, at + 11, 2), minute = digits(text, at + 14, 2), second = digits(text, at + 17, 2);
+    int64_t hour = digits(text, at + 11, 2), minute = digits(text, at + 14, 2),
+            second = digits(text, at + 17, 2);
     char between = byte_at(text, at + 10), dash = byte_at(text, at + 4);
-    if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31 || hour < 0 || hour > 23 || minute < 0 ||
-        minute > 59 || second < 0 || second > 60)
+    if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31 || hour < 0 || hour > 23 ||
+        minute < 0 || minute > 59 || second < 0 || second > 60)
         return -1;
     if ((dash != '-' && dash != '/') || byte_at(text, at + 7) != dash || (between != ' ' && between != 'T') ||
         byte_at(text, at + 13) != ':' || byte_at(text, at + 16) != ':')

@@ -37,6 +37,7 @@ int torn_join(struct torn *torn, size_t number, struct text rest, struct buffer 
 {
     const struct buffer *piece = &torn->lines[number].text;
     buffer_clear(whole);
-    return buffer_append(whole, piece->data, piece->length) || buffer_append(whole, rest.data, rest.length) ? -1
-                                                                                                           : 0;
+    return buffer_append(whole, piece->data, piece->length) || buffer_append(whole, rest.data, rest.length)
+               ? -1
+               : 0;
 }

@@ -5,8 +5,8 @@
 #include "format/text.h"
 
 /*
- * Lines that another process's line cut in two, where several write to one file: the rest stands by itself further
- * down. The newest few are held until it comes.
+ * Lines that another process's line cut in two, where several write to one file: the rest stands by itself
+ * further down. The newest few are held until it comes.
  */
 enum { TORN_HELD = 32 };
 

@@ -16,8 +16,9 @@ static int64_t status_of(struct text message)
 {
     struct text behind = text_after(message, "status=");
     if (!behind.data)
-        return text_holds(message, "Got completion from peer") ? number_of(text_word(text_after(message, "with error ")))
-                                                               : COUNT_UNKNOWN;
+        return text_holds(message, "Got completion from peer")
+                   ? number_of(text_word(text_after(message, "with error ")))
+                   : COUNT_UNKNOWN;
     struct text word = text_word(behind);
     int64_t number = number_of(word);
     if (number != COUNT_UNKNOWN || word.length == behind.length || behind.data[word.length] != '(')

@@ -20,6 +20,7 @@ struct ring {
     struct job job;
     struct job_rank ranks[RANKS];
     struct job_communicator communicators[3]; /* the world, and a half of the ranks each */
+    char label[8];
     struct job_seat seats[RANKS];
     struct job_operation operations[RANKS * INSTANCES];
     struct job_instance instances[INSTANCES];
@@ -74,11 +75,12 @@ static void ring_init(struct ring *ring, const int64_t *slow_ns, int64_t elsewhe
 {
     struct error error = ERROR_INIT;
     int64_t start_ns = 0, latest_ns = 0;
-    *ring = (struct ring){0};
+    *ring = (struct ring){.label = "world"};
     for (int i = 0; i < 3; i++) {
         int size = i ? RANKS / 2 : RANKS;
         ring->communicators[i] = (struct job_communicator){.size = size,
                                                            .hashed = 1,
+                                                           .label = ring->label,
                                                            .seats = ring->seats + (i == 2 ? size : 0),
                                                            .seat_count = (size_t)size,
                                                            .is_whole = !i,

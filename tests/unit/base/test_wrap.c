@@ -37,13 +37,19 @@ static void test_width_is_in_letters(void **state)
     check("\xc3\xa4\xc3\xb6 \xc3\xbc\xc3\xbc x", 5, "\xc3\xa4\xc3\xb6 \xc3\xbc\xc3\xbc\n  x\n");
 }
 
+/* Colours take no column, and what only begins like one does. */
+static void test_colours_have_no_width(void **state)
+{
+    check("\033[1;31mone\033[0m two", 7, "\033[1;31mone\033[0m two\n");
+    check("\033[1;3 two", 7, "\033[1;3\n  two\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_break_at_blanks),
-        cmocka_unit_test(test_what_follows_hangs),
-        cmocka_unit_test(test_a_long_word_stays_whole),
-        cmocka_unit_test(test_width_is_in_letters),
+        cmocka_unit_test(test_lines_break_at_blanks),   cmocka_unit_test(test_what_follows_hangs),
+        cmocka_unit_test(test_a_long_word_stays_whole), cmocka_unit_test(test_width_is_in_letters),
+        cmocka_unit_test(test_colours_have_no_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,9 +23,12 @@ static void check(const int64_t *beyond_us, int32_t last, enum finding_kind kind
                                       .first_step = 1,
                                       .step_count = STEPS};
     struct suspect suspect = {.kind = kind, .rank = 1, .first_step = 1, .last_step = last};
-    struct buffer text = BUFFER_INIT;
+    struct findings findings = {0};
+    struct finding *finding = findings_add(&findings);
+    assert_non_null(finding);
     small_init(&small);
     small.world.label = (char[]){"0-2"};
+    small.ranks[1].name = (char[]){"1"};
     for (int rank = 0; rank < RANKS; rank++)
         for (int step = 0; step < STEPS; step++)
             for (int position = 0; position < 2; position++) {
@@ -37,51 +40,47 @@ static void check(const int64_t *beyond_us, int32_t last, enum finding_kind kind
                                                                                : beyond > 0 ? beyond * 1000
                                                                                             : 0;
             }
-    assert_int_equal(evidence_of_own(&suspect, &small.job, &baseline, 1, &text), 0);
-    assert_string_equal(text.data ? text.data : "", expected);
-    buffer_release(&text);
+    assert_int_equal(evidence_of_own(&suspect, &small.job, &baseline, 1, finding), 0);
+    assert_string_equal(finding->evidence.data ? finding->evidence.data : "", expected);
+    findings_release(&findings);
     small_release(&small);
 }
 
 /* The middle one of its steps, and of the others'. */
 static void medians(void **state)
 {
-    check(
-        (const int64_t[]){30, 20, 5}, 2, FINDING_COMPUTE,
-        "before operation 1 of the step (AllReduce on communicator 0-2) it took 120 us of its own time, its "
-        "peers 100 us, itself in other steps 105 us; the operation was in the GPU's queue meanwhile");
+    check((const int64_t[]){30, 20, 5}, 2, FINDING_COMPUTE,
+          "Gap before the 2nd call of the step (AllReduce, ranks 0-2): 120 us; peers 100 us, rank 1 in other "
+          "steps 105 us. The kernel was already queued: the GPU was busy, the host not late");
     check(
         (const int64_t[]){30, 20, 10}, 3, FINDING_HOST,
-        "before operation 1 of the step (AllReduce on communicator 0-2) it took 120 us of its own time, its "
-        "peers 100 us; the operation was enqueued only after most of that had passed");
+        "Gap before the 2nd call of the step (AllReduce, ranks 0-2): 120 us; peers 100 us. The host enqueued "
+        "it late");
 }
 
 /* The middle one is no longer than its peers', or than itself in other steps: the longest then. */
 static void where_it_was_latest(void **state)
 {
     check((const int64_t[]){-10, 40, 0}, 3, FINDING_HOST,
-          "before operation 1 of step 2 (AllReduce on communicator 0-2) it took 140 us of its own time, its "
-          "peers 100 us, itself in other steps 90 us; the operation was enqueued only after most of that had "
-          "passed");
-    check(
-        (const int64_t[]){20, 60, 30}, 2, FINDING_HOST,
-        "before operation 1 of step 2 (AllReduce on communicator 0-2) it took 160 us of its own time, its "
-        "peers 100 us, itself in other steps 120 us; the operation was enqueued only after most of that had "
-        "passed");
+          "Gap before the 2nd call of step 2 (AllReduce, ranks 0-2): 140 us; peers 100 us, rank 1 in other "
+          "steps 90.0 us. The host enqueued it late");
+    check((const int64_t[]){20, 60, 30}, 2, FINDING_HOST,
+          "Gap before the 2nd call of step 2 (AllReduce, ranks 0-2): 160 us; peers 100 us, rank 1 in other "
+          "steps 120 us. The host enqueued it late");
 }
 
 /* All that is known is what its partners waited; or it was not late there at all. */
 static void what_is_not_known(void **state)
 {
-    check((const int64_t[]){TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN}, 3, FINDING_COMPUTE,
-          "in operation 1 of the step (AllReduce on communicator 0-2) its partners waited 7 us longer for it "
-          "than "
-          "usual, in step 1; its own time before that is not known");
+    check(
+        (const int64_t[]){TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN}, 3, FINDING_COMPUTE,
+        "In the 2nd call of the step (AllReduce, ranks 0-2) the others waited for rank 1 7.00 us longer than "
+        "usual, in step 1. Its own time before that is not known");
     /* Where it was latest, though the middle one of the others is. */
-    check((const int64_t[]){TIME_UNKNOWN, -5, 0}, 3, FINDING_COMPUTE,
-          "in operation 1 of the step (AllReduce on communicator 0-2) its partners waited 7 us longer for it "
-          "than "
-          "usual, in step 1; its own time before that is not known");
+    check(
+        (const int64_t[]){TIME_UNKNOWN, -5, 0}, 3, FINDING_COMPUTE,
+        "In the 2nd call of the step (AllReduce, ranks 0-2) the others waited for rank 1 7.00 us longer than "
+        "usual, in step 1. Its own time before that is not known");
     check((const int64_t[]){0, 0, 0}, 3, FINDING_COMPUTE, "");
 }
 

@@ -63,11 +63,72 @@ static void whose_place_it_is(void **state)
     assert_places(2, 6, ".01234..", ".5..16...");
 }
 
+/*
+ * Of a communicator of ranks 6, 1, 4 and 3 of a job, in this order, the first and the last recorded
+ * something. Rank 1 has no file, and 4 none of this communicator. A list that contradicts the seats is not
+ * believed, nor one of another size.
+ */
+static void assert_told(const int64_t *members, size_t count, const char *wanted)
+{
+    struct job_rank ranks[] = {{.global_rank = 1, .process_id = -1},
+                               {.global_rank = 3},
+                               {.global_rank = 4},
+                               {.global_rank = 6},
+                               {.global_rank = -1}};
+    struct job_communicator communicator = {.size = 4, .silent = -1};
+    struct job job = {.ranks = ranks,
+                      .rank_count = 5,
+                      .communicators = &communicator,
+                      .communicator_count = 1,
+                      .expected_ranks = 8};
+    char found[8] = "";
+    assert_int_equal(job_seat(&communicator, 0, 3), 0);
+    assert_int_equal(job_seat(&communicator, 3, 1), 0);
+    assert_int_equal(job_seat_told(&job, &communicator, members, count), 0);
+    for (int64_t number = 0; number < 4; number++) {
+        int32_t rank = job_rank_in(&job, 0, number);
+        found[number] = (char)(rank < 0 ? '.' : '0' + rank);
+    }
+    assert_string_equal(found, wanted);
+    free(communicator.seats);
+    free(communicator.told);
+}
+
+static void who_is_told_to_be_in_it(void **state)
+{
+    static const int64_t right[] = {6, 1, 4, 3}, stranger[] = {6, 9, 4, 3}, wrong[] = {3, 1, 4, 6},
+                         longer[] = {6, 1, 4, 3, 2};
+    assert_told(right, 4, "3021");
+    assert_told(stranger, 4, "3.21");
+    assert_told(wrong, 4, "3..1");
+    assert_told(longer, 5, "3..1");
+    assert_told(right, 3, "3..1");
+}
+
+/* The numbers in a communicator of all need not be the global ranks: then a free place is nobody's. */
+static void other_order_than_the_launchers(void **state)
+{
+    struct job_rank ranks[] = {{.global_rank = 0}, {.global_rank = 1, .process_id = -1}, {.global_rank = 2}};
+    struct job_communicator communicator = {.size = 4, .silent = -1};
+    struct job job = {.ranks = ranks,
+                      .rank_count = 3,
+                      .communicators = &communicator,
+                      .communicator_count = 1,
+                      .expected_ranks = 4};
+    assert_int_equal(job_seat(&communicator, 1, 2), 0);
+    assert_int_equal(job_seat(&communicator, 2, 0), 0);
+    job_seat_silent_ranks(&job);
+    assert_false(communicator.is_whole);
+    free(communicator.seats);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_takes_a_seat),
         cmocka_unit_test(whose_place_it_is),
+        cmocka_unit_test(who_is_told_to_be_in_it),
+        cmocka_unit_test(other_order_than_the_launchers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

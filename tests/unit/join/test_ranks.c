@@ -39,8 +39,11 @@ static const char *read_member(struct work *work, const char *text)
     int32_t communicator = (int32_t)work->communicator_count - 1;
     struct work_member *member = &work->members[work->member_count++];
     assert_true(work->member_count <= MEMBERS);
-    *member = (struct work_member){
-        .communicator = communicator, .process = *text - 'A', .job_rank = -1, .affinity = INT64_MIN};
+    *member = (struct work_member){.communicator = communicator,
+                                   .process = *text - 'A',
+                                   .job_rank = -1,
+                                   .told_rank = -1,
+                                   .affinity = INT64_MIN};
     member->rank = strtoll(text + 1, &end, 10);
     if (*end == '@')
         member->affinity = strtoll(end + 1, &end, 10);
@@ -58,8 +61,12 @@ static void load(struct work *work, const char *text, const char *sets)
     assert_true(work->processes && work->communicators && work->members);
     intern_init(&work->texts);
     for (int i = 0; i < PROCESSES; i++)
-        work->processes[i] = (struct work_process){
-            .id = i, .file_set = strndup(sets + i, 1), .host = strdup("h"), .pid = i, .run = -1};
+        work->processes[i] = (struct work_process){.id = i,
+                                                   .file_set = strndup(sets + i, 1),
+                                                   .host = strdup("h"),
+                                                   .pid = i,
+                                                   .told_rank = -1,
+                                                   .run = -1};
     while (*text)
         if (*text == ' ' || *text == '|')
             text++;

@@ -11,19 +11,13 @@
  * SQLite's plans tell: SEARCH is by an index or an id, SCAN is all of a table.
  */
 static const char *const asked_of_each_run[] = {
-    schema_meta_roster_runs,
-    schema_meta_roster_ranks,
-    schema_meta_roster_communicators,
-    schema_meta_roster_members,
-    schema_analysis_job_traffic,
-    schema_analysis_job_has_traffic,
-    schema_analysis_job_damage,
-    schema_analysis_job_losses,
-    schema_analysis_job_blind_to_pairs,
-    schema_analysis_job_finished_only,
-    schema_analysis_job_cut,
-    schema_analysis_clocks_ranks,
-    schema_join_read_operations_of_run,
+    schema_meta_roster_runs,           schema_meta_roster_ranks,
+    schema_meta_roster_communicators,  schema_meta_roster_members,
+    schema_meta_roster_facts,          schema_analysis_job_traffic,
+    schema_analysis_job_has_traffic,   schema_analysis_job_damage,
+    schema_analysis_job_losses,        schema_analysis_job_blind_to_pairs,
+    schema_analysis_job_finished_only, schema_analysis_job_cut,
+    schema_analysis_clocks_ranks,      schema_join_read_operations_of_run,
     schema_join_read_instances_of_run,
 };
 
@@ -81,8 +75,13 @@ static void make_version_2(void **state)
                       "DROP INDEX job_rank_run; DROP INDEX member_join_rank;"
                       "DROP INDEX communicator_join_run; DROP INDEX file_member_member;"
                       "DROP INDEX clock_anchor_process; DROP INDEX loss_process;"
-                      "DROP TABLE tag_name;"
-                      "DROP VIEW v_ledger; DROP TABLE operation_recorded; DROP TABLE proxy_recorded; DROP "
+                      "DROP TABLE tag_name; DROP TABLE process_run; ALTER TABLE run DROP COLUMN name;"
+                      "DROP VIEW v_rank; DROP VIEW v_rank_fact; DROP VIEW v_communicator; DROP VIEW v_ledger;"
+                      "DROP TABLE process_fact; DROP TABLE contradiction;"
+                      "ALTER TABLE communicator DROP COLUMN member_list;"
+                      "ALTER TABLE communicator DROP COLUMN description;"
+                      "ALTER TABLE communicator DROP COLUMN named_hash;"
+                      "DROP TABLE operation_recorded; DROP TABLE proxy_recorded; DROP "
                       "TABLE clock_step; DROP TABLE "
                       "unequal_pair;"
                       "DROP INDEX file_unpacked_digest; ALTER TABLE file DROP COLUMN unpacked_digest;"
@@ -91,6 +90,7 @@ static void make_version_2(void **state)
                       "INSERT INTO file VALUES (1, '/a', '/', 'x', 'plain', 9, 9, 'ingested', 1, 0),"
                       " (2, '/b', '/', 'x', 'packed', 4, 9, 'ingested', 1, 0);"
                       "INSERT INTO run VALUES (1, 2, 2, 0, 'none', 1);"
+                      "INSERT INTO job_rank VALUES (1, 1, 9, 0, '0'); INSERT INTO fact VALUES ('joined', 1);"
                       "PRAGMA user_version = 2",
                       NULL),
         0);
@@ -101,10 +101,13 @@ static void test_older_store_is_brought_up_to_date(void **state)
 {
     make_version_2(state);
     struct store *store = store_file_open(state, STORE_READ);
-    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 7);
+    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 9);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM run"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest = 'plain'"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest IS NULL"), 2);
+    assert_int_equal(store_file_number(store, "SELECT run_id FROM process_run WHERE process_id = 9"), 1);
+    assert_int_equal(store_file_number(store, "SELECT value FROM fact WHERE name = 'last_run'"), 1);
+    assert_int_equal(store_file_number(store, "SELECT value FROM fact WHERE name = 'joined'"), 0);
     for (size_t i = 0; i < sizeof asked_of_each_run / sizeof *asked_of_each_run; i++)
         check_plan(store, asked_of_each_run[i], "SCAN");
     store_close(store);

@@ -101,6 +101,47 @@ static void test_members(void **state)
     store_close(store);
 }
 
+/*
+ * What is said first counts, and before that what is said of the rank alone; a process's own host before one
+ * that is told.
+ */
+static void test_facts(void **state)
+{
+    static const char facts[] =
+        "INSERT INTO process_fact (process_fact_id, process_id, member_id, local_rank, gpu, gpu_bus_id,"
+        " gpu_serial, nic, host, rank_name)"
+        " VALUES (4, 11, NULL, NULL, 7, '0000:af:00.0', NULL, NULL, 'c', NULL),"
+        "        (5, 11, 7, NULL, 3, NULL, NULL, NULL, NULL, NULL),"
+        "        (6, 11, 8, NULL, 9, NULL, 'not its own', NULL, NULL, NULL),"
+        "        (7, 11, NULL, 1, 8, '0000:3b:00.0', 'GPU-1', 'mlx5_0', NULL, 'dp 1'),"
+        "        (8, 30, NULL, 5, NULL, NULL, NULL, NULL, 'other run', NULL);"
+        "UPDATE process SET host = '' WHERE process_id = 12;"
+        "INSERT INTO process_fact (process_fact_id, process_id, host) VALUES (9, 12, 'told');";
+    struct store *store = open_with_rows(state);
+    struct roster roster;
+    assert_int_equal(store_execute(store, facts, NULL), 0);
+    assert_int_equal(roster_load(&roster, store, 1, NULL), 0);
+    assert_int_equal(roster_load_facts(&roster, store, 1, NULL), 0);
+    const struct roster_facts *of = &roster.ranks[roster_rank(&roster, 3)].facts;
+    assert_string_equal(of->host, "a");
+    assert_string_equal(of->gpu_bus_id, "0000:af:00.0");
+    assert_string_equal(of->gpu_serial, "GPU-1");
+    assert_string_equal(of->nic, "mlx5_0");
+    assert_string_equal(of->rank_name, "dp 1");
+    assert_int_equal(of->gpu, 3);
+    assert_int_equal(of->local_rank, 1);
+    of = &roster.ranks[roster_rank(&roster, 2)].facts;
+    assert_string_equal(of->host, "told");
+    assert_null(of->nic);
+    assert_int_equal(of->gpu, COUNT_UNKNOWN);
+    assert_null(roster.ranks[roster_rank(&roster, 4)].facts.host);
+    assert_int_equal(store_file_number(store, "SELECT gpu FROM v_rank WHERE run_id = 1 AND rank = 3"), 3);
+    assert_int_equal(
+        store_file_number(store, "SELECT count(*) FROM v_rank WHERE host = 'told' AND nic IS NULL"), 1);
+    roster_release(&roster);
+    store_close(store);
+}
+
 static void test_all_runs(void **state)
 {
     struct store *store = open_with_rows(state);
@@ -147,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_one_run, store_file_setup, store_file_teardown),
         cmocka_unit_test_setup_teardown(test_members, store_file_setup, store_file_teardown),
+        cmocka_unit_test_setup_teardown(test_facts, store_file_setup, store_file_teardown),
         cmocka_unit_test_setup_teardown(test_all_runs, store_file_setup, store_file_teardown),
         cmocka_unit_test_setup_teardown(test_orphans, store_file_setup, store_file_teardown),
     };

@@ -181,6 +181,85 @@ static void test_rows_arrive(void **state)
     close_both(writer, store);
 }
 
+/* A communicator of which rank `rank` of a process speaks, and who is in it. */
+static struct event members(uint64_t hash, int64_t rank, const int64_t *list, size_t count,
+                            const char *purpose)
+{
+    struct event event = {.kind = EVENT_COMMUNICATOR, .origin = origin_of(hash, rank)};
+    event.origin.communicator_is_named = 1;
+    event.communicator =
+        (struct communicator_facts){.members = list, .member_count = count, .description = purpose};
+    return event;
+}
+
+static void put_from(struct writer *writer, const char *path, const char *file_set, const char *digest)
+{
+    static const int64_t list[] = {6, 2, 4};
+    now.writer = writer;
+    batch_init(&now.batch);
+    intake_init(&now.intake, &now.batch, full, NULL);
+    assert_int_equal(writer_begin(writer, &now.file, now.order++, 0, path, file_set, NULL), 0);
+    put(members(7, 1, NULL, 0, NULL));
+    put(members(7, 1, list, 3, "tensor \"parallel\""));
+    put(members(7, 1, list, 2, "said again"));
+    struct event process = {.kind = EVENT_PROCESS, .origin = origin_of(0, COUNT_UNKNOWN)};
+    process.process = PROCESS_FACTS_NONE;
+    process.process.global_rank = 2;
+    process.process.gpu = 0;
+    process.process.gpu_bus_id = "0000:3b:00.0";
+    put(process);
+    process.origin = origin_of(7, 1);
+    process.process.gpu = 5;
+    put(process);
+    struct event called = operation(7, 1, 0);
+    called.origin.communicator_is_named = 1;
+    called.operation.source = "train.py:12";
+    put(called);
+    assert_int_equal(finish(digest, 0), WRITER_INGESTED);
+}
+
+/* What is said of processes and communicators as a whole; and it goes with its file. */
+static void test_facts_arrive_and_go(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    struct writer *writer = open_writer(store);
+    put_from(writer, "/traces/a", "/traces", "d1");
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(store_file_number(store,
+                                       "SELECT count(*) FROM communicator WHERE member_list = '[6,2,4]'"
+                                       " AND description = 'tensor \"parallel\"' AND named_hash = 7"),
+                     1);
+    assert_int_equal(store_file_number(store,
+                                       "SELECT count(*) FROM process_fact WHERE global_rank = 2 AND gpu = 0"
+                                       " AND gpu_bus_id = '0000:3b:00.0' AND local_rank IS NULL"
+                                       " AND gpu_serial IS NULL AND member_id IS NULL"),
+                     1);
+    assert_int_equal(
+        store_file_number(store, "SELECT count(*) FROM process_fact WHERE gpu = 5 AND member_id = 1"), 1);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM operation WHERE source = 'train.py:12'"),
+                     1);
+    assert_int_equal(store_file_number(store, "SELECT events FROM file"), 1);
+    put_file(writer, "/traces/a", "d2", 8, 1);
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM process_fact"), 0);
+    close_both(writer, store);
+}
+
+/* Groups of two jobs have the same names: what is known by name is so in one directory only. */
+static void test_named_communicators_stay_apart(void **state)
+{
+    struct store *store = store_file_open(state, STORE_CREATE);
+    struct writer *writer = open_writer(store);
+    put_from(writer, "/one/a", "/one", "d1");
+    put_from(writer, "/one/b", "/one", "d2");
+    put_from(writer, "/two/a", "/two", "d3");
+    assert_int_equal(writer_commit(writer, NULL), 0);
+    assert_int_equal(store_file_number(store, "SELECT count(*) FROM communicator"), 2);
+    assert_int_equal(
+        store_file_number(store, "SELECT count(DISTINCT hash) FROM communicator WHERE hash <> 7"), 2);
+    close_both(writer, store);
+}
+
 static void test_steps_unpack_in_sql(void **state)
 {
     struct store *store = store_file_open(state, STORE_CREATE);
@@ -465,6 +544,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_FILE(test_rows_arrive),
         WITH_FILE(test_steps_unpack_in_sql),
+        WITH_FILE(test_facts_arrive_and_go),
+        WITH_FILE(test_named_communicators_stay_apart),
         WITH_FILE(test_same_content_goes_in_once),
         WITH_FILE(test_new_content_replaces_old),
         WITH_FILE(test_standard_input_replaces_nothing),

@@ -27,6 +27,32 @@ static void *copy_bytes(const void *bytes, size_t length)
     return copy;
 }
 
+/* The texts of what is known of a process. */
+enum { FACT_TEXTS = 5 };
+
+static void list_facts(struct process_facts *facts, const char **texts[FACT_TEXTS])
+{
+    texts[0] = &facts->gpu_bus_id;
+    texts[1] = &facts->gpu_serial;
+    texts[2] = &facts->nic;
+    texts[3] = &facts->host;
+    texts[4] = &facts->rank_name;
+}
+
+static void own_facts(struct process_facts *facts)
+{
+    const char **texts[FACT_TEXTS];
+    list_facts(facts, texts);
+    for (int i = 0; i < FACT_TEXTS; i++)
+        *texts[i] = copy_text(*texts[i]);
+}
+
+static void own_communicator(struct communicator_facts *facts)
+{
+    facts->description = copy_text(facts->description);
+    facts->members = copy_bytes(facts->members, facts->member_count * sizeof *facts->members);
+}
+
 static void own_texts(struct event *event)
 {
     event->origin.host = copy_text(event->origin.host);
@@ -40,8 +66,13 @@ static void own_texts(struct event *event)
     if (event->kind == EVENT_PROXY)
         event->proxy.steps =
             copy_bytes(event->proxy.steps, event->proxy.steps_recorded * sizeof(struct proxy_step));
+    if (event->kind == EVENT_COMMUNICATOR)
+        own_communicator(&event->communicator);
+    if (event->kind == EVENT_PROCESS)
+        own_facts(&event->process);
     if (event->kind != EVENT_OPERATION)
         return;
+    event->operation.source = copy_text(event->operation.source);
     event->operation.tag = copy_text(event->operation.tag);
     event->operation.channels = copy_bytes(event->operation.channels, event->operation.kernel_channel_count *
                                                                           sizeof(struct kernel_channel));
@@ -113,6 +144,14 @@ static void free_borrowed(const void *memory)
     free(own);
 }
 
+static void release_facts(struct process_facts facts)
+{
+    const char **texts[FACT_TEXTS];
+    list_facts(&facts, texts);
+    for (int i = 0; i < FACT_TEXTS; i++)
+        free_borrowed(*texts[i]);
+}
+
 static void release_event(const struct event *event)
 {
     free_borrowed(event->origin.host);
@@ -125,8 +164,15 @@ static void release_event(const struct event *event)
         free_borrowed(event->anchor.boot_id);
     if (event->kind == EVENT_PROXY)
         free_borrowed(event->proxy.steps);
+    if (event->kind == EVENT_COMMUNICATOR) {
+        free_borrowed(event->communicator.description);
+        free_borrowed(event->communicator.members);
+    }
+    if (event->kind == EVENT_PROCESS)
+        release_facts(event->process);
     if (event->kind != EVENT_OPERATION)
         return;
+    free_borrowed(event->operation.source);
     free_borrowed(event->operation.tag);
     free_borrowed(event->operation.channels);
 }
@@ -208,6 +254,7 @@ static void describe_operation(struct buffer *text, const struct operation *oper
                   (int)operation->end_source, (unsigned long long)operation->gpu_begin,
                   (unsigned long long)operation->gpu_end, (long long)operation->duration_ns,
                   operation->unfinished, operation->tag ? operation->tag : "none");
+    buffer_printf(text, " called at %s", operation->source ? operation->source : "none");
     describe_channels(text, operation);
 }
 
@@ -227,6 +274,24 @@ static void describe_proxy(struct buffer *text, const struct proxy_operation *pr
         for (int kind = 0; kind < WAIT_KINDS; kind++)
             describe_interval(text, "", proxy->steps[i].wait[kind]);
     }
+}
+
+static void describe_communicator(struct buffer *text, const struct communicator_facts *facts)
+{
+    buffer_printf(text, "for %s of", facts->description ? facts->description : "none");
+    for (size_t i = 0; i < facts->member_count; i++)
+        buffer_printf(text, " %lld", (long long)facts->members[i]);
+}
+
+static void describe_facts(struct buffer *text, const struct process_facts *facts)
+{
+    struct process_facts copy = *facts;
+    const char **texts[FACT_TEXTS];
+    list_facts(&copy, texts);
+    buffer_printf(text, "rank %lld of %lld local %lld gpu %lld", (long long)facts->global_rank,
+                  (long long)facts->world_size, (long long)facts->local_rank, (long long)facts->gpu);
+    for (int i = 0; i < FACT_TEXTS; i++)
+        buffer_printf(text, " %s", *texts[i] ? *texts[i] : "none");
 }
 
 static void describe_event(struct buffer *text, const struct event *event)
@@ -253,6 +318,10 @@ static void describe_event(struct buffer *text, const struct event *event)
     if (event->kind == EVENT_ANCHOR)
         buffer_printf(text, "anchor %lld %lld %lld", (long long)event->anchor.local_ns,
                       (long long)event->anchor.monotonic_ns, (long long)event->anchor.realtime_ns);
+    if (event->kind == EVENT_COMMUNICATOR)
+        describe_communicator(text, &event->communicator);
+    if (event->kind == EVENT_PROCESS)
+        describe_facts(text, &event->process);
     if (event->kind == EVENT_LOSS)
         buffer_printf(text, "loss %lld %s", (long long)event->loss.events, event->loss.what);
 }

@@ -131,12 +131,14 @@ static void a_fault_that_fills_most_of_the_job(void **state)
         assert_int_equal(longer->rows[0].took_ns, 1600);
         assert_int_equal(longer->lost_ns, 600 * (STEPS - 1 - first));
         assert_int_equal(longer->explained_ns, 0);
+        longer_steps_release(&steps.longer);
     }
     /* From the first one on, until it is mended. */
     steps_init(&steps);
     make(&steps, 1, 29, 1600);
     check_row(look(&steps), 0, 1, 29);
     assert_true(longer_steps_alarm(&steps.longer));
+    longer_steps_release(&steps.longer);
     /* Three of every four. */
     steps_init(&steps);
     for (int i = 4; i < STEPS - 4; i += 4)

@@ -1,0 +1,92 @@
+#include "analyse/diagnose_notes.h"
+
+#include "analyse/warning.h"
+
+/* The first is warm-up, and of two neither says which is the usual one. */
+enum { STEPS_TO_COMPARE = 3 };
+
+/* Network steps say when they were, whatever operations do. */
+static const char *what_untimed_lack(const struct job *job)
+{
+    if (job->traffic_count)
+        return "no operation says when it ran: late ranks cannot be told";
+    return job->has_durations
+               ? "no operation says when it ran: only durations can be compared, and late ranks "
+                 "and slow links cannot be told apart"
+               : "no operation says when it ran or how long it took: late ranks and slow links "
+                 "cannot be told";
+}
+
+static int warn_of_times(const struct job *job, const struct baseline *baseline, struct table *table,
+                         struct error *error)
+{
+    long long run = (long long)job->run_id;
+    if (!job->timed_operations &&
+        table_add_warning(table, error, "run %lld: %s", run, what_untimed_lack(job)))
+        return -1;
+    if (job->step_count < STEPS_TO_COMPARE)
+        return table_add_warning(
+            table, error, "run %lld: fewer than three steps could be told apart: nothing to compare with",
+            run);
+    return !job->timed_operations || baseline_is_regular(baseline)
+               ? 0
+               : table_add_warning(table, error,
+                                   "run %lld: less than half of what ranks did has its place in a step: "
+                                   "nothing can be held against what is usual there",
+                                   run);
+}
+
+static int warn_of_ranks(const struct job *job, struct table *table, struct error *error)
+{
+    int64_t unhashed = 0;
+    for (size_t i = 0; i < job->communicator_count; i++)
+        unhashed += !job->communicators[i].hashed;
+    if (!job->has_global_ranks &&
+        table_add_warning(
+            table, error,
+            "run %lld: no communicator holds all processes: ranks are named by host and process",
+            (long long)job->run_id))
+        return -1;
+    return caution_unhashed(job->run_id, unhashed, table, error) || caution_absent_ranks(job, table, error) ||
+           caution_parts(job, table, error);
+}
+
+static int warn_of_gaps(const struct job *job, struct table *table, struct error *error)
+{
+    long long run = (long long)job->run_id;
+    if (job->late_sequences &&
+        table_add_warning(table, error,
+                          "run %lld: %lld of %lld sequences of operations begin in the middle: what came "
+                          "before is not in the traces",
+                          run, (long long)job->late_sequences, (long long)job->sequences))
+        return -1;
+    int64_t lost = job->missing_sequence - job->left_out;
+    if (lost > 0 &&
+        table_add_warning(table, error, "run %lld: %lld operations are missing from their sequences", run,
+                          (long long)lost))
+        return -1;
+    if (job->left_out &&
+        table_add_warning(
+            table, error,
+            "run %lld: %lld operations are missing from their sequences on all ranks alike: left "
+            "out by the recorder's filter (small ones: NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES), or lost",
+            run, (long long)job->left_out))
+        return -1;
+    if (job->damaged_lines || job->lost_events)
+        return table_add_warning(table, error,
+                                 "run %lld: %lld damaged lines, %lld events lost by the recorder", run,
+                                 (long long)job->damaged_lines, (long long)job->lost_events);
+    return 0;
+}
+
+int caution_diagnosed(const struct job *job, const struct baseline *baseline, struct table *table,
+                      struct error *error)
+{
+    if (!job->operation_count)
+        return table_add_warning(table, error, "run %lld: it holds no operations: nothing was judged",
+                                 (long long)job->run_id) ||
+               caution_bare_calls(job->store, job->run_id, table, error);
+    return caution_bare_calls(job->store, job->run_id, table, error) ||
+           warn_of_times(job, baseline, table, error) || warn_of_ranks(job, table, error) ||
+           warn_of_gaps(job, table, error);
+}

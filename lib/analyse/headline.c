@@ -1,0 +1,182 @@
+#include "analyse/headline.h"
+
+#include "verdict/longer_steps_text.h"
+#include "verdict/scope_text.h"
+#include "verdict/words.h"
+
+/* Of rows of longer steps, so many are named. */
+enum { ROWS_NAMED = 3 };
+
+static int say_longer(const struct longer_steps *longer, struct buffer *text)
+{
+    size_t named = longer->count < ROWS_NAMED ? longer->count : ROWS_NAMED;
+    for (size_t i = 0; i < named; i++) {
+        const struct longer_row *row = &longer->rows[i];
+        if (buffer_append_text(text, i ? ", " : "longer: ") ||
+            (row->first == row->last
+                 ? buffer_printf(text, "step %d (", (int)row->first)
+                 : buffer_printf(text, "steps %d to %d (", (int)row->first, (int)row->last)) ||
+            text_time(text, row->took_ns) ||
+            buffer_append_text(text, row->first == row->last ? ")" : " each)"))
+            return -1;
+    }
+    if (longer->count > named && buffer_printf(text, " and %zu more rows of steps", longer->count - named))
+        return -1;
+    return named ? buffer_append_byte(text, '\n') : 0;
+}
+
+static int say_job(const struct judgement *judgement, struct buffer *text)
+{
+    const struct job *job = judgement->job;
+    int64_t ranks = judgement->scope.ranks, recorded = judgement->scope.recorded_ranks;
+    int failed = buffer_printf(text, "%lld rank%s", (long long)recorded, recorded == 1 ? "" : "s");
+    if (!failed && ranks > recorded)
+        failed = buffer_printf(text, " of %lld", (long long)ranks);
+    failed = failed || (job->step_count ? buffer_printf(text, ", %d step%s", (int)job->step_count,
+                                                        job->step_count == 1 ? "" : "s")
+                                        : buffer_append_text(text, ", steps could not be told apart"));
+    if (!failed && judgement->shares.usual_step_ns != TIME_UNKNOWN)
+        failed = buffer_append_text(text, ", usually ") || text_time(text, judgement->shares.usual_step_ns);
+    if (!failed && judgement->stopped_step >= 0)
+        failed = buffer_printf(text, "; stopped in step %d", (int)judgement->stopped_step);
+    return failed || buffer_append_byte(text, '\n');
+}
+
+/* From so much waiting on it is worth a figure of its own. */
+static const double GPU_HOURS = 0.1, HOUR_NS = 3600e9;
+
+static int percent_of(int64_t part_ns, int64_t whole_ns, struct buffer *text)
+{
+    double percent = 100 * (double)part_ns / (double)whole_ns;
+    return buffer_printf(text, "%.*f %%", percent > 0 && percent < 9.95, percent);
+}
+
+static int say_times(const struct judgement *judgement, struct buffer *text)
+{
+    const struct time_shares *shares = &judgement->shares;
+    int64_t waiting_ns = judgement_waiting_ns(judgement);
+    if (shares->communication_ns == TIME_UNKNOWN)
+        return 0;
+    if (buffer_append_text(text, "time: ") || percent_of(shares->communication_ns, shares->steps_ns, text) ||
+        buffer_append_text(text, " in communication"))
+        return -1;
+    if (waiting_ns != TIME_UNKNOWN &&
+        (buffer_append_text(text, "; ") || percent_of(shares->waiting_ns, shares->steps_ns, text) ||
+         buffer_append_text(text, " waiting for other ranks")))
+        return -1;
+    if (waiting_ns != TIME_UNKNOWN && (double)waiting_ns >= GPU_HOURS * HOUR_NS &&
+        buffer_printf(text, ", %.1f GPU hours", (double)waiting_ns / HOUR_NS))
+        return -1;
+    return buffer_append_byte(text, '\n');
+}
+
+/* "594 ms of 867 ms (69 %); findings explain 590 ms of it". */
+static int say_loss(const struct longer_steps *longer, struct buffer *text)
+{
+    int64_t rest_ns = longer->lost_ns - longer->explained_ns;
+    if (longer->lost_ns <= 0)
+        return buffer_append_text(text, "nothing of ") || text_time(text, longer->whole_ns);
+    if (text_time(text, longer->lost_ns) || buffer_append_text(text, " of ") ||
+        text_time(text, longer->whole_ns) || buffer_append_text(text, " (") ||
+        percent_of(longer->lost_ns, longer->whole_ns, text) || buffer_append_byte(text, ')'))
+        return -1;
+    if (longer->explained_ns <= 0)
+        return buffer_append_text(text, "; no finding explains it");
+    return buffer_append_text(text, "; findings explain ") || text_time(text, longer->explained_ns) ||
+           (rest_ns > 0 && (buffer_append_text(text, ", ") || text_time(text, rest_ns) ||
+                            buffer_append_text(text, " unexplained")));
+}
+
+static int say_lost(const struct judgement *judgement, struct buffer *text)
+{
+    const struct scope *scope = &judgement->scope;
+    int64_t unjudged = scope->operations - scope->warm_up - scope->judged;
+    if (judgement->longer.whole_ns <= 0)
+        return 0;
+    int failed = buffer_append_text(text, judgement->stopped_step >= 0 ? "lost until then: " : "lost: ") ||
+                 say_loss(&judgement->longer, text);
+    if (!failed && unjudged > 0)
+        failed = buffer_printf(text, "; not judged: %lld of %lld operations", (long long)unjudged,
+                               (long long)(scope->operations - scope->warm_up));
+    return failed || buffer_append_byte(text, '\n');
+}
+
+int headline_say_job(const struct judgement *judgement, int names_run, struct buffer *text)
+{
+    if (!judgement->scope.operations)
+        return 0;
+    if (names_run && buffer_printf(text, "run %lld: ", (long long)judgement->job->run_id))
+        return -1;
+    return say_job(judgement, text) || say_longer(&judgement->longer, text) || say_times(judgement, text) ||
+                   say_lost(judgement, text) || buffer_append_byte(text, '\n')
+               ? -1
+               : 0;
+}
+
+/* "2.45 ms (10 % of a step) in one step" */
+static int say_fault(int64_t time_ns, int64_t step_ns, const char *of, const char *when, struct buffer *text)
+{
+    double percent = 100 * (double)time_ns / (double)step_ns;
+    return text_time(text, time_ns) ||
+           buffer_printf(text, " (%.*f %%%s) %s", percent < 9.95, percent, of, when);
+}
+
+/* What would have been seen; nothing where nothing would. */
+static int say_sight(const struct judgement *judgement, struct buffer *text)
+{
+    const struct smallest_fault *smallest = &judgement->smallest;
+    int64_t step_ns = judgement->baseline->median_step_ns;
+    if (smallest->one_step_ns == TIME_UNKNOWN || step_ns <= 0)
+        return 0;
+    if (buffer_append_text(text, "    would have seen a rank slower by ") ||
+        say_fault(smallest->one_step_ns, step_ns, " of a step", "in one step", text) ||
+        buffer_append_text(text, ", ") ||
+        say_fault(smallest->three_steps_ns, step_ns, "", "in three in a row", text))
+        return -1;
+    if (smallest->every_step_ns == TIME_UNKNOWN)
+        return buffer_append_text(text, "; one that is slow in every step has too few peers to show\n");
+    return buffer_append_text(text, ", ") ||
+           say_fault(smallest->every_step_ns, step_ns, "", "in every step\n", text);
+}
+
+/* A line of what was judged, and how small a fault would have shown. */
+static int say_judged(const struct judgement *judgement, struct buffer *text)
+{
+    struct buffer gaps = BUFFER_INIT;
+    int failed = buffer_append_text(text, "    judged: ") || scope_say_judged(&judgement->scope, text) ||
+                 scope_say_gaps(&judgement->scope, &gaps) ||
+                 (gaps.length && (buffer_append_text(text, "; not judged: ") ||
+                                  buffer_append(text, gaps.data, gaps.length))) ||
+                 buffer_append_byte(text, '\n');
+    buffer_release(&gaps);
+    return failed || say_sight(judgement, text) ? -1 : 0;
+}
+
+static int say_partly_judged(const struct judgement *judgement, struct buffer *text)
+{
+    return buffer_append_text(text, "nothing stands out in what could be judged (") ||
+                   scope_say_judged(&judgement->scope, text) || buffer_append_text(text, "); not judged: ") ||
+                   scope_say_gaps(&judgement->scope, text) || buffer_append_byte(text, '\n') ||
+                   say_sight(judgement, text)
+               ? -1
+               : 0;
+}
+
+int headline_say_verdict(const struct judgement *judgement, int names_run, struct buffer *text)
+{
+    const struct scope *scope = &judgement->scope;
+    int is_longer = longer_steps_alarm(&judgement->longer);
+    if (names_run && scope->blindness == BLIND_NO_OPERATIONS && !scope->operations)
+        return 0;
+    if (names_run && buffer_printf(text, "run %lld: ", (long long)judgement->job->run_id))
+        return -1;
+    if (is_longer)
+        return buffer_append_text(text, "steps became longer, and no rank stands out that is to blame\n") ||
+               say_judged(judgement, text);
+    if (scope->blindness != BLIND_NOT)
+        return buffer_append_text(text, "could not be judged: ") || scope_say_blindness(scope, text) ||
+               buffer_append_byte(text, '\n');
+    if (scope_is_partial(scope))
+        return say_partly_judged(judgement, text);
+    return buffer_append_text(text, "nothing stands out\n") || say_judged(judgement, text);
+}

@@ -1,0 +1,129 @@
+#include "store/forget.h"
+
+#include "base/array.h"
+#include "schemas.h"
+#include "store/removal.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The runs to be forgotten. */
+struct wanted {
+    const int64_t *runs;
+    size_t count;
+};
+
+void forgotten_release(struct forgotten *forgotten)
+{
+    for (size_t i = 0; i < forgotten->count; i++)
+        free(forgotten->files[i].path);
+    free(forgotten->files);
+    *forgotten = (struct forgotten){.files = NULL};
+}
+
+static int is_known(const struct forgotten *forgotten, int64_t id)
+{
+    for (size_t i = 0; i < forgotten->count; i++)
+        if (forgotten->files[i].id == id)
+            return 1;
+    return 0;
+}
+
+static int take_file(struct forgotten *forgotten, struct statement *row, struct error *error)
+{
+    const char *path = statement_text(row, 1), *dialect = statement_text(row, 2);
+    if (array_reserve((void **)&forgotten->files, &forgotten->capacity, forgotten->count + 1,
+                      sizeof *forgotten->files))
+        return error_no_memory(error);
+    struct forgotten_file *file = &forgotten->files[forgotten->count];
+    *file = (struct forgotten_file){.id = statement_integer(row, 0),
+                                    .path = strdup(path ? path : ""),
+                                    .events = statement_integer(row, 3),
+                                    .skipped = statement_integer(row, 4),
+                                    .bytes = statement_integer(row, 5)};
+    if (!file->path)
+        return error_no_memory(error);
+    snprintf(file->dialect, sizeof file->dialect, "%s", dialect ? dialect : "");
+    forgotten->count++;
+    return 0;
+}
+
+/* A file may be known already, from one of the runs before. */
+static int list_files(struct store *store, int64_t run, size_t runs_before, struct forgotten *forgotten,
+                      struct error *error)
+{
+    struct statement *statement = store_prepare_for(store, schema_ingest_forget_files, run, error);
+    int row = statement ? 1 : -1;
+    while (row == 1 && (row = statement_step(statement, error)) == 1)
+        if (!(runs_before && is_known(forgotten, statement_integer(statement, 0))) &&
+            take_file(forgotten, statement, error))
+            row = -1;
+    statement_free(statement);
+    return row;
+}
+
+static int is_wanted(const struct wanted *wanted, int64_t run)
+{
+    for (size_t i = 0; i < wanted->count; i++)
+        if (wanted->runs[i] == run)
+            return 1;
+    return 0;
+}
+
+static int refuse(const struct forgotten_file *file, struct statement *row, struct error *error)
+{
+    const char *name = statement_text(row, 1);
+    return error_set(error, "%s also holds records of run %lld%s%s%s: forget both (A,B) or none", file->path,
+                     (long long)statement_integer(row, 0), name ? " (" : "", name ? name : "",
+                     name ? ")" : "");
+}
+
+/* `others` is bound to a run among the wanted ones. */
+static int check_file(struct statement *others, const struct wanted *wanted,
+                      const struct forgotten_file *file, struct error *error)
+{
+    int row = statement_bind_integer(others, 2, file->id, error) ? -1 : 1;
+    while (row == 1 && (row = statement_step(others, error)) == 1)
+        if (!is_wanted(wanted, statement_integer(others, 0)))
+            row = refuse(file, others, error);
+    return row;
+}
+
+static int check_files(struct store *store, const struct wanted *wanted, const struct forgotten *forgotten,
+                       struct error *error)
+{
+    struct statement *others =
+        store_prepare_for(store, schema_ingest_forget_other_runs, wanted->runs[0], error);
+    int failed = !others;
+    for (size_t i = 0; !failed && i < forgotten->count; i++)
+        failed = check_file(others, wanted, &forgotten->files[i], error);
+    statement_free(others);
+    return failed ? -1 : 0;
+}
+
+/* All are noted before the first one goes: what a file speaks of may be known by another's rows. */
+static int remove_files(struct store *store, const struct forgotten *forgotten, struct error *error)
+{
+    struct removal removal;
+    int failed = removal_init(&removal, store, error);
+    for (size_t i = 0; !failed && i < forgotten->count; i++)
+        failed = removal_note(&removal, forgotten->files[i].id, error);
+    for (size_t i = 0; !failed && i < forgotten->count; i++)
+        failed = removal_file(&removal, forgotten->files[i].id, error);
+    removal_release(&removal);
+    return failed || removal_sweep(store, error) || store_set_fact(store, "joined", 0, error) ? -1 : 0;
+}
+
+int forget_runs(struct store *store, const int64_t *runs, size_t count, struct forgotten *forgotten,
+                struct error *error)
+{
+    const struct wanted wanted = {.runs = runs, .count = count};
+    if (!count)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        if (list_files(store, runs[i], i, forgotten, error))
+            return -1;
+    return check_files(store, &wanted, forgotten, error) || remove_files(store, forgotten, error) ? -1 : 0;
+}

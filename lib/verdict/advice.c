@@ -1,0 +1,127 @@
+#include "verdict/advice.h"
+
+#include "verdict/finding_names.h"
+
+#include <string.h>
+
+/* " --step 4-8". */
+static int say_steps(const struct finding *finding, struct buffer *text)
+{
+    if (finding->first_step < 0)
+        return 0;
+    return finding->first_step == finding->last_step
+               ? buffer_printf(text, " --step %d", (int)finding->first_step)
+               : buffer_printf(text, " --step %d-%d", (int)finding->first_step, (int)finding->last_step);
+}
+
+/* " --rank 7", of a unit " --rank 8,9,10"; nothing where global ranks are not known. */
+static int say_ranks(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const int32_t *ranks = finding->candidate_count ? finding->candidates
+                           : finding->rank_count    ? finding->ranks
+                                                    : &finding->rank;
+    size_t count = finding->candidate_count ? finding->candidate_count
+                   : finding->rank_count    ? finding->rank_count
+                                            : 1;
+    for (size_t i = 0; i < count; i++)
+        if (job->ranks[ranks[i]].global_rank < 0)
+            return 0;
+    for (size_t i = 0; i < count; i++)
+        if (buffer_printf(text, "%s%lld", i ? "," : " --rank ", (long long)job->ranks[ranks[i]].global_rank))
+            return -1;
+    return 0;
+}
+
+/* Whether a shell takes a word as it is. */
+static int is_plain(const char *word)
+{
+    return *word && *word != '-' &&
+           word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:@%+=-")] ==
+               '\0';
+}
+
+/* " --communicator 5,7": of the operation in which it shows. */
+static int say_communicator(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    if (finding->instance < 0)
+        return 0;
+    const char *label = job->communicators[job->instances[finding->instance].communicator].label;
+    return is_plain(label) ? buffer_printf(text, " --communicator %s", label) : 0;
+}
+
+/* "the host of rank 7". */
+static int say_host(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, finding->rank_count > 1 ? "the hosts of " : "the host of ") ||
+           finding_name_ranks(finding, job, text);
+}
+
+static int advise_compute(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "nvidia-smi -q (clocks, throttling, ECC) and dmesg (Xid) on ") ||
+           say_host(finding, job, text) || buffer_append_text(text, "; confirm with ncclprof steps") ||
+           say_steps(finding, text);
+}
+
+static int advise_host(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "py-spy dump, CPU load and data loading on ") ||
+           say_host(finding, job, text) ||
+           buffer_append_text(text, "; confirm with ncclprof steps --by tag") || say_steps(finding, text);
+}
+
+/* " --edge 1-2", where it is one link; else " --rank 1". */
+static int say_links(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    int64_t rank = job->ranks[finding->rank].global_rank;
+    int64_t peer = finding->peer_count == 1 ? job->ranks[finding->peers[0]].global_rank : -1;
+    if (rank < 0 || peer < 0 || finding->rank_count > 1)
+        return say_ranks(finding, job, text);
+    return buffer_printf(text, " --edge %lld-%lld", (long long)(finding->receives ? peer : rank),
+                         (long long)(finding->receives ? rank : peer));
+}
+
+/* Without network steps stalls has nothing to show: how long its operations took is there. */
+static int advise_network(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    if (buffer_append_text(text, "NIC counters (ethtool -S, rdma statistic) and the switch port of ") ||
+        say_host(finding, job, text) || buffer_append_text(text, "; confirm with ncclprof "))
+        return -1;
+    if (job->traffic_count)
+        return buffer_append_text(text, "stalls") || say_links(finding, job, text) ||
+               say_steps(finding, text);
+    return buffer_append_text(text, "report --by communicator,step") || say_ranks(finding, job, text) ||
+           say_steps(finding, text);
+}
+
+static int advise_missing(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "py-spy dump and stderr of ") || finding_name_ranks(finding, job, text) ||
+           buffer_append_text(text, " (where is it?); confirm with ncclprof report --by rank,function") ||
+           say_communicator(finding, job, text) || say_steps(finding, text);
+}
+
+static int advise_mismatch(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "the branch that ") || finding_name_ranks(finding, job, text) ||
+           buffer_append_text(text,
+                              " took in the program; confirm with ncclprof report --by "
+                              "rank,function,size") ||
+           say_communicator(finding, job, text) || say_steps(finding, text);
+}
+
+static int advise_ended(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return buffer_append_text(text, "stderr, dmesg (out of memory, Xid) and the scheduler's log on ") ||
+           say_host(finding, job, text) ||
+           buffer_append_text(text, "; confirm with ncclprof info --processes");
+}
+
+int finding_advise(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    static int (*const advise[])(const struct finding *, const struct job *, struct buffer *) = {
+        [FINDING_COMPUTE] = advise_compute,   [FINDING_HOST] = advise_host,
+        [FINDING_NETWORK] = advise_network,   [FINDING_MISSING] = advise_missing,
+        [FINDING_MISMATCH] = advise_mismatch, [FINDING_ENDED_EARLY] = advise_ended};
+    return advise[finding->kind](finding, job, text) ? -1 : 0;
+}

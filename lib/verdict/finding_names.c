@@ -1,0 +1,50 @@
+#include "verdict/finding_names.h"
+
+/* More than so many candidates are counted, and named in JSON alone. */
+enum { CANDIDATES_NAMED = 4 };
+
+/* "rank 3 or rank 5", "one of 12 ranks from rank 0 on". */
+static int name_candidates(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    size_t count = finding->candidate_count;
+    if (count > CANDIDATES_NAMED)
+        return buffer_printf(text, "one of %zu ranks from rank %s on", count, job->ranks[finding->rank].name);
+    for (size_t i = 0; i < count; i++)
+        if (buffer_printf(text, "%srank %s",
+                          i == 0          ? ""
+                          : i + 1 < count ? ", "
+                                          : " or ",
+                          job->ranks[finding->candidates[i]].name))
+            return -1;
+    return 0;
+}
+
+/* "rank 3", "ranks 8 to 15", "ranks 2, 5 and 7": who is at fault. */
+int finding_name_ranks(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    if (finding->candidate_count)
+        return name_candidates(finding, job, text);
+    if (!finding->rank_count)
+        return buffer_printf(text, "rank %s", job->ranks[finding->rank].name);
+    const int32_t *ranks = finding->ranks;
+    size_t last = finding->rank_count - 1;
+    if (last > 1 && ranks[last] - ranks[0] == (int32_t)last)
+        return buffer_printf(text, "ranks %s to %s", job->ranks[ranks[0]].name, job->ranks[ranks[last]].name);
+    int failed = buffer_append_text(text, "ranks ");
+    for (size_t i = 0; !failed && i <= last; i++)
+        failed = buffer_printf(text, "%s%s",
+                               i == 0      ? ""
+                               : i == last ? " and "
+                                           : ", ",
+                               job->ranks[ranks[i]].name);
+    return failed;
+}
+
+int finding_name_peers(const struct finding *finding, const struct job *job, struct buffer *names)
+{
+    for (size_t i = 0; i < finding->peer_count; i++)
+        if ((i && buffer_append_byte(names, ',')) ||
+            buffer_append_text(names, job->ranks[finding->peers[i]].name))
+            return -1;
+    return 0;
+}

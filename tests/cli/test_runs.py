@@ -1,0 +1,158 @@
+"""Runs: names and numbers that stay, and taking one out of the store again."""
+
+import shutil
+import sqlite3
+
+from tests.cli.support import TOP, Case, inspector_trace, trace
+from tests.torture.content import digests
+
+FIXTURES = ("tp2dp2pp2-slow-rank", "user-tags", "inspector-v4.3-proxy", "damaged", "kernel-phases")
+
+
+class Runs(Case):
+    def make(self, name, communicator, ranks=2, count=5):
+        for rank in range(ranks):
+            self.write(f"{name}/{rank}.json", trace(rank=rank, communicator=communicator, count=count))
+
+    def runs(self):
+        return {row["name"]: row["run"] for row in self.json("info", "--runs")["rows"]}
+
+    def test_names_are_those_of_the_folders(self):
+        self.make("night", 11)
+        self.make("other/night", 12)
+        self.run_program("ingest", "night", "other")
+        self.assertEqual(self.runs(), {"night": 1, "night-2": 2})
+
+    def test_name_and_number_stay_when_files_are_replaced(self):
+        """A first file that grew comes in anew, behind all others; its run is the first all the same."""
+        self.make("a", 11)
+        self.make("b", 12)
+        self.run_program("ingest", "a", "b")
+        for name, communicator in (("a", 11), ("b", 12)):
+            self.make(name, communicator, count=7)
+            self.run_program("ingest", name)
+            self.assertEqual(self.runs(), {"a": 1, "b": 2})
+        self.run_program("ingest", "--force", "a/1.json")
+        self.make("c", 13)
+        self.run_program("ingest", "c", "a")
+        self.assertEqual(self.runs(), {"a": 1, "b": 2, "c": 3})
+
+    def test_every_analysis_takes_a_name(self):
+        self.run_program("ingest", *[TOP / "fixtures" / name for name in FIXTURES[:2]])
+        for command in ("report", "stragglers", "stalls", "steps", "diagnose", "clocks"):
+            for name, number in self.runs().items():
+                with self.subTest(command=command, name=name):
+                    by_name = self.run_program(command, "--run", name, status=None)
+                    self.assertEqual(by_name.out, self.run_program(command, "--run", number, status=None).out)
+                    self.assertTrue(by_name.out)
+
+    def test_a_store_of_the_version_before(self):
+        """It keeps its numbers, and gets names when it is next used, though nothing is ingested."""
+        self.make("a", 11)
+        self.make("b", 12)
+        self.run_program("ingest", "b", "a")
+        with sqlite3.connect(self.store) as store:
+            for view, in store.execute("SELECT name FROM sqlite_schema WHERE type = 'view'").fetchall():
+                store.execute(f"DROP VIEW {view}")
+            store.executescript("DROP TABLE process_run; ALTER TABLE run DROP COLUMN name;"
+                                "DROP TABLE process_fact; DROP TABLE contradiction;"
+                                "ALTER TABLE communicator DROP COLUMN member_list;"
+                                "ALTER TABLE communicator DROP COLUMN description;"
+                                "ALTER TABLE communicator DROP COLUMN named_hash;"
+                                "DELETE FROM fact WHERE name = 'last_run'; PRAGMA user_version = 7")
+        store.close()
+        self.assertEqual(self.runs(), {"b": 1, "a": 2})
+
+    def forget(self, *runs, **more):
+        return self.json("ingest", "--forget", ",".join(map(str, runs)), **more)
+
+    def test_what_is_left_is_as_if_it_had_never_been_there(self):
+        folders = [TOP / "fixtures" / name for name in FIXTURES]
+        kept = {}
+        for place, folder in enumerate(folders):
+            self.run_program("ingest", *folders[:place], *folders[place + 1:], status=None)
+            kept[folder.name] = digests(self.store)
+            self.store.unlink()
+        self.run_program("ingest", *folders, status=None)
+        whole, numbers = shutil.copy(self.store, self.folder / "whole.db"), self.runs()
+        self.assertEqual(set(numbers), set(FIXTURES))
+        for name in FIXTURES:
+            with self.subTest(name=name):
+                shutil.copy(whole, self.store)
+                answer = self.forget(name)
+                self.assertEqual({file["status"] for file in answer["files"]}, {"forgotten"})
+                self.assertEqual({file["path"].split("/")[-2] for file in answer["files"]}, {name})
+                self.assertEqual(answer["totals"]["forgotten"], len(answer["files"]))
+                self.assertEqual(digests(self.store), kept[name])
+                self.check_integrity()
+                self.assertEqual(self.runs(), {other: number for other, number in numbers.items() if other != name})
+
+    def test_it_can_come_back(self):
+        self.make("a", 11)
+        self.make("b", 12)
+        self.run_program("ingest", "a", "b")
+        content = digests(self.store)
+        self.assertEqual(self.forget(2)["totals"]["forgotten"], 2)
+        again = [file["status"] for file in self.json("ingest", "a", "b")["files"]]
+        self.assertEqual(again, ["unchanged"] * 2 + ["ingested"] * 2)
+        self.assertEqual(digests(self.store), content)
+        self.assertEqual(self.runs(), {"a": 1, "b": 3})  # nobody who noted run 2 gets another one for it
+
+    def test_several_at_once(self):
+        for name, communicator in (("a", 11), ("b", 12), ("c", 13)):
+            self.make(name, communicator)
+        self.run_program("ingest", "b")
+        content = digests(self.store)
+        self.run_program("ingest", "a", "c")
+        self.assertEqual(len(self.forget("c", self.runs()["a"])["files"]), 4)
+        self.assertEqual(digests(self.store), content)
+
+    def test_the_last_one(self):
+        self.make("a", 11)
+        self.run_program("ingest", "a")
+        self.forget("a")
+        self.assertEqual((self.runs(), self.info()["processes"], self.info()["files"]), ({}, 0, 0))
+
+    def test_a_file_that_speaks_of_two(self):
+        self.write("both.log", inspector_trace(rank=0, communicator=11) + inspector_trace(rank=1, communicator=12))
+        self.run_program("ingest", "both.log")
+        before = digests(self.store)
+        self.assertEqual(len(self.runs()), 2)
+        for run, other in ((1, 2), (2, 1)):
+            result = self.run_program("ingest", "--forget", run, status=1)
+            self.assertRegex(result.err, rf"both\.log also holds records of run {other} \(\S+\)")
+            self.assertEqual(digests(self.store), before)
+        self.assertEqual(len(self.forget(1, 2)["files"]), 1)
+        self.assertEqual(self.runs(), {})
+
+    def test_a_process_without_operations(self):
+        """A run all the same, by the tags that it set."""
+        self.write("idle/x.json", '[\n{"name": "Process", "cat": "NCCLPROF", "ph": "M", "pid": 7, "tid": 1, "ts": 0.0, "args": '
+                   '{"plugin": "ncclprof", "version": "0.1.0", "format": 1, "api": 7, "host": "node1", "start_monotonic_ns": 5, '
+                   '"start_realtime_ns": 1795236510488683167, "boot_id": "b"}},\n{"name": "UserTag", "cat": "USER_TAG", "ph": "i", '
+                   '"s": "g", "pid": 7, "tid": 1, "ts": 900.0, "args": {"tag": "forward", "rank": -1, "source": "call", "depth": 0}}\n]\n')
+        self.make("a", 11)
+        self.run_program("ingest", "a", "idle")
+        self.assertEqual(set(self.runs()), {"a", "idle"})
+        self.assertEqual(len(self.forget("idle")["files"]), 1)
+        self.assertEqual((set(self.runs()), self.info()["tags"]), ({"a"}, 0))
+
+    def test_wrong_usage(self):
+        self.make("a", 11)
+        self.run_program("ingest", "a")
+        self.assertIn("there is no run 'x'; the store holds run 1 (a)", self.run_program("ingest", "--forget", "x", status=1).err)
+        self.run_program("ingest", "--forget", "1,", status=1)
+        self.run_program("ingest", "--forget", status=2)
+        self.run_program("ingest", "--forget", "1", "a", status=2)
+        self.assertIn("PATH... is missing", self.run_program("ingest", status=2).err)
+        self.assertEqual(self.runs(), {"a": 1})
+        self.store.unlink()
+        self.run_program("ingest", "--forget", "1", status=1)
+        self.assertFalse(self.store.exists())
+
+    def test_people_see_what_went(self):
+        self.make("a", 11)
+        self.run_program("ingest", "a")
+        lines = self.run_program("ingest", "--forget", "a").out.splitlines()
+        self.assertEqual(sum("forgotten" in line for line in lines), 3)
+        self.assertRegex(lines[-1], r"^2 forgotten; 10 events, ")

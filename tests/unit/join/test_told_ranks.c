@@ -1,0 +1,105 @@
+#include "join/told_ranks.h"
+
+#include "join/ranks.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROCESSES = 4, TEXT = 64 };
+
+/* Who is which rank of one communicator, in order of processes, and which global rank is told of each; -1. */
+struct jobs_files {
+    int64_t numbers[PROCESSES]; /* -1: no process */
+    int64_t told[PROCESSES];
+    int64_t told_size;
+    int64_t declared_size;
+    int64_t members[PROCESSES]; /* with a size declared: those that files list, all 0: none */
+};
+
+/* Names of the ranks, a star for one without a record; then the ranks expected, and how often files
+ * contradict. */
+static void assert_ranks(struct jobs_files files, const char *wanted)
+{
+    struct error error = ERROR_INIT;
+    struct work work = {.communicator_count = 1};
+    intern_init(&work.texts);
+    work.processes = calloc(PROCESSES, sizeof *work.processes);
+    work.communicators = calloc(1, sizeof *work.communicators);
+    work.members = calloc(PROCESSES, sizeof *work.members);
+    assert_true(work.processes && work.communicators && work.members);
+    struct work_communicator *communicator = &work.communicators[0];
+    *communicator = (struct work_communicator){
+        .run = -1, .hash = 7, .declared_size = files.declared_size, .greatest_peer = -1};
+    if (files.members[0] || files.members[1]) {
+        communicator->told_count = (size_t)files.declared_size;
+        communicator->told = malloc(sizeof files.members);
+        assert_non_null(communicator->told);
+        memcpy(communicator->told, files.members, sizeof files.members);
+    }
+    for (int i = 0; i < PROCESSES && files.numbers[i] >= 0; i++) {
+        work.processes[work.process_count++] = (struct work_process){.id = i,
+                                                                     .file_set = strdup("a"),
+                                                                     .host = strdup("h"),
+                                                                     .pid = i,
+                                                                     .told_rank = files.told[i],
+                                                                     .told_size = files.told_size,
+                                                                     .run = -1};
+        work.members[work.member_count++] = (struct work_member){
+            .process = i, .rank = files.numbers[i], .job_rank = -1, .told_rank = -1, .affinity = INT64_MIN};
+        communicator->member_count++;
+    }
+    assert_int_equal(work_find_ranks(&work, &error), 0);
+    char found[TEXT] = "";
+    for (size_t i = 0; i < work.rank_count; i++)
+        snprintf(found + strlen(found), TEXT - strlen(found), "%s%s ", work.ranks[i].name,
+                 work.ranks[i].process < 0 ? "*" : "");
+    snprintf(found + strlen(found), TEXT - strlen(found), "of %d, %zu against",
+             (int)work.runs[0].expected_ranks, work.contradiction_count);
+    assert_string_equal(found, wanted);
+    work_release(&work);
+}
+
+/* Whatever the numbers in the communicator are. */
+static void told_of_all_they_count(void **state)
+{
+    assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {0, 1, 2}}, "0 1 2 of 3, 0 against");
+    assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {2, 0, 1}}, "2 0 1 of 3, 3 against");
+    assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {4, 5, 6}},
+                 "4 5 6 0* 1* 2* of 6, 3 against");
+    /* The communicator of one process is that of none else. */
+    assert_ranks((struct jobs_files){.numbers = {3, -1}, .told = {11}, .told_size = 12},
+                 "11 0* 1* 2* 3* 4* 5* 6* 7* 8* 9* 10* of 12, 1 against");
+}
+
+/* A number told of two, or of some only, and a communicator that gives other ones: the communicator counts.
+ */
+static void told_of_some_or_twice_they_do_not(void **state)
+{
+    assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {0, -1, 2}}, "0 1 2 of 3, 0 against");
+    assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {2, -1, 0}}, "0 1 2 of 3, 2 against");
+    assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {0, 0, 2}}, "0 1 2 of 3, 1 against");
+}
+
+/* Members that files list, without a file of their own; a size that nobody would make room for. */
+static void who_recorded_nothing(void **state)
+{
+    assert_ranks(
+        (struct jobs_files){
+            .numbers = {0, 2, -1}, .told = {8, 4}, .declared_size = 4, .members = {8, 6, 4, 2}},
+        "8 4 2* 6* of 4, 0 against");
+    assert_ranks((struct jobs_files){.numbers = {0, 1, -1}, .told = {0, 1}, .told_size = INT32_MAX - 1},
+                 "0 1 of 2147483646, 0 against");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(told_of_all_they_count),
+        cmocka_unit_test(told_of_some_or_twice_they_do_not),
+        cmocka_unit_test(who_recorded_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
