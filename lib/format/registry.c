@@ -29,7 +29,7 @@
 enum { SNIFF_BYTES = 64 * 1024 };
 
 const struct format *const format_registry[] = {&format_chrome, &format_inspector, &format_flight_recorder,
-                                                NULL};
+                                                &format_nccl, NULL};
 
 /* NULL when no format knows one. */
 static const char *why_empty(const char *path)

@@ -17,6 +17,8 @@
  * address of its communicator: what that is, lines about its making told before.
  */
 
+enum { FACT_BYTES = 32 };
+
 struct log_file {
     const struct format_sink *sink;
     struct speakers speakers;
@@ -64,6 +66,21 @@ static int emit_communicator(struct log_file *file, const struct said *said, con
 {
     struct event event = {.kind = EVENT_COMMUNICATOR};
     fill_origin(file, said->speaker, said->offset, seat, &event.origin);
+    return file->sink->event(file->sink->context, &event, error);
+}
+
+/* Which GPU a rank has: a process may drive several, so that it is said of the rank. */
+static int emit_device(struct log_file *file, const struct said *said, const struct message_init *init,
+                       const struct seat *seat, struct error *error)
+{
+    char bus[FACT_BYTES];
+    struct event event = {.kind = EVENT_PROCESS, .process = PROCESS_FACTS_NONE};
+    if (init->device == COUNT_UNKNOWN && !init->bus.length)
+        return 0;
+    fill_origin(file, said->speaker, said->offset, seat, &event.origin);
+    snprintf(bus, sizeof bus, "%.*s", (int)init->bus.length, init->bus.data);
+    event.process.gpu = init->device;
+    event.process.gpu_bus_id = init->bus.length && init->bus.length < sizeof bus ? bus : NULL;
     return file->sink->event(file->sink->context, &event, error);
 }
 
@@ -140,6 +157,8 @@ static int take_init(struct log_file *file, const struct said *said, const struc
         return error_no_memory(error);
     if (!seat)
         return note(file, "communicator split off an unknown one", 1, said->offset, said->message, error);
+    if (init->is_complete && emit_device(file, said, init, seat, error))
+        return -1;
     return emit_communicator(file, said, seat, error);
 }
 
