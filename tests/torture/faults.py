@@ -56,6 +56,7 @@ FIXTURES = [
     "fixtures/dialect-2.29.7/dump_7071687986940225672_1.json",
     "fixtures/process-facts/ncclprof-node1-4000.json",
     "fixtures/process-facts/ncclprof-node2-4001.json",
+    "fixtures/flight-recorder-hang/nccl_trace_rank_5",
 ]
 FORGOTTEN = "1"
 PACKED = "fixtures/dialect-2.29.7/dump_7071687986940225672_0.json"
