@@ -21,6 +21,19 @@ int job_seat(struct job_communicator *communicator, int64_t number, int32_t rank
     return 0;
 }
 
+static int is_seat_before(const void *seat, const void *number)
+{
+    return ((const struct job_seat *)seat)->number < *(const int64_t *)number;
+}
+
+static int32_t seated(const struct job_seat *seats, size_t count, int64_t number)
+{
+    if ((size_t)number < count && seats[number].number == number)
+        return seats[number].rank;
+    size_t at = lower_bound(seats, count, sizeof *seats, is_seat_before, &number);
+    return at < count && seats[at].number == number ? seats[at].rank : -1;
+}
+
 static int is_rank_before(const void *rank, const void *number)
 {
     int64_t global_rank = ((const struct job_rank *)rank)->global_rank;
@@ -39,24 +52,25 @@ static int agrees(const struct job *job, const struct job_communicator *communic
 {
     if ((int64_t)count != communicator->size)
         return 0;
-    for (size_t i = 0; i < communicator->seat_count; i++)
-        if (job->ranks[communicator->seats[i].rank].global_rank != members[communicator->seats[i].number])
+    for (size_t i = 0; i < communicator->seat_count; i++) {
+        const struct job_seat *seat = &communicator->seats[i];
+        if ((uint64_t)seat->number >= count || job->ranks[seat->rank].global_rank != members[seat->number])
             return 0;
+    }
     return 1;
 }
 
 int job_seat_told(const struct job *job, struct job_communicator *communicator, const int64_t *members,
                   size_t count)
 {
-    if (!agrees(job, communicator, members, count) || communicator->seat_count == count)
+    if (!agrees(job, communicator, members, count))
         return 0;
-    communicator->told = array_new(count - communicator->seat_count, sizeof *communicator->told);
+    communicator->told = array_new(count, sizeof *communicator->told);
     if (!communicator->told)
         return -1;
-    for (size_t i = 0, seat = 0; i < count; i++) {
-        int is_seated = seat < communicator->seat_count && communicator->seats[seat].number == (int64_t)i;
+    for (size_t i = 0; i < count; i++) {
+        int is_seated = seated(communicator->seats, communicator->seat_count, (int64_t)i) >= 0;
         int32_t rank = is_seated ? -1 : numbered(job, members[i]);
-        seat += is_seated != 0;
         if (rank >= 0)
             communicator->told[communicator->told_count++] = (struct job_seat){(int64_t)i, rank};
     }
@@ -96,19 +110,6 @@ void job_seat_silent_ranks(struct job *job)
         if (silent_count == 1 && (int64_t)communicator->seat_count < communicator->size)
             communicator->silent = silent;
     }
-}
-
-static int is_seat_before(const void *seat, const void *number)
-{
-    return ((const struct job_seat *)seat)->number < *(const int64_t *)number;
-}
-
-static int32_t seated(const struct job_seat *seats, size_t count, int64_t number)
-{
-    if ((size_t)number < count && seats[number].number == number)
-        return seats[number].rank;
-    size_t at = lower_bound(seats, count, sizeof *seats, is_seat_before, &number);
-    return at < count && seats[at].number == number ? seats[at].rank : -1;
 }
 
 int32_t job_rank_in(const struct job *job, int64_t communicator, int64_t number)
