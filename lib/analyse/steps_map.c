@@ -89,8 +89,7 @@ static const struct finding *covering(const struct findings *findings, int32_t r
     const struct finding *best = NULL;
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        int is_told = finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING;
-        if (is_told && finding_has_rank(finding, rank) && finding_has_step(finding, step) &&
+        if (finding_is_told(finding) && finding_has_rank(finding, rank) && finding_has_step(finding, step) &&
             (!best || finding->lost_ns > best->lost_ns))
             best = finding;
     }

@@ -120,6 +120,14 @@ int caution_cut(const struct job *job, const struct findings *findings, struct t
                      (long long)job->run_id);
 }
 
+/* Dumps without timing do not tell which GPUs began a call. */
+static const char *what_would_tell(const struct job *job)
+{
+    return job->calls && !job->timed_operations
+               ? "; with TORCH_NCCL_ENABLE_TIMING=1 the next dump tells whose GPU began it"
+               : "";
+}
+
 int caution_standstill(const struct job *job, const struct findings *findings, struct table *table,
                        struct error *error)
 {
@@ -134,9 +142,9 @@ int caution_standstill(const struct job *job, const struct findings *findings, s
         table_add_warning(
             table, error,
             is_begun_by_all ? "run %lld: %s was called by all its ranks and never ended; the trace does not "
-                              "tell why: the network, a GPU, or what the recorder leaves out (sizes, roots)"
-                            : "run %lld: %s never ended; only the missing traces could tell who never came",
-            (long long)job->run_id, text.data);
+                              "tell why: the network, a GPU, or what the recorder leaves out (sizes, roots)%s"
+                            : "run %lld: %s never ended; only the missing traces could tell who never came%s",
+            (long long)job->run_id, text.data, what_would_tell(job));
     buffer_release(&text);
     return failed;
 }

@@ -18,6 +18,7 @@
 #include "format/registry.h"
 
 #include "format/chrome/chrome.h"
+#include "format/flight_recorder/flight_recorder.h"
 #include "format/inspector/inspector.h"
 #include "format/sniff.h"
 #include "format/strangers.h"
@@ -26,7 +27,8 @@
 /* Formats are told apart by the beginning of a file. */
 enum { SNIFF_BYTES = 64 * 1024 };
 
-const struct format *const format_registry[] = {&format_chrome, &format_inspector, NULL};
+const struct format *const format_registry[] = {&format_chrome, &format_inspector, &format_flight_recorder,
+                                                NULL};
 
 /* NULL when no format knows one. */
 static const char *why_empty(const char *path)

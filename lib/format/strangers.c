@@ -33,9 +33,6 @@ static const struct stranger strangers[] = {
     {ANYWHERE, 0, "\"traceEvents\"", "looks like a PyTorch Kineto trace"},
     {ANYWHERE, 0, "\"deviceProperties\"", "looks like a PyTorch Kineto trace"},
     {ANYWHERE, 0, "\"device_traces\"", "looks like a CUDA allocator snapshot"},
-    {ANYWHERE, 0, "\"pg_config\"", "looks like a Flight Recorder dump"},
-    {ANYWHERE, 0, "\"pg_status\"", "looks like a Flight Recorder dump"},
-    {ANYWHERE, 0, "\"comm_lib_version\"", "looks like a Flight Recorder dump"},
     {ANYWHERE, 0, "nccl_bus_bandwidth_gbs{",
      "looks like Inspector's Prometheus text, which holds only averages"},
     {ANYWHERE, 0, "nccl_p2p_", "looks like Inspector's Prometheus text, which holds only averages"},
@@ -44,8 +41,6 @@ static const struct stranger strangers[] = {
 
 /* What Python's pickle holds, by words that stand in it without quotes. */
 static const struct stranger pickles[] = {
-    {ANYWHERE, 0, "pg_config", "looks like a Flight Recorder dump"},
-    {ANYWHERE, 0, "comm_lib_version", "looks like a Flight Recorder dump"},
     {ANYWHERE, 0, "segment", "looks like a CUDA allocator snapshot"},
 };
 

@@ -18,13 +18,28 @@ static int ends_with(const char *text, size_t length, const char *end)
     return length > end_length && memcmp(text + length - end_length, end, end_length) == 0;
 }
 
-/* Bytes of the path before ".jsonl"; 0 if it is no such name. */
-static size_t stem_of(const char *path)
+/* Two files of one name that hold the same, one of which says less. */
+struct twin {
+    const char *less;        /* how the name ends of that */
+    const char *const *more; /* ... of the other, ended by NULL */
+    const char *format;      /* that both are of; NULL: the other is of any, and that is ours (is_ours) */
+};
+
+static const char *const chrome_ends[] = {".json", ".json.gz", NULL};
+static const char *const pickle_ends[] = {"", ".pkl", ".pickle", ".pkl.gz", ".pickle.gz", NULL};
+
+static const struct twin twins[] = {
+    {".jsonl", chrome_ends, NULL},
+    {".json", pickle_ends, "flight-recorder"},
+};
+
+/* Bytes of the path before the ending; 0 if it is no such name. */
+static size_t stem_of(const char *path, const char *end)
 {
     size_t length = strlen(path);
     if (ends_with(path, length, ".gz"))
         length -= strlen(".gz");
-    return ends_with(path, length, ".jsonl") ? length - strlen(".jsonl") : 0;
+    return ends_with(path, length, end) ? length - strlen(end) : 0;
 }
 
 static int is_file(const char *path)
@@ -33,14 +48,17 @@ static int is_file(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
 }
 
-/* Whether something is recognised in it, which a Chrome trace that was cut at once has not. */
-static int is_trace(const char *path, struct error *error)
+/* Whether a trace of that format is recognised in it (NULL: of any), which one that was cut at once has not.
+ */
+static int is_trace(const char *path, const char *name, struct error *error)
 {
     const struct input_limits limits = {.unpacked_bytes = 0};
     struct input *input = input_open(path, &limits, error);
-    int found = input && format_detect(input, error) != NULL;
+    const struct format *format = input ? format_detect(input, error) : NULL;
     input_close(input);
-    return !found && error->is_no_memory ? -1 : found;
+    if (!format)
+        return error->is_no_memory ? -1 : 0;
+    return !name || strcmp(format->name, name) == 0;
 }
 
 /* Nothing is left out for a trace that nobody brings in. */
@@ -49,20 +67,19 @@ static int comes_in(const struct walk *walk, const struct known *known, const ch
     return walk_has(walk, path) || known_has_path(known, path);
 }
 
-static int has_chrome_trace(const struct walk *walk, const struct known *known, const char *path, size_t stem,
-                            struct error *error)
+static int has_twin(const struct walk *walk, const struct known *known, const char *path, size_t stem,
+                    const struct twin *twin, struct error *error)
 {
-    static const char *const ends[] = {".json", ".json.gz"};
     int found = 0;
-    char *twin = malloc(stem + sizeof ".json.gz");
-    if (!twin)
+    char *other = malloc(strlen(path) + sizeof ".pickle.gz");
+    if (!other)
         return error_no_memory(error);
-    memcpy(twin, path, stem);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends && !found; i++) {
-        memcpy(twin + stem, ends[i], strlen(ends[i]) + 1);
-        found = is_file(twin) && comes_in(walk, known, twin) ? is_trace(twin, error) : 0;
+    memcpy(other, path, stem);
+    for (const char *const *end = twin->more; *end && !found; end++) {
+        memcpy(other + stem, *end, strlen(*end) + 1);
+        found = is_file(other) && comes_in(walk, known, other) ? is_trace(other, twin->format, error) : 0;
     }
-    free(twin);
+    free(other);
     return found;
 }
 
@@ -84,13 +101,18 @@ static int is_ours(const char *path, struct error *error)
 static int is_twin(const struct walk *walk, const struct known *known, const struct walk_file *file,
                    struct error *error)
 {
-    size_t stem = stem_of(file->realpath);
-    int outcome =
-        stem && is_file(file->realpath) ? has_chrome_trace(walk, known, file->realpath, stem, error) : 0;
-    if (outcome > 0)
-        outcome = is_ours(file->path, error);
-    if (outcome >= 0)
-        error_clear(error);
+    int outcome = 0;
+    for (size_t i = 0; i < sizeof twins / sizeof *twins && outcome == 0; i++) {
+        size_t stem = stem_of(file->realpath, twins[i].less);
+        outcome = stem && is_file(file->realpath)
+                      ? has_twin(walk, known, file->realpath, stem, &twins[i], error)
+                      : 0;
+        if (outcome > 0)
+            outcome =
+                twins[i].format ? is_trace(file->path, twins[i].format, error) : is_ours(file->path, error);
+        if (outcome >= 0)
+            error_clear(error);
+    }
     return outcome;
 }
 

@@ -272,6 +272,11 @@ const char *json_key(const struct json_node *of)
     return item(of)->string;
 }
 
+int json_is_true(const struct json_node *node)
+{
+    return node && cJSON_IsTrue(item(node));
+}
+
 const char *json_text(const struct json_node *of)
 {
     return cJSON_GetStringValue(item(of));

@@ -61,6 +61,9 @@ const struct json_node *json_next(const struct json_node *node);
 /* A value's key in its object. */
 const char *json_key(const struct json_node *node);
 
+/* Whether it is the boolean true. */
+int json_is_true(const struct json_node *node);
+
 /* The text of a string; NULL when the node is NULL or something else. */
 const char *json_text(const struct json_node *node);
 

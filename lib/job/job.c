@@ -80,9 +80,12 @@ void job_release(struct job *job)
     free(job->ranks);
     free(job->communicators);
     free(job->operations);
+    free(job->operation_ids);
     free(job->drafts);
     free(job->initial_sync_ns);
     free(job->sources);
+    free(job->calls);
+    free(job->progress);
     free(job->holds);
     free(job->instances);
     free(job->instance_members);

@@ -92,6 +92,24 @@ struct job_instance {
     uint8_t is_synced; /* all its members say how long they waited for the others (arrival.h) */
 };
 
+/* Of an operation, where recorders tell how far calls came: what they count, beside what all tell. */
+struct job_call {
+    int64_t number;   /* of a collective in its communicator, whatever its function; of a send or receive
+                         likewise,   as its rank counts those; -1 */
+    int64_t count;    /* elements; of AlltoAll those of a row; -1 */
+    int64_t peer;     /* of a send or receive: ranks in the communicator; -1 */
+    int64_t own_rank; /* in the communicator */
+    int is_started;   /* its GPU was seen to have begun it: when is not known */
+};
+
+/* How far a rank says that it came with the collectives of a communicator; -1: not said. */
+struct job_progress {
+    int32_t rank;
+    int32_t communicator;
+    int64_t enqueued;
+    int64_t completed;
+};
+
 /* How a rank's clock was aligned with the others'. */
 enum clock_method {
     CLOCK_NONE = 0,     /* nothing links it */
@@ -202,8 +220,13 @@ struct job {
     size_t rank_count;
     struct job_communicator *communicators;
     size_t communicator_count;
+    struct job_call *calls; /* of each operation, where all that is recorded tells how far calls came; NULL */
+    struct job_progress *progress;
+    size_t progress_count;
+    size_t progress_capacity;
     struct job_operation *operations; /* by rank, in order of issue */
-    struct job_draft *drafts;         /* while it is loaded: of each operation */
+    int64_t *operation_ids;   /* of each operation: its row in the store; NULL in a job made by hand */
+    struct job_draft *drafts; /* while it is loaded: of each operation */
     int64_t *initial_sync_ns; /* of each operation by a symmetric kernel; 0 unknown; NULL: there is none */
     int32_t
         *sources; /* of each operation: from where it was called, a number in job.tags, -1 unknown; NULL */

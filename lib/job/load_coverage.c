@@ -1,5 +1,6 @@
 #include "job/load_coverage.h"
 
+#include "base/array.h"
 #include "job/bare_calls.h"
 #include "schemas.h"
 #include "store/statement.h"
@@ -19,6 +20,23 @@ static int read_cut(struct loader *loader, struct statement *statement, struct e
     int64_t rank = loader_rank(loader, statement_integer(statement, 0));
     if (rank >= 0)
         loader->job->ranks[rank].cut = statement_integer(statement, 1) ? CUT_MIDWAY : CUT_AT_END;
+    return 0;
+}
+
+static int read_progress(struct loader *loader, struct statement *statement, struct error *error)
+{
+    struct job *job = loader->job;
+    int64_t member = loader_member(loader, statement_integer(statement, 0));
+    if (member < 0)
+        return 0;
+    if (array_reserve((void **)&job->progress, &job->progress_capacity, job->progress_count + 1,
+                      sizeof *job->progress))
+        return error_no_memory(error);
+    job->progress[job->progress_count++] = (struct job_progress){
+        .rank = (int32_t)(member >> 32),
+        .communicator = (int32_t)(member & 0xffffffff),
+        .enqueued = statement_is_null(statement, 1) ? -1 : statement_integer(statement, 1),
+        .completed = statement_is_null(statement, 2) ? -1 : statement_integer(statement, 2)};
     return 0;
 }
 
@@ -76,7 +94,8 @@ int loader_read_coverage(struct loader *loader, struct error *error)
         loader_read_number(loader, schema_analysis_job_finished_only, &finished_only, error) ||
         loader_read(loader, schema_analysis_job_cut, read_cut, error) ||
         loader_read(loader, schema_analysis_job_seen_until, read_seen_until, error) ||
-        loader_read(loader, schema_analysis_job_told_late, read_told_late, error))
+        loader_read(loader, schema_analysis_job_told_late, read_told_late, error) ||
+        (loader->tells_states && loader_read(loader, schema_analysis_job_progress, read_progress, error)))
         return -1;
     loader->job->finished_only = finished_only != 0;
     loader->job->bare_calls = bare.captured + bare.others;

@@ -192,10 +192,9 @@ static int make_room(struct loader *loader, struct error *error)
                                                sizeof *job->initial_sync_ns)) ||
         (job->sources &&
          array_reserve((void **)&job->sources, &loader->source_capacity, count, sizeof *job->sources)) ||
-        (loader->has_traffic &&
-         (array_reserve((void **)&loader->ids, &loader->id_capacity, count, sizeof *loader->ids) ||
-          array_reserve((void **)&loader->channels, &loader->channel_capacity, count,
-                        sizeof *loader->channels))))
+        array_reserve((void **)&loader->ids, &loader->id_capacity, count, sizeof *loader->ids) ||
+        (loader->has_traffic && array_reserve((void **)&loader->channels, &loader->channel_capacity, count,
+                                              sizeof *loader->channels)))
         return error_no_memory(error);
     return 0;
 }
@@ -239,6 +238,26 @@ static int take_source(struct loader *loader, size_t at, const char *source, str
     return job->sources ? loader_tag(loader, source, &job->sources[at], error) : 0;
 }
 
+static int take_call(struct loader *loader, size_t at, const struct stored_operation *stored,
+                     struct error *error)
+{
+    struct job *job = loader->job;
+    const struct operation *recorded = &stored->operation;
+    const struct roster_member *member = roster_member(&job->roster, stored->member_id);
+    if (!loader->tells_states)
+        return 0;
+    if (array_reserve((void **)&job->calls, &loader->call_capacity, at + 1, sizeof *job->calls))
+        return error_no_memory(error);
+    job->calls[at] = (struct job_call){.number = recorded->sequence,
+                                       .count = recorded->count,
+                                       .peer = recorded->peer,
+                                       .own_rank = member->number,
+                                       .is_started = recorded->device.begin_ns != TIME_UNKNOWN};
+    /* When a watchdog saw it begin is not when it began. */
+    job->operations[at].start_ns = TIME_UNKNOWN;
+    return 0;
+}
+
 int32_t loader_step(const struct loader *loader, int64_t step)
 {
     return step >= 0 && step < loader->job->step_count ? (int32_t)step : -1;
@@ -257,8 +276,7 @@ static int take_operation(struct loader *loader, const struct stored_operation *
     if (make_room(loader, error))
         return -1;
     size_t at = job->operation_count++;
-    if (loader->has_traffic)
-        loader->ids[at] = stored->id;
+    loader->ids[at] = stored->id;
     struct job_draft *draft = &job->drafts[at];
     *draft = (struct job_draft){.issued_ns = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns),
                                 .duration_ns = duration_of(recorded),
@@ -286,7 +304,8 @@ static int take_operation(struct loader *loader, const struct stored_operation *
     uint8_t channels = 0;
     if (loader_tag(loader, stored->tag, &operation->tag, error) ||
         take_times(operation, draft, stored, &channels, error) ||
-        take_initial_sync(loader, at, recorded, error) || take_source(loader, at, recorded->source, error))
+        take_initial_sync(loader, at, recorded, error) || take_source(loader, at, recorded->source, error) ||
+        take_call(loader, at, stored, error))
         return -1;
     if (loader->has_traffic)
         loader->channels[at] = channels;
@@ -296,6 +315,10 @@ static int take_operation(struct loader *loader, const struct stored_operation *
 
 int loader_read_operations(struct loader *loader, struct error *error)
 {
+    int64_t tells_states;
+    if (loader_read_number(loader, schema_analysis_job_tells_states, &tells_states, error))
+        return -1;
+    loader->tells_states = tells_states != 0;
     struct operation_cursor *cursor = operation_cursor_open(loader->job->store, loader->job->run_id, error);
     struct stored_operation stored;
     int more = cursor ? 1 : -1;
@@ -327,6 +350,15 @@ int loader_list_members(struct job *job)
         job->instance_members[instance->first_member + (size_t)instance->members++] = (int32_t)i;
     }
     return 0;
+}
+
+int loader_keep_ids(struct loader *loader)
+{
+    struct job *job = loader->job;
+    job->operation_ids = array_new(job->operation_count, sizeof *job->operation_ids);
+    for (size_t i = 0; job->operation_ids && i < job->operation_count; i++)
+        job->operation_ids[loader->places[i]] = loader->ids[i];
+    return job->operation_ids ? 0 : -1;
 }
 
 int loader_init(struct loader *loader, struct job *job, struct error *error)

@@ -7,6 +7,7 @@
 #include "join/split_by_clock.h"
 #include "join/split_by_number.h"
 #include "join/split_by_shape.h"
+#include "join/told_members.h"
 #include "join/told_ranks.h"
 #include "join/worlds.h"
 
@@ -110,7 +111,10 @@ static int find_runs(struct work *work, struct error *error)
             disjoint_unite(parent, *seen, work->members[i].process);
         *seen = work->members[i].process;
     }
-    failed = unite_unhashed(work, parent, error) || number_runs(work, parent, error) ? -1 : 0;
+    failed = unite_unhashed(work, parent, error) || work_unite_told(work, parent, error) ||
+                     number_runs(work, parent, error)
+                 ? -1
+                 : 0;
     for (size_t i = 0; !failed && i < work->member_count; i++)
         work->communicators[work->members[i].communicator].run =
             work->processes[work->members[i].process].run;

@@ -203,6 +203,24 @@ struct process_facts {
                             .local_rank = COUNT_UNKNOWN,  \
                             .gpu = COUNT_UNKNOWN})
 
+/*
+ * How far a process came with the operations of a group that its framework counts (torch's pg_status, its
+ * watchdog's lines). Where the origin says communicator and rank, of that; else `name` tells which group.
+ * Numbers count from 1, GROUP_STATUS_NONE is none yet; COUNT_UNKNOWN is not said.
+ */
+enum { GROUP_STATUS_NONE = 0 };
+
+struct group_status {
+    const char *name;        /* the framework's, of the group; NULL */
+    const char *description; /* likewise */
+    const char *function;    /* that timed out, as it is written; NULL */
+    int64_t enqueued;
+    int64_t started;
+    int64_t completed;
+    int64_t timed_out;
+    int64_t at_ns; /* TIME_UNKNOWN */
+};
+
 /* What a dialect says of the origin's communicator as a whole. */
 struct communicator_facts {
     const int64_t *members; /* global ranks, in order of the ranks in the communicator; NULL: not said */
@@ -218,7 +236,8 @@ enum event_kind {
     EVENT_ANCHOR,
     EVENT_LOSS,
     EVENT_COMMUNICATOR,
-    EVENT_PROCESS
+    EVENT_PROCESS,
+    EVENT_GROUP_STATUS
 };
 
 struct event {
@@ -234,6 +253,7 @@ struct event {
         /* EVENT_COMMUNICATOR: its origin says that this process is such a rank of it; all else may be NULL */
         struct communicator_facts communicator;
         struct process_facts process;
+        struct group_status group_status;
     };
 };
 

@@ -9,6 +9,7 @@
 #include "postmortem/patience.h"
 #include "postmortem/pending.h"
 #include "postmortem/progress.h"
+#include "postmortem/waited_for.h"
 #include "verdict/words.h"
 
 #include <stdlib.h>
@@ -327,6 +328,8 @@ static void absence_release(struct absence *absence)
 int find_absence(const struct job *job, const int32_t *positions, const struct extents *extents,
                  const struct diagnose_options *options, struct findings *findings, struct error *error)
 {
+    if (job->calls)
+        return find_waited_for(job, findings, error);
     struct absence absence = {
         .job = job, .positions = positions, .extents = extents, .pieces = options->pieces};
     int failed = absence_init(&absence);

@@ -27,6 +27,7 @@ void batch_release(struct batch *batch)
     free(batch->anchors.items);
     free(batch->losses.items);
     free(batch->facts.items);
+    free(batch->statuses.items);
     buffer_release(&batch->bytes);
     buffer_release(&batch->packed);
     batch_init(batch);
@@ -37,7 +38,7 @@ void batch_clear(struct batch *batch)
     batch->processes.count = batch->communicators.count = batch->members.count = 0;
     batch->operations.count = batch->blocks.count = batch->proxies.count = batch->tags.count = 0;
     batch->tag_names.count = 0;
-    batch->anchors.count = batch->losses.count = batch->facts.count = 0;
+    batch->anchors.count = batch->losses.count = batch->facts.count = batch->statuses.count = 0;
     buffer_clear(&batch->bytes);
     buffer_clear(&batch->packed);
 }
@@ -54,7 +55,8 @@ size_t batch_size_bytes(const struct batch *batch)
            batch->tag_names.count * sizeof *batch->tag_names.items +
            batch->anchors.count * sizeof *batch->anchors.items +
            batch->losses.count * sizeof *batch->losses.items +
-           batch->facts.count * sizeof *batch->facts.items + batch->bytes.length + batch->packed.length;
+           batch->facts.count * sizeof *batch->facts.items +
+           batch->statuses.count * sizeof *batch->statuses.items + batch->bytes.length + batch->packed.length;
 }
 
 const char *batch_bytes(const struct batch *batch, struct span span)
@@ -379,6 +381,34 @@ static int add_communicator(struct batch_builder *builder, struct batch *batch, 
                : 0;
 }
 
+/* The member that the origin names; -1 where it names none, -2 when memory is out. */
+static int64_t named_member(struct batch_builder *builder, struct batch *batch, const struct origin *origin)
+{
+    if (!origin->communicator_hash || origin->rank < 0)
+        return -1;
+    int64_t member = find_member(builder, batch, origin);
+    return member < 0 ? -2 : member;
+}
+
+static int add_status(struct batch_builder *builder, struct batch *batch, const struct event *event)
+{
+    const struct group_status *status = &event->group_status;
+    int64_t process = find_process(builder, batch, &event->origin);
+    int64_t member = process < 0 ? -2 : named_member(builder, batch, &event->origin);
+    struct batch_status *row = member < -1 ? NULL : LIST_ADD(&batch->statuses);
+    if (!row)
+        return -1;
+    row->ordinal = builder->statuses++;
+    row->process = (uint32_t)process;
+    row->member = member;
+    row->status = *status;
+    return put_text(batch, status->name, &row->name) ||
+                   put_text(batch, status->description, &row->description) ||
+                   put_text(batch, status->function, &row->function)
+               ? -1
+               : 0;
+}
+
 static int add_facts(struct batch_builder *builder, struct batch *batch, const struct event *event)
 {
     const struct process_facts *facts = &event->process;
@@ -388,13 +418,8 @@ static int add_facts(struct batch_builder *builder, struct batch *batch, const s
                                            [FACT_HOST] = facts->host,
                                            [FACT_RANK_NAME] = facts->rank_name};
     int64_t process = find_process(builder, batch, &event->origin);
-    int64_t member = -1;
-    if (process >= 0 && event->origin.communicator_hash && event->origin.rank >= 0) {
-        member = find_member(builder, batch, &event->origin);
-        if (member < 0)
-            return -1;
-    }
-    struct batch_fact *row = process < 0 ? NULL : LIST_ADD(&batch->facts);
+    int64_t member = process < 0 ? -2 : named_member(builder, batch, &event->origin);
+    struct batch_fact *row = member < -1 ? NULL : LIST_ADD(&batch->facts);
     if (!row)
         return -1;
     row->ordinal = builder->facts++;
@@ -426,6 +451,8 @@ static int add_row(struct batch_builder *builder, struct batch *batch, const str
         return add_communicator(builder, batch, event);
     case EVENT_PROCESS:
         return add_facts(builder, batch, event);
+    case EVENT_GROUP_STATUS:
+        return add_status(builder, batch, event);
     }
     return 0;
 }
@@ -434,7 +461,7 @@ int batch_add(struct batch_builder *builder, struct batch *batch, const struct e
               struct error *error)
 {
     int is_part = event->kind == EVENT_COMMUNICATOR || event->kind == EVENT_PROCESS ||
-                  (event->kind == EVENT_PROXY && event->proxy.continued);
+                  event->kind == EVENT_GROUP_STATUS || (event->kind == EVENT_PROXY && event->proxy.continued);
     if (builder->proxies > MOST_RECORDS || builder->tags > MOST_RECORDS ||
         builder->tag_names > MOST_RECORDS ||
         (event->kind == EVENT_OPERATION && event->operation.ordinal > MOST_RECORDS))

@@ -122,6 +122,16 @@ struct batch_fact {
     struct span texts[FACT_TEXTS];
 };
 
+struct batch_status {
+    int64_t ordinal;
+    uint32_t process;
+    int64_t member;             /* -1: `name` tells which group */
+    struct group_status status; /* its pointers are not valid: see the spans */
+    struct span name;
+    struct span description;
+    struct span function;
+};
+
 #define BATCH_LIST(type) \
     struct {             \
         type *items;     \
@@ -141,6 +151,7 @@ struct batch {
     BATCH_LIST(struct batch_anchor) anchors;
     BATCH_LIST(struct batch_loss) losses;
     BATCH_LIST(struct batch_fact) facts;
+    BATCH_LIST(struct batch_status) statuses;
     struct buffer bytes;
     struct buffer packed;
 };
@@ -175,6 +186,7 @@ struct batch_builder {
     int64_t anchors;
     int64_t losses;
     int64_t facts;
+    int64_t statuses;
     int64_t events;           /* records understood so far */
     struct block_writer rows; /* the operations being packed */
     struct {

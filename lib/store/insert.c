@@ -46,6 +46,11 @@ static const struct {
                    "process_fact_id, process_id, member_id, global_rank, world_size, local_rank, gpu, "
                    "gpu_bus_id, gpu_serial, nic, host, rank_name",
                    12},
+    [BULK_STATUS] =
+        {"group_status",
+         "group_status_id, process_id, member_id, name, description, function, enqueued, started, "
+         "completed, timed_out, at_ns",
+         11},
 };
 
 /* Binds the values of one row after the other. Failures are remembered: they can only be lack of memory. */
@@ -185,6 +190,22 @@ static void bind_loss(struct binder *binder, const struct insert_target *target,
     bind_integer(binder, row->is_total != 0);
 }
 
+static void bind_status(struct binder *binder, const struct insert_target *target, size_t at)
+{
+    const struct batch_status *row = &binder->batch->statuses.items[at];
+    bind_integer(binder, record_id(target, row->ordinal));
+    bind_integer(binder, target->processes[row->process]);
+    bind_known(binder, row->member < 0 ? -1 : target->members[row->member].id, -1);
+    bind_text(binder, row->name);
+    bind_text(binder, row->description);
+    bind_text(binder, row->function);
+    bind_count(binder, row->status.enqueued);
+    bind_count(binder, row->status.started);
+    bind_count(binder, row->status.completed);
+    bind_count(binder, row->status.timed_out);
+    bind_known(binder, row->status.at_ns, TIME_UNKNOWN);
+}
+
 static void bind_fact(struct binder *binder, const struct insert_target *target, size_t at)
 {
     const struct batch_fact *row = &binder->batch->facts.items[at];
@@ -205,7 +226,7 @@ static void bind_fact(struct binder *binder, const struct insert_target *target,
 static void (*const bind_row[BULK_TABLES])(struct binder *, const struct insert_target *, size_t) = {
     [BULK_BLOCK] = bind_block,       [BULK_PROXY] = bind_proxy,   [BULK_TAG] = bind_tag,
     [BULK_TAG_NAME] = bind_tag_name, [BULK_ANCHOR] = bind_anchor, [BULK_LOSS] = bind_loss,
-    [BULK_FACT] = bind_fact,
+    [BULK_FACT] = bind_fact,         [BULK_STATUS] = bind_status,
 };
 
 static struct statement *prepare_bulk(struct store *store, enum bulk_table table, int rows,
@@ -498,7 +519,7 @@ int inserter_put(struct inserter *inserter, struct insert_target *target, const 
         [BULK_BLOCK] = batch->blocks.count,   [BULK_PROXY] = batch->proxies.count,
         [BULK_TAG] = batch->tags.count,       [BULK_TAG_NAME] = batch->tag_names.count,
         [BULK_ANCHOR] = batch->anchors.count, [BULK_LOSS] = batch->losses.count,
-        [BULK_FACT] = batch->facts.count,
+        [BULK_FACT] = batch->facts.count,     [BULK_STATUS] = batch->statuses.count,
     };
     if (put_names(inserter, target, batch, error))
         return -1;

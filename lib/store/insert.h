@@ -33,6 +33,7 @@ enum bulk_table {
     BULK_ANCHOR,
     BULK_LOSS,
     BULK_FACT,
+    BULK_STATUS,
     BULK_TABLES
 };
 

@@ -27,7 +27,8 @@ static const char *const migrations[] = {schema_store_002_base,
                                          schema_store_006_phases_and_named_tags,
                                          schema_store_007_logs_in_parts,
                                          schema_store_008_run_names,
-                                         schema_store_009_process_facts};
+                                         schema_store_009_process_facts,
+                                         schema_store_010_group_status};
 static const char *const views[] = {schema_view_operation, schema_view_proxy, schema_view_instance,
                                     schema_view_job, schema_view_ledger};
 

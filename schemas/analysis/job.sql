@@ -75,6 +75,19 @@ SELECT count(*) = 0 FROM file
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
+-- Whether everything comes from a recorder that tells how far each call came: Flight Recorder.
+-- statement: tells_states
+SELECT count(*) = 0 FROM file
+ WHERE dialect NOT GLOB 'flight-recorder*'
+   AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
+                     JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
+
+-- How far ranks say that they came.
+-- statement: progress
+SELECT member_id, enqueued, completed
+  FROM group_status JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
+ WHERE run_id = ?1 ORDER BY group_status_id;
+
 -- Until when the recorder of a rank's process is known to have been there, by what it writes beside operations: readings
 -- of clocks, and tags.
 -- statement: seen_until
@@ -100,5 +113,20 @@ SELECT member_join.job_rank_id,
                     WHERE open.file_id = ledger.file_id AND open.reason = 'begin without end'))
   FROM ledger JOIN file USING (file_id) JOIN file_member USING (file_id) JOIN member_join USING (member_id)
   JOIN job_rank USING (job_rank_id)
- WHERE run_id = ?1 AND dialect GLOB 'chrome*' AND reason IN ('file ends before its array does', 'trace is open')
+ WHERE run_id = ?1
+   AND ((dialect GLOB 'chrome*' AND reason IN ('file ends before its array does', 'trace is open'))
+        OR (dialect GLOB 'flight-recorder*' AND reason IN ('unreadable rest of the dump', 'unreadable rest of the file')))
  GROUP BY member_join.job_rank_id;
+
+-- Where the row ?1 of an operation was read, and when it began by the clock of its process: the call, else what came of it.
+-- statement: record
+SELECT file.path, byte_offset, coalesce(enqueue_begin_ns, api_begin_ns, device_begin_ns),
+       file.dialect GLOB 'inspector*'
+  FROM operation JOIN file ON file_id = operation_id >> 32
+ WHERE operation_id = ?1;
+
+-- The nearest of the moments that process ?1 read on its own clock and on the wall clock at once, to ?2 on the former.
+-- statement: wall_clock
+SELECT local_ns, realtime_ns FROM clock_anchor
+ WHERE process_id = ?1 AND realtime_ns IS NOT NULL
+ ORDER BY abs(local_ns - ?2) LIMIT 1;

@@ -71,6 +71,9 @@ UNION
 SELECT process_id FROM tag_name WHERE tag_name_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 UNION
 SELECT process_id FROM process_fact WHERE process_fact_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+UNION
+SELECT process_id FROM group_status WHERE group_status_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+
 -- statement: note_departure
 -- The same before file ?1 goes. The job may fall apart without it: each part holds a process that shared a communicator
 -- with one of the file's, or, where communicators have no hash, its directory.
@@ -94,6 +97,8 @@ UNION
 SELECT process_id FROM tag_name WHERE tag_name_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 UNION
 SELECT process_id FROM process_fact WHERE process_fact_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+UNION
+SELECT process_id FROM group_status WHERE group_status_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 
 -- statement: remove_file
 -- Everything that came from file ?1. Ids of its records begin with its number.
@@ -116,6 +121,9 @@ DELETE FROM clock_anchor WHERE clock_anchor_id BETWEEN ?1 << 32 AND (?1 << 32) +
 DELETE FROM loss WHERE loss_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_process_fact
 DELETE FROM process_fact WHERE process_fact_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
+
+-- statement: remove_group_status
+DELETE FROM group_status WHERE group_status_id BETWEEN ?1 << 32 AND (?1 << 32) + 4294967295
 -- statement: remove_file_member
 DELETE FROM file_member WHERE file_id = ?1
 -- statement: remove_ledger
@@ -133,6 +141,7 @@ DELETE FROM process
 WHERE process_id NOT IN (SELECT process_id FROM member) AND process_id NOT IN (SELECT process_id FROM tag_mark)
   AND process_id NOT IN (SELECT process_id FROM tag_name)
   AND process_id NOT IN (SELECT process_id FROM process_fact)
+  AND process_id NOT IN (SELECT process_id FROM group_status)
   AND process_id NOT IN (SELECT process_id FROM clock_anchor) AND process_id NOT IN (SELECT process_id FROM loss);
 DELETE FROM clock_step WHERE process_id NOT IN (SELECT process_id FROM process);
 DELETE FROM contradiction WHERE process_id NOT IN (SELECT process_id FROM process);

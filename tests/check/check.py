@@ -28,9 +28,10 @@ LAYERS = {
     "input": {"base", "input"},
     "align": {"base", "align"},
     "period": {"base", "period"},
-    "format": {"base", "model", "input", "format", "format/chrome", "format/inspector"},
+    "format": {"base", "model", "input", "format", "format/chrome", "format/inspector", "format/flight_recorder"},
     "format/chrome": {"base", "model", "input", "format", "format/chrome"},
     "format/inspector": {"base", "model", "input", "format", "format/inspector"},
+    "format/flight_recorder": {"base", "model", "input", "format", "format/flight_recorder"},
     "store": {"base", "model", "store"},
     "ingest": {"base", "input", "format", "store", "ingest"},
     "join": {"base", "model", "store", "period", "join"},
@@ -122,8 +123,8 @@ def check_layers():
 def check_table_of_rooms():
     """CONTRIBUTING.md shows newcomers the same arrows: a row a room, `| room | what is in it | what it may call |`."""
     shown = {}
-    for name, may in re.findall(r"^\| `(?:lib/)?([a-z/]+)/` \|[^|]*\|([^|]*)\|$", text_of("CONTRIBUTING.md"), re.M):
-        shown[name] = set(re.findall(r"[a-z/]+", may)) | {name}
+    for name, may in re.findall(r"^\| `(?:lib/)?([a-z_/]+)/` \|[^|]*\|([^|]*)\|$", text_of("CONTRIBUTING.md"), re.M):
+        shown[name] = set(re.findall(r"[a-z_/]+", may)) | {name}
     for room in sorted(set(LAYERS) | set(shown)):
         if shown.get(room) != LAYERS.get(room):
             yield f"CONTRIBUTING.md: {room} may call {' '.join(sorted(LAYERS.get(room, {'nothing'}) - {room}))}"

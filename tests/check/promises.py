@@ -24,7 +24,7 @@ def text_of(path):
 
 def exports(path, kind, name):
     """The file defines the registry's entry under the name of the file."""
-    return re.search(rf"^const struct {kind} {kind}_{name} = {{(?:.*\n)*?.*\.name = \"{name}\"", text_of(path), re.M)
+    return re.search(rf"^const struct {kind} {kind}_{name} = {{(?:.*\n)*?.*\.name = \"{name.replace('_', '-')}\"", text_of(path), re.M)
 
 
 def value_of(path, name):
@@ -67,7 +67,7 @@ class Built:
     def fixtures_of(self, format_name):
         """Folders of fixtures that have a file of the format, by the kept outputs of ingest."""
         return [folder for folder, dialects in self.dialects.items()
-                if any((dialect or "").startswith(f"{format_name}-") for dialect in dialects)]
+                if any((dialect or "").startswith(f"{format_name.replace('_', '-')}-") for dialect in dialects)]
 
 
 def takes_fuzzing(built, name):
@@ -102,7 +102,7 @@ FORMAT = [
     ("man/ncclprof-formats.5", "has a section on foo",
      lambda built, name: re.search(rf"^\.Sh {name.replace('_', ' ')}\b", text_of("man/ncclprof-formats.5"), re.M | re.I)),
     ("README.md", "has a row on foo under 'What it reads'",
-     lambda built, name: re.search(rf"^\| `{name}-", text_of("README.md"), re.M)),
+     lambda built, name: re.search(rf"^\| `{name.replace('_', '-')}-", text_of("README.md"), re.M)),
 ]
 
 

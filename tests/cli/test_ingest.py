@@ -102,7 +102,6 @@ class Ingest(Case):
             store.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER)")
         with sqlite3.connect(self.folder / "plain") as store:
             store.execute("CREATE TABLE a (b)")
-        recorder = {"version": "2.10", "pg_config": {}, "entries": []}
         snapshot = {"segments": [], "device_traces": []}
         log = "node1:10:12 [0] NCCL INFO cudaDriverVersion 12080\n"
         for content, what in (
@@ -115,8 +114,6 @@ class Ingest(Case):
             ((self.folder / "nsys").read_bytes(), "an SQLite export of Nsight Systems"),
             ((self.folder / "plain").read_bytes(), "an SQLite database"),
             (json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": []}), "a PyTorch Kineto trace"),
-            (json.dumps(recorder), "a Flight Recorder dump"),
-            (pickle.dumps(recorder, 2), "a Flight Recorder dump"),
             (json.dumps(snapshot), "a CUDA allocator snapshot"),
             (pickle.dumps(snapshot, 4), "a CUDA allocator snapshot"),
             (pickle.dumps([1, 2]), "a pickle of Python"),

@@ -54,6 +54,7 @@ FIXTURES = [
     "fixtures/tags-unescaped/dump_18446744073709551615_3.json",
     "fixtures/inspector-2.28/vm-pid36654.log",
     "fixtures/dialect-2.29.7/dump_7071687986940225672_1.json",
+    "fixtures/flight-recorder-hang/nccl_trace_rank_5",
 ]
 FORGOTTEN = "1"
 PACKED = "fixtures/dialect-2.29.7/dump_7071687986940225672_0.json"

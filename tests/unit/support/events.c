@@ -70,6 +70,11 @@ static void own_texts(struct event *event)
         own_communicator(&event->communicator);
     if (event->kind == EVENT_PROCESS)
         own_facts(&event->process);
+    if (event->kind == EVENT_GROUP_STATUS) {
+        event->group_status.name = copy_text(event->group_status.name);
+        event->group_status.description = copy_text(event->group_status.description);
+        event->group_status.function = copy_text(event->group_status.function);
+    }
     if (event->kind != EVENT_OPERATION)
         return;
     event->operation.source = copy_text(event->operation.source);
@@ -170,6 +175,11 @@ static void release_event(const struct event *event)
     }
     if (event->kind == EVENT_PROCESS)
         release_facts(event->process);
+    if (event->kind == EVENT_GROUP_STATUS) {
+        free_borrowed(event->group_status.name);
+        free_borrowed(event->group_status.description);
+        free_borrowed(event->group_status.function);
+    }
     if (event->kind != EVENT_OPERATION)
         return;
     free_borrowed(event->operation.source);
@@ -322,6 +332,11 @@ static void describe_event(struct buffer *text, const struct event *event)
         describe_communicator(text, &event->communicator);
     if (event->kind == EVENT_PROCESS)
         describe_facts(text, &event->process);
+    if (event->kind == EVENT_GROUP_STATUS)
+        buffer_printf(text, "status of %s: %lld %lld %lld",
+                      event->group_status.name ? event->group_status.name : "none",
+                      (long long)event->group_status.enqueued, (long long)event->group_status.started,
+                      (long long)event->group_status.completed);
     if (event->kind == EVENT_LOSS)
         buffer_printf(text, "loss %lld %s", (long long)event->loss.events, event->loss.what);
 }

@@ -1,0 +1,311 @@
+#include "format/flight_recorder/entry.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/scale.h"
+#include "format/flight_recorder/groups.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Frames of one call that are looked at: more are deeper than any program goes before its first line. */
+enum { FRAMES_MOST = 256 };
+
+enum { PATH_BYTES_MOST = 1000 };
+
+static const char *const key_words[KEY_COUNT] = {
+    [KEY_RECORD_ID] = "record_id",
+    [KEY_PG_ID] = "pg_id",
+    [KEY_PROCESS_GROUP] = "process_group",
+    [KEY_COLLECTIVE_SEQ_ID] = "collective_seq_id",
+    [KEY_P2P_SEQ_ID] = "p2p_seq_id",
+    [KEY_SEQ_ID] = "seq_id",
+    [KEY_PROFILING_NAME] = "profiling_name",
+    [KEY_TIME_CREATED_NS] = "time_created_ns",
+    [KEY_TIME_CREATED_US] = "time_created_us",
+    [KEY_DURATION_MS] = "duration_ms",
+    [KEY_INPUT_SIZES] = "input_sizes",
+    [KEY_OUTPUT_SIZES] = "output_sizes",
+    [KEY_INPUT_DTYPES] = "input_dtypes",
+    [KEY_OUTPUT_DTYPES] = "output_dtypes",
+    [KEY_STATE] = "state",
+    [KEY_TIME_DISCOVERED_STARTED_NS] = "time_discovered_started_ns",
+    [KEY_TIME_DISCOVERED_COMPLETED_NS] = "time_discovered_completed_ns",
+    [KEY_IS_P2P] = "is_p2p",
+    [KEY_FRAMES] = "frames",
+};
+
+void entry_reader_init(struct entry_reader *reader, struct dump *dump, size_t bytes)
+{
+    /* What is written once takes a byte at least, and a reference two. */
+    *reader = (struct entry_reader){.dump = dump, .items_left = bytes < SIZE_MAX / 8 ? bytes * 8 : bytes};
+}
+
+static enum entry_key find_key(const struct value *text)
+{
+    for (int i = KEY_OTHER + 1; i < KEY_COUNT; i++)
+        if (value_is(text, key_words[i]))
+            return (enum entry_key)i;
+    return KEY_OTHER;
+}
+
+/* Texts are written once and referred to later: the same place is the same text. */
+static enum entry_key key_of(struct entry_reader *reader, size_t place, const struct value *text)
+{
+    if (text->kind != VALUE_TEXT)
+        return KEY_OTHER;
+    if (place >= ENTRY_KEYS_KNOWN)
+        return find_key(text);
+    if (reader->keys[place].text != text->text) {
+        reader->keys[place].text = text->text;
+        reader->keys[place].key = find_key(text);
+    }
+    return reader->keys[place].key;
+}
+
+static int64_t natural(const struct value *value)
+{
+    int64_t number;
+    return value_int64(value, &number) == 0 && number >= 0 ? number : COUNT_UNKNOWN;
+}
+
+/* JSON dumps have 0 where pickles have none. */
+static int64_t moment_of(const struct value *value, int64_t unit_ns)
+{
+    int64_t number;
+    if (value_int64(value, &number) || number <= 0 || number > INT64_MAX / 4 / unit_ns)
+        return TIME_UNKNOWN;
+    return number * unit_ns;
+}
+
+static int64_t duration_of(const struct value *value)
+{
+    double ms = -1;
+    if (value && value->kind == VALUE_NUMBER)
+        ms = value->number;
+    else if (value && value->kind == VALUE_INTEGER)
+        ms = (double)value->integer;
+    return ms >= 0 && ms < 1e12 ? scale(1000000, ms) : COUNT_UNKNOWN;
+}
+
+/* The next items of a list, as far as more may be looked at; NULL where it is none. */
+static const struct value_items *look_at(struct entry_reader *reader, const struct value *value)
+{
+    const struct value_items *list = value_list(value);
+    if (!list || list->count > reader->items_left)
+        return NULL;
+    reader->items_left -= list->count;
+    return list;
+}
+
+static int64_t product(int64_t one, int64_t other)
+{
+    int64_t result;
+    return __builtin_mul_overflow(one, other, &result) ? INT64_MAX : result;
+}
+
+/* Elements of a tensor; `row` those beyond its first dimension. -1 when it is none. */
+static int64_t elements_of(struct entry_reader *reader, const struct value *value, int64_t *row)
+{
+    const struct value_items *sizes = look_at(reader, value);
+    int64_t count = 1;
+    *row = 1;
+    for (size_t i = 0; sizes && i < sizes->count; i++) {
+        int64_t size = natural(&sizes->items[i]);
+        if (size < 0)
+            return -1;
+        count = product(count, size);
+        *row = i > 0 ? product(*row, size) : *row;
+    }
+    return sizes ? count : -1;
+}
+
+/* Elements of all tensors, and of a row of the first one; COUNT_UNKNOWN where nothing is said. */
+static int64_t count_elements(struct entry_reader *reader, const struct value *value, int64_t *first_row)
+{
+    const struct value_items *tensors = look_at(reader, value);
+    int64_t sum = 0, row;
+    *first_row = COUNT_UNKNOWN;
+    if (!tensors || tensors->count == 0)
+        return COUNT_UNKNOWN;
+    for (size_t i = 0; i < tensors->count; i++) {
+        int64_t count = elements_of(reader, &tensors->items[i], &row);
+        if (count < 0 || __builtin_add_overflow(sum, count, &sum))
+            return COUNT_UNKNOWN;
+        if (i == 0)
+            *first_row = row;
+    }
+    return sum;
+}
+
+static enum datatype datatype_of(struct entry_reader *reader, const struct value *value)
+{
+    const struct value_items *types = look_at(reader, value);
+    if (!types || types->count == 0 || types->items[0].kind != VALUE_TEXT)
+        return DATATYPE_UNKNOWN;
+    return call_datatype(types->items[0].text, types->items[0].length);
+}
+
+/* NCCL's count is that of what the rank gets in ReduceScatter and Scatter, else that of what it gives. */
+static void take_sizes(struct entry_reader *reader, const struct value *const *fields,
+                       struct dump_entry *entry)
+{
+    int by_output = entry->function == FUNCTION_REDUCE_SCATTER || entry->function == FUNCTION_SCATTER;
+    int64_t row;
+    int64_t count = count_elements(reader, fields[by_output ? KEY_OUTPUT_SIZES : KEY_INPUT_SIZES], &row);
+    entry->datatype = datatype_of(reader, fields[by_output ? KEY_OUTPUT_DTYPES : KEY_INPUT_DTYPES]);
+    int64_t element = datatype_bytes(entry->datatype);
+    entry->count = entry->function == FUNCTION_ALL_TO_ALL ? row : count;
+    entry->bytes = count >= 0 && element > 0 ? product(count, element) : COUNT_UNKNOWN;
+}
+
+static enum dump_state state_of(const struct value *value)
+{
+    if (value_is(value, "completed"))
+        return DUMP_COMPLETED;
+    return value_is(value, "started") ? DUMP_STARTED : DUMP_SCHEDULED;
+}
+
+static int holds(const struct value *text, const char *word)
+{
+    return memmem(text->text, text->length, word, strlen(word)) != NULL;
+}
+
+/* Whether a file is of the program, not of Python, torch or another package. */
+static int is_users_file(const struct value *text)
+{
+    static const char *const others[] = {
+        "site-packages/", "dist-packages/",   "/lib/python", "/torch/distributed/",
+        "/torch/nn/",     "/torch/autograd/", "/torch/_",    "/torch/utils/"};
+    if (text->length == 0 || text->text[0] == '<')
+        return 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (holds(text, others[i]))
+            return 0;
+    return 1;
+}
+
+static int is_users(struct entry_reader *reader, const struct value *text)
+{
+    size_t slot = (size_t)(hash_mix(0, (uint64_t)(uintptr_t)text->text) % ENTRY_FILES_KNOWN);
+    if (reader->files[slot].text != text->text) {
+        reader->files[slot].text = text->text;
+        reader->files[slot].is_users = is_users_file(text);
+    }
+    return reader->files[slot].is_users;
+}
+
+/* The innermost frame that is the user's, else the innermost; NULL where there is none. */
+static const struct value *find_frame(struct entry_reader *reader, const struct value_items *frames)
+{
+    const struct value *innermost = NULL;
+    for (size_t i = 0; i < frames->count && i < FRAMES_MOST; i++) {
+        const struct value *file = value_member(&frames->items[i], "filename");
+        if (!file || file->kind != VALUE_TEXT)
+            continue;
+        if (is_users(reader, file))
+            return &frames->items[i];
+        if (!innermost)
+            innermost = &frames->items[i];
+    }
+    return innermost;
+}
+
+static int take_source(struct entry_reader *reader, const struct value *value, struct dump_entry *entry)
+{
+    const struct value_items *frames = look_at(reader, value);
+    const struct value *frame = frames ? find_frame(reader, frames) : NULL;
+    int64_t line;
+    char text[PATH_BYTES_MOST + 32];
+    if (!frame || value_int64(value_member(frame, "line"), &line) || line < 0)
+        return 0;
+    const struct value *file = value_member(frame, "filename");
+    int length = file->length < PATH_BYTES_MOST ? (int)file->length : PATH_BYTES_MOST;
+    snprintf(text, sizeof text, "%.*s:%lld", length, file->text, (long long)line);
+    int64_t number = intern_put(&reader->dump->sources, text, strlen(text));
+    if (number < 0 || number > INT32_MAX)
+        return -1;
+    entry->source = (int32_t)number;
+    return 0;
+}
+
+static int take_group(struct entry_reader *reader, const struct value *const *fields,
+                      struct dump_entry *entry)
+{
+    const struct value_items *pair = look_at(reader, fields[KEY_PROCESS_GROUP]);
+    const struct value *name = pair && pair->count > 0 ? &pair->items[0] : NULL;
+    const struct value *description = pair && pair->count > 1 ? &pair->items[1] : NULL;
+    if (name && name->kind != VALUE_TEXT)
+        name = NULL;
+    if (description && description->kind != VALUE_TEXT)
+        description = NULL;
+    entry->group = dump_group_of(reader->dump, natural(fields[KEY_PG_ID]), name, description);
+    return entry->group == -1 ? -1 : entry->group < 0;
+}
+
+static void take_name(struct entry_reader *reader, const struct value *value, struct dump_entry *entry)
+{
+    if (reader->name_text != value->text) {
+        reader->name = call_name(value->text, value->length);
+        reader->name_text = value->text;
+    }
+    entry->function = reader->name.function;
+    entry->is_closing = reader->name.is_closing;
+    entry->own_rank = reader->name.own_rank;
+    entry->peer = reader->name.peer;
+    entry->is_pair = function_is_point_to_point(entry->function);
+}
+
+static void take_times(const struct value *const *fields, struct dump_entry *entry)
+{
+    entry->called_ns = moment_of(fields[KEY_TIME_CREATED_NS], 1);
+    if (entry->called_ns == TIME_UNKNOWN)
+        entry->called_ns = moment_of(fields[KEY_TIME_CREATED_US], 1000);
+    entry->started_ns = moment_of(fields[KEY_TIME_DISCOVERED_STARTED_NS], 1);
+    entry->completed_ns = moment_of(fields[KEY_TIME_DISCOVERED_COMPLETED_NS], 1);
+    entry->duration_ns = duration_of(fields[KEY_DURATION_MS]);
+    entry->state = state_of(fields[KEY_STATE]);
+}
+
+static void note_in_group(struct dump_group *group, const struct dump_entry *entry)
+{
+    group->has_pairs |= entry->is_pair || entry->pair_sequence > 0;
+    group->has_collectives |= !entry->is_pair || entry->collective_sequence > 0;
+    if (!entry->is_pair || entry->own_rank < 0)
+        return;
+    group->own_rank = entry->own_rank;
+    if (entry->own_rank > group->greatest_rank)
+        group->greatest_rank = entry->own_rank;
+    if (entry->peer > group->greatest_rank)
+        group->greatest_rank = entry->peer;
+}
+
+int entry_take(struct entry_reader *reader, const struct value *value)
+{
+    const struct value *fields[KEY_COUNT] = {NULL};
+    struct dump *dump = reader->dump;
+    if (value->kind != VALUE_DICTIONARY || value->items->is_cut)
+        return 1;
+    for (size_t i = 0; i + 1 < value->items->count; i += 2)
+        fields[key_of(reader, i / 2, &value->items->items[i])] = &value->items->items[i + 1];
+    const struct value *name = fields[KEY_PROFILING_NAME];
+    if (!name || name->kind != VALUE_TEXT || !fields[KEY_STATE] || fields[KEY_STATE]->kind != VALUE_TEXT)
+        return 1;
+    struct dump_entry entry = {.offset = value->items->offset, .source = -1};
+    entry.record = natural(fields[KEY_RECORD_ID]);
+    entry.collective_sequence =
+        natural(fields[fields[KEY_COLLECTIVE_SEQ_ID] ? KEY_COLLECTIVE_SEQ_ID : KEY_SEQ_ID]);
+    entry.pair_sequence = natural(fields[fields[KEY_P2P_SEQ_ID] ? KEY_P2P_SEQ_ID : KEY_SEQ_ID]);
+    take_name(reader, name, &entry);
+    take_times(fields, &entry);
+    take_sizes(reader, fields, &entry);
+    int strange = take_group(reader, fields, &entry);
+    if (strange)
+        return strange;
+    if (take_source(reader, fields[KEY_FRAMES], &entry) ||
+        array_reserve((void **)&dump->entries, &dump->entry_capacity, dump->entry_count + 1, sizeof entry))
+        return -1;
+    note_in_group(&dump->groups[entry.group], &entry);
+    dump->entries[dump->entry_count++] = entry;
+    return 0;
+}

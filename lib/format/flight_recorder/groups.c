@@ -1,0 +1,284 @@
+#include "format/flight_recorder/groups.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEMBERS_MOST = 1 << 20 };
+
+static int same_text(const struct value *one, const struct value *other)
+{
+    if (!one || !other)
+        return one == other;
+    return one->length == other->length &&
+           (one->text == other->text || memcmp(one->text, other->text, one->length) == 0);
+}
+
+static int is_group(const struct dump_group *group, int64_t pg_id, const struct value *name,
+                    const struct value *description)
+{
+    return group->pg_id == pg_id && same_text(group->name, name) &&
+           same_text(group->description, description);
+}
+
+static int32_t add_group(struct dump *dump, int64_t pg_id, const struct value *name,
+                         const struct value *description)
+{
+    if (dump->group_count == GROUPS_MOST)
+        return -2;
+    if (array_reserve((void **)&dump->groups, &dump->group_capacity, dump->group_count + 1,
+                      sizeof *dump->groups))
+        return -1;
+    dump->groups[dump->group_count] = (struct dump_group){.name = name,
+                                                          .description = description,
+                                                          .pg_id = pg_id,
+                                                          .own_rank = COUNT_UNKNOWN,
+                                                          .greatest_rank = COUNT_UNKNOWN,
+                                                          .last_enqueued = COUNT_UNKNOWN,
+                                                          .last_started = COUNT_UNKNOWN,
+                                                          .last_completed = COUNT_UNKNOWN};
+    return (int32_t)dump->group_count++;
+}
+
+int32_t dump_group_of(struct dump *dump, int64_t pg_id, const struct value *name,
+                      const struct value *description)
+{
+    size_t latest = dump->latest_group;
+    if (latest < dump->group_count && is_group(&dump->groups[latest], pg_id, name, description))
+        return (int32_t)latest;
+    for (size_t i = 0; i < dump->group_count; i++) {
+        if (!is_group(&dump->groups[i], pg_id, name, description))
+            continue;
+        dump->latest_group = i;
+        return (int32_t)i;
+    }
+    return add_group(dump, pg_id, name, description);
+}
+
+/* Whole numbers in a text such as "[0, 1, 2]". 1 when it holds none, -1 when memory is out. */
+static int ranks_of_text(const struct value *text, int64_t **ranks, size_t *count)
+{
+    size_t capacity = 0;
+    const char *at = text->text, *end = at + text->length;
+    for (;;) {
+        int64_t rank = 0;
+        while (at < end && (*at < '0' || *at > '9'))
+            at++;
+        if (at == end)
+            return *count == 0;
+        while (at < end && *at >= '0' && *at <= '9' && rank <= INT32_MAX)
+            rank = rank * 10 + (*at++ - '0');
+        if (rank > INT32_MAX || *count == MEMBERS_MOST)
+            return 1;
+        if (array_reserve((void **)ranks, &capacity, *count + 1, sizeof **ranks))
+            return -1;
+        (*ranks)[(*count)++] = rank;
+    }
+}
+
+static int ranks_of_list(const struct value_items *list, int64_t **ranks, size_t *count)
+{
+    if (list->count == 0 || list->count > MEMBERS_MOST)
+        return 1;
+    *ranks = array_new(list->count, sizeof **ranks);
+    if (!*ranks)
+        return -1;
+    for (size_t i = 0; i < list->count; i++)
+        if (value_int64(&list->items[i], &(*ranks)[i]) || (*ranks)[i] < 0 || (*ranks)[i] > INT32_MAX)
+            return 1;
+    *count = list->count;
+    return 0;
+}
+
+static int take_members(struct dump_group *group, const struct value *value, size_t *unread)
+{
+    int64_t *ranks = NULL;
+    size_t count = 0;
+    int status = 1;
+    if (value && value->kind == VALUE_TEXT)
+        status = ranks_of_text(value, &ranks, &count);
+    else if (value_list(value))
+        status = ranks_of_list(value_list(value), &ranks, &count);
+    if (status == 0) {
+        free(group->members);
+        group->members = ranks;
+        group->member_count = count;
+        return 0;
+    }
+    free(ranks);
+    *unread += status > 0;
+    return status < 0 ? -1 : 0;
+}
+
+static int has_group(const struct dump *dump, const struct value *name, const struct value *description)
+{
+    for (size_t i = 0; i < dump->group_count; i++)
+        if (same_text(dump->groups[i].name, name) && same_text(dump->groups[i].description, description))
+            return 1;
+    return 0;
+}
+
+/* {name: {name, desc, ranks}}. Of two groups of one name torch writes only the first: the description tells.
+ */
+static int take_named(struct dump *dump, const struct value *config, size_t *unread)
+{
+    const struct value *name = value_member(config, "name"), *description = value_member(config, "desc");
+    if (!name || name->kind != VALUE_TEXT || (description && description->kind != VALUE_TEXT)) {
+        ++*unread;
+        return 0;
+    }
+    if (!has_group(dump, name, description) && add_group(dump, COUNT_UNKNOWN, name, description) == -1)
+        return -1;
+    for (size_t i = 0; i < dump->group_count; i++) {
+        struct dump_group *group = &dump->groups[i];
+        if (same_text(group->name, name) && same_text(group->description, description) &&
+            take_members(group, value_member(config, "ranks"), unread))
+            return -1;
+    }
+    return 0;
+}
+
+/* {pg_id: [ranks]}, version 1.4. */
+static int take_numbered(struct dump *dump, const struct value *key, const struct value *ranks,
+                         size_t *unread)
+{
+    int64_t pg_id;
+    if (value_int64(key, &pg_id)) {
+        ++*unread;
+        return 0;
+    }
+    for (size_t i = 0; i < dump->group_count; i++)
+        if (dump->groups[i].pg_id == pg_id && take_members(&dump->groups[i], ranks, unread))
+            return -1;
+    return 0;
+}
+
+int dump_take_config(struct dump *dump, const struct value *config, size_t *unread)
+{
+    if (!config || config->kind == VALUE_NULL)
+        return 0;
+    if (config->kind != VALUE_DICTIONARY || config->items->count / 2 > GROUPS_MOST) {
+        ++*unread;
+        return 0;
+    }
+    for (size_t i = 0; i + 1 < config->items->count; i += 2) {
+        const struct value *key = &config->items->items[i], *value = key + 1;
+        if (value->kind == VALUE_DICTIONARY ? take_named(dump, value, unread)
+                                            : take_numbered(dump, key, value, unread))
+            return -1;
+    }
+    return 0;
+}
+
+/* A row of pg_status, or a group of pg_config, by a number. */
+struct numbered {
+    int64_t number;
+    size_t at;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    const struct numbered *left = a, *right = b;
+    return (left->number > right->number) - (left->number < right->number);
+}
+
+/* The groups of pg_config, by name where all names are counters. How many there are; -1: they are not. */
+static int64_t list_config(const struct dump *dump, struct numbered *list)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < dump->group_count; i++) {
+        if (!dump->groups[i].members)
+            continue;
+        if (value_int64(dump->groups[i].name, &list[count].number))
+            return -1;
+        list[count++].at = i;
+    }
+    array_sort(list, (size_t)count, sizeof *list, by_number);
+    return count;
+}
+
+static int64_t list_status(const struct value_items *status, struct numbered *list)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i + 1 < status->count; i += 2) {
+        if (value_int64(&status->items[i], &list[count].number))
+            return -1;
+        list[count++].at = i;
+    }
+    array_sort(list, (size_t)count, sizeof *list, by_number);
+    return count;
+}
+
+/*
+ * pg_status has the process's own numbers, pg_config names, and only entries have both. Numbers and names are
+ * counters that both rise as groups are made: where there are as many of one as of the other, and no entry
+ * says otherwise, they go together in order. So a rank whose calls have all completed has a status, too.
+ */
+static void match_in_order(struct dump *dump, const struct numbered *groups, const struct numbered *rows,
+                           int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int64_t pg_id = dump->groups[groups[i].at].pg_id;
+        if (pg_id != COUNT_UNKNOWN && pg_id != rows[i].number)
+            return;
+    }
+    for (int64_t i = 0; i < count; i++)
+        dump->groups[groups[i].at].pg_id = rows[i].number;
+}
+
+static int match_numbers(struct dump *dump, const struct value_items *status)
+{
+    struct numbered *groups = array_new(dump->group_count + 1, sizeof *groups);
+    struct numbered *rows = array_new(status->count / 2 + 1, sizeof *rows);
+    if (groups && rows) {
+        int64_t count = list_config(dump, groups);
+        if (count > 0 && list_status(status, rows) == count)
+            match_in_order(dump, groups, rows, count);
+    }
+    int failed = !groups || !rows;
+    free(groups);
+    free(rows);
+    return failed ? -1 : 0;
+}
+
+/* A number of pg_status; -1 stands for none. */
+static int64_t status_number(const struct value *status, const char *key)
+{
+    int64_t number;
+    return value_int64(value_member(status, key), &number) || number < -1 ? COUNT_UNKNOWN : number;
+}
+
+static void take_row(struct dump *dump, int64_t pg_id, const struct value *row)
+{
+    for (size_t i = 0; i < dump->group_count; i++) {
+        struct dump_group *group = &dump->groups[i];
+        if (group->pg_id != pg_id)
+            continue;
+        group->has_status = 1;
+        group->last_enqueued = status_number(row, "last_enqueued_collective");
+        group->last_started = status_number(row, "last_started_collective");
+        group->last_completed = status_number(row, "last_completed_collective");
+    }
+}
+
+int dump_take_status(struct dump *dump, const struct value *status, size_t *unread)
+{
+    if (!status || status->kind == VALUE_NULL)
+        return 0;
+    if (status->kind != VALUE_DICTIONARY || status->items->count / 2 > GROUPS_MOST) {
+        ++*unread;
+        return 0;
+    }
+    if (match_numbers(dump, status->items))
+        return -1;
+    for (size_t i = 0; i + 1 < status->items->count; i += 2) {
+        const struct value *row = &status->items->items[i + 1];
+        int64_t pg_id;
+        if (row->kind == VALUE_DICTIONARY && value_int64(&status->items->items[i], &pg_id) == 0)
+            take_row(dump, pg_id, row);
+        else
+            ++*unread;
+    }
+    return 0;
+}

@@ -1,0 +1,120 @@
+#include "format/flight_recorder/json.h"
+
+#include "input/tokens.h"
+#include "input/unpickle.h"
+#include "input/value_json.h"
+
+#include <string.h>
+
+/* What stands where, by the numbers of the paths below. */
+enum { PATH_ENTRY, PATH_MEMBER, PATH_ITEM };
+
+static const char *const paths[] = {"entries[]", "*", "[]", NULL};
+
+struct reading {
+    struct values *values;
+    const struct format_sink *sink;
+    struct value list;       /* the entries */
+    struct value dictionary; /* all else */
+    int has_entries;
+    int has_items; /* they are all there is: the list of torch 2.2 */
+};
+
+static int no_room(enum values_status status, struct error *error)
+{
+    return status == VALUES_NO_MEMORY ? error_no_memory(error)
+                                      : error_set(error, "more values than a file of this size holds");
+}
+
+static int begin(struct reading *reading, struct error *error)
+{
+    enum values_status status = values_container(reading->values, VALUE_LIST, 0, &reading->list);
+    if (status == VALUES_OK)
+        status = values_container(reading->values, VALUE_DICTIONARY, 0, &reading->dictionary);
+    return status == VALUES_OK ? 0 : no_room(status, error);
+}
+
+static int note(const struct reading *reading, const char *reason, const struct tokens_value *token,
+                struct error *error)
+{
+    return reading->sink->note(reading->sink->context, reason, 1, token->offset, token->value.text,
+                               token->value.length, error);
+}
+
+static int add(struct reading *reading, const struct tokens_value *token, const struct value *value,
+               struct error *error)
+{
+    enum values_status status;
+    if (token->path == PATH_MEMBER) {
+        struct value pair[2] = {{.kind = VALUE_TEXT, .length = (uint32_t)token->key.length}, *value};
+        char *key = values_take(reading->values, token->key.length + 1);
+        if (!key)
+            return error_no_memory(error);
+        memcpy(key, token->key.text, token->key.length);
+        pair[0].text = key;
+        status = values_add(reading->values, reading->dictionary.items, pair, 2);
+    } else {
+        reading->has_entries |= token->path == PATH_ENTRY;
+        reading->has_items |= token->path == PATH_ITEM;
+        status = values_add(reading->values, reading->list.items, value, 1);
+    }
+    return status == VALUES_OK ? 0 : no_room(status, error);
+}
+
+static int take(struct reading *reading, const struct tokens_value *token, struct error *error)
+{
+    struct value value;
+    int status = value_from_json(reading->values, token->value.text, token->value.length, token->offset,
+                                 &value, error);
+    if (status < 0)
+        return -1;
+    return status > 0 ? note(reading, "unreadable text", token, error) : add(reading, token, &value, error);
+}
+
+static int take_token(struct reading *reading, const struct tokens_value *token, struct error *error)
+{
+    switch (token->kind) {
+    case TOKENS_VALUE:
+        return take(reading, token, error);
+    case TOKENS_CUT:
+        return note(reading, "unreadable rest of the dump", token, error);
+    case TOKENS_DAMAGE:
+        return note(reading, "unreadable text", token, error);
+    default:
+        return note(reading, "value that is too long", token, error);
+    }
+}
+
+/* The tree as one: the entries among all else. */
+static int finish(struct reading *reading, struct value *root, struct error *error)
+{
+    struct value pair[2] = {{.kind = VALUE_TEXT, .length = sizeof "entries" - 1, .text = "entries"},
+                            reading->list};
+    enum values_status status = VALUES_OK;
+    *root = reading->has_items ? reading->list : reading->dictionary;
+    if (!reading->has_items && reading->has_entries)
+        status = values_add(reading->values, reading->dictionary.items, pair, 2);
+    return status == VALUES_OK ? 0 : no_room(status, error);
+}
+
+int dump_read_json(struct input *input, struct values *values, struct value *root, size_t *bytes,
+                   const struct format_sink *sink, struct error *error)
+{
+    struct reading reading = {.values = values, .sink = sink};
+    struct tokens tokens;
+    struct tokens_value token = {.kind = TOKENS_VALUE};
+    size_t least = values->bytes_most;
+    int failed = begin(&reading, error), ended_early = 0;
+    tokens_init(&tokens, input, paths);
+    while (!failed && token.kind != TOKENS_END) {
+        ended_early = tokens_next(&tokens, &token, error);
+        if (ended_early)
+            break;
+        *bytes = (size_t)token.offset + token.value.length;
+        values->bytes_most = least + *bytes * UNPICKLE_BYTES_A_BYTE;
+        if (token.kind != TOKENS_END)
+            failed = take_token(&reading, &token, error);
+    }
+    failed = failed || finish(&reading, root, ended_early ? NULL : error);
+    return failed || ended_early ? -1 : 0;
+}

@@ -1,0 +1,21 @@
+#ifndef NCCLPROF_FORMAT_FLIGHT_RECORDER_RANK_H
+#define NCCLPROF_FORMAT_FLIGHT_RECORDER_RANK_H
+
+#include "format/flight_recorder/dump.h"
+
+struct dump_rank {
+    int64_t rank;          /* global; COUNT_UNKNOWN */
+    int name_is_otherwise; /* the file's name ends with another number, which the content rules out */
+};
+
+/*
+ * Which rank wrote a dump: nothing in it says so. A file's name ends with it as torch gives names. What the
+ * dump holds can rule that out: a send or receive names its own rank in its group, and every group of
+ * pg_config has the rank in it. Where only one rank is left by that, it is that one.
+ */
+struct dump_rank dump_rank(const struct dump *dump, const char *path);
+
+/* The digits at the end of a file's name, endings such as ".json.gz" left out; COUNT_UNKNOWN: none. */
+int64_t rank_of_path(const char *path);
+
+#endif

@@ -1,0 +1,361 @@
+#include "input/tokens.h"
+
+#include "input/input.h"
+
+#include <string.h>
+
+void tokens_init(struct tokens *tokens, struct input *input, const char *const *paths)
+{
+    *tokens = (struct tokens){.input = input, .paths = paths};
+    while (paths[tokens->path_count] && tokens->path_count < TOKENS_PATHS) {
+        tokens->levels[0].rest[tokens->path_count] = paths[tokens->path_count];
+        tokens->path_count++;
+    }
+}
+
+/*
+ * Takes more of the input in behind what is at hand; what is before `at` is let go. 1, 0 when there is no
+ * more. A failure to read counts as the end: it shows when all that was read is through.
+ */
+static int refill(struct tokens *tokens)
+{
+    struct error error = ERROR_INIT;
+    const char *bytes;
+    size_t held = (size_t)(tokens->end - tokens->at), length;
+    if (tokens->at_end)
+        return 0;
+    input_skip(tokens->input, (size_t)(tokens->at - tokens->text));
+    int64_t got = input_peek(tokens->input, &bytes, held + 1, &error);
+    error_clear(&error);
+    tokens->at_end = got <= (int64_t)held;
+    tokens->text = tokens->at = input_ahead(tokens->input, &length, &tokens->offset);
+    tokens->end = tokens->text + length;
+    return !tokens->at_end;
+}
+
+static void skip_space(struct tokens *tokens)
+{
+    do
+        tokens->at = raw_json_skip_space(tokens->at, tokens->end);
+    while (tokens->at == tokens->end && refill(tokens));
+}
+
+/* What is left of a path behind a member of that name, or an item where `key` is NULL; NULL: off the path. */
+static const char *follow(const char *rest, const char *key, size_t key_bytes)
+{
+    if (!rest)
+        return NULL;
+    if (!key)
+        return strncmp(rest, "[]", 2) == 0 ? rest + 2 : NULL;
+    if (*rest == '.')
+        rest++;
+    size_t length = strcspn(rest, ".[");
+    if (length == 1 && *rest == '*')
+        return rest + 1;
+    return length == key_bytes && length > 0 && memcmp(rest, key, length) == 0 ? rest + length : NULL;
+}
+
+/* Whether a path goes on into a container that begins with this byte. */
+static int leads_into(const char *rest, char opening)
+{
+    if (!rest || *rest == '\0')
+        return 0;
+    return opening == '[' ? *rest == '[' : *rest != '[';
+}
+
+/* Follows the paths to a value; -1: none ends there, else the number of the last that does. */
+static int64_t match(const struct tokens *tokens, struct tokens_level *next)
+{
+    const struct tokens_level *level = &tokens->levels[tokens->depth];
+    const char *key = level->closing == '}' ? tokens->key : NULL;
+    int64_t found = -1;
+    for (size_t i = 0; i < tokens->path_count; i++) {
+        next->rest[i] = level->closing ? follow(level->rest[i], key, tokens->key_bytes) : level->rest[i];
+        if (next->rest[i] && next->rest[i][0] == '\0')
+            found = (int64_t)i;
+    }
+    return found;
+}
+
+static int leads_on(const struct tokens *tokens, const struct tokens_level *next, char opening)
+{
+    int leads = 0;
+    if (tokens->depth == TOKENS_LEVELS || (opening != '{' && opening != '['))
+        return 0;
+    for (size_t i = 0; i < tokens->path_count; i++)
+        leads |= leads_into(next->rest[i], opening);
+    return leads;
+}
+
+/*
+ * What values of a container begin with: the line break before it and its first byte, or where they stand in
+ * one line, all of it to the end of its first key.
+ */
+static void note_mark(struct tokens *tokens)
+{
+    struct tokens_level *level = &tokens->levels[tokens->depth];
+    const char *before = tokens->at;
+    while (before > tokens->text && (before[-1] == ' ' || before[-1] == '\t'))
+        before--;
+    int has_line = before > tokens->text && before[-1] == '\n';
+    const char *from = has_line ? before - 1 : tokens->at, *to = tokens->at + 1;
+    for (int quotes = 0; !has_line && quotes < 2 && to < tokens->end; to++)
+        quotes += *to == '"';
+    if ((size_t)(to - from) > sizeof level->mark || (!has_line && *tokens->at != '{'))
+        return;
+    level->mark_bytes = (size_t)(to - from);
+    memcpy(level->mark, from, level->mark_bytes);
+}
+
+/* The first place at hand where a value of one of the open containers begins: of which; NULL. */
+static const char *find_mark(const struct tokens *tokens, size_t *depth)
+{
+    const char *found = NULL, *end = tokens->end;
+    for (size_t i = tokens->depth; i > 0; i--) {
+        const struct tokens_level *level = &tokens->levels[i];
+        const char *here =
+            level->mark_bytes ? memmem(tokens->at, (size_t)(end - tokens->at), level->mark, level->mark_bytes)
+                              : NULL;
+        if (!here)
+            continue;
+        found = here;
+        *depth = i;
+        end = here + level->mark_bytes - 1; /* an outer one only where it comes sooner */
+    }
+    return found;
+}
+
+static void give_up(struct tokens *tokens)
+{
+    tokens->at = tokens->end;
+    tokens->depth = 0;
+    tokens->is_over = 1;
+}
+
+/* To where the next value begins as its neighbours do, beyond the byte at hand; else to the end. */
+static void resume(struct tokens *tokens)
+{
+    const char *found;
+    size_t depth = 0;
+    tokens->at += tokens->at < tokens->end;
+    while (!(found = find_mark(tokens, &depth))) {
+        size_t left = (size_t)(tokens->end - tokens->at);
+        size_t overlap = left < sizeof tokens->levels->mark ? left : sizeof tokens->levels->mark;
+        tokens->at = tokens->end - overlap;
+        if (!refill(tokens)) {
+            give_up(tokens);
+            return;
+        }
+    }
+    tokens->at = found;
+    tokens->depth = depth;
+    tokens->levels[depth].has_value = 0;
+}
+
+static void give(const struct tokens *tokens, enum tokens_kind kind, const char *past,
+                 struct tokens_value *value)
+{
+    value->kind = kind;
+    value->value = (struct raw_json){tokens->at, (size_t)(past - tokens->at)};
+    value->offset = tokens->offset + (uint64_t)(tokens->at - tokens->text);
+}
+
+/* What could not be followed, as far as its line goes. The next call goes on behind it. */
+static void give_damage(const struct tokens *tokens, struct tokens_value *value)
+{
+    size_t left = (size_t)(tokens->end - tokens->at);
+    const char *past = left ? memchr(tokens->at, '\n', left) : NULL;
+    give(tokens, TOKENS_DAMAGE, past && past > tokens->at ? past : tokens->end, value);
+}
+
+/*
+ * Follows the value at hand to its end, all of which is then at hand: where that is. NULL with the kind of
+ * what stands there instead.
+ */
+static const char *hold(struct tokens *tokens, enum tokens_kind *kind)
+{
+    struct raw_json_scan scan = {.depth = 0};
+    size_t scanned = 0;
+    const char *past;
+    *kind = TOKENS_VALUE;
+    for (;;) {
+        past = raw_json_end(&scan, tokens->at + scanned, tokens->end);
+        scanned = (size_t)(tokens->end - tokens->at);
+        if (past || scan.is_broken)
+            break;
+        if (scanned >= TOKENS_VALUE_BYTES) {
+            *kind = TOKENS_TOO_LONG;
+            return NULL;
+        }
+        if (!refill(tokens)) {
+            *kind = TOKENS_CUT;
+            return scan.in == 'w' && tokens->depth == 0 ? tokens->end : NULL;
+        }
+    }
+    if (!past)
+        *kind = TOKENS_DAMAGE;
+    else if ((size_t)(past - tokens->at) > TOKENS_VALUE_BYTES)
+        *kind = TOKENS_TOO_LONG;
+    return *kind == TOKENS_VALUE ? past : NULL;
+}
+
+/* Past a value of any length. What is no value stays where it was noticed. */
+static enum tokens_kind skip(struct tokens *tokens)
+{
+    struct raw_json_scan scan = {.depth = 0};
+    for (;;) {
+        const char *past = raw_json_end(&scan, tokens->at, tokens->end);
+        if (past) {
+            tokens->at = past;
+            return TOKENS_VALUE;
+        }
+        if (scan.is_broken)
+            return TOKENS_DAMAGE;
+        tokens->at = tokens->end;
+        if (!refill(tokens))
+            return scan.in == 'w' && tokens->depth == 0 ? TOKENS_VALUE : TOKENS_CUT;
+    }
+}
+
+/* The key of a member and its colon. */
+static enum tokens_kind take_key(struct tokens *tokens)
+{
+    enum tokens_kind kind;
+    const char *past = *tokens->at == '"' ? hold(tokens, &kind) : NULL;
+    if (!past)
+        return *tokens->at == '"' ? kind : TOKENS_DAMAGE;
+    size_t length = (size_t)(past - tokens->at) - 2;
+    tokens->key_bytes = length < sizeof tokens->key ? length : sizeof tokens->key;
+    memcpy(tokens->key, tokens->at + 1, tokens->key_bytes);
+    tokens->at = past;
+    skip_space(tokens);
+    if (tokens->at == tokens->end || *tokens->at != ':')
+        return tokens->at == tokens->end ? TOKENS_CUT : TOKENS_DAMAGE;
+    tokens->at++;
+    skip_space(tokens);
+    return tokens->at == tokens->end ? TOKENS_CUT : TOKENS_VALUE;
+}
+
+static void enter(struct tokens *tokens, const struct tokens_level *next)
+{
+    char opening = *tokens->at++;
+    tokens->levels[tokens->depth].has_value = 1;
+    tokens->levels[++tokens->depth] = *next;
+    tokens->levels[tokens->depth].closing = opening == '[' ? ']' : '}';
+}
+
+static void end_value(struct tokens *tokens, const char *past)
+{
+    tokens->at = past;
+    tokens->levels[tokens->depth].has_value = 1;
+    tokens->is_over |= tokens->depth == 0;
+}
+
+/* The next call goes on behind what stands there. Returns 1: there is something to hand out. */
+static int give_failure(struct tokens *tokens, enum tokens_kind kind, struct tokens_value *value)
+{
+    if (kind == TOKENS_DAMAGE) {
+        give_damage(tokens, value);
+        tokens->must_resume = 1;
+        return 1;
+    }
+    give(tokens, kind, tokens->end, value);
+    if (kind == TOKENS_CUT)
+        give_up(tokens);
+    else
+        tokens->must_skip = 1;
+    return 1;
+}
+
+static int skip_value(struct tokens *tokens, struct tokens_value *value)
+{
+    enum tokens_kind kind = skip(tokens);
+    if (kind != TOKENS_VALUE)
+        return give_failure(tokens, kind, value);
+    end_value(tokens, tokens->at);
+    return 0;
+}
+
+/* 1: *value is to be handed out; 0: nothing was of interest. */
+static int take_value(struct tokens *tokens, struct tokens_value *value)
+{
+    struct tokens_level next = {.closing = '\0'};
+    int64_t found = match(tokens, &next);
+    enum tokens_kind kind;
+    if (leads_on(tokens, &next, *tokens->at)) {
+        enter(tokens, &next);
+        return 0;
+    }
+    if (found < 0)
+        return skip_value(tokens, value);
+    const char *past = hold(tokens, &kind);
+    value->path = (size_t)found;
+    value->key = (struct raw_json){tokens->key, tokens->key_bytes};
+    if (!past)
+        return give_failure(tokens, kind, value);
+    give(tokens, TOKENS_VALUE, past, value);
+    end_value(tokens, past);
+    return 1;
+}
+
+/* Inside a container: its end, a comma, or a value. */
+static int take_part(struct tokens *tokens, struct tokens_value *value)
+{
+    struct tokens_level *level = &tokens->levels[tokens->depth];
+    if (*tokens->at == level->closing) {
+        tokens->at++;
+        tokens->is_over = --tokens->depth == 0;
+        return 0;
+    }
+    if (*tokens->at == ',' && level->has_value) {
+        tokens->at++;
+        level->has_value = 0;
+        return 0;
+    }
+    if (level->has_value)
+        return give_failure(tokens, TOKENS_DAMAGE, value);
+    note_mark(tokens);
+    tokens->key_bytes = 0;
+    enum tokens_kind kind = level->closing == '}' ? take_key(tokens) : TOKENS_VALUE;
+    return kind == TOKENS_VALUE ? take_value(tokens, value) : give_failure(tokens, kind, value);
+}
+
+/* The end, or where nothing more can be read before it the reason. */
+static int take_end(struct tokens *tokens, struct tokens_value *value, struct error *error)
+{
+    const char *bytes;
+    *value = (struct tokens_value){.kind = TOKENS_END,
+                                   .offset = tokens->offset + (uint64_t)(tokens->end - tokens->text)};
+    input_skip(tokens->input, (size_t)(tokens->at - tokens->text));
+    tokens->text = tokens->at;
+    tokens->offset = value->offset;
+    return input_peek(tokens->input, &bytes, 1, error) < 0 ? -1 : 0;
+}
+
+/* What the last call left to be done: nothing is handed out where that goes well. */
+static int settle(struct tokens *tokens, struct tokens_value *value)
+{
+    int resumes = tokens->must_resume, skips = tokens->must_skip;
+    tokens->must_resume = tokens->must_skip = 0;
+    if (resumes)
+        resume(tokens);
+    return skips ? skip_value(tokens, value) : 0;
+}
+
+int tokens_next(struct tokens *tokens, struct tokens_value *value, struct error *error)
+{
+    *value = (struct tokens_value){.kind = TOKENS_END};
+    int given = settle(tokens, value);
+    while (!given) {
+        skip_space(tokens);
+        if (tokens->at == tokens->end && tokens->depth == 0)
+            return take_end(tokens, value, error);
+        if (tokens->at == tokens->end)
+            given = give_failure(tokens, TOKENS_CUT, value);
+        else if (tokens->is_over)
+            given = give_failure(tokens, TOKENS_DAMAGE, value);
+        else
+            given = tokens->depth ? take_part(tokens, value) : take_value(tokens, value);
+    }
+    return 0;
+}

@@ -1,0 +1,162 @@
+#include "postmortem/called_otherwise.h"
+
+#include "base/array.h"
+#include "postmortem/say_call.h"
+
+#include <stdlib.h>
+
+/* What ranks called under one number. */
+struct ballot {
+    const struct job *job;
+    int32_t *calls; /* owned: operations */
+    int32_t *party; /* owned: of each call, the first that is like it */
+    int32_t *votes; /* owned: of each call that is the first of its like */
+    int32_t count;
+    int32_t winner; /* -1: two parties are as large */
+};
+
+static int is_same(int64_t one, int64_t other)
+{
+    return one < 0 || other < 0 || one == other;
+}
+
+static int is_like(const struct job *job, int32_t one, int32_t other)
+{
+    const struct job_operation *a = &job->operations[one], *b = &job->operations[other];
+    if (a->function != b->function)
+        return 0;
+    if (datatype_name(a->datatype) && datatype_name(b->datatype) && a->datatype != b->datatype)
+        return 0;
+    return a->function == FUNCTION_ALL_TO_ALL ? is_same(job->calls[one].count, job->calls[other].count)
+                                              : is_same(a->bytes, b->bytes);
+}
+
+static void count_votes(struct ballot *ballot)
+{
+    int32_t most = 0;
+    for (int32_t i = 0; i < ballot->count; i++) {
+        int32_t first = 0;
+        while (first < i && (ballot->party[first] != first ||
+                             !is_like(ballot->job, ballot->calls[first], ballot->calls[i])))
+            first++;
+        ballot->party[i] = first;
+        ballot->votes[first]++;
+    }
+    ballot->winner = -1;
+    for (int32_t i = 0; i < ballot->count; i++)
+        if (ballot->votes[i] > most) {
+            most = ballot->votes[i];
+            ballot->winner = i;
+        }
+    if (most * 2 <= ballot->count)
+        ballot->winner = -1;
+}
+
+/* The party to hold a call against: the majority, else the first other one. */
+static int32_t other_party(const struct ballot *ballot, int32_t call)
+{
+    if (ballot->winner >= 0)
+        return ballot->winner;
+    for (int32_t i = 0; i < ballot->count; i++)
+        if (ballot->party[i] == i && i != ballot->party[call])
+            return i;
+    return call;
+}
+
+static int say_both(const struct ballot *ballot, int32_t call, struct finding *finding)
+{
+    const struct job *job = ballot->job;
+    int32_t other = other_party(ballot, call), others = ballot->votes[other];
+    return buffer_append_text(&finding->evidence, "it called ") ||
+                   say_call(job, ballot->calls[call], &finding->evidence) ||
+                   buffer_printf(&finding->evidence, ", %d other%s ", others, others == 1 ? "" : "s") ||
+                   say_call(job, ballot->calls[other], &finding->evidence)
+               ? -1
+               : 0;
+}
+
+static int accuse(const struct ballot *ballot, int32_t call, struct findings *findings)
+{
+    const struct job *job = ballot->job;
+    const struct job_operation *operation = &job->operations[ballot->calls[call]];
+    struct finding *finding = findings_add_at(findings, job, FINDING_MISMATCH, operation->rank,
+                                              &job->instances[operation->instance]);
+    if (!finding)
+        return -1;
+    finding->stops_job = 1;
+    finding->called = ballot->calls[call];
+    finding->confidence = ballot->winner >= 0 ? CONFIDENCE_HIGH : CONFIDENCE_LOW;
+    if (ballot->winner < 0 && finding_add_candidate(finding, operation->rank))
+        return -1;
+    for (int32_t i = 0; i < ballot->count; i++)
+        if (ballot->party[i] != ballot->party[call] &&
+            finding_add_peer(finding, job->operations[ballot->calls[i]].rank))
+            return -1;
+    return say_both(ballot, call, finding);
+}
+
+static int judge(struct ballot *ballot, struct findings *findings)
+{
+    count_votes(ballot);
+    if (ballot->count == 0 || ballot->votes[0] == ballot->count)
+        return 0;
+    for (int32_t i = 0; i < ballot->count; i++)
+        if ((ballot->winner < 0 || ballot->party[i] != ballot->winner) && accuse(ballot, i, findings))
+            return -1;
+    return 0;
+}
+
+/* What all members called under the number of an operation that a rank waits in. */
+static void collect(const struct wait_graph *graph, int32_t operation, struct ballot *ballot)
+{
+    const struct job *job = graph->job;
+    const struct job_communicator *communicator =
+        &job->communicators[job->operations[operation].communicator];
+    ballot->count = 0;
+    for (size_t i = 0; i < communicator->seat_count; i++) {
+        int32_t rank = communicator->seats[i].rank;
+        struct call_at at =
+            rank < 0 ? (struct call_at){.operation = -1} : call_of(&graph->states, rank, operation);
+        if (at.operation < 0)
+            continue;
+        ballot->votes[ballot->count] = 0;
+        ballot->calls[ballot->count++] = at.operation;
+    }
+}
+
+/* Whether a rank before this one waits in the same. */
+static int is_judged(const struct wait_graph *graph, size_t rank)
+{
+    const struct job *job = graph->job;
+    int32_t here = graph->waiters[rank].operation;
+    for (size_t i = 0; i < rank; i++) {
+        int32_t there = graph->waiters[i].operation;
+        if (there >= 0 && job->operations[there].communicator == job->operations[here].communicator &&
+            job->operations[there].kind == job->operations[here].kind &&
+            job->calls[there].number == job->calls[here].number)
+            return 1;
+    }
+    return 0;
+}
+
+int find_called_otherwise(const struct wait_graph *graph, struct findings *findings)
+{
+    const struct job *job = graph->job;
+    size_t before = findings->count;
+    struct ballot ballot = {.job = job,
+                            .calls = array_new(job->rank_count, sizeof *ballot.calls),
+                            .party = array_new(job->rank_count, sizeof *ballot.party),
+                            .votes = array_new(job->rank_count, sizeof *ballot.votes)};
+    int failed = !ballot.calls || !ballot.party || !ballot.votes;
+    for (size_t i = 0; !failed && i < job->rank_count; i++) {
+        int32_t at = graph->waiters[i].operation;
+        if (at < 0 || job->operations[at].kind != OPERATION_COLLECTIVE || is_judged(graph, i))
+            continue;
+        collect(graph, at, &ballot);
+        failed = judge(&ballot, findings);
+    }
+    free(ballot.calls);
+    free(ballot.party);
+    free(ballot.votes);
+    return failed ? -1 : findings_unite_candidates(findings, before);
+}

@@ -1,0 +1,31 @@
+#include "postmortem/say_call.h"
+
+#include "verdict/words.h"
+
+int say_source(const struct job *job, int32_t operation, struct buffer *text)
+{
+    const char *source = job_source(job, operation);
+    return source ? buffer_printf(text, ", at %s", source) : 0;
+}
+
+static int say_size(const struct job *job, int32_t operation, struct buffer *text)
+{
+    const struct job_operation *of = &job->operations[operation];
+    const char *type = datatype_name((enum datatype)of->datatype);
+    if (of->function == FUNCTION_ALL_TO_ALL && job->calls && job->calls[operation].count >= 0)
+        return buffer_printf(text, " with rows of %lld", (long long)job->calls[operation].count) ||
+               (type && buffer_printf(text, " %s", type));
+    if (of->bytes < 0)
+        return 0;
+    return buffer_printf(text, " with %lld bytes", (long long)of->bytes) ||
+           (type && buffer_printf(text, " of %s", type));
+}
+
+int say_call(const struct job *job, int32_t operation, struct buffer *text)
+{
+    const struct job_operation *of = &job->operations[operation];
+    return text_operation(text, job, &job->instances[of->instance], of->function) ||
+                   say_size(job, operation, text) || say_source(job, operation, text)
+               ? -1
+               : 0;
+}

@@ -1,0 +1,353 @@
+#include "postmortem/waited_for.h"
+
+#include "base/array.h"
+#include "postmortem/called_otherwise.h"
+#include "postmortem/say_call.h"
+#include "postmortem/usual_next.h"
+#include "postmortem/wait_graph.h"
+#include "verdict/words.h"
+
+#include <stdlib.h>
+
+/*
+ * In this order, as each explains the waiting of the next:
+ *
+ * - who made another call than the others (called_otherwise.c);
+ * - whose own GPU has not finished what all others of the call have;
+ * - who has nothing open and is waited for;
+ * - who left no record, where somebody waits for nobody else;
+ * - who went on past a call that another one waits in, where they wait for each other;
+ * - whose GPU has not begun a call that all made, where others' have.
+ */
+
+struct accused {
+    int32_t operation; /* that it never made, or never finished; -1: it is not accused */
+    int is_own_gpu;
+    int is_unsure;
+};
+
+struct trial {
+    const struct job *job;
+    struct wait_graph graph;
+    struct accused *accused; /* owned: of each rank */
+    size_t count;            /* that are accused */
+    struct findings *findings;
+};
+
+static int64_t called_at(const struct job *job, int32_t operation)
+{
+    int64_t time_ns = job->operations[operation].enqueued_ns;
+    return time_ns == TIME_UNKNOWN ? INT64_MAX : time_ns;
+}
+
+static void accuse(struct trial *trial, int32_t rank, int32_t operation, int is_own_gpu, int is_unsure)
+{
+    struct accused *accused = &trial->accused[rank];
+    int is_new = accused->operation < 0;
+    if (!is_new && called_at(trial->job, operation) >= called_at(trial->job, accused->operation))
+        return;
+    trial->count += is_new;
+    *accused = (struct accused){.operation = operation, .is_own_gpu = is_own_gpu, .is_unsure = is_unsure};
+}
+
+static void withdraw(struct trial *trial, int32_t rank)
+{
+    trial->count -= trial->accused[rank].operation >= 0;
+    trial->accused[rank].operation = -1;
+}
+
+/* It made no call that is open, by a record that is not older than what others wait in. */
+static int is_idle(const struct trial *trial, int32_t rank)
+{
+    return call_is_recorded(trial->job, rank) && trial->graph.states.oldest[rank] < 0 &&
+           !trial->graph.states.is_stale[rank];
+}
+
+/*
+ * All others have it behind them. Where some are with it, one of them may have kept the data from the rest; a
+ * receive may have been kept by the network.
+ */
+static void accuse_own_gpus(struct trial *trial)
+{
+    for (size_t i = 0; i < trial->job->rank_count; i++) {
+        const struct waiter *waiter = &trial->graph.waiters[i];
+        if (waiter->operation < 0 || waiter->count || !waiter->done)
+            continue;
+        int is_receive = trial->job->operations[waiter->operation].function == FUNCTION_RECV;
+        accuse(trial, (int32_t)i, waiter->operation, 1, waiter->with > 0 || is_receive);
+    }
+}
+
+/* How well what somebody waits in fits what a rank usually calls next. */
+static int fits_usual(const struct job *job, int32_t operation, int32_t usual)
+{
+    if (usual < 0 || job->operations[operation].communicator != job->operations[usual].communicator)
+        return 0;
+    const struct job_operation *waits_in = &job->operations[operation], *next = &job->operations[usual];
+    if (waits_in->kind == OPERATION_COLLECTIVE)
+        return waits_in->function == next->function ? 2 : 1;
+    return next->kind == waits_in->kind && waits_in->function != next->function &&
+                   job->calls[operation].own_rank == job->calls[usual].peer
+               ? 2
+               : 1;
+}
+
+/* Of what others wait in, a rank is accused of what it usually calls next, else of the first. */
+static void accuse_idle_rank(struct trial *trial, int32_t rank)
+{
+    const struct job *job = trial->job;
+    int32_t usual = usual_next(job, rank);
+    int best = -1;
+    for (size_t i = 0; i < trial->graph.wait_count; i++) {
+        const struct wait *wait = &trial->graph.waits[i];
+        if (wait->to != rank || !wait->is_sure)
+            continue;
+        int fit = fits_usual(job, wait->operation, usual);
+        if (fit > best)
+            withdraw(trial, rank);
+        if (fit >= best)
+            accuse(trial, rank, wait->operation, 0, 0);
+        best = fit > best ? fit : best;
+    }
+}
+
+static void accuse_idle(struct trial *trial)
+{
+    for (size_t i = 0; i < trial->graph.wait_count; i++) {
+        const struct wait *wait = &trial->graph.waits[i];
+        if (wait->is_sure && is_idle(trial, wait->to) && trial->accused[wait->to].operation < 0)
+            accuse_idle_rank(trial, wait->to);
+    }
+}
+
+/* Of whom nothing tells whether it came: one that left no record, or has nothing open. */
+static int may_be_absent(const struct trial *trial, int32_t rank)
+{
+    return !call_is_recorded(trial->job, rank) || is_idle(trial, rank);
+}
+
+/* Whom a rank may wait for that is sure to wait for none of the others: how many, and the last of them. */
+static size_t count_absent(const struct trial *trial, const struct waiter *waiter, const struct wait **last,
+                           int *is_explained)
+{
+    size_t count = 0;
+    int32_t latest = -1;
+    size_t accused = 0;
+    for (size_t i = 0; i < waiter->count; i++) {
+        const struct wait *wait = &trial->graph.waits[waiter->first + i];
+        if (!may_be_absent(trial, wait->to) || wait->to == latest)
+            continue;
+        accused += trial->accused[wait->to].operation >= 0;
+        latest = wait->to;
+        *last = wait;
+        count++;
+    }
+    *is_explained = waiter->sure > 0 || (accused > 0 && count > 1);
+    return count;
+}
+
+/* The only one that a rank may wait for is waited for; and so explains those that may wait for it or another
+ * one. Where several are left, all are candidates. */
+static void accuse_absent(struct trial *trial, int want_several)
+{
+    for (size_t i = 0; i < trial->job->rank_count; i++) {
+        const struct waiter *waiter = &trial->graph.waiters[i];
+        const struct wait *last = NULL;
+        int is_explained;
+        size_t count = waiter->operation < 0 ? 0 : count_absent(trial, waiter, &last, &is_explained);
+        if (count == 0 || is_explained || (count > 1) != want_several)
+            continue;
+        for (size_t k = 0; k < waiter->count; k++) {
+            const struct wait *wait = &trial->graph.waits[waiter->first + k];
+            if (may_be_absent(trial, wait->to))
+                accuse(trial, wait->to, wait->operation, 0, count > 1);
+        }
+    }
+}
+
+/* The rank that a waiting one waits for and that waits itself; -1: it only waits for others. */
+static const struct wait *next_wait(const struct trial *trial, int32_t rank)
+{
+    const struct waiter *waiter = &trial->graph.waiters[rank];
+    for (size_t i = 0; waiter->operation >= 0 && i < waiter->count; i++) {
+        const struct wait *wait = &trial->graph.waits[waiter->first + i];
+        if (wait->is_sure && trial->graph.waiters[wait->to].count)
+            return wait;
+    }
+    return NULL;
+}
+
+/* Whether the one that is waited for went on past it: it waits in a collective that the other has not come
+ * to. */
+static int went_past(const struct trial *trial, const struct wait *wait)
+{
+    const struct job *job = trial->job;
+    int32_t other = trial->graph.waiters[wait->to].operation;
+    const struct job_operation *here = &job->operations[wait->operation], *there = &job->operations[other];
+    const struct call_reach *reach = call_reach_of(&trial->graph.states, wait->from, here->communicator);
+    return here->kind == OPERATION_POINT_TO_POINT && wait->behind < 0 &&
+           there->kind == OPERATION_COLLECTIVE && there->communicator == here->communicator && reach &&
+           job->calls[other].number > reach->greatest;
+}
+
+/* From a rank that is in a circle around it: who went past what another waits in; else all are candidates. */
+static void accuse_circle(struct trial *trial, int32_t first)
+{
+    size_t past = 0;
+    for (int pass = 0; pass < 2 && (pass == 0 || past != 1); pass++)
+        for (int32_t rank = first;;) {
+            const struct wait *wait = next_wait(trial, rank);
+            if (pass == 0 ? went_past(trial, wait) : 1)
+                accuse(trial, wait->to, wait->operation, 0, pass);
+            past += pass == 0 && went_past(trial, wait);
+            rank = wait->to;
+            if (rank == first)
+                break;
+        }
+}
+
+/* They wait for each other in a circle, which the way from any waiting rank leads to. */
+static void accuse_circles(struct trial *trial)
+{
+    size_t steps = 0;
+    int32_t rank = -1;
+    for (size_t i = 0; rank < 0 && i < trial->job->rank_count; i++)
+        if (next_wait(trial, (int32_t)i))
+            rank = (int32_t)i;
+    for (; rank >= 0 && steps < trial->job->rank_count; steps++) {
+        const struct wait *wait = next_wait(trial, rank);
+        rank = wait ? wait->to : -1;
+    }
+    if (rank >= 0)
+        accuse_circle(trial, rank);
+}
+
+/* All called it, some GPUs began it, and others did not. */
+static void accuse_unstarted(struct trial *trial)
+{
+    const struct job *job = trial->job;
+    size_t started = 0, unstarted = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < job->rank_count; i++) {
+            const struct waiter *waiter = &trial->graph.waiters[i];
+            if (waiter->operation < 0 || waiter->count || !waiter->with)
+                continue;
+            int is_started = job->calls[waiter->operation].is_started;
+            started += pass == 0 && is_started;
+            unstarted += pass == 0 && !is_started;
+            if (pass == 1 && started && !is_started)
+                accuse(trial, (int32_t)i, waiter->operation, 1, unstarted > 1);
+        }
+}
+
+/* As many records as are there must say what those that are not would. */
+static int are_records_few(const struct job *job)
+{
+    return job_silent_ranks(job) > job_recorded_ranks(job);
+}
+
+static int say_waiters(const struct trial *trial, int32_t rank, struct finding *finding)
+{
+    const struct job *job = trial->job;
+    int32_t operation = trial->accused[rank].operation;
+    for (size_t i = 0; i < trial->graph.wait_count; i++)
+        if (trial->graph.waits[i].to == rank && finding_add_peer(finding, trial->graph.waits[i].from))
+            return -1;
+    const char *how = trial->accused[rank].is_own_gpu ? "its GPU has not ended " : "others wait in ";
+    return buffer_append_text(&finding->evidence, how) || say_call(job, operation, &finding->evidence) ? -1
+                                                                                                       : 0;
+}
+
+static int say_last_call(const struct job *job, int32_t rank, struct finding *finding)
+{
+    if (!call_is_recorded(job, rank))
+        return buffer_append_text(&finding->evidence, "; there is no record of this rank");
+    if (!job->ranks[rank].count)
+        return buffer_append_text(&finding->evidence, "; all that this rank called has ended");
+    int32_t last = (int32_t)(job->ranks[rank].first + job->ranks[rank].count - 1);
+    return buffer_append_text(&finding->evidence, "; the last that this rank called was ") ||
+                   say_call(job, last, &finding->evidence)
+               ? -1
+               : 0;
+}
+
+static int add_finding(struct trial *trial, int32_t rank)
+{
+    const struct job *job = trial->job;
+    const struct accused *accused = &trial->accused[rank];
+    int is_recorded = call_is_recorded(job, rank);
+    struct finding *finding =
+        findings_add_at(trial->findings, job, is_recorded ? FINDING_MISSING : FINDING_ENDED_EARLY, rank,
+                        &job->instances[job->operations[accused->operation].instance]);
+    if (!finding)
+        return -1;
+    finding->stops_job = 1;
+    finding->never_ended = accused->is_own_gpu;
+    finding->called = accused->operation;
+    finding->confidence =
+        accused->is_unsure || (!is_recorded && are_records_few(job)) ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
+    if (accused->is_unsure && finding_add_candidate(finding, rank))
+        return -1;
+    return say_waiters(trial, rank, finding) || (!accused->is_own_gpu && say_last_call(job, rank, finding))
+               ? -1
+               : 0;
+}
+
+static int add_findings(struct trial *trial)
+{
+    size_t before = trial->findings->count;
+    for (size_t i = 0; i < trial->job->rank_count; i++)
+        if (trial->accused[i].operation >= 0 && add_finding(trial, (int32_t)i))
+            return -1;
+    return findings_unite_candidates(trial->findings, before);
+}
+
+/* Nobody can be named: the first call in which all stand, else that somebody waits in. */
+static void note_standstill(const struct trial *trial)
+{
+    const struct job *job = trial->job;
+    int32_t first = -1;
+    for (int may_wait = 0; first < 0 && may_wait < 2; may_wait++)
+        for (size_t i = 0; i < job->rank_count; i++) {
+            const struct waiter *waiter = &trial->graph.waiters[i];
+            int32_t at = waiter->count && !may_wait ? -1 : waiter->operation;
+            if (at >= 0 && (first < 0 || called_at(job, at) < called_at(job, first)))
+                first = at;
+        }
+    if (first >= 0)
+        trial->findings->standstill =
+            (struct standstill){.is_known = 1, .instance = job->operations[first].instance};
+}
+
+static int judge(struct trial *trial)
+{
+    for (size_t i = 0; i < trial->job->rank_count; i++)
+        trial->accused[i].operation = -1;
+    if (find_called_otherwise(&trial->graph, trial->findings))
+        return -1;
+    if (findings_stop_surely(trial->findings))
+        return 0;
+    accuse_own_gpus(trial);
+    accuse_idle(trial);
+    accuse_absent(trial, 0);
+    accuse_absent(trial, 1);
+    if (!trial->count)
+        accuse_circles(trial);
+    if (!trial->count && !findings_stop_job(trial->findings))
+        accuse_unstarted(trial);
+    if (add_findings(trial))
+        return -1;
+    if (!findings_stop_job(trial->findings))
+        note_standstill(trial);
+    return 0;
+}
+
+int find_waited_for(const struct job *job, struct findings *findings, struct error *error)
+{
+    struct trial trial = {
+        .job = job, .findings = findings, .accused = array_new(job->rank_count, sizeof *trial.accused)};
+    int failed = wait_graph_init(&trial.graph, job) || !trial.accused || judge(&trial);
+    wait_graph_release(&trial.graph);
+    free(trial.accused);
+    return failed ? error_no_memory(error) : 0;
+}

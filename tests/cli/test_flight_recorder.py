@@ -1,0 +1,254 @@
+"""Dumps of PyTorch's Flight Recorder: what is read of them, and whose fault a standstill is."""
+
+import json
+import os
+import pickle
+import shutil
+import struct
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.cli.recorder import Job  # noqa: E402
+from tests.cli.support import TOP, Case  # noqa: E402
+
+
+class Dumps(Case):
+    def write_job(self, job, **more):
+        folder = self.folder / "dumps"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        job.write(folder, **more)
+        if self.store.exists():
+            self.store.unlink()
+        return folder
+
+    def accused(self, *paths):
+        """(rank or candidates, kind, confidence, source) of each finding, by rank."""
+        self.run_program("ingest", "-q", *paths, status=None)
+        self.answer = self.json("diagnose")
+        return sorted(
+            (tuple(finding["candidates"]) or finding["rank"], finding["kind"], finding["confidence"], finding["source"])
+            for finding in self.answer["findings"]
+        )
+
+    def accused_of(self, job, **more):
+        return self.accused(self.write_job(job, **more))
+
+
+class ReadingTest(Dumps):
+    def test_versions_and_forms_give_the_same(self):
+        job = Job(2, {"0": [0, 1]})
+        job.call("0", count=4096, dtype="BFloat16", line=7)
+        job.call("0", "_all_gather_base", state="scheduled", line=8)
+        rows = {}
+        for form in "pickle", "json":
+            self.accused_of(job, form=form)
+            rows[form] = self.rows("SELECT function, sequence, bytes, source, api_begin_ns FROM operation ORDER BY operation_id")
+        self.assertEqual(rows["pickle"], rows["json"])
+        self.assertEqual([row[1:3] for row in rows["json"][:2]], [(1, 8192), (2, 4096)])
+        self.assertEqual(rows["json"][0][3], "/home/user/train.py:7")
+        self.assertEqual({file["dialect"] for file in self.json("info", "--files")["rows"]}, {"flight-recorder-2.10-json"})
+
+    def test_the_rank_is_the_names_where_the_content_allows_it(self):
+        job = Job(4, {"0": [0, 1, 2, 3], "1": [0, 2], "2": [1, 3]})
+        for group in "012":
+            job.call(group)
+        folder = self.write_job(job)
+        (folder / "nccl_trace_rank_1").rename(folder / "gpu-one")
+        (folder / "nccl_trace_rank_2").rename(folder / "host7_2.pkl")
+        self.assertEqual(self.accused(folder), [])
+        # Of 1 and 3, which are in the same groups, nothing tells which one has no number in its name.
+        ranks = self.rows("SELECT global_rank FROM job_rank WHERE process_id IS NOT NULL ORDER BY 1")
+        self.assertIn((2,), ranks)
+        reasons = {row["reason"] for row in self.json("info", "--ledger")["rows"]}
+        self.assertIn("dump that does not tell its rank", reasons)
+
+    def test_sends_and_receives_tell_the_rank(self):
+        job = Job(4, {"5": [1, 3], "0": [0, 1, 2, 3]})
+        job.call("0")
+        job.entry(3, "5", "send 1->0", "completed", 9)
+        job.entry(1, "5", "recv 0<-1", "completed", 9)
+        folder = self.write_job(job)
+        (folder / "nccl_trace_rank_3").rename(folder / "dump-2026")
+        (folder / "nccl_trace_rank_1").rename(folder / "worker")
+        self.assertEqual(self.accused(folder), [])
+        self.assertEqual(self.rows("SELECT global_rank FROM job_rank ORDER BY 1"), [(0,), (1,), (2,), (3,)])
+
+    def test_hostile_pickles_are_refused_and_never_run(self):
+        mark = self.folder / "RUN"
+        command = f"touch {mark}".encode()
+        call = b"cos\nsystem\nX" + struct.pack("<I", len(command)) + command + b"\x85R"
+        head = b"\x80\x02}(X\x09\x00\x00\x00pg_configN"
+        for name, content, why in (
+            ("global", head + b"X\x01\x00\x00\x00a" + call + b"u.", "GLOBAL"),
+            ("self", head + b"X\x07\x00\x00\x00entries]q\x01(h\x01eu.", "inside itself"),
+            ("deep", head + b"X\x07\x00\x00\x00entries" + b"](" * 20000, "too deep"),
+            ("length", head + b"X\xff\xff\xff\xffabc", "beyond the end"),
+            ("memo", head + b"h\x07u.", "never used"),
+        ):
+            with self.subTest(name=name):
+                file = self.write(name, content)
+                self.assertIn(self.ingest(file, status=None)[name]["status"], ("failed", "partial"))
+                self.run_program("ingest", file, status=None)
+                rows = self.json("info", "--ledger")["rows"] if self.store.exists() else []
+                if rows:
+                    self.assertTrue(any(why in (row["example"] or "") for row in rows), rows)
+        self.assertFalse(mark.exists())
+
+    def test_what_comes_before_damage_is_kept(self):
+        job = Job(2, {"0": [0, 1]})
+        for line in range(20):
+            job.call("0", line=line)
+        for form in "pickle", "json":
+            folder = self.write_job(job, form=form)
+            file = folder / "nccl_trace_rank_0"
+            whole = file.read_bytes()
+            file.write_bytes(whole[: len(whole) // 2])
+            result = self.ingest(folder, status=None)["nccl_trace_rank_0"]
+            self.assertEqual(result["status"], "partial")
+            self.assertIn("at byte", result["reason"])
+            lines = self.rows("SELECT count(DISTINCT source) FROM operation")
+            self.assertEqual(lines, [(20,)])
+            self.assertGreater(self.rows("SELECT count(*) FROM operation")[0][0], 22)
+
+    def test_a_memo_bomb_takes_no_memory(self):
+        content = b"\x80\x02}(X\x07\x00\x00\x00entries](X\x01\x00\x00\x00xeq\x00"
+        for level in range(60):
+            content += b"0](" + bytes([ord("h"), level]) * 10 + b"eq" + bytes([level + 1])
+        file = self.write("bomb", content + b"u.pg_config")
+        self.assertIn(self.ingest(file, status=None)["bomb"]["status"], ("failed", "partial"))
+
+
+class StandstillTest(Dumps):
+    def groups(self):
+        """Four ranks, tensor parallel in pairs, data parallel across them."""
+        return Job(4, {"0": [0, 1, 2, 3], "1": [0, 1], "2": [2, 3], "3": [0, 2], "4": [1, 3]})
+
+    def test_fixtures(self):
+        for name, want in (
+            ("flight-recorder-hang", [(5, "missing", "high", "/home/user/train/train.py:75")]),
+            ("flight-recorder-2.2", [(1, "missing", "high", "/home/user/train/train.py:41")]),
+            ("flight-recorder-active", [(3, "missing", "high", None), (6, "missing", "high", None)]),
+        ):
+            with self.subTest(fixture=name):
+                if self.store.exists():
+                    self.store.unlink()
+                self.assertEqual(self.accused(TOP / "fixtures" / name), want)
+
+    def test_who_waits_behind_it_is_not_named(self):
+        job = self.groups()
+        for group in "01234":
+            job.call(group)
+        job.call("1")
+        job.call("2", but=[3], state="scheduled", line=20)
+        job.call("3", but=[2], state="scheduled", line=30)
+        job.call("4", but=[3], state="scheduled", line=30)
+        self.assertEqual(self.accused_of(job), [(3, "missing", "high", "/home/user/train.py:20")])
+
+    def test_nobody_can_be_named_where_all_called_it(self):
+        job = Job(3, {"0": [0, 1, 2]})
+        job.call("0")
+        job.call("0", state="scheduled", line=12)
+        self.assertEqual(self.accused_of(job), [])
+        self.assertTrue(any("TORCH_NCCL_ENABLE_TIMING" in warning for warning in self.answer["warnings"]))
+        self.assertEqual(self.run_program("diagnose", "--exit-code", status=4).returncode, 4)
+
+    def test_a_gpu_that_never_began_it(self):
+        job = Job(3, {"0": [0, 1, 2]})
+        job.call("0")
+        job.call("0", but=[1], state="started", line=12)
+        job.entry(1, "0", "all_reduce", "scheduled", 12)
+        self.assertEqual(self.accused_of(job), [(1, "missing", "high", "/home/user/train.py:12")])
+
+    def test_a_gpu_that_never_ended_it(self):
+        job = self.groups()
+        job.call("0")
+        job.entry(0, "1", "all_reduce", "scheduled", 14)
+        job.entry(1, "1", "all_reduce", "completed", 14)
+        job.call("2")
+        job.call("0", state="scheduled", line=40)
+        self.assertEqual(self.accused_of(job), [(0, "missing", "high", "/home/user/train.py:14")])
+
+    def test_a_rank_without_a_dump(self):
+        job = self.groups()
+        job.call("0")
+        job.call("2", state="scheduled", line=20)
+        job.call("1")
+        job.call("3", state="scheduled", line=30, but=[2])
+        job.call("4", state="scheduled", line=30, but=[3])
+        self.assertEqual(self.accused_of(job, only=[0, 1, 2]), [(3, "ended_early", "high", "/home/user/train.py:20")])
+
+    def test_a_lost_dump_of_a_healthy_job(self):
+        job = self.groups()
+        for group in "01234":
+            job.call(group)
+        self.assertEqual(self.accused_of(job, only=[0, 1, 3]), [])
+
+    def test_the_majority_is_right(self):
+        for more in ({"name": "all_gather"}, {"dtype": "BFloat16"}, {"count": 2048}):
+            job = Job(3, {"0": [0, 1, 2]})
+            job.call("0")
+            job.entry(0, "0", **{"name": "all_reduce", "state": "scheduled", "line": 15, **more})
+            job.call("0", but=[0], state="scheduled", line=12)
+            with self.subTest(more=more):
+                self.assertEqual(self.accused_of(job), [(0, "mismatch", "high", "/home/user/train.py:15")])
+
+    def test_a_tie_has_candidates(self):
+        job = Job(2, {"0": [0, 1]})
+        job.entry(0, "0", "all_reduce", "scheduled", 15, count=5)
+        job.entry(1, "0", "all_reduce", "scheduled", 15, count=6)
+        self.assertEqual(self.accused_of(job), [((0, 1), "mismatch", "low", "/home/user/train.py:15")])
+
+    def test_rows_of_all_to_all_may_be_split_unevenly(self):
+        job = Job(3, {"0": [0, 1, 2]})
+        for rank, rows in enumerate((5, 7, 9)):
+            job.entry(rank, "0", "all_to_all", "scheduled", 15, shape=[rows, 8])
+        self.assertEqual(self.accused_of(job), [])
+        job = Job(3, {"0": [0, 1, 2]})
+        for rank, width in enumerate((8, 8, 4)):
+            job.entry(rank, "0", "all_to_all", "scheduled", 15, shape=[7, width])
+        self.assertEqual(self.accused_of(job), [(2, "mismatch", "high", "/home/user/train.py:15")])
+
+    def test_a_receive_that_was_never_posted(self):
+        job = Job(3, {"0": [0, 1, 2]})
+        job.call("0")
+        job.entry(0, "0", "send 0->1", "scheduled", 21)
+        job.entry(1, "0", "all_reduce", "scheduled", 30)
+        job.entry(2, "0", "all_reduce", "scheduled", 30)
+        self.assertEqual(self.accused_of(job), [(1, "missing", "high", "/home/user/train.py:21")])
+
+    def test_members_of_a_launch_have_its_state(self):
+        job = Job(2, {"0": [0, 1]})
+        for rank in 0, 1:
+            job.entry(rank, "0", f"send {rank}->{1 - rank}", "scheduled", 21)
+            job.entry(rank, "0", f"recv {rank}<-{1 - rank}", "scheduled", 21, joined=True)
+            closing = job.entry(rank, "0", "coalesced", "completed", 22, count=0)
+            closing["p2p_seq_id"], closing["collective_seq_id"] = 1, 0
+            job.numbers[(rank, "0", False)] = 0
+        job.call("0")
+        self.assertEqual(self.accused_of(job), [])
+        self.assertEqual(self.rows("SELECT count(*) FROM operation WHERE flags & 1"), [(0,)])
+
+    def test_a_dump_that_was_written_before_is_no_evidence(self):
+        """Rank 0's dump is old: others have calls behind them since that all must have made."""
+        job = Job(3, {"0": [0, 1, 2]})
+        job.call("0")
+        job.call("0", but=[0])
+        job.call("0", but=[0], state="scheduled", line=33)
+        self.assertEqual(self.accused_of(job), [])
+
+    def test_who_waits_in_a_circle_is_a_candidate(self):
+        job = Job(2, {"0": [0, 1], "1": [0, 1]})
+        job.entry(0, "0", "all_reduce", "scheduled", 41)
+        job.entry(0, "1", "all_reduce", "scheduled", 42)
+        job.entry(1, "1", "all_reduce", "scheduled", 42)
+        job.entry(1, "0", "all_reduce", "scheduled", 41)
+        found = self.accused_of(job)
+        self.assertEqual([(who, confidence) for who, _, confidence, _ in found], [((0, 1), "low")])
+
+
+if __name__ == "__main__":
+    unittest.main()
