@@ -7,6 +7,9 @@ from tests.cli.support import TOP, Case, inspector_trace, trace
 from tests.torture.content import digests
 
 FIXTURES = ("tp2dp2pp2-slow-rank", "user-tags", "inspector-v4.3-proxy", "damaged", "kernel-phases")
+# One of each format.
+FORMATS = ("flight-recorder", "kineto", "nccl-log", "torch-log")
+FIXTURES += tuple(name for form in FORMATS for name in sorted(path.name for path in (TOP / "fixtures").glob(form + "*"))[:1])
 
 
 class Runs(Case):
