@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 
+from tests.cli import schema
 from tests.cli.support import TOP, Case, inspector_trace, trace
 from tests.torture.content import digests
 
@@ -60,7 +61,9 @@ class Runs(Case):
         self.assertEqual(self.runs(), {"b": 1, "a": 2})
 
     def forget(self, *runs, **more):
-        return self.json("ingest", "--forget", ",".join(map(str, runs)), **more)
+        answer, form = self.json("ingest", "--forget", ",".join(map(str, runs)), **more), schema.load("ingest.schema.json")
+        self.assertEqual([*schema.complaints(answer, form), *schema.unknown_members(answer, form)], [])
+        return answer
 
     def test_what_is_left_is_as_if_it_had_never_been_there(self):
         folders = [TOP / "fixtures" / name for name in FIXTURES]
