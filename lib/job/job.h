@@ -210,6 +210,7 @@ struct job_span {
 struct job {
     struct store *store; /* borrowed */
     int64_t run_id;
+    char *run_name;       /* owned; hostile: of the folder of its files (join/run_names.h) */
     struct roster roster; /* while it is loaded: of this run */
     int64_t expected_ranks;
     int32_t step_count;
