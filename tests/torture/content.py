@@ -8,6 +8,7 @@ takes part, those to come as well.
 import hashlib
 import json
 import os
+import re
 import sqlite3
 import subprocess
 
@@ -76,6 +77,8 @@ def digests(path):
     tables.update({name: unpacked_rows_of(path, name) for name in UNPACKED.values()})
     # How many runs there have been tells of the past, not of what the store holds.
     tables["fact"] = [row for row in tables["fact"] if row["name"] != "last_run"]
+    # Of several runs of one folder, the second to come in has "-2" behind its name.
+    tables["run"] = [{**row, "name": row["name"] and re.sub(r"-\d+$", "", row["name"])} for row in tables["run"]]
     known = Names(tables)
     found = {}
     for name in sorted(tables):

@@ -56,7 +56,7 @@ FIXTURES = [
     "fixtures/dialect-2.29.7/dump_7071687986940225672_1.json",
     "fixtures/process-facts/ncclprof-node1-4000.json",
     "fixtures/process-facts/ncclprof-node2-4001.json",
-    "fixtures/flight-recorder-hang/nccl_trace_rank_5",
+    "fixtures/flight-recorder-hang/nccl_trace_rank_2",
     "fixtures/nccl-log-hang/nccl.node1.4103.log",
 ]
 FORGOTTEN = "1"
