@@ -33,7 +33,7 @@ struct analysis_request {
 };
 
 /*
- * A table with a row for each rank and step (columns process, step, host, run, duration_us, longer_us,
+ * A table with a row for each rank and step (columns rank, process, step, host, run, duration_us, longer_us,
  * finding) may be drawn: these of its columns, names of static texts.
  */
 enum { DRAWN_MOST = 3 };

@@ -7,9 +7,11 @@
 #include "analyse/run_choice.h"
 #include "analyse/summary.h"
 #include "analyse/told.h"
+#include "analyse/unfinished.h"
 #include "analyse/warning.h"
 #include "base/escape.h"
 #include "base/json_text.h"
+#include "diagnose/findings_detail.h"
 #include "job/load.h"
 #include "job/load_names.h"
 #include "verdict/longer_steps_text.h"
@@ -71,7 +73,11 @@ static int caution(const struct judgement *judgement, const struct findings *fin
                    struct error *error)
 {
     const struct job *job = judgement->job;
-    return caution_diagnosed(job, judgement->baseline, table, error) ||
+    /* Where nobody can be named, this is all that says what the job waits for. */
+    int is_open = !findings_stop_job(findings) &&
+                  (judgement->scope.blindness != BLIND_NOT || findings->standstill.is_known);
+    return (is_open && caution_unfinished(job, table, error)) ||
+           caution_diagnosed(job, judgement->baseline, table, error) ||
            caution_crowd(&findings->crowd, job, table, error) ||
            caution_bounds(job, findings, table, error) || caution_cut(job, findings, table, error) ||
            caution_standstill(job, findings, table, error) ||
@@ -88,6 +94,7 @@ static int tell(struct diagnosis *diagnosis, const struct job *job, const struct
     struct buffer *text = &told->result->text;
     int before = told->shown + told->left_out;
     int failed = judgement_init(&judgement, job, baseline, findings, &diagnosis->options) ||
+                         findings_detail(findings, job, baseline, transfers) ||
                          summary_add_run(&diagnosis->summary, &judgement) ||
                          headline_say_job(&judgement, told->names_runs, text)
                      ? error_no_memory(error)

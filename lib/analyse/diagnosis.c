@@ -1,5 +1,6 @@
 #include "analyse/diagnosis.h"
 
+#include "analyse/option.h"
 #include "diagnose/candidates_network.h"
 #include "diagnose/candidates_own.h"
 #include "diagnose/explained.h"
@@ -12,6 +13,7 @@
 #include "diagnose/suspect.h"
 #include "diagnose/verdict.h"
 #include "diagnose/what_if.h"
+#include "job/load_names.h"
 #include "job/record_extents.h"
 #include "network/edges.h"
 #include "postmortem/first_unfinished.h"
@@ -72,4 +74,13 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
     free(suspects.cost_ns);
     free(suspects.unrest_ns);
     return failed ? -1 : 0;
+}
+
+int diagnose_options_usual(struct diagnose_options *options, struct store *store, struct error *error)
+{
+    *options = (struct diagnose_options){0};
+    return option_thresholds(MIN_GAIN_PERCENT, SIGMAS, options, error) ||
+                   option_rules_off(&options->off, error) || job_count_pieces(store, &options->pieces, error)
+               ? -1
+               : 0;
 }

@@ -15,4 +15,10 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
                   struct transfer_excess **transfers, const struct diagnose_options *options,
                   struct error *error);
 
+/*
+ * What diagnose is asked without options, for analyses that give its verdicts: rules that the environment
+ * turns off included. -1 where that, or the store, cannot be read.
+ */
+int diagnose_options_usual(struct diagnose_options *options, struct store *store, struct error *error);
+
 #endif

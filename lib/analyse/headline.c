@@ -32,6 +32,9 @@ static int say_job(const struct judgement *judgement, struct buffer *text)
     int failed = buffer_printf(text, "%lld rank%s", (long long)recorded, recorded == 1 ? "" : "s");
     if (!failed && ranks > recorded)
         failed = buffer_printf(text, " of %lld", (long long)ranks);
+    size_t hosts = judgement->hosts;
+    if (!failed && hosts)
+        failed = buffer_printf(text, " on %zu host%s", hosts, hosts == 1 ? "" : "s");
     failed = failed || (job->step_count ? buffer_printf(text, ", %d step%s", (int)job->step_count,
                                                         job->step_count == 1 ? "" : "s")
                                         : buffer_append_text(text, ", steps could not be told apart"));

@@ -108,8 +108,7 @@ static const struct finding *covering(const struct findings *findings, int32_t s
     const struct finding *best = NULL;
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        int is_told = finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING;
-        if (is_told && finding->first_step <= step && step <= finding->last_step &&
+        if (finding_is_told(finding) && finding_has_step(finding, step) &&
             (!best || finding->lost_ns > best->lost_ns))
             best = finding;
     }
@@ -278,7 +277,7 @@ static int read_settings(const struct analysis_request *request, struct settings
         return error_set(error, "--by tag does not go with --map");
     if (!settings->as_map && option_is_given(request, options, OPTION_VALUE))
         return error_set(error, "--value goes with --map or --svg");
-    return option_thresholds(MIN_GAIN_PERCENT, SIGMAS, &settings->diagnose, error);
+    return 0;
 }
 
 static int begin_table(const struct analysis_request *request, const struct settings *settings,
@@ -308,7 +307,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         return -1;
     }
     if (begin_table(request, &settings, result, usage, error) ||
-        job_count_pieces(request->store, &settings.diagnose.pieces, error) ||
+        diagnose_options_usual(&settings.diagnose, request->store, error) ||
         runs_choose(&runs, request, OPTION_RUN, error))
         return -1;
     result->table.columns[run_column(&settings, &result->table)].hidden = runs.count < 2;

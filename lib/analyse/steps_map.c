@@ -1,9 +1,6 @@
 #include "analyse/steps_map.h"
 
-#include "base/array.h"
-#include "schemas.h"
 #include "steps/rank_steps.h"
-#include "store/statement.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,8 +89,7 @@ static const struct finding *covering(const struct findings *findings, int32_t r
     const struct finding *best = NULL;
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        int is_told = finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING;
-        if (is_told && finding_has_rank(finding, rank) && finding_has_step(finding, step) &&
+        if (finding_is_told(finding) && finding_has_rank(finding, rank) && finding_has_step(finding, step) &&
             (!best || finding->lost_ns > best->lost_ns))
             best = finding;
     }
@@ -106,26 +102,7 @@ struct source {
     const struct findings *findings;
     const struct rank_step *steps;
     int64_t usual_ns;
-    char **hosts; /* owned: of each rank; NULL: not known */
 };
-
-static int read_hosts(struct source *source, struct error *error)
-{
-    const struct job *job = source->job;
-    source->hosts = array_new(job->rank_count + 1, sizeof *source->hosts);
-    struct statement *row =
-        source->hosts ? store_prepare_for(job->store, schema_analysis_steps_hosts, job->run_id, error) : NULL;
-    int more = row ? 1 : source->hosts ? -1 : error_no_memory(error);
-    for (size_t rank = 0; more == 1 && (more = statement_step(row, error)) == 1; rank++) {
-        const char *host = statement_text(row, 1);
-        int is_told =
-            rank < job->rank_count && job->ranks[rank].id == statement_integer(row, 0) && host && *host;
-        if (is_told && !(source->hosts[rank] = strdup(host)))
-            more = error_no_memory(error);
-    }
-    statement_free(row);
-    return more;
-}
 
 static int add_step(const struct source *source, int32_t rank, int32_t step, struct table *table,
                     struct error *error)
@@ -135,7 +112,6 @@ static int add_step(const struct source *source, int32_t rank, int32_t step, str
     const struct rank_step *of = &source->steps[(size_t)rank * (size_t)job->step_count + (size_t)step];
     const struct finding *finding = covering(source->findings, rank, step);
     int64_t usual_ns = source->usual_ns;
-    const char *host = source->hosts[rank];
     if (table_add_row(table, error))
         return -1;
     if (who->global_rank >= 0)
@@ -148,7 +124,7 @@ static int add_step(const struct source *source, int32_t rank, int32_t step, str
     set_time(table, AT_OWN, of->own_ns);
     table_set_integer(table, AT_RUN, job->run_id);
     return table_set_text(table, AT_PROCESS, who->name, error) ||
-                   (host && table_set_text(table, AT_HOST, host, error)) ||
+                   (who->facts.host && table_set_text(table, AT_HOST, who->facts.host, error)) ||
                    (finding && table_set_text(table, AT_FINDING, finding_kind_name(finding->kind), error))
                ? -1
                : 0;
@@ -159,13 +135,10 @@ int steps_map_add(const struct job *job, const struct baseline *baseline, const 
 {
     struct rank_step *steps = rank_steps_new(job, baseline);
     struct source source = {.job = job, .findings = findings, .steps = steps, .usual_ns = usual_ns};
-    int failed = steps ? read_hosts(&source, error) : error_no_memory(error);
+    int failed = steps ? 0 : error_no_memory(error);
     for (int32_t rank = 0; rank < (int32_t)job->rank_count && !failed; rank++)
         for (int32_t step = 0; step < job->step_count && !failed; step++)
             failed = add_step(&source, rank, step, table, error);
-    for (size_t rank = 0; source.hosts && rank < job->rank_count; rank++)
-        free(source.hosts[rank]);
-    free(source.hosts);
     free(steps);
     return failed ? -1 : 0;
 }

@@ -8,6 +8,7 @@
 #include "delay/late_arrivals.h"
 #include "delay/propagation.h"
 #include "job/load.h"
+#include "job/load_names.h"
 #include "verdict/finding.h"
 
 #include <stdlib.h>
@@ -28,26 +29,21 @@ static const struct analysis_option options[] = {
 static const struct column columns[] = {
     {.name = "rank", .type = CELL_INTEGER, .description = "global rank"},
     {.name = "process", .type = CELL_TEXT, .description = "name of the rank", .hidden = 1},
+    {.name = "kind",
+     .type = CELL_TEXT,
+     .description = "what diagnose finds at fault: compute, host, network, missing, mismatch or ended_early"},
+    {.name = "tag", .type = CELL_TEXT, .detail = 1, .description = "phase in which most of it sits"},
+    {.name = "first_step", .type = CELL_INTEGER, .description = "first step of that"},
+    {.name = "last_step", .type = CELL_INTEGER, .description = "last step of that"},
+    {.name = "confidence",
+     .type = CELL_TEXT,
+     .colour_of = confidence_colour,
+     .description = "of that: high, medium, or low where a job stopped"},
+    {.name = "lost_us", .type = CELL_REAL, .unit = "us", .description = "what that cost the job"},
     {.name = "own_us",
      .type = CELL_REAL,
      .unit = "us",
      .description = "others waited for this rank, and its own time was longer than usual"},
-    {.name = "inherited_us",
-     .type = CELL_REAL,
-     .unit = "us",
-     .description = "others waited for this rank, and it had been made late by others"},
-    {.name = "network_us",
-     .type = CELL_REAL,
-     .unit = "us",
-     .description = "others waited for this rank, and its transfers took longer than usual"},
-    {.name = "unexplained_us",
-     .type = CELL_REAL,
-     .unit = "us",
-     .description = "others waited for this rank, and the trace does not say why"},
-    {.name = "inherited_from",
-     .type = CELL_TEXT,
-     .detail = 1,
-     .description = "rank that most of the inherited part came from"},
     {.name = "caused_us",
      .type = CELL_REAL,
      .unit = "us",
@@ -57,18 +53,46 @@ static const struct column columns[] = {
      .type = CELL_INTEGER,
      .detail = 1,
      .description = "operations whose waiting can be read"},
-    {.name = "kind", .type = CELL_TEXT, .description = "compute or host, where it stands out"},
-    {.name = "tag", .type = CELL_TEXT, .detail = 1, .description = "phase in which most of it sits"},
-    {.name = "first_step", .type = CELL_INTEGER, .description = "first step in which it stands out"},
-    {.name = "last_step", .type = CELL_INTEGER, .description = "last step in which it stands out"},
-    {.name = "confidence",
+    {.name = "inherited_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "a victim: others waited for this rank, and it had been made late by others"},
+    {.name = "inherited_from",
      .type = CELL_TEXT,
-     .colour_of = confidence_colour,
-     .description = "high or medium, where it stands out"},
+     .detail = 1,
+     .description = "rank that most of the inherited part came from"},
+    {.name = "network_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "mostly a victim: others waited for this rank, and its transfers took longer than usual, "
+                    "through whose link ever"},
+    {.name = "unexplained_us",
+     .type = CELL_REAL,
+     .unit = "us",
+     .description = "others waited for this rank, and the trace does not say why"},
     {.name = "run", .type = CELL_INTEGER, .description = "job", .hidden = 1},
 };
 
-enum { COLUMN_COUNT = sizeof columns / sizeof *columns, AT_RUN = COLUMN_COUNT - 1 };
+enum {
+    AT_RANK,
+    AT_PROCESS,
+    AT_KIND,
+    AT_TAG,
+    AT_FIRST_STEP,
+    AT_LAST_STEP,
+    AT_CONFIDENCE,
+    AT_LOST,
+    AT_OWN,
+    AT_CAUSED,
+    AT_TIMES_LAST,
+    AT_INSTANCES,
+    AT_INHERITED,
+    AT_INHERITED_FROM,
+    AT_NETWORK,
+    AT_UNEXPLAINED,
+    AT_RUN,
+    COLUMN_COUNT
+};
 
 struct straggler {
     int32_t rank;
@@ -82,13 +106,16 @@ static int64_t waited_for(const struct delay *delay)
     return delay->own_ns + delay->inherited_ns + delay->network_ns + delay->unexplained_ns;
 }
 
+/* Who is at fault comes before all victims, in the order of diagnose. */
 static int by_blame(const void *a, const void *b)
 {
     const struct straggler *left = a, *right = b;
-    int64_t left_lost = left->finding ? left->finding->lost_ns + 1 : 0;
-    int64_t right_lost = right->finding ? right->finding->lost_ns + 1 : 0;
-    if (left_lost != right_lost)
-        return left_lost > right_lost ? -1 : 1;
+    if (!left->finding != !right->finding)
+        return left->finding ? -1 : 1;
+    if (left->finding && finding_is_before(left->finding, right->finding))
+        return -1;
+    if (left->finding && finding_is_before(right->finding, left->finding))
+        return 1;
     if (left->delay->own_ns != right->delay->own_ns)
         return left->delay->own_ns > right->delay->own_ns ? -1 : 1;
     int64_t left_ns = waited_for(left->delay), right_ns = waited_for(right->delay);
@@ -97,19 +124,18 @@ static int by_blame(const void *a, const void *b)
     return left->rank - right->rank;
 }
 
-/* The rank's own fault that costs most, of medium or high confidence. */
-static const struct finding *own_fault(const struct findings *findings, int32_t rank)
+static int set_finding(const struct job *job, const struct finding *finding, struct table *table,
+                       struct error *error)
 {
-    const struct finding *best = NULL;
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->items[i];
-        if (finding->rank != rank || finding->confidence == CONFIDENCE_LOW ||
-            (finding->kind != FINDING_COMPUTE && finding->kind != FINDING_HOST))
-            continue;
-        if (!best || finding->lost_ns > best->lost_ns)
-            best = finding;
+    const char *tag = job_tag(job, finding->tag);
+    if (finding->first_step >= 0) {
+        table_set_integer(table, AT_FIRST_STEP, finding->first_step);
+        table_set_integer(table, AT_LAST_STEP, finding->last_step);
     }
-    return best;
+    table_set_real(table, AT_LOST, (double)finding->lost_ns / 1e3);
+    return table_set_text(table, AT_KIND, finding_kind_name(finding->kind), error) ||
+           (tag && table_set_text(table, AT_TAG, tag, error)) ||
+           table_set_text(table, AT_CONFIDENCE, confidence_name(finding->confidence), error);
 }
 
 static int add_row(const struct job *job, const struct straggler *straggler, struct table *table,
@@ -117,31 +143,23 @@ static int add_row(const struct job *job, const struct straggler *straggler, str
 {
     const struct job_rank *rank = &job->ranks[straggler->rank];
     const struct delay *delay = straggler->delay;
-    const struct finding *finding = straggler->finding;
     if (table_add_row(table, error))
         return -1;
     if (rank->global_rank >= 0)
-        table_set_integer(table, 0, rank->global_rank);
-    table_set_real(table, 2, (double)delay->own_ns / 1e3);
-    table_set_real(table, 3, (double)delay->inherited_ns / 1e3);
-    table_set_real(table, 4, (double)delay->network_ns / 1e3);
-    table_set_real(table, 5, (double)delay->unexplained_ns / 1e3);
-    table_set_real(table, 7, (double)delay->caused_ns / 1e3);
-    table_set_integer(table, 8, delay->times_last);
-    table_set_integer(table, 9, delay->instances);
+        table_set_integer(table, AT_RANK, rank->global_rank);
+    table_set_real(table, AT_OWN, (double)delay->own_ns / 1e3);
+    table_set_real(table, AT_CAUSED, (double)delay->caused_ns / 1e3);
+    table_set_integer(table, AT_TIMES_LAST, delay->times_last);
+    table_set_integer(table, AT_INSTANCES, delay->instances);
+    table_set_real(table, AT_INHERITED, (double)delay->inherited_ns / 1e3);
+    table_set_real(table, AT_NETWORK, (double)delay->network_ns / 1e3);
+    table_set_real(table, AT_UNEXPLAINED, (double)delay->unexplained_ns / 1e3);
     table_set_integer(table, AT_RUN, job->run_id);
-    if (table_set_text(table, 1, rank->name, error) ||
+    if (table_set_text(table, AT_PROCESS, rank->name, error) ||
         (delay->inherited_from >= 0 &&
-         table_set_text(table, 6, job->ranks[delay->inherited_from].name, error)))
+         table_set_text(table, AT_INHERITED_FROM, job->ranks[delay->inherited_from].name, error)))
         return -1;
-    if (!finding)
-        return 0;
-    const char *tag = job_tag(job, finding->tag);
-    table_set_integer(table, 12, finding->first_step);
-    table_set_integer(table, 13, finding->last_step);
-    return table_set_text(table, 10, finding_kind_name(finding->kind), error) ||
-           (tag && table_set_text(table, 11, tag, error)) ||
-           table_set_text(table, 14, confidence_name(finding->confidence), error);
+    return straggler->finding ? set_finding(job, straggler->finding, table, error) : 0;
 }
 
 static int show(const struct job *job, const struct findings *findings, const struct delay *delays,
@@ -152,15 +170,15 @@ static int show(const struct job *job, const struct findings *findings, const st
     if (!stragglers)
         return error_no_memory(error);
     for (size_t i = 0; i < job->rank_count; i++) {
-        stragglers[i] = (struct straggler){(int32_t)i, &delays[i], own_fault(findings, (int32_t)i)};
+        stragglers[i] = (struct straggler){(int32_t)i, &delays[i], findings_of_rank(findings, (int32_t)i)};
         measurable += delays[i].instances;
     }
     array_sort(stragglers, job->rank_count, sizeof *stragglers, by_blame);
     if (!job->has_global_ranks)
-        table->columns[1].hidden = 0;
+        table->columns[AT_PROCESS].hidden = 0;
     int failed = 0;
     for (size_t i = 0; !failed && i < job->rank_count; i++)
-        if (job->ranks[stragglers[i].rank].count)
+        if (job->ranks[stragglers[i].rank].count || stragglers[i].finding)
             failed = add_row(job, &stragglers[i], table, error);
     free(stragglers);
     if (!failed && !measurable)
@@ -187,57 +205,62 @@ static int caution_forgotten(const struct job *job, const struct delay *delays, 
                      : 0;
 }
 
-/* The run's names are loaded; it is released here. */
-static int explain(struct job *job, const struct diagnose_options *diagnose, struct table *table,
-                   struct error *error)
+/* What diagnose finds in a run that is loaded, and how its waits go back to that; else, with `waits` that
+ * were measured by durations alone, what can be told without. */
+static int explain(const struct job *job, const struct delay *waits, const struct diagnose_options *diagnose,
+                   struct table *table, struct error *error)
 {
     struct findings findings = {0};
     struct baseline baseline = {0};
     struct transfer_excess *transfers = NULL;
-    if (job_load_rest(job, error))
-        return -1;
+    struct delay *delays = NULL;
     int failed = findings_find(&findings, job, &baseline, &transfers, diagnose, error);
-    struct delay *delays = failed ? NULL : delays_measure(job, baseline.excess, transfers, error);
-    failed = !delays || show(job, &findings, delays, table, error) ||
+    if (!failed && !waits)
+        waits = delays = delays_measure(job, baseline.excess, transfers, error);
+    failed = failed || !waits || show(job, &findings, waits, table, error) ||
              caution_absent_ranks(job, table, error) ||
              caution_bare_calls(job->store, job->run_id, table, error) || caution_parts(job, table, error) ||
              caution_crowd(&findings.crowd, job, table, error) ||
-             caution_bounds(job, &findings, table, error) || caution_forgotten(job, delays, table, error);
+             caution_bounds(job, &findings, table, error) || caution_forgotten(job, waits, table, error);
     free(delays);
     free(transfers);
     baseline_release(&baseline);
     findings_release(&findings);
-    job_release(job);
     return failed ? -1 : 0;
 }
 
-static int show_unexplained(const struct job *job, const struct delay *delays, struct table *table,
-                            struct error *error)
+/* Durations tell who came last. What is at fault may show elsewhere: in network steps, or where all stand. */
+static int explain_untimed(struct store *store, int64_t run_id, const struct delay *waits,
+                           const struct diagnose_options *diagnose, struct table *table, struct error *error)
 {
-    const struct findings none = {0};
-    return show(job, &none, delays, table, error) ||
-           table_add_warning(
-               table, error,
-               "run %lld: no operation says when it ran: durations tell who came last, and nothing "
-               "tells why",
-               (long long)job->run_id) ||
-           caution_absent_ranks(job, table, error) ||
-           caution_bare_calls(job->store, job->run_id, table, error);
+    struct job job;
+    if (job_load(&job, store, run_id, error))
+        return -1;
+    int failed = table_add_warning(
+                     table, error,
+                     "run %lld: no operation says when it ran: durations tell who came last, and nothing "
+                     "tells why",
+                     (long long)run_id) ||
+                 explain(&job, waits, diagnose, table, error);
+    job_release(&job);
+    return failed ? -1 : 0;
 }
 
 static int show_run(struct store *store, int64_t run_id, const struct diagnose_options *diagnose,
                     struct table *table, struct error *error)
 {
     struct job job;
-    struct delay *delays = NULL;
+    struct delay *waits = NULL;
     if (job_load_names(&job, store, run_id, error))
         return -1;
-    int outcome = waits_measure(&job, &delays, error);
-    if (outcome == 0)
-        return explain(&job, diagnose, table, error);
-    int failed = outcome < 0 || show_unexplained(&job, delays, table, error);
-    free(delays);
+    int outcome = waits_measure(&job, &waits, error);
+    if (outcome == 0 && job_load_rest(&job, error))
+        return -1;
+    int failed = outcome < 0 || (outcome == 0 && explain(&job, NULL, diagnose, table, error));
     job_release(&job);
+    if (!failed && outcome == 1)
+        failed = explain_untimed(store, run_id, waits, diagnose, table, error);
+    free(waits);
     return failed ? -1 : 0;
 }
 
@@ -253,13 +276,16 @@ static int run(const struct analysis_request *request, struct analysis_result *r
         return -1;
     }
     if (table_add_columns(&result->table, columns, COLUMN_COUNT, error) ||
+        job_count_pieces(request->store, &diagnose.pieces, error) ||
         runs_choose(&runs, request, OPTION_RUN, error))
         return -1;
     result->table.columns[AT_RUN].hidden = runs.count < 2;
     result->table.legend =
-        "What others waited for a rank: own: it was late by itself; inherited: made late by another; "
-        "network: by slow "
-        "transfers; unexplained: the trace does not say. caused: all waiting that goes back to its own time.";
+        "kind to lost: what diagnose finds. What others waited for a rank: own: it was late by itself; "
+        "caused: "
+        "all waiting that goes back to that. The rest tells of victims: inherited: made late by another; "
+        "network: "
+        "by slow transfers, whoever's; unexplained: the trace does not say.";
     int failed = caution_records(request->store, &runs, &result->table, error) ||
                  caution_no_operations(request->store, &runs, &result->table, error) ||
                  caution_rules_off(&result->table, error);
@@ -276,7 +302,7 @@ const struct analysis analysis_stragglers = {
         "Waiting is read off durations, not clocks: in an operation that nobody leaves before all have "
         "come, each rank waited for the last; where GPUs measured that themselves, by what they say. Own, "
         "inherited, network and unexplained add up to what others "
-        "waited for the rank. A kind is named only where a rank stands out from its peers and its own past.",
+        "waited for the rank. A kind is what diagnose finds at fault: who has one comes first.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .run = run,

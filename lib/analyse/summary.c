@@ -2,6 +2,7 @@
 
 #include "base/json_text.h"
 #include "base/scale.h"
+#include "verdict/finding_place.h"
 #include "verdict/longer_steps_text.h"
 #include "verdict/scope_text.h"
 #include "verdict/words.h"
@@ -28,7 +29,8 @@ int judgement_init(struct judgement *judgement, const struct job *job, const str
     scope_measure(&judgement->scope, job, baseline);
     return longer_steps_find(&judgement->longer, job, baseline, findings, options) ||
                    smallest_fault_measure(&judgement->smallest, job, baseline, findings, options) ||
-                   time_shares_measure(&judgement->shares, job, baseline)
+                   time_shares_measure(&judgement->shares, job, baseline) ||
+                   job_count_hosts(job, &judgement->hosts)
                ? -1
                : 0;
 }
@@ -67,6 +69,9 @@ int summary_add_run(struct summary *summary, const struct judgement *judgement)
     const struct scope *scope = &judgement->scope;
     summary->runs++;
     summary->ranks += scope->recorded_ranks;
+    summary->hosts = judgement->hosts && summary->hosts != COUNT_UNKNOWN
+                         ? summary->hosts + (int64_t)judgement->hosts
+                         : COUNT_UNKNOWN;
     summary->steps += judgement->job->step_count;
     summary->median_step_ns = judgement->baseline->median_step_ns;
     summary->operations += scope->operations;
@@ -148,6 +153,10 @@ static int add_times(const struct summary *summary, struct buffer *json)
 int summary_add_json(const struct summary *summary, struct buffer *json)
 {
     return buffer_append_text(json, "\"summary\":{") || text_json_integer(json, "ranks", summary->ranks) ||
+                   text_json_key(json, "hosts") ||
+                   (summary->hosts == COUNT_UNKNOWN || !summary->hosts
+                        ? buffer_append_text(json, "null")
+                        : buffer_printf(json, "%lld", (long long)summary->hosts)) ||
                    text_json_integer(json, "steps", summary->steps) || add_times(summary, json) ||
                    text_json_key(json, "longer_steps") || buffer_append_byte(json, '[') ||
                    buffer_append(json, summary->longer.data, summary->longer.length) ||

@@ -11,6 +11,7 @@
 struct summary {
     int64_t runs;
     int64_t ranks;
+    int64_t hosts; /* of each run, summed; COUNT_UNKNOWN */
     int64_t steps;
     int64_t median_step_ns; /* of the last run */
     int64_t operations;     /* as in struct scope */
@@ -35,6 +36,7 @@ struct judgement {
     struct longer_steps longer;
     struct smallest_fault smallest;
     struct time_shares shares;
+    size_t hosts;         /* 0: not known */
     int32_t stopped_step; /* the job stands still in it; -1 */
 };
 

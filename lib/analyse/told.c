@@ -114,17 +114,33 @@ static int hide(struct told *told, const struct job *job, const struct finding *
            text_time(text, finding->lost_ns);
 }
 
-static int show(struct told *told, const struct job *job, const struct finding *finding, const char *sentence)
+static int show(struct told *told, const struct job *job, const struct finding *finding,
+                const struct job_record *record, const char *sentence)
 {
     struct buffer *text = &told->result->text;
-    return finding_add_paragraph(finding, job, told->names_runs, told->request->colour, sentence, text) ||
+    return finding_add_paragraph(finding, job, record, told->names_runs, told->request->colour, sentence,
+                                 text) ||
            (told->explains && readings_explain(&finding->readings, text));
 }
 
-/* Why a job stopped, or computed nonsense, is told even where the trace cannot say whose fault it was. */
-static int is_worth_telling(const struct finding *finding)
+static int add(struct told *told, const struct job *job, const struct finding *finding, int is_shown,
+               struct error *error)
 {
-    return finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING;
+    struct buffer sentence = BUFFER_INIT;
+    struct job_record record = {.at_ns = TIME_UNKNOWN, .wall_ns = TIME_UNKNOWN};
+    if (finding->operation >= 0 && job_find_record(job, (size_t)finding->operation, &record, error)) {
+        job_record_release(&record);
+        return -1;
+    }
+    int failed =
+        finding_say(finding, job, &sentence) ||
+                finding_add_json(finding, job, &record, sentence.data, &told->result->json) ||
+                (is_shown ? show(told, job, finding, &record, sentence.data) : hide(told, job, finding))
+            ? error_no_memory(error)
+            : add_row(finding, job, sentence.data, &told->result->table, error);
+    buffer_release(&sentence);
+    job_record_release(&record);
+    return failed;
 }
 
 int told_add(struct told *told, const struct job *job, struct findings *findings, struct error *error)
@@ -132,20 +148,14 @@ int told_add(struct told *told, const struct job *job, struct findings *findings
     findings_sort(findings);
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
-        struct buffer sentence = BUFFER_INIT;
-        int is_shown = is_worth_telling(finding) || told->show_low;
-        told->found += is_worth_telling(finding);
+        int is_shown = finding_is_told(finding) || told->show_low;
+        told->found += finding_is_told(finding);
         if (!is_asked_for(told, job, finding)) {
             told->left_out += is_shown;
             continue;
         }
-        int failed = finding_say(finding, job, &sentence) ||
-                     add_row(finding, job, sentence.data, &told->result->table, error) ||
-                     finding_add_json(finding, job, sentence.data, &told->result->json) ||
-                     (is_shown ? show(told, job, finding, sentence.data) : hide(told, job, finding));
-        buffer_release(&sentence);
-        if (failed)
-            return error_no_memory(error);
+        if (add(told, job, finding, is_shown, error))
+            return -1;
         told->shown += is_shown;
     }
     return 0;

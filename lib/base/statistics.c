@@ -11,6 +11,13 @@ int64_t quantile_of(int64_t *values, size_t count, double part)
     return values[(size_t)((double)(count - 1) * part)];
 }
 
+int64_t pick_quantile(int64_t *values, size_t count, double part)
+{
+    if (!count)
+        return INT64_MIN;
+    return count == 1 ? values[0] : select_integer(values, count, (size_t)((double)(count - 1) * part));
+}
+
 enum { QUIET_PART = 10, QUIET_LEAST = 2 };
 
 int64_t quiet_of(int64_t *values, size_t count)
@@ -18,6 +25,16 @@ int64_t quiet_of(int64_t *values, size_t count)
     size_t quiet = count > QUIET_PART * QUIET_LEAST ? (count - 1) / QUIET_PART : QUIET_LEAST - 1;
     int64_t quarter = quantile_of(values, count, 0.25);
     return count > quiet && values[quiet] < quarter ? values[quiet] : quarter;
+}
+
+int64_t pick_quiet(int64_t *values, size_t count)
+{
+    size_t quiet = count > QUIET_PART * QUIET_LEAST ? (count - 1) / QUIET_PART : QUIET_LEAST - 1;
+    int64_t quarter = pick_quantile(values, count, 0.25);
+    if (count <= quiet)
+        return quarter;
+    int64_t least = select_integer(values, count, quiet);
+    return least < quarter ? least : quarter;
 }
 
 int64_t median_of(int64_t *values, size_t count)
@@ -37,5 +54,5 @@ int64_t sigma_about(int64_t *values, size_t count, int64_t centre)
 {
     for (size_t i = 0; i < count; i++)
         values[i] = values[i] > centre ? values[i] - centre : centre - values[i];
-    return scale(median_of(values, count), SIGMA_OF_DISTANCE);
+    return scale(pick_quantile(values, count, 0.5), SIGMA_OF_DISTANCE);
 }

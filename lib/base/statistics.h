@@ -22,10 +22,14 @@ int64_t sigma_about(int64_t *values, size_t count, int64_t centre);
 /* The value at fraction `part` (0 to 1) of `count` values, which are reordered. */
 int64_t quantile_of(int64_t *values, size_t count, double part);
 
+/* The same in linear time; the values are not sorted afterwards. */
+int64_t pick_quantile(int64_t *values, size_t count, double part);
+
 /*
  * The usual value of a row of steps that a fault may fill for the most part: the lower quartile, or what the
  * least tenth of them are at most, two at least, if that is less. They are reordered. TIME_UNKNOWN: none.
  */
 int64_t quiet_of(int64_t *values, size_t count);
+int64_t pick_quiet(int64_t *values, size_t count); /* as pick_quantile */
 
 #endif

@@ -79,6 +79,7 @@ void job_release(struct job *job)
     free(job->ranks);
     free(job->communicators);
     free(job->operations);
+    free(job->operation_ids);
     free(job->drafts);
     free(job->initial_sync_ns);
     free(job->sources);

@@ -224,7 +224,8 @@ struct job {
     size_t progress_count;
     size_t progress_capacity;
     struct job_operation *operations; /* by rank, in order of issue */
-    struct job_draft *drafts;         /* while it is loaded: of each operation */
+    int64_t *operation_ids;   /* of each operation: its row in the store; NULL in a job made by hand */
+    struct job_draft *drafts; /* while it is loaded: of each operation */
     int64_t *initial_sync_ns; /* of each operation by a symmetric kernel; 0 unknown; NULL: there is none */
     int32_t
         *sources; /* of each operation: from where it was called, a number in job.tags, -1 unknown; NULL */

@@ -192,10 +192,9 @@ static int make_room(struct loader *loader, struct error *error)
                                                sizeof *job->initial_sync_ns)) ||
         (job->sources &&
          array_reserve((void **)&job->sources, &loader->source_capacity, count, sizeof *job->sources)) ||
-        (loader->has_traffic &&
-         (array_reserve((void **)&loader->ids, &loader->id_capacity, count, sizeof *loader->ids) ||
-          array_reserve((void **)&loader->channels, &loader->channel_capacity, count,
-                        sizeof *loader->channels))))
+        array_reserve((void **)&loader->ids, &loader->id_capacity, count, sizeof *loader->ids) ||
+        (loader->has_traffic && array_reserve((void **)&loader->channels, &loader->channel_capacity, count,
+                                              sizeof *loader->channels)))
         return error_no_memory(error);
     return 0;
 }
@@ -277,8 +276,7 @@ static int take_operation(struct loader *loader, const struct stored_operation *
     if (make_room(loader, error))
         return -1;
     size_t at = job->operation_count++;
-    if (loader->has_traffic)
-        loader->ids[at] = stored->id;
+    loader->ids[at] = stored->id;
     struct job_draft *draft = &job->drafts[at];
     *draft = (struct job_draft){.issued_ns = first_known(recorded->api.begin_ns, recorded->enqueue.begin_ns),
                                 .duration_ns = duration_of(recorded),
@@ -352,6 +350,15 @@ int loader_list_members(struct job *job)
         job->instance_members[instance->first_member + (size_t)instance->members++] = (int32_t)i;
     }
     return 0;
+}
+
+int loader_keep_ids(struct loader *loader)
+{
+    struct job *job = loader->job;
+    job->operation_ids = array_new(job->operation_count, sizeof *job->operation_ids);
+    for (size_t i = 0; job->operation_ids && i < job->operation_count; i++)
+        job->operation_ids[loader->places[i]] = loader->ids[i];
+    return job->operation_ids ? 0 : -1;
 }
 
 int loader_init(struct loader *loader, struct job *job, struct error *error)

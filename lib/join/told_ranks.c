@@ -113,11 +113,24 @@ static int add_number(struct numbers *numbers, int64_t number)
     return 0;
 }
 
-/* How many ranks it has, as is told or as the communicator of all has it, unless that lists its members. */
+/* Whether the numbers in the communicator of all are those that are told: a free one is a rank then. */
+static int counts_by_world(const struct work *work, int32_t world)
+{
+    if (world < 0 || work->communicators[world].told_count)
+        return 0;
+    for (size_t i = work->by_communicator.first[world]; i < work->by_communicator.first[world + 1]; i++) {
+        const struct work_member *member = &work->members[work->by_communicator.items[i]];
+        if (work->ranks[member->job_rank].global_rank != member->rank)
+            return 0;
+    }
+    return 1;
+}
+
+/* How many ranks it has, numbered from 0 on. */
 static int64_t told_size(const struct work *work, int32_t run)
 {
     int32_t world = work->runs[run].world;
-    int64_t size = world >= 0 && !work->communicators[world].told_count ? work->communicators[world].size : 0;
+    int64_t size = counts_by_world(work, world) ? work->communicators[world].size : 0;
     for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++) {
         int64_t told = work->processes[work->ranks[work->ranks_of_run.items[i]].process].told_size;
         size = told > size ? told : size;
@@ -172,6 +185,8 @@ int work_fill_told(struct work *work, int32_t run, struct error *error)
 {
     struct numbers recorded = {0}, silent = {0};
     int64_t ranks = (int64_t)(work->ranks_of_run.first[run + 1] - work->ranks_of_run.first[run]);
+    int32_t world = work->runs[run].world;
+    int64_t world_size = world >= 0 ? work->communicators[world].size : 0;
     int failed = 0;
     for (size_t i = work->ranks_of_run.first[run]; !failed && i < work->ranks_of_run.first[run + 1]; i++)
         failed = add_number(&recorded, work->ranks[work->ranks_of_run.items[i]].global_rank);
@@ -182,6 +197,7 @@ int work_fill_told(struct work *work, int32_t run, struct error *error)
         leave_silent(&silent, &recorded);
         failed = add_silent(work, run, &silent);
         ranks += (int64_t)silent.count;
+        size = world_size > size ? world_size : size;
         work->runs[run].expected_ranks = size > ranks ? size : ranks;
     }
     free(recorded.items);

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/intern.h"
+#include "base/map.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 /* Columns of the table; -1: it lacks one. */
 struct places {
+    int rank;
     int process;
     int step;
     int host;
@@ -20,7 +22,8 @@ struct places {
 
 static struct places find_places(const struct table *table)
 {
-    return (struct places){.process = table_find_column(table, "process"),
+    return (struct places){.rank = table_find_column(table, "rank"),
+                           .process = table_find_column(table, "process"),
                            .step = table_find_column(table, "step"),
                            .host = table_find_column(table, "host"),
                            .run = table_find_column(table, "run"),
@@ -47,32 +50,77 @@ static const char *text_at(const struct table *table, size_t row, int column)
     return cell && cell->type == CELL_TEXT ? cell->text : NULL;
 }
 
-/* The rows of one run in the table, and which rank each is of: its number in `names`. */
+/* The rows of one run in the table, and which of the map each belongs to; SIZE_MAX: to none. */
 struct part {
     const struct table *table;
     struct places places;
     size_t first;
     size_t end;
-    struct intern names;
+    size_t *row_of; /* owned: from `first` on */
+    size_t row_count;
     int64_t least_step;
     int64_t greatest_step;
 };
 
-static int read_part(struct part *part)
+/* What rows of a map are found by while the table is read. */
+struct finder {
+    struct intern names;
+    struct map met; /* name and step -> how often they came so far */
+};
+
+/*
+ * A rank's row in the map: that of its name. Where ranks have no numbers several may have one name: the
+ * second time that it comes with a step it is the second rank's.
+ */
+static int64_t find_row(struct finder *finder, const char *process, int64_t step, int is_numbered)
 {
-    part->least_step = INT64_MAX;
-    part->greatest_step = -1;
-    for (size_t row = part->first; row < part->end; row++) {
-        const char *process = text_at(part->table, row, part->places.process);
-        int64_t step = integer_at(part->table, row, part->places.step, -1);
+    struct buffer key = BUFFER_INIT;
+    int64_t name = intern_put(&finder->names, process, strlen(process));
+    if (name < 0 || is_numbered)
+        return name;
+    int64_t *times = map_put(&finder->met, (struct map_key){{(uint64_t)name, (uint64_t)step}}, 0, NULL);
+    if (!times)
+        return -1;
+    if ((*times)++ == 0)
+        return name;
+    int failed = buffer_printf(&key, "%s\n%lld", process, (long long)*times);
+    name = failed ? -1 : intern_put(&finder->names, key.data, key.length);
+    buffer_release(&key);
+    return name;
+}
+
+static int read_rows(struct part *part, struct finder *finder)
+{
+    for (size_t at = part->first; at < part->end; at++) {
+        const char *process = text_at(part->table, at, part->places.process);
+        int64_t step = integer_at(part->table, at, part->places.step, -1);
+        part->row_of[at - part->first] = SIZE_MAX;
         if (!process || step < 0)
             continue;
-        if (intern_put(&part->names, process, strlen(process)) < 0)
+        int is_numbered = integer_at(part->table, at, part->places.rank, -1) >= 0;
+        int64_t row = find_row(finder, process, step, is_numbered);
+        if (row < 0)
             return -1;
+        part->row_of[at - part->first] = (size_t)row;
         part->least_step = step < part->least_step ? step : part->least_step;
         part->greatest_step = step > part->greatest_step ? step : part->greatest_step;
     }
+    part->row_count = finder->names.count;
     return 0;
+}
+
+static int read_part(struct part *part)
+{
+    struct finder finder;
+    part->least_step = INT64_MAX;
+    part->greatest_step = -1;
+    part->row_of = array_new(part->end - part->first, sizeof *part->row_of);
+    intern_init(&finder.names);
+    map_init(&finder.met);
+    int failed = !part->row_of || read_rows(part, &finder);
+    intern_release(&finder.names);
+    map_release(&finder.met);
+    return failed;
 }
 
 /* A finding goes on where the same is said of the rank in the step after. */
@@ -91,24 +139,18 @@ static void note_finding(struct heat_row *row, const char *finding, int64_t step
     }
 }
 
-/* Names are known by now: nothing is put. */
-static size_t place_of(struct part *part, const char *process)
+static void fill_cell(struct heat_map *map, const struct part *part, int value, size_t at)
 {
-    return (size_t)intern_put(&part->names, process, strlen(process));
-}
-
-static void fill_cell(struct heat_map *map, struct part *part, int value, size_t at)
-{
-    const char *process = text_at(part->table, at, part->places.process);
     const char *finding = text_at(part->table, at, part->places.finding);
     int64_t step = integer_at(part->table, at, part->places.step, -1);
-    if (!process || step < 0)
+    if (part->row_of[at - part->first] == SIZE_MAX)
         return;
-    struct heat_row *row = &map->rows[place_of(part, process)];
+    struct heat_row *row = &map->rows[part->row_of[at - part->first]];
     size_t cell = (size_t)(row - map->rows) * map->columns + (size_t)(step - part->least_step);
     if (!row->process)
-        *row = (struct heat_row){
-            .process = process, .host = text_at(part->table, at, part->places.host), .ranks = 1};
+        *row = (struct heat_row){.process = text_at(part->table, at, part->places.process),
+                                 .host = text_at(part->table, at, part->places.host),
+                                 .ranks = 1};
     map->values[cell] = real_at(part->table, at, value);
     map->marked[cell] = finding != NULL;
     if (finding)
@@ -129,12 +171,12 @@ static void find_usual(struct heat_map *map, const struct part *part)
             map->usual_us = map->values[i];
 }
 
-static int make_map(struct heat_map *map, struct part *part, int value)
+static int make_map(struct heat_map *map, const struct part *part, int value)
 {
     size_t columns = (size_t)(part->greatest_step - part->least_step + 1);
     *map = (struct heat_map){.column = &part->table->columns[value],
                              .run = integer_at(part->table, part->first, part->places.run, 0),
-                             .row_count = part->names.count,
+                             .row_count = part->row_count,
                              .columns = columns,
                              .first_step = part->least_step,
                              .steps_in_column = 1};
@@ -270,7 +312,7 @@ static int add_run(struct heat_maps *maps, size_t *capacity, struct part *part, 
     if (read_part(part) ||
         array_reserve((void **)&maps->maps, capacity, maps->count + value_count, sizeof *maps->maps))
         return -1;
-    for (size_t i = 0; i < value_count && part->names.count; i++) {
+    for (size_t i = 0; i < value_count && part->row_count; i++) {
         struct heat_map *map = &maps->maps[maps->count++];
         *map = (struct heat_map){.rows = NULL};
         int column = table_find_column(part->table, values[i]);
@@ -291,9 +333,8 @@ int heat_maps_init(struct heat_maps *maps, const struct table *table, const char
     for (size_t first = 0, end; first < table->row_count; first = end) {
         end = end_of_run(table, places.run, first);
         struct part part = {.table = table, .places = places, .first = first, .end = end};
-        intern_init(&part.names);
         int failed = add_run(maps, &capacity, &part, values, value_count, most_rows);
-        intern_release(&part.names);
+        free(part.row_of);
         if (failed)
             return error_no_memory(error);
     }

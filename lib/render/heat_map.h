@@ -7,8 +7,8 @@
 
 /*
  * A value of each rank in each step, as a picture. It is made of a table with a row for each rank and step
- * (columns process, step, host, run, longer_us, duration_us, finding and the value's own) and drawn as text
- * or SVG. Texts are those of the table, which has to live as long, and hostile.
+ * (columns rank, process, step, host, run, longer_us, duration_us, finding and the value's own) and drawn as
+ * text or SVG. Texts are those of the table, which has to live as long, and hostile.
  */
 
 /* How great a value is, as a share of a usual step: see heat_map_least. */

@@ -50,6 +50,9 @@ int explaining_init(struct explaining *it, const struct job *job, const struct b
     it->row = array_new(steps + 1, sizeof *it->row);
     it->list = array_new(job->rank_count * steps + 1, sizeof *it->list);
     it->marked = array_new(steps + 1, 1);
+    for (size_t i = 0; i < it->found->partitions.count; i++)
+        if (!(it->mostly[i] = array_new(it->found->partitions.items[i].count, 1)))
+            return -1;
     if (!it->explained || !it->longest_stay_ns || !it->panels || !it->sigma_ns || !it->dirty || !it->row ||
         !it->list || !it->marked)
         return -1;
@@ -73,6 +76,8 @@ void explaining_release(struct explaining *it)
     if (it->has_replay)
         replay_release(&it->replay);
     forget_sets(it);
+    for (size_t i = 0; i < MOST_PARTITIONS; i++)
+        free(it->mostly[i]);
     free(it->explained);
     free(it->longest_stay_ns);
     free(it->panels);
@@ -109,15 +114,30 @@ static int64_t sigma_of(struct explaining *it, const struct panel *panel, const 
             if (panel->beyond[unit * steps + step] != TIME_UNKNOWN &&
                 !is_explained(it, partition, (size_t)panel->unit[unit], step))
                 it->list[count++] = panel->beyond[unit * steps + step];
-    int64_t middle = count ? median_of(it->list, count) : 0;
+    int64_t middle = count ? pick_quantile(it->list, count, 0.5) : 0;
     int64_t sigma = count ? sigma_about(it->list, count, middle) : 0;
     int64_t least = scale(baseline->median_step_ns, LEAST_SIGMA);
     return sigma > least ? sigma : least > 0 ? least : 1;
 }
 
+/* A unit that has been explained in most steps is no measure of others. */
+static void mark_mostly_explained(struct explaining *it, size_t number)
+{
+    const struct partition *partition = &it->found->partitions.items[number];
+    size_t steps = (size_t)it->source.baseline->step_count;
+    for (size_t unit = 0; unit < partition->count; unit++) {
+        size_t count = 0;
+        for (size_t step = 0; step < steps; step++)
+            count += is_explained(it, partition, unit, step) != 0;
+        it->mostly[number][unit] = count * 2 > steps;
+    }
+}
+
 static int measure_panels(struct explaining *it)
 {
     const struct partitions *partitions = &it->found->partitions;
+    for (size_t i = 0; i < partitions->count; i++)
+        mark_mostly_explained(it, i);
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
         if (!it->dirty[role])
             continue;
@@ -177,20 +197,15 @@ static int by_score(const void *a, const void *b)
 }
 
 /*
- * What the scores of a partition's units are deflated by: how many times what chance would give them the
- * middle one of the others has.
+ * What the score of a unit is deflated by: how many times what chance would give them the middle one of the
+ * others of its partition has. All scores are sorted.
  */
-static double deflation(const struct step_set *best, size_t units, size_t without, int32_t steps,
-                        double *list)
+static double deflation(const double *sorted, size_t units, double score, int32_t steps)
 {
-    size_t count = 0;
-    for (size_t unit = 0; unit < units; unit++)
-        if (unit != without)
-            list[count++] = best[unit].score;
-    if (count < OTHERS_TO_COMPARE)
+    if (units <= OTHERS_TO_COMPARE)
         return 1;
-    qsort(list, count, sizeof *list, by_score);
-    double times = list[(count - 1) / 2] / scan_expected(steps);
+    size_t middle = (units - 2) / 2;
+    double times = sorted[middle + (sorted[middle] >= score)] / scan_expected(steps);
     return times > 1 ? times : 1;
 }
 
@@ -237,6 +252,17 @@ static int scan_units(struct explaining *it, size_t number)
     return 0;
 }
 
+/* NULL when memory is out. */
+static double *sorted_scores(const struct step_set *best, size_t count)
+{
+    double *scores = array_new(count, sizeof *scores);
+    for (size_t unit = 0; scores && unit < count; unit++)
+        scores[unit] = best[unit].score;
+    if (scores)
+        qsort(scores, count, sizeof *scores, by_score);
+    return scores;
+}
+
 static int propose_sets(struct explaining *it, size_t number, struct explanation *proposal)
 {
     const struct baseline *baseline = it->source.baseline;
@@ -245,27 +271,18 @@ static int propose_sets(struct explaining *it, size_t number, struct explanation
     if (scan_units(it, number))
         return -1;
     const struct step_set *best = it->sets[number];
-    double *list = array_new(partition->count, sizeof *list);
-    for (size_t unit = 0; list && unit < partition->count; unit++) {
+    double *sorted = sorted_scores(best, partition->count);
+    for (size_t unit = 0; sorted && unit < partition->count; unit++) {
         struct explanation next = {.partition = partition, .unit = unit, .steps = best[unit]};
         if (best[unit].score <= 0)
             continue;
         next.certainty = best[unit].score * weight_of(partition, unit) /
-                             deflation(best, partition->count, unit, steps, list) -
+                             deflation(sorted, partition->count, best[unit].score, steps) -
                          scan_sets(steps) - log(unit_count(it) * KINDS);
         propose(it, &next, proposal);
     }
-    free(list);
-    return list ? 0 : -1;
-}
-
-/* Whether a unit has been explained in most steps: it is no measure of others. */
-static int is_mostly_explained(const struct explaining *it, const struct partition *partition, size_t unit)
-{
-    size_t steps = (size_t)it->source.baseline->step_count, count = 0;
-    for (size_t step = 0; step < steps; step++)
-        count += is_explained(it, partition, unit, step) != 0;
-    return count * 2 > steps;
+    free(sorted);
+    return sorted ? 0 : -1;
 }
 
 /*
@@ -280,7 +297,7 @@ static size_t spread_of_levels(struct explaining *it, const struct panel *panel,
     for (size_t i = 0; i < panel->units; i++) {
         size_t other = (size_t)panel->unit[i];
         if (partition->unit_of[of_panel->ranks[of_panel->first[other]]] != (int32_t)unit &&
-            !is_mostly_explained(it, of_panel, other))
+            !it->mostly[of_panel - it->found->partitions.items][other])
             it->list[count++] = panel->level[i].apart_ns;
     }
     *middle = count ? median_of(it->list, count) : 0;
@@ -336,7 +353,7 @@ static void propose_steady(struct explaining *it, size_t number, size_t unit, st
     for (size_t role = 0; role < baseline->role_count; role++) {
         const struct panel *panel = explaining_panel(it, role, number);
         int32_t at = panel->units > 1 ? panel_unit(panel, unit) : -1;
-        if (at < 0 || is_mostly_explained(it, partition, unit))
+        if (at < 0 || it->mostly[number][unit])
             continue;
         const struct level *level = &panel->level[at];
         double sigmas = level_sigmas(it, role, number, (size_t)at);

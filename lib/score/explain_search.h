@@ -32,6 +32,7 @@ struct explaining {
     struct panel *panels;                   /* owned: [role * partitions + partition] */
     int64_t *sigma_ns;                      /* owned: likewise */
     unsigned char *dirty;                   /* owned: [role] */
+    unsigned char *mostly[MOST_PARTITIONS]; /* owned: [unit], whether it is explained in most steps */
     struct step_set *sets[MOST_PARTITIONS]; /* owned: [unit], the best; NULL: not known */
     double *row;                            /* owned: scratch, [step] */
     int64_t *list;                          /* owned: scratch, a cell each */

@@ -86,7 +86,7 @@ static int64_t usual_of(struct sheet *sheet, const int64_t *values, const int64_
         if (sheet->value[cell] != TIME_UNKNOWN && sheet->others[cell] != TIME_UNKNOWN)
             sheet->list[known++] = values[cell] - (others ? others[cell] : 0);
     }
-    return median_of(sheet->list, known);
+    return pick_quantile(sheet->list, known, 0.5);
 }
 
 /* A place is slower where it takes longer by so much of what the others take: a few percent are no clock. */
@@ -134,13 +134,13 @@ static void settle_unit(struct panel *panel, struct sums *sums, size_t steps, si
     for (size_t step = first_step; step < steps; step++)
         sums->list[count++] = sums->apart_ns[unit * steps + step];
     /* A fault of fewer than three quarters of the steps is not in the level. */
-    panel->level[unit].quiet_ns = count ? quantile_of(sums->list, count, 0.25) : 0;
+    panel->level[unit].quiet_ns = count ? pick_quantile(sums->list, count, 0.25) : 0;
     count = 0;
     forget_gaps(panel, sums, steps, unit);
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
         if (panel->beyond[cell] != TIME_UNKNOWN)
             sums->list[count++] = panel->beyond[cell];
-    int64_t quiet_ns = quiet_of(sums->list, count);
+    int64_t quiet_ns = pick_quiet(sums->list, count);
     for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
         if (panel->beyond[cell] != TIME_UNKNOWN)
             panel->beyond[cell] -= quiet_ns;
@@ -157,9 +157,9 @@ static void take_off_usual(struct panel *panel, struct sums *sums, size_t steps)
             if (panel->beyond[cell] != TIME_UNKNOWN)
                 sums->list[count++] = panel->beyond[cell];
         if (count)
-            middles[known++] = median_of(sums->list, count);
+            middles[known++] = pick_quantile(sums->list, count, 0.5);
     }
-    int64_t middle_ns = known ? median_of(middles, known) : 0;
+    int64_t middle_ns = known ? pick_quantile(middles, known, 0.5) : 0;
     for (size_t cell = 0; cell < panel->units * steps; cell++)
         if (panel->beyond[cell] != TIME_UNKNOWN)
             panel->beyond[cell] -= middle_ns;
@@ -183,9 +183,9 @@ int panels_init(struct panel *panels, const struct sheet_source *source, const s
         failed = sheet_init(&sheets[i], source, &partitions->items[i], role) ||
                  panel_init(&panels[i], &sheets[i]) || sums_init(&sums[i], &sheets[i]);
     for (int32_t position = 0; !failed && position < source->baseline->roles[role].length; position++) {
-        sheet_read(&sheets[0], source, role, position);
+        sheet_read(&sheets[0], source, role, position, SHEET_ALL);
         for (size_t i = 0; i < partitions->count; i++) {
-            sheet_measure(&sheets[i], &sheets[0], source, role, position);
+            sheet_measure(&sheets[i], &sheets[0], source, role, position, SHEET_ALL);
             add_steps(&panels[i], &sums[i], &sheets[i]);
             add_levels(&panels[i], &sheets[i]);
         }
@@ -225,12 +225,12 @@ static struct usual usual_at(const struct fault *fault, struct sheet *sheet, siz
     }
     if (!known || known * 4 < steps)
         return usual;
-    usual.apart_ns = median_of(sheet->list, known);
+    usual.apart_ns = pick_quantile(sheet->list, known, 0.5);
     known = 0;
     for (size_t step = 0; step < sheet->steps; step++)
         if (sheet_apart(sheet, unit, step) != TIME_UNKNOWN && !fault->steps[step])
             sheet->list[known++] = sheet->unit_pace[unit * sheet->steps + step];
-    usual.pace_ns = median_of(sheet->list, known);
+    usual.pace_ns = pick_quantile(sheet->list, known, 0.5);
     return usual;
 }
 
@@ -285,8 +285,8 @@ static int take_role(const struct fault *fault, const struct sheet_source *sourc
         unit++;
     for (int32_t position = 0;
          !failed && unit < sheet.units && position < source->baseline->roles[role].length; position++) {
-        sheet_read(&sheet, source, role, position);
-        sheet_measure(&sheet, &sheet, source, role, position);
+        sheet_read(&sheet, source, role, position, unit);
+        sheet_measure(&sheet, &sheet, source, role, position, unit);
         take_place(fault, source, &sheet, role, position, unit, take, context);
     }
     sheet_release(&sheet);

@@ -161,7 +161,9 @@ static int64_t beside_ns(const struct job *job, const struct job_operation *oper
     return duration_ns == TIME_UNKNOWN ? 0 : duration_ns;
 }
 
-static void read_cell(struct sheet *sheet, const struct sheet_source *source, size_t cell, int32_t at)
+/* The own time in a cell, and unless only that is asked for, what bounds it. */
+static void read_cell(struct sheet *sheet, const struct sheet_source *source, size_t cell, int32_t at,
+                      int only_own)
 {
     const struct job *job = source->job;
     sheet->own[cell] = TIME_UNKNOWN;
@@ -171,11 +173,14 @@ static void read_cell(struct sheet *sheet, const struct sheet_source *source, si
         return;
     const struct job_operation *operation = &job->operations[at];
     int64_t idle_ns = job_idle_time(job, operation);
-    int64_t late_ns = job_lateness_in(job, operation, idle_ns);
+    int hides_end = may_hide_end(job, operation);
+    int64_t late_ns = only_own && !hides_end ? 0 : job_lateness_in(job, operation, idle_ns);
     sheet->within = operation->previous >= 0 && job->operations[operation->previous].step == operation->step;
-    if (may_hide_end(job, operation) && (!sheet->within || late_ns == TIME_UNKNOWN || late_ns * 2 < idle_ns))
+    if (hides_end && (!sheet->within || late_ns == TIME_UNKNOWN || late_ns * 2 < idle_ns))
         return;
     sheet->own[cell] = idle_ns < operation->own_ns ? idle_ns : operation->own_ns;
+    if (only_own)
+        return;
     sheet->pace[cell] = sheet->own[cell] + beside_ns(job, operation);
     sheet->late[cell] = late_ns == TIME_UNKNOWN ? 0 : late_ns;
     sheet->bound[cell] = bound_of(source, at);
@@ -183,13 +188,19 @@ static void read_cell(struct sheet *sheet, const struct sheet_source *source, si
         (unsigned char)may_go_on(source, operation->previous, sheet->own[cell], sheet->within);
 }
 
-void sheet_read(struct sheet *sheet, const struct sheet_source *source, size_t role, int32_t position)
+void sheet_read(struct sheet *sheet, const struct sheet_source *source, size_t role, int32_t position,
+                size_t unit)
 {
-    size_t cells = sheet->ranks * sheet->steps;
-    const int32_t *at = source->baseline->cells[role] + (size_t)position * cells;
-    for (size_t cell = 0; cell < cells; cell++)
-        read_cell(sheet, source, cell,
-                  cell % sheet->steps < (size_t)source->baseline->first_step ? -1 : at[cell]);
+    const struct role *of = &source->baseline->roles[role];
+    const int32_t *at = source->baseline->cells[role] + (size_t)position * sheet->ranks * sheet->steps;
+    size_t first = (size_t)source->baseline->first_step;
+    for (size_t rank = 0; rank < sheet->ranks; rank++) {
+        int only_own = unit != SHEET_ALL && sheet->partition->unit_of[of->ranks[rank]] != sheet->unit[unit];
+        for (size_t step = 0; step < sheet->steps; step++) {
+            size_t cell = rank * sheet->steps + step;
+            read_cell(sheet, source, cell, step < first ? -1 : at[cell], only_own);
+        }
+    }
 }
 
 /* Values of a unit's members in a step, in the scratch list; without those that are explained. */
@@ -223,24 +234,58 @@ static int64_t waited_for(struct sheet *sheet, size_t known)
     return waited_ns > 0 ? waited_ns : 0;
 }
 
-static void measure_units(struct sheet *sheet, const struct sheet_source *source, size_t role)
+static int64_t quarter_of(struct sheet *sheet, size_t known, size_t members)
+{
+    return are_enough(known, members) ? quantile_of(sheet->list, known, 0.25) : TIME_UNKNOWN;
+}
+
+/* What its members show that are not explained, in a step. */
+static void measure_middle(struct sheet *sheet, const struct sheet_source *source, size_t role, size_t unit,
+                           size_t step)
+{
+    size_t members = (size_t)(sheet->first[unit + 1] - sheet->first[unit]);
+    size_t known = members_in(sheet, sheet->own, unit, step, source, role, 0);
+    sheet->middle[unit * sheet->steps + step] =
+        are_enough(known, members) ? median_of(sheet->list, known) : TIME_UNKNOWN;
+}
+
+static void measure_cell(struct sheet *sheet, const struct sheet_source *source, size_t role, size_t unit,
+                         size_t step)
+{
+    size_t cell = unit * sheet->steps + step, members = (size_t)(sheet->first[unit + 1] - sheet->first[unit]);
+    size_t known = members_in(sheet, sheet->own, unit, step, source, role, 1);
+    sheet->value[cell] = quarter_of(sheet, known, members);
+    known = members_in(sheet, sheet->pace, unit, step, source, role, 1);
+    sheet->unit_pace[cell] = quarter_of(sheet, known, members);
+    known = members_in(sheet, sheet->bound, unit, step, source, role, 1);
+    sheet->waited[cell] = waited_for(sheet, known);
+    known = members_in(sheet, sheet->late, unit, step, source, role, 1);
+    sheet->late_more[cell] = median_of(sheet->list, known);
+}
+
+/* The same of a unit of one rank, which is all quantiles of itself. */
+static void measure_single(struct sheet *sheet, size_t unit, size_t step)
+{
+    size_t cell = unit * sheet->steps + step,
+           of = (size_t)sheet->member[sheet->first[unit]] * sheet->steps + step;
+    int is_known = sheet->own[of] != TIME_UNKNOWN;
+    sheet->value[cell] = sheet->own[of];
+    sheet->unit_pace[cell] = is_known ? sheet->pace[of] : TIME_UNKNOWN;
+    sheet->waited[cell] = is_known && sheet->bound[of] > 0 ? sheet->bound[of] : 0;
+    sheet->late_more[cell] = is_known ? sheet->late[of] : TIME_UNKNOWN;
+}
+
+static void measure_units(struct sheet *sheet, const struct sheet_source *source, size_t role, size_t only)
 {
     for (size_t unit = 0; unit < sheet->units; unit++)
         for (size_t step = 0; step < sheet->steps; step++) {
-            size_t cell = unit * sheet->steps + step,
-                   members = (size_t)(sheet->first[unit + 1] - sheet->first[unit]);
-            size_t known = members_in(sheet, sheet->own, unit, step, source, role, 1);
-            sheet->value[cell] =
-                are_enough(known, members) ? quantile_of(sheet->list, known, 0.25) : TIME_UNKNOWN;
-            known = members_in(sheet, sheet->pace, unit, step, source, role, 1);
-            sheet->unit_pace[cell] =
-                are_enough(known, members) ? quantile_of(sheet->list, known, 0.25) : TIME_UNKNOWN;
-            known = members_in(sheet, sheet->bound, unit, step, source, role, 1);
-            sheet->waited[cell] = waited_for(sheet, known);
-            known = members_in(sheet, sheet->late, unit, step, source, role, 1);
-            sheet->late_more[cell] = median_of(sheet->list, known);
-            known = members_in(sheet, sheet->own, unit, step, source, role, 0);
-            sheet->middle[cell] = are_enough(known, members) ? median_of(sheet->list, known) : TIME_UNKNOWN;
+            measure_middle(sheet, source, role, unit, step);
+            if (only != SHEET_ALL && unit != only)
+                continue;
+            if (sheet->first[unit + 1] - sheet->first[unit] == 1)
+                measure_single(sheet, unit, step);
+            else
+                measure_cell(sheet, source, role, unit, step);
         }
 }
 
@@ -270,12 +315,12 @@ static void measure_quiet(struct sheet *sheet, const struct sheet_source *source
         if (sheet->value[cell] != TIME_UNKNOWN && sheet->others[cell] != TIME_UNKNOWN)
             sheet->list[known++] = sheet->value[cell] - sheet->others[cell];
     }
-    sheet->quiet[unit] = known ? quiet_of(sheet->list, known) : 0;
+    sheet->quiet[unit] = known ? pick_quiet(sheet->list, known) : 0;
     known = 0;
     for (size_t step = first; step < sheet->steps; step++)
         if (sheet->value[unit * sheet->steps + step] != TIME_UNKNOWN)
             sheet->list[known++] = sheet->unit_pace[unit * sheet->steps + step];
-    sheet->quiet_pace[unit] = known ? quiet_of(sheet->list, known) : 0;
+    sheet->quiet_pace[unit] = known ? pick_quiet(sheet->list, known) : 0;
 }
 
 /* Of several ranks that nobody else is in an operation with, who waits there says nothing. */
@@ -293,32 +338,44 @@ static void lift_bounds(struct sheet *sheet, const struct sheet_source *source, 
     }
 }
 
-void sheet_measure(struct sheet *sheet, const struct sheet *read, const struct sheet_source *source,
-                   size_t role, int32_t position)
+/* By how much each unit was enqueued later than the others. */
+static void compare_lateness(struct sheet *sheet, size_t step)
+{
+    take_others(sheet, sheet->late_more, step, sheet->others);
+    for (size_t unit = 0; unit < sheet->units; unit++) {
+        size_t cell = unit * sheet->steps + step;
+        if (sheet->value[cell] != TIME_UNKNOWN && sheet->others[cell] != TIME_UNKNOWN)
+            sheet->late_more[cell] -= sheet->others[cell];
+    }
+}
+
+static void copy_read(struct sheet *sheet, const struct sheet *read)
 {
     size_t bytes = sheet->ranks * sheet->steps * sizeof *sheet->own;
-    if (read != sheet) {
-        memcpy(sheet->own, read->own, bytes);
-        memcpy(sheet->pace, read->pace, bytes);
-        memcpy(sheet->late, read->late, bytes);
-        memcpy(sheet->bound, read->bound, bytes);
-        memcpy(sheet->open, read->open, sheet->ranks * sheet->steps);
-        sheet->within = read->within;
-    }
+    memcpy(sheet->own, read->own, bytes);
+    memcpy(sheet->pace, read->pace, bytes);
+    memcpy(sheet->late, read->late, bytes);
+    memcpy(sheet->bound, read->bound, bytes);
+    memcpy(sheet->open, read->open, sheet->ranks * sheet->steps);
+    sheet->within = read->within;
+}
+
+void sheet_measure(struct sheet *sheet, const struct sheet *read, const struct sheet_source *source,
+                   size_t role, int32_t position, size_t unit)
+{
+    if (read != sheet)
+        copy_read(sheet, read);
     if (sheet->partition->kind != UNIT_RANK)
         lift_bounds(sheet, source, role, position);
-    measure_units(sheet, source, role);
+    measure_units(sheet, source, role, unit);
     for (size_t step = 0; step < sheet->steps; step++) {
-        take_others(sheet, sheet->late_more, step, sheet->others);
-        for (size_t unit = 0; unit < sheet->units; unit++) {
-            size_t cell = unit * sheet->steps + step;
-            if (sheet->value[cell] != TIME_UNKNOWN && sheet->others[cell] != TIME_UNKNOWN)
-                sheet->late_more[cell] -= sheet->others[cell];
-        }
+        if (unit == SHEET_ALL)
+            compare_lateness(sheet, step);
         take_others(sheet, sheet->middle, step, sheet->others);
     }
-    for (size_t unit = 0; unit < sheet->units; unit++)
-        measure_quiet(sheet, source, unit);
+    for (size_t i = 0; i < sheet->units; i++)
+        if (unit == SHEET_ALL || i == unit)
+            measure_quiet(sheet, source, i);
 }
 
 int sheet_is_open(const struct sheet *sheet, size_t unit, size_t step)

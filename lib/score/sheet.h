@@ -58,11 +58,19 @@ int sheet_init(struct sheet *sheet, const struct sheet_source *source, const str
                size_t role);
 void sheet_release(struct sheet *sheet);
 
-/* Reads the own times of a place: the same for each partition. */
-void sheet_read(struct sheet *sheet, const struct sheet_source *source, size_t role, int32_t position);
-/* Takes what another one, or itself, has read of the same role, and then measures its units. */
+/* Instead of one unit of a sheet. */
+#define SHEET_ALL SIZE_MAX
+
+/* Reads the own times of a place, the same for each partition; and of the ranks of `unit` all that there is.
+ */
+void sheet_read(struct sheet *sheet, const struct sheet_source *source, size_t role, int32_t position,
+                size_t unit);
+/*
+ * Takes what another one, or itself, has read of the same role, and then measures its units: all, or `unit`
+ * against the others, but for its lateness.
+ */
 void sheet_measure(struct sheet *sheet, const struct sheet *read, const struct sheet_source *source,
-                   size_t role, int32_t position);
+                   size_t role, int32_t position, size_t unit);
 
 /*
  * By how much a unit takes longer than the others in a cell; what is beyond its quiet steps is no more than

@@ -6,7 +6,10 @@
 #include "model/vocab.h"
 #include "schemas.h"
 #include "stalls/seats.h"
+#include "stalls/verdict.h"
 #include "store/statement.h"
+
+#include <string.h>
 
 /*
  * Proxy operations that never ended, and what each was waiting for. Counters of API v1 to v3 say how many
@@ -29,7 +32,15 @@ enum {
     AT_TRANSMITTED,
     AT_DONE,
     AT_READING,
-    AT_RUN
+    AT_SENDER,
+    AT_RECEIVER,
+    AT_SENDER_NAME,
+    AT_RECEIVER_NAME,
+    AT_FIRST_STEP,
+    AT_LAST_STEP,
+    AT_VERDICT,
+    AT_MEASURED,
+    AT_RUN = AT_MEASURED + 7
 };
 
 static const struct column columns[] = {
@@ -52,6 +63,21 @@ static const struct column columns[] = {
     {.name = "transmitted", .type = CELL_INTEGER, .description = "counter TRANSMITTED"},
     {.name = "done", .type = CELL_INTEGER, .description = "counter DONE"},
     {.name = "reading", .type = CELL_TEXT, .description = "what it was waiting for"},
+    /* As the rows of edges have them, for who reads those. */
+    {.name = "sender", .type = CELL_INTEGER, .hidden = 1, .description = "global rank"},
+    {.name = "receiver", .type = CELL_INTEGER, .hidden = 1, .description = "global rank"},
+    {.name = "sender_name", .type = CELL_TEXT, .hidden = 1, .description = "name of the sender"},
+    {.name = "receiver_name", .type = CELL_TEXT, .hidden = 1, .description = "name of the receiver"},
+    {.name = "first_step", .type = CELL_INTEGER, .hidden = 1, .description = "its training step"},
+    {.name = "last_step", .type = CELL_INTEGER, .hidden = 1, .description = "likewise"},
+    {.name = "verdict", .type = CELL_TEXT, .hidden = 1, .description = "unknown: it is held against nothing"},
+    {.name = "measured", .type = CELL_TEXT, .hidden = 1, .description = "likewise"},
+    {.name = "send_wait_us_p50", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "null"},
+    {.name = "send_wait_us_max", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "null"},
+    {.name = "recv_wait_us_p50", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "null"},
+    {.name = "stalled_us", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "null"},
+    {.name = "verdict_wait_us_mean", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "null"},
+    {.name = "usual_wait_us_mean", .type = CELL_REAL, .unit = "us", .hidden = 1, .description = "null"},
     {.name = "run", .type = CELL_INTEGER, .hidden = 1, .description = "job"},
 };
 
@@ -169,14 +195,55 @@ static int read_unfinished(struct statement *row, struct proxy_operation *proxy,
     return 1;
 }
 
-static int add_row(struct stalls *stalls, struct statement *row, const struct roster_member *member,
-                   const struct proxy_operation *proxy, const char *reading, struct table *table,
+/* An unfinished proxy operation: who sends to whom, and what it was waiting for. */
+struct unfinished {
+    struct statement *row;
+    const struct roster_member *member;
+    struct proxy_operation proxy;
+    const char *reading;
+    int32_t sender; /* seats */
+    int32_t receiver;
+};
+
+/* What is done with each. */
+struct taker {
+    int (*take)(const struct stalls *stalls, const struct unfinished *unfinished, void *context,
+                struct error *error);
+    void *context;
+};
+
+static int set_edge(const struct stalls *stalls, const struct unfinished *unfinished, struct table *table,
+                    struct error *error)
+{
+    const struct stalls_seat *sender = &stalls->seats[unfinished->sender];
+    const struct stalls_seat *receiver = &stalls->seats[unfinished->receiver];
+    if (sender->global_rank >= 0)
+        table_set_integer(table, AT_SENDER, sender->global_rank);
+    if (receiver->global_rank >= 0)
+        table_set_integer(table, AT_RECEIVER, receiver->global_rank);
+    return table_set_text(table, AT_SENDER_NAME, sender->name, error) ||
+           table_set_text(table, AT_RECEIVER_NAME, receiver->name, error) ||
+           table_set_text(table, AT_VERDICT, stalls_verdict_name(STALLS_UNKNOWN), error) ||
+           table_set_text(table, AT_MEASURED, stalls_verdict_name(STALLS_UNKNOWN), error);
+}
+
+static void set_step(struct statement *row, struct table *table)
+{
+    if (statement_is_null(row, COLUMN_STEP))
+        return;
+    table_set_integer(table, AT_STEP, statement_integer(row, COLUMN_STEP));
+    table_set_integer(table, AT_FIRST_STEP, statement_integer(row, COLUMN_STEP));
+    table_set_integer(table, AT_LAST_STEP, statement_integer(row, COLUMN_STEP));
+}
+
+static int add_row(const struct stalls *stalls, const struct unfinished *unfinished, void *context,
                    struct error *error)
 {
-    int32_t peer = stalls_seat(stalls, member->communicator, statement_integer(row, COLUMN_PEER));
-    if (peer < 0)
-        return error_no_memory(error);
-    const struct stalls_seat *seat = &stalls->seats[member->rank];
+    struct table *table = context;
+    struct statement *row = unfinished->row;
+    const struct proxy_operation *proxy = &unfinished->proxy;
+    const struct stalls_seat *seat = &stalls->seats[unfinished->member->rank];
+    int sends = proxy->direction == DIRECTION_SEND;
     if (table_add_row(table, error))
         return -1;
     table_set_integer(table, AT_CHANNEL, statement_integer(row, COLUMN_CHANNEL));
@@ -184,46 +251,92 @@ static int add_row(struct stalls *stalls, struct statement *row, const struct ro
     table_set_integer(table, AT_RUN, stalls->runs[seat->run].id);
     if (!statement_is_null(row, COLUMN_SEQUENCE))
         table_set_integer(table, AT_SEQUENCE, statement_integer(row, COLUMN_SEQUENCE));
-    if (!statement_is_null(row, COLUMN_STEP))
-        table_set_integer(table, AT_STEP, statement_integer(row, COLUMN_STEP));
+    set_step(row, table);
     for (int i = 0; i < PROXY_STATES && has_counters(proxy); i++)
         table_set_integer(table, (size_t)AT_POSTED + (size_t)i, proxy->state[i].steps);
     const char *function =
         function_name((enum function)statement_integer_or(row, COLUMN_FUNCTION, FUNCTION_UNKNOWN));
     const char *tag = statement_text(row, COLUMN_TAG);
+    int32_t peer = sends ? unfinished->receiver : unfinished->sender;
     return table_set_text(table, AT_RANK, seat->name, error) ||
-           table_set_text(table, AT_DIRECTION, proxy->direction == DIRECTION_SEND ? "send" : "recv", error) ||
+           table_set_text(table, AT_DIRECTION, sends ? "send" : "recv", error) ||
            table_set_text(table, AT_PEER, stalls->seats[peer].name, error) ||
-           table_set_text(table, AT_COMMUNICATOR, stalls->roster.communicators[member->communicator].label,
-                          error) ||
+           table_set_text(table, AT_COMMUNICATOR,
+                          stalls->roster.communicators[unfinished->member->communicator].label, error) ||
            (function && table_set_text(table, AT_FUNCTION, function, error)) ||
            (tag && table_set_text(table, AT_TAG, tag, error)) ||
-           table_set_text(table, AT_READING, reading, error);
+           table_set_text(table, AT_READING, unfinished->reading, error) ||
+           set_edge(stalls, unfinished, table, error);
 }
 
-static int list_row(struct stalls *stalls, struct statement *row, struct table *table, struct error *error)
+static int take_row(struct stalls *stalls, struct statement *row, const struct taker *taker,
+                    struct error *error)
 {
-    struct proxy_operation proxy;
-    const char *reading;
-    const struct roster_member *member =
-        roster_member(&stalls->roster, statement_integer_or(row, COLUMN_MEMBER, -1));
-    if (!member)
+    struct unfinished unfinished = {
+        .row = row, .member = roster_member(&stalls->roster, statement_integer_or(row, COLUMN_MEMBER, -1))};
+    if (!unfinished.member)
         return 0;
-    int unfinished = read_unfinished(row, &proxy, &reading);
-    if (unfinished < 0)
-        return error_set(error, "a proxy operation of rank %s is damaged", stalls->seats[member->rank].name);
-    return unfinished ? add_row(stalls, row, member, &proxy, reading, table, error) : 0;
+    int is_unfinished = read_unfinished(row, &unfinished.proxy, &unfinished.reading);
+    if (is_unfinished < 0)
+        return error_set(error, "a proxy operation of rank %s is damaged",
+                         stalls->seats[unfinished.member->rank].name);
+    if (!is_unfinished)
+        return 0;
+    int32_t own = unfinished.member->rank;
+    int32_t peer = stalls_seat(stalls, unfinished.member->communicator, statement_integer(row, COLUMN_PEER));
+    int sends = unfinished.proxy.direction == DIRECTION_SEND;
+    if (peer < 0)
+        return error_no_memory(error);
+    unfinished.sender = sends ? own : peer;
+    unfinished.receiver = sends ? peer : own;
+    return taker->take(stalls, &unfinished, taker->context, error);
+}
+
+static int take_all(struct stalls *stalls, struct store *store, const struct taker *taker,
+                    struct error *error)
+{
+    struct statement *row = store_prepare(store, schema_analysis_stalls_unfinished, error);
+    int more = row ? 1 : -1;
+    while (more == 1 && (more = statement_step(row, error)) == 1)
+        if (take_row(stalls, row, taker, error))
+            more = -1;
+    statement_free(row);
+    return more;
 }
 
 int stalls_list_states(struct stalls *stalls, struct store *store, struct table *table, struct error *error)
 {
-    if (table_add_columns(table, columns, sizeof columns / sizeof *columns, error))
-        return -1;
-    struct statement *row = store_prepare(store, schema_analysis_stalls_unfinished, error);
-    int more = row ? 1 : -1;
-    while (more == 1 && (more = statement_step(row, error)) == 1)
-        if (list_row(stalls, row, table, error))
-            more = -1;
-    statement_free(row);
-    return more;
+    const struct taker taker = {add_row, table};
+    return table_add_columns(table, columns, sizeof columns / sizeof *columns, error) ||
+                   take_all(stalls, store, &taker, error)
+               ? -1
+               : 0;
+}
+
+static int count_reading(const struct stalls *stalls, const struct unfinished *unfinished, void *context,
+                         struct error *error)
+{
+    struct readings_counted *counted = context;
+    size_t at = 0;
+    while (at < counted->count && strcmp(counted->items[at].reading, unfinished->reading) != 0)
+        at++;
+    if (at == READINGS_MOST)
+        return error_set(error, "there are more readings of proxy operations than are known");
+    struct reading_count *count = &counted->items[at];
+    if (at == counted->count) {
+        counted->count++;
+        *count = (struct reading_count){
+            .reading = unfinished->reading, .sender = unfinished->sender, .receiver = unfinished->receiver};
+    }
+    count->count++;
+    count->has_others |= count->sender != unfinished->sender || count->receiver != unfinished->receiver;
+    return 0;
+}
+
+int stalls_count_states(struct stalls *stalls, struct store *store, struct readings_counted *counted,
+                        struct error *error)
+{
+    const struct taker taker = {count_reading, counted};
+    *counted = (struct readings_counted){.count = 0};
+    return take_all(stalls, store, &taker, error);
 }

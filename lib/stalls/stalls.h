@@ -51,7 +51,8 @@ enum stalls_verdict {
     STALLS_PAUSED,
     STALLS_SLOW_LINK,
     STALLS_SLOW_SENDER,
-    STALLS_SLOW_RECEIVER
+    STALLS_SLOW_RECEIVER,
+    STALLS_NOT_CONFIRMED /* it was slow, and diagnose does not believe that it was the network's fault */
 };
 
 struct stalls_edge {
@@ -65,7 +66,8 @@ struct stalls_edge {
     struct stalls_waits send;    /* SendWait of those that came to it, and whose end is known */
     struct stalls_waits receive; /* RecvWait of the receiver's, likewise */
     int64_t send_wait_max_ns;
-    /* The verdict, and what it rests on. */
+    enum stalls_verdict measured; /* by its waits alone */
+    /* The verdict, which is that of diagnose where there is one, and what it rests on. */
     enum stalls_verdict verdict;
     int32_t first_step; /* -1 with last_step: none */
     int32_t last_step;

@@ -1,6 +1,7 @@
 #include "verdict/advice.h"
 
 #include "verdict/finding_names.h"
+#include "verdict/finding_place.h"
 
 #include <string.h>
 
@@ -49,16 +50,34 @@ static int say_communicator(const struct finding *finding, const struct job *job
     return is_plain(label) ? buffer_printf(text, " --communicator %s", label) : 0;
 }
 
-/* "the host of rank 7". */
+/* "host node1 (rank 7)", "the host of rank 7". */
 static int say_host(const struct finding *finding, const struct job *job, struct buffer *text)
 {
+    const char *host = finding_host(finding, job);
+    if (finding_whole_host(finding, job))
+        return finding_name_ranks(finding, job, text);
+    if (host)
+        return buffer_printf(text, "host %s (", host) || finding_name_ranks(finding, job, text) ||
+               buffer_append_byte(text, ')');
     return buffer_append_text(text, finding->rank_count > 1 ? "the hosts of " : "the host of ") ||
            finding_name_ranks(finding, job, text);
 }
 
+/* " -i 0000:1b:00.0", " of CUDA device 3": of one rank. */
+static int say_gpu(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const struct roster_facts *facts = finding_facts(finding, job);
+    if (facts && facts->gpu_bus_id && is_plain(facts->gpu_bus_id))
+        return buffer_printf(text, " -i %s", facts->gpu_bus_id);
+    return facts && facts->host && facts->gpu != COUNT_UNKNOWN
+               ? buffer_printf(text, " of CUDA device %lld", (long long)facts->gpu)
+               : 0;
+}
+
 static int advise_compute(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    return buffer_append_text(text, "nvidia-smi -q (clocks, throttling, ECC) and dmesg (Xid) on ") ||
+    return buffer_append_text(text, "nvidia-smi -q") || say_gpu(finding, job, text) ||
+           buffer_append_text(text, " (clocks, throttling, ECC) and dmesg (Xid) on ") ||
            say_host(finding, job, text) || buffer_append_text(text, "; confirm with ncclprof steps") ||
            say_steps(finding, text);
 }
@@ -84,8 +103,10 @@ static int say_links(const struct finding *finding, const struct job *job, struc
 /* Without network steps stalls has nothing to show: how long its operations took is there. */
 static int advise_network(const struct finding *finding, const struct job *job, struct buffer *text)
 {
+    const struct roster_facts *facts = finding_facts(finding, job);
     if (buffer_append_text(text, "NIC counters (ethtool -S, rdma statistic) and the switch port of ") ||
-        say_host(finding, job, text) || buffer_append_text(text, "; confirm with ncclprof "))
+        (facts && facts->nic && buffer_printf(text, "%s on ", facts->nic)) || say_host(finding, job, text) ||
+        buffer_append_text(text, "; confirm with ncclprof "))
         return -1;
     if (job->traffic_count)
         return buffer_append_text(text, "stalls") || say_links(finding, job, text) ||

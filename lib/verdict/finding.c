@@ -10,6 +10,8 @@ static void release(struct finding *finding)
     free(finding->peers);
     free(finding->candidates);
     free(finding->ranks);
+    free(finding->phases);
+    free(finding->waiting);
     buffer_release(&finding->evidence);
 }
 
@@ -56,8 +58,14 @@ struct finding *findings_add(struct findings *findings)
                       sizeof *findings->items))
         return NULL;
     struct finding *finding = &findings->items[findings->count++];
-    *finding = (struct finding){
-        .rank = -1, .tag = -1, .first_step = -1, .last_step = -1, .instance = -1, .called = -1};
+    *finding = (struct finding){.rank = -1,
+                                .tag = -1,
+                                .first_step = -1,
+                                .last_step = -1,
+                                .instance = -1,
+                                .operation = -1,
+                                .called = -1,
+                                .since_ns = TIME_UNKNOWN};
     return finding;
 }
 
@@ -198,6 +206,36 @@ int findings_stop_surely(const struct findings *findings)
         if (findings->items[i].stops_job && findings->items[i].confidence > CONFIDENCE_LOW)
             return 1;
     return 0;
+}
+
+int finding_is_told(const struct finding *finding)
+{
+    return finding->confidence > CONFIDENCE_LOW || finding->kind >= FINDING_MISSING;
+}
+
+int finding_is_before(const struct finding *a, const struct finding *b)
+{
+    return a->confidence != b->confidence ? a->confidence > b->confidence : a->lost_ns > b->lost_ns;
+}
+
+const struct finding *findings_of_rank(const struct findings *findings, int32_t rank)
+{
+    const struct finding *best = NULL;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->items[i];
+        if (finding_is_told(finding) && finding_has_rank(finding, rank) &&
+            (!best || finding_is_before(finding, best)))
+            best = finding;
+    }
+    return best;
+}
+
+int64_t finding_excess_ns(const struct finding *finding)
+{
+    int64_t sum_ns = 0;
+    for (size_t i = 0; i < finding->phase_count; i++)
+        sum_ns += finding->phases[i].excess_ns;
+    return sum_ns;
 }
 
 int32_t finding_steps(const struct finding *finding)

@@ -7,6 +7,12 @@
 #include "verdict/figures.h"
 #include "verdict/readings.h"
 
+/* By how much what a finding speaks of was late or slow in a phase. */
+struct phase_excess {
+    int32_t tag; /* -1: operations without one */
+    int64_t excess_ns;
+};
+
 /*
  * What diagnose says. A finding names the rank at fault, never one that waits for it.
  */
@@ -25,6 +31,13 @@ struct finding {
     int64_t pause_ns;  /* network: for so long nothing moved, once, which is most of its cost; 0: else */
     int64_t step_ns;   /* how long the job's steps usually are; 0: not known */
     int32_t instance;  /* the first operation in which it shows; -1: none */
+    /* What findings_detail fills in, for those that are told. */
+    int32_t operation;           /* the record of that: its own, else that of who waits; -1: none */
+    int64_t since_ns;            /* when that began, since the first operation of the job; TIME_UNKNOWN */
+    struct phase_excess *phases; /* owned: all that it is in, the greatest first */
+    size_t phase_count;
+    int32_t *waiting; /* owned: the ranks that waited for what it is to blame for, ascending */
+    size_t waiting_count;
     int64_t lost_ns;   /* of the whole job; 0 where it cannot be said */
     int64_t slow_ns;   /* by how much its operations were slow or late, summed */
     int shows_earlier; /* in the step before its first, too, as of a suspect */
@@ -99,6 +112,19 @@ void findings_forget_low(struct findings *findings, size_t from);
  * before as well.
  */
 int findings_explain(const struct findings *findings, int32_t step, int64_t longer_ns);
+
+/* Whether it is told unasked: believed, or of a job that stopped or computed nonsense, which is told even
+ * where the trace cannot say whose fault it was. */
+int finding_is_told(const struct finding *finding);
+
+/* Of those that are told and accuse a rank, or may, the surest, then the costliest; NULL: there is none. */
+const struct finding *findings_of_rank(const struct findings *findings, int32_t rank);
+
+/* Whether one comes before another: the surer, then the costlier. */
+int finding_is_before(const struct finding *a, const struct finding *b);
+
+/* What all its phases were late or slow by. */
+int64_t finding_excess_ns(const struct finding *finding);
 
 /* How many steps it is of; 1 where that is not known. */
 int32_t finding_steps(const struct finding *finding);

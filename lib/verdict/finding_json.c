@@ -3,6 +3,7 @@
 #include "base/json_text.h"
 #include "verdict/advice.h"
 #include "verdict/finding_names.h"
+#include "verdict/finding_place.h"
 #include "verdict/rule_text.h"
 #include "verdict/words.h"
 
@@ -25,7 +26,7 @@ static int add_ranks(const struct job *job, const char *key, const int32_t *rank
 static int add_unit(const struct finding *finding, const struct job *job, struct buffer *json)
 {
     struct buffer unit = BUFFER_INIT;
-    int failed = finding_name_ranks(finding, job, &unit) || text_json_string(json, "unit", unit.data) ||
+    int failed = finding_name_unit(finding, job, &unit) || text_json_string(json, "unit", unit.data) ||
                  add_ranks(job, "ranks", finding->rank_count ? finding->ranks : &finding->rank,
                            finding->rank_count        ? finding->rank_count
                            : finding->candidate_count ? 0
@@ -49,8 +50,110 @@ static int add_advice(const struct finding *finding, const struct job *job, stru
     return failed;
 }
 
-int finding_add_json(const struct finding *finding, const struct job *job, const char *text,
-                     struct buffer *json)
+/* Which way a slow network is slow, and its links. */
+static int add_edges(const struct finding *finding, const struct job *job, struct buffer *json)
+{
+    int is_network = finding->kind == FINDING_NETWORK;
+    int failed = text_json_string(json, "direction",
+                                  !is_network         ? NULL
+                                  : finding->receives ? "receive"
+                                                      : "send") ||
+                 text_json_key(json, "edges") || buffer_append_byte(json, '[');
+    for (size_t i = 0; !failed && is_network && finding->rank_count < 2 && i < finding->peer_count; i++) {
+        int32_t peer = finding->peers[i], rank = finding->rank;
+        failed = buffer_append_text(json, i ? ",{" : "{") || text_json_key(json, "sender") ||
+                 add_rank(job, finding->receives ? peer : rank, json) || text_json_key(json, "receiver") ||
+                 add_rank(job, finding->receives ? rank : peer, json) || buffer_append_byte(json, '}');
+    }
+    return failed || buffer_append_byte(json, ']');
+}
+
+static int add_number(struct buffer *json, const char *name, int64_t number)
+{
+    return number == COUNT_UNKNOWN ? text_json_key(json, name) || buffer_append_text(json, "null")
+                                   : text_json_integer(json, name, number);
+}
+
+static int add_gpu(const struct roster_facts *facts, struct buffer *json)
+{
+    if (!facts || (facts->gpu == COUNT_UNKNOWN && !facts->gpu_bus_id && !facts->gpu_serial))
+        return text_json_key(json, "gpu") || buffer_append_text(json, "null");
+    return text_json_key(json, "gpu") || buffer_append_byte(json, '{') ||
+           add_number(json, "index", facts->gpu) || text_json_string(json, "bus_id", facts->gpu_bus_id) ||
+           text_json_string(json, "serial", facts->gpu_serial) || buffer_append_byte(json, '}');
+}
+
+/* From where the program called, or should have called, what the finding is about; else what it shows in
+ * first. */
+static const char *source_of(const struct finding *finding, const struct job *job)
+{
+    int32_t operation = finding->called >= 0 ? finding->called : finding->operation;
+    return operation < 0 ? NULL : job_source(job, (size_t)operation);
+}
+
+/* Where it runs, and what line of the program it is about. */
+static int add_whereabouts(const struct finding *finding, const struct job *job, struct buffer *json)
+{
+    const struct roster_facts *facts = finding_facts(finding, job);
+    return text_json_string(json, "host", finding_host(finding, job)) || add_gpu(facts, json) ||
+           text_json_string(json, "nic", facts ? facts->nic : NULL) ||
+           text_json_string(json, "source", source_of(finding, job));
+}
+
+/* Null where it is not known. */
+static int add_time(struct buffer *json, int64_t wall_ns)
+{
+    struct buffer time = BUFFER_INIT;
+    int failed = (wall_ns != TIME_UNKNOWN && text_utc(&time, wall_ns)) ||
+                 text_json_string(json, "time", time.length ? time.data : NULL);
+    buffer_release(&time);
+    return failed;
+}
+
+static int add_place(const struct job_record *record, struct buffer *json)
+{
+    if (!record->file)
+        return text_json_key(json, "at") || buffer_append_text(json, "null");
+    return text_json_key(json, "at") || buffer_append_byte(json, '{') ||
+           text_json_string(json, "file", record->file) ||
+           text_json_integer(json, "byte_offset", record->byte_offset) ||
+           text_json_us(json, "ts_us", record->at_ns) || buffer_append_byte(json, '}');
+}
+
+/* When and where it shows first. */
+static int add_first(const struct finding *finding, const struct job_record *record, struct buffer *json)
+{
+    return add_time(json, record->wall_ns) || text_json_us(json, "since_us", finding->since_ns) ||
+           add_place(record, json);
+}
+
+static int add_phases(const struct finding *finding, const struct job *job, struct buffer *json)
+{
+    int failed = text_json_key(json, "phases") || buffer_append_byte(json, '[');
+    for (size_t i = 0; !failed && i < finding->phase_count; i++)
+        failed = buffer_append_text(json, i ? ",{" : "{") ||
+                 text_json_string(json, "tag", job_tag(job, finding->phases[i].tag)) ||
+                 text_json_us(json, "excess_us", finding->phases[i].excess_ns) ||
+                 buffer_append_byte(json, '}');
+    return failed || buffer_append_byte(json, ']');
+}
+
+/* What it cost, of how much, and how that comes of its phases: lost_us is excess_us less overlapped_us. */
+static int add_cost(const struct finding *finding, const struct job *job, struct buffer *json)
+{
+    int64_t excess_ns = finding_excess_ns(finding);
+    return text_json_us(json, "lost_us", finding->lost_ns) || text_json_key(json, "step_share") ||
+           (finding->step_ns > 0 && finding->lost_ns > 0
+                ? buffer_printf(json, "%.4f",
+                                (double)finding->lost_ns / (double)finding_steps(finding) /
+                                    (double)finding->step_ns)
+                : buffer_append_text(json, "null")) ||
+           add_phases(finding, job, json) || text_json_us(json, "excess_us", excess_ns) ||
+           text_json_us(json, "overlapped_us", excess_ns - finding->lost_ns);
+}
+
+int finding_add_json(const struct finding *finding, const struct job *job, const struct job_record *record,
+                     const char *text, struct buffer *json)
 {
     char last = json->data[json->length - 1];
     int failed = buffer_append_text(json, last == '[' ? "{" : ",{") ||
@@ -60,18 +163,18 @@ int finding_add_json(const struct finding *finding, const struct job *job, const
                  add_unit(finding, job, json) ||
                  add_ranks(job, "candidates", finding->candidates, finding->candidate_count, json) ||
                  add_ranks(job, "peers", finding->peers, finding->peer_count, json) ||
+                 add_whereabouts(finding, job, json) || add_edges(finding, job, json) ||
+                 add_ranks(job, "waiting_ranks", finding->waiting, finding->waiting_count, json) ||
                  text_json_string(json, "tag", job_tag(job, finding->tag));
     static const char *const keys[] = {"first_step", "last_step"};
     const int32_t steps[] = {finding->first_step, finding->last_step};
     for (int i = 0; !failed && i < 2; i++)
         failed = steps[i] >= 0 ? text_json_integer(json, keys[i], steps[i])
                                : text_json_key(json, keys[i]) || buffer_append_text(json, "null");
-    return failed || text_json_us(json, "lost_us", finding->lost_ns) ||
+    return failed || add_first(finding, record, json) || add_cost(finding, job, json) ||
            text_json_string(json, "confidence", confidence_name(finding->confidence)) ||
            text_json_string(json, "text", text) ||
            text_json_string(json, "evidence", finding->evidence.data ? finding->evidence.data : "") ||
-           text_json_string(json, "source",
-                            finding->called >= 0 ? job_source(job, (size_t)finding->called) : NULL) ||
            figures_add_json(&finding->figures, json) || add_advice(finding, job, json) ||
            readings_add_json(&finding->readings, json) || text_json_integer(json, "run", job->run_id) ||
            buffer_append_byte(json, '}');

@@ -1,5 +1,7 @@
 #include "verdict/finding_names.h"
 
+#include "verdict/finding_place.h"
+
 /* More than so many candidates are counted, and named in JSON alone. */
 enum { CANDIDATES_NAMED = 4 };
 
@@ -20,12 +22,8 @@ static int name_candidates(const struct finding *finding, const struct job *job,
 }
 
 /* "rank 3", "ranks 8 to 15", "ranks 2, 5 and 7": who is at fault. */
-int finding_name_ranks(const struct finding *finding, const struct job *job, struct buffer *text)
+static int name_several(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    if (finding->candidate_count)
-        return name_candidates(finding, job, text);
-    if (!finding->rank_count)
-        return buffer_printf(text, "rank %s", job->ranks[finding->rank].name);
     const int32_t *ranks = finding->ranks;
     size_t last = finding->rank_count - 1;
     if (last > 1 && ranks[last] - ranks[0] == (int32_t)last)
@@ -38,6 +36,24 @@ int finding_name_ranks(const struct finding *finding, const struct job *job, str
                                            : ", ",
                                job->ranks[ranks[i]].name);
     return failed;
+}
+
+int finding_name_ranks(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const char *host = finding_whole_host(finding, job);
+    if (finding->candidate_count)
+        return name_candidates(finding, job, text);
+    if (!finding->rank_count)
+        return buffer_printf(text, "rank %s", job->ranks[finding->rank].name);
+    return host ? buffer_printf(text, "host %s (", host) || name_several(finding, job, text) ||
+                      buffer_append_byte(text, ')')
+                : name_several(finding, job, text);
+}
+
+int finding_name_unit(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    const char *host = finding_whole_host(finding, job);
+    return host ? buffer_printf(text, "host %s", host) : finding_name_ranks(finding, job, text);
 }
 
 int finding_name_peers(const struct finding *finding, const struct job *job, struct buffer *names)

@@ -6,8 +6,11 @@
 
 /* Who a finding speaks of. -1 when memory is out. */
 
-/* "rank 3", "ranks 8 to 15", "rank 3 or rank 5": who is at fault, or may be. */
+/* "rank 3", "ranks 8 to 15", "host node1 (ranks 8 to 15)", "rank 3 or rank 5": who is at fault, or may be. */
 int finding_name_ranks(const struct finding *finding, const struct job *job, struct buffer *text);
+
+/* The same for short: "host node1". */
+int finding_name_unit(const struct finding *finding, const struct job *job, struct buffer *text);
 
 /* Its peers, with commas between them. */
 int finding_name_peers(const struct finding *finding, const struct job *job, struct buffer *names);

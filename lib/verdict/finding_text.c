@@ -12,10 +12,8 @@
 static int by_weight(const void *a, const void *b)
 {
     const struct finding *left = a, *right = b;
-    if (left->confidence != right->confidence)
-        return left->confidence > right->confidence ? -1 : 1;
-    if (left->lost_ns != right->lost_ns)
-        return left->lost_ns > right->lost_ns ? -1 : 1;
+    if (finding_is_before(left, right) || finding_is_before(right, left))
+        return finding_is_before(left, right) ? -1 : 1;
     return left->rank - right->rank;
 }
 
@@ -120,6 +118,90 @@ static int add_line(const char *before, const struct buffer *line, struct buffer
            buffer_append_text(out, ".\n");
 }
 
+/* So many phases are named, the others summed. */
+enum { PHASES_NAMED = 4 };
+
+/* Nor is a part of so little of the whole. */
+static const double PART_NAMED = 0.01;
+
+/* A cost that differs from what its phases add up to by more than this part asks for the reason. */
+static const double ADDS_UP = 0.1;
+
+static int say_phases(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    int64_t excess_ns = finding_excess_ns(finding), rest_ns = excess_ns;
+    for (size_t i = 0; i < finding->phase_count && i < PHASES_NAMED; i++) {
+        const struct phase_excess *phase = &finding->phases[i];
+        const char *tag = job_tag(job, phase->tag);
+        if ((double)phase->excess_ns < PART_NAMED * (double)excess_ns)
+            break;
+        rest_ns -= phase->excess_ns;
+        if ((i && buffer_append_text(text, ", ")) || text_time(text, phase->excess_ns) ||
+            (tag && (buffer_append_text(text, " in ") || buffer_append_text(text, tag))))
+            return -1;
+    }
+    return (double)rest_ns >= PART_NAMED * (double)excess_ns &&
+           (buffer_append_text(text, ", ") || text_time(text, rest_ns) ||
+            buffer_append_text(text, " elsewhere"));
+}
+
+/* Why the job lost more or less than its phases were late or slow by. */
+static const char *say_difference(const struct finding *finding, int64_t excess_ns)
+{
+    if (finding->lost_ns > excess_ns)
+        return ": others that it made late were late in turn";
+    return finding->kind == FINDING_NETWORK ? ": transfers overlap" : ": the rest nobody had to wait for";
+}
+
+/* "Late by 20.1 ms in forward, 19.2 ms in backward; the job lost 30.0 ms: ...". */
+static int say_breakdown(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    int64_t excess_ns = finding_excess_ns(finding), apart_ns = excess_ns - finding->lost_ns;
+    int adds_up = (double)(apart_ns < 0 ? -apart_ns : apart_ns) <= ADDS_UP * (double)finding->lost_ns;
+    if (!finding->phase_count || (finding->phase_count == 1 && adds_up))
+        return 0;
+    return buffer_append_text(text, finding->kind == FINDING_NETWORK ? "Slow by " : "Late by ") ||
+           say_phases(finding, job, text) ||
+           (!adds_up && (buffer_append_text(text, "; the job lost ") || text_time(text, finding->lost_ns) ||
+                         buffer_append_text(text, say_difference(finding, excess_ns))));
+}
+
+/* "First seen 2026-11-25T10:12:04.120000Z, 1.2 s after the job began, at train.py:123". */
+static int say_first(const struct finding *finding, const struct job *job, const struct job_record *record,
+                     struct buffer *text)
+{
+    const char *source = finding->operation < 0 ? NULL : job_source(job, (size_t)finding->operation);
+    int has_time = record->wall_ns != TIME_UNKNOWN, has_since = finding->since_ns != TIME_UNKNOWN;
+    if (!has_time && !has_since && !source)
+        return 0;
+    return buffer_append_text(text, "First seen") ||
+           (has_time && (buffer_append_byte(text, ' ') || text_utc(text, record->wall_ns))) ||
+           (has_since &&
+            (buffer_append_text(text, has_time ? ", " : " ") || text_time(text, finding->since_ns) ||
+             buffer_append_text(text, " after the job began"))) ||
+           (source && (buffer_append_text(text, has_time || has_since ? ", at " : " at ") ||
+                       buffer_append_text(text, source)));
+}
+
+typedef int (*line_maker)(const struct finding *, const struct job *, struct buffer *);
+
+static int add_made(const struct finding *finding, const struct job *job, line_maker make, struct buffer *out)
+{
+    struct buffer line = BUFFER_INIT;
+    int failed = make(finding, job, &line) || add_line("    ", &line, out);
+    buffer_release(&line);
+    return failed;
+}
+
+static int add_first(const struct finding *finding, const struct job *job, const struct job_record *record,
+                     struct buffer *out)
+{
+    struct buffer line = BUFFER_INIT;
+    int failed = say_first(finding, job, record, &line) || add_line("    ", &line, out);
+    buffer_release(&line);
+    return failed;
+}
+
 static int add_advice(const struct finding *finding, const struct job *job, struct buffer *out)
 {
     struct buffer advice = BUFFER_INIT;
@@ -128,8 +210,9 @@ static int add_advice(const struct finding *finding, const struct job *job, stru
     return failed;
 }
 
-int finding_add_paragraph(const struct finding *finding, const struct job *job, int names_run, int colours,
-                          const char *text, struct buffer *out)
+int finding_add_paragraph(const struct finding *finding, const struct job *job,
+                          const struct job_record *record, int names_run, int colours, const char *text,
+                          struct buffer *out)
 {
     const char *confidence = confidence_name(finding->confidence);
     return (names_run && buffer_printf(out, "run %lld: ", (long long)job->run_id)) ||
@@ -137,6 +220,7 @@ int finding_add_paragraph(const struct finding *finding, const struct job *job, 
                    colour_text(out, colours ? confidence_colour(confidence) : COLOUR_NONE, confidence) ||
                    buffer_append_text(out, " confidence): ") || escape_terminal(out, text, strlen(text)) ||
                    buffer_append_text(out, ".\n") || add_line("    ", &finding->evidence, out) ||
+                   add_made(finding, job, say_breakdown, out) || add_first(finding, job, record, out) ||
                    add_advice(finding, job, out)
                ? -1
                : 0;

@@ -3,6 +3,7 @@
 #include "base/json_text.h"
 
 #include <string.h>
+#include <time.h>
 
 int text_json_us(struct buffer *json, const char *name, int64_t time_ns)
 {
@@ -10,6 +11,19 @@ int text_json_us(struct buffer *json, const char *name, int64_t time_ns)
         return -1;
     return time_ns == TIME_UNKNOWN ? buffer_append_text(json, "null")
                                    : buffer_printf(json, "%.3f", (double)time_ns / 1e3);
+}
+
+int text_utc(struct buffer *text, int64_t time_ns)
+{
+    enum { NS_PER_US = 1000, US_PER_S = 1000000 };
+    int64_t us = time_ns / NS_PER_US;
+    time_t seconds = (time_t)(us / US_PER_S);
+    struct tm parts;
+    char date[32];
+    if (time_ns < 0 || !gmtime_r(&seconds, &parts) ||
+        !strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts))
+        return 0;
+    return buffer_printf(text, "%s.%06lldZ", date, (long long)(us % US_PER_S));
 }
 
 int text_time(struct buffer *text, int64_t time_ns)

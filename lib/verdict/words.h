@@ -10,6 +10,9 @@
 
 int text_json_us(struct buffer *json, const char *name, int64_t time_ns); /* null for TIME_UNKNOWN */
 
+/* "2026-11-25T10:12:04.120000Z": of nanoseconds since 1970; nothing for what no calendar has. */
+int text_utc(struct buffer *text, int64_t time_ns);
+
 /* "1.2 ms", "3.4 s": three figures for people. */
 int text_time(struct buffer *text, int64_t time_ns);
 

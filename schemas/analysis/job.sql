@@ -117,3 +117,16 @@ SELECT member_join.job_rank_id,
    AND ((dialect GLOB 'chrome*' AND reason IN ('file ends before its array does', 'trace is open'))
         OR (dialect GLOB 'flight-recorder*' AND reason IN ('unreadable rest of the dump', 'unreadable rest of the file')))
  GROUP BY member_join.job_rank_id;
+
+-- Where the row ?1 of an operation was read, and when it began by the clock of its process: the call, else what came of it.
+-- statement: record
+SELECT file.path, byte_offset, coalesce(enqueue_begin_ns, api_begin_ns, device_begin_ns),
+       file.dialect GLOB 'inspector*'
+  FROM operation JOIN file ON file_id = operation_id >> 32
+ WHERE operation_id = ?1;
+
+-- The nearest of the moments that process ?1 read on its own clock and on the wall clock at once, to ?2 on the former.
+-- statement: wall_clock
+SELECT local_ns, realtime_ns FROM clock_anchor
+ WHERE process_id = ?1 AND realtime_ns IS NOT NULL
+ ORDER BY abs(local_ns - ?2) LIMIT 1;

@@ -1,5 +1,8 @@
 """What a person reads of diagnose: the job and its loss first, each cost with what it is of, and what to do next."""
 
+import datetime
+import gzip
+import json
 import os
 import pty
 import re
@@ -67,6 +70,56 @@ class Finding(Case):
                     said = re.search(r"; confirm with ncclprof (\S.*)$", finding["next"])
                     self.assertTrue(self.json(*shlex.split(said[1]))["rows"])
                     self.assertIn(f"rank {finding['rank']}", finding["next"])
+
+    def test_phases_add_up(self):
+        """By the fixture's TRUTH 8 ms in each of four phases of five steps."""
+        self.ingest_fixture("tp2dp2pp2-slow-rank")
+        finding, = [finding for finding in self.json("diagnose")["findings"] if finding["confidence"] != "low"]
+        phases = {phase["tag"]: phase["excess_us"] for phase in finding["phases"]}
+        self.assertEqual(set(phases), {"forward", "backward", "grad_sync", "optimizer"})
+        for tag, excess_us in phases.items():
+            self.assertAlmostEqual(excess_us / (5 * 8000), 1, delta=0.05, msg=tag)
+        self.assertAlmostEqual(sum(phases.values()), finding["excess_us"], places=2)
+        self.assertAlmostEqual(finding["excess_us"] - finding["overlapped_us"], finding["lost_us"], places=2)
+        self.assertEqual(finding["tag"], max(phases, key=phases.get))
+        self.assertEqual(finding["waiting_ranks"], [0, 2, 3, 4, 5, 6, 7])
+        self.assertRegex(self.run_program("diagnose").whole, r"Late by 41\.4 ms in optimizer, 40\.1 ms in backward, .* in grad_sync, "
+                         r".* in forward; the job lost 130 ms: the rest nobody had to wait for\.")
+
+    def test_where_it_shows_first(self):
+        """The record at that offset of that file is an operation that began then, of the rank, in the first step."""
+        for name in FAULTY:
+            self.ingest_fixture(name)
+            for finding in self.json("diagnose")["findings"]:
+                at = finding["at"]
+                line = gzip.open(at["file"]).read()[at["byte_offset"]:].partition(b"\n")[0].decode()
+                event = json.loads(line.rstrip().rstrip(","))
+                self.assertIn(event["cat"], ("COLL", "P2P"))
+                self.assertAlmostEqual(event["ts"], at["ts_us"], places=2)
+                (rank, step), = self.rows("SELECT rank, step FROM v_operation JOIN file USING (file_id) WHERE path = "
+                                          f"'{at['file']}' AND byte_offset = {at['byte_offset']}")
+                self.assertEqual(step, finding["first_step"])
+                self.assertEqual(rank, finding["rank"] if finding["kind"] in ("compute", "host", "network") else finding["peers"][0])
+                self.assertGreater(finding["since_us"], 0)
+
+    def test_links_of_a_slow_sender(self):
+        self.ingest_fixture("tp2dp2pp2-slow-sender")
+        finding = self.json("diagnose")["findings"][0]
+        self.assertEqual((finding["direction"], {edge["sender"] for edge in finding["edges"]}), ("send", {1}))
+        self.assertEqual([edge["receiver"] for edge in finding["edges"]], finding["peers"])
+
+    def test_when_it_was(self):
+        """Inspector's clock is the wall clock; NVIDIA's example plugin does not tell it."""
+        files, _ = self.simulate("--shape ddp --ranks 4 --per-node 2 --layers 3 --steps 16 --dialect inspector-2.30 --fault "
+                                 "compute:2:6:9:40%:* --seed 5")
+        self.run_program("ingest", "-q", *files)
+        finding = self.json("diagnose")["findings"][0]
+        when = datetime.datetime.fromisoformat(finding["time"].replace("Z", "+00:00"))
+        self.assertAlmostEqual(when.timestamp(), finding["at"]["ts_us"] / 1e6, places=5)
+        self.assertIn(finding["time"], self.run_program("diagnose").whole)
+        self.store.unlink()
+        self.ingest_fixture("tp2dp2pp2-slow-rank")
+        self.assertIsNone(self.json("diagnose")["findings"][0]["time"])
 
     def test_nothing_runs_beyond_the_line(self):
         for name in FAULTY:

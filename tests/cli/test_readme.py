@@ -5,6 +5,7 @@ stands there without its output. So does a block of a page that follows `.\\" ra
 on over lines within quotes; lines of its output are broken.
 """
 
+import json
 import os
 import re
 import shlex
@@ -110,6 +111,18 @@ class Readme(Case):
         listing = self.run_program("--help").out.split("commands:")[1].split("options:")[0]
         table = re.search(r"\| command \|.*?\n\n", README.read_text(), re.S).group()
         self.assertEqual(set(re.findall(r"^  (\w+) ", listing, re.M)), set(re.findall(r"^\| `(\w+)` \|", table, re.M)))
+
+    def test_what_confirms_a_finding_can_be_run(self):
+        """The last column of 'What to do with a finding', and a row for each kind that there is."""
+        section = README.read_text().split("## What to do with a finding\n")[1].split("\n## ")[0]
+        rows = re.findall(r"^\| (\w+) \|.*\| `(ncclprof [^`]+)` \|$", section, re.M)
+        finding = json.loads((TOP / "schemas/output/diagnose.schema.json").read_text())
+        kinds = re.search(r'"kind": \{"enum": (\[[^]]+\])', json.dumps(finding))
+        self.assertEqual({kind for kind, _ in rows}, set(json.loads(kinds[1])))
+        self.run_program("ingest", "-q", TOP / "fixtures/tp2dp2pp2-slow-rank")
+        for _, command in rows:
+            words = re.sub(r"\bA-B\b", "4-8", re.sub(r"\bA$", "4", re.sub(r"\bN\b", "1", command))).split()
+            self.assertTrue(self.run_program(*words[1:]).out, command)
 
     def test_files_that_it_names_exist(self):
         said = README.read_text()

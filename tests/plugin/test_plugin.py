@@ -355,6 +355,22 @@ class Files(PluginTest):
             names = [e["args"]["name"] for e in trace.events if e["ph"] == "M" and e["name"] == "process_name"]
             self.assertEqual(names, [f"rank {rank} on {host}"])
 
+    def test_place_of_the_process(self):
+        """What the launcher says; that of devices is left to the unit tests, as it is the machine's."""
+        launchers = (({"RANK": "6", "LOCAL_RANK": "2", "SLURM_PROCID": "1"}, (6, 2, None)),
+                     ({"OMPI_COMM_WORLD_RANK": "4", "OMPI_COMM_WORLD_LOCAL_RANK": "0"}, (4, 0, None)),
+                     ({"SLURM_PROCID": "3", "NCCLPROF_RANK_NAME": 'tp"0'}, (3, None, 'tp"0')),
+                     ({"RANK": "six"}, (None, None, None)), ({}, (None, None, None)))
+        for number, (settings, wanted) in enumerate(launchers):
+            with self.subTest(settings):
+                directory = os.path.join(self.directory, str(number))
+                trace = Trace(Played(directory, "--ranks", 1, **settings).files()[0])
+                places = trace.notes("Place")
+                self.assertLessEqual(len(places), 1)
+                args = places[0]["args"] if places else {}
+                self.assertEqual((args.get("rank"), args.get("local_rank"), args.get("rank_name")), wanted)
+                self.assertTrue(not places or args)
+
     def test_masks(self):
         for setting in ("NCCL_PROFILE_EVENT_MASK", "NCCLPROF_EVENT_MASK"):
             directory = os.path.join(self.directory, setting)

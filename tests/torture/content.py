@@ -16,7 +16,8 @@ PROGRAM = os.path.abspath(os.environ.get("NCCLPROF", "build/ncclprof"))
 # What is packed is read through the program, which alone can unpack it.
 UNPACKED = {"operation_block": "operation", "operation_join_block": "operation_join", "instance_block": "instance"}
 
-RECORDS = {"operation_id", "proxy_operation_id", "tag_mark_id", "tag_name_id", "clock_anchor_id", "loss_id", "block_id"}
+RECORDS = {"operation_id", "proxy_operation_id", "tag_mark_id", "tag_name_id", "clock_anchor_id", "loss_id", "process_fact_id",
+           "block_id"}
 
 
 def rows_of(store, table):

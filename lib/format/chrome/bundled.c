@@ -99,6 +99,28 @@ static int read_process(struct chrome_reader *reader, struct json *json, const s
                        error);
 }
 
+static const char *known_text(struct json *json, const struct chrome_line *line, const char *key)
+{
+    const char *text = text_of(json, line, key);
+    return text[0] ? text : NULL;
+}
+
+static int read_place(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
+                      uint64_t offset, struct error *error)
+{
+    struct event event = {.kind = EVENT_PROCESS, .origin = chrome_origin(reader, offset)};
+    event.origin.communicator_hash = 0;
+    event.process = PROCESS_FACTS_NONE;
+    event.process.global_rank = member_natural(json, line->arguments, "rank", COUNT_UNKNOWN);
+    event.process.local_rank = member_natural(json, line->arguments, "local_rank", COUNT_UNKNOWN);
+    event.process.gpu = member_natural(json, line->arguments, "gpu", COUNT_UNKNOWN);
+    event.process.rank_name = known_text(json, line, "rank_name");
+    event.process.gpu_bus_id = known_text(json, line, "gpu_bus_id");
+    event.process.gpu_serial = known_text(json, line, "gpu_uuid");
+    event.process.nic = known_text(json, line, "nic");
+    return chrome_emit(reader, &event, error);
+}
+
 static int read_anchor(struct chrome_reader *reader, struct json *json, const struct chrome_line *line,
                        uint64_t offset, struct error *error)
 {
@@ -305,6 +327,8 @@ int chrome_bundled_line(struct chrome_reader *reader, struct json *json, const s
     switch (line->name) {
     case CHROME_PROCESS:
         return read_process(reader, json, line, offset, error);
+    case CHROME_PLACE:
+        return read_place(reader, json, line, offset, error);
     case CHROME_COMMUNICATOR:
         return read_communicator(reader, json, line, offset, error);
     case CHROME_CLOCK_ANCHOR:

@@ -54,6 +54,7 @@ static const struct word wait_names[] = {
 
 static const struct word note_names[] = {
     {"Process", CHROME_PROCESS},
+    {"Place", CHROME_PLACE},
     {"Communicator", CHROME_COMMUNICATOR},
     {"ClockAnchor", CHROME_CLOCK_ANCHOR},
     {"Drops", CHROME_DROPS},

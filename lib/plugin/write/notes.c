@@ -68,6 +68,54 @@ void notes_process(struct chrome *chrome, const struct notes_process *process)
     chrome_note_end(text);
 }
 
+/* The arguments of a line, of which only those that are known are there. */
+struct known {
+    struct text *text; /* null: none yet, nor a line */
+    struct chrome *chrome;
+    uint64_t now_ns;
+};
+
+static void begin_known(struct known *known, const char *name)
+{
+    if (known->text)
+        text_literal(known->text, ", ");
+    else
+        known->text = chrome_note(known->chrome, "Place", false, known->now_ns);
+    text_literal(known->text, "\"");
+    text_string(known->text, name);
+    text_literal(known->text, "\": ");
+}
+
+static void put_known_number(struct known *known, const char *name, long value)
+{
+    if (value < 0)
+        return;
+    begin_known(known, name);
+    text_signed(known->text, value);
+}
+
+static void put_known_text(struct known *known, const char *name, const char *value)
+{
+    if (!value[0])
+        return;
+    begin_known(known, name);
+    put_text(known->text, "", value);
+}
+
+void notes_place(struct chrome *chrome, const struct place *place, uint64_t now_ns)
+{
+    struct known known = {.chrome = chrome, .now_ns = now_ns};
+    put_known_number(&known, "rank", place->rank);
+    put_known_number(&known, "local_rank", place->local_rank);
+    put_known_text(&known, "rank_name", place->rank_name);
+    put_known_number(&known, "gpu", place->gpu.number);
+    put_known_text(&known, "gpu_bus_id", place->gpu.bus);
+    put_known_text(&known, "gpu_uuid", place->gpu.uuid);
+    put_known_text(&known, "nic", place->nic);
+    if (known.text)
+        chrome_note_end(known.text);
+}
+
 void notes_process_name(struct chrome *chrome, const struct notes_process *process, const char *rank)
 {
     struct text *text = chrome_note(chrome, "process_name", false, process->start_ns);

@@ -7,6 +7,7 @@
 
 #include "plugin/tree/tree.h"
 #include "plugin/write/chrome_line.h"
+#include "plugin/write/place.h"
 
 struct notes_process {
     const char *host;
@@ -38,6 +39,9 @@ void notes_read_boot(char boot[40]);
 struct notes_anchor notes_anchor_now(void);
 
 void notes_process(struct chrome *chrome, const struct notes_process *process);
+
+/* Where the process runs, as far as anything is known of that. */
+void notes_place(struct chrome *chrome, const struct place *place, uint64_t now_ns);
 
 /* What viewers call the process: the Trace Event Format's own line. */
 void notes_process_name(struct chrome *chrome, const struct notes_process *process, const char *rank);

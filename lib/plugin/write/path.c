@@ -3,10 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "plugin/write/launcher.h"
 
 #define NAMES_TRIED 1000
 
@@ -29,16 +30,11 @@ void path_host(char *host, size_t size)
 
 void path_rank(char *text, size_t size, int rank)
 {
-    static const char *const launchers[] = {"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PMI_RANK",
-                                            "PMIX_RANK"};
-    snprintf(text, size, "%d", rank);
-    for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
-        const char *value = getenv(launchers[i]);
-        if (value && *value) {
-            snprintf(text, size, "%s", value);
-            break;
-        }
-    }
+    const char *told = launcher_rank().global;
+    if (told)
+        snprintf(text, size, "%s", told);
+    else
+        snprintf(text, size, "%d", rank);
     make_safe(text);
 }
 

@@ -53,6 +53,7 @@ struct writer {
     struct chrome chrome;
     struct inspector inspector;
     struct notes_process process;
+    struct place place;
     struct notes_drops drops;     /* as last written */
     struct ring_drops ring_drops; /* as last logged */
     struct due due;
@@ -374,10 +375,20 @@ static void see_rest(struct writer *writer)
     writer->rests = rest & 1;
 }
 
+/* On this thread: nothing of the job waits for it. */
+static void write_place(struct writer *writer)
+{
+    if (!writer->settings.chrome)
+        return;
+    place_find_devices(&writer->place, "");
+    notes_place(&writer->chrome, &writer->place, clock_monotonic_ns());
+}
+
 static void *writer_main(void *argument)
 {
     struct writer *writer = argument;
     bool stopping = false;
+    write_place(writer);
     while (!stopping) {
         uint32_t seen = atomic_load_explicit(&writer->asked, memory_order_acquire);
         uint32_t asked = seen & ~1u;
@@ -469,6 +480,7 @@ static void write_beginning(struct writer *writer, const struct writer_origin *o
                                              .start_ns = anchor.monotonic_ns,
                                              .realtime_ns = anchor.realtime_ns};
     notes_read_boot(writer->process.boot);
+    place_read_environment(&writer->place);
     chrome_init(&writer->chrome, &writer->chrome_sink, &writer->tree, anchor.monotonic_ns, (long)getpid());
     writer->inspector =
         (struct inspector){.sink = &writer->inspector_sink, .tree = &writer->tree, .process = (long)getpid()};

@@ -49,6 +49,36 @@ static void read_lines(struct recording *recording, const char *lines)
     assert_string_equal(recording->dialect, "chrome-ncclprof");
 }
 
+/* What the plugin knows of where its process runs; it may be next to nothing. */
+static void where_it_runs(void **state)
+{
+    struct recording recording;
+    read_lines(&recording,
+               NOTE("Place", "M", "4.0",
+                    "\"rank\": 9, \"local_rank\": 1, \"rank_name\": \"tp \\\"0\\\"\", \"gpu\": 0, "
+                    "\"gpu_bus_id\": \"0000:3b:00.0\", \"gpu_uuid\": \"GPU-1\", \"nic\": \"mlx5_0\"")
+                   NOTE("Place", "M", "5.0", "\"local_rank\": -1, \"nic\": \"\"") "{}]\n");
+    assert_int_equal(recording_count(&recording, EVENT_PROCESS), 2);
+    const struct event *event = recording_event(&recording, EVENT_PROCESS, 0);
+    assert_string_equal(event->origin.host, "n\"1");
+    assert_int_equal(event->origin.pid, 7);
+    assert_int_equal(event->origin.communicator_hash, 0);
+    assert_int_equal(event->process.global_rank, 9);
+    assert_int_equal(event->process.world_size, COUNT_UNKNOWN);
+    assert_int_equal(event->process.local_rank, 1);
+    assert_int_equal(event->process.gpu, 0);
+    assert_string_equal(event->process.gpu_bus_id, "0000:3b:00.0");
+    assert_string_equal(event->process.gpu_serial, "GPU-1");
+    assert_string_equal(event->process.nic, "mlx5_0");
+    assert_string_equal(event->process.rank_name, "tp \"0\"");
+    event = recording_event(&recording, EVENT_PROCESS, 1);
+    assert_int_equal(event->process.local_rank, COUNT_UNKNOWN);
+    assert_int_equal(event->process.global_rank, COUNT_UNKNOWN);
+    assert_null(event->process.nic);
+    assert_null(event->process.host);
+    recording_release(&recording);
+}
+
 static void who_writes(void **state)
 {
     struct recording recording;
@@ -342,6 +372,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_writes),
+        cmocka_unit_test(where_it_runs),
         cmocka_unit_test(notes_of_any_phase),
         cmocka_unit_test(tags_of_process_and_communicator),
         cmocka_unit_test(kernels_by_the_clock_of_the_gpu),

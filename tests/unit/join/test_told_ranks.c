@@ -67,8 +67,12 @@ static void told_of_all_they_count(void **state)
 {
     assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {0, 1, 2}}, "0 1 2 of 3, 0 against");
     assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {2, 0, 1}}, "2 0 1 of 3, 3 against");
-    assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {4, 5, 6}},
-                 "4 5 6 0* 1* 2* of 6, 3 against");
+    assert_ranks((struct jobs_files){.numbers = {0, 1, 2, -1}, .told = {4, 5, 6}}, "4 5 6 of 3, 3 against");
+    /* Who has a place that nobody took is known where places and ranks have the same numbers. */
+    assert_ranks((struct jobs_files){.numbers = {0, 2, -1}, .told = {0, 2}, .declared_size = 4},
+                 "0 2 1* 3* of 4, 0 against");
+    assert_ranks((struct jobs_files){.numbers = {0, 2, -1}, .told = {6, 2}, .declared_size = 4},
+                 "6 2 of 4, 1 against");
     /* The communicator of one process is that of none else. */
     assert_ranks((struct jobs_files){.numbers = {3, -1}, .told = {11}, .told_size = 12},
                  "11 0* 1* 2* 3* 4* 5* 6* 7* 8* 9* 10* of 12, 1 against");

@@ -5,6 +5,7 @@
 #include "support/cmocka_all.h"
 
 /* The plugin is a library of its own: the tool's does not hold it. */
+#include "plugin/write/launcher.c"
 #include "plugin/write/path.c"
 #include "plugin/write/sink.c"
 

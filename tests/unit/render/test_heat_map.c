@@ -211,6 +211,24 @@ static void test_no_usual_step(void **state)
     table_release(&table);
 }
 
+/* Ranks without numbers: of two of one name each has a row. */
+static void test_two_ranks_of_one_name(void **state)
+{
+    struct table table;
+    struct heat_maps maps;
+    begin(&table);
+    for (int rank = 0; rank < 3; rank++)
+        for (int64_t step = 0; step < 2; step++)
+            add(&table, rank == 2 ? "b:1" : "a:1", NULL, step, rank == 1 ? 1000 : 0, NULL);
+    make(&maps, &table, 9);
+    assert_int_equal(maps.maps[0].row_count, 3);
+    check_row(&maps.maps[0], 0, "a:1", "", "00");
+    check_row(&maps.maps[0], 1, "a:1", "", "44");
+    check_row(&maps.maps[0], 2, "b:1", "", "00");
+    heat_maps_release(&maps);
+    table_release(&table);
+}
+
 static void test_nothing(void **state)
 {
     struct table table;
@@ -271,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_ranks_of_a_host_are_one_row),
         cmocka_unit_test(test_neighbours_are_one_row),
         cmocka_unit_test(test_no_usual_step),
+        cmocka_unit_test(test_two_ranks_of_one_name),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_svg),
     };

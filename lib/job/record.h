@@ -1,0 +1,18 @@
+#ifndef NCCLPROF_JOB_RECORD_H
+#define NCCLPROF_JOB_RECORD_H
+
+#include "job/job.h"
+
+/* Where an operation stands in the traces, and when it began by the clocks there. */
+struct job_record {
+    char *file;          /* owned; NULL: not known */
+    int64_t byte_offset; /* in the unpacked file */
+    int64_t at_ns;       /* on the clock of its process, as the file has it; TIME_UNKNOWN */
+    int64_t wall_ns;     /* since 1970, UTC; TIME_UNKNOWN */
+};
+
+/* Looks up an operation of a job that was loaded from a store. Release the record whatever comes back. */
+int job_find_record(const struct job *job, size_t operation, struct job_record *record, struct error *error);
+void job_record_release(struct job_record *record);
+
+#endif

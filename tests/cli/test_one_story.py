@@ -1,0 +1,79 @@
+"""diagnose, stragglers, stalls and steps tell one story: whom diagnose blames stands first, and no edge contradicts it."""
+
+from tests.cli.support import TOP, Case
+
+FIXTURES = sorted(path.name for path in (TOP / "fixtures").iterdir() if path.is_dir())
+SLOW = ("slow link", "slow sender", "slow receiver", "paused once")
+STOPS = ("missing", "mismatch", "ended_early")
+
+
+def told(findings):
+    """Those that are shown unasked."""
+    return [finding for finding in findings if finding["confidence"] != "low" or finding["kind"] in STOPS]
+
+
+def accused(finding):
+    return set(finding["ranks"]) | set(finding["candidates"])
+
+
+def blames(finding, row):
+    near, far = ("sender", "receiver") if finding["direction"] == "send" else ("receiver", "sender")
+    return (finding["kind"] == "network" and row[near] in accused(finding) and
+            (not finding["peers"] or row[far] in finding["peers"]))
+
+
+class OneStory(Case):
+    def check_stragglers(self, findings):
+        rows = self.json("stragglers")["rows"]
+        if findings and rows:
+            self.assertIn(rows[0]["rank"], accused(findings[0]))
+            self.assertEqual((rows[0]["kind"], rows[0]["confidence"], rows[0]["lost_us"]),
+                             tuple(findings[0][key] for key in ("kind", "confidence", "lost_us")))
+        everybody = set().union(*map(accused, findings)) if findings else set()
+        self.assertEqual({row["rank"] for row in rows if row["kind"]}, everybody)
+
+    def check_stalls(self, findings):
+        for row in self.json("stalls")["rows"]:
+            if row.get("reading"):
+                continue  # of what never ended, no verdict
+            is_blamed = any(blames(finding, row) for finding in findings)
+            self.assertEqual(row["verdict"] in SLOW, is_blamed, row)
+            if row["measured"] in SLOW and not is_blamed:
+                self.assertEqual(row["verdict"], "not confirmed")
+
+    def check_steps(self, findings):
+        for row in self.json("steps")["rows"]:
+            covering = [finding for finding in findings if finding["first_step"] is not None
+                        and finding["first_step"] <= row["step"] <= finding["last_step"]
+                        and (row["step"] - finding["first_step"]) % (finding["period"] or 1) == 0]
+            self.assertEqual(bool(row["finding"]), bool(covering), row)
+            if row["finding"]:
+                self.assertIn(row["finding"], [f"{finding['kind']}, rank {finding['process']}" for finding in covering])
+
+    def check(self):
+        findings = told(self.json("diagnose", status=None)["findings"])
+        if len({finding["run"] for finding in findings}) > 1:
+            return None
+        self.check_stragglers(findings)
+        self.check_stalls(findings)
+        self.check_steps(findings)
+        return findings
+
+    def test_fixtures(self):
+        blamed = 0
+        for name in FIXTURES:
+            with self.subTest(fixture=name):
+                self.store.unlink(missing_ok=True)
+                self.run_program("ingest", TOP / "fixtures" / name, status=None)
+                blamed += len(self.check() or ())
+        self.assertGreaterEqual(blamed, 4)
+
+    def test_simulated_faults(self):
+        """One of each kind, and jobs on which edges are slow that are nobody's fault."""
+        job = "--shape 3d --tp 2 --dp 2 --pp 2 --ranks 8 --per-node 2 --layers 3 --steps 14 --dialect chrome-v5 --seed 7"
+        for fault in ("", "compute:3:5:8:40%:*", "host:6:5:8:40%:*", "net:5:5:8:60%:*", "hang:5:7:7:0:grad_sync"):
+            with self.subTest(fault=fault):
+                files, _ = self.simulate(f"{job} --fault {fault}" if fault else job)
+                self.store.unlink(missing_ok=True)
+                self.run_program("ingest", "-q", *files)
+                self.assertEqual(bool(self.check()), bool(fault))

@@ -1,0 +1,85 @@
+#include "base/statistics.h"
+
+#include "support/cmocka_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 200, ROUNDS = 400 };
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Rows of few and of many values, with many alike; how many. */
+static size_t make_row(unsigned round, int64_t *values)
+{
+    size_t count = round % MOST + 1;
+    for (size_t i = 0; i < count; i++)
+        values[i] = (int64_t)((i * 7919 + round * 104729) % (round % 3 ? 1000003 : 5));
+    return count;
+}
+
+static int64_t at_part(const int64_t *sorted, size_t count, double part)
+{
+    return sorted[(size_t)((double)(count - 1) * part)];
+}
+
+static void a_quantile_is_where_it_would_stand_sorted(void **state)
+{
+    static const double parts[] = {0, 0.25, 0.5, 0.75, 1};
+    int64_t values[MOST], sorted[MOST], scratch[MOST];
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        size_t count = make_row(round, values);
+        memcpy(sorted, values, sizeof sorted);
+        qsort(sorted, count, sizeof *sorted, by_value);
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+            memcpy(scratch, values, sizeof scratch);
+            assert_int_equal(pick_quantile(scratch, count, parts[i]), at_part(sorted, count, parts[i]));
+            memcpy(scratch, values, sizeof scratch);
+            assert_int_equal(quantile_of(scratch, count, parts[i]), at_part(sorted, count, parts[i]));
+        }
+    }
+    assert_int_equal(pick_quantile(values, 0, 0.5), INT64_MIN);
+}
+
+/* The lower quartile; where the least tenth, of two values at least, are less than that: the most of these.
+ */
+static void quiet_is_what_a_fault_of_most_steps_leaves(void **state)
+{
+    int64_t values[MOST], sorted[MOST], scratch[MOST];
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        size_t count = make_row(round, values), tenth = count > 20 ? (count - 1) / 10 : 1;
+        memcpy(sorted, values, sizeof sorted);
+        qsort(sorted, count, sizeof *sorted, by_value);
+        int64_t wanted = at_part(sorted, count, 0.25);
+        if (count > tenth && sorted[tenth] < wanted)
+            wanted = sorted[tenth];
+        memcpy(scratch, values, sizeof scratch);
+        assert_int_equal(pick_quiet(scratch, count), wanted);
+        memcpy(scratch, values, sizeof scratch);
+        assert_int_equal(quiet_of(scratch, count), wanted);
+    }
+}
+
+static void the_median_of_the_others(void **state)
+{
+    const int64_t sorted[] = {1, 2, 4, 8, 16};
+    assert_int_equal(median_without(sorted, 5, 1), 4);
+    assert_int_equal(median_without(sorted, 5, 2), 4);
+    assert_int_equal(median_without(sorted, 5, 4), 2);
+    assert_int_equal(median_without(sorted, 5, 16), 2);
+    assert_int_equal(median_without(sorted, 1, 1), INT64_MIN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_quantile_is_where_it_would_stand_sorted),
+        cmocka_unit_test(quiet_is_what_a_fault_of_most_steps_leaves),
+        cmocka_unit_test(the_median_of_the_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
