@@ -23,7 +23,8 @@ static int is_same(int64_t one, int64_t other)
 static int is_like(const struct job *job, int32_t one, int32_t other)
 {
     const struct job_operation *a = &job->operations[one], *b = &job->operations[other];
-    if (a->function != b->function)
+    int is_pair = function_is_point_to_point(a->function) && function_is_point_to_point(b->function);
+    if (a->function != b->function && !is_pair)
         return 0;
     if (datatype_name(a->datatype) && datatype_name(b->datatype) && a->datatype != b->datatype)
         return 0;
@@ -139,18 +140,36 @@ static int is_judged(const struct wait_graph *graph, size_t rank)
     return 0;
 }
 
+/* A send and its receive of which neither ends, of different sizes: which of them is wrong nobody knows. */
+static int judge_pair(const struct wait_graph *graph, int32_t send, struct ballot *ballot, struct findings *findings)
+{
+    int32_t peer;
+    struct call_at receive = call_of_peer(&graph->states, send, &peer);
+    if (receive.operation < 0)
+        return 0;
+    ballot->calls[0] = send;
+    ballot->calls[1] = receive.operation;
+    ballot->votes[0] = ballot->votes[1] = 0;
+    ballot->count = 2;
+    return judge(ballot, findings);
+}
+
 int find_called_otherwise(const struct wait_graph *graph, struct findings *findings)
 {
     const struct job *job = graph->job;
     size_t before = findings->count;
     struct ballot ballot = {.job = job,
-                            .calls = array_new(job->rank_count, sizeof *ballot.calls),
-                            .party = array_new(job->rank_count, sizeof *ballot.party),
-                            .votes = array_new(job->rank_count, sizeof *ballot.votes)};
+                            .calls = array_new(job->rank_count + 1, sizeof *ballot.calls),
+                            .party = array_new(job->rank_count + 1, sizeof *ballot.party),
+                            .votes = array_new(job->rank_count + 1, sizeof *ballot.votes)};
     int failed = !ballot.calls || !ballot.party || !ballot.votes;
     for (size_t i = 0; !failed && i < job->rank_count; i++) {
         int32_t at = graph->waiters[i].operation;
-        if (at < 0 || job->operations[at].kind != OPERATION_COLLECTIVE || is_judged(graph, i))
+        if (at < 0)
+            continue;
+        if (job->operations[at].function == FUNCTION_SEND)
+            failed = judge_pair(graph, at, &ballot, findings);
+        if (job->operations[at].kind != OPERATION_COLLECTIVE || is_judged(graph, i))
             continue;
         collect(graph, at, &ballot);
         failed = judge(&ballot, findings);
