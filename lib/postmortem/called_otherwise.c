@@ -68,9 +68,11 @@ static int say_both(const struct ballot *ballot, int32_t call, struct finding *f
 {
     const struct job *job = ballot->job;
     int32_t other = other_party(ballot, call), others = ballot->votes[other];
-    return buffer_append_text(&finding->evidence, "it called ") ||
+    int32_t rank = job->operations[ballot->calls[call]].rank;
+    return buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[rank].name) ||
                    say_call(job, ballot->calls[call], &finding->evidence) ||
-                   buffer_printf(&finding->evidence, ", %d other%s ", others, others == 1 ? "" : "s") ||
+                   buffer_printf(&finding->evidence, "; %d other%s called ", others,
+                                 others == 1 ? "" : "s") ||
                    say_call(job, ballot->calls[other], &finding->evidence)
                ? -1
                : 0;
@@ -116,8 +118,9 @@ static void collect(const struct wait_graph *graph, int32_t operation, struct ba
     ballot->count = 0;
     for (size_t i = 0; i < communicator->seat_count; i++) {
         int32_t rank = communicator->seats[i].rank;
-        struct call_at at =
-            rank < 0 ? (struct call_at){.operation = -1} : call_of(&graph->states, rank, operation);
+        if (rank < 0)
+            continue;
+        struct call_at at = call_of(&graph->states, rank, operation);
         if (at.operation < 0)
             continue;
         ballot->votes[ballot->count] = 0;
@@ -141,7 +144,8 @@ static int is_judged(const struct wait_graph *graph, size_t rank)
 }
 
 /* A send and its receive of which neither ends, of different sizes: which of them is wrong nobody knows. */
-static int judge_pair(const struct wait_graph *graph, int32_t send, struct ballot *ballot, struct findings *findings)
+static int judge_pair(const struct wait_graph *graph, int32_t send, struct ballot *ballot,
+                      struct findings *findings)
 {
     int32_t peer;
     struct call_at receive = call_of_peer(&graph->states, send, &peer);
