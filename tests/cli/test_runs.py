@@ -55,7 +55,7 @@ class Runs(Case):
             for view, in store.execute("SELECT name FROM sqlite_schema WHERE type = 'view'").fetchall():
                 store.execute(f"DROP VIEW {view}")
             store.executescript("DROP TABLE process_run; ALTER TABLE run DROP COLUMN name;"
-                                "DROP TABLE process_fact; DROP TABLE contradiction;"
+                                "DROP TABLE process_fact; DROP TABLE group_status; DROP TABLE contradiction;"
                                 "ALTER TABLE communicator DROP COLUMN member_list;"
                                 "ALTER TABLE communicator DROP COLUMN description;"
                                 "ALTER TABLE communicator DROP COLUMN named_hash;"
