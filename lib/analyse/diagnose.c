@@ -52,7 +52,7 @@ static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
 {
     struct buffer *json = &diagnosis->coverage;
     return buffer_append_text(json, json->length ? ",{" : "{") ||
-           text_json_integer(json, "run", job->run_id) ||
+           text_json_integer(json, "run", job->run_id) || text_json_string(json, "run_name", job->run_name) ||
            text_json_integer(json, "ranks", (int64_t)job_recorded_ranks(job)) ||
            text_json_integer(json, "expected_ranks", job->expected_ranks) ||
            text_json_integer(json, "steps", job->step_count) ||

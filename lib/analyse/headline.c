@@ -1,8 +1,11 @@
 #include "analyse/headline.h"
 
+#include "base/escape.h"
 #include "verdict/longer_steps_text.h"
 #include "verdict/scope_text.h"
 #include "verdict/words.h"
+
+#include <string.h>
 
 /* Of rows of longer steps, so many are named. */
 enum { ROWS_NAMED = 3 };
@@ -104,11 +107,21 @@ static int say_lost(const struct judgement *judgement, struct buffer *text)
     return failed || buffer_append_byte(text, '\n');
 }
 
+/* "run 2 (traces-b): ", by which --run takes it. */
+static int say_run(const struct job *job, struct buffer *text)
+{
+    return buffer_printf(text, "run %lld (", (long long)job->run_id) ||
+                   escape_terminal(text, job->run_name, strlen(job->run_name)) ||
+                   buffer_append_text(text, "): ")
+               ? -1
+               : 0;
+}
+
 int headline_say_job(const struct judgement *judgement, int names_run, struct buffer *text)
 {
     if (!judgement->scope.operations)
         return 0;
-    if (names_run && buffer_printf(text, "run %lld: ", (long long)judgement->job->run_id))
+    if (names_run && say_run(judgement->job, text))
         return -1;
     return say_job(judgement, text) || say_longer(&judgement->longer, text) || say_times(judgement, text) ||
                    say_lost(judgement, text) || buffer_append_byte(text, '\n')

@@ -34,8 +34,8 @@ enum {
 };
 
 static const struct analysis_option options[] = {
-    {"by-channel", 0, NULL, "a row a channel", NULL},
-    {"matrix", 0, NULL, "a row a sender, a column a receiver, over all communicators", NULL},
+    {"by-channel", 0, NULL, "one row per channel", NULL},
+    {"matrix", 0, NULL, "one row per sender, one column per receiver, over all communicators", NULL},
     {"value", 0, "KEY",
      "what the matrix shows: steps, send_wait_us_p50, send_wait_us_max, recv_wait_us_p50, stalled_us, "
      "verdict or measured",

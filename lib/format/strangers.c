@@ -46,8 +46,6 @@ static const struct stranger pickles[] = {
 
 /* Texts that no brace begins. */
 static const struct stranger texts[] = {
-    {ANYWHERE, 0, " NCCL INFO ", "looks like NCCL's debug log"},
-    {ANYWHERE, 0, " NCCL WARN ", "looks like NCCL's debug log"},
     {ANYWHERE, 0, "ProcessGroupNCCL", "looks like PyTorch's log"},
 };
 

@@ -28,11 +28,11 @@ struct clock_reader {
 static int name_clock(struct clock_reader *reader, struct job_rank *rank, struct statement *statement,
                       struct error *error)
 {
-    const char *host = statement_text(statement, 1), *boot = statement_text(statement, 2);
+    const char *host = rank->facts.host, *boot = statement_text(statement, 1);
     int64_t number = -1;
     if (boot) {
         number = intern_put(&reader->names, boot, strlen(boot));
-        rank->clock_offset_ns = statement_integer(statement, 3);
+        rank->clock_offset_ns = statement_integer(statement, 2);
     } else if (host && *host && rank->first_issued_ns >= EPOCH_TIMES_NS) {
         number = intern_put(&reader->names, host, strlen(host));
     } else {

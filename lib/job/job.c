@@ -76,6 +76,7 @@ void job_release(struct job *job)
     }
     roster_release(&job->roster);
     free(job->step_source);
+    free(job->run_name);
     free(job->ranks);
     free(job->communicators);
     free(job->operations);

@@ -210,6 +210,7 @@ struct job_span {
 struct job {
     struct store *store; /* borrowed */
     int64_t run_id;
+    char *run_name;       /* owned; hostile: of the folder of its files (join/run_names.h) */
     struct roster roster; /* while it is loaded: of this run */
     int64_t expected_ranks;
     int32_t step_count;
@@ -252,6 +253,7 @@ struct job {
     int64_t sequences;        /* of operations: by rank, communicator and function */
     int64_t late_sequences;   /* of those, that begin in the middle */
     int finished_only;        /* its recorders only list what finished */
+    int calls_only;           /* its recorders only list calls: whether any of them ended is not known */
     uint8_t lacks_files;      /* some rank left no trace, or may lack a file */
     uint8_t most_cut;         /* enum cut: how most traces stop */
     int blind_to_pairs;       /* its recorder leaves point-to-point operations out */

@@ -94,6 +94,7 @@ int job_read_names(struct job *job, struct error *error)
     job->expected_ranks = run->expected_ranks;
     job->step_count = (int32_t)run->step_count;
     job->step_source = take_text(&run->step_source);
+    job->run_name = take_text(&run->name);
     job->has_global_ranks = run->has_global_ranks;
     return take_ranks(job) || take_communicators(job) ? error_no_memory(error) : 0;
 }

@@ -6,6 +6,7 @@
 #include "postmortem/left_loop.h"
 #include "postmortem/mismatch.h"
 #include "postmortem/never_started.h"
+#include "postmortem/open_calls.h"
 #include "postmortem/patience.h"
 #include "postmortem/pending.h"
 #include "postmortem/progress.h"
@@ -42,8 +43,8 @@ static int say_last(const struct job *job, int32_t rank, int is_lost, struct fin
         return buffer_printf(&finding->evidence, ". Nothing is recorded of rank %s", job->ranks[rank].name);
     const struct job_operation *last = &job->operations[job->ranks[rank].first + job->ranks[rank].count - 1];
     const char *tag = job_tag(job, last->tag);
-    if (buffer_printf(&finding->evidence,
-                      is_lost ? ". The last recorded of rank %s: " : ". The last begun by rank %s: ",
+    const char *did = is_lost ? "recorded of" : job->calls_only ? "called" : "begun";
+    if (buffer_printf(&finding->evidence, ". The last %s%s rank %s: ", did, is_lost ? "" : " by",
                       job->ranks[rank].name) ||
         text_operation(&finding->evidence, job, &job->instances[last->instance], last->function))
         return -1;
@@ -141,6 +142,8 @@ static int name_absent(const struct absence *absence, struct findings *findings)
             confidence = CONFIDENCE_LOW;
         if (confidence > CONFIDENCE_LOW && may_wait_as_another(absence, (int32_t)i))
             confidence = CONFIDENCE_LOW;
+        if (confidence > CONFIDENCE_LOW && job->calls_only)
+            confidence = open_calls_confidence(absence, (int32_t)i);
         if (confidence >= 0 && !add_finding(absence, FINDING_MISSING, (int32_t)i, confidence, findings))
             return -1;
     }
@@ -158,13 +161,14 @@ static int is_cut_alone(const struct absence *absence, size_t rank)
 /*
  * Whether records that are not there can be held against their ranks: some died and left none. Where fewer
  * are there than not, they are what was kept of the job. Where most were cut, so may theirs be: but for a
- * single one that others wait for, and that is not there, or cut otherwise than the rest.
+ * single one that others wait for, and that is not there, or cut otherwise than the rest. Where only calls
+ * are recorded, that others wait for it is not.
  */
 static int can_name_unrecorded(const struct absence *absence)
 {
     const struct job *job = absence->job;
     size_t recorded = job_recorded_ranks(job), alone = 0;
-    if (absence->unrecorded_count > recorded || job_silent_ranks(job) > recorded)
+    if (job->calls_only || absence->unrecorded_count > recorded || job_silent_ranks(job) > recorded)
         return 0;
     for (size_t i = 0; i < job->rank_count; i++)
         alone +=
@@ -230,6 +234,14 @@ static void note_held(const struct absence *absence, unsigned char *held, int32_
     }
 }
 
+/* Where only calls are recorded, whether hosts may have called all that came after it while it never ended.
+ */
+static int is_among_last(const struct absence *absence, const struct job_instance *instance)
+{
+    return absence->job->calls_only &&
+           (instance->step < 0 || (int64_t)instance->step + STEPS_AHEAD >= absence->last_step);
+}
+
 /*
  * By instance, whether it did not go well: somebody is held up in it, or in another of the same step and
  * communicator, to which it may have led. NULL: no memory.
@@ -242,7 +254,8 @@ static unsigned char *list_stuck(const struct absence *absence)
     if (stuck && first_step) {
         note_held(absence, stuck, first_step);
         for (size_t i = 0; i < job->instance_count; i++)
-            stuck[i] |= job->instances[i].step == first_step[job->instances[i].communicator];
+            stuck[i] |= job->instances[i].step == first_step[job->instances[i].communicator] ||
+                        is_among_last(absence, &job->instances[i]);
     } else {
         free(stuck);
         stuck = NULL;

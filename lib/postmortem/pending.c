@@ -2,6 +2,7 @@
 
 #include "job/membership.h"
 #include "job/record_extents.h"
+#include "postmortem/recorded.h"
 #include "verdict/words.h"
 
 int is_pending(const struct absence *absence, const struct job_instance *instance, int to_be_sure)
@@ -65,12 +66,6 @@ static int is_record_lost(const struct absence *absence, const struct job_instan
            extents_lack(absence->extents, rank, instance->communicator, instance->function);
 }
 
-/* Whether the record of a rank would show that it came. */
-static int is_recorded(const struct job *job, int32_t rank)
-{
-    return rank >= 0 && job->ranks[rank].count && job->ranks[rank].cut == CUT_NOT;
-}
-
 static int32_t place_of(const struct absence *absence, const struct job_instance *instance)
 {
     int32_t least = INT32_MAX;
@@ -115,20 +110,6 @@ static void note_absent(struct absence *absence, int32_t number, int32_t place, 
     of->missing_from = number;
     of->place = place;
     of->is_lost = is_lost;
-}
-
-/* Whether somebody is absent whose record would show that it came. */
-static int lacks_a_recorded(const struct job *job, const struct job_instance *instance)
-{
-    if (instance->function == FUNCTION_SEND)
-        return is_recorded(job, instance->sender) && is_recorded(job, instance->receiver);
-    const struct job_communicator *communicator = &job->communicators[instance->communicator];
-    int32_t came = 0, recorded = 0;
-    for (size_t i = 0; i < communicator->seat_count; i++)
-        recorded += is_recorded(job, communicator->seats[i].rank);
-    for (int32_t i = 0; i < instance->members; i++)
-        came += is_recorded(job, job_member(job, instance, i)->rank);
-    return came < recorded;
 }
 
 static void note_waiting_in(struct absence *absence, int32_t number)
@@ -176,7 +157,9 @@ int say_waiting(const struct absence *absence, int32_t number, struct finding *f
         if (finding_add_peer(finding, job_member(job, instance, i)->rank))
             return -1;
     return text_operation(&finding->evidence, job, instance, instance->function) ||
-                   buffer_printf(&finding->evidence, ": begun by %d of %d ranks, never ended",
+                   buffer_printf(&finding->evidence,
+                                 job->calls_only ? ": called by %d of %d ranks"
+                                                 : ": begun by %d of %d ranks, never ended",
                                  instance->members, instance->expected)
                ? -1
                : 0;

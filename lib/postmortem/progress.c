@@ -1,6 +1,7 @@
 #include "postmortem/progress.h"
 
 #include "base/array.h"
+#include "postmortem/recorded.h"
 
 #include <stdlib.h>
 
@@ -120,6 +121,8 @@ static int ends_are_recorded(const struct passing *passing, int32_t operation)
 int passing_is_held(const struct passing *passing, int32_t operation)
 {
     const struct job *job = passing->job;
+    if (job->calls_only)
+        return lacks_a_recorded(job, &job->instances[job->operations[operation].instance]);
     return !passing_is_past(passing, operation) && ends_are_recorded(passing, operation) &&
            job->ranks[job->operations[operation].rank].cut == CUT_NOT;
 }

@@ -27,7 +27,8 @@ int passing_is_past(const struct passing *passing, int32_t operation);
 
 /*
  * It did not get past, and that is not for want of a record: its rank's has its end, something is recorded of
- * its like, and the last of them that others followed has its end, or there is none.
+ * its like, and the last of them that others followed has its end, or there is none. Where only calls are
+ * recorded: somebody never made it.
  */
 int passing_is_held(const struct passing *passing, int32_t operation);
 

@@ -132,8 +132,11 @@ static void note_finding(struct heat_row *row, const char *finding, int64_t step
         row->finding = finding;
         row->accused = row->process;
         row->first_step = row->last_step = step;
+        row->steps = 1;
     } else if (goes_on) {
+        row->first_step = step < row->first_step ? step : row->first_step;
         row->last_step = step > row->last_step ? step : row->last_step;
+        row->steps++;
     } else if (!row->more) {
         row->more = 1;
     }
@@ -206,6 +209,7 @@ static void unite_rows(struct heat_map *map, size_t into, size_t from)
         row->accused = other->accused;
         row->first_step = other->first_step;
         row->last_step = other->last_step;
+        row->steps = other->steps;
     }
     for (size_t column = 0; column < map->columns; column++) {
         size_t to = into * map->columns + column, of = from * map->columns + column;
@@ -388,9 +392,11 @@ int heat_row_mark(const struct heat_row *row, struct buffer *text)
         return 0;
     if (row->ranks > 1 && buffer_printf(text, "rank %s: ", row->accused))
         return -1;
-    int failed = row->first_step == row->last_step
-                     ? buffer_printf(text, "%s, step %lld", row->finding, (long long)row->first_step)
-                     : buffer_printf(text, "%s, steps %lld to %lld", row->finding, (long long)row->first_step,
-                                     (long long)row->last_step);
+    long long first = row->first_step, last = row->last_step, steps = row->steps;
+    int failed =
+        steps == 1 ? buffer_printf(text, "%s, step %lld", row->finding, first)
+        : steps == last - first + 1
+            ? buffer_printf(text, "%s, steps %lld to %lld", row->finding, first, last)
+            : buffer_printf(text, "%s, %lld steps from %lld to %lld", row->finding, steps, first, last);
     return failed || (row->more && buffer_append_text(text, ", and more")) ? -1 : 0;
 }

@@ -23,7 +23,8 @@ struct heat_row {
     const char *accused; /* borrowed: of which rank */
     int64_t first_step;  /* of the finding */
     int64_t last_step;
-    size_t more; /* other findings of the row */
+    int64_t steps; /* so many from the first to the last */
+    size_t more;   /* other findings of the row */
 };
 
 struct heat_map {
@@ -73,8 +74,8 @@ static inline double heat_map_value(const struct heat_map *map, size_t row, size
 /* "3", "0-7", "node1 (8 ranks)": unescaped. */
 int heat_row_label(const struct heat_map *map, const struct heat_row *row, struct buffer *text);
 
-/* "compute, steps 4 to 8", with the rank ahead where the row is of several; nothing where nothing is said.
- * Unescaped. */
+/* "compute, steps 4 to 8" or "host, 3 steps from 5 to 15", with the rank ahead where the row is of several;
+ * nothing where nothing is said. Unescaped. */
 int heat_row_mark(const struct heat_row *row, struct buffer *text);
 
 /* The first step of a column. */

@@ -3,6 +3,7 @@
 #include "base/array.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Blocks grow by this factor: tensor groups, cards and hosts have powers of two as sizes. */
 enum { GROWTH = 2 };
@@ -73,34 +74,71 @@ static int has_edge_within(const struct edges *edges, size_t size)
     return 0;
 }
 
-/* Ranks that share a clock are on one host. Returns whether there are several hosts, and one of several. */
-static int tells_hosts(const struct job *job)
+/* Ranks that share a clock are on one host. */
+static void number_by_clocks(const struct job *job, int32_t *hosts)
+{
+    for (size_t rank = 0; rank < job->rank_count; rank++)
+        hosts[rank] = job->ranks[rank].clock;
+}
+
+/* As files name them: each rank's, or what is left could be on any. -1: out of memory. */
+static int number_by_names(const struct job *job, int32_t *hosts)
+{
+    struct intern names;
+    int64_t number = 0;
+    intern_init(&names);
+    for (size_t rank = 0; rank < job->rank_count && number >= 0; rank++) {
+        const char *host = job->ranks[rank].facts.host;
+        number = intern_put(&names, host ? host : "", host ? strlen(host) : 0);
+        hosts[rank] = host ? (int32_t)number : -1;
+    }
+    intern_release(&names);
+    return number < 0 ? -1 : 0;
+}
+
+/* Whether there are several hosts, and one of several ranks. */
+static int tells_hosts(const int32_t *hosts, size_t ranks)
 {
     int several = 0, shared = 0;
-    for (size_t rank = 1; rank < job->rank_count; rank++) {
-        several |= job->ranks[rank].clock != job->ranks[0].clock;
-        shared |= job->ranks[rank].clock == job->ranks[rank - 1].clock;
+    for (size_t rank = 0; rank < ranks; rank++) {
+        if (hosts[rank] < 0)
+            return 0;
+        several |= hosts[rank] != hosts[0];
+        shared |= rank > 0 && hosts[rank] == hosts[rank - 1];
     }
     return several && shared;
 }
 
-static int add_hosts(struct partitions *partitions, const struct job *job)
+static int add_partition(struct partitions *partitions, const struct job *job, const int32_t *hosts)
 {
     struct partition *partition = add(partitions, UNIT_HOST, job->rank_count);
     for (size_t rank = 0; partition && rank < job->rank_count; rank++) {
         size_t other = 0;
-        while (job->ranks[other].clock != job->ranks[rank].clock)
+        while (hosts[other] != hosts[rank])
             other++;
         partition->unit_of[rank] = other < rank ? partition->unit_of[other] : (int32_t)partition->count++;
     }
     return partition ? finish(partition, job) : -1;
 }
 
+/* Clocks are asked first: names of containers tell of hosts what whoever made them likes. */
+static int add_hosts(struct partitions *partitions, const struct job *job)
+{
+    int32_t *hosts = array_new(job->rank_count, sizeof *hosts);
+    if (!hosts)
+        return -1;
+    number_by_clocks(job, hosts);
+    int failed = tells_hosts(hosts, job->rank_count) ? 0 : number_by_names(job, hosts);
+    if (!failed && tells_hosts(hosts, job->rank_count))
+        failed = add_partition(partitions, job, hosts);
+    free(hosts);
+    return failed;
+}
+
 int partitions_init(struct partitions *partitions, const struct job *job, const struct edges *edges)
 {
     *partitions = (struct partitions){.items = array_new(MOST_PARTITIONS, sizeof *partitions->items)};
-    if (!partitions->items || add_blocks(partitions, job, 1) ||
-        (tells_hosts(job) && add_hosts(partitions, job)))
+    if (!partitions->items || add_blocks(partitions, job, 1) || add_hosts(partitions, job))
         return -1;
     for (size_t size = GROWTH;
          size <= job->rank_count / 2 && partitions->count < MOST_PARTITIONS && !has_edge_within(edges, size);

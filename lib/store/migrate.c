@@ -13,6 +13,9 @@
  * - schemas/store/NNN_what.sql: the next number; a comment for each table and column
  * - tests/check/published.sha256: its digest: it never changes from then on
  * - man/ncclprof-store.5: each table and view; under VERSIONS the number, and what older stores lack
+ * - lib/store/removal.c and schemas/ingest/write.sql: rows that come from a file go with it, and processes
+ * stay while they have some; schemas/ingest/forget.sql: where such a row may be all that a file says of a
+ * process
  * - tests/unit/store/test_store.c: the number
  * - tests/unit/store/test_plans.c: the number; make_version_2() undoes the change, so that the test sees a
  *   store of version 2 brought up to date

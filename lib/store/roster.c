@@ -38,8 +38,9 @@ static int take_run(struct roster *roster, struct statement *row)
                                .expected_ranks = statement_integer(row, 1),
                                .step_count = statement_integer(row, 2),
                                .step_source = copy_text(row, 3),
-                               .has_global_ranks = statement_integer(row, 4) != 0};
-    return run->step_source ? 0 : -1;
+                               .has_global_ranks = statement_integer(row, 4) != 0,
+                               .name = copy_text(row, 5)};
+    return run->step_source && run->name ? 0 : -1;
 }
 
 static int take_rank(struct roster *roster, struct statement *row)
@@ -170,8 +171,10 @@ void roster_facts_release(struct roster_facts *facts)
 
 void roster_release(struct roster *roster)
 {
-    for (size_t i = 0; i < roster->run_count; i++)
+    for (size_t i = 0; i < roster->run_count; i++) {
         free(roster->runs[i].step_source);
+        free(roster->runs[i].name);
+    }
     for (size_t i = 0; i < roster->rank_count; i++) {
         free(roster->ranks[i].name);
         roster_facts_release(&roster->ranks[i].facts);

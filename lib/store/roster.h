@@ -20,6 +20,7 @@ struct roster_run {
     int64_t expected_ranks;
     int64_t step_count;
     char *step_source; /* owned */
+    char *name;        /* owned; hostile */
     int has_global_ranks;
 };
 

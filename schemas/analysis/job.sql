@@ -75,6 +75,13 @@ SELECT count(*) = 0 FROM file
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
+-- Whether everything comes from logs, which tell what was called and not what became of it: NCCL's, and PyTorch's.
+-- statement: calls_only
+SELECT count(*) = 0 FROM file
+ WHERE dialect NOT IN ('nccl-log', 'torch-log')
+   AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
+                     JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
+
 -- Whether everything comes from a recorder that tells how far each call came: Flight Recorder.
 -- statement: tells_states
 SELECT count(*) = 0 FROM file
@@ -106,7 +113,7 @@ SELECT DISTINCT member_join.job_rank_id
  WHERE run_id = ?1 AND dialect = 'chrome-ncclprof';
 
 -- Ranks a Chrome trace of whose stops without its end (Inspector logs have none): the process died while it wrote, or the file was cut. And
--- whether it stops in the middle of something, too.
+-- whether it stops in the middle of something, too. Of NCCL's log, whose last line is not whole, or where lines of theirs were lost.
 -- statement: cut
 SELECT member_join.job_rank_id,
        max(EXISTS (SELECT 1 FROM ledger AS open
@@ -114,9 +121,13 @@ SELECT member_join.job_rank_id,
   FROM ledger JOIN file USING (file_id) JOIN file_member USING (file_id) JOIN member_join USING (member_id)
   JOIN job_rank USING (job_rank_id)
  WHERE run_id = ?1
-   AND ((dialect GLOB 'chrome*' AND reason IN ('file ends before its array does', 'trace is open'))
+   AND (((dialect GLOB 'chrome*' OR dialect = 'nccl-log') AND reason IN ('file ends before its array does', 'trace is open'))
         OR (dialect GLOB 'flight-recorder*' AND reason IN ('unreadable rest of the dump', 'unreadable rest of the file')))
- GROUP BY member_join.job_rank_id;
+ GROUP BY member_join.job_rank_id
+UNION ALL
+SELECT DISTINCT job_rank_id, 1
+  FROM job_rank CROSS JOIN loss USING (process_id)
+ WHERE run_id = ?1 AND (SELECT dialect FROM file WHERE file_id = loss_id >> 32) = 'nccl-log';
 
 -- Where the row ?1 of an operation was read, and when it began by the clock of its process: the call, else what came of it.
 -- statement: record

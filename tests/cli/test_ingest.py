@@ -103,7 +103,6 @@ class Ingest(Case):
         with sqlite3.connect(self.folder / "plain") as store:
             store.execute("CREATE TABLE a (b)")
         snapshot = {"segments": [], "device_traces": []}
-        log = "node1:10:12 [0] NCCL INFO cudaDriverVersion 12080\n"
         for content, what in (
             (made.getvalue(), "a tar archive: unpack it"),
             (gzip.compress(made.getvalue()), "a tar archive: unpack it"),
@@ -117,7 +116,6 @@ class Ingest(Case):
             (json.dumps(snapshot), "a CUDA allocator snapshot"),
             (pickle.dumps(snapshot, 4), "a CUDA allocator snapshot"),
             (pickle.dumps([1, 2]), "a pickle of Python"),
-            (log * 3, "NCCL's debug log"),
             ("[rank3]:[E1125 ProcessGroupNCCL.cpp:616] Watchdog\n"[1:], "PyTorch's log"),
             ('nccl_bus_bandwidth_gbs{node="a"} 1.0\n', "Inspector's Prometheus text"),
         ):

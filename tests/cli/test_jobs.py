@@ -45,6 +45,9 @@ class Jobs(Case):
     def test_which_run_is_which(self):
         self.ingest(*JOBS)
         coverage = {row["run"]: row for row in self.json("diagnose")["coverage"]}
+        self.assertEqual([row["run_name"] for row in coverage.values()], list(JOBS))
+        for number, name in enumerate(JOBS, 1):
+            self.assertIn(f"run {number} ({name}): 8 ranks", self.run_program("diagnose").out)
         rows = self.json("info", "--runs")["rows"]
         self.assertEqual([row["run"] for row in rows], [1, 2])
         for row, name in zip(rows, JOBS):

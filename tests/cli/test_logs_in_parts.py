@@ -41,12 +41,13 @@ class Parts(Case):
         return [(result.out, result.err) for result in found] + [self.diagnosis()] + instances
 
     def diagnosis(self):
-        """But for the warning that operations are in several files, which comes with them and only then."""
+        """But for the run's name, and the warning that operations are in several files, which comes with them and only then."""
         found = self.json("diagnose", "--all")
         about = [text for text in found["warnings"] if "are in several files" in text]
         self.assertEqual(about, [f"{self.doubles()} operations are in several files (copies, or parts of one log); each counts "
                                  "once"] if self.doubles() else [])
-        return {**found, "warnings": [text for text in found["warnings"] if text not in about]}
+        coverage = [{key: value for key, value in row.items() if key != "run_name"} for row in found["coverage"]]
+        return {**found, "coverage": coverage, "warnings": [text for text in found["warnings"] if text not in about]}
 
     def ledger(self):
         return self.rows("SELECT path, count FROM v_ledger WHERE reason = 'duplicate operation' ORDER BY path")

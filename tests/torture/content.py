@@ -8,6 +8,7 @@ takes part, those to come as well.
 import hashlib
 import json
 import os
+import re
 import sqlite3
 import subprocess
 
@@ -16,8 +17,7 @@ PROGRAM = os.path.abspath(os.environ.get("NCCLPROF", "build/ncclprof"))
 # What is packed is read through the program, which alone can unpack it.
 UNPACKED = {"operation_block": "operation", "operation_join_block": "operation_join", "instance_block": "instance"}
 
-RECORDS = {"operation_id", "proxy_operation_id", "tag_mark_id", "tag_name_id", "clock_anchor_id", "loss_id", "process_fact_id",
-           "block_id"}
+RECORDS = {"operation_id", "block_id"}  # and the own id of each table that no key below stands for: file and ordinal
 
 
 def rows_of(store, table):
@@ -37,6 +37,7 @@ class Names:
 
     def __init__(self, tables):
         self.of = {None: None}
+        self.records = RECORDS
         self.files = {row["file_id"]: row["digest"] for row in tables["file"]}
         self.keys = {"file_id": self.files, "unhashed_file_id": {0: 0, **self.files}}
         self.learn(tables, "process", "process_id", ("file_set", "host", "pid"))
@@ -50,6 +51,7 @@ class Names:
         self.learn(tables, "job_rank", "job_rank_id", ("run_id", "process_id", "name"))
         self.learn(tables, "instance", "instance_id",
                    ("communicator_id", "kind", "function", "sequence", "sender", "receiver"))
+        self.records = RECORDS | {f"{table}_id" for table in tables} - set(self.keys)
 
     def learn(self, tables, table, identifier, columns):
         self.keys[identifier] = {row[identifier]: tuple(self.name(column, row[column]) for column in columns)
@@ -58,7 +60,7 @@ class Names:
     def name(self, column, value):
         if value is None:
             return None
-        if column in RECORDS:
+        if column in self.records:
             return self.files[value >> 32], value & 0xFFFFFFFF
         return self.keys[column][value] if column in self.keys else value
 
@@ -75,6 +77,8 @@ def digests(path):
     tables.update({name: unpacked_rows_of(path, name) for name in UNPACKED.values()})
     # How many runs there have been tells of the past, not of what the store holds.
     tables["fact"] = [row for row in tables["fact"] if row["name"] != "last_run"]
+    # Of several runs of one folder, the second to come in has "-2" behind its name.
+    tables["run"] = [{**row, "name": row["name"] and re.sub(r"-\d+$", "", row["name"])} for row in tables["run"]]
     known = Names(tables)
     found = {}
     for name in sorted(tables):

@@ -54,7 +54,10 @@ FIXTURES = [
     "fixtures/tags-unescaped/dump_18446744073709551615_3.json",
     "fixtures/inspector-2.28/vm-pid36654.log",
     "fixtures/dialect-2.29.7/dump_7071687986940225672_1.json",
-    "fixtures/flight-recorder-hang/nccl_trace_rank_5",
+    "fixtures/process-facts/ncclprof-node1-4000.json",
+    "fixtures/process-facts/ncclprof-node2-4001.json",
+    "fixtures/flight-recorder-hang/nccl_trace_rank_2",
+    "fixtures/nccl-log-hang/nccl.node1.4103.log",
 ]
 FORGOTTEN = "1"
 PACKED = "fixtures/dialect-2.29.7/dump_7071687986940225672_0.json"

@@ -274,7 +274,7 @@ static void test_svg(void **state)
         assert_int_equal(count_of(svg.data, colours[i]), 2); /* of which one is the legend's */
     assert_int_equal(count_of(svg.data, "stroke-width=\"2\""), 2);
     assert_non_null(strstr(svg.data, "rank &lt;a&amp;&quot;\\x1b&gt;, step 4: 0.3 ms, 30 % of a usual step"));
-    assert_non_null(strstr(svg.data, "compute, steps 1 to 4"));
+    assert_non_null(strstr(svg.data, "compute, 3 steps from 1 to 4"));
     heat_maps_release(&maps);
     buffer_release(&svg);
     table_release(&table);

@@ -2,6 +2,9 @@
 
 #include "support/cmocka_all.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* Which ranks may be at fault as one: eight, on two hosts where their clocks say so. */
 
 enum { RANKS = 8 };
@@ -60,10 +63,46 @@ static void hosts_by_their_clocks(void **state)
     partitions_release(&partitions);
 }
 
+static size_t count_hosts(const char *const *names, const int *clocks)
+{
+    struct job_rank ranks[RANKS] = {{0}};
+    struct partitions partitions;
+    for (int rank = 0; rank < RANKS; rank++) {
+        ranks[rank].clock = clocks ? clocks[rank] : rank;
+        if (names[rank])
+            assert_non_null(ranks[rank].facts.host = strdup(names[rank]));
+    }
+    const struct job job = {.rank_count = RANKS, .ranks = ranks};
+    const struct edges edges = {.count = 0};
+    assert_int_equal(partitions_init(&partitions, &job, &edges), 0);
+    size_t hosts = partitions.items[1].kind == UNIT_HOST ? partitions.items[1].count : 0;
+    partitions_release(&partitions);
+    for (int rank = 0; rank < RANKS; rank++)
+        free(ranks[rank].facts.host);
+    return hosts;
+}
+
+/* Where clocks do not tell; but not where one has no name, nor where each has its own. */
+static void hosts_by_their_names(void **state)
+{
+    const char *const two[RANKS] = {"a", "a", "a", "a", "b", "b", "b", "b"};
+    const char *const three[RANKS] = {"a", "a", "c", "c", "b", "b", "a", "b"};
+    const char *const unknown[RANKS] = {"a", "a", "a", "a", "b", "b", "b", NULL};
+    const char *const own[RANKS] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    const char *const same[RANKS] = {"a", "a", "a", "a", "a", "a", "a", "a"};
+    const int clocks[RANKS] = {0, 0, 0, 0, 1, 1, 2, 3};
+    assert_int_equal(count_hosts(two, NULL), 2);
+    assert_int_equal(count_hosts(three, NULL), 3);
+    assert_int_equal(count_hosts(unknown, NULL), 0);
+    assert_int_equal(count_hosts(own, NULL), 0);
+    assert_int_equal(count_hosts(same, NULL), 0);
+    assert_int_equal(count_hosts(two, clocks), 4);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(blocks),
-                                       cmocka_unit_test(no_edge_of_the_network_within_a_block),
-                                       cmocka_unit_test(hosts_by_their_clocks)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks), cmocka_unit_test(no_edge_of_the_network_within_a_block),
+        cmocka_unit_test(hosts_by_their_clocks), cmocka_unit_test(hosts_by_their_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

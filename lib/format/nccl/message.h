@@ -1,0 +1,59 @@
+#ifndef NCCLPROF_FORMAT_NCCL_MESSAGE_H
+#define NCCLPROF_FORMAT_NCCL_MESSAGE_H
+
+#include "format/text.h"
+#include "model/vocab.h"
+
+/* What NCCL's messages say, in all their forms from 2.18 to 2.30. Each function returns 1 where it is such a
+ * one, 0 where it is not, -1 where it began as one and is not whole. */
+
+/* "AllReduce: opCount 1f sendbuff ... count 8 datatype 7 op 0 root 0 comm 0x55d0 [nranks=8] stream 0x1". */
+struct message_call {
+    enum function function; /* FUNCTION_OTHER: one that moves data on one side alone */
+    int64_t count;
+    enum datatype datatype;
+    int64_t root; /* the peer, of a send or receive */
+    uint64_t communicator;
+    int64_t ranks;   /* of the communicator; COUNT_UNKNOWN */
+    uint64_t stream; /* 0: the default one */
+};
+int message_read_call(struct text message, struct message_call *call);
+
+/* "ncclCommSplit comm 0x1 rank 0 nranks 4 ... parent 0x2 splitCount 1 color 0 key 0 - Init COMPLETE" and its
+ * kind. */
+struct message_init {
+    uint64_t communicator;
+    int64_t rank;
+    int64_t ranks;
+    int64_t device; /* CUDA's number in the process; COUNT_UNKNOWN */
+    int64_t nvml_device;
+    struct text bus;
+    uint64_t id;     /* 0: not said */
+    uint64_t parent; /* 0: none */
+    int64_t child;   /* how many of the parent's it is; COUNT_UNKNOWN: not said */
+    int64_t color;
+    int is_complete;
+};
+int message_read_init(struct text message, struct message_init *init);
+
+/* "Init timings - ncclCommInitRank: rank 3 nranks 8 total 1.23 (kernels 0.10, ..., bootstrap 0.50, ...)". */
+struct message_timings {
+    struct text function; /* empty: not said, before 2.23 */
+    int64_t rank;
+    int64_t ranks;
+    int64_t total_ns;
+    int64_t bootstrap_ns;
+};
+int message_read_timings(struct text message, struct message_timings *timings);
+
+/* "comm 0x1 rank 0 nRanks 8 nNodes 2 localRanks 4 ...". */
+struct message_nodes {
+    uint64_t communicator;
+    int64_t nodes;
+};
+int message_read_nodes(struct text message, struct message_nodes *nodes);
+
+/* A registration of memory, or a buffer that was found registered: issue K's. */
+int message_is_registration(struct text message);
+
+#endif

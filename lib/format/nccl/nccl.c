@@ -1,0 +1,416 @@
+#include "format/nccl/nccl.h"
+
+#include "format/nccl/head.h"
+#include "format/nccl/message.h"
+#include "format/nccl/plain.h"
+#include "format/nccl/speakers.h"
+#include "format/nccl/stamp.h"
+#include "format/nccl/torn.h"
+#include "format/nccl/warning.h"
+#include "input/input.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * Each line of NCCL's begins with who speaks. Calls are printed as they are made, in order, each with the
+ * address of its communicator: what that is, lines about its making told before.
+ */
+
+enum { FACT_BYTES = 32 };
+
+struct log_file {
+    const struct format_sink *sink;
+    struct speakers speakers;
+    struct torn torn;
+    struct buffer plain; /* the line, where it had colours */
+    struct buffer whole; /* a line that was torn */
+    int64_t next_ordinal;
+    int has_lines; /* of NCCL's */
+};
+
+/* A message of NCCL's and where it stands. */
+struct said {
+    struct text message;
+    int64_t speaker;
+    uint64_t offset;
+    int64_t at_ns; /* TIME_UNKNOWN */
+    int is_cut;    /* another line begins in it */
+    int is_last;   /* the file ends with it, without a line's end */
+};
+
+static int note(const struct log_file *file, const char *reason, int damage, uint64_t offset,
+                struct text text, struct error *error)
+{
+    return file->sink->note(file->sink->context, reason, damage, offset, text.data, text.length, error);
+}
+
+static void fill_origin(const struct log_file *file, int64_t speaker, uint64_t offset,
+                        const struct seat *seat, struct origin *origin)
+{
+    const struct speaker *of = &file->speakers.items[speaker];
+    *origin = (struct origin){.host = intern_text(&file->speakers.hosts, of->host),
+                              .pid = of->pid,
+                              .rank = COUNT_UNKNOWN,
+                              .offset = offset};
+    if (!seat)
+        return;
+    origin->communicator_hash = seat->hash;
+    origin->rank = seat->rank;
+    origin->communicator_size = seat->ranks;
+    origin->node_count = seat->nodes;
+}
+
+static int emit_communicator(struct log_file *file, const struct said *said, const struct seat *seat,
+                             struct error *error)
+{
+    struct event event = {.kind = EVENT_COMMUNICATOR};
+    fill_origin(file, said->speaker, said->offset, seat, &event.origin);
+    return file->sink->event(file->sink->context, &event, error);
+}
+
+/* Which GPU a rank has: a process may drive several, so that it is said of the rank. */
+static int emit_device(struct log_file *file, const struct said *said, const struct message_init *init,
+                       const struct seat *seat, struct error *error)
+{
+    char bus[FACT_BYTES];
+    struct event event = {.kind = EVENT_PROCESS, .process = PROCESS_FACTS_NONE};
+    if (init->device == COUNT_UNKNOWN && !init->bus.length)
+        return 0;
+    fill_origin(file, said->speaker, said->offset, seat, &event.origin);
+    snprintf(bus, sizeof bus, "%.*s", (int)init->bus.length, init->bus.data);
+    event.process.gpu = init->device;
+    event.process.gpu_bus_id = init->bus.length && init->bus.length < sizeof bus ? bus : NULL;
+    return file->sink->event(file->sink->context, &event, error);
+}
+
+/* Times are often of a second: calls of one keep their order by a nanosecond each. */
+static int64_t time_of_call(struct log_file *file, const struct said *said)
+{
+    struct speaker *speaker = &file->speakers.items[said->speaker];
+    if (said->at_ns == TIME_UNKNOWN)
+        return TIME_UNKNOWN;
+    speaker->latest_ns = speaker->latest_ns == TIME_UNKNOWN || said->at_ns > speaker->latest_ns
+                             ? said->at_ns
+                             : speaker->latest_ns + 1;
+    return speaker->latest_ns;
+}
+
+static int64_t bytes_of(const struct message_call *call)
+{
+    int64_t size = datatype_bytes(call->datatype), bytes;
+    return size && !__builtin_mul_overflow(size, call->count, &bytes) ? bytes : COUNT_UNKNOWN;
+}
+
+static int has_root(enum function function)
+{
+    return function == FUNCTION_BROADCAST || function == FUNCTION_REDUCE || function == FUNCTION_GATHER ||
+           function == FUNCTION_SCATTER;
+}
+
+static int emit_call(struct log_file *file, const struct said *said, const struct message_call *call,
+                     struct seat *seat, struct error *error)
+{
+    int is_pair = function_is_point_to_point(call->function);
+    struct event event = {.kind = EVENT_OPERATION,
+                          .operation = {.ordinal = file->next_ordinal++,
+                                        .kind = is_pair ? OPERATION_POINT_TO_POINT : OPERATION_COLLECTIVE,
+                                        .function = call->function,
+                                        .sequence = is_pair ? COUNT_UNKNOWN : seat->calls[call->function],
+                                        .count = call->count,
+                                        .datatype = call->datatype,
+                                        .bytes = bytes_of(call),
+                                        .root = has_root(call->function) ? call->root : COUNT_UNKNOWN,
+                                        .peer = is_pair ? call->root : COUNT_UNKNOWN,
+                                        .channel_count = COUNT_UNKNOWN,
+                                        .stream = call->stream,
+                                        .api = {time_of_call(file, said), TIME_UNKNOWN},
+                                        .enqueue = {TIME_UNKNOWN, TIME_UNKNOWN},
+                                        .device = {TIME_UNKNOWN, TIME_UNKNOWN},
+                                        .duration_ns = COUNT_UNKNOWN}};
+    seat->calls[call->function]++;
+    fill_origin(file, said->speaker, said->offset, seat, &event.origin);
+    return file->sink->event(file->sink->context, &event, error);
+}
+
+static int is_modelled(enum function function)
+{
+    return function > FUNCTION_OTHER && function < FUNCTION_COUNT;
+}
+
+static int take_call(struct log_file *file, const struct said *said, const struct message_call *call,
+                     struct error *error)
+{
+    struct seat *seat = speakers_seat(&file->speakers, said->speaker, call->communicator);
+    if (!is_modelled(call->function))
+        return note(file, "call that is not modelled", 0, said->offset, said->message, error);
+    if (!seat)
+        return note(file, "call on a communicator of unknown making", 1, said->offset, said->message, error);
+    return emit_call(file, said, call, seat, error);
+}
+
+static int take_init(struct log_file *file, const struct said *said, const struct message_init *init,
+                     struct error *error)
+{
+    struct seat *seat;
+    if (speakers_begin(&file->speakers, said->speaker, init, &seat))
+        return error_no_memory(error);
+    if (!seat)
+        return note(file, "communicator split off an unknown one", 1, said->offset, said->message, error);
+    if (init->is_complete && emit_device(file, said, init, seat, error))
+        return -1;
+    return emit_communicator(file, said, seat, error);
+}
+
+static int take_nodes(struct log_file *file, const struct said *said, const struct message_nodes *nodes,
+                      struct error *error)
+{
+    struct seat *seat = speakers_seat(&file->speakers, said->speaker, nodes->communicator);
+    if (!seat || nodes->nodes <= 0)
+        return note(file, "other line of NCCL", 0, said->offset, said->message, error);
+    seat->nodes = nodes->nodes;
+    return emit_communicator(file, said, seat, error);
+}
+
+/* "Rank 3 has color with NCCL_SPLIT_NOCOLOR, not creating a new communicator". */
+static int take_pass(struct log_file *file, const struct said *said, struct error *error)
+{
+    int64_t rank;
+    if (text_number(said->message, "Rank", &rank) == 0)
+        speakers_pass(&file->speakers, said->speaker, rank);
+    return note(file, "other line of NCCL", 0, said->offset, said->message, error);
+}
+
+/* What a line says that is whole. 1: it is none of what is known, -1: failed; -2: it is not whole. */
+enum { TAKEN = 0, IS_OTHER = 1, IS_BROKEN = -2 };
+
+static int take_known(struct log_file *file, const struct said *said, struct error *error)
+{
+    struct message_call call;
+    struct message_init init;
+    struct message_nodes nodes;
+    int found = message_read_call(said->message, &call);
+    if (found == 1)
+        return take_call(file, said, &call, error);
+    if (found == 0 && (found = message_read_init(said->message, &init)) == 1)
+        return take_init(file, said, &init, error);
+    if (found == 0 && (found = message_read_nodes(said->message, &nodes)) == 1)
+        return take_nodes(file, said, &nodes, error);
+    if (found == 0 && text_holds(said->message, "NCCL_SPLIT_NOCOLOR"))
+        return take_pass(file, said, error);
+    return found < 0 ? IS_BROKEN : IS_OTHER;
+}
+
+static int take_other(struct log_file *file, const struct said *said, struct error *error)
+{
+    const char *reason =
+        message_is_registration(said->message) ? "registration of memory" : "other line of NCCL";
+    return note(file, reason, 0, said->offset, said->message, error);
+}
+
+/* A call of the speaker is lost, or whatever it was. */
+static int tell_loss(struct log_file *file, int64_t speaker, uint64_t offset, struct error *error)
+{
+    struct event event = {.kind = EVENT_LOSS, .loss = {.events = 1, .what = "lines torn by those of others"}};
+    fill_origin(file, speaker, offset, NULL, &event.origin);
+    return file->sink->event(file->sink->context, &event, error);
+}
+
+/* Its rest may come. */
+static int hold(struct log_file *file, const struct said *said, struct error *error)
+{
+    int64_t dropped;
+    if (torn_hold(&file->torn, said->speaker, said->offset, said->at_ns, said->message, &dropped))
+        return error_no_memory(error);
+    if (dropped >= 0 && tell_loss(file, dropped, said->offset, error))
+        return -1;
+    return note(file, "line torn by another's", 1, said->offset, said->message, error);
+}
+
+static int take_info(struct log_file *file, const struct said *said, struct error *error)
+{
+    int taken = take_known(file, said, error);
+    if (taken == TAKEN || taken == -1)
+        return taken;
+    if (said->is_cut)
+        return hold(file, said, error);
+    if (taken == IS_OTHER)
+        return take_other(file, said, error);
+    if (said->is_last)
+        return note(file, "line that was being written", 0, said->offset, said->message, error) ||
+                       note(file, FORMAT_NOTE_OPEN, 0, said->offset, (struct text){NULL, 0}, error)
+                   ? -1
+                   : 0;
+    return tell_loss(file, said->speaker, said->offset, error) ||
+                   note(file, "line that is not whole", 1, said->offset, said->message, error)
+               ? -1
+               : 0;
+}
+
+static int take_message(struct log_file *file, enum level level, const struct said *said, struct error *error)
+{
+    switch (level) {
+    case LEVEL_INFO:
+        return take_info(file, said, error);
+    case LEVEL_WARN:
+        return note(file, "warning of NCCL", 0, said->offset, said->message, error);
+    default:
+        return note(file, "trace line of NCCL", 0, said->offset, said->message, error);
+    }
+}
+
+/* The end of a line that was torn: put behind the piece with which it makes something whole. 1: it is no
+ * such. */
+static int mend(struct log_file *file, struct text rest, struct error *error)
+{
+    for (size_t i = 0; i < file->torn.count; i++) {
+        const struct torn_line *line = &file->torn.lines[i];
+        struct message_call call;
+        if (torn_join(&file->torn, i, rest, &file->whole))
+            return error_no_memory(error);
+        struct said said = {.message = {file->whole.data, file->whole.length},
+                            .speaker = line->speaker,
+                            .offset = line->offset,
+                            .at_ns = line->at_ns};
+        if (message_read_call(said.message, &call) != 1 || !is_modelled(call.function) ||
+            !speakers_seat(&file->speakers, said.speaker, call.communicator))
+            continue;
+        torn_drop(&file->torn, i);
+        return take_call(file, &said, &call, error);
+    }
+    return 1;
+}
+
+static int take_stranger(struct log_file *file, struct text line, uint64_t offset, struct error *error)
+{
+    int mended = file->torn.count ? mend(file, line, error) : 1;
+    if (mended <= 0)
+        return mended;
+    return line.length ? note(file, "other output", 0, offset, line, error) : 0;
+}
+
+/* The head of a line that begins in the midst of another's is believed where a line before told of its
+ * speaker. */
+static int find_head(const struct log_file *file, struct text line, struct head *head)
+{
+    while (head_find(line, head)) {
+        int is_known = speakers_settle(&file->speakers, &head->host, head->pid);
+        size_t before = (size_t)(head->host.data - line.data);
+        head->before = (struct text){line.data, before};
+        if (is_known || before == 0 || strchr(" ]>:)", head->host.data[-1]))
+            return 1;
+        line = head->message;
+    }
+    return 0;
+}
+
+/* All that one process said of a line, up to where another begins. */
+static int take_piece(struct log_file *file, const struct head *head, struct said *said, struct error *error)
+{
+    int decimals;
+    said->at_ns = stamp_find(head->before, &decimals);
+    said->speaker = speakers_put(&file->speakers, head->host, head->pid);
+    if (said->speaker < 0)
+        return error_no_memory(error);
+    file->has_lines = 1;
+    return take_message(file, head->level, said, error);
+}
+
+static int take_line(struct log_file *file, const struct input_line *line, struct error *error)
+{
+    struct text rest = {line->text, line->length};
+    struct head head, next;
+    if (plain_text(&rest, &file->plain))
+        return error_no_memory(error);
+    const char *begin = rest.data;
+    int has_head = find_head(file, rest, &head);
+    if (!has_head)
+        return take_stranger(file, rest, line->offset, error);
+    while (has_head) {
+        int has_next = find_head(file, head.message, &next);
+        struct said said = {.message = head.message,
+                            .offset = line->offset + (uint64_t)(head.host.data - begin)};
+        if (has_next)
+            said.message.length = plain_before_stamp(next.before);
+        said.is_cut = has_next;
+        said.is_last = !has_next && !line->ended && !line->goes_on;
+        if (take_piece(file, &head, &said, error))
+            return -1;
+        head = next;
+        has_head = has_next;
+    }
+    return 0;
+}
+
+static int end(struct log_file *file, struct error *error)
+{
+    int failed = 0;
+    for (size_t i = 0; !failed && i < file->torn.count; i++)
+        failed = tell_loss(file, file->torn.lines[i].speaker, file->torn.lines[i].offset, error);
+    return failed ? -1 : 0;
+}
+
+static int nccl_read(struct input *input, const struct format_sink *sink, char *dialect, size_t dialect_bytes,
+                     struct error *error)
+{
+    struct log_file file = {.sink = sink};
+    struct input_line line;
+    int more;
+    speakers_init(&file.speakers);
+    snprintf(dialect, dialect_bytes, "nccl-log");
+    while ((more = input_line(input, &line, error)) == 1)
+        if (take_line(&file, &line, error)) {
+            more = -1;
+            break;
+        }
+    int status = more < 0 || end(&file, error) ? -1 : 0;
+    speakers_release(&file.speakers);
+    torn_release(&file.torn);
+    buffer_release(&file.plain);
+    buffer_release(&file.whole);
+    return status;
+}
+
+/* A file that holds nothing of JSON's, and a line of NCCL's. */
+enum { SURE = 60 };
+
+/* What speaks of a log, as programs and pages do, is none. */
+static int is_quoted(struct text before)
+{
+    for (size_t i = 0; i < before.length; i++)
+        if (strchr("\"'`", before.data[i]))
+            return 1;
+    return 0;
+}
+
+static int nccl_sniff(const char *bytes, size_t length, const char *path)
+{
+    (void)path;
+    struct head head;
+    if (memchr(bytes, '\0', length))
+        return 0;
+    for (const char *end = bytes + length; bytes < end;) {
+        const char *line_end = memchr(bytes, '\n', (size_t)(end - bytes));
+        size_t of_line = line_end ? (size_t)(line_end - bytes) : (size_t)(end - bytes);
+        if (head_find((struct text){bytes, of_line}, &head) && !is_quoted(head.before))
+            return SURE;
+        bytes += of_line + 1;
+    }
+    return 0;
+}
+
+static const char *nccl_why_nothing(const char *path, uint64_t bytes)
+{
+    (void)path;
+    (void)bytes;
+    return NULL;
+}
+
+const struct format format_nccl = {
+    .name = "nccl",
+    .description = "NCCL's debug log (NCCL_DEBUG=INFO)",
+    .unknown = "other output",
+    .sniff = nccl_sniff,
+    .read = nccl_read,
+    .why_nothing = nccl_why_nothing,
+};

@@ -1,0 +1,88 @@
+#include "format/text.h"
+
+#include "input/number.h"
+#include "model/event.h"
+
+#include <string.h>
+
+struct text text_after(struct text text, const char *mark)
+{
+    size_t length = strlen(mark);
+    const char *found = text.data ? memmem(text.data, text.length, mark, length) : NULL;
+    if (!found)
+        return (struct text){NULL, 0};
+    size_t before = (size_t)(found - text.data) + length;
+    return (struct text){found + length, text.length - before};
+}
+
+int text_begins(struct text text, const char *begin)
+{
+    size_t length = strlen(begin);
+    return text.length >= length && memcmp(text.data, begin, length) == 0;
+}
+
+int text_holds(struct text text, const char *mark)
+{
+    return text_after(text, mark).data != NULL;
+}
+
+int text_is(struct text text, const char *word)
+{
+    return text.length == strlen(word) && text_begins(text, word);
+}
+
+struct text text_word(struct text text)
+{
+    size_t length = 0;
+    while (length < text.length && !strchr(" ,[](){}<>", text.data[length]))
+        length++;
+    return (struct text){text.data, length};
+}
+
+struct text text_value(struct text text, const char *key)
+{
+    size_t length = strlen(key);
+    for (size_t at = 0; at + length < text.length; at++) {
+        const char *here = text.data + at;
+        if ((at == 0 || here[-1] == ' ') && memcmp(here, key, length) == 0 && here[length] == ' ')
+            return text_word((struct text){here + length + 1, text.length - at - length - 1});
+    }
+    return (struct text){NULL, 0};
+}
+
+int text_number(struct text text, const char *key, int64_t *value)
+{
+    struct text word = text_value(text, key);
+    return word.length ? number_int64(word.data, word.length, value) : -1;
+}
+
+/* "(nil)" is how printf writes a pointer to nothing; the word ends before its bracket. */
+int text_hexadecimal(struct text text, const char *key, uint64_t *value)
+{
+    struct text word = text_value(text, key);
+    return word.length ? number_hexadecimal(word.data, word.length, value) : -1;
+}
+
+int64_t text_seconds_ns(struct text text)
+{
+    struct text word = text_word(text);
+    int64_t ns = 0;
+    int decimals = -1; /* digits behind the point; -1: it has not come */
+    for (size_t i = 0; i < word.length && decimals < 9; i++) {
+        char byte = word.data[i];
+        if (byte == '.' && decimals < 0 && i > 0) {
+            decimals = 0;
+            continue;
+        }
+        if (byte < '0' || byte > '9' || ns > INT64_MAX / 100)
+            return TIME_UNKNOWN;
+        ns = ns * 10 + (byte - '0');
+        decimals += decimals >= 0;
+    }
+    for (int i = decimals < 0 ? 0 : decimals; i < 9; i++) {
+        if (ns > INT64_MAX / 10)
+            return TIME_UNKNOWN;
+        ns *= 10;
+    }
+    return word.length ? ns : TIME_UNKNOWN;
+}

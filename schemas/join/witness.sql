@@ -1,0 +1,54 @@
+-- One rank, two witnesses: NCCL's log lists calls that a trace of the same process records, too, with their times. The trace
+-- counts; the log's calls leave, counted in the ledger, and what else it tells (host, GPU) is told of the trace's process.
+
+-- The process that a trace tells of, for each that a log does.
+CREATE TEMP TABLE heard AS
+SELECT said.process_id, min(seen.process_id) AS as_process
+  FROM file
+  JOIN file_member USING (file_id)
+  JOIN member AS said USING (member_id)
+  JOIN process AS speaker ON speaker.process_id = said.process_id
+  JOIN member AS seen ON seen.communicator_id = said.communicator_id AND seen.rank = said.rank
+  JOIN process AS recorder ON recorder.process_id = seen.process_id AND recorder.pid = speaker.pid
+ WHERE file.dialect = 'nccl-log'
+   AND EXISTS (SELECT 1 FROM operation_block JOIN file AS trace ON trace.file_id = block_id >> 32
+                WHERE operation_block.member_id = seen.member_id AND trace.dialect <> 'nccl-log')
+ GROUP BY said.process_id;
+
+CREATE TEMP TABLE heard_member AS
+SELECT said.member_id, seen.member_id AS as_member
+  FROM heard
+  JOIN member AS said ON said.process_id = heard.process_id
+  JOIN member AS seen ON seen.communicator_id = said.communicator_id AND seen.rank = said.rank
+                     AND seen.process_id = heard.as_process;
+
+CREATE TEMP TABLE heard_block AS
+SELECT block_id FROM heard_member JOIN operation_block USING (member_id) JOIN file ON file.file_id = block_id >> 32
+ WHERE file.dialect = 'nccl-log';
+
+INSERT INTO ledger (file_id, reason, damage, count, first_offset)
+SELECT block_id >> 32, 'call that a trace records, too', 0, sum(operations), 0
+  FROM heard_block JOIN operation_block USING (block_id) WHERE true GROUP BY block_id >> 32
+    ON CONFLICT (file_id, reason) DO UPDATE SET count = excluded.count;
+DELETE FROM operation_join_block WHERE block_id IN (SELECT block_id FROM heard_block);
+DELETE FROM operation_block WHERE block_id IN (SELECT block_id FROM heard_block);
+
+UPDATE process_fact
+   SET member_id = coalesce((SELECT as_member FROM heard_member WHERE heard_member.member_id = process_fact.member_id), member_id),
+       host = coalesce(host, (SELECT nullif(process.host, '') FROM process WHERE process.process_id = process_fact.process_id)),
+       process_id = (SELECT as_process FROM heard WHERE heard.process_id = process_fact.process_id)
+ WHERE process_id IN (SELECT process_id FROM heard);
+-- What is torn in the log is not lost.
+DELETE FROM loss
+ WHERE process_id IN (SELECT process_id FROM heard)
+   AND (SELECT dialect FROM file WHERE file_id = loss_id >> 32) = 'nccl-log';
+DELETE FROM file_member WHERE member_id IN (SELECT member_id FROM heard_member WHERE member_id <> as_member);
+DELETE FROM member WHERE member_id IN (SELECT member_id FROM heard_member WHERE member_id <> as_member);
+UPDATE member SET process_id = (SELECT as_process FROM heard WHERE heard.process_id = member.process_id)
+ WHERE process_id IN (SELECT process_id FROM heard);
+DELETE FROM changed_process WHERE process_id IN (SELECT process_id FROM heard WHERE process_id <> as_process);
+DELETE FROM process WHERE process_id IN (SELECT process_id FROM heard WHERE process_id <> as_process);
+
+DROP TABLE heard_block;
+DROP TABLE heard_member;
+DROP TABLE heard;
