@@ -55,7 +55,7 @@ static int note_coverage(struct diagnosis *diagnosis, const struct job *job)
            text_json_integer(json, "run", job->run_id) || text_json_string(json, "run_name", job->run_name) ||
            text_json_integer(json, "ranks", (int64_t)job_recorded_ranks(job)) ||
            text_json_integer(json, "expected_ranks", job->expected_ranks) ||
-           text_json_integer(json, "steps", job->step_count) ||
+           text_json_integer(json, "steps", job->step_count - job->first_step) ||
            text_json_string(json, "step_source", job->step_source) ||
            text_json_integer(json, "operations", (int64_t)job->operation_count) ||
            text_json_integer(json, "timed_operations", job->timed_operations) ||

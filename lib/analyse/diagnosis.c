@@ -1,6 +1,7 @@
 #include "analyse/diagnosis.h"
 
 #include "analyse/option.h"
+#include "diagnose/busiest.h"
 #include "diagnose/candidates_network.h"
 #include "diagnose/candidates_own.h"
 #include "diagnose/explained.h"
@@ -65,8 +66,11 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
         failed = error_no_memory(error);
     failed = failed ||
              findings_take_explanations(findings, job, baseline, &edges, *transfers, options, error) ||
-             find_absence(job, baseline->positions, &extents, options, findings, error) ||
-             find_laggards(job, baseline, findings, error);
+             findings_take_busiest(findings, job, baseline, options, error);
+    /* Where a record ends that was switched off tells nothing of where its rank stopped. */
+    if (!job->is_windows)
+        failed = failed || find_absence(job, baseline->positions, &extents, options, findings, error) ||
+                 find_laggards(job, baseline, findings, error);
     if (!failed && note_usual_step(findings, baseline))
         failed = error_no_memory(error);
     edges_release(&edges);

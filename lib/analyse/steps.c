@@ -170,7 +170,7 @@ static int add_step(const struct job *job, int32_t step, const struct step_summa
 static int64_t origin_of(const struct job *job, const struct step_summary *summaries)
 {
     int64_t origin_ns = TIME_UNKNOWN;
-    for (int32_t step = 0; step < job->step_count; step++)
+    for (int32_t step = job->first_step; step < job->step_count; step++)
         if (summaries[step].begin_ns != TIME_UNKNOWN &&
             (origin_ns == TIME_UNKNOWN || summaries[step].begin_ns < origin_ns))
             origin_ns = summaries[step].begin_ns;
@@ -183,7 +183,7 @@ static int add_rows(const struct job *job, const struct step_summary *summaries,
 {
     int64_t origin_ns = origin_of(job, summaries);
     int failed = 0;
-    for (int32_t step = 0; !failed && step < job->step_count; step++)
+    for (int32_t step = job->first_step; !failed && step < job->step_count; step++)
         failed = add_step(job, step, &summaries[step], origin_ns, findings, min_gain, table, error);
     return failed;
 }
@@ -194,7 +194,7 @@ static int add_steps(const struct job *job, const struct baseline *baseline, con
     struct step_summary *summaries = step_summaries_new(job, baseline);
     if (!summaries)
         return error_no_memory(error);
-    int64_t usual_ns = job->step_count ? summaries[0].usual_ns : TIME_UNKNOWN;
+    int64_t usual_ns = job->step_count ? summaries[job->first_step].usual_ns : TIME_UNKNOWN;
     int failed = settings->as_map
                      ? steps_map_add(job, baseline, findings, usual_ns, table, error)
                      : add_rows(job, summaries, findings, settings->diagnose.min_gain, table, error);

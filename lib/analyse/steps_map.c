@@ -137,7 +137,7 @@ int steps_map_add(const struct job *job, const struct baseline *baseline, const 
     struct source source = {.job = job, .findings = findings, .steps = steps, .usual_ns = usual_ns};
     int failed = steps ? 0 : error_no_memory(error);
     for (int32_t rank = 0; rank < (int32_t)job->rank_count && !failed; rank++)
-        for (int32_t step = 0; step < job->step_count && !failed; step++)
+        for (int32_t step = job->first_step; step < job->step_count && !failed; step++)
             failed = add_step(&source, rank, step, table, error);
     free(steps);
     return failed ? -1 : 0;

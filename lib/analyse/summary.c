@@ -72,7 +72,7 @@ int summary_add_run(struct summary *summary, const struct judgement *judgement)
     summary->hosts = judgement->hosts && summary->hosts != COUNT_UNKNOWN
                          ? summary->hosts + (int64_t)judgement->hosts
                          : COUNT_UNKNOWN;
-    summary->steps += judgement->job->step_count;
+    summary->steps += judgement->job->step_count - judgement->job->first_step;
     summary->median_step_ns = judgement->baseline->median_step_ns;
     summary->operations += scope->operations;
     summary->judged += scope->judged;

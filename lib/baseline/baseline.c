@@ -9,10 +9,16 @@
 
 #include <stdlib.h>
 
+/* Step 0 is warm-up, of the program that is: of a recorder that was on later none is. */
+static int32_t after_warm_up(const struct job *job)
+{
+    return job->first_step + job->step_base > 0 ? job->first_step : job->step_count > 1;
+}
+
 int baseline_init(struct baseline *baseline, const struct job *job, const struct baseline_options *options,
                   struct error *error)
 {
-    *baseline = (struct baseline){.step_count = job->step_count, .first_step = job->step_count > 1};
+    *baseline = (struct baseline){.step_count = job->step_count, .first_step = after_warm_up(job)};
     baseline->role_of_rank = array_new(job->rank_count, sizeof *baseline->role_of_rank);
     baseline->rank_in_role = array_new(job->rank_count, sizeof *baseline->rank_in_role);
     baseline->predecessors = array_new(job->rank_count, sizeof *baseline->predecessors);

@@ -70,7 +70,7 @@ struct baseline {
     int32_t *rank_in_role; /* its place in role.ranks */
     int32_t *
         *predecessors;  /* per rank: the position before each on its stream; not less: of the step before */
-    int32_t first_step; /* 1: step 0 is warm-up; 0 where there is nothing after it */
+    int32_t first_step; /* 1: step 0 is warm-up; 0 where there is nothing after it; else as in struct job */
     int32_t step_count;
     int32_t
         *stretch_of_step; /* owned: number of the regular stretch that each step is of, by what the rank with

@@ -20,6 +20,7 @@
 #include "format/chrome/chrome.h"
 #include "format/flight_recorder/flight_recorder.h"
 #include "format/inspector/inspector.h"
+#include "format/kineto/kineto.h"
 #include "format/nccl/nccl.h"
 #include "format/sniff.h"
 #include "format/strangers.h"
@@ -29,7 +30,7 @@
 enum { SNIFF_BYTES = 64 * 1024 };
 
 const struct format *const format_registry[] = {&format_chrome, &format_inspector, &format_flight_recorder,
-                                                &format_nccl, NULL};
+                                                &format_kineto, &format_nccl,      NULL};
 
 /* NULL when no format knows one. */
 static const char *why_empty(const char *path)

@@ -149,12 +149,6 @@ int raw_json_next(struct raw_json_cursor *cursor, struct raw_json *key, struct r
     return 1;
 }
 
-int raw_json_is(struct raw_json text, const char *expected)
-{
-    size_t length = strlen(expected);
-    return text.length == length && memcmp(text.text, expected, length) == 0;
-}
-
 int raw_json_string(struct raw_json value, struct raw_json *content)
 {
     if (value.length < 2 || value.text[0] != '"')

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /*
  * JSON read where it lies: nothing is copied, and only what is asked for is looked at. What cJSON would make
@@ -16,10 +17,10 @@ enum { RAW_JSON_DEPTH = 512 };
 
 /* How far a value has been followed, whose text may come in pieces. Zero before its first byte. */
 struct raw_json_scan {
-    int depth;       /* of braces and brackets that are open */
-    char in;         /* '"': inside a string; 'w': inside a number or a word; '\0' */
-    char is_escaped; /* the next byte of the string is taken as it is */
-    char is_broken;  /* it is no value: a line ends within a string, or it is nested too deep */
+    int depth;      /* of braces and brackets that are open */
+    char in;        /* '"': inside a string; 'w': inside a number or a word; '\0' */
+    int is_escaped; /* the next byte of the string is taken as it is */
+    int is_broken;  /* it is no value: a line ends within a string, or it is nested too deep */
 };
 
 /*
@@ -41,7 +42,7 @@ struct raw_json_cursor {
     const char *at;
     const char *end;
     char closing; /* '}' or ']'; '\0': it is neither */
-    char is_begun;
+    int is_begun;
 };
 
 void raw_json_enter(struct raw_json_cursor *cursor, struct raw_json container);
@@ -49,8 +50,12 @@ void raw_json_enter(struct raw_json_cursor *cursor, struct raw_json container);
 /* The next value, with its key in an object. 1, 0 when there is none left, -1 where the text is no JSON. */
 int raw_json_next(struct raw_json_cursor *cursor, struct raw_json *key, struct raw_json *value);
 
-/* Whether it is this text, which has no escapes. */
-int raw_json_is(struct raw_json text, const char *expected);
+/* Whether it is this text, which has no escapes. Of a literal the compiler knows the length. */
+static inline int raw_json_is(struct raw_json text, const char *expected)
+{
+    size_t length = strlen(expected);
+    return text.length == length && (length == 0 || memcmp(text.text, expected, length) == 0);
+}
 
 /* What stands between a string's quotes, escapes as they are. -1: it is no string. */
 int raw_json_string(struct raw_json value, struct raw_json *content);

@@ -169,6 +169,30 @@ static void give_damage(const struct tokens *tokens, struct tokens_value *value)
 }
 
 /*
+ * The quick way to the end of an object that is printed over lines: its last line begins as its first does,
+ * and all between stand further in. No string goes over a line. NULL: it is not printed so, or not all at
+ * hand.
+ */
+static const char *end_by_lines(const struct tokens *tokens)
+{
+    const struct tokens_level *level = &tokens->levels[tokens->depth];
+    size_t indent = level->mark_bytes - 2;
+    const char *line = tokens->at + 1, *end = tokens->end;
+    if (level->mark_bytes < 2 || level->mark[0] != '\n' || end - tokens->at < 2 || *tokens->at != '{' ||
+        *line != '\n')
+        return NULL;
+    while (line && (size_t)(end - line) > indent + 1 && memcmp(line, level->mark, indent + 1) == 0) {
+        const char first = line[indent + 1];
+        if (first == '}')
+            return line + indent + 2;
+        if (first != ' ' && first != '\t')
+            return NULL;
+        line = memchr(line + indent + 1, '\n', (size_t)(end - line) - indent - 1);
+    }
+    return NULL;
+}
+
+/*
  * Follows the value at hand to its end, all of which is then at hand: where that is. NULL with the kind of
  * what stands there instead.
  */
@@ -176,8 +200,10 @@ static const char *hold(struct tokens *tokens, enum tokens_kind *kind)
 {
     struct raw_json_scan scan = {.depth = 0};
     size_t scanned = 0;
-    const char *past;
+    const char *past = end_by_lines(tokens);
     *kind = TOKENS_VALUE;
+    if (past && (size_t)(past - tokens->at) <= TOKENS_VALUE_BYTES)
+        return past;
     for (;;) {
         past = raw_json_end(&scan, tokens->at + scanned, tokens->end);
         scanned = (size_t)(tokens->end - tokens->at);
@@ -221,9 +247,11 @@ static enum tokens_kind skip(struct tokens *tokens)
 static enum tokens_kind take_key(struct tokens *tokens)
 {
     enum tokens_kind kind;
-    const char *past = *tokens->at == '"' ? hold(tokens, &kind) : NULL;
+    if (*tokens->at != '"')
+        return TOKENS_DAMAGE;
+    const char *past = hold(tokens, &kind);
     if (!past)
-        return *tokens->at == '"' ? kind : TOKENS_DAMAGE;
+        return kind;
     size_t length = (size_t)(past - tokens->at) - 2;
     tokens->key_bytes = length < sizeof tokens->key ? length : sizeof tokens->key;
     memcpy(tokens->key, tokens->at + 1, tokens->key_bytes);

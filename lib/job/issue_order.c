@@ -51,15 +51,19 @@ struct laid {
     struct job_operation operation;
     struct job_draft draft;
     int64_t initial_sync_ns;
+    int64_t gpu_busy_ns;
     int32_t source;
     struct job_call call;
 };
 
 static struct laid take(const struct job *job, size_t at)
 {
-    return (struct laid){
-        job->operations[at], job->drafts[at], job->initial_sync_ns ? job->initial_sync_ns[at] : 0,
-        job->sources ? job->sources[at] : -1, job->calls ? job->calls[at] : (struct job_call){0}};
+    return (struct laid){job->operations[at],
+                         job->drafts[at],
+                         job->initial_sync_ns ? job->initial_sync_ns[at] : 0,
+                         job->gpu_busy_ns ? job->gpu_busy_ns[at] : 0,
+                         job->sources ? job->sources[at] : -1,
+                         job->calls ? job->calls[at] : (struct job_call){0}};
 }
 
 static void put(struct job *job, size_t at, const struct laid *laid)
@@ -68,6 +72,8 @@ static void put(struct job *job, size_t at, const struct laid *laid)
     job->drafts[at] = laid->draft;
     if (job->initial_sync_ns)
         job->initial_sync_ns[at] = laid->initial_sync_ns;
+    if (job->gpu_busy_ns)
+        job->gpu_busy_ns[at] = laid->gpu_busy_ns;
     if (job->sources)
         job->sources[at] = laid->source;
     if (job->calls)

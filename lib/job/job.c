@@ -83,6 +83,7 @@ void job_release(struct job *job)
     free(job->operation_ids);
     free(job->drafts);
     free(job->initial_sync_ns);
+    free(job->gpu_busy_ns);
     free(job->sources);
     free(job->calls);
     free(job->progress);

@@ -214,7 +214,9 @@ struct job {
     struct roster roster; /* while it is loaded: of this run */
     int64_t expected_ranks;
     int32_t step_count;
-    char *step_source; /* owned */
+    int32_t first_step; /* that is recorded, where steps have the program's numbers; else 0 */
+    int64_t step_base;  /* what the program calls step 0 */
+    char *step_source;  /* owned */
     int has_global_ranks;
     struct job_rank *ranks;
     size_t rank_count;
@@ -230,6 +232,7 @@ struct job {
     int64_t *initial_sync_ns; /* of each operation by a symmetric kernel; 0 unknown; NULL: there is none */
     int32_t
         *sources; /* of each operation: from where it was called, a number in job.tags, -1 unknown; NULL */
+    int64_t *gpu_busy_ns; /* likewise: that its GPU computed since the one before had ended */
     size_t operation_count;
     struct job_hold *holds; /* by operation */
     size_t hold_count;
@@ -254,6 +257,7 @@ struct job {
     int64_t late_sequences;   /* of those, that begin in the middle */
     int finished_only;        /* its recorders only list what finished */
     int calls_only;           /* its recorders only list calls: whether any of them ended is not known */
+    int is_windows;           /* its recorders were on for a while only: how records end says nothing */
     uint8_t lacks_files;      /* some rank left no trace, or may lack a file */
     uint8_t most_cut;         /* enum cut: how most traces stop */
     int blind_to_pairs;       /* its recorder leaves point-to-point operations out */

@@ -86,13 +86,14 @@ static int count_damage(struct loader *loader, struct error *error)
 
 int loader_read_coverage(struct loader *loader, struct error *error)
 {
-    int64_t finished_only, calls_only;
+    int64_t finished_only, calls_only, is_windows;
     struct bare_calls bare;
     if (bare_calls_count(&bare, loader->job->store, loader->job->run_id, error) ||
         count_damage(loader, error) ||
         loader_read_number(loader, schema_analysis_job_losses, &loader->job->lost_events, error) ||
         loader_read_number(loader, schema_analysis_job_finished_only, &finished_only, error) ||
         loader_read_number(loader, schema_analysis_job_calls_only, &calls_only, error) ||
+        loader_read_number(loader, schema_analysis_job_is_windows, &is_windows, error) ||
         loader_read(loader, schema_analysis_job_cut, read_cut, error) ||
         loader_read(loader, schema_analysis_job_seen_until, read_seen_until, error) ||
         loader_read(loader, schema_analysis_job_told_late, read_told_late, error) ||
@@ -100,6 +101,7 @@ int loader_read_coverage(struct loader *loader, struct error *error)
         return -1;
     loader->job->finished_only = finished_only != 0;
     loader->job->calls_only = calls_only != 0;
+    loader->job->is_windows = is_windows != 0;
     loader->job->bare_calls = bare.captured + bare.others;
     weigh_cuts(loader->job);
     return loader_read(loader, schema_analysis_job_blind_to_pairs, read_blindness, error);

@@ -93,6 +93,8 @@ int job_read_names(struct job *job, struct error *error)
     struct roster_run *run = &job->roster.runs[0];
     job->expected_ranks = run->expected_ranks;
     job->step_count = (int32_t)run->step_count;
+    job->first_step = (int32_t)run->first_step;
+    job->step_base = run->step_base;
     job->step_source = take_text(&run->step_source);
     job->run_name = take_text(&run->name);
     job->has_global_ranks = run->has_global_ranks;

@@ -258,6 +258,21 @@ static int take_call(struct loader *loader, size_t at, const struct stored_opera
     return 0;
 }
 
+/* Likewise. */
+static int take_busy(struct loader *loader, size_t at, int64_t busy_ns, struct error *error)
+{
+    struct job *job = loader->job;
+    if (!job->gpu_busy_ns && busy_ns <= 0)
+        return 0;
+    int is_first = !job->gpu_busy_ns;
+    if (array_reserve((void **)&job->gpu_busy_ns, &loader->busy_capacity, at + 1, sizeof *job->gpu_busy_ns))
+        return error_no_memory(error);
+    if (is_first)
+        memset(job->gpu_busy_ns, 0, at * sizeof *job->gpu_busy_ns);
+    job->gpu_busy_ns[at] = busy_ns;
+    return 0;
+}
+
 int32_t loader_step(const struct loader *loader, int64_t step)
 {
     return step >= 0 && step < loader->job->step_count ? (int32_t)step : -1;
@@ -305,7 +320,7 @@ static int take_operation(struct loader *loader, const struct stored_operation *
     if (loader_tag(loader, stored->tag, &operation->tag, error) ||
         take_times(operation, draft, stored, &channels, error) ||
         take_initial_sync(loader, at, recorded, error) || take_source(loader, at, recorded->source, error) ||
-        take_call(loader, at, stored, error))
+        take_call(loader, at, stored, error) || take_busy(loader, at, recorded->gpu_busy_ns, error))
         return -1;
     if (loader->has_traffic)
         loader->channels[at] = channels;

@@ -25,6 +25,7 @@ struct loader {
     size_t operation_capacity;
     size_t draft_capacity;
     size_t sync_capacity;
+    size_t busy_capacity;
     size_t source_capacity;
     size_t call_capacity;
     int tells_states; /* all that is recorded tells how far calls came: job->calls is filled */

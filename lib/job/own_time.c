@@ -106,7 +106,10 @@ int64_t job_lateness_in(const struct job *job, const struct job_operation *opera
     if (job_is_own_estimated(job, operation))
         return operation->enqueued_ns - free_ns < idle_ns ? operation->enqueued_ns - free_ns : idle_ns;
     int64_t late_ns = operation->enqueued_ns > free_ns ? operation->enqueued_ns - free_ns : 0;
-    return late_ns < idle_ns ? late_ns : idle_ns;
+    /* While its GPU computes, a host may wait for it: that is no lateness of the host's. */
+    int64_t busy_ns = job->gpu_busy_ns ? job->gpu_busy_ns[operation - job->operations] : 0;
+    int64_t left_ns = busy_ns < idle_ns ? idle_ns - busy_ns : 0;
+    return late_ns < left_ns ? late_ns : left_ns;
 }
 
 int64_t job_lateness(const struct job *job, const struct job_operation *operation)

@@ -28,7 +28,8 @@ int64_t job_bounded_idle_times(const struct job *job);
 /*
  * Lateness: how much of that had passed when it was enqueued, the host's part. Where the end before it is
  * only estimated, by how much later than that it was enqueued, less than 0 where it was sooner: the stream
- * may have been free long before. TIME_UNKNOWN where either is not known.
+ * may have been free long before. Not more than its GPU did not compute of it, where that is known.
+ * TIME_UNKNOWN where either is not known.
  */
 int64_t job_lateness(const struct job *job, const struct job_operation *operation);
 

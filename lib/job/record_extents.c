@@ -76,7 +76,7 @@ void job_find_tails(struct job *job, const struct extents *extents)
 {
     for (size_t i = 0; i < job->rank_count; i++)
         job->ranks[i].tail_step = INT32_MAX;
-    for (size_t i = 0; !job->finished_only && i < job->operation_count; i++) {
+    for (size_t i = 0; !job->finished_only && !job->is_windows && i < job->operation_count; i++) {
         const struct job_operation *operation = &job->operations[i];
         int32_t *tail_step = &job->ranks[operation->rank].tail_step;
         if (operation->step >= 0 && operation->step < *tail_step && is_last_recorded(extents, job, operation))

@@ -28,7 +28,7 @@ int extents_lack(const struct extents *extents, int32_t rank, int32_t communicat
 /*
  * Fills in tail_step of the ranks: a rank whose record of a communicator ends before what others got past
  * there has a file that was cut, and what it did there meanwhile looks like its own time. Recorders of
- * finished operations lose some anywhere, and are left out.
+ * finished operations lose some anywhere, and are left out, as are those that were on for a while only.
  */
 void job_find_tails(struct job *job, const struct extents *extents);
 

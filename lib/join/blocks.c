@@ -268,9 +268,10 @@ static int read_joined(struct blocks *blocks, struct operation_rows *rows, struc
 int blocks_read(struct blocks *blocks, int64_t block_id, int joined, struct operation_rows *rows,
                 struct error *error)
 {
-    static const int columns[] = {
-        OPERATION_ORDINAL, OPERATION_KIND,     OPERATION_FUNCTION, OPERATION_SEQUENCE,     OPERATION_BYTES,
-        OPERATION_PEER,    OPERATION_DURATION, OPERATION_TAG,      OPERATION_INITIAL_SYNC, OPERATION_FLAGS};
+    static const int columns[] = {OPERATION_ORDINAL,   OPERATION_KIND,          OPERATION_FUNCTION,
+                                  OPERATION_SEQUENCE,  OPERATION_BYTES,         OPERATION_PEER,
+                                  OPERATION_DURATION,  OPERATION_TAG,           OPERATION_FLAGS,
+                                  OPERATION_TOLD_STEP, OPERATION_TOLD_SEQUENCE, OPERATION_INITIAL_SYNC};
     if (open_blocks(blocks, block_id, joined, rows, error))
         return -1;
     rows->block_id = block_id;

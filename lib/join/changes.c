@@ -31,6 +31,8 @@ static enum step_source source_named(const char *name)
 {
     if (name && strcmp(name, "tags") == 0)
         return STEPS_BY_TAGS;
+    if (name && strcmp(name, "told") == 0)
+        return STEPS_TOLD;
     return name && strcmp(name, "period") == 0 ? STEPS_BY_PERIOD : STEPS_NONE;
 }
 
@@ -50,6 +52,8 @@ static int read_earlier(struct work *work, struct store *store, unsigned char *k
         struct work_run *run = &work->runs[work->communicators[at].run];
         run->step_count = (int32_t)statement_integer(statement, 1);
         run->step_source = source_named(statement_text(statement, 2));
+        run->first_step = (int32_t)statement_integer(statement, 3);
+        run->step_base = statement_integer(statement, 4);
         known[work->communicators[at].run] = 1;
     }
     statement_free(statement);
@@ -70,6 +74,8 @@ int work_find_changes(struct work *work, struct store *store, struct error *erro
             continue;
         work->runs[i].step_count = 0;
         work->runs[i].step_source = STEPS_NONE;
+        work->runs[i].first_step = 0;
+        work->runs[i].step_base = 0;
     }
     free(known);
     return failed ? -1 : 0;

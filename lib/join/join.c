@@ -9,6 +9,7 @@
 #include "join/ranks.h"
 #include "join/run_names.h"
 #include "join/save.h"
+#include "join/windows.h"
 #include "join/workers.h"
 #include "schemas.h"
 #include "store/store.h"
@@ -81,7 +82,7 @@ static int join_run(struct work *work, int32_t run, struct hands *hands, struct 
     for (size_t i = ranks->first[run]; i < ranks->first[run + 1]; i++)
         series_table_init(&series[ranks->items[i]]);
     int failed =
-        run_number(work, run, hands, series, error) ||
+        run_align_windows(work, run, hands, error) || run_number(work, run, hands, series, error) ||
         hands_do(hands, join_communicator, &communicators, of->first[run + 1] - of->first[run], error);
     for (size_t i = ranks->first[run]; i < ranks->first[run + 1]; i++)
         series_table_release(&series[ranks->items[i]]);

@@ -91,6 +91,7 @@ static int read_communicator(struct work *work, struct statement *statement, str
                                    .hash = statement_integer(statement, 1),
                                    .declared_size = believed(statement_integer_or(statement, 3, 0), 0),
                                    .greatest_peer = -1,
+                                   .is_named = !statement_is_null(statement, 6),
                                    .run = -1};
     if (!statement_is_null(statement, 2) && !(communicator->name = copy_text(statement, 2)))
         return error_no_memory(error);

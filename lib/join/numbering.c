@@ -100,6 +100,12 @@ static struct tag_state *tag_states(const struct work *work, int32_t rank)
     return states;
 }
 
+static int32_t told_step(const struct work_run *run, const struct swept *swept)
+{
+    int64_t step = swept->told_step < 0 ? -1 : swept->told_step - run->step_base;
+    return step < run->first_step || step >= run->step_count ? -1 : (int32_t)step;
+}
+
 static void settle(struct numbering *numbering, struct tag_state *states, struct step_teller *teller,
                    const struct swept *swept)
 {
@@ -109,7 +115,8 @@ static void settle(struct numbering *numbering, struct tag_state *states, struct
     joined->tag = tag_carried(work, swept);
     if (joined->tag < 0)
         joined->tag = tag_at(&states[swept->source], swept->issued_ns);
-    joined->step = step_next(teller, work, swept);
+    const struct work_run *run = &work->runs[work->ranks[numbering->rank].run];
+    joined->step = run->step_source == STEPS_TOLD ? told_step(run, swept) : step_next(teller, work, swept);
     joined->number = series_number(numbering->series, swept);
     if (joined->step >= *step_count)
         *step_count = joined->step + 1;
@@ -428,9 +435,16 @@ static size_t list_ranks(const struct work *work, int32_t run, int32_t *items)
     return count;
 }
 
+/* Where the program itself tells the steps. */
+static int number_as_told(void *context, struct hand *hand, size_t number, struct error *error)
+{
+    struct numbering numbering = numbering_of(context, hand, number);
+    return number_rank(&numbering, (struct step_teller){.times = NULL}, error);
+}
+
 /* First the ranks whose tags tell their steps, then the others. */
-static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
-                      struct error *error)
+static int number_untold(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
+                         struct error *error)
 {
     struct work_run *of = &work->runs[run];
     const int32_t *first = work->ranks_of_run.items + work->ranks_of_run.first[run];
@@ -447,9 +461,20 @@ static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32
         of->step_source = STEPS_BY_PERIOD;
     if (hands_do(ranks->hands, number_by_period, ranks, list_ranks(work, run, items), error))
         return -1;
-    for (const int32_t *rank = first; rank < end; rank++)
-        if (work->ranks[*rank].step_count > of->step_count)
-            of->step_count = work->ranks[*rank].step_count;
+    return 0;
+}
+
+static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
+                      struct error *error)
+{
+    struct work_run *of = &work->runs[run];
+    if (of->step_source == STEPS_TOLD)
+        return hands_do(ranks->hands, number_as_told, ranks, list_ranks(work, run, items), error);
+    if (number_untold(work, run, ranks, items, error))
+        return -1;
+    for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++)
+        if (work->ranks[work->ranks_of_run.items[i]].step_count > of->step_count)
+            of->step_count = work->ranks[work->ranks_of_run.items[i]].step_count;
     if (of->step_source == STEPS_NONE && of->step_count >= 2)
         of->step_source = STEPS_BY_PERIOD;
     return 0;

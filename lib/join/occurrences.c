@@ -54,6 +54,8 @@ static int64_t count(struct series_table *table, const struct swept *swept, uint
 
 int64_t series_number(struct series_table *table, const struct swept *swept)
 {
+    if (function_is_point_to_point(swept->function) && swept->sequence >= 0)
+        return swept->sequence;
     if (function_is_point_to_point(swept->function))
         return count(table, swept, (uint64_t)swept->peer, 1);
     struct series *series = find(table, swept);

@@ -42,7 +42,7 @@ static void run_row(struct row *row)
 }
 
 static const char *const step_sources[] = {
-    [STEPS_NONE] = "none", [STEPS_BY_TAGS] = "tags", [STEPS_BY_PERIOD] = "period"};
+    [STEPS_NONE] = "none", [STEPS_BY_TAGS] = "tags", [STEPS_BY_PERIOD] = "period", [STEPS_TOLD] = "told"};
 
 static void save_run(const struct work *work, size_t i, struct row *row)
 {
@@ -54,6 +54,8 @@ static void save_run(const struct work *work, size_t i, struct row *row)
     put_text(row, 5, step_sources[run->step_source]);
     put(row, 6, run->world >= 0 || run->is_told);
     put_text(row, 7, intern_text(&work->run_names, run->name));
+    put(row, 8, run->first_step);
+    put(row, 9, run->step_base);
 }
 
 static void save_process(const struct work *work, size_t i, struct row *row)

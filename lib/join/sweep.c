@@ -1,6 +1,7 @@
 #include "join/sweep.h"
 
 #include "base/array.h"
+#include "join/numbers.h"
 #include "store/scan.h"
 
 #include <stdlib.h>
@@ -17,9 +18,11 @@ struct sweep_source {
     uint64_t hash;              /* of its communicator */
     struct block_place *places; /* owned */
     size_t count;
-    size_t next;   /* of the places, to line up */
-    size_t opened; /* of those that were lined up */
-    size_t open;   /* of the opened ones, not through yet */
+    size_t next;                 /* of the places, to line up */
+    size_t opened;               /* of those that were lined up */
+    size_t open;                 /* of the opened ones, not through yet */
+    const struct numbers *first; /* of operations that have no numbers of their own; NULL */
+    struct numbers *counted;     /* owned: how many of these have been given */
 };
 
 /* What comes next of a block: its least time and id while it is closed, its next operation's then. */
@@ -108,6 +111,9 @@ int sweep_begin(struct sweep *sweep, struct blocks *blocks, const struct work *w
         struct sweep_source *source = &sweep->sources[i];
         source->member = members[i];
         source->hash = work->communicators[work->members[members[i]].communicator].hash;
+        source->first = work->members[members[i]].first_numbers;
+        if (source->first && !(source->counted = numbers_new()))
+            return error_no_memory(error);
         if (blocks_list(blocks, work->members[members[i]].id, &source->places, &source->count, error) ||
             line_up(sweep, i, error))
             return -1;
@@ -117,8 +123,10 @@ int sweep_begin(struct sweep *sweep, struct blocks *blocks, const struct work *w
 
 void sweep_end(struct sweep *sweep)
 {
-    for (size_t i = 0; i < sweep->source_count; i++)
+    for (size_t i = 0; i < sweep->source_count; i++) {
         free(sweep->sources[i].places);
+        numbers_free(sweep->sources[i].counted);
+    }
     for (size_t i = 0; i < sweep->heap_count; i++)
         operation_rows_free(sweep->heap[i].rows);
     operation_rows_free(sweep->spare);
@@ -225,7 +233,17 @@ static int64_t initial_sync(const struct block_reader *reader, size_t row)
     return reader->values[OPERATION_INITIAL_SYNC][row];
 }
 
-static void give(struct sweep *sweep, struct swept *swept)
+/* Its number, counted from the first of its like where it has none of its own. -1: out of memory. */
+static int number(struct sweep *sweep, struct swept *swept)
+{
+    const struct sweep_source *source = &sweep->sources[swept->source];
+    if (!source->first || swept->sequence != COUNT_UNKNOWN)
+        return 0;
+    swept->sequence = numbers_next(source->first, source->counted, swept->function, swept->peer);
+    return swept->sequence < 0 ? -1 : 0;
+}
+
+static int give(struct sweep *sweep, struct swept *swept)
 {
     struct operation_rows *rows = sweep->heap[0].rows;
     const struct block_reader *reader = &rows->reader;
@@ -235,6 +253,8 @@ static void give(struct sweep *sweep, struct swept *swept)
         .sequence = function_is_point_to_point(function)
                         ? COUNT_UNKNOWN
                         : block_value(reader, OPERATION_SEQUENCE, row, COUNT_UNKNOWN),
+        .told_sequence = block_value(reader, OPERATION_TOLD_SEQUENCE, row, COUNT_UNKNOWN),
+        .told_step = block_value(reader, OPERATION_TOLD_STEP, row, COUNT_UNKNOWN),
         .bytes = block_value(reader, OPERATION_BYTES, row, COUNT_UNKNOWN),
         .issued_ns = rows->issued_ns[row],
         .duration_ns = scan_duration(reader, row, COUNT_UNKNOWN),
@@ -248,6 +268,7 @@ static void give(struct sweep *sweep, struct swept *swept)
         .function = (uint8_t)function,
         .joined = &rows->joined[row]};
     sweep->is_given = 1;
+    return number(sweep, swept);
 }
 
 int sweep_next(struct sweep *sweep, struct swept *swept, struct error *error)
@@ -259,6 +280,5 @@ int sweep_next(struct sweep *sweep, struct swept *swept, struct error *error)
             return -1;
     if (!sweep->heap_count)
         return 0;
-    give(sweep, swept);
-    return 1;
+    return give(sweep, swept) ? error_no_memory(error) : 1;
 }

@@ -21,7 +21,9 @@
 
 /* An operation as the join needs it. */
 struct swept {
-    int64_t sequence;        /* of collectives; COUNT_UNKNOWN */
+    int64_t sequence; /* of collectives, and where members' records are windows of pairs; COUNT_UNKNOWN */
+    int64_t told_sequence;   /* as the program counts a communicator's collectives; COUNT_UNKNOWN */
+    int64_t told_step;       /* likewise */
     int64_t bytes;           /* COUNT_UNKNOWN */
     int64_t issued_ns;       /* 0 unknown */
     int64_t duration_ns;     /* COUNT_UNKNOWN */

@@ -1,6 +1,7 @@
 #include "join/work.h"
 
 #include "base/array.h"
+#include "join/numbers.h"
 
 #include <stdlib.h>
 
@@ -118,6 +119,8 @@ void work_release(struct work *work)
     }
     for (size_t i = 0; i < work->rank_count; i++)
         free(work->ranks[i].name);
+    for (size_t i = 0; i < work->member_count; i++)
+        numbers_free(work->members[i].first_numbers);
     free(work->processes);
     free(work->communicators);
     free(work->members);

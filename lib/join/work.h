@@ -39,6 +39,7 @@ struct work_communicator {
     int64_t *told; /* owned: the global ranks of its members, in order of its own, as files list them; NULL */
     size_t told_count;
     int64_t greatest_peer;
+    int is_named; /* its hash is made of its name and members (model/communicator_hash.h) */
     int64_t size; /* declared, else a lower bound from the ranks and peers seen */
     int32_t run;
     int32_t member_count;
@@ -55,6 +56,9 @@ struct work_member {
     int64_t affinity;  /* host clock minus GPU clock (split_by_clock.c); INT64_MIN unknown */
     size_t operations;
     size_t tagged; /* of these, carry a tag themselves */
+    /* Owned: what its first operations of each kind count as, where they have no numbers (windows.h); NULL.
+     */
+    struct numbers *first_numbers;
 };
 
 struct work_mark {
@@ -76,8 +80,8 @@ struct work_rank {
     int32_t step_count;
 };
 
-/* Where a run's steps come from; in table run "none", "tags", "period". */
-enum step_source { STEPS_NONE, STEPS_BY_TAGS, STEPS_BY_PERIOD };
+/* Where a run's steps come from; in table run "none", "tags", "period", "told": by the program. */
+enum step_source { STEPS_NONE, STEPS_BY_TAGS, STEPS_BY_PERIOD, STEPS_TOLD };
 
 struct work_run {
     int64_t rank_count;
@@ -87,9 +91,11 @@ struct work_run {
     int is_told; /* files say of all its ranks which global ranks they are */
     int32_t step_count;
     enum step_source step_source;
-    int is_changed; /* files of it came or went: its operations are joined anew */
-    int64_t number; /* for users, from 1, as is its name: see run_names.h */
-    int64_t name;   /* in work.run_names */
+    int32_t first_step; /* that some rank recorded, where the program tells them */
+    int64_t step_base;  /* what the program calls step 0 */
+    int is_changed;     /* files of it came or went: its operations are joined anew */
+    int64_t number;     /* for users, from 1, as is its name: see run_names.h */
+    int64_t name;       /* in work.run_names */
 };
 
 /* What files say against each other; `other` is a rank, too, that was said or follows from other records. */

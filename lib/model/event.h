@@ -96,11 +96,17 @@ struct operation {
     /* The first phase of its kernel, the shortest over channels that have both its ends, on the GPU's own
      * clock: of a symmetric kernel what its block waited for those of its peers; 0 unknown. */
     int64_t initial_sync_ns;
-    int is_symmetric;   /* its kernel works on symmetric memory: all members come together in it first */
-    const char *source; /* file:line of the program that called it; NULL unknown */
-    const char *tag;    /* user tag that the record itself carries */
-    int tag_is_number;  /* ... in decimal, of 64 bits, which may have a name (struct tag_name) */
-    int unfinished;     /* the record has no end: the file stops, or the operation was pending */
+    int is_symmetric;    /* its kernel works on symmetric memory: all members come together in it first */
+    const char *source;  /* file:line of the program that called it; NULL unknown */
+    const char *tag;     /* user tag that the record itself carries */
+    int tag_is_number;   /* ... in decimal, of 64 bits, which may have a name (struct tag_name) */
+    int unfinished;      /* the record has no end: the file stops, or the operation was pending */
+    int64_t gpu_busy_ns; /* that its GPU computed since the operation before it there had ended; 0 unknown */
+    /* Where it stands as the program itself counts, 1 more than its number; 0: not told. Recorders that were
+     * on for a while only begin anywhere: where `sequence` is not known, this tells what is the same on all
+     * ranks. */
+    int64_t told_step;     /* training step */
+    int64_t told_sequence; /* among all collectives of the communicator */
     const struct kernel_channel *channels;
     size_t kernel_channel_count;
 };

@@ -35,7 +35,8 @@ static const struct packed_table tables[] = {
          "api_end_ns INTEGER, enqueue_begin_ns INTEGER, enqueue_end_ns INTEGER, device_begin_ns INTEGER,"
          "device_end_ns INTEGER, end_source INTEGER, gpu_begin INTEGER, gpu_end INTEGER, duration_ns INTEGER,"
          "tag TEXT, flags INTEGER, byte_offset INTEGER, kernel_channels BLOB,"
-         "initial_sync_ns INTEGER, source TEXT)",
+         "initial_sync_ns INTEGER, source TEXT, told_step INTEGER, told_sequence INTEGER,"
+         "gpu_busy_ns INTEGER)",
      .layout = &operation_layout,
      .source = "SELECT block_id, packed, member_id FROM operation_block",
      .shared = 1,

@@ -39,7 +39,9 @@ static int take_run(struct roster *roster, struct statement *row)
                                .step_count = statement_integer(row, 2),
                                .step_source = copy_text(row, 3),
                                .has_global_ranks = statement_integer(row, 4) != 0,
-                               .name = copy_text(row, 5)};
+                               .name = copy_text(row, 5),
+                               .first_step = statement_integer(row, 6),
+                               .step_base = statement_integer(row, 7)};
     return run->step_source && run->name ? 0 : -1;
 }
 

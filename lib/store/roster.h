@@ -19,8 +19,10 @@ struct roster_run {
     int64_t id;
     int64_t expected_ranks;
     int64_t step_count;
-    char *step_source; /* owned */
-    char *name;        /* owned; hostile */
+    int64_t first_step; /* that is recorded, where steps have the program's numbers; else 0 */
+    int64_t step_base;  /* what the program calls step 0 */
+    char *step_source;  /* owned */
+    char *name;         /* owned; hostile */
     int has_global_ranks;
 };
 

@@ -55,6 +55,8 @@ const struct limit limits[LIMIT_COUNT] = {
                               "odds of 200 to 1: a tenth of that doubt"},
     [LIMIT_ONE_PLACE] = {"one-place", 0.5, "of the fault",
                          "a slow clock stretches all places by one factor, a heavier one by design itself"},
+    [LIMIT_BUSIER] = {"busier", 2, "times the busiest other rank",
+                      "an embedding or a loss makes a stage heavier by less; no measured reason"},
     [LIMIT_SHARED] = {"shared", 1.0 / 3, "of the suspicion",
                       "a slow link hardly slows others; the number was set on simulated jobs"},
     [LIMIT_SURE] = {"sure", 0.1, "of what chance is allowed", "what high confidence takes"},

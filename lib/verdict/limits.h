@@ -37,6 +37,7 @@ enum limit_id {
     LIMIT_CERTAINTY,
     LIMIT_CERTAINTY_SURE,
     LIMIT_ONE_PLACE,
+    LIMIT_BUSIER,
     LIMIT_SHARED,
     /* Where rules are asked. */
     LIMIT_SURE,

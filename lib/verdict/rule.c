@@ -145,6 +145,12 @@ const struct rule rules[RULE_COUNT] = {
          "a score of several ranks or steps, through all steps",
          "the share of its peers' own time in a step that lies at places where it takes longer",
          "is heavier at some places only, as it may be by design"},
+    [RULE_BUSIEST] =
+        {"busiest", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_BUSIER,
+         "a record of all that GPUs did, and a rank of fewer than ranks-of-role that computes for half of "
+         "each step",
+         "how many times as long its GPU computes in a step as that of any other rank",
+         "has more to compute than others, as stages may by design"},
     [RULE_NO_GAIN] =
         {"no-gain", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_NO_GAIN,
          "gaps, or another rank that cost shadow times as much in each of those steps; and steps "

@@ -95,6 +95,13 @@ SELECT member_id, enqueued, completed
   FROM group_status JOIN member_join USING (member_id) JOIN job_rank USING (job_rank_id)
  WHERE run_id = ?1 ORDER BY group_status_id;
 
+-- Whether everything comes from recorders that were on for a while only, whatever the job did then: profilers of frameworks.
+-- statement: is_windows
+SELECT count(*) = 0 FROM file
+ WHERE dialect NOT GLOB 'kineto*'
+   AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
+                     JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
+
 -- Until when the recorder of a rank's process is known to have been there, by what it writes beside operations: readings
 -- of clocks, and tags.
 -- statement: seen_until

@@ -9,7 +9,7 @@ SELECT process_id, file_set, host, pid, coalesce(first_file, 0)
  ORDER BY process_id;
 
 -- statement: communicators
-SELECT communicator_id, hash, name, size, (SELECT path FROM file WHERE file_id = unhashed_file_id), member_list
+SELECT communicator_id, hash, name, size, (SELECT path FROM file WHERE file_id = unhashed_file_id), member_list, named_hash
   FROM communicator ORDER BY communicator_id;
 
 -- statement: members
@@ -41,7 +41,7 @@ SELECT process_id FROM changed_process;
 
 -- What an earlier join found of steps, for runs of which nothing has changed.
 -- statement: earlier_steps
-SELECT communicator_id, step_count, step_source
+SELECT communicator_id, step_count, step_source, first_step, step_base
   FROM communicator_join JOIN run USING (run_id) ORDER BY communicator_id;
 
 -- Blocks of a member, in the order in which their first operations were issued.

@@ -14,8 +14,8 @@ DELETE FROM changed_process;
 INSERT OR IGNORE INTO changed_process (process_id) SELECT process_id FROM process;
 
 -- statement: run
-INSERT INTO run (run_id, rank_count, expected_ranks, step_count, step_source, global_ranks, name)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+INSERT INTO run (run_id, rank_count, expected_ranks, step_count, step_source, global_ranks, name, first_step, step_base)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
 
 -- statement: process
 INSERT INTO process_run (process_id, run_id) VALUES (?1, ?2);

@@ -1,7 +1,7 @@
 -- Who is who (lib/store/roster.c). ?1 is a run, or NULL for all of them.
 
 -- statement: runs
-SELECT run_id, expected_ranks, step_count, step_source, global_ranks, name
+SELECT run_id, expected_ranks, step_count, step_source, global_ranks, name, first_step, step_base
   FROM run
  WHERE run_id BETWEEN ifnull(?1, -9223372036854775808) AND ifnull(?1, 9223372036854775807) ORDER BY run_id;
 

@@ -67,7 +67,7 @@ class Built:
     def fixtures_of(self, format_name):
         """Folders of fixtures that have a file of the format, by the kept outputs of ingest."""
         return [folder for folder, dialects in self.dialects.items()
-                if any((dialect or "").startswith(f"{format_name.replace('_', '-')}-") for dialect in dialects)]
+                if any(f"{dialect}-".startswith(f"{format_name.replace('_', '-')}-") for dialect in dialects)]
 
 
 def takes_fuzzing(built, name):
@@ -102,7 +102,7 @@ FORMAT = [
     ("man/ncclprof-formats.5", "has a section on foo",
      lambda built, name: re.search(rf"^\.Sh {name.replace('_', ' ')}\b", text_of("man/ncclprof-formats.5"), re.M | re.I)),
     ("README.md", "has a row on foo under 'What it reads'",
-     lambda built, name: re.search(rf"^\| `{name.replace('_', '-')}-", text_of("README.md"), re.M)),
+     lambda built, name: re.search(rf"^\| `{name.replace('_', '-')}[-`]", text_of("README.md"), re.M)),
 ]
 
 
@@ -327,7 +327,7 @@ def check_places():
 
 BARE = re.compile(r"(?<![\w/.])[a-z]\w*\.c\b")
 NAMED = re.compile(r"(?<![\w/.$])((?:lib|cmd|schemas|fixtures|tests|man|include)/[\w./-]*[\w-]"
-                   r"\.(?:c|h|py|sql|sh|mk|json|txt|[157]))\b")
+                   r"\.(?:c|h|py|sql|sh|mk|json|txt|[157])(?:\.gz)?)\b")
 
 
 def check_named_files(paths):

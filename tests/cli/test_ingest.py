@@ -112,7 +112,7 @@ class Ingest(Case):
             ((self.folder / "other.db").read_bytes(), "a store of ncclprof: give it with --store"),
             ((self.folder / "nsys").read_bytes(), "an SQLite export of Nsight Systems"),
             ((self.folder / "plain").read_bytes(), "an SQLite database"),
-            (json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": []}), "a PyTorch Kineto trace"),
+            (json.dumps({"traceEvents": [{"ph": "X", "cat": "blink"}]}), "a Chrome trace of another tool"),
             (json.dumps(snapshot), "a CUDA allocator snapshot"),
             (pickle.dumps(snapshot, 4), "a CUDA allocator snapshot"),
             (pickle.dumps([1, 2]), "a pickle of Python"),

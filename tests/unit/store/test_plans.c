@@ -76,6 +76,7 @@ static void make_version_2(void **state)
                       "DROP INDEX communicator_join_run; DROP INDEX file_member_member;"
                       "DROP INDEX clock_anchor_process; DROP INDEX loss_process;"
                       "DROP TABLE tag_name; DROP TABLE process_run; ALTER TABLE run DROP COLUMN name;"
+                      "ALTER TABLE run DROP COLUMN first_step; ALTER TABLE run DROP COLUMN step_base;"
                       "DROP VIEW v_rank; DROP VIEW v_rank_fact; DROP VIEW v_communicator; DROP VIEW v_ledger;"
                       "DROP TABLE process_fact; DROP TABLE group_status; DROP TABLE contradiction;"
                       "ALTER TABLE communicator DROP COLUMN member_list;"
@@ -101,7 +102,7 @@ static void test_older_store_is_brought_up_to_date(void **state)
 {
     make_version_2(state);
     struct store *store = store_file_open(state, STORE_READ);
-    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 10);
+    assert_int_equal(store_file_number(store, "PRAGMA user_version"), 11);
     assert_int_equal(store_file_number(store, "SELECT count(*) FROM run"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest = 'plain'"), 1);
     assert_int_equal(store_file_number(store, "SELECT file_id FROM file WHERE unpacked_digest IS NULL"), 2);

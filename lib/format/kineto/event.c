@@ -1,0 +1,395 @@
+#include "format/kineto/event.h"
+
+#include "input/number.h"
+#include "model/event.h"
+
+#include <string.h>
+
+static int begins_with(struct raw_json text, const char *beginning)
+{
+    size_t length = strlen(beginning);
+    return text.length >= length && memcmp(text.text, beginning, length) == 0;
+}
+
+static int holds(struct raw_json text, const char *word)
+{
+    return memmem(text.text, text.length, word, strlen(word)) != NULL;
+}
+
+/* "ncclDevKernel_AllReduce_...", "ncclKernel_...", "ncclSymkDevKernel_...", RCCL's and MSCCL's. */
+static int is_nccl_kernel(struct raw_json name)
+{
+    if (begins_with(name, "void "))
+        name = (struct raw_json){name.text + 5, name.length - 5};
+    int is_theirs = begins_with(name, "nccl") || begins_with(name, "rccl") || begins_with(name, "msccl");
+    return is_theirs && (holds(name, "Kernel") || holds(name, "kernel"));
+}
+
+/* A word and its length, which tells most others apart. */
+#define WORD(text) text, sizeof(text) - 1
+
+static int is_word(struct raw_json text, const char *word, size_t length)
+{
+    return text.length == length && memcmp(text.text, word, length) == 0;
+}
+
+struct category {
+    const char *name;
+    size_t length;
+    enum kineto_kind kind;
+};
+
+/* With a capital until torch 1.13. */
+static const struct category categories[] = {
+    {WORD("kernel"), KINETO_GPU_WORK},
+    {WORD("cpu_op"), KINETO_CALL},
+    {WORD("cuda_runtime"), KINETO_LAUNCH},
+    {WORD("cuda_driver"), KINETO_LAUNCH},
+    {WORD("user_annotation"), KINETO_ANNOTATION},
+    {WORD("gpu_user_annotation"), KINETO_GPU_ANNOTATION},
+    {WORD("gpu_memcpy"), KINETO_GPU_WORK},
+    {WORD("gpu_memset"), KINETO_GPU_WORK},
+    {WORD("hip_runtime"), KINETO_LAUNCH},
+    {WORD("hip_driver"), KINETO_LAUNCH},
+    {WORD("Kernel"), KINETO_GPU_WORK},
+    {WORD("Operator"), KINETO_CALL},
+    {WORD("Runtime"), KINETO_LAUNCH},
+    {WORD("Memcpy"), KINETO_GPU_WORK},
+    {WORD("Memset"), KINETO_GPU_WORK},
+};
+
+static enum kineto_kind kind_of(struct raw_json category, struct raw_json name)
+{
+    enum kineto_kind kind = KINETO_OTHER;
+    for (size_t i = 0; i < sizeof categories / sizeof *categories && kind == KINETO_OTHER; i++)
+        if (is_word(category, categories[i].name, categories[i].length))
+            kind = categories[i].kind;
+    if (kind == KINETO_GPU_WORK && is_nccl_kernel(name))
+        return KINETO_NCCL_KERNEL;
+    if (kind == KINETO_CALL && !raw_json_is(name, "record_param_comms"))
+        return KINETO_OTHER;
+    if (kind == KINETO_LAUNCH && !holds(name, "Launch"))
+        return KINETO_OTHER;
+    return kind;
+}
+
+/* A number, or one in quotes; what is neither stays unknown. */
+static int64_t read_integer(struct raw_json value, int64_t otherwise)
+{
+    int64_t number = otherwise;
+    struct raw_json content;
+    if (raw_json_string(value, &content) == 0)
+        value = content;
+    return number_int64(value.text, value.length, &number) ? otherwise : number;
+}
+
+static void read_text(struct raw_json value, struct raw_json *text)
+{
+    if (raw_json_string(value, text))
+        *text = (struct raw_json){NULL, 0};
+}
+
+struct argument_key {
+    const char *name;
+    size_t length;
+    size_t at;
+};
+
+#define AT(member) offsetof(struct kineto_arguments, member)
+
+static const struct argument_key integer_keys[] = {
+    {WORD("External id"), AT(external_id)},
+    {WORD("correlation"), AT(correlation)},
+    {WORD("stream"), AT(stream)},
+    {WORD("device"), AT(device)},
+    {WORD("In msg nelems"), AT(in_elements)},
+    {WORD("Out msg nelems"), AT(out_elements)},
+    {WORD("Group size"), AT(group_size)},
+    {WORD("Rank"), AT(rank)},
+    {WORD("Src Rank"), AT(sender)},
+    {WORD("Dst Rank"), AT(receiver)},
+    {WORD("Seq"), AT(sequence)},
+    {WORD("Global rank start"), AT(first_rank)},
+    {WORD("Global rank stride"), AT(stride)},
+    {WORD("external id"), AT(external_id)},
+};
+
+static const struct argument_key text_keys[] = {
+    {WORD("Collective name"), AT(collective)}, {WORD("dtype"), AT(datatype)},
+    {WORD("Process Group Name"), AT(group)},   {WORD("Process Group Description"), AT(description)},
+    {WORD("Process Group Ranks"), AT(ranks)},
+};
+
+static int64_t *integer_at(struct kineto_arguments *arguments, size_t at)
+{
+    return (int64_t *)(void *)((char *)arguments + at);
+}
+
+static struct raw_json *text_at(struct kineto_arguments *arguments, size_t at)
+{
+    return (struct raw_json *)(void *)((char *)arguments + at);
+}
+
+static void read_argument(struct raw_json key, struct raw_json value, struct kineto_arguments *arguments)
+{
+    for (size_t i = 0; i < sizeof integer_keys / sizeof *integer_keys; i++)
+        if (is_word(key, integer_keys[i].name, integer_keys[i].length)) {
+            *integer_at(arguments, integer_keys[i].at) = read_integer(value, COUNT_UNKNOWN);
+            return;
+        }
+    for (size_t i = 0; i < sizeof text_keys / sizeof *text_keys; i++)
+        if (is_word(key, text_keys[i].name, text_keys[i].length)) {
+            read_text(value, text_at(arguments, text_keys[i].at));
+            return;
+        }
+    if (raw_json_is(key, "Input Dims"))
+        arguments->shapes = value;
+    else if (raw_json_is(key, "graph node id") || raw_json_is(key, "graph id"))
+        arguments->has_graph = read_integer(value, 0) != 0;
+}
+
+static int read_arguments(struct raw_json text, struct kineto_arguments *arguments)
+{
+    struct raw_json_cursor cursor;
+    struct raw_json key, value;
+    int more;
+    for (size_t i = 0; i < sizeof integer_keys / sizeof *integer_keys; i++)
+        *integer_at(arguments, integer_keys[i].at) = COUNT_UNKNOWN;
+    if (!text.length)
+        return 0;
+    raw_json_enter(&cursor, text);
+    while ((more = raw_json_next(&cursor, &key, &value)) == 1)
+        read_argument(key, value, arguments);
+    return more;
+}
+
+/* What stands outside of the arguments. */
+struct head {
+    struct raw_json category;
+    struct raw_json name;
+    struct raw_json process;
+    struct raw_json thread;
+    struct raw_json begin;
+    struct raw_json duration;
+    struct raw_json arguments;
+};
+
+static void take_member(struct raw_json key, struct raw_json value, struct head *head)
+{
+    if (raw_json_is(key, "cat"))
+        read_text(value, &head->category);
+    else if (raw_json_is(key, "name"))
+        read_text(value, &head->name);
+    else if (raw_json_is(key, "pid"))
+        head->process = value;
+    else if (raw_json_is(key, "tid"))
+        head->thread = value;
+    else if (raw_json_is(key, "ts"))
+        head->begin = value;
+    else if (raw_json_is(key, "dur"))
+        head->duration = value;
+    else if (raw_json_is(key, "args"))
+        head->arguments = value;
+}
+
+/* Of what is of no interest only so much that a quote within its name shows. */
+static int read_head(struct raw_json text, struct head *head, enum kineto_kind *kind)
+{
+    struct raw_json_cursor cursor;
+    struct raw_json key, value;
+    int more;
+    *head = (struct head){.category = {NULL, 0}};
+    *kind = KINETO_OTHER;
+    raw_json_enter(&cursor, text);
+    while ((more = raw_json_next(&cursor, &key, &value)) == 1) {
+        if (head->category.text && head->name.text && *kind == KINETO_OTHER) {
+            *kind = kind_of(head->category, head->name);
+            if (*kind == KINETO_OTHER)
+                return 0;
+        }
+        take_member(key, value, head);
+    }
+    if (more == 0 && *kind == KINETO_OTHER && head->category.text && head->name.text)
+        *kind = kind_of(head->category, head->name);
+    return more;
+}
+
+static int64_t read_time(struct raw_json value, int64_t otherwise)
+{
+    int64_t time_ns = otherwise;
+    struct raw_json content;
+    if (raw_json_string(value, &content) == 0)
+        value = content;
+    return number_microseconds_ns(value.text, value.length, &time_ns) ? otherwise : time_ns;
+}
+
+int kineto_event_read(struct raw_json text, struct kineto_event *event)
+{
+    struct head head;
+    *event = (struct kineto_event){.kind = KINETO_OTHER};
+    if (read_head(text, &head, &event->kind))
+        return -1;
+    if (event->kind == KINETO_OTHER)
+        return 0;
+    event->name = head.name;
+    event->process = read_integer(head.process, COUNT_UNKNOWN);
+    event->thread = read_integer(head.thread, COUNT_UNKNOWN);
+    event->begin_ns = read_time(head.begin, TIME_UNKNOWN);
+    event->duration_ns = read_time(head.duration, 0);
+    int is_broken = event->begin_ns == TIME_UNKNOWN || event->duration_ns < 0;
+    return read_arguments(head.arguments, &event->arguments) || is_broken ? -1 : 0;
+}
+
+/* One word of a name, up to an underscore; 0 at its end. */
+static int next_word(struct raw_json *rest, struct raw_json *word)
+{
+    size_t at = 0;
+    while (rest->length && *rest->text == '_') {
+        rest->text++;
+        rest->length--;
+    }
+    while (at < rest->length && rest->text[at] != '_' && rest->text[at] != '(' && rest->text[at] != '<')
+        at++;
+    *word = (struct raw_json){rest->text, at};
+    rest->text += at;
+    rest->length -= at;
+    return at > 0;
+}
+
+struct word {
+    const char *text;
+    int number;
+};
+
+static int find_word(const struct word *words, struct raw_json text)
+{
+    while (words->text && !raw_json_is(text, words->text))
+        words++;
+    return words->number;
+}
+
+static const struct word kernel_datatypes[] = {
+    {"f32", DATATYPE_FLOAT32},       {"f16", DATATYPE_FLOAT16},       {"bf16", DATATYPE_BFLOAT16},
+    {"f64", DATATYPE_FLOAT64},       {"u8", DATATYPE_UINT8},          {"i8", DATATYPE_INT8},
+    {"u32", DATATYPE_UINT32},        {"i32", DATATYPE_INT32},         {"u64", DATATYPE_UINT64},
+    {"i64", DATATYPE_INT64},         {"f8e4m3", DATATYPE_FLOAT8E4M3}, {"f8e5m2", DATATYPE_FLOAT8E5M2},
+    {"float", DATATYPE_FLOAT32},     {"half", DATATYPE_FLOAT16},      {"double", DATATYPE_FLOAT64},
+    {"bfloat16", DATATYPE_BFLOAT16}, {"int8", DATATYPE_INT8},         {"uint8", DATATYPE_UINT8},
+    {"int32", DATATYPE_INT32},       {"uint32", DATATYPE_UINT32},     {"int64", DATATYPE_INT64},
+    {"uint64", DATATYPE_UINT64},     {NULL, DATATYPE_UNKNOWN},
+};
+
+void kineto_kernel_name(struct raw_json name, struct kineto_kernel_name *parts)
+{
+    struct raw_json rest = name, word;
+    *parts = (struct kineto_kernel_name){.function = FUNCTION_OTHER, .is_symmetric = holds(name, "ncclSym")};
+    while (next_word(&rest, &word)) {
+        enum function function = function_from_text(word.text, word.length);
+        int datatype = find_word(kernel_datatypes, word);
+        if (parts->function == FUNCTION_OTHER && function > FUNCTION_OTHER)
+            parts->function = function;
+        else if (datatype)
+            parts->datatype = (enum datatype)datatype;
+    }
+}
+
+/* The longer words first: "_reduce_scatter_base" is no scatter. */
+static const struct word collectives[] = {
+    {"reducescatter", FUNCTION_REDUCE_SCATTER},
+    {"allreduce", FUNCTION_ALL_REDUCE},
+    {"allgather", FUNCTION_ALL_GATHER},
+    {"alltoall", FUNCTION_ALL_TO_ALL},
+    {"broadcast", FUNCTION_BROADCAST},
+    {"barrier", FUNCTION_BARRIER},
+    {"scatter", FUNCTION_SCATTER},
+    {"gather", FUNCTION_GATHER},
+    {"reduce", FUNCTION_REDUCE},
+    {"send", FUNCTION_SEND},
+    {"recv", FUNCTION_RECV},
+    {NULL, FUNCTION_UNKNOWN},
+};
+
+enum function kineto_function(struct raw_json collective)
+{
+    char plain[32];
+    size_t length = 0;
+    for (size_t i = 0; i < collective.length && length < sizeof plain; i++)
+        if (collective.text[i] != '_')
+            plain[length++] = collective.text[i];
+    const struct word *word = collectives;
+    while (word->text && !holds((struct raw_json){plain, length}, word->text))
+        word++;
+    if (word->text || raw_json_is(collective, "wait") || raw_json_is(collective, "init") || !length)
+        return (enum function)word->number;
+    return FUNCTION_OTHER;
+}
+
+/* c10's scalar types. */
+static const struct word scalar_types[] = {
+    {"Float", DATATYPE_FLOAT32},
+    {"BFloat16", DATATYPE_BFLOAT16},
+    {"Half", DATATYPE_FLOAT16},
+    {"Double", DATATYPE_FLOAT64},
+    {"Long", DATATYPE_INT64},
+    {"Int", DATATYPE_INT32},
+    {"Byte", DATATYPE_UINT8},
+    {"Char", DATATYPE_INT8},
+    {"Bool", DATATYPE_UINT8},
+    {"UInt32", DATATYPE_UINT32},
+    {"UInt64", DATATYPE_UINT64},
+    {"Float8_e4m3fn", DATATYPE_FLOAT8E4M3},
+    {"Float8_e5m2", DATATYPE_FLOAT8E5M2},
+    {"", DATATYPE_UNKNOWN},
+    {NULL, DATATYPE_OTHER},
+};
+
+enum datatype kineto_datatype(struct raw_json word)
+{
+    return (enum datatype)find_word(scalar_types, word);
+}
+
+int kineto_pair_name(struct raw_json name, int64_t *own, int64_t *peer)
+{
+    int is_send = begins_with(name, "nccl:send ");
+    if (!is_send && !begins_with(name, "nccl:recv "))
+        return -1;
+    const char *text = name.text + 10, *end = name.text + name.length;
+    const char *arrow = memmem(text, (size_t)(end - text), is_send ? "->" : "<-", 2);
+    return !arrow || number_int64(text, (size_t)(arrow - text), own) ||
+                   number_int64(arrow + 2, (size_t)(end - arrow - 2), peer)
+               ? -1
+               : 0;
+}
+
+/* The product of a shape "[2, 3]"; 0: one of its parts is no number. */
+static int64_t product_of(struct raw_json shape)
+{
+    struct raw_json_cursor cursor;
+    struct raw_json key, value;
+    int64_t product = 1, number;
+    raw_json_enter(&cursor, shape);
+    while (raw_json_next(&cursor, &key, &value) == 1)
+        if (number_int64(value.text, value.length, &number) || number < 0 ||
+            __builtin_mul_overflow(product, number, &product))
+            return 0;
+    return product;
+}
+
+/* "Input Dims" lists what the call was given: first its tensors, a list of shapes, or one shape. */
+int64_t kineto_elements(struct raw_json shapes)
+{
+    struct raw_json_cursor cursor;
+    struct raw_json key, first, shape;
+    int64_t sum = 0;
+    if (!shapes.length)
+        return COUNT_UNKNOWN;
+    raw_json_enter(&cursor, shapes);
+    if (raw_json_next(&cursor, &key, &first) != 1)
+        return COUNT_UNKNOWN;
+    raw_json_enter(&cursor, first);
+    while (raw_json_next(&cursor, &key, &shape) == 1 && *shape.text == '[')
+        if (__builtin_add_overflow(sum, product_of(shape), &sum))
+            return COUNT_UNKNOWN;
+    sum = sum ? sum : product_of(first);
+    return sum > 0 && first.length > 2 ? sum : COUNT_UNKNOWN;
+}

@@ -1,0 +1,262 @@
+#include "format/kineto/groups.h"
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "input/number.h"
+#include "model/communicator_hash.h"
+#include "model/event.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A job has no more ranks than this, whatever a trace claims. */
+enum { RANKS_MOST = 1 << 20 };
+
+void kineto_groups_init(struct kineto_groups *groups)
+{
+    *groups = (struct kineto_groups){.items = NULL};
+    intern_init(&groups->keys);
+}
+
+static void release_list(struct kineto_group *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(items[i].name);
+        free(items[i].description);
+        free(items[i].ranks);
+    }
+    free(items);
+}
+
+void kineto_groups_release(struct kineto_groups *groups)
+{
+    intern_release(&groups->keys);
+    release_list(groups->items, groups->count);
+    release_list(groups->configured, groups->configured_count);
+}
+
+static int add_rank(struct kineto_group *group, size_t *capacity, int64_t rank)
+{
+    if (array_reserve((void **)&group->ranks, capacity, group->rank_count + 1, sizeof *group->ranks))
+        return -1;
+    group->ranks[group->rank_count++] = rank;
+    return 0;
+}
+
+/* "[0, 1, 2]", or "[0, 1, ...]" where it is cut. What is neither is taken to be cut where it stops to be one.
+ */
+static int read_ranks(struct raw_json text, struct kineto_group *group)
+{
+    struct raw_json_cursor cursor;
+    struct raw_json key, value;
+    size_t capacity = 0;
+    int64_t rank;
+    int more;
+    raw_json_enter(&cursor, text);
+    while ((more = raw_json_next(&cursor, &key, &value)) == 1 && group->rank_count < RANKS_MOST &&
+           !number_int64(value.text, value.length, &rank) && rank >= 0)
+        if (add_rank(group, &capacity, rank))
+            return -1;
+    group->is_cut = more != 0;
+    return 0;
+}
+
+/* A copy with escapes resolved; NULL: out of memory. */
+static char *copy_text(struct raw_json text)
+{
+    struct buffer buffer = BUFFER_INIT;
+    if (buffer_append_text(&buffer, "") || raw_json_unescape(text, &buffer)) {
+        buffer_release(&buffer);
+        return NULL;
+    }
+    return buffer_detach(&buffer);
+}
+
+static int name_group(struct kineto_group *group, struct raw_json name, struct raw_json description)
+{
+    group->name = copy_text(name);
+    group->description = copy_text(description);
+    return group->name && group->description ? 0 : -1;
+}
+
+/* A place for one more, zeroed. */
+static struct kineto_group *add_group(struct kineto_group **items, size_t *count, size_t *capacity)
+{
+    if (array_reserve((void **)items, capacity, *count + 1, sizeof **items))
+        return NULL;
+    struct kineto_group *group = &(*items)[(*count)++];
+    *group = (struct kineto_group){.size = COUNT_UNKNOWN};
+    return group;
+}
+
+/* What a list that is cut, or is not there, would say where the ranks are evenly spread. */
+static int spread_ranks(struct kineto_group *group, int64_t first, int64_t stride)
+{
+    size_t capacity = group->rank_count;
+    int64_t last;
+    if ((!group->is_cut && group->rank_count) || first < 0 || stride <= 0 || group->size <= 0 ||
+        group->size > RANKS_MOST || __builtin_mul_overflow(stride, group->size - 1, &last) ||
+        last > INT64_MAX - first)
+        return 0;
+    for (size_t i = 0; i < group->rank_count; i++)
+        if (group->ranks[i] != first + stride * (int64_t)i)
+            return 0;
+    while ((int64_t)group->rank_count < group->size)
+        if (add_rank(group, &capacity, first + stride * (int64_t)group->rank_count))
+            return -1;
+    group->is_cut = 0;
+    return 0;
+}
+
+static int make_group(struct kineto_groups *groups, const struct kineto_arguments *arguments)
+{
+    struct kineto_group *group = add_group(&groups->items, &groups->count, &groups->capacity);
+    if (!group || name_group(group, arguments->group, arguments->description))
+        return -1;
+    group->size = arguments->group_size > 0 ? arguments->group_size : COUNT_UNKNOWN;
+    return arguments->ranks.length ? read_ranks(arguments->ranks, group) : 0;
+}
+
+/* What tells groups apart: of one name there are several where groups were split. */
+static int make_key(const struct kineto_arguments *arguments, struct buffer *key)
+{
+    return buffer_append(key, arguments->group.text, arguments->group.length) ||
+                   buffer_append_byte(key, '\n') ||
+                   buffer_append(key, arguments->ranks.text, arguments->ranks.length) ||
+                   buffer_printf(key, "\n%lld", (long long)arguments->group_size)
+               ? -1
+               : 0;
+}
+
+int kineto_groups_find(struct kineto_groups *groups, const struct kineto_arguments *arguments, int32_t *group)
+{
+    struct buffer key = BUFFER_INIT;
+    *group = KINETO_NO_GROUP;
+    if (!arguments->group.length && !arguments->ranks.length && arguments->group_size <= 0)
+        return 0;
+    size_t known = groups->keys.count;
+    int64_t number = make_key(arguments, &key) ? -1 : intern_put(&groups->keys, key.data, key.length);
+    buffer_release(&key);
+    if (number < 0 || (groups->keys.count > known && make_group(groups, arguments)))
+        return -1;
+    *group = (int32_t)number;
+    return spread_ranks(&groups->items[number], arguments->first_rank, arguments->stride);
+}
+
+int kineto_groups_configure(struct kineto_groups *groups, struct raw_json text)
+{
+    struct raw_json_cursor cursor;
+    struct raw_json key, value, name = {"", 0}, description = {"", 0}, ranks = {NULL, 0};
+    raw_json_enter(&cursor, text);
+    while (raw_json_next(&cursor, &key, &value) == 1) {
+        if (raw_json_is(key, "pg_name") && raw_json_string(value, &name))
+            name = (struct raw_json){"", 0};
+        if (raw_json_is(key, "pg_desc") && raw_json_string(value, &description))
+            description = (struct raw_json){"", 0};
+        if (raw_json_is(key, "ranks") && raw_json_string(value, &ranks))
+            ranks = value;
+    }
+    if (!ranks.length)
+        return 0;
+    struct kineto_group *group =
+        add_group(&groups->configured, &groups->configured_count, &groups->configured_capacity);
+    if (!group || name_group(group, name, description) || read_ranks(ranks, group))
+        return -1;
+    group->size = group->is_cut ? COUNT_UNKNOWN : (int64_t)group->rank_count;
+    return 0;
+}
+
+int kineto_groups_world(struct kineto_groups *groups, int64_t world_size, int32_t *group)
+{
+    struct kineto_arguments arguments = {.group_size = world_size, .first_rank = 0, .stride = 1};
+    if (groups->configured_count == 1) {
+        arguments.group = (struct raw_json){groups->configured[0].name, strlen(groups->configured[0].name)};
+        arguments.group_size = groups->configured[0].size;
+        arguments.first_rank = COUNT_UNKNOWN;
+    }
+    return kineto_groups_find(groups, &arguments, group);
+}
+
+/* Whether what is known of a group fits what pg_config says of one. */
+static int is_same(const struct kineto_group *group, const struct kineto_group *configured)
+{
+    if (configured->is_cut || strcmp(group->name, configured->name) != 0 ||
+        group->rank_count > configured->rank_count ||
+        (group->size > 0 && group->size != (int64_t)configured->rank_count))
+        return 0;
+    return group->rank_count == 0 ||
+           memcmp(group->ranks, configured->ranks, group->rank_count * sizeof *group->ranks) == 0;
+}
+
+static int take_ranks(struct kineto_group *group, const struct kineto_group *configured)
+{
+    int64_t *ranks = array_new(configured->rank_count, sizeof *ranks);
+    if (!ranks)
+        return -1;
+    if (configured->rank_count)
+        memcpy(ranks, configured->ranks, configured->rank_count * sizeof *ranks);
+    free(group->ranks);
+    group->ranks = ranks;
+    group->rank_count = configured->rank_count;
+    group->is_cut = 0;
+    return 0;
+}
+
+static int complete(const struct kineto_groups *groups, struct kineto_group *group, int64_t world_size)
+{
+    for (size_t i = 0; i < groups->configured_count; i++)
+        if (is_same(group, &groups->configured[i]))
+            return take_ranks(group, &groups->configured[i]);
+    return group->size == world_size ? spread_ranks(group, 0, 1) : 0;
+}
+
+int kineto_groups_settle(struct kineto_groups *groups, int64_t world_size)
+{
+    for (size_t i = 0; i < groups->count; i++) {
+        struct kineto_group *group = &groups->items[i];
+        if (group->hash)
+            continue;
+        if ((group->is_cut || !group->rank_count) && complete(groups, group, world_size))
+            return -1;
+        if (group->size <= 0 && !group->is_cut)
+            group->size = (int64_t)group->rank_count;
+        if (group->rank_count)
+            group->hash = communicator_hash_of(group->name, group->ranks, group->rank_count);
+    }
+    return 0;
+}
+
+int64_t kineto_group_rank(const struct kineto_group *group, int64_t global_rank)
+{
+    for (size_t i = 0; i < group->rank_count; i++)
+        if (group->ranks[i] == global_rank)
+            return (int64_t)i;
+    return COUNT_UNKNOWN;
+}
+
+static int is_in_all(const struct kineto_groups *groups, int64_t rank)
+{
+    for (size_t i = 0; i < groups->count; i++)
+        if (!groups->items[i].is_cut && groups->items[i].rank_count &&
+            kineto_group_rank(&groups->items[i], rank) < 0)
+            return 0;
+    return 1;
+}
+
+int64_t kineto_groups_common_rank(const struct kineto_groups *groups)
+{
+    const struct kineto_group *least = NULL;
+    int64_t common = COUNT_UNKNOWN;
+    for (size_t i = 0; i < groups->count; i++)
+        if (!groups->items[i].is_cut && groups->items[i].rank_count &&
+            (!least || groups->items[i].rank_count < least->rank_count))
+            least = &groups->items[i];
+    for (size_t i = 0; least && i < least->rank_count; i++) {
+        if (!is_in_all(groups, least->ranks[i]))
+            continue;
+        if (common != COUNT_UNKNOWN)
+            return COUNT_UNKNOWN;
+        common = least->ranks[i];
+    }
+    return common;
+}

@@ -1,0 +1,398 @@
+#include "format/kineto/link.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+static int compare(int64_t left, int64_t right)
+{
+    return (left > right) - (left < right);
+}
+
+static int by_correlation(const void *a, const void *b)
+{
+    const struct kineto_launch *left = a, *right = b;
+    int order = compare(left->correlation, right->correlation);
+    return order ? order : compare(left->begin_ns, right->begin_ns);
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct kineto_range *left = a, *right = b;
+    int order = compare(left->thread, right->thread);
+    order = order ? order : compare(left->time.begin_ns, right->time.begin_ns);
+    return order ? order : compare(right->time.end_ns, left->time.end_ns);
+}
+
+static size_t launches_at_hand(const struct kineto_trace *trace)
+{
+    return trace->launch_count < KINETO_LAUNCHES ? trace->launch_count : KINETO_LAUNCHES;
+}
+
+/* The first index whose item is not before; `is_before` gets the item's index. */
+static size_t search(size_t count, int (*is_before)(const void *context, size_t at), const void *context)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (is_before(context, middle))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct sought_launch {
+    const struct kineto_launch *items;
+    int64_t correlation;
+};
+
+static int is_lower(const void *context, size_t at)
+{
+    const struct sought_launch *sought = context;
+    return sought->items[at].correlation < sought->correlation;
+}
+
+static int32_t find_launch(const struct kineto_trace *trace, int64_t correlation)
+{
+    struct sought_launch sought = {trace->launches, correlation};
+    size_t count = launches_at_hand(trace), at = search(count, is_lower, &sought);
+    return at < count && trace->launches[at].correlation == correlation ? (int32_t)at : -1;
+}
+
+struct sought_range {
+    const struct kineto_range *items;
+    int32_t thread;
+    int64_t at_ns;
+};
+
+static int begins_by(const void *context, size_t at)
+{
+    const struct sought_range *sought = context;
+    const struct kineto_range *range = &sought->items[at];
+    return range->thread != sought->thread ? range->thread < sought->thread
+                                           : range->time.begin_ns <= sought->at_ns;
+}
+
+int64_t kineto_range_before(const struct kineto_ranges *ranges, int32_t thread, int64_t at_ns)
+{
+    struct sought_range sought = {ranges->items, thread, at_ns};
+    size_t past = search(ranges->count, begins_by, &sought);
+    return past && ranges->items[past - 1].thread == thread ? (int64_t)past - 1 : -1;
+}
+
+/* A group is of no more calls. */
+enum { GROUP_CALLS = 4096 };
+
+/* Calls in two orders, and the kernels without a call in that of their launches. */
+struct linking {
+    struct kineto_trace *trace;
+    struct kineto_call **by_id;   /* owned, as are the others */
+    struct kineto_call **by_time; /* by thread, and there by when they begin */
+    struct kineto_kernel **rest;
+    size_t rest_count;
+};
+
+static int call_by_id(const void *a, const void *b)
+{
+    const struct kineto_call *left = *(struct kineto_call *const *)a;
+    const struct kineto_call *right = *(struct kineto_call *const *)b;
+    return compare(left->external_id, right->external_id);
+}
+
+static int call_by_time(const void *a, const void *b)
+{
+    const struct kineto_call *left = *(struct kineto_call *const *)a;
+    const struct kineto_call *right = *(struct kineto_call *const *)b;
+    int order = compare(left->thread, right->thread);
+    order = order ? order : compare(left->api.begin_ns, right->api.begin_ns);
+    return order ? order : compare((int64_t)left->offset, (int64_t)right->offset);
+}
+
+/* Kernels of one launch, of a graph for example, in the order of the GPU. */
+static int kernel_by_time(const void *a, const void *b)
+{
+    const struct kineto_kernel *left = *(struct kineto_kernel *const *)a;
+    const struct kineto_kernel *right = *(struct kineto_kernel *const *)b;
+    return compare(left->device.begin_ns, right->device.begin_ns);
+}
+
+static int kernel_by_end(const void *a, const void *b)
+{
+    const struct kineto_kernel *left = *(struct kineto_kernel *const *)a;
+    const struct kineto_kernel *right = *(struct kineto_kernel *const *)b;
+    return compare(left->device.end_ns, right->device.end_ns);
+}
+
+static void linking_release(struct linking *linking)
+{
+    free(linking->by_id);
+    free(linking->by_time);
+    free(linking->rest);
+}
+
+static int linking_init(struct linking *linking, struct kineto_trace *trace)
+{
+    *linking = (struct linking){.trace = trace,
+                                .by_id = array_new(trace->call_count, sizeof *linking->by_id),
+                                .by_time = array_new(trace->call_count, sizeof *linking->by_time),
+                                .rest = array_new(trace->kernel_count, sizeof *linking->rest)};
+    if (!linking->by_id || !linking->by_time || !linking->rest) {
+        linking_release(linking);
+        return -1;
+    }
+    for (size_t i = 0; i < trace->call_count; i++)
+        linking->by_id[i] = linking->by_time[i] = &trace->calls[i];
+    array_sort(linking->by_id, trace->call_count, sizeof *linking->by_id, call_by_id);
+    array_sort(linking->by_time, trace->call_count, sizeof *linking->by_time, call_by_time);
+    return 0;
+}
+
+static void attach(const struct kineto_trace *trace, struct kineto_kernel *kernel, struct kineto_call *call)
+{
+    int32_t number = (int32_t)(kernel - trace->kernels);
+    if (call->first_kernel < 0 ||
+        trace->kernels[call->first_kernel].device.begin_ns > kernel->device.begin_ns)
+        call->first_kernel = number;
+    if (call->last_kernel < 0 || trace->kernels[call->last_kernel].device.end_ns < kernel->device.end_ns)
+        call->last_kernel = number;
+    kernel->is_linked = 1;
+}
+
+struct sought_call {
+    struct kineto_call *const *items;
+    int64_t external_id;
+    int32_t thread;
+    int64_t at_ns;
+};
+
+static int has_lower_id(const void *context, size_t at)
+{
+    const struct sought_call *sought = context;
+    return sought->items[at]->external_id < sought->external_id;
+}
+
+static int was_called_by(const void *context, size_t at)
+{
+    const struct sought_call *sought = context;
+    const struct kineto_call *call = sought->items[at];
+    return call->thread != sought->thread ? call->thread < sought->thread
+                                          : call->api.begin_ns <= sought->at_ns;
+}
+
+static struct kineto_call *find_by_id(const struct linking *linking, int64_t external_id)
+{
+    struct sought_call sought = {.items = linking->by_id, .external_id = external_id};
+    size_t at = search(linking->trace->call_count, has_lower_id, &sought);
+    return at < linking->trace->call_count && linking->by_id[at]->external_id == external_id
+               ? linking->by_id[at]
+               : NULL;
+}
+
+/* How many of by_time[] were called by then, on the thread or one before it in order. */
+static size_t called_by(const struct linking *linking, int32_t thread, int64_t at_ns)
+{
+    struct sought_call sought = {.items = linking->by_time, .thread = thread, .at_ns = at_ns};
+    return search(linking->trace->call_count, was_called_by, &sought);
+}
+
+/* The call in the middle of which something was launched. */
+static struct kineto_call *find_around(const struct linking *linking, const struct kineto_launch *launch)
+{
+    size_t past = called_by(linking, launch->thread, launch->begin_ns);
+    struct kineto_call *call = past ? linking->by_time[past - 1] : NULL;
+    return call && call->thread == launch->thread && call->api.end_ns >= launch->begin_ns ? call : NULL;
+}
+
+static int is_pair(enum function function)
+{
+    return function_is_point_to_point(function);
+}
+
+/* Whether a kernel of that name may do what is called. What is not told may be anything. */
+static int may_do(const struct kineto_kernel *kernel, const struct kineto_call *call)
+{
+    enum function function = (enum function)call->told.function, name = (enum function)kernel->told.function;
+    if (function == FUNCTION_UNKNOWN || function == FUNCTION_OTHER || name == FUNCTION_OTHER)
+        return 1;
+    return function == name || function == FUNCTION_BARRIER || is_pair(function) == is_pair(name);
+}
+
+/*
+ * The calls that were put into one group, which ended with the launch: those of the thread since the group
+ * before that have no kernel yet. Returns how many.
+ */
+static size_t attach_group(const struct linking *linking, struct kineto_kernel *kernel, int64_t since_ns,
+                           int64_t until_ns, int32_t thread)
+{
+    size_t end = called_by(linking, thread, until_ns), attached = 0;
+    for (size_t at = end; at-- > 0 && end - at <= GROUP_CALLS;) {
+        struct kineto_call *call = linking->by_time[at];
+        if (call->thread != thread || call->api.begin_ns < since_ns)
+            break;
+        if (call->first_kernel >= 0 || !may_do(kernel, call))
+            continue;
+        attach(linking->trace, kernel, call);
+        attached++;
+    }
+    return attached;
+}
+
+/* A group may take several kernels: the others are of the calls that the first one is of. */
+static void attach_further(const struct linking *linking, struct kineto_kernel *kernel,
+                           const struct kineto_kernel *first, const struct kineto_launch *launch)
+{
+    int32_t number = (int32_t)(first - linking->trace->kernels);
+    size_t end = called_by(linking, launch->thread, launch->begin_ns);
+    for (size_t at = end; at-- > 0 && end - at <= GROUP_CALLS;)
+        if (linking->by_time[at]->first_kernel == number || linking->by_time[at]->last_kernel == number)
+            attach(linking->trace, kernel, linking->by_time[at]);
+}
+
+/* When the group that ends around the launch began at the earliest: when the one before it had ended. */
+static int64_t group_since(const struct kineto_trace *trace, const struct kineto_launch *launch,
+                           const struct kineto_launch *before)
+{
+    int64_t since_ns = before && before->thread == launch->thread ? before->begin_ns : INT64_MIN;
+    int64_t around = kineto_range_before(&trace->coalesced, launch->thread, launch->begin_ns);
+    if (around < 0 || trace->coalesced.items[around].time.end_ns < launch->begin_ns)
+        return since_ns;
+    const struct kineto_range *previous = around ? &trace->coalesced.items[around - 1] : NULL;
+    if (previous && previous->thread == launch->thread && previous->time.end_ns > since_ns)
+        return previous->time.end_ns;
+    return since_ns;
+}
+
+static int is_same_group(const struct kineto_trace *trace, const struct kineto_launch *launch,
+                         const struct kineto_launch *before)
+{
+    return before && before->thread == launch->thread &&
+           kineto_range_before(&trace->coalesced, launch->thread, launch->begin_ns) >= 0 &&
+           kineto_range_before(&trace->coalesced, launch->thread, launch->begin_ns) ==
+               kineto_range_before(&trace->coalesced, launch->thread, before->begin_ns);
+}
+
+static const struct kineto_launch *launch_of(const struct kineto_trace *trace,
+                                             const struct kineto_kernel *kernel)
+{
+    return kernel->launch < 0 ? NULL : &trace->launches[kernel->launch];
+}
+
+/* Kernels that name no call: in the order in which each thread launched them. */
+static void link_groups(const struct linking *linking)
+{
+    struct kineto_trace *trace = linking->trace;
+    const struct kineto_kernel *before = NULL;
+    for (size_t i = 0; i < linking->rest_count; i++) {
+        struct kineto_kernel *kernel = linking->rest[i];
+        const struct kineto_launch *launch = launch_of(trace, kernel);
+        const struct kineto_launch *last = before ? launch_of(trace, before) : NULL;
+        if (!launch || kernel->has_graph)
+            continue;
+        int64_t since_ns = group_since(trace, launch, last);
+        if (attach_group(linking, kernel, since_ns, launch->begin_ns, launch->thread))
+            before = kernel;
+        else if (is_same_group(trace, launch, last) && before->is_linked)
+            attach_further(linking, kernel, before, launch);
+    }
+}
+
+static int kernel_by_launch(const void *a, const void *b, void *context)
+{
+    const struct kineto_trace *trace = context;
+    const struct kineto_launch *left = launch_of(trace, *(struct kineto_kernel *const *)a);
+    const struct kineto_launch *right = launch_of(trace, *(struct kineto_kernel *const *)b);
+    if (!left || !right || left == right)
+        return left == right ? kernel_by_time(a, b) : left ? 1 : -1;
+    int order = compare(left->thread, right->thread);
+    return order ? order : compare(left->begin_ns, right->begin_ns);
+}
+
+static void link_kernels(struct linking *linking)
+{
+    struct kineto_trace *trace = linking->trace;
+    for (size_t i = 0; i < trace->kernel_count; i++) {
+        struct kineto_kernel *kernel = &trace->kernels[i];
+        struct kineto_call *call = NULL;
+        kernel->launch = kernel->correlation >= 0 ? find_launch(trace, kernel->correlation) : -1;
+        if (kernel->external_id >= 0)
+            call = find_by_id(linking, kernel->external_id);
+        if (!call && kernel->launch >= 0 && !kernel->has_graph)
+            call = find_around(linking, launch_of(trace, kernel));
+        if (call)
+            attach(trace, kernel, call);
+        else
+            linking->rest[linking->rest_count++] = kernel;
+    }
+    if (linking->rest_count)
+        qsort_r(linking->rest, linking->rest_count, sizeof *linking->rest, kernel_by_launch, trace);
+    link_groups(linking);
+}
+
+/* Before torch 2.5 only the annotation inside the call tells the peer. */
+static void name_peers(struct kineto_trace *trace)
+{
+    for (size_t i = 0; i < trace->call_count; i++) {
+        struct kineto_call *call = &trace->calls[i];
+        if (!is_pair((enum function)call->told.function) || call->told.peer >= 0)
+            continue;
+        int64_t at = kineto_range_before(&trace->pairs, call->thread, call->api.end_ns);
+        if (at < 0 || trace->pairs.items[at].time.begin_ns < call->api.begin_ns)
+            continue;
+        call->told.own_number = trace->pairs.items[at].number >> 32;
+        call->told.peer_number = trace->pairs.items[at].number & INT32_MAX;
+    }
+}
+
+/*
+ * How much of the time since a kernel of theirs had ended, before it began, the GPU worked for others.
+ * `order` has room for all kernels.
+ */
+static void measure_busy(struct kineto_trace *trace, struct kineto_kernel **order)
+{
+    struct kineto_kernel **by_end = order + trace->kernel_count;
+    size_t ended = 0;
+    for (size_t i = 0; i < trace->kernel_count; i++)
+        order[i] = by_end[i] = &trace->kernels[i];
+    array_sort(order, trace->kernel_count, sizeof *order, kernel_by_time);
+    array_sort(by_end, trace->kernel_count, sizeof *by_end, kernel_by_end);
+    for (size_t i = 0; i < trace->kernel_count; i++) {
+        int64_t begin_ns = order[i]->device.begin_ns;
+        while (ended < trace->kernel_count && by_end[ended]->device.end_ns <= begin_ns)
+            ended++;
+        if (ended)
+            order[i]->busy_ns = kineto_busy_within(&trace->busy, by_end[ended - 1]->device.end_ns, begin_ns);
+    }
+    if (ended)
+        kineto_busy_forget(&trace->busy, by_end[ended - 1]->device.end_ns);
+}
+
+static int find_busy(struct kineto_trace *trace)
+{
+    kineto_busy_settle(&trace->busy);
+    if (!trace->busy.count)
+        return 0;
+    struct kineto_kernel **order = array_new(trace->kernel_count * 2, sizeof *order);
+    if (!order)
+        return -1;
+    measure_busy(trace, order);
+    free(order);
+    return 0;
+}
+
+int kineto_link(struct kineto_trace *trace)
+{
+    struct kineto_ranges *const ranges[] = {&trace->steps, &trace->gpu_steps, &trace->annotations,
+                                            &trace->coalesced, &trace->pairs};
+    struct linking linking;
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        array_sort(ranges[i]->items, ranges[i]->count, sizeof *ranges[i]->items, by_thread);
+    array_sort(trace->launches, launches_at_hand(trace), sizeof *trace->launches, by_correlation);
+    if (linking_init(&linking, trace))
+        return -1;
+    link_kernels(&linking);
+    linking_release(&linking);
+    name_peers(trace);
+    return find_busy(trace);
+}

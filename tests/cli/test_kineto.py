@@ -1,0 +1,153 @@
+"""Traces of PyTorch's profiler from files to findings: joined by what the program counts, whatever each rank's begins with."""
+
+import gzip
+import json
+import re
+import unittest
+
+from tests.cli.support import TOP, Case
+
+FIXTURES = TOP / "fixtures"
+
+
+def trace(name, rank):
+    return json.loads(gzip.decompress((FIXTURES / name / f"kineto-rank{rank}.json.gz").read_bytes()))
+
+
+class Kineto(Case):
+    def ingest(self, name):
+        self.run_program("ingest", FIXTURES / name)
+
+    def write_ranks(self, name, change):
+        """A fixture's traces, each changed by `change(trace, rank)`."""
+        for rank in range(4):
+            content = trace(name, rank)
+            change(content, rank)
+            self.write(f"traces/kineto-rank{rank}.json", json.dumps(content))
+        self.run_program("ingest", "traces")
+
+    def found(self):
+        """(kind, rank, first step, last step, period) of what is of medium or high confidence."""
+        return [(finding["kind"], finding["rank"], finding["first_step"], finding["last_step"], finding["period"])
+                for finding in self.json("diagnose")["findings"] if finding["confidence"] != "low"]
+
+    def members(self):
+        """How many operations each instance joins: {operations: instances}."""
+        rows = self.json("query", "SELECT members, count(*) AS instances FROM instance GROUP BY members")["rows"]
+        return {row["members"]: row["instances"] for row in rows}
+
+    def test_the_profiler_sees_what_the_plugin_sees(self):
+        """By TRUTH: rank 2's GPU, steps 6 to 9."""
+        answers = []
+        for name in ("kineto-ddp-slow", "plugin-ddp-slow"):
+            self.store.unlink(missing_ok=True)
+            self.ingest(name)
+            answers.append(self.found())
+        self.assertEqual([answer[:4] for found in answers for answer in found], [("compute", 2, 6, 9)] * 2)
+
+    def test_steps_have_the_programs_numbers(self):
+        self.ingest("kineto-ddp-slow")
+        rows = self.json("steps")["rows"]
+        self.assertEqual([row["step"] for row in rows], list(range(3, 14)))
+        self.assertEqual(self.json("diagnose")["summary"]["steps"], 11)
+        self.assertEqual({row["step"] for row in self.json("report", "--by", "step")["rows"]}, set(range(3, 14)))
+        self.assertEqual({row["rank"] for row in self.json("stragglers")["rows"]}, {0, 1, 2, 3})
+        self.assertIn("no network steps", self.run_program("stalls").flat + self.run_program("stalls").err)
+
+    def test_windows_are_joined_by_step(self):
+        """By TRUTH rank 2 is late in even steps; the five that all ranks recorded are 6 to 10, of four operations."""
+        self.ingest("kineto-windows")
+        self.assertEqual(self.members()[4], 20)
+        (kind, rank, first, last, period), = self.found()
+        self.assertEqual((kind, rank, period), ("compute", 2, 2))
+        self.assertEqual((first % 2, last % 2), (0, 0))
+        self.assertTrue(first <= 6 and last >= 10)
+
+    def test_clocks_that_differ_by_hours_change_nothing(self):
+        def change(content, rank):
+            content["baseTimeNanoseconds"] += rank * 7 * 3600 * 10**9
+
+        self.write_ranks("kineto-windows", change)
+        self.assertEqual(self.members()[4], 20)
+        self.assertEqual([found[:2] for found in self.found()], [("compute", 2)])
+
+    def test_windows_are_joined_by_numbers_of_collectives(self):
+        """The records of the ranks hold operations 1 to 30, 4 to 28, 2 to 31 and 7 to 29."""
+        self.ingest("kineto-sequences")
+        self.assertEqual(self.members()[4], 22)
+        self.assertEqual([found[:2] for found in self.found()], [("compute", 0)])
+
+    def without_steps(self, offsets_ns):
+        def change(content, rank):
+            content["traceEvents"] = [event for event in content["traceEvents"] if "ProfilerStep" not in event["name"]]
+            content["baseTimeNanoseconds"] += offsets_ns[rank]
+
+        self.write_ranks("kineto-windows", change)
+
+    def test_clocks_join_where_they_agree(self):
+        self.without_steps([0, 150000, -180000, 90000])
+        self.assertEqual(self.members()[4], 20)
+        self.assertEqual([found[:2] for found in self.found()], [("compute", 2)])
+
+    def test_nothing_is_joined_where_nothing_tells(self):
+        self.without_steps([0, 39000000, -41000000, 90000000])
+        self.assertEqual(set(self.members()), {1})
+        self.assertEqual(self.found(), [])
+
+    def test_how_records_end_is_no_evidence(self):
+        """The ranks' records end at different operations: nobody is missing, nobody ended early."""
+        for name in ("kineto-windows", "kineto-sequences", "kineto-damaged"):
+            self.store.unlink(missing_ok=True)
+            self.run_program("ingest", FIXTURES / name, status=None)
+            kinds = {finding["kind"] for finding in self.json("diagnose")["findings"]}
+            self.assertLessEqual(kinds, {"compute", "host", "network"})
+
+    def test_groups_and_graphs(self):
+        self.ingest("kineto-batched")
+        self.assertEqual(self.members(), {2: 78, 4: 18})
+        self.assertEqual([found[:4] for found in self.found()], [("compute", 1, 3, 8)])
+        self.store.unlink()
+        self.ingest("kineto-graph")
+        self.assertEqual(self.members(), {4: 24})
+        self.assertEqual([found[:2] for found in self.found()], [("compute", 3)])
+
+    def test_torch_2_1(self):
+        self.ingest("kineto-2.1")
+        self.assertEqual([found[:2] for found in self.found()], [("compute", 2)])
+
+    def test_a_host_that_waits_for_its_gpu_is_not_late_itself(self):
+        """The slow kernels come behind the last operation of the step, and the host waits for them before the next one."""
+        def change(content, rank):
+            if rank != 2:
+                return
+            events = content["traceEvents"]
+            steps = {int(event["name"].split("#")[1]): event for event in events if "ProfilerStep" in event["name"]}
+            kernels = [event for event in events if event.get("cat") == "kernel" and "nccl" in event["name"]]
+            for number in range(7, 10):
+                begin = steps[number]["ts"]
+                first = min(event["ts"] for event in kernels if event["ts"] > begin)
+                launches = {event["args"]["correlation"]: event for event in events if "Launch" in event["name"]}
+                here = min((event for event in kernels if event["ts"] > begin), key=lambda event: event["ts"])
+                launches[here["args"]["correlation"]]["ts"] = first - 20
+
+        self.write_ranks("kineto-ddp-slow", change)
+        self.assertEqual({found[:2] for found in self.found()}, {("compute", 2)})
+
+    def test_damage_has_a_place_and_the_rest_is_read(self):
+        files = {file["path"].rsplit("/", 1)[1]: file
+                 for file in self.json("ingest", FIXTURES / "kineto-damaged", status=1)["files"]}
+        for name, offset in (("kineto-rank1.json.gz", 16664), ("kineto-rank2.tmp.gz", 131047)):
+            self.assertEqual((files[name]["dialect"], files[name]["status"], files[name]["events"]), ("kineto", "partial", 32))
+            self.assertTrue(files[name]["reason"].endswith(f"at byte {offset}"), files[name]["reason"])
+
+    def test_a_trace_without_nccl(self):
+        content = trace("kineto-2.1", 0)
+        content["traceEvents"] = [event for event in content["traceEvents"] if "nccl" not in event["name"]
+                                  and event["name"] != "record_param_comms"]
+        self.write("one.json", json.dumps(content))
+        result = self.run_program("ingest", "one.json")
+        self.assertIn("no operation of NCCL is in it", result.flat + result.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

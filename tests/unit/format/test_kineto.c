@@ -1,0 +1,408 @@
+#include "support/cmocka_all.h"
+#include "support/events.h"
+
+#include "base/buffer.h"
+#include "model/communicator_hash.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct event *event(const struct recording *recording, size_t n)
+{
+    const struct event *found = recording_event(recording, EVENT_OPERATION, n);
+    assert_non_null(found);
+    return found;
+}
+
+static size_t count(const struct recording *recording, enum function function)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < recording_count(recording, EVENT_OPERATION); i++)
+        found += event(recording, i)->operation.function == function;
+    return found;
+}
+
+/* The first of rank 2's, read by eye: base 1790857026 s and 4710888375.746118 s more. */
+static void a_kernel_with_its_call(void **state)
+{
+    static const int64_t members[] = {0, 1, 2, 3};
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/kineto-ddp-slow/kineto-rank2.json.gz");
+    const struct event *first = event(&recording, 0);
+    const struct operation *op = &first->operation;
+    assert_int_equal(recording.status, 0);
+    assert_string_equal(recording.dialect, "kineto");
+    assert_int_equal(recording.note_count, 0);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 99);
+    assert_true(first->origin.communicator_hash == communicator_hash_of("0", members, 4));
+    assert_true(first->origin.communicator_is_named);
+    assert_int_equal(first->origin.rank, 2);
+    assert_int_equal(first->origin.communicator_size, 4);
+    assert_null(first->origin.communicator_name);
+    assert_null(first->origin.host);
+    assert_int_equal(first->origin.pid, COUNT_UNKNOWN);
+    assert_int_equal(op->kind, OPERATION_COLLECTIVE);
+    assert_int_equal(op->function, FUNCTION_ALL_REDUCE);
+    assert_int_equal(op->sequence, COUNT_UNKNOWN);
+    assert_int_equal(op->told_sequence, 0);
+    assert_int_equal(op->told_step, 1 + 3);
+    assert_int_equal(op->count, 4195328);
+    assert_int_equal(op->datatype, DATATYPE_BFLOAT16);
+    assert_int_equal(op->bytes, 8390656);
+    assert_int_equal(op->algorithm, ALGORITHM_UNKNOWN);
+    assert_int_equal(op->stream, 17);
+    assert_int_equal(op->api.begin_ns, 1795567914375746118);
+    assert_int_equal(op->api.end_ns, 1795567914375899931);
+    assert_int_equal(op->enqueue.begin_ns, 1795567914375839947);
+    assert_int_equal(op->enqueue.end_ns, 1795567914375848992);
+    assert_int_equal(op->device.begin_ns, 1795567914375851434);
+    assert_int_equal(op->device.end_ns, 1795567914379903812);
+    assert_int_equal(op->duration_ns, 4052378);
+    assert_int_equal(op->end_source, END_KERNEL);
+    assert_int_equal(op->unfinished, 0);
+    const struct event *process = recording_event(&recording, EVENT_PROCESS, 0);
+    assert_non_null(process);
+    assert_int_equal(process->process.global_rank, 2);
+    assert_int_equal(process->process.world_size, 4);
+    assert_int_equal(process->process.gpu, 0);
+    const struct event *group = recording_event(&recording, EVENT_COMMUNICATOR, 0);
+    assert_non_null(group);
+    assert_int_equal(group->communicator.member_count, 4);
+    assert_string_equal(group->communicator.description, "default_pg");
+    recording_release(&recording);
+}
+
+/* What a kernel of 7 ms took before the first operation of step 6 is all but little of the gap. */
+static void what_else_the_gpu_did_is_known(void **state)
+{
+    struct recording recording;
+    int64_t most_ns = 0;
+    recording_of_file(&recording, "fixtures/kineto-ddp-slow/kineto-rank2.json.gz");
+    for (size_t i = 0; i < 99; i++)
+        if (event(&recording, i)->operation.gpu_busy_ns > most_ns)
+            most_ns = event(&recording, i)->operation.gpu_busy_ns;
+    assert_int_equal(most_ns, 6839673);
+    recording_release(&recording);
+}
+
+/* Counts and pairs by TRUTH: 24 sends to stage 2 and receives from stage 0, a kernel each or one for both. */
+static void calls_of_one_group_share_its_kernel(void **state)
+{
+    struct recording recording;
+    size_t shared = 0;
+    recording_of_file(&recording, "fixtures/kineto-batched/kineto-rank1.json.gz");
+    assert_int_equal(count(&recording, FUNCTION_SEND), 24);
+    assert_int_equal(count(&recording, FUNCTION_RECV), 24);
+    assert_int_equal(count(&recording, FUNCTION_REDUCE_SCATTER), 12);
+    assert_int_equal(count(&recording, FUNCTION_ALL_REDUCE), 6);
+    for (size_t i = 0; i < 66; i++) {
+        const struct operation *op = &event(&recording, i)->operation;
+        assert_int_not_equal(op->device.end_ns, TIME_UNKNOWN);
+        if (op->function == FUNCTION_SEND)
+            assert_int_equal(op->peer, 2);
+        if (op->function == FUNCTION_RECV)
+            assert_int_equal(op->peer, 0);
+        shared += i && op->device.begin_ns == event(&recording, i - 1)->operation.device.begin_ns;
+    }
+    assert_int_equal(shared, 66 - 54);
+    recording_release(&recording);
+}
+
+static void kernels_of_a_graph_name_no_operation(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/kineto-graph/kineto-rank3.json.gz");
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 24);
+    for (size_t i = 0; i < 24; i++) {
+        const struct event *here = event(&recording, i);
+        assert_int_equal(here->operation.function, FUNCTION_ALL_REDUCE);
+        assert_int_equal(here->operation.datatype, DATATYPE_BFLOAT16);
+        assert_int_equal(here->operation.bytes, COUNT_UNKNOWN);
+        assert_int_equal(here->operation.api.begin_ns, TIME_UNKNOWN);
+        assert_int_equal(here->operation.graph_captured, 1);
+        assert_int_equal(here->operation.told_step, 1 + 3 + (int64_t)i / 3);
+        assert_int_equal(here->origin.rank, 3);
+        assert_int_equal(here->origin.communicator_size, 4);
+    }
+    recording_release(&recording);
+}
+
+/* "Input Dims": [[[4194304]], ...]; the kernel's name has the rest. Whole microseconds since the epoch. */
+static void before_torch_2_2_shapes_and_names_are_all(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/kineto-2.1/kineto-rank0.json.gz");
+    const struct event *first = event(&recording, 0);
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 32);
+    assert_int_equal(first->operation.function, FUNCTION_ALL_REDUCE);
+    assert_int_equal(first->operation.count, 4194304);
+    assert_int_equal(first->operation.bytes, 8388608);
+    assert_int_equal(first->operation.device.begin_ns, 1772445600003474000);
+    assert_int_equal(first->origin.communicator_size, 4);
+    assert_int_equal(first->origin.rank, 0);
+    recording_release(&recording);
+}
+
+static void numbers_of_collectives_are_told(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/kineto-sequences/kineto-rank3.json.gz");
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 23);
+    for (size_t i = 0; i < 23; i++)
+        assert_int_equal(event(&recording, i)->operation.told_sequence, 1 + 7 + (int64_t)i);
+    recording_release(&recording);
+}
+
+static void damage_has_a_place(void **state)
+{
+    struct recording recording;
+    recording_of_file(&recording, "fixtures/kineto-damaged/kineto-rank1.json.gz");
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 32);
+    assert_int_equal(recording_damage(&recording), 1);
+    assert_string_equal(recording.notes[0].reason, "unreadable event");
+    assert_int_equal(recording.notes[0].offset, 16664);
+    recording_release(&recording);
+    recording_of_file(&recording, "fixtures/kineto-damaged/kineto-rank2.tmp.gz");
+    assert_int_equal(recording_count(&recording, EVENT_OPERATION), 32);
+    assert_int_equal(recording_damage(&recording), 1);
+    assert_string_equal(recording.notes[0].reason, "file ends within an event");
+    assert_int_equal(recording.notes[0].offset, 131047);
+    assert_int_equal(event(&recording, 31)->operation.device.begin_ns, TIME_UNKNOWN);
+    recording_release(&recording);
+}
+
+/* Events made up: an operator's call around its launch, and its kernel. */
+static const char kernel[] =
+    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"record_param_comms\", \"pid\": 9, \"tid\": 9, \"ts\": "
+    "1000.5,"
+    " \"dur\": 20, \"args\": {\"External id\": 1, \"Collective name\": \"%s\", \"In msg nelems\": 8,"
+    " \"Out msg nelems\": 32, \"Group size\": 4, \"dtype\": \"Float\"%s}},\n"
+    "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernelExC\", \"pid\": 9, \"tid\": 9, "
+    "\"ts\": 1010,"
+    " \"dur\": 5, \"args\": {\"correlation\": 3}},\n"
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_%s(ncclDevKernelArgsStorage<4096ul>)\", "
+    "\"pid\": 0,"
+    " \"tid\": 7, \"ts\": 1030, \"dur\": 40, \"args\": {\"External id\": 1, \"correlation\": 3, \"stream\": "
+    "7}}";
+
+static void read_made_up(struct recording *recording, const char *path, const char *before,
+                         const char *behind, const char *collective, const char *arguments, const char *name)
+{
+    struct buffer text = BUFFER_INIT;
+    buffer_printf(&text, "{\"schemaVersion\": 1, %s \"traceEvents\": [\n", before);
+    buffer_printf(&text, kernel, collective, arguments, name);
+    buffer_printf(&text, "\n]%s}", behind);
+    recording_of_bytes(recording, path, text.data, text.length);
+    buffer_release(&text);
+}
+
+/* Elements of one rank, as the model counts bytes (semantics of functions in model/event.h). */
+static void sizes_are_those_of_one_rank(void **state)
+{
+    static const struct {
+        const char *collective;
+        enum function function;
+        int64_t count;
+    } all[] = {
+        {"allreduce", FUNCTION_ALL_REDUCE, 8},
+        {"_allgather_base", FUNCTION_ALL_GATHER, 8},
+        {"_reduce_scatter_base", FUNCTION_REDUCE_SCATTER, 32},
+        {"all_to_allv", FUNCTION_ALL_TO_ALL, 2},
+        {"broadcast", FUNCTION_BROADCAST, 32},
+        {"gather", FUNCTION_GATHER, 8},
+        {"scatter", FUNCTION_SCATTER, 32},
+        {"_reduce_oop", FUNCTION_REDUCE, 8},
+        {"barrier", FUNCTION_BARRIER, 8},
+        {"something_new", FUNCTION_OTHER, 8},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct recording recording;
+        read_made_up(&recording, "rank1.json", "\"deviceProperties\": [],", "", all[i].collective,
+                     ", \"Process Group Ranks\": \"[0, 1, 2, 3]\"", "Generic_4");
+        assert_int_equal(recording_count(&recording, EVENT_OPERATION), 1);
+        assert_int_equal(event(&recording, 0)->operation.function, all[i].function);
+        assert_int_equal(event(&recording, 0)->operation.count, all[i].count);
+        assert_int_equal(event(&recording, 0)->operation.bytes, all[i].count * 4);
+        recording_release(&recording);
+    }
+}
+
+static void assert_rank(const char *path, const char *before, const char *behind, const char *arguments,
+                        int64_t rank)
+{
+    struct recording recording;
+    read_made_up(&recording, path, before, behind, "allreduce", arguments, "AllReduce_Sum_f32_RING_LL");
+    const struct event *process = recording_event(&recording, EVENT_PROCESS, 0);
+    assert_non_null(process);
+    assert_int_equal(process->process.global_rank, rank);
+    assert_int_equal(event(&recording, 0)->origin.rank, rank < 0 ? COUNT_UNKNOWN : rank / 2 - 1);
+    recording_release(&recording);
+}
+
+/* Of a group of ranks 2, 4, 6, 8. */
+static void the_rank_is_told_in_several_places(void **state)
+{
+    static const char ranks[] = ", \"Process Group Ranks\": \"[2, 4, 6, 8]\"";
+    static const char spread[] = ", \"Global rank start\": 2, \"Global rank stride\": 2";
+    static const char own[] = ", \"Process Group Ranks\": \"[2, 4, 6, 8]\", \"Rank\": 3";
+    static const char told[] =
+        "\"deviceProperties\": [], \"distributedInfo\": {\"rank\": 6, \"world_size\": 9},";
+    assert_rank("rank2.json", told, "", ranks, 6);
+    assert_rank("x.json", "\"deviceProperties\": [],", ", \"distributedInfo\": {\"rank\": \"6\"}", ranks, 6);
+    assert_rank("x_rank-4.pt.trace.json", "\"deviceProperties\": [],", "", ranks, 4);
+    assert_rank("trace_rank_8.json", "\"deviceProperties\": [],", "", spread, 8);
+    assert_rank("x.json", "\"deviceProperties\": [],", "", own, 8);
+    assert_rank("x.json", "\"deviceProperties\": [],", "", ranks, COUNT_UNKNOWN);
+}
+
+/* 30 ranks are shown at most: pg_config has the others, as a list or, in traces on demand, as text. */
+static void lists_that_are_cut_are_completed(void **state)
+{
+    static const char cut[] = ", \"Process Group Name\": \"p\", \"Process Group Ranks\": \"[5, 7, ...]\"";
+    static const char *const configs[] = {
+        "[{\"pg_name\": \"o\", \"ranks\": [5, 7, 1, 2]}, {\"pg_name\": \"p\", \"ranks\": [5, 7, 9, 11]}]",
+        "\"[{\\\"pg_name\\\": \\\"p\\\", \\\"ranks\\\": [5, 7, 9, 11]}]\""};
+    for (size_t i = 0; i < 2; i++) {
+        struct recording recording;
+        struct buffer info = BUFFER_INIT;
+        buffer_printf(&info, "\"distributedInfo\": {\"pg_config\": %s, \"rank\": 11},", configs[i]);
+        read_made_up(&recording, "x.json", info.data, "", "allreduce", cut, "AllReduce_Sum_f32_RING_LL");
+        assert_int_equal(event(&recording, 0)->origin.rank, 3);
+        assert_int_equal(event(&recording, 0)->origin.communicator_size, 4);
+        assert_string_equal(event(&recording, 0)->origin.communicator_name, "p");
+        recording_release(&recording);
+        buffer_release(&info);
+    }
+}
+
+/* Peers are global ranks from torch 2.5 on; before, the annotation inside the call has them by group. */
+static void the_peer_is_told_or_annotated(void **state)
+{
+    static const char annotated[] = "\"deviceProperties\": [], \"traceName\": \"x\"";
+    static const char ranks[] = ", \"Process Group Ranks\": \"[2, 4, 6, 8]\"";
+    static const char told[] = ", \"Process Group Ranks\": \"[2, 4, 6, 8]\", \"Dst Rank\": 8, \"Rank\": 3";
+    struct recording recording;
+    read_made_up(&recording, "rank4.json", "\"deviceProperties\": [],", "", "send", told, "SendRecv");
+    assert_int_equal(event(&recording, 0)->operation.kind, OPERATION_POINT_TO_POINT);
+    assert_int_equal(event(&recording, 0)->operation.function, FUNCTION_SEND);
+    assert_int_equal(event(&recording, 0)->operation.peer, 3);
+    assert_int_equal(event(&recording, 0)->origin.rank, 1);
+    recording_release(&recording);
+    struct buffer text = BUFFER_INIT;
+    buffer_printf(&text, "{\"schemaVersion\": 1, %s, \"traceEvents\": [", annotated);
+    buffer_printf(&text, kernel, "recv", ranks, "SendRecv");
+    buffer_append_text(
+        &text,
+        ", {\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"nccl:recv 1<-0\", \"pid\": 9,"
+        " \"tid\": 9, \"ts\": 1005, \"dur\": 10}]}");
+    recording_of_bytes(&recording, "rank4.json", text.data, text.length);
+    assert_int_equal(event(&recording, 0)->operation.function, FUNCTION_RECV);
+    assert_int_equal(event(&recording, 0)->operation.peer, 0);
+    recording_release(&recording);
+    buffer_release(&text);
+    read_made_up(&recording, "rank4.json", "\"deviceProperties\": [],", "", "recv", ranks, "SendRecv");
+    assert_int_equal(event(&recording, 0)->operation.function, FUNCTION_OTHER);
+    recording_release(&recording);
+}
+
+/* wait and init move nothing; a call without a kernel in the trace was made all the same. */
+static void calls_that_move_nothing_are_none(void **state)
+{
+    static const char *const names[] = {"wait", "init", "allreduce"};
+    for (size_t i = 0; i < 3; i++) {
+        struct recording recording;
+        struct buffer text = BUFFER_INIT;
+        buffer_append_text(&text, "{\"schemaVersion\": 1, \"deviceProperties\": [], \"traceEvents\": [\n");
+        buffer_printf(
+            &text,
+            "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"record_param_comms\", \"pid\": 9, \"tid\": 9,"
+            " \"ts\": 1, \"dur\": 2, \"args\": {\"Collective name\": \"%s\", \"Group size\": 2,"
+            " \"Process Group Ranks\": \"[0, 1]\"}}]}",
+            names[i]);
+        recording_of_bytes(&recording, "rank0.json", text.data, text.length);
+        assert_int_equal(recording_count(&recording, EVENT_OPERATION), i == 2);
+        buffer_release(&text);
+        recording_release(&recording);
+    }
+}
+
+static void annotations_around_a_call_are_its_tag(void **state)
+{
+    struct recording recording;
+    struct buffer text = BUFFER_INIT;
+    buffer_append_text(&text, "{\"schemaVersion\": 1, \"deviceProperties\": [], \"traceEvents\": [\n");
+    buffer_printf(&text, kernel, "allreduce", ", \"Process Group Ranks\": \"[0, 1]\"",
+                  "AllReduce_Sum_f32_RING_LL");
+    static const struct {
+        const char *name;
+        int begin, duration;
+    } all[] = {{"outer", 500, 2000}, {"inner", 900, 300}, {"before", 950, 10}, {"nccl:all_reduce", 1000, 20}};
+    for (size_t i = 0; i < 4; i++)
+        buffer_printf(
+            &text,
+            ", {\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"%s\", \"pid\": 9, \"tid\": 9,"
+            " \"ts\": %d, \"dur\": %d}",
+            all[i].name, all[i].begin, all[i].duration);
+    buffer_append_text(&text, "]}");
+    recording_of_bytes(&recording, "rank0.json", text.data, text.length);
+    assert_string_equal(event(&recording, 0)->operation.tag, "inner");
+    recording_release(&recording);
+    buffer_release(&text);
+}
+
+/* A profiler plugin's Chrome trace has other categories, and other JSON none of these. */
+static void traces_of_others_are_not_taken(void **state)
+{
+    static const char *const others[] = {
+        "[{\"name\": \"AllReduce\", \"cat\": \"COLL\", \"ph\": \"b\", \"id\": 0, \"pid\": 1, \"ts\": 1.0}]",
+        "{\"traceEvents\": [{\"name\": \"AllReduce\", \"cat\": \"COLL\", \"ph\": \"b\", \"id\": 0, \"pid\": "
+        "1, \"ts\": 1.0}]}",
+        "{\"traceEvents\": [{\"name\": \"x\", \"cat\": \"disabled-by-default\", \"ph\": \"X\", \"ts\": 1}]}",
+        "{\"schemaVersion\": 1, \"rows\": []}"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct recording recording;
+        recording_of_bytes(&recording, "rank0.json", others[i], strlen(others[i]));
+        assert_string_not_equal(recording.dialect, "kineto");
+        recording_release(&recording);
+    }
+}
+
+/* Any cut gives what came before it, and says where the rest is. */
+static void a_file_may_end_anywhere(void **state)
+{
+    size_t length;
+    char *bytes = bytes_of_file("fixtures/kineto-sequences/kineto-rank3.json.gz", &length);
+    for (size_t cut = length - 1; cut > 2000; cut -= cut > 997 ? 997 : cut) {
+        struct recording recording;
+        recording_of_bytes(&recording, "rank3.json", bytes, cut);
+        assert_int_equal(recording.status, 0);
+        assert_true(recording_damage(&recording) <= 1);
+        for (size_t i = 0; i < recording.note_count; i++)
+            assert_true(recording.notes[i].offset <= cut);
+        recording_release(&recording);
+    }
+    free(bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_kernel_with_its_call),
+        cmocka_unit_test(what_else_the_gpu_did_is_known),
+        cmocka_unit_test(calls_of_one_group_share_its_kernel),
+        cmocka_unit_test(kernels_of_a_graph_name_no_operation),
+        cmocka_unit_test(before_torch_2_2_shapes_and_names_are_all),
+        cmocka_unit_test(numbers_of_collectives_are_told),
+        cmocka_unit_test(damage_has_a_place),
+        cmocka_unit_test(sizes_are_those_of_one_rank),
+        cmocka_unit_test(the_rank_is_told_in_several_places),
+        cmocka_unit_test(lists_that_are_cut_are_completed),
+        cmocka_unit_test(the_peer_is_told_or_annotated),
+        cmocka_unit_test(calls_that_move_nothing_are_none),
+        cmocka_unit_test(annotations_around_a_call_are_its_tag),
+        cmocka_unit_test(traces_of_others_are_not_taken),
+        cmocka_unit_test(a_file_may_end_anywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
