@@ -101,6 +101,7 @@ int loader_read_coverage(struct loader *loader, struct error *error)
     loader->job->finished_only = finished_only != 0;
     loader->job->calls_only = calls_only != 0;
     loader->job->bare_calls = bare.captured + bare.others;
-    weigh_cuts(loader->job);
+    if (!loader->tells_states)
+        weigh_cuts(loader->job);
     return loader_read(loader, schema_analysis_job_blind_to_pairs, read_blindness, error);
 }

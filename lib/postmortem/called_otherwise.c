@@ -23,7 +23,7 @@ static int is_same(int64_t one, int64_t other)
 static int is_like(const struct job *job, int32_t one, int32_t other)
 {
     const struct job_operation *a = &job->operations[one], *b = &job->operations[other];
-    if (a->function != b->function)
+    if (a->function != b->function && a->function != FUNCTION_UNKNOWN && b->function != FUNCTION_UNKNOWN)
         return 0;
     if (datatype_name(a->datatype) && datatype_name(b->datatype) && a->datatype != b->datatype)
         return 0;

@@ -56,11 +56,11 @@ static void withdraw(struct trial *trial, int32_t rank)
     trial->accused[rank].operation = -1;
 }
 
-/* It made no call that is open, by a record that is not older than what others wait in. */
+/* It made no call that is open, by a record that is whole and not older than what others wait in. */
 static int is_idle(const struct trial *trial, int32_t rank)
 {
     return call_is_recorded(trial->job, rank) && trial->graph.states.oldest[rank] < 0 &&
-           !trial->graph.states.is_stale[rank];
+           !trial->graph.states.is_stale[rank] && trial->job->ranks[rank].cut == CUT_NOT;
 }
 
 /*
