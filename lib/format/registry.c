@@ -30,7 +30,7 @@
 enum { SNIFF_BYTES = 64 * 1024 };
 
 const struct format *const format_registry[] = {&format_chrome, &format_inspector, &format_flight_recorder,
-                                                &format_nccl, &format_torch, NULL};
+                                                &format_nccl,   &format_torch,     NULL};
 
 /* NULL when no format knows one. */
 static const char *why_empty(const char *path)
