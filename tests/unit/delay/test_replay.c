@@ -114,9 +114,8 @@ static void who_was_waited_for_is_on_the_critical_path(void **state)
 {
     struct tiny tiny;
     struct replay replay;
-    struct error error = {0};
+    struct error error = ERROR_INIT;
     int32_t path[OPERATIONS];
-    (void)state;
     tiny_init(&tiny);
     assert_int_equal(replay_init(&replay, &tiny.job, tiny.excess, tiny.transfers, &error), 0);
     replay_run(&replay);
