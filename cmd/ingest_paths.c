@@ -146,8 +146,7 @@ static void tell_all(const struct context *context, const struct walk *walk, siz
                      const struct report *report)
 {
     if (twins && !context->quiet)
-        print_line("%zu Inspector files left out: the Chrome traces beside them hold the same operations",
-                   twins);
+        print_line("%zu files left out: others of their name beside them tell the same and more", twins);
     if (copies && !context->quiet)
         print_line("%zu file%s left out: beginnings of others", copies, copies == 1 ? "" : "s");
     tell_walk(context, walk);

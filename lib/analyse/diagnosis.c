@@ -50,12 +50,13 @@ int findings_find(struct findings *findings, const struct job *job, struct basel
              suspect_own(&suspects, job, baseline, options, error) ||
              suspect_network(&suspects, job, baseline, &edges, *transfers, options, error);
     baseline_forget_hidden(baseline);
-    if (!failed)
+    if (!failed) {
         suspects_doubt(&suspects, job, baseline, &edges, *transfers);
+        suspects_doubt_unrecorded(&suspects, job, baseline);
+    }
     if (!failed &&
-        (suspects_join_hidden_sends(&suspects, job) ||
-         suspects_doubt_unrecorded(&suspects, job, baseline, *transfers) ||
-         suspects_doubt_exchanges(&suspects, job, baseline) || suspects_doubt_unrest(&suspects, baseline)))
+        (suspects_join_hidden_sends(&suspects, job) || suspects_doubt_exchanges(&suspects, job, baseline) ||
+         suspects_doubt_unrest(&suspects, baseline)))
         failed = error_no_memory(error);
     failed = failed || suspects_weigh(&suspects, job, baseline, *transfers, error);
     if (!failed && suspects_sum_costs(&suspects, baseline->step_count))

@@ -121,6 +121,8 @@ int headline_say_job(const struct judgement *judgement, int names_run, struct bu
 {
     if (!judgement->scope.operations)
         return 0;
+    if (text->length && buffer_append_byte(text, '\n'))
+        return -1;
     if (names_run && say_run(judgement->job, text))
         return -1;
     return say_job(judgement, text) || say_longer(&judgement->longer, text) || say_times(judgement, text) ||

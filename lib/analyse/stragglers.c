@@ -291,6 +291,8 @@ static int run(const struct analysis_request *request, struct analysis_result *r
                  caution_rules_off(&result->table, error);
     for (size_t i = 0; !failed && i < runs.count; i++)
         failed = show_run(request->store, runs.ids[i], &diagnose, &result->table, error);
+    /* Of several runs, too, who is at fault comes first. */
+    failed = failed || table_lift_rows(&result->table, AT_KIND, error);
     runs_release(&runs);
     return failed ? -1 : 0;
 }

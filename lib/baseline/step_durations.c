@@ -105,6 +105,17 @@ int64_t baseline_rank_lasted_ns(const struct baseline *baseline, const struct jo
                                   : length_at_rank(baseline, job, role, place, step, step + 1, issue_of);
 }
 
+/* Where recorders tell how far calls came, the first step with one that never ended: a step that never ended
+ * lasted as long as its host ran ahead. */
+static int32_t first_open_step(const struct job *job)
+{
+    int32_t first = INT32_MAX;
+    for (size_t i = 0; job->calls && i < job->operation_count; i++)
+        if (job->operations[i].unfinished && job->operations[i].step >= 0 && job->operations[i].step < first)
+            first = job->operations[i].step;
+    return first;
+}
+
 int baseline_measure_steps(struct baseline *baseline, const struct job *job)
 {
     size_t steps = (size_t)baseline->step_count + 1, count = 0;
@@ -115,9 +126,11 @@ int baseline_measure_steps(struct baseline *baseline, const struct job *job)
         return -1;
     }
     /* No step follows the last one to tell how long that was. */
+    int32_t open = first_open_step(job);
     for (int32_t step = 0; step < baseline->step_count; step++)
-        baseline->step_ns[step] =
-            step + 1 < baseline->step_count ? best_length(baseline, job, step, step + 1, list) : TIME_UNKNOWN;
+        baseline->step_ns[step] = step < open && step + 1 < baseline->step_count
+                                      ? best_length(baseline, job, step, step + 1, list)
+                                      : TIME_UNKNOWN;
     for (int32_t step = baseline->first_step; step < baseline->step_count; step++)
         if (baseline->step_ns[step] != TIME_UNKNOWN)
             list[count++] = baseline->step_ns[step];

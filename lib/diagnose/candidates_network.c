@@ -83,18 +83,12 @@ static void widen(const struct suspect *suspect, const struct job *job, const st
 
 /*
  * Connections take several steps to get up to speed: what is slow from the start and then no more may be
- * that, unless it lasts longer than a step in each of several, or for three steps in one or two.
+ * that, unless it lasts longer than a step in each.
  */
 static void doubt_connecting(struct suspect *suspect, const struct baseline *baseline)
 {
-    double weakest = ratio_of(suspect->weakest_ns, baseline->median_step_ns),
-           total = ratio_of(suspect->total_ns, baseline->median_step_ns);
-    int32_t steps = suspect_steps(suspect);
-    if (!suspect->after_warm_up || suspect->last_step >= baseline->step_count - 1)
-        return;
-    suspect_ask(suspect, RULE_CONNECTING, steps > 2 ? weakest : NOT_ASKED);
-    int is_pause = steps > 1 && weakest >= limit_of(LIMIT_STEP);
-    suspect_ask(suspect, RULE_CONNECTING_BRIEFLY, steps <= 2 && !is_pause ? total : NOT_ASKED);
+    if (suspect->after_warm_up && suspect->last_step < baseline->step_count - 1 && suspect_steps(suspect) > 2)
+        suspect_ask(suspect, RULE_CONNECTING, ratio_of(suspect->weakest_ns, baseline->median_step_ns));
 }
 
 /* Whether an operation is the last that its rank has in a step. */

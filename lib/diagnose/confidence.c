@@ -36,7 +36,7 @@ int64_t confidence_least_alone_ns(const struct baseline *baseline, const struct 
                                   int64_t greatest_ns)
 {
     double late = limit_of(LIMIT_LATE_GPU);
-    double least = 2 * options->min_gain > late ? 2 * options->min_gain : late;
+    double least = options->min_gain > late ? options->min_gain : late;
     int64_t cost_ns = scale(baseline->median_step_ns, least),
             ahead_ns = scale(greatest_ns, limit_of(LIMIT_AHEAD_GPU));
     return cost_ns > ahead_ns ? cost_ns : ahead_ns;

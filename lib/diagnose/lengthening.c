@@ -244,12 +244,9 @@ void suspect_ask_steps(struct suspect *suspect, const struct lengthening *length
         ask_network(suspect, lengthening);
         return;
     }
-    double doubt = limit_of(LIMIT_ERRORS) * lengthening->error_ns,
-           worth = worth_ns > 0 ? (double)worth_ns : 1;
+    double doubt = limit_of(LIMIT_ERRORS) * lengthening->error_ns;
     int64_t longer_ns = lengthening->some_ns - lengthening->shared_ns;
     if (worth_ns > 0)
         suspect_ask(suspect, RULE_NOT_IN_STEPS_OF_LATE,
-                    ((double)longer_ns + doubt) * lengthening->part / worth);
-    suspect_ask(suspect, RULE_LITTLE_OF_LONGER,
-                ((double)(longer_ns - lengthening->beside_ns) - doubt) / worth);
+                    ((double)longer_ns + doubt) * lengthening->part / (double)worth_ns);
 }

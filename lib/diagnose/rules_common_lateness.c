@@ -105,41 +105,16 @@ static double measure_common(const struct suspect *suspect, const struct baselin
     return suspect->kind == FINDING_HOST || unrest * 2 > steps ? ratio_of(shared_ns, late_ns) : NOT_ASKED;
 }
 
-/*
- * Whether the host of another rank was late by half as much in each of its steps: it may have waited for that
- * one, in what does not tell until when.
- */
-static int is_beside_late_host(const struct suspect *suspect, const struct baseline *baseline, int32_t rank)
-{
-    int64_t mean_ns = suspect->total_ns / suspect_steps(suspect);
-    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
-        if (lateness_of(baseline, (size_t)rank, step) < mean_ns / 2)
-            return 0;
-    return 1;
-}
-
-static int has_late_host_beside(const struct suspect *suspect, const struct baseline *baseline)
-{
-    for (int32_t rank = 0; (size_t)rank < baseline->rank_count; rank++)
-        if (rank != suspect->rank && baseline->role_of_rank[rank] >= 0 &&
-            is_beside_late_host(suspect, baseline, rank))
-            return 1;
-    return 0;
-}
-
 int suspects_doubt_unrest(struct suspects *suspects, const struct baseline *baseline)
 {
     if (suspects->count && measure_unrest(suspects, baseline))
         return -1;
     for (size_t i = 0; i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
-        if (suspect->kind != FINDING_NETWORK) {
-            suspect_ask(suspect, RULE_NO_PEERS, measure_no_peers(suspect, baseline, suspects->unrest_ns));
-            suspect_ask(suspect, RULE_COMMON_LATENESS,
-                        measure_common(suspect, baseline, suspects->unrest_ns));
-        }
-        suspect->beside_late_host = suspect->kind == FINDING_COMPUTE && !suspect_is_noise(suspect) &&
-                                    has_late_host_beside(suspect, baseline);
+        if (suspect->kind == FINDING_NETWORK)
+            continue;
+        suspect_ask(suspect, RULE_NO_PEERS, measure_no_peers(suspect, baseline, suspects->unrest_ns));
+        suspect_ask(suspect, RULE_COMMON_LATENESS, measure_common(suspect, baseline, suspects->unrest_ns));
     }
     return 0;
 }

@@ -36,7 +36,6 @@ void suspect_ask_coverage(struct suspect *suspect, const struct job *job, const 
     double extent = suspect_extent(suspect, baseline);
     suspect_ask(suspect, RULE_ALONE_IN_ROLE, measure_role(suspect, job, baseline));
     suspect_ask(suspect, RULE_IRREGULAR, baseline->regular);
-    suspect_ask(suspect, RULE_NO_STEP_COUNTS, suspect->counted_steps);
     suspect_ask(suspect, RULE_STEADY, extent);
     /* Such a recorder does not tell trees from rings: the root of a tree always ends after the others. */
     suspect_ask(suspect, RULE_ROOT_OF_TREE, job->finished_only ? extent : NOT_ASKED);

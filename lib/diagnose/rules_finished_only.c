@@ -1,33 +1,6 @@
 #include "diagnose/rules_finished_only.h"
 
-#include "base/array.h"
-#include "base/scale.h"
-
-#include <stdlib.h>
-
 /* What a recorder hides that lists finished operations only, without algorithms and network steps. */
-
-/* Per step, the greatest excess of an operation of it that nobody is to blame for. */
-static int64_t *find_unexplained(const struct job *job, const struct transfer_excess *transfers)
-{
-    int64_t *most_ns = array_new((size_t)job->step_count + 1, sizeof *most_ns);
-    for (size_t i = 0; most_ns && i < job->instance_count; i++) {
-        int32_t step = job->instances[i].step;
-        if (transfers[i].culprit < 0 && step >= 0 && transfers[i].slow_ns > most_ns[step])
-            most_ns[step] = transfers[i].slow_ns;
-    }
-    return most_ns;
-}
-
-/* The share of its steps in which one was greater by far, or that come after such a step. */
-static double measure_unexplained(const struct suspect *suspect, const int64_t *unexplained)
-{
-    int32_t steps = suspect_steps(suspect), found = 0;
-    int64_t least_ns = scale(suspect->total_ns / steps, limit_of(LIMIT_UNEXPLAINED_BEFORE));
-    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
-        found += unexplained[step] >= least_ns || (step && unexplained[step - 1] >= least_ns);
-    return ratio_of(found, steps);
-}
 
 /*
  * How long after this member another one ended, by the clocks: at least, less what they may be off (`sign`
@@ -115,21 +88,14 @@ static double measure_behind_root(const struct suspect *suspect, const struct jo
     return ratio_of(after_ns, suspect->total_ns);
 }
 
-int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job,
-                              const struct baseline *baseline, const struct transfer_excess *transfers)
+void suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job,
+                               const struct baseline *baseline)
 {
-    if (!job->finished_only)
-        return 0;
-    int64_t *unexplained = find_unexplained(job, transfers);
-    for (size_t i = 0; unexplained && i < suspects->count; i++) {
+    for (size_t i = 0; job->finished_only && i < suspects->count; i++) {
         struct suspect *suspect = &suspects->items[i];
         if (suspect->kind == FINDING_NETWORK)
             continue;
-        suspect_ask(suspect, RULE_UNEXPLAINED_BEFORE, measure_unexplained(suspect, unexplained));
         suspect_ask(suspect, RULE_LEAF_OF_TREE, measure_leaf(suspect, job, baseline));
         suspect_ask(suspect, RULE_BEHIND_ROOT, measure_behind_root(suspect, job, baseline));
     }
-    int failed = unexplained ? 0 : -1;
-    free(unexplained);
-    return failed;
 }

@@ -4,13 +4,12 @@
 #include "diagnose/suspect.h"
 
 /*
- * Where only finished operations are listed, without network steps and algorithms: lateness in steps most of
- * which hold an operation that was slow by twice as much for no known reason may be its consequence; and own
- * time after an AllReduce may be part of it, where others were in it for longer (the leaf of a tree); so may
- * what comes after operations that have a root, where nobody waited for it. -1 when memory is out.
+ * Where only finished operations are listed, without network steps and algorithms: own time after an
+ * AllReduce may be part of it, where others were in it for longer (the leaf of a tree); so may what comes
+ * after operations that have a root, where nobody waited for it.
  */
-int suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job,
-                              const struct baseline *baseline, const struct transfer_excess *transfers);
+void suspects_doubt_unrecorded(struct suspects *suspects, const struct job *job,
+                               const struct baseline *baseline);
 
 /*
  * Whether by the clocks all members of an operation had left it by `after_ns` after this one did, which may

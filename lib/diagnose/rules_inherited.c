@@ -135,69 +135,6 @@ static double measure_hidden_twins(const struct suspects *suspects, const struct
 }
 
 /*
- * In how much of its steps a rank was late itself when its sends were slow: what it sends then meets partners
- * that all wait for it, which is not how its links are used at other times.
- */
-static double measure_sends_late(const struct suspects *suspects, const struct suspect *suspect)
-{
-    int32_t late = 0;
-    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
-        const struct suspect *greater = greater_suspect(suspects, suspect, suspect->rank, step);
-        late += greater && !greater->hides_pairs;
-    }
-    return ratio_of(late, suspect_steps(suspect));
-}
-
-/* By how much a rank came late by itself, where its kernel does not say until when it was there; else 0. */
-static int64_t absence_of(const struct job *job, const struct baseline *baseline,
-                          const struct job_instance *instance, int32_t rank)
-{
-    for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *member = job_member(job, instance, i);
-        if (member->rank == rank)
-            return member->is_tree || member->incomplete ? excess_of(baseline, job, member)->excess_ns : 0;
-    }
-    return 0;
-}
-
-/* Whether most of what an instance was slow is of sends to a rank under greater suspicion, late by half of
- * it. */
-static int waited_for_receiver(const struct suspects *suspects, const struct suspect *suspect,
-                               const struct job *job, const struct baseline *baseline,
-                               const struct edges *edges, int32_t number)
-{
-    int64_t late_ns = 0, all_ns = 0;
-    for (size_t i = edges->first[number]; i < edges->first[number + 1]; i++) {
-        const struct edge *edge = &edges->items[i];
-        if (edge->sender != suspect->rank || edge->over_ns <= 0)
-            continue;
-        all_ns += edge->over_ns;
-        if (absence_of(job, baseline, &job->instances[number], edge->receiver) >= edge->over_ns / 2 &&
-            greater_suspect(suspects, suspect, edge->receiver, job->instances[number].step))
-            late_ns += edge->over_ns;
-    }
-    return late_ns > all_ns / 2;
-}
-
-/* Sends wait for a receiver that is not there yet: how long, only its kernel would say. */
-static double measure_receivers(const struct suspects *suspects, const struct suspect *suspect,
-                                const struct job *job, const struct baseline *baseline,
-                                const struct edges *edges, const struct transfer_excess *transfers)
-{
-    int64_t waited_ns = 0;
-    if (!edges->count)
-        return NOT_ASKED;
-    struct job_range instances = suspect_instances(suspect, job);
-    for (size_t i = instances.first; i < instances.end; i++) {
-        int32_t at = job->by_step[i];
-        if (suspect_has_instance(suspect, &job->instances[at], &transfers[at]) &&
-            waited_for_receiver(suspects, suspect, job, baseline, edges, at))
-            waited_ns += transfers[at].slow_ns;
-    }
-    return ratio_of(waited_ns, suspect->total_ns);
-}
-
-/*
  * How much of what was slow were sends and receives called as one, where only finished operations are listed:
  * each is over with the whole call, and nothing says which of them held it.
  */
@@ -273,22 +210,13 @@ static void doubt_rank(const struct suspects *suspects, struct suspect *suspect,
     suspect_ask(suspect, RULE_LOST_RECORDS, measure_lost(suspect, job, baseline));
 }
 
-static void doubt_network(const struct suspects *suspects, struct suspect *suspect, const struct job *job,
-                          const struct baseline *baseline, const struct edges *edges,
-                          const struct transfer_excess *transfers)
-{
-    suspect_ask(suspect, RULE_SENDS_LATE, measure_sends_late(suspects, suspect));
-    suspect_ask(suspect, RULE_LATE_RECEIVERS,
-                measure_receivers(suspects, suspect, job, baseline, edges, transfers));
-    suspect_ask(suspect, RULE_IN_GROUPS, measure_groups(suspect, job, transfers));
-}
-
 void suspects_doubt(struct suspects *suspects, const struct job *job, const struct baseline *baseline,
                     const struct edges *edges, const struct transfer_excess *transfers)
 {
     for (size_t i = 0; i < suspects->count; i++)
         if (suspects->items[i].kind == FINDING_NETWORK)
-            doubt_network(suspects, &suspects->items[i], job, baseline, edges, transfers);
+            suspect_ask(&suspects->items[i], RULE_IN_GROUPS,
+                        measure_groups(&suspects->items[i], job, transfers));
         else
             doubt_rank(suspects, &suspects->items[i], job, baseline, edges, transfers);
 }

@@ -49,7 +49,7 @@ static void ask_rows(struct suspect *suspect, double worth)
     if (!is_pause(suspect, worth, pause))
         suspect_ask(suspect, is_behind ? RULE_CHANCE_BEHIND : RULE_CHANCE, suspect->chance);
     if (!is_pause(suspect, worth, pause / limit_of(LIMIT_SURE)))
-        suspect_ask(suspect, is_behind ? RULE_CHANCE_BEHIND_SURE : RULE_CHANCE_SURE, suspect->chance);
+        suspect_ask(suspect, RULE_CHANCE_SURE, suspect->chance);
 }
 
 /*
@@ -58,8 +58,8 @@ static void ask_rows(struct suspect *suspect, double worth)
  */
 static void ask_two(struct suspect *suspect, double worth)
 {
-    int is_little = worth < limit_of(LIMIT_LITTLE_TWO);
-    suspect_ask(suspect, is_little ? RULE_AHEAD_LITTLE_TWO : RULE_AHEAD_TWO, suspect->ahead);
+    suspect_ask(suspect, RULE_AHEAD_LITTLE_TWO,
+                worth < limit_of(LIMIT_LITTLE_TWO) ? suspect->ahead : NOT_ASKED);
     if (!is_long_network(suspect, worth) && !is_pause(suspect, worth, limit_of(LIMIT_PAUSE)))
         suspect_ask(suspect, RULE_AHEAD_NETWORK_TWO, suspect->ahead);
 }
@@ -68,14 +68,10 @@ static void ask_alone(struct suspect *suspect, double worth, const struct job *j
 {
     double pause = limit_of(LIMIT_PAUSE), far = limit_of(LIMIT_FAR_AHEAD), sure = limit_of(LIMIT_SURE);
     if (suspect->ahead < far && !is_pause(suspect, worth, pause) &&
-        !is_late_enough_alone(suspect, job, worth)) {
+        !is_late_enough_alone(suspect, job, worth))
         suspect_ask(suspect, RULE_CHANCE_ALONE, suspect->chance);
-        suspect_ask(suspect, RULE_AHEAD_ALONE, suspect->ahead);
-    }
-    if (suspect->ahead < far / sure && !is_pause(suspect, worth, pause / sure)) {
+    if (suspect->ahead < far / sure && !is_pause(suspect, worth, pause / sure))
         suspect_ask(suspect, RULE_CHANCE_ALONE_SURE, suspect->chance);
-        suspect_ask(suspect, RULE_AHEAD_ALONE_SURE, suspect->ahead);
-    }
 }
 
 /*

@@ -62,17 +62,11 @@ void suspect_ask_worth(struct suspect *suspect, const struct suspects *suspects,
                        const struct baseline *baseline, const struct diagnose_options *options)
 {
     double gains = worth / options->min_gain;
-    int is_alone = suspect->counted_steps < 2;
-    suspect_ask(suspect, RULE_WORTH, is_alone ? NOT_ASKED : gains);
-    suspect_ask(suspect, RULE_WORTH_ALONE, is_alone ? gains : NOT_ASKED);
-    suspect_ask(suspect, RULE_WORTH_MOMENT, is_alone ? worth : NOT_ASKED);
+    suspect_ask(suspect, RULE_WORTH, gains);
+    suspect_ask(suspect, RULE_WORTH_MOMENT, suspect->counted_steps < 2 ? worth : NOT_ASKED);
     suspect_ask(suspect, RULE_WORTH_SURE, gains);
     suspect_ask(suspect, RULE_BY_DESIGN, differs_by_design(suspect, job, baseline) ? worth : NOT_ASKED);
     suspect_ask(suspect, RULE_NO_GAIN, measure_gain(suspect, suspects, lengthening, job, baseline, options));
-    suspect_ask(suspect, RULE_BESIDE_LATE_HOST,
-                suspect->beside_late_host && suspect->margin_ns > 0
-                    ? ratio_of(suspect->gain_ns, suspect->margin_ns)
-                    : NOT_ASKED);
     /* What made its steps longer may be a rank that left no trace, and this an effect of it. */
     suspect_ask(suspect, RULE_SILENT_RANK,
                 job_silent_ranks(job) ? suspect_longer(suspect, lengthening) : NOT_ASKED);

@@ -9,14 +9,13 @@
 
 /*
  * Nothing repeats that would speak for a step alone, and healthy jobs have hiccups that are no draws from one
- * tail: several at once, or one in a row of quiet steps. So it is allowed less, and has to be far ahead of
- * any other; or so far ahead that no tail matters.
+ * tail: several at once, or one in a row of quiet steps. So it is allowed less; or has to be so far ahead
+ * that no tail matters.
  */
 int suspect_stands_alone(const struct suspect *suspect)
 {
     return suspect->counted_steps == 1 &&
-           (suspect->ahead >= limit_of(LIMIT_FAR_AHEAD) || (suspect->chance <= limit_of(LIMIT_CHANCE_ALONE) &&
-                                                            suspect->ahead >= limit_of(LIMIT_AHEAD_ALONE)));
+           (suspect->ahead >= limit_of(LIMIT_FAR_AHEAD) || suspect->chance <= limit_of(LIMIT_CHANCE_ALONE));
 }
 
 int suspect_is_noise(const struct suspect *suspect)

@@ -26,7 +26,6 @@ struct suspect {
     int on_estimates;  /* most of it is own time since ends that are estimated */
     int shows_earlier; /* in the step before its first, too: it begins its steps late */
     int shows_later;   /* in the step after its last: what was slow there ended that step */
-    int beside_late_host;     /* it may have waited for one that was late as well, and gains little then */
     struct readings readings; /* of the rules that were asked so far */
 };
 

@@ -8,6 +8,9 @@
 /* Open MARKs: none deeper than values may lie, and a container has one. */
 enum { MARKS_MOST = VALUE_DEPTH_MOST + 1 };
 
+/* Values that wait for their container: a list has all of its items there at once. */
+enum { STACK_MOST = 1 << 22 };
+
 enum { PROTOCOL_LEAST = 2, PROTOCOL_MOST = 5 };
 
 struct unpickler {
@@ -87,6 +90,8 @@ static int take_number(struct unpickler *unpickler, unsigned bytes, uint64_t *nu
 
 static int push(struct unpickler *unpickler, struct value value)
 {
+    if (unpickler->stack_count == STACK_MOST)
+        return refuse(unpickler, "more values at once than a dump has");
     if (array_reserve((void **)&unpickler->stack, &unpickler->stack_capacity, unpickler->stack_count + 1,
                       sizeof *unpickler->stack))
         return no_memory(unpickler);

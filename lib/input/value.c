@@ -67,8 +67,7 @@ void *values_take(struct values *values, size_t bytes)
     return taken;
 }
 
-/* Why there was no room for so much. */
-static enum values_status no_room(const struct values *values, size_t bytes)
+enum values_status values_why_none(const struct values *values, size_t bytes)
 {
     return bytes > values->bytes_most - values->bytes ? VALUES_TOO_MANY : VALUES_NO_MEMORY;
 }
@@ -78,7 +77,7 @@ enum values_status values_container(struct values *values, enum value_kind kind,
 {
     struct value_items *items = values_take(values, sizeof *items);
     if (!items)
-        return no_room(values, sizeof *items);
+        return values_why_none(values, sizeof *items);
     *items = (struct value_items){.depth = 1, .offset = offset};
     *value = (struct value){.kind = kind, .items = items};
     return VALUES_OK;
@@ -93,7 +92,7 @@ static enum values_status make_room(struct values *values, struct value_items *i
     size_t capacity = into->count ? wanted + wanted / 2 : wanted;
     struct value *items = values_take(values, capacity * sizeof *items);
     if (!items)
-        return no_room(values, capacity * sizeof *items);
+        return values_why_none(values, capacity * sizeof *items);
     if (into->count)
         memcpy(items, into->items, into->count * sizeof *items);
     into->items = items;

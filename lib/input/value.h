@@ -69,6 +69,9 @@ void values_release(struct values *values);
 /* Memory that lives as long as the values do. NULL when there is none left, or the bound is reached. */
 void *values_take(struct values *values, size_t bytes);
 
+/* Why values_take() gave none for so many bytes. */
+enum values_status values_why_none(const struct values *values, size_t bytes);
+
 /* An empty list or dictionary into *value, which begins at that offset of the file. */
 enum values_status values_container(struct values *values, enum value_kind kind, uint64_t offset,
                                     struct value *value);

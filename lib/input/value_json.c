@@ -11,7 +11,7 @@ static enum values_status take_text(struct values *values, const char *text, str
     size_t length = strlen(text);
     char *copy = values_take(values, length + 1);
     if (!copy)
-        return VALUES_NO_MEMORY;
+        return values_why_none(values, length + 1);
     memcpy(copy, text, length + 1);
     *value = (struct value){.kind = VALUE_TEXT, .length = (uint32_t)length, .text = copy};
     return VALUES_OK;

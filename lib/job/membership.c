@@ -3,6 +3,8 @@
 #include "base/array.h"
 #include "base/lower_bound.h"
 
+#include <stdlib.h>
+
 /* Ranks of a communicator. Numbers and sizes are claims of a trace: nothing here is made as large as they. */
 
 int job_seat(struct job_communicator *communicator, int64_t number, int32_t rank)
@@ -63,6 +65,10 @@ static int agrees(const struct job *job, const struct job_communicator *communic
 int job_seat_told(const struct job *job, struct job_communicator *communicator, const int64_t *members,
                   size_t count)
 {
+    /* Who looked at the waits first comes here a second time. */
+    free(communicator->told);
+    communicator->told = NULL;
+    communicator->told_count = 0;
     if (!agrees(job, communicator, members, count))
         return 0;
     communicator->told = array_new(count, sizeof *communicator->told);

@@ -195,6 +195,21 @@ int table_sort_rows(struct table *table, size_t column, int upwards, struct erro
     return failed;
 }
 
+int table_lift_rows(struct table *table, size_t column, struct error *error)
+{
+    size_t width = table->column_count, count = table->row_count, placed = 0;
+    struct cell *cells = count ? array_new(count * width + 1, sizeof *cells) : NULL;
+    if (!cells)
+        return count ? error_no_memory(error) : 0;
+    for (int is_null = 0; is_null < 2; is_null++)
+        for (size_t row = 0; row < count; row++)
+            if ((table->cells[row * width + column].type == CELL_NULL) == is_null)
+                memcpy(cells + width * placed++, table->cells + row * width, width * sizeof *cells);
+    memcpy(table->cells, cells, count * width * sizeof *cells);
+    free(cells);
+    return 0;
+}
+
 int table_add_warning(struct table *table, struct error *error, const char *format, ...)
 {
     if (array_reserve((void **)&table->warnings, &table->warning_capacity, table->warning_count + 1,

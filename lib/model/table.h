@@ -89,6 +89,10 @@ void table_keep_rows(struct table *table,
  * memory is out. */
 int table_sort_rows(struct table *table, size_t column, int upwards, struct error *error);
 
+/* Puts rows that have a value in a column before those that have none, either as they were. -1 when memory is
+ * out. */
+int table_lift_rows(struct table *table, size_t column, struct error *error);
+
 int table_add_warning(struct table *table, struct error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -23,7 +23,8 @@ static int is_same(int64_t one, int64_t other)
 static int is_like(const struct job *job, int32_t one, int32_t other)
 {
     const struct job_operation *a = &job->operations[one], *b = &job->operations[other];
-    if (a->function != b->function)
+    int is_pair = function_is_point_to_point(a->function) && function_is_point_to_point(b->function);
+    if (a->function != b->function && !is_pair)
         return 0;
     if (datatype_name(a->datatype) && datatype_name(b->datatype) && a->datatype != b->datatype)
         return 0;
@@ -67,9 +68,11 @@ static int say_both(const struct ballot *ballot, int32_t call, struct finding *f
 {
     const struct job *job = ballot->job;
     int32_t other = other_party(ballot, call), others = ballot->votes[other];
-    return buffer_append_text(&finding->evidence, "it called ") ||
+    int32_t rank = job->operations[ballot->calls[call]].rank;
+    return buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[rank].name) ||
                    say_call(job, ballot->calls[call], &finding->evidence) ||
-                   buffer_printf(&finding->evidence, ", %d other%s ", others, others == 1 ? "" : "s") ||
+                   buffer_printf(&finding->evidence, "; %d other%s called ", others,
+                                 others == 1 ? "" : "s") ||
                    say_call(job, ballot->calls[other], &finding->evidence)
                ? -1
                : 0;
@@ -115,8 +118,9 @@ static void collect(const struct wait_graph *graph, int32_t operation, struct ba
     ballot->count = 0;
     for (size_t i = 0; i < communicator->seat_count; i++) {
         int32_t rank = communicator->seats[i].rank;
-        struct call_at at =
-            rank < 0 ? (struct call_at){.operation = -1} : call_of(&graph->states, rank, operation);
+        if (rank < 0)
+            continue;
+        struct call_at at = call_of(&graph->states, rank, operation);
         if (at.operation < 0)
             continue;
         ballot->votes[ballot->count] = 0;
@@ -139,18 +143,37 @@ static int is_judged(const struct wait_graph *graph, size_t rank)
     return 0;
 }
 
+/* A send and its receive of which neither ends, of different sizes: which of them is wrong nobody knows. */
+static int judge_pair(const struct wait_graph *graph, int32_t send, struct ballot *ballot,
+                      struct findings *findings)
+{
+    int32_t peer;
+    struct call_at receive = call_of_peer(&graph->states, send, &peer);
+    if (receive.operation < 0)
+        return 0;
+    ballot->calls[0] = send;
+    ballot->calls[1] = receive.operation;
+    ballot->votes[0] = ballot->votes[1] = 0;
+    ballot->count = 2;
+    return judge(ballot, findings);
+}
+
 int find_called_otherwise(const struct wait_graph *graph, struct findings *findings)
 {
     const struct job *job = graph->job;
     size_t before = findings->count;
     struct ballot ballot = {.job = job,
-                            .calls = array_new(job->rank_count, sizeof *ballot.calls),
-                            .party = array_new(job->rank_count, sizeof *ballot.party),
-                            .votes = array_new(job->rank_count, sizeof *ballot.votes)};
+                            .calls = array_new(job->rank_count + 1, sizeof *ballot.calls),
+                            .party = array_new(job->rank_count + 1, sizeof *ballot.party),
+                            .votes = array_new(job->rank_count + 1, sizeof *ballot.votes)};
     int failed = !ballot.calls || !ballot.party || !ballot.votes;
     for (size_t i = 0; !failed && i < job->rank_count; i++) {
         int32_t at = graph->waiters[i].operation;
-        if (at < 0 || job->operations[at].kind != OPERATION_COLLECTIVE || is_judged(graph, i))
+        if (at < 0)
+            continue;
+        if (job->operations[at].function == FUNCTION_SEND)
+            failed = judge_pair(graph, at, &ballot, findings);
+        if (job->operations[at].kind != OPERATION_COLLECTIVE || is_judged(graph, i))
             continue;
         collect(graph, at, &ballot);
         failed = judge(&ballot, findings);

@@ -59,6 +59,7 @@ static int add_departure(const struct absence *absence, int32_t rank, struct cou
         return -1;
     finding->stops_job = 1;
     finding->confidence = courses.kept > courses.left ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+    figures_add(&finding->figures, "kept_ranks", (double)courses.kept);
     if (name_waiting(absence, rank, instance, finding) ||
         buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[rank].name) ||
         say_call(job, course->departs_at, &finding->evidence) ||

@@ -391,6 +391,8 @@ static int say_lagging(const struct stops *stops, int32_t rank, struct finding *
     const struct job_rank *of = &stops->job->ranks[rank];
     const struct role *role = &stops->baseline->roles[stops->baseline->role_of_rank[rank]];
     int32_t call = position_in_step(role, next.position) + 1;
+    figures_add(&finding->figures, "call", call);
+    figures_add(&finding->figures, "step", next.step);
     const struct job_operation *usual = usual_at(stops, rank, next);
     const char *name = usual ? function_name(usual->function) : NULL;
     return buffer_printf(evidence, "Rank %s finished nothing from the %d%s call of step %d on (%s", of->name,

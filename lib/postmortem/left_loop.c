@@ -33,6 +33,8 @@ static int add_finding(const struct absence *absence, int32_t rank, struct findi
         return -1;
     finding->stops_job = 1;
     finding->confidence = CONFIDENCE_MEDIUM;
+    figures_add(&finding->figures, "call", course->followed % course->length);
+    figures_add(&finding->figures, "calls", course->length);
     return buffer_printf(
         &finding->evidence,
         "Its record ends after call %d of %d of a step, with nothing unfinished: this rank waits for "

@@ -117,6 +117,19 @@ static int say_habit(int confidence, struct buffer *text)
                : 0;
 }
 
+/* What it called with, and what the others did, where that is a number. */
+static void note_term(enum term term, int64_t mine, int64_t theirs, int32_t others, struct figures *figures)
+{
+    static const char *const names[][2] = {[TERM_BYTES] = {"own_bytes", "others_bytes"},
+                                           [TERM_DATATYPE] = {NULL, NULL},
+                                           [TERM_ROOT] = {"own_root", "others_root"}};
+    figures_add(figures, "other_ranks", others);
+    if (!names[term][0])
+        return;
+    figures_add(figures, names[term][0], (double)mine);
+    figures_add(figures, names[term][1], (double)theirs);
+}
+
 static int add_term(const struct job *job, const struct vote *vote, int32_t at, int confidence, int is_stuck,
                     struct findings *findings)
 {
@@ -124,6 +137,8 @@ static int add_term(const struct job *job, const struct vote *vote, int32_t at, 
     struct finding *finding = add_mismatch(job, operation, vote->instance, confidence, is_stuck, findings);
     int64_t mine = term_of(vote->term, operation), theirs;
     int32_t others = count_others(job, vote, mine, &theirs);
+    if (finding)
+        note_term(vote->term, mine, theirs, others, &finding->figures);
     if (!finding || buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[operation->rank].name) ||
         text_operation(&finding->evidence, job, vote->instance, vote->instance->function) ||
         say_term(vote->term, mine, &finding->evidence) ||
@@ -295,6 +310,8 @@ static int add_turn(const struct job *job, const struct turn *turn, int32_t memb
     const char *name = function_name(second->function);
     struct finding *finding = add_mismatch(job, operation, first, confidence, is_stuck, findings);
     int32_t others = order > 0 ? turn->otherwise : turn->like_that;
+    if (finding)
+        figures_add(&finding->figures, "other_ranks", others);
     if (!finding || buffer_printf(&finding->evidence, "Rank %s called ", job->ranks[operation->rank].name) ||
         text_operation(&finding->evidence, job, first, first->function))
         return -1;

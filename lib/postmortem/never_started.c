@@ -78,6 +78,8 @@ static int say(const struct frozen *frozen, int32_t at, struct finding *finding)
     const struct job *job = frozen->job;
     const struct job_instance *instance = &job->instances[job->operations[at].instance];
     int32_t last = last_begun(job, at);
+    figures_add(&finding->figures, "begun_ranks", frozen->started[job->operations[at].instance]);
+    figures_add(&finding->figures, "expected_ranks", instance->expected);
     if (text_operation(&finding->evidence, job, instance, instance->function) ||
         buffer_printf(
             &finding->evidence,

@@ -156,6 +156,8 @@ int say_waiting(const struct absence *absence, int32_t number, struct finding *f
     for (int32_t i = 0; i < instance->members; i++)
         if (finding_add_peer(finding, job_member(job, instance, i)->rank))
             return -1;
+    figures_add(&finding->figures, "begun_ranks", instance->members);
+    figures_add(&finding->figures, "expected_ranks", instance->expected);
     return text_operation(&finding->evidence, job, instance, instance->function) ||
                    buffer_printf(&finding->evidence,
                                  job->calls_only ? ": called by %d of %d ranks"

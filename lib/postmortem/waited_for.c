@@ -5,7 +5,6 @@
 #include "postmortem/say_call.h"
 #include "postmortem/usual_next.h"
 #include "postmortem/wait_graph.h"
-#include "verdict/words.h"
 
 #include <stdlib.h>
 
@@ -246,29 +245,58 @@ static int are_records_few(const struct job *job)
     return job_silent_ranks(job) > job_recorded_ranks(job);
 }
 
-static int say_waiters(const struct trial *trial, int32_t rank, struct finding *finding)
+/* Ranks that are named; more are counted. */
+enum { RANKS_NAMED = 4 };
+
+/* Whether a wait is for a rank, in the same instance as an operation. */
+static int is_there(const struct trial *trial, const struct wait *wait, int32_t rank, int32_t operation)
+{
+    const struct job_operation *operations = trial->job->operations;
+    return wait->to == rank && operations[wait->operation].instance == operations[operation].instance;
+}
+
+/* "Ranks 0, 2 wait in ", "Rank 3 waits in ", "7 ranks wait in ". */
+static int say_who_waits(const struct trial *trial, int32_t rank, int32_t operation, struct buffer *text)
+{
+    size_t count = 0, said = 0;
+    for (size_t i = 0; i < trial->graph.wait_count; i++)
+        count += is_there(trial, &trial->graph.waits[i], rank, operation) != 0;
+    if (count > RANKS_NAMED)
+        return buffer_printf(text, "%zu ranks wait in ", count);
+    int failed = buffer_append_text(text, count == 1 ? "Rank" : "Ranks");
+    for (size_t i = 0; !failed && i < trial->graph.wait_count; i++) {
+        const struct wait *wait = &trial->graph.waits[i];
+        if (is_there(trial, wait, rank, operation))
+            failed = buffer_printf(text, "%s %s", said++ ? "," : "", trial->job->ranks[wait->from].name);
+    }
+    return failed || buffer_append_text(text, count == 1 ? " waits in " : " wait in ");
+}
+
+static int say_why(const struct trial *trial, int32_t rank, struct finding *finding)
 {
     const struct job *job = trial->job;
-    int32_t operation = trial->accused[rank].operation;
+    const struct accused *accused = &trial->accused[rank];
+    struct buffer *text = &finding->evidence;
     for (size_t i = 0; i < trial->graph.wait_count; i++)
         if (trial->graph.waits[i].to == rank && finding_add_peer(finding, trial->graph.waits[i].from))
             return -1;
-    const char *how = trial->accused[rank].is_own_gpu ? "its GPU has not ended " : "others wait in ";
-    return buffer_append_text(&finding->evidence, how) || say_call(job, operation, &finding->evidence) ? -1
-                                                                                                       : 0;
+    if (accused->is_own_gpu)
+        return buffer_printf(text, "The GPU of rank %s has not ended ", job->ranks[rank].name) ||
+               say_call(job, accused->operation, text) ||
+               buffer_append_text(text, trial->graph.waiters[rank].with ? "" : "; those of all others have");
+    return say_who_waits(trial, rank, accused->operation, text) || say_call(job, accused->operation, text);
 }
 
 static int say_last_call(const struct job *job, int32_t rank, struct finding *finding)
 {
+    struct buffer *text = &finding->evidence;
+    const char *name = job->ranks[rank].name;
     if (!call_is_recorded(job, rank))
-        return buffer_append_text(&finding->evidence, "; there is no record of this rank");
+        return buffer_printf(text, ". Rank %s left no dump", name);
     if (!job->ranks[rank].count)
-        return buffer_append_text(&finding->evidence, "; all that this rank called has ended");
+        return buffer_printf(text, ". All calls of rank %s have ended", name);
     int32_t last = (int32_t)(job->ranks[rank].first + job->ranks[rank].count - 1);
-    return buffer_append_text(&finding->evidence, "; the last that this rank called was ") ||
-                   say_call(job, last, &finding->evidence)
-               ? -1
-               : 0;
+    return buffer_printf(text, ". The last call of rank %s was ", name) || say_call(job, last, text);
 }
 
 static int add_finding(struct trial *trial, int32_t rank)
@@ -288,9 +316,8 @@ static int add_finding(struct trial *trial, int32_t rank)
         accused->is_unsure || (!is_recorded && are_records_few(job)) ? CONFIDENCE_LOW : CONFIDENCE_HIGH;
     if (accused->is_unsure && finding_add_candidate(finding, rank))
         return -1;
-    return say_waiters(trial, rank, finding) || (!accused->is_own_gpu && say_last_call(job, rank, finding))
-               ? -1
-               : 0;
+    return say_why(trial, rank, finding) || (!accused->is_own_gpu && say_last_call(job, rank, finding)) ? -1
+                                                                                                        : 0;
 }
 
 static int add_findings(struct trial *trial)

@@ -118,14 +118,19 @@ static int advise_network(const struct finding *finding, const struct job *job, 
 /* What its host called did not end on its GPU. */
 static int advise_gpu(const struct finding *finding, const struct job *job, struct buffer *text)
 {
-    return buffer_append_text(text, "dmesg (Xid), nvidia-smi -q on ") || say_host(finding, job, text);
+    return buffer_append_text(text, "nvidia-smi -q") || say_gpu(finding, job, text) ||
+           buffer_append_text(text, " and dmesg (Xid) on ") || say_host(finding, job, text) ||
+           buffer_append_text(text, "; confirm with ncclprof report --by rank,function") ||
+           say_communicator(finding, job, text) || say_steps(finding, text);
 }
 
 static int advise_missing(const struct finding *finding, const struct job *job, struct buffer *text)
 {
+    const char *host = finding_host(finding, job);
     if (finding->never_ended)
         return advise_gpu(finding, job, text);
     return buffer_append_text(text, "py-spy dump and stderr of ") || finding_name_ranks(finding, job, text) ||
+           (host && buffer_printf(text, " on host %s", host)) ||
            buffer_append_text(text, " (where is it?); confirm with ncclprof report --by rank,function") ||
            say_communicator(finding, job, text) || say_steps(finding, text);
 }
@@ -143,14 +148,19 @@ static int advise_ended(const struct finding *finding, const struct job *job, st
 {
     return buffer_append_text(text, "stderr, dmesg (out of memory, Xid) and the scheduler's log on ") ||
            say_host(finding, job, text) ||
-           buffer_append_text(text, "; confirm with ncclprof info --processes");
+           buffer_append_text(text, "; confirm with ncclprof report --by rank,function") ||
+           say_communicator(finding, job, text) || say_steps(finding, text);
 }
 
-int finding_advise(const struct finding *finding, const struct job *job, struct buffer *text)
+int finding_advise(const struct finding *finding, const struct job *job, int names_run, struct buffer *text)
 {
     static int (*const advise[])(const struct finding *, const struct job *, struct buffer *) = {
         [FINDING_COMPUTE] = advise_compute,   [FINDING_HOST] = advise_host,
         [FINDING_NETWORK] = advise_network,   [FINDING_MISSING] = advise_missing,
         [FINDING_MISMATCH] = advise_mismatch, [FINDING_ENDED_EARLY] = advise_ended};
-    return advise[finding->kind](finding, job, text) ? -1 : 0;
+    /* The command stands last. */
+    return advise[finding->kind](finding, job, text) ||
+                   (names_run && buffer_printf(text, " --run %lld", (long long)job->run_id))
+               ? -1
+               : 0;
 }

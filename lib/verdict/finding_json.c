@@ -42,10 +42,11 @@ static int add_unit(const struct finding *finding, const struct job *job, struct
     return failed;
 }
 
+/* What is said of a job does not depend on which others there are. */
 static int add_advice(const struct finding *finding, const struct job *job, struct buffer *json)
 {
     struct buffer advice = BUFFER_INIT;
-    int failed = finding_advise(finding, job, &advice) || text_json_string(json, "next", advice.data);
+    int failed = finding_advise(finding, job, 0, &advice) || text_json_string(json, "next", advice.data);
     buffer_release(&advice);
     return failed;
 }
@@ -83,21 +84,13 @@ static int add_gpu(const struct roster_facts *facts, struct buffer *json)
            text_json_string(json, "serial", facts->gpu_serial) || buffer_append_byte(json, '}');
 }
 
-/* From where the program called, or should have called, what the finding is about; else what it shows in
- * first. */
-static const char *source_of(const struct finding *finding, const struct job *job)
-{
-    int32_t operation = finding->called >= 0 ? finding->called : finding->operation;
-    return operation < 0 ? NULL : job_source(job, (size_t)operation);
-}
-
 /* Where it runs, and what line of the program it is about. */
 static int add_whereabouts(const struct finding *finding, const struct job *job, struct buffer *json)
 {
     const struct roster_facts *facts = finding_facts(finding, job);
     return text_json_string(json, "host", finding_host(finding, job)) || add_gpu(facts, json) ||
            text_json_string(json, "nic", facts ? facts->nic : NULL) ||
-           text_json_string(json, "source", source_of(finding, job));
+           text_json_string(json, "source", finding_source(finding, job));
 }
 
 /* Null where it is not known. */
@@ -141,12 +134,10 @@ static int add_phases(const struct finding *finding, const struct job *job, stru
 /* What it cost, of how much, and how that comes of its phases: lost_us is excess_us less overlapped_us. */
 static int add_cost(const struct finding *finding, const struct job *job, struct buffer *json)
 {
-    int64_t excess_ns = finding_excess_ns(finding);
+    int64_t excess_ns = finding_excess_ns(finding), each_ns = finding->lost_ns / finding_steps(finding);
     return text_json_us(json, "lost_us", finding->lost_ns) || text_json_key(json, "step_share") ||
-           (finding->step_ns > 0 && finding->lost_ns > 0
-                ? buffer_printf(json, "%.4f",
-                                (double)finding->lost_ns / (double)finding_steps(finding) /
-                                    (double)finding->step_ns)
+           (finding->step_ns > 0 && each_ns > 0
+                ? buffer_printf(json, "%.4f", (double)each_ns / (double)(finding->step_ns + each_ns))
                 : buffer_append_text(json, "null")) ||
            add_phases(finding, job, json) || text_json_us(json, "excess_us", excess_ns) ||
            text_json_us(json, "overlapped_us", excess_ns - finding->lost_ns);

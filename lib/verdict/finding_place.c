@@ -45,3 +45,9 @@ const struct roster_facts *finding_facts(const struct finding *finding, const st
 {
     return finding->candidate_count || finding->rank_count > 1 ? NULL : &job->ranks[finding->rank].facts;
 }
+
+const char *finding_source(const struct finding *finding, const struct job *job)
+{
+    int32_t operation = finding->called >= 0 ? finding->called : finding->operation;
+    return operation < 0 ? NULL : job_source(job, (size_t)operation);
+}

@@ -4,7 +4,7 @@
 #include "base/buffer.h"
 #include "verdict/finding.h"
 
-/* Where a finding's ranks run, as far as files tell. */
+/* Where a finding's ranks run, and in which line of the program, as far as files tell. */
 
 /* The host that all ranks it accuses are on; NULL: several, or not known. */
 const char *finding_host(const struct finding *finding, const struct job *job);
@@ -19,5 +19,9 @@ int job_count_hosts(const struct job *job, size_t *count);
 
 /* What is known of the only rank that it accuses; NULL: of several, or candidates. */
 const struct roster_facts *finding_facts(const struct finding *finding, const struct job *job);
+
+/* The line of the program that called, or should have called, what the finding is about, else what it shows
+ * in first; NULL: not recorded. */
+const char *finding_source(const struct finding *finding, const struct job *job);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/escape.h"
 #include "verdict/advice.h"
 #include "verdict/finding_names.h"
+#include "verdict/finding_place.h"
 #include "verdict/words.h"
 
 #include <string.h>
@@ -50,7 +51,7 @@ static const struct phrase *phrase_for(const struct finding *finding)
         {{{"what is sent to ", "what is sent to "}, {" arrives slowly", " arrives slowly"}},
          {{"what is sent to ", "what is sent to "}, {" stood still once", " stood still once"}}}};
     static const struct phrase never_ended = {
-        {"the GPU of ", "the GPUs of "},
+        {"GPU of ", "GPUs of "},
         {" never ended an operation that others wait for", " never ended operations that others wait for"}};
     if (finding->never_ended)
         return &never_ended;
@@ -80,20 +81,22 @@ static int say_steps(const struct finding *finding, struct buffer *text)
     return buffer_printf(text, ", steps %d to %d", finding->first_step, finding->last_step);
 }
 
-/* ": 4.8 ms of 62 ms a step, 24 ms in all": what it cost, and of how much. */
+/* ": 4.8 ms of 62 ms a step, 24 ms in all": what it cost, and of how long steps were with it. */
 static int say_cost(const struct finding *finding, struct buffer *text)
 {
-    int32_t steps = finding->first_step < 0 ? 1 : finding_steps(finding);
+    int64_t each_ns = finding->lost_ns / finding_steps(finding);
     if (finding->lost_ns <= 0)
         return 0;
+    if (buffer_append_text(text, ": ") || text_time(text, each_ns))
+        return -1;
     if (finding->step_ns <= 0)
-        return buffer_append_text(text, ": ") || text_time(text, finding->lost_ns) ||
-               buffer_append_text(text, " lost");
-    return buffer_append_text(text, ": ") || text_time(text, finding->lost_ns / steps) ||
-           buffer_append_text(text, steps > 1 ? " of " : "; a usual step is ") ||
-           text_time(text, finding->step_ns) ||
-           (steps > 1 && (buffer_append_text(text, " a step, ") || text_time(text, finding->lost_ns) ||
-                          buffer_append_text(text, " in all")));
+        return buffer_append_text(text, finding_steps(finding) > 1 ? " a step lost" : " lost");
+    if (buffer_append_text(text, finding_steps(finding) > 1 ? " of " : " of the step's ") ||
+        text_time(text, finding->step_ns + each_ns))
+        return -1;
+    return finding_steps(finding) > 1 &&
+           (buffer_append_text(text, " a step, ") || text_time(text, finding->lost_ns) ||
+            buffer_append_text(text, " in all"));
 }
 
 static int say_where(const struct finding *finding, const struct job *job, struct buffer *text)
@@ -158,7 +161,8 @@ static int say_breakdown(const struct finding *finding, const struct job *job, s
 {
     int64_t excess_ns = finding_excess_ns(finding), apart_ns = excess_ns - finding->lost_ns;
     int adds_up = (double)(apart_ns < 0 ? -apart_ns : apart_ns) <= ADDS_UP * (double)finding->lost_ns;
-    if (!finding->phase_count || (finding->phase_count == 1 && adds_up))
+    if (!finding->phase_count ||
+        (adds_up && (double)(excess_ns - finding->phases[0].excess_ns) < PART_NAMED * (double)excess_ns))
         return 0;
     return buffer_append_text(text, finding->kind == FINDING_NETWORK ? "Slow by " : "Late by ") ||
            say_phases(finding, job, text) ||
@@ -170,7 +174,7 @@ static int say_breakdown(const struct finding *finding, const struct job *job, s
 static int say_first(const struct finding *finding, const struct job *job, const struct job_record *record,
                      struct buffer *text)
 {
-    const char *source = finding->operation < 0 ? NULL : job_source(job, (size_t)finding->operation);
+    const char *source = finding_source(finding, job);
     int has_time = record->wall_ns != TIME_UNKNOWN, has_since = finding->since_ns != TIME_UNKNOWN;
     if (!has_time && !has_since && !source)
         return 0;
@@ -202,10 +206,10 @@ static int add_first(const struct finding *finding, const struct job *job, const
     return failed;
 }
 
-static int add_advice(const struct finding *finding, const struct job *job, struct buffer *out)
+static int add_advice(const struct finding *finding, const struct job *job, int names_run, struct buffer *out)
 {
     struct buffer advice = BUFFER_INIT;
-    int failed = finding_advise(finding, job, &advice) || add_line("    Next: ", &advice, out);
+    int failed = finding_advise(finding, job, names_run, &advice) || add_line("    Next: ", &advice, out);
     buffer_release(&advice);
     return failed;
 }
@@ -221,7 +225,7 @@ int finding_add_paragraph(const struct finding *finding, const struct job *job,
                    buffer_append_text(out, " confidence): ") || escape_terminal(out, text, strlen(text)) ||
                    buffer_append_text(out, ".\n") || add_line("    ", &finding->evidence, out) ||
                    add_made(finding, job, say_breakdown, out) || add_first(finding, job, record, out) ||
-                   add_advice(finding, job, out)
+                   add_advice(finding, job, names_run, out)
                ? -1
                : 0;
 }

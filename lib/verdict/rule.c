@@ -37,11 +37,6 @@ const struct rule rules[RULE_COUNT] = {
                        "a record that leaves sends and receives out, and ranks that all meet in all calls",
                        "the share of its steps in which another rank was late by half as much",
                        "may have exchanged with others what nobody recorded"},
-    [RULE_UNEXPLAINED_BEFORE] = {"unexplained-before", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
-                                 "a record of finished operations only",
-                                 "the share of its steps in which, or before which, a call was slow by "
-                                 "unexplained-before times the lateness that nobody is to blame for",
-                                 "follows slow calls that nobody is to blame for"},
     [RULE_LEAF_OF_TREE] =
         {"leaf-of-tree", OF_RANK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF,
          "a record of finished operations only, and aligned clocks",
@@ -96,20 +91,6 @@ const struct rule rules[RULE_COUNT] = {
          "same steps, but for those that may have waited for this one: whose lateness "
          "alone, or in stages neither's, may be a receive",
          "is late by as much as another rank in the same steps: either may have waited"},
-    [RULE_SENDS_LATE] =
-        {"sends-late", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF, NULL,
-         "the share of its steps in which the rank itself was late by more, but for what may be "
-         "sends that are left out",
-         "was late itself when its sends were slow: its partners all waited for it"},
-    [RULE_LATE_RECEIVERS] =
-        {"late-receivers", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_HALF, "network steps",
-         "the share of its slowness in sends to ranks under greater suspicion that came late "
-         "by half of it, and whose kernels do not say when they were there",
-         "may have waited for receivers that were late"},
-    [RULE_BESIDE_LATE_HOST] = {"beside-late-host", OF_COMPUTE, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_HALF,
-                               "another host that was late by half as much in each of its steps",
-                               "the gain as a share of what partners waited for it",
-                               "may have waited for another host: its mending alone gains little"},
     [RULE_COMMON_LATENESS] =
         {"common-lateness", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_HALF,
          "other ranks in each of its steps; of a GPU, other hosts late by half as much in "
@@ -142,21 +123,13 @@ const struct rule rules[RULE_COUNT] = {
     [RULE_IRREGULAR] = {"irregular", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_REGULAR, NULL,
                         "the share of calls that have their place in a step",
                         "is of a job whose steps are mostly unlike each other"},
-    [RULE_NO_STEP_COUNTS] =
-        {"no-step-counts", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_ONE, NULL,
-         "how many of its steps count: the first after the warm-up, and weak ones, do not",
-         "has no step that counts"},
     [RULE_ESTIMATED_STEADY] = {"estimated-steady", OF_RANK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ALL,
                                "ends that are estimated: clocks that are off by as much in all steps make "
                                "them too early for one rank",
                                "the share of the steps after the warm-up that are its",
                                "lasts through all steps, and rests on ends that are estimated"},
-    [RULE_WORTH] = {"worth", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH,
-                    "two steps that count and more",
+    [RULE_WORTH] = {"worth", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH, NULL,
                     "what it is worth in each step, in --min-gain of a median step", "costs too little"},
-    [RULE_WORTH_ALONE] = {"worth-alone", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH_ALONE, "one step",
-                          "what it is worth, in --min-gain of a median step",
-                          "costs too little for a step alone: healthy jobs have small hiccups"},
     [RULE_WORTH_MOMENT] =
         {"worth-moment", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_WORTH_MOMENT, "one step",
          "what it is worth, as a share of a median step",
@@ -199,20 +172,10 @@ const struct rule rules[RULE_COUNT] = {
          "errors, less what most hosts were late by, as a share of the greater of gain "
          "and what partners waited",
          "does not show in the length of its steps"},
-    [RULE_LITTLE_OF_LONGER] = {"little-of-longer", OF_HOST, CONFIDENCE_LOW, SPEAKS_ABOVE, LIMIT_LITTLE,
-                               "two other steps whose length is known",
-                               "how many times the greater of gain and what partners waited its steps were "
-                               "longer, less errors standard errors and what else accounts for it",
-                               "was late beside what made its steps longer"},
     [RULE_CONNECTING] = {"connecting", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_STEP,
                          "three steps and more, from the first after the warm-up and not to the last",
                          "by how much its weakest step was slow, in median steps",
                          "may be connections that get up to speed"},
-    [RULE_CONNECTING_BRIEFLY] =
-        {"connecting-briefly", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_PAUSE,
-         "one step or two, the first after the warm-up and not the last; of two, one slow "
-         "by less than step",
-         "by how much they were slow in all, in median steps", "may be connections that get up to speed"},
     [RULE_CERTAINTY] = {"certainty", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_CERTAINTY,
                         "a score of several ranks or steps", "the log of the odds that it is no noise",
                         "may have come by chance"},
@@ -235,10 +198,6 @@ const struct rule rules[RULE_COUNT] = {
          "and ahead-many, of a GPU nor late-gpu and ahead-gpu, unless only finished operations "
          "are recorded, and it is the first after the warm-up, or calls may be missing",
          "how many such steps noise makes", "may have come by chance"},
-    [RULE_AHEAD_TWO] = {"ahead-two", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_AHEAD_TWO,
-                        "two steps that count, worth little-two each and more",
-                        "how many times any other step alone the weaker one is",
-                        "is less than some other step alone"},
     [RULE_AHEAD_LITTLE_TWO] = {"ahead-little-two", OF_RANK, CONFIDENCE_LOW, SPEAKS_BELOW,
                                LIMIT_AHEAD_LITTLE_TWO,
                                "two steps that count, worth less than little-two each",
@@ -249,9 +208,6 @@ const struct rule rules[RULE_COUNT] = {
                                 "two steps that count, worth less than longer-two each",
                                 "how many times any other step alone the weaker one is",
                                 "is little more than some other step alone"},
-    [RULE_AHEAD_ALONE] = {"ahead-alone", OF_ALL, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_AHEAD_ALONE,
-                          "as chance-alone", "how many times any other step alone it is",
-                          "is little more than some other step alone"},
     [RULE_NOT_SLOWER] =
         {"not-slower", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_BELOW, LIMIT_SLOWER,
          "network steps; calls took less than slower-operations; one step or two, or all, or not "
@@ -275,20 +231,12 @@ const struct rule rules[RULE_COUNT] = {
                          "what it is worth in each step, in --min-gain of a median step",
                          "costs little more than the least that counts"},
     [RULE_CHANCE_SURE] = {"chance-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_CHANCE_SURE,
-                          "as chance, a pause being longer than pause by sure",
+                          "two steps that count and more; no pause of a network longer than pause by sure",
                           "how many such runs of steps noise makes", "is not unlikely enough to be sure"},
-    [RULE_CHANCE_BEHIND_SURE] = {"chance-behind-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE,
-                                 LIMIT_CHANCE_BEHIND_SURE,
-                                 "as chance-behind, a pause being longer than pause by sure",
-                                 "how many such runs of steps noise makes",
-                                 "is not unlikely enough to be sure"},
     [RULE_CHANCE_ALONE_SURE] = {"chance-alone-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE,
                                 LIMIT_CHANCE_ALONE_SURE,
                                 "one step, less than far-ahead by sure; no pause longer than pause by sure",
                                 "how many such steps noise makes", "is not unlikely enough to be sure"},
-    [RULE_AHEAD_ALONE_SURE] = {"ahead-alone-sure", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_BELOW, LIMIT_AHEAD_ALONE,
-                               "as chance-alone-sure", "how many times any other step alone it is",
-                               "is not far enough ahead of some other step alone to be sure"},
     [RULE_DAMAGED_LINES] = {"damaged-lines", OF_ALL, CONFIDENCE_MEDIUM, SPEAKS_ABOVE, LIMIT_NONE, NULL,
                             "how many lines could not be read",
                             "is of a trace with damaged lines, which leave room for another explanation"},

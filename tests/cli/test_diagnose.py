@@ -78,7 +78,9 @@ class Diagnose(Case):
     def test_who_waits(self):
         for name, peers in (("tp2dp2pp2-hang", {7}), ("tp2dp2pp2-kill", {0})):
             self.ingest_fixture(name)
-            self.assertEqual(set(self.sure()[0]["peers"]), peers)
+            finding = self.sure()[0]
+            self.assertEqual((set(finding["peers"]), set(finding["waiting_ranks"])), (peers, peers))
+            self.assertEqual(finding["figures"], {"begun_ranks": 1, "expected_ranks": 2})
 
     def test_nothing_in_health(self):
         for name in HEALTHY:
@@ -434,6 +436,7 @@ class Diagnose(Case):
         own, count, theirs = map(int, re.search(r"with (\d+) bytes, (\d+) other rank with (\d+) bytes",
                                                 finding["evidence"]).groups())
         self.assertEqual((own, count), (2 * theirs, 1))
+        self.assertEqual(finding["figures"], {"other_ranks": 1, "own_bytes": own, "others_bytes": theirs})
 
     def test_most_ranks_at_once(self):
         """A job of three steps whose micro-batches pass for steps: that those differ by design is nobody's fault."""

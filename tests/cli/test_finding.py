@@ -56,10 +56,12 @@ class Finding(Case):
             self.ingest_fixture(name)
             report = self.json("diagnose")
             for finding in report["findings"]:
-                said = re.search(r": (\S+ [mun]?s)(?: of | a step|; a usual step is )(\S+ [mun]?s)", finding["text"])
+                said = re.search(r": (\S+ [mun]?s) of (?:the step's )?(\S+ [mun]?s)", finding["text"])
                 steps = finding["last_step"] - finding["first_step"] + 1
                 self.assertAlmostEqual(us(said[1]) / (finding["lost_us"] / steps), 1, delta=0.01)
-                self.assertAlmostEqual(us(said[2]) / report["summary"]["step_us_usual"], 1, delta=0.01)
+                step_us = report["summary"]["step_us_usual"] + finding["lost_us"] / steps
+                self.assertAlmostEqual(us(said[2]) / step_us, 1, delta=0.01)
+                self.assertAlmostEqual(finding["step_share"], finding["lost_us"] / steps / step_us, places=3)
 
     def test_what_to_do_next(self):
         """The command that is to confirm a finding runs, and shows rows."""

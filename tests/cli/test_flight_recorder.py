@@ -220,6 +220,24 @@ class StandstillTest(Dumps):
         job.entry(2, "0", "all_reduce", "scheduled", 30)
         self.assertEqual(self.accused_of(job), [(1, "missing", "high", "/home/user/train.py:21")])
 
+    def test_a_send_and_its_receive_differ_in_size(self):
+        job = Job(2, {"0": [0, 1]})
+        job.call("0")
+        job.entry(0, "0", "send 0->1", "scheduled", 21, count=8)
+        job.entry(1, "0", "recv 1<-0", "scheduled", 22, count=4)
+        self.assertEqual([row[:3] for row in self.accused_of(job)], [((0, 1), "mismatch", "low")])
+
+    def test_a_dump_in_both_forms_counts_once(self):
+        job = Job(2, {"0": [0, 1]})
+        job.call("0")
+        folder = self.write_job(job)
+        job.write(folder, form="json")
+        for rank in 0, 1:
+            (folder / f"nccl_trace_rank_{rank}").rename(folder / f"nccl_trace_rank_{rank}.json")
+        job.write(folder)
+        self.assertIn("2 files left out", self.run_program("ingest", folder).err)
+        self.assertEqual(self.rows("SELECT count(*) FROM operation"), [(2,)])
+
     def test_members_of_a_launch_have_its_state(self):
         job = Job(2, {"0": [0, 1]})
         for rank in 0, 1:

@@ -18,7 +18,7 @@ def accused(finding):
 
 def blames(finding, row):
     near, far = ("sender", "receiver") if finding["direction"] == "send" else ("receiver", "sender")
-    return (finding["kind"] == "network" and row[near] in accused(finding) and
+    return (finding["kind"] == "network" and row["run"] == finding["run"] and row[near] in accused(finding) and
             (not finding["peers"] or row[far] in finding["peers"]))
 
 
@@ -29,8 +29,8 @@ class OneStory(Case):
             self.assertIn(rows[0]["rank"], accused(findings[0]))
             self.assertEqual((rows[0]["kind"], rows[0]["confidence"], rows[0]["lost_us"]),
                              tuple(findings[0][key] for key in ("kind", "confidence", "lost_us")))
-        everybody = set().union(*map(accused, findings)) if findings else set()
-        self.assertEqual({row["rank"] for row in rows if row["kind"]}, everybody)
+        everybody = {(finding["run"], rank) for finding in findings for rank in accused(finding)}
+        self.assertEqual({(row["run"], row["rank"]) for row in rows if row["kind"]}, everybody)
 
     def check_stalls(self, findings):
         for row in self.json("stalls")["rows"]:
@@ -45,7 +45,7 @@ class OneStory(Case):
         for row in self.json("steps")["rows"]:
             covering = [finding for finding in findings if finding["first_step"] is not None
                         and finding["first_step"] <= row["step"] <= finding["last_step"]
-                        and (row["step"] - finding["first_step"]) % (finding["period"] or 1) == 0]
+                        and row["run"] == finding["run"] and (row["step"] - finding["first_step"]) % (finding["period"] or 1) == 0]
             self.assertEqual(bool(row["finding"]), bool(covering), row)
             if row["finding"]:
                 self.assertIn(row["finding"], [f"{finding['kind']}, rank {finding['process']}" for finding in covering])
@@ -67,6 +67,14 @@ class OneStory(Case):
                 self.run_program("ingest", TOP / "fixtures" / name, status=None)
                 blamed += len(self.check() or ())
         self.assertGreaterEqual(blamed, 4)
+
+    def test_beside_another_run(self):
+        """Whom diagnose blames stands first in a store of several runs, whichever that is of."""
+        for other in ("tp2dp2pp2-clean", "fsdp-clean"):
+            self.store.unlink(missing_ok=True)
+            self.run_program("ingest", TOP / "fixtures" / other, TOP / "fixtures/tp2dp2pp2-slow-sender")
+            finding, = self.check()
+            self.assertEqual(self.json("stragglers")["rows"][0]["run"], finding["run"])
 
     def test_simulated_faults(self):
         """One of each kind, and jobs on which edges are slow that are nobody's fault."""

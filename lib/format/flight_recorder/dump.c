@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+/* An entry is at least a dictionary of a name and a state, which are texts or references to them. */
+enum { ENTRY_BYTES_LEAST = 11 };
+
 /* The newest version whose keys are known. */
 enum { VERSION_MAJOR = 2, VERSION_MINOR = 10 };
 
@@ -62,6 +65,8 @@ static int take_entries(struct dump *dump, const struct value_items *list, size_
                         const struct format_sink *sink, struct error *error)
 {
     struct entry_reader reader;
+    if (list->count > bytes / ENTRY_BYTES_LEAST)
+        return note(sink, "more entries than are written", 1, list->offset, NULL, error);
     entry_reader_init(&reader, dump, bytes);
     for (size_t i = 0; i < list->count; i++) {
         const struct value *value = &list->items[i];

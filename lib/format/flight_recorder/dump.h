@@ -12,6 +12,9 @@
  * (torch/csrc/distributed/c10d/FlightRecorder.hpp). Values and their texts are borrowed from the tree.
  */
 
+/* Memory for the values of a dump: they take about six times its bytes. */
+enum { DUMP_VALUES_BYTES_MOST = 512 << 20 };
+
 enum dump_state { DUMP_SCHEDULED = 0, DUMP_STARTED, DUMP_COMPLETED };
 
 /* A process group as this process knows it. */

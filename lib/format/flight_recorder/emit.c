@@ -172,8 +172,8 @@ int dump_emit(const struct dump *dump, int64_t rank, const struct format_sink *s
     struct emission emission = {.dump = dump,
                                 .sink = sink,
                                 .rank = rank,
-                                .seats = array_new(dump->group_count, sizeof *emission.seats)};
-    int failed = emission.seats || dump->group_count == 0 ? 0 : error_no_memory(error);
+                                .seats = array_new(dump->group_count + 1, sizeof *emission.seats)};
+    int failed = emission.seats ? 0 : error_no_memory(error);
     for (size_t i = 0; !failed && i < dump->group_count; i++)
         if (take_seat(&emission.seats[i], &dump->groups[i], rank))
             failed = error_no_memory(error);

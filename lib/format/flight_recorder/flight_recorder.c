@@ -87,6 +87,8 @@ static int read_pickle(struct reading *reading, struct input *input, const struc
         return -1;
     reading->length = bytes->length;
     reading->values.bytes_most += bytes->length * UNPICKLE_BYTES_A_BYTE;
+    if (reading->values.bytes_most > DUMP_VALUES_BYTES_MOST)
+        reading->values.bytes_most = DUMP_VALUES_BYTES_MOST;
     if (unpickle(&reading->values, bytes->data, bytes->length, &reading->root, &damage, error))
         return -1;
     /* Where reading failed, that is told, not that the pickle ends there. */

@@ -1,5 +1,6 @@
 #include "format/flight_recorder/json.h"
 
+#include "format/flight_recorder/dump.h"
 #include "input/tokens.h"
 #include "input/unpickle.h"
 #include "input/value_json.h"
@@ -20,10 +21,10 @@ struct reading {
     int has_items; /* they are all there is: the list of torch 2.2 */
 };
 
-static int no_room(enum values_status status, struct error *error)
+static int out_of(enum values_status status, struct error *error)
 {
     return status == VALUES_NO_MEMORY ? error_no_memory(error)
-                                      : error_set(error, "more values than a file of this size holds");
+                                      : error_set(error, "more values than can be kept");
 }
 
 static int begin(struct reading *reading, struct error *error)
@@ -31,7 +32,7 @@ static int begin(struct reading *reading, struct error *error)
     enum values_status status = values_container(reading->values, VALUE_LIST, 0, &reading->list);
     if (status == VALUES_OK)
         status = values_container(reading->values, VALUE_DICTIONARY, 0, &reading->dictionary);
-    return status == VALUES_OK ? 0 : no_room(status, error);
+    return status == VALUES_OK ? 0 : out_of(status, error);
 }
 
 static int note(const struct reading *reading, const char *reason, const struct tokens_value *token,
@@ -39,6 +40,14 @@ static int note(const struct reading *reading, const char *reason, const struct 
 {
     return reading->sink->note(reading->sink->context, reason, 1, token->offset, token->value.text,
                                token->value.length, error);
+}
+
+/* What there is no room for is passed over. */
+static int no_room(const struct reading *reading, const struct tokens_value *token, enum values_status status,
+                   struct error *error)
+{
+    return status == VALUES_NO_MEMORY ? error_no_memory(error)
+                                      : note(reading, "more values than can be kept", token, error);
 }
 
 static int add(struct reading *reading, const struct tokens_value *token, const struct value *value,
@@ -49,7 +58,7 @@ static int add(struct reading *reading, const struct tokens_value *token, const 
         struct value pair[2] = {{.kind = VALUE_TEXT, .length = (uint32_t)token->key.length}, *value};
         char *key = values_take(reading->values, token->key.length + 1);
         if (!key)
-            return error_no_memory(error);
+            return no_room(reading, token, values_why_none(reading->values, token->key.length + 1), error);
         memcpy(key, token->key.text, token->key.length);
         pair[0].text = key;
         status = values_add(reading->values, reading->dictionary.items, pair, 2);
@@ -58,7 +67,7 @@ static int add(struct reading *reading, const struct tokens_value *token, const 
         reading->has_items |= token->path == PATH_ITEM;
         status = values_add(reading->values, reading->list.items, value, 1);
     }
-    return status == VALUES_OK ? 0 : no_room(status, error);
+    return status == VALUES_OK ? 0 : no_room(reading, token, status, error);
 }
 
 static int take(struct reading *reading, const struct tokens_value *token, struct error *error)
@@ -91,10 +100,12 @@ static int finish(struct reading *reading, struct value *root, struct error *err
     struct value pair[2] = {{.kind = VALUE_TEXT, .length = sizeof "entries" - 1, .text = "entries"},
                             reading->list};
     enum values_status status = VALUES_OK;
+    /* What has been read is kept where there is room for no more. */
+    reading->values->bytes_most += 1 << 16;
     *root = reading->has_items ? reading->list : reading->dictionary;
     if (!reading->has_items && reading->has_entries)
         status = values_add(reading->values, reading->dictionary.items, pair, 2);
-    return status == VALUES_OK ? 0 : no_room(status, error);
+    return status == VALUES_OK ? 0 : out_of(status, error);
 }
 
 int dump_read_json(struct input *input, struct values *values, struct value *root, size_t *bytes,
@@ -112,6 +123,8 @@ int dump_read_json(struct input *input, struct values *values, struct value *roo
             break;
         *bytes = (size_t)token.offset + token.value.length;
         values->bytes_most = least + *bytes * UNPICKLE_BYTES_A_BYTE;
+        if (values->bytes_most > DUMP_VALUES_BYTES_MOST)
+            values->bytes_most = DUMP_VALUES_BYTES_MOST;
         if (token.kind != TOKENS_END)
             failed = take_token(&reading, &token, error);
     }

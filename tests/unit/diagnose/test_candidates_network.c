@@ -44,20 +44,6 @@ static void connections_get_up_to_speed(void **state)
     assert_false(may_be_warm_up(1, 5, 9999, 9999));
 }
 
-/* What takes three whole steps in one or two is no start of connections, whenever it is. */
-static void a_pause_after_the_warm_up(void **state)
-{
-    assert_true(may_be_warm_up(1, 1, 0, 10000));
-    assert_true(may_be_warm_up(1, 1, 0, 29999));
-    assert_speaks(&last_read, RULE_CONNECTING_BRIEFLY);
-    assert_false(may_be_warm_up(1, 1, 0, 30000));
-    assert_quiet(&last_read, RULE_CONNECTING_BRIEFLY);
-    assert_true(may_be_warm_up(1, 2, 20001, 9998));
-    assert_false(may_be_warm_up(1, 2, 20001, 9999));
-    /* In more steps it may well be that much in all. */
-    assert_true(may_be_warm_up(1, 4, 9999, 9999));
-}
-
 /* By how much a send was slow whose link was busy for 4000 too long, to a receive that lasted for 1000. */
 static int64_t slow_send_ns(enum end_kind ends)
 {
@@ -439,7 +425,6 @@ int main(void)
         cmocka_unit_test(a_slow_link_says_what_is_usual),
         cmocka_unit_test(slow_at_the_end_beside_another),
         cmocka_unit_test(connections_get_up_to_speed),
-        cmocka_unit_test(a_pause_after_the_warm_up),
         cmocka_unit_test(no_longer_than_the_receive),
         cmocka_unit_test(no_longer_than_its_members),
         cmocka_unit_test(no_longer_than_until_the_next),

@@ -125,32 +125,6 @@ static void all_of_one_role(void **state)
     assert_false(is_doubted_in_role(1));
 }
 
-/* A GPU that is late in two steps by 100 each; the host of rank 1 late by so much in them. */
-static int is_beside(int64_t first_ns, int64_t second_ns, enum finding_kind kind, double chance)
-{
-    int32_t role_of_rank[] = {0, 0, 0, 0};
-    int64_t late_ns[] = {900, 900, 0, first_ns, second_ns, 0, 0, 0, 0, 0, 0, 0};
-    struct suspect suspect = {
-        .kind = kind, .first_step = 0, .last_step = 1, .total_ns = 200, .chance = chance};
-    struct suspects suspects = {.items = &suspect, .count = 1};
-    const struct baseline baseline = {
-        .rank_count = 4, .role_of_rank = role_of_rank, .step_count = 3, .late_ns = late_ns};
-    assert_int_equal(suspects_doubt_unrest(&suspects, &baseline), 0);
-    free(suspects.unrest_ns);
-    return suspect.beside_late_host;
-}
-
-/* By half as much in each, and not only its own host. */
-static void beside_a_late_host(void **state)
-{
-    assert_true(is_beside(50, 50, FINDING_COMPUTE, 0));
-    assert_false(is_beside(49, 900, FINDING_COMPUTE, 0));
-    assert_false(is_beside(900, 49, FINDING_COMPUTE, 0));
-    assert_false(is_beside(50, 50, FINDING_HOST, 0));
-    assert_false(is_beside(50, 50, FINDING_NETWORK, 0));
-    assert_false(is_beside(50, 50, FINDING_COMPUTE, 1e6)); /* noise */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,7 +133,6 @@ int main(void)
         cmocka_unit_test(alone),
         cmocka_unit_test(a_gpu_beside_hosts_that_were_late_once),
         cmocka_unit_test(all_of_one_role),
-        cmocka_unit_test(beside_a_late_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,19 +33,6 @@ static void how_many_steps_are_alike(void **state)
     assert_speaks(&less, RULE_IRREGULAR);
 }
 
-static void how_many_steps_count(void **state)
-{
-    for (int counted = 0; counted < 2; counted++) {
-        struct suspect suspect = steps_of(FINDING_COMPUTE, 2, 600, 0.001, 9);
-        suspect.counted_steps = counted;
-        struct readings readings = judged_readings(suspect, &(struct besides){0});
-        if (counted)
-            assert_quiet(&readings, RULE_NO_STEP_COUNTS);
-        else
-            assert_speaks(&readings, RULE_NO_STEP_COUNTS);
-    }
-}
-
 /* From step 1 on, which follows the warm-up, to the last; and but for the first. */
 static void all_steps_there_are(void **state)
 {
@@ -101,9 +88,9 @@ static void ends_that_are_estimated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_plays_the_role),   cmocka_unit_test(how_many_steps_are_alike),
-        cmocka_unit_test(how_many_steps_count), cmocka_unit_test(ends_that_are_estimated),
-        cmocka_unit_test(all_steps_there_are),  cmocka_unit_test(what_is_missing),
+        cmocka_unit_test(who_plays_the_role),      cmocka_unit_test(how_many_steps_are_alike),
+        cmocka_unit_test(ends_that_are_estimated), cmocka_unit_test(all_steps_there_are),
+        cmocka_unit_test(what_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

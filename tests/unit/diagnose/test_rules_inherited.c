@@ -85,34 +85,6 @@ static void own_time_after_the_record_ends(void **state)
     small_release(&small);
 }
 
-/* The sends of a rank that was late itself by more, in most of the steps. */
-static void links_of_a_late_rank(void **state)
-{
-    struct small small;
-    small_init(&small);
-    struct suspect suspects[2] = {
-        {.kind = FINDING_NETWORK, .rank = 0, .first_step = 1, .last_step = 3, .total_ns = 300},
-        {.kind = FINDING_HOST, .rank = 0, .first_step = 2, .last_step = 3, .total_ns = 400}};
-    assert_speaks(small_read(&small, suspects, 2), RULE_SENDS_LATE);
-    /* What it was late by may be those very sends, where nobody recorded them. */
-    suspects[1].hides_pairs = 1;
-    assert_false(small_doubted(&small, suspects, 2));
-    suspects[1].hides_pairs = 0;
-    suspects[1].rank = 1;
-    assert_false(small_doubted(&small, suspects, 2));
-    suspects[1].rank = 0;
-    suspects[1].first_step = 3;
-    assert_quiet(small_read(&small, suspects, 2), RULE_SENDS_LATE);
-    suspects[0].first_step = 2;
-    suspects[0].total_ns = 200;
-    assert_false(small_doubted(&small, suspects, 2));
-    suspects[1].first_step = 2;
-    assert_speaks(small_read(&small, suspects, 2), RULE_SENDS_LATE);
-    suspects[1].total_ns = 200;
-    assert_false(small_doubted(&small, suspects, 2));
-    small_release(&small);
-}
-
 /* What else a rank did that is not told apart from others of its process is not known; of its links, it is.
  */
 static void a_rank_that_is_not_told_apart(void **state)
@@ -130,93 +102,6 @@ static void a_rank_that_is_not_told_apart(void **state)
     suspect.kind = FINDING_NETWORK;
     assert_false(small_doubted(&small, &suspect, 1));
     small_release(&small);
-}
-
-/* The sends of rank 0 to 1 and 2 in the first operation of step 1, slow by 200 each, and who came late there.
- */
-struct sends {
-    struct small small;
-    struct edge edges[2];
-};
-
-static void sends_init(struct sends *sends)
-{
-    small_init(&sends->small);
-    for (int i = 0; i < 2; i++)
-        sends->edges[i] = (struct edge){.instance = 2, .receiver = 1 + i, .over_ns = 200};
-    sends->small.edges.items = sends->edges;
-    sends->small.edges.count = 2;
-    for (int i = 3; i <= EACH; i++)
-        sends->small.first[i] = 2;
-    sends->small.transfers[2].culprit = 0;
-    sends->small.transfers[2].slow_ns = 200;
-    for (int rank = 1; rank <= 2; rank++) {
-        excess_at(&sends->small, rank, 1, 0)->excess_ns = 100;
-        at(&sends->small, rank, 1, 0)->is_tree = 1;
-    }
-}
-
-/* The network of rank 0, and its receivers, who are late by more. */
-static void suspects_of_sends(struct suspect *suspects, int32_t last_step, int64_t total_ns)
-{
-    suspects[0] = (struct suspect){
-        .kind = FINDING_NETWORK, .first_step = 1, .last_step = last_step, .total_ns = total_ns};
-    for (int32_t rank = 1; rank <= 2; rank++)
-        suspects[rank] = (struct suspect){
-            .kind = FINDING_COMPUTE, .rank = rank, .first_step = 1, .last_step = 1, .total_ns = 1000};
-}
-
-/* More than half of what made the sends slow may be that their receivers came late, by half as much. */
-static void sends_that_wait_for_receivers(void **state)
-{
-    struct sends sends;
-    struct suspect suspects[3];
-    suspects_of_sends(suspects, 1, 200);
-    sends_init(&sends);
-    struct job_operation *one = at(&sends.small, 1, 1, 0), *other = at(&sends.small, 2, 1, 0);
-    assert_speaks(small_read(&sends.small, suspects, 3), RULE_LATE_RECEIVERS);
-    /* It is late itself, which is another matter; or another one is to blame for those. */
-    suspects[0].kind = FINDING_COMPUTE;
-    assert_false(small_doubted(&sends.small, suspects, 3));
-    suspects[0].kind = FINDING_NETWORK;
-    sends.small.transfers[2].culprit = 1;
-    assert_false(small_doubted(&sends.small, suspects, 3));
-    sends.small.transfers[2].culprit = 0;
-    /* 200 of 400; 201 of 401. */
-    excess_of(&sends.small.baseline, &sends.small.job, one)->excess_ns = 99;
-    assert_quiet(small_read(&sends.small, suspects, 3), RULE_LATE_RECEIVERS);
-    sends.edges[1].over_ns = 201;
-    assert_speaks(small_read(&sends.small, suspects, 3), RULE_LATE_RECEIVERS);
-    /* Its kernel says until when it was there; not if one of its channels does not tell its stop. */
-    other->is_tree = 0;
-    assert_false(small_doubted(&sends.small, suspects, 3));
-    other->incomplete = 1;
-    assert_speaks(small_read(&sends.small, suspects, 3), RULE_LATE_RECEIVERS);
-    /* Who is late by less than the sends are slow may be so by their doing. */
-    suspects[2].total_ns = 200;
-    assert_false(small_doubted(&sends.small, suspects, 3));
-    suspects[2].total_ns = 201;
-    assert_speaks(small_read(&sends.small, suspects, 3), RULE_LATE_RECEIVERS);
-    /* What others sent is no part of it. */
-    sends.edges[1].sender = 1;
-    assert_false(small_doubted(&sends.small, suspects, 3));
-    small_release(&sends.small);
-}
-
-/* Most of what the network is suspected of was slow without any receiver being late. */
-static void sends_of_which_few_wait_for_receivers(void **state)
-{
-    struct sends sends;
-    struct suspect suspects[3];
-    suspects_of_sends(suspects, 2, 399);
-    sends_init(&sends);
-    sends.small.transfers[4].culprit = 0;
-    sends.small.transfers[4].slow_ns = 199;
-    assert_true(small_doubted(&sends.small, suspects, 3));
-    sends.small.transfers[4].slow_ns = 200;
-    suspects[0].total_ns = 400;
-    assert_false(small_doubted(&sends.small, suspects, 3));
-    small_release(&sends.small);
 }
 
 /*
@@ -541,10 +426,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_time_behind_a_slow_link),
         cmocka_unit_test(own_time_after_the_record_ends),
-        cmocka_unit_test(links_of_a_late_rank),
         cmocka_unit_test(a_rank_that_is_not_told_apart),
-        cmocka_unit_test(sends_that_wait_for_receivers),
-        cmocka_unit_test(sends_of_which_few_wait_for_receivers),
         cmocka_unit_test(own_time_beside_a_slow_network),
         cmocka_unit_test(slow_sends_in_calls_of_several),
         cmocka_unit_test(own_time_after_a_receive_from_a_suspect),

@@ -32,6 +32,16 @@ static void place_init(struct place *place)
                               .instance_count = 1};
 }
 
+static int advise(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return finding_advise(finding, job, 0, text);
+}
+
+static int advise_of_run(const struct finding *finding, const struct job *job, struct buffer *text)
+{
+    return finding_advise(finding, job, 1, text);
+}
+
 static void check(const struct place *place, const struct finding *finding,
                   int (*say)(const struct finding *, const struct job *, struct buffer *),
                   const char *expected)
@@ -85,12 +95,12 @@ static void what_to_look_at(void **state)
     place_init(&place);
     struct finding finding = {
         .kind = FINDING_COMPUTE, .rank = 3, .first_step = 4, .last_step = 8, .instance = -1};
-    check(&place, &finding, finding_advise,
+    check(&place, &finding, advise,
           "nvidia-smi -q of CUDA device 1 (clocks, throttling, ECC) and dmesg (Xid) on host b (rank 3); "
           "confirm with "
           "ncclprof steps --step 4-8");
     place.ranks[3].facts.gpu_bus_id = (char[]){"0000:1b:00.0"};
-    check(&place, &finding, finding_advise,
+    check(&place, &finding, advise,
           "nvidia-smi -q -i 0000:1b:00.0 (clocks, throttling, ECC) and dmesg (Xid) on host b (rank 3); "
           "confirm with "
           "ncclprof steps --step 4-8");
@@ -102,12 +112,17 @@ static void what_to_look_at(void **state)
                                .peer_count = 1};
     place.job.traffic_count = 1;
     place.ranks[3].facts.nic = (char[]){"mlx5_0"};
-    check(&place, &finding, finding_advise,
+    check(&place, &finding, advise,
           "NIC counters (ethtool -S, rdma statistic) and the switch port of mlx5_0 on host b (rank 3); "
           "confirm with "
           "ncclprof stalls --edge 3-1 --step 4");
+    place.job.run_id = 7;
+    check(&place, &finding, advise_of_run,
+          "NIC counters (ethtool -S, rdma statistic) and the switch port of mlx5_0 on host b (rank 3); "
+          "confirm with "
+          "ncclprof stalls --edge 3-1 --step 4 --run 7");
     finding.receives = 1;
-    check(&place, &finding, finding_advise,
+    check(&place, &finding, advise,
           "NIC counters (ethtool -S, rdma statistic) and the switch port of mlx5_0 on host b (rank 3); "
           "confirm with "
           "ncclprof stalls --edge 1-3 --step 4");
@@ -119,14 +134,15 @@ static void names_that_a_shell_would_read(void **state)
     struct place place;
     place_init(&place);
     struct finding finding = {.kind = FINDING_MISSING, .rank = 5, .first_step = 6, .last_step = 6};
-    check(&place, &finding, finding_advise,
-          "py-spy dump and stderr of rank 5 (where is it?); confirm with ncclprof report --by rank,function "
+    check(&place, &finding, advise,
+          "py-spy dump and stderr of rank 5 on host c (where is it?); confirm with ncclprof report --by "
+          "rank,function "
           "--communicator 4,5 --step 6");
     static char hostile[][10] = {"$(reboot)", "a;b", "a b", "-x", "", "`x`", "a'b", "a|b", "a\nb"};
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
         place.communicator.label = hostile[i];
-        check(&place, &finding, finding_advise,
-              "py-spy dump and stderr of rank 5 (where is it?); confirm with ncclprof report --by "
+        check(&place, &finding, advise,
+              "py-spy dump and stderr of rank 5 on host c (where is it?); confirm with ncclprof report --by "
               "rank,function "
               "--step 6");
     }
