@@ -24,13 +24,19 @@
 #include "format/nccl/nccl.h"
 #include "format/sniff.h"
 #include "format/strangers.h"
+#include "format/torch/torch.h"
 #include "input/input.h"
 
 /* Formats are told apart by the beginning of a file. */
 enum { SNIFF_BYTES = 64 * 1024 };
 
-const struct format *const format_registry[] = {&format_chrome, &format_inspector, &format_flight_recorder,
-                                                &format_kineto, &format_nccl,      NULL};
+const struct format *const format_registry[] = {&format_chrome,
+                                                &format_inspector,
+                                                &format_flight_recorder,
+                                                &format_kineto,
+                                                &format_nccl,
+                                                &format_torch,
+                                                NULL};
 
 /* NULL when no format knows one. */
 static const char *why_empty(const char *path)

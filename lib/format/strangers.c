@@ -43,11 +43,6 @@ static const struct stranger pickles[] = {
     {ANYWHERE, 0, "segment", "looks like a CUDA allocator snapshot"},
 };
 
-/* Texts that no brace begins. */
-static const struct stranger texts[] = {
-    {ANYWHERE, 0, "ProcessGroupNCCL", "looks like PyTorch's log"},
-};
-
 static int stands_in(const struct stranger *stranger, const char *bytes, size_t length)
 {
     size_t mark = stranger->length ? stranger->length : strlen(stranger->mark);
@@ -95,11 +90,8 @@ const char *strangers_find(const char *bytes, size_t length)
     const char *what = strangers_sure(bytes, length);
     if (!what)
         what = find(strangers, sizeof strangers / sizeof *strangers, bytes, length);
-    char first = first_sign(bytes, length);
     if (!what && is_pickle(bytes, length))
         what = find_in_pickle(bytes, length);
-    if (!what && first != '{' && first != '[')
-        what = find(texts, sizeof texts / sizeof *texts, bytes, length);
     return what;
 }
 

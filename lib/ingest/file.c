@@ -300,7 +300,8 @@ static enum message_kind finish(struct reading *reading, struct file_result *res
     if ((is_whole(reading->part) && ingest_tell_ledger(&intake->ledger, result, error)) ||
         tell_strange(reading, result, error))
         return MESSAGE_ABANDON;
-    if (result->events == 0 && result->reason) {
+    /* A dump may tell of its process alone: all that it called has ended. */
+    if (result->events == 0 && result->reason && intake->builder.facts == 0) {
         result->status = FILE_FAILED;
         batch_clear(intake->batch);
         return MESSAGE_PASSED;

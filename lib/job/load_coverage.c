@@ -103,6 +103,7 @@ int loader_read_coverage(struct loader *loader, struct error *error)
     loader->job->calls_only = calls_only != 0;
     loader->job->is_windows = is_windows != 0;
     loader->job->bare_calls = bare.captured + bare.others;
-    weigh_cuts(loader->job);
+    if (!loader->tells_states)
+        weigh_cuts(loader->job);
     return loader_read(loader, schema_analysis_job_blind_to_pairs, read_blindness, error);
 }

@@ -10,6 +10,11 @@ static int is_collective(const struct job_operation *operation)
     return operation->kind == OPERATION_COLLECTIVE;
 }
 
+int call_is_cut(const struct job *job, int32_t rank)
+{
+    return job->most_cut != CUT_NOT || job->ranks[rank].cut != CUT_NOT;
+}
+
 int call_is_recorded(const struct job *job, int32_t rank)
 {
     return job->ranks[rank].process_id >= 0;
@@ -123,6 +128,8 @@ static int note_progress(struct call_states *states)
     const struct job *job = states->job;
     for (size_t i = 0; i < job->progress_count; i++) {
         const struct job_progress *progress = &job->progress[i];
+        states->has_told[progress->rank] = 1;
+        states->has_open[progress->rank] |= progress->enqueued > progress->completed;
         if (states->has_pairs[progress->communicator] || progress->enqueued < 0)
             continue;
         struct call_reach *reach = reach_at(states, progress->rank, progress->communicator);
@@ -191,12 +198,15 @@ int call_states_init(struct call_states *states, const struct job *job)
                                    .oldest = array_new(job->rank_count, sizeof *states->oldest),
                                    .is_done = array_new(job->rank_count, 1),
                                    .is_stale = array_new(job->rank_count, 1),
+                                   .has_told = array_new(job->rank_count, 1),
+                                   .has_open = array_new(job->rank_count, 1),
                                    .has_pairs = array_new(job->communicator_count, 1)};
     map_init(&states->wanted);
     map_init(&states->calls);
     map_init(&states->reach_of);
     map_init(&states->pairs);
-    if (!states->oldest || !states->is_done || !states->is_stale || !states->has_pairs)
+    if (!states->oldest || !states->is_done || !states->is_stale || !states->has_told || !states->has_open ||
+        !states->has_pairs)
         return -1;
     for (size_t i = 0; i < job->rank_count; i++)
         states->oldest[i] = -1;
@@ -211,6 +221,8 @@ void call_states_release(struct call_states *states)
     free(states->oldest);
     free(states->is_done);
     free(states->is_stale);
+    free(states->has_told);
+    free(states->has_open);
     free(states->has_pairs);
     free(states->reach);
     map_release(&states->wanted);
@@ -236,7 +248,7 @@ static struct call_at beyond_record(const struct call_states *states, int32_t ra
     const struct job_rank *of = &job->ranks[rank];
     if (reach && reach->has_progress)
         return say(CALL_NEVER);
-    if (of->cut != CUT_NOT)
+    if (call_is_cut(job, rank))
         return say(CALL_UNKNOWN);
     if ((reach && reach->recorded >= 0) || of->count == 0)
         return say(CALL_NEVER);
@@ -267,14 +279,14 @@ struct call_at call_of(const struct call_states *states, int32_t rank, int32_t o
     if (number <= reach->greatest_done)
         return say(CALL_DONE);
     /* Between: what is open would be recorded, had the record not been cut. */
-    return say(job->ranks[rank].cut != CUT_NOT && number > reach->recorded ? CALL_UNKNOWN : CALL_DONE);
+    return say(call_is_cut(job, rank) && number > reach->recorded ? CALL_UNKNOWN : CALL_DONE);
 }
 
 /* Whether all sends and receives of a rank on a communicator are recorded, from the first on. */
 static int has_all_pairs(const struct call_states *states, int32_t rank, int32_t communicator)
 {
     const struct call_reach *reach = call_reach_of(states, rank, communicator);
-    if (states->job->ranks[rank].cut != CUT_NOT || !reach)
+    if (call_is_cut(states->job, rank) || !reach)
         return 0;
     return reach->first_pair >= 0 && reach->first_pair <= 1 &&
            reach->pairs_counted == reach->last_pair - reach->first_pair + 1;
@@ -312,7 +324,7 @@ struct call_at call_of_peer(const struct call_states *states, int32_t operation,
     const int64_t *at = map_get(&states->pairs, pair_key(*peer, of->communicator, other, mine, place));
     if (at)
         return (struct call_at){CALL_OPEN, (int32_t)*at, 1};
-    if (job->ranks[*peer].cut != CUT_NOT)
+    if (call_is_cut(job, *peer))
         return say(CALL_UNKNOWN);
     if (!has_all_pairs(states, of->rank, of->communicator))
         return (struct call_at){CALL_NEVER, -1, 0};

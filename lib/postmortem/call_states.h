@@ -40,6 +40,8 @@ struct call_states {
     int32_t *oldest;          /* owned: of each rank, its first call that is open; -1 */
     unsigned char *is_done;   /* owned: of each rank, whether any of its calls has ended */
     unsigned char *is_stale;  /* owned: of each rank, whether its record was written before others' ended */
+    unsigned char *has_told;  /* owned: of each rank, whether it says how far it came */
+    unsigned char *has_open;  /* owned: of each rank, whether it says that it enqueued more than completed */
     unsigned char *has_pairs; /* owned: of each communicator */
     struct map wanted;        /* (communicator, number) of collectives that are somebody's oldest */
     struct map calls;         /* (rank, communicator, number) -> operation, of wanted ones */
@@ -66,6 +68,9 @@ int call_is_launched_with(const struct job *job, int32_t operation, int32_t next
 
 /* What a rank recorded on a communicator; NULL: nothing. */
 const struct call_reach *call_reach_of(const struct call_states *states, int32_t rank, int32_t communicator);
+
+/* Whether the end of a rank's record may be missing: it was cut, or most are. */
+int call_is_cut(const struct job *job, int32_t rank);
 
 /* Whether a rank left a record at all. */
 int call_is_recorded(const struct job *job, int32_t rank);

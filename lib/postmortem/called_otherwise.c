@@ -24,7 +24,8 @@ static int is_like(const struct job *job, int32_t one, int32_t other)
 {
     const struct job_operation *a = &job->operations[one], *b = &job->operations[other];
     int is_pair = function_is_point_to_point(a->function) && function_is_point_to_point(b->function);
-    if (a->function != b->function && !is_pair)
+    int is_known = a->function != FUNCTION_UNKNOWN && b->function != FUNCTION_UNKNOWN;
+    if (a->function != b->function && is_known && !is_pair)
         return 0;
     if (datatype_name(a->datatype) && datatype_name(b->datatype) && a->datatype != b->datatype)
         return 0;

@@ -55,11 +55,20 @@ static void withdraw(struct trial *trial, int32_t rank)
     trial->accused[rank].operation = -1;
 }
 
-/* It made no call that is open, by a record that is not older than what others wait in. */
+/* It has nothing open in a record that may lack its end, and that does not say how far it came. */
+static int is_in_doubt(const struct trial *trial, int32_t rank)
+{
+    return call_is_recorded(trial->job, rank) && call_is_cut(trial->job, rank) &&
+           trial->graph.states.oldest[rank] < 0 && !trial->graph.states.has_told[rank];
+}
+
+/* It made no call that is open, by a record that is not older than what others wait in, nor cut before that.
+ */
 static int is_idle(const struct trial *trial, int32_t rank)
 {
-    return call_is_recorded(trial->job, rank) && trial->graph.states.oldest[rank] < 0 &&
-           !trial->graph.states.is_stale[rank];
+    const struct call_states *states = &trial->graph.states;
+    return call_is_recorded(trial->job, rank) && states->oldest[rank] < 0 && !states->is_stale[rank] &&
+           !is_in_doubt(trial, rank) && !(call_is_cut(trial->job, rank) && states->has_open[rank]);
 }
 
 /*
@@ -99,7 +108,7 @@ static void accuse_idle_rank(struct trial *trial, int32_t rank)
     int best = -1;
     for (size_t i = 0; i < trial->graph.wait_count; i++) {
         const struct wait *wait = &trial->graph.waits[i];
-        if (wait->to != rank || !wait->is_sure)
+        if (wait->to != rank)
             continue;
         int fit = fits_usual(job, wait->operation, usual);
         if (fit > best)
@@ -122,7 +131,7 @@ static void accuse_idle(struct trial *trial)
 /* Of whom nothing tells whether it came: one that left no record, or has nothing open. */
 static int may_be_absent(const struct trial *trial, int32_t rank)
 {
-    return !call_is_recorded(trial->job, rank) || is_idle(trial, rank);
+    return !call_is_recorded(trial->job, rank) || is_idle(trial, rank) || is_in_doubt(trial, rank);
 }
 
 /* Whom a rank may wait for that is sure to wait for none of the others: how many, and the last of them. */
@@ -159,9 +168,22 @@ static void accuse_absent(struct trial *trial, int want_several)
         for (size_t k = 0; k < waiter->count; k++) {
             const struct wait *wait = &trial->graph.waits[waiter->first + k];
             if (may_be_absent(trial, wait->to))
-                accuse(trial, wait->to, wait->operation, 0, count > 1);
+                accuse(trial, wait->to, wait->operation, 0, count > 1 || is_in_doubt(trial, wait->to));
         }
     }
+}
+
+/* Of several that left no record, some may only have lost it. */
+static void doubt_absent(struct trial *trial)
+{
+    size_t count = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < trial->job->rank_count; i++) {
+            int is_absent = trial->accused[i].operation >= 0 && !call_is_recorded(trial->job, (int32_t)i);
+            count += pass == 0 && is_absent;
+            if (pass == 1 && is_absent && count > 1)
+                trial->accused[i].is_unsure = 1;
+        }
 }
 
 /* The rank that a waiting one waits for and that waits itself; -1: it only waits for others. */
@@ -356,8 +378,12 @@ static int judge(struct trial *trial)
         return 0;
     accuse_own_gpus(trial);
     accuse_idle(trial);
-    accuse_absent(trial, 0);
-    accuse_absent(trial, 1);
+    /* Where a record tells whose fault it is, that another one is lost is no more than that. */
+    if (!trial->count) {
+        accuse_absent(trial, 0);
+        doubt_absent(trial);
+        accuse_absent(trial, 1);
+    }
     if (!trial->count)
         accuse_circles(trial);
     if (!trial->count && !findings_stop_job(trial->findings))

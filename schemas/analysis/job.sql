@@ -75,17 +75,17 @@ SELECT count(*) = 0 FROM file
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
--- Whether everything comes from logs, which tell what was called and not what became of it: NCCL's, and PyTorch's.
+-- Whether everything comes from a log that tells what was called and not what became of it: NCCL's.
 -- statement: calls_only
 SELECT count(*) = 0 FROM file
- WHERE dialect NOT IN ('nccl-log', 'torch-log')
+ WHERE dialect <> 'nccl-log'
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
--- Whether everything comes from a recorder that tells how far each call came: Flight Recorder.
+-- Whether everything comes from a recorder that tells how far each call came: Flight Recorder, and PyTorch's log.
 -- statement: tells_states
 SELECT count(*) = 0 FROM file
- WHERE dialect NOT GLOB 'flight-recorder*'
+ WHERE dialect NOT GLOB 'flight-recorder*' AND dialect <> 'torch-log'
    AND file_id IN (SELECT file_id FROM file_member JOIN member_join USING (member_id)
                      JOIN job_rank USING (job_rank_id) WHERE run_id = ?1);
 
@@ -128,7 +128,7 @@ SELECT member_join.job_rank_id,
   FROM ledger JOIN file USING (file_id) JOIN file_member USING (file_id) JOIN member_join USING (member_id)
   JOIN job_rank USING (job_rank_id)
  WHERE run_id = ?1
-   AND (((dialect GLOB 'chrome*' OR dialect = 'nccl-log') AND reason IN ('file ends before its array does', 'trace is open'))
+   AND (((dialect GLOB 'chrome*' OR dialect IN ('nccl-log', 'torch-log')) AND reason IN ('file ends before its array does', 'trace is open'))
         OR (dialect GLOB 'flight-recorder*' AND reason IN ('unreadable rest of the dump', 'unreadable rest of the file')))
  GROUP BY member_join.job_rank_id
 UNION ALL

@@ -258,6 +258,58 @@ class StandstillTest(Dumps):
         job.call("0", but=[0], state="scheduled", line=33)
         self.assertEqual(self.accused_of(job), [])
 
+    def cut(self, folder, *ranks):
+        for rank in ranks:
+            path = folder / f"nccl_trace_rank_{rank}"
+            content = path.read_bytes()
+            path.write_bytes(content[: content.index(b"entries") + (len(content) - content.index(b"entries")) // 3])
+
+    def test_a_cut_dump_says_what_its_status_says(self):
+        """Rank 1 has nothing open by its status; rank 2 waits elsewhere, by its own, in what was cut away."""
+        job = Job(4, {"0": [0, 1, 2, 3], "1": [0, 1], "2": [2, 3]})
+        for line in range(9):
+            job.call("0", line=line)
+        job.call("0", but=[1], state="scheduled", line=50)
+        folder = self.write_job(job)
+        self.cut(folder, 1)
+        self.assertEqual(self.accused(folder), [(1, "missing", "high", "/home/user/train.py:50")])
+        job.entry(3, "2", "all_reduce", "scheduled", 51)
+        job.dumps[2]["entries"].pop()
+        folder = self.write_job(job)
+        self.cut(folder, 1, 2)
+        self.assertEqual([who for who, *_ in self.accused(folder)], [1])
+
+    def test_a_dump_without_a_whole_entry_is_no_lost_one(self):
+        """By its status rank 1 has a call open, too: nobody is absent. Cut before its status it is a candidate."""
+        job = Job(2, {"0": [0, 1]})
+        job.call("0", state="scheduled", line=50)
+        folder = self.write_job(job)
+        path = folder / "nccl_trace_rank_1"
+        whole = path.read_bytes()
+        path.write_bytes(whole[: whole.index(b"thread_name")])
+        self.assertEqual(self.accused(folder), [])
+        self.store.unlink()
+        path.write_bytes(whole[: whole.index(b"pg_status") + 20])
+        self.assertEqual([(who, confidence) for who, _, confidence, _ in self.accused(folder)], [(1, "low")])
+
+    def test_a_lost_dump_is_no_more_where_another_tells(self):
+        job = self.groups()
+        job.call("0")
+        job.call("2", state="scheduled", line=20)
+        job.call("1", but=[1], state="scheduled", line=21)
+        self.assertEqual(self.accused_of(job, only=[0, 1, 2]), [(1, "missing", "high", "/home/user/train.py:21")])
+
+    def test_where_all_dumps_are_cut_nobody_is_named(self):
+        job = Job(3, {"0": [0, 1, 2]})
+        for line in range(9):
+            job.call("0", line=line)
+        job.call("0", state="scheduled", line=50)
+        for dump in job.dumps.values():
+            del dump["pg_status"]
+        folder = self.write_job(job)
+        self.cut(folder, 0, 1, 2)
+        self.assertEqual([row for row in self.accused(folder) if row[2] != "low"], [])
+
     def test_who_waits_in_a_circle_is_a_candidate(self):
         job = Job(2, {"0": [0, 1], "1": [0, 1]})
         job.entry(0, "0", "all_reduce", "scheduled", 41)

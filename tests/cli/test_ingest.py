@@ -116,7 +116,6 @@ class Ingest(Case):
             (json.dumps(snapshot), "a CUDA allocator snapshot"),
             (pickle.dumps(snapshot, 4), "a CUDA allocator snapshot"),
             (pickle.dumps([1, 2]), "a pickle of Python"),
-            ("[rank3]:[E1125 ProcessGroupNCCL.cpp:616] Watchdog\n"[1:], "PyTorch's log"),
             ('nccl_bus_bandwidth_gbs{node="a"} 1.0\n', "Inspector's Prometheus text"),
         ):
             self.write("it", content)

@@ -118,5 +118,7 @@ int dump_take(struct dump *dump, const struct value *root, size_t bytes, const s
         if (note(sink, "value of another type", 1, 0, NULL, error))
             return -1;
     dump_settle_launches(dump);
+    if (value_list(entries) && entries->items->is_cut)
+        dump_leave_out_last(dump);
     return note_gaps(dump, sink, error);
 }

@@ -264,7 +264,9 @@ static void take_row(struct dump *dump, int64_t pg_id, const struct value *row)
 
 int dump_take_status(struct dump *dump, const struct value *status, size_t *unread)
 {
-    if (!status || status->kind == VALUE_NULL)
+    /* One that is cut does not tell of all groups: whoever waits in one of the others would seem to wait in
+     * none. */
+    if (!status || status->kind == VALUE_NULL || (status->kind == VALUE_DICTIONARY && status->items->is_cut))
         return 0;
     if (status->kind != VALUE_DICTIONARY || status->items->count / 2 > GROUPS_MOST) {
         ++*unread;

@@ -86,6 +86,7 @@ static int take_token(struct reading *reading, const struct tokens_value *token,
     case TOKENS_VALUE:
         return take(reading, token, error);
     case TOKENS_CUT:
+        reading->list.items->is_cut = 1;
         return note(reading, "unreadable rest of the dump", token, error);
     case TOKENS_DAMAGE:
         return note(reading, "unreadable text", token, error);

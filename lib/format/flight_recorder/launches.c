@@ -130,3 +130,15 @@ void dump_settle_launches(struct dump *dump)
     find_launches(dump);
     settle_without_closing(dump);
 }
+
+void dump_leave_out_last(struct dump *dump)
+{
+    size_t at = dump->entry_count;
+    while (at > 0) {
+        struct dump_entry *entry = &dump->entries[--at];
+        if (!entry->is_pair || entry->is_member || entry->state == DUMP_COMPLETED ||
+            (at + 1 < dump->entry_count && !are_together(entry, &dump->entries[at + 1])))
+            return;
+        entry->is_left_out = 1;
+    }
+}

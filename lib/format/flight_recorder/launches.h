@@ -12,4 +12,8 @@
  */
 void dump_settle_launches(struct dump *dump);
 
+/* Leaves out what came last where the file is cut behind it: the closing entry of a launch may have followed.
+ */
+void dump_leave_out_last(struct dump *dump);
+
 #endif

@@ -19,6 +19,9 @@
 
 enum { FACT_BYTES = 32 };
 
+/* NCCL prints no longer lines. */
+enum { LINE_MOST = 1024 };
+
 struct log_file {
     const struct format_sink *sink;
     struct speakers speakers;
@@ -283,7 +286,8 @@ static int mend(struct log_file *file, struct text rest, struct error *error)
 
 static int take_stranger(struct log_file *file, struct text line, uint64_t offset, struct error *error)
 {
-    int mended = file->torn.count ? mend(file, line, error) : 1;
+    int may_end = file->torn.count && line.length <= LINE_MOST && text_holds(line, "stream ");
+    int mended = may_end ? mend(file, line, error) : 1;
     if (mended <= 0)
         return mended;
     return line.length ? note(file, "other output", 0, offset, line, error) : 0;
@@ -342,7 +346,7 @@ static int take_line(struct log_file *file, const struct input_line *line, struc
     return 0;
 }
 
-static int end(struct log_file *file, struct error *error)
+static int tell_rest(struct log_file *file, struct error *error)
 {
     int failed = 0;
     for (size_t i = 0; !failed && i < file->torn.count; i++)
@@ -363,7 +367,7 @@ static int nccl_read(struct input *input, const struct format_sink *sink, char *
             more = -1;
             break;
         }
-    int status = more < 0 || end(&file, error) ? -1 : 0;
+    int status = more < 0 || tell_rest(&file, error) ? -1 : 0;
     speakers_release(&file.speakers);
     torn_release(&file.torn);
     buffer_release(&file.plain);

@@ -21,7 +21,9 @@ static int64_t digits(struct text text, size_t at, size_t count)
 
 static char byte_at(struct text text, size_t at)
 {
-    return at < text.length ? text.data[at] : '\0';
+    if (at >= text.length)
+        return '\0';
+    return text.data[at];
 }
 
 int64_t stamp_days(int64_t year, int64_t month, int64_t day)

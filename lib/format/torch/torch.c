@@ -1,0 +1,72 @@
+#include "format/torch/torch.h"
+
+#include "format/torch/ranks.h"
+#include "input/input.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int take_line(struct torch_ranks *ranks, const struct input_line *line, const struct format_sink *sink,
+                     struct error *error)
+{
+    struct text text = {line->text, line->length};
+    int taken = torch_ranks_take(ranks, text, line->offset);
+    if (taken < 0)
+        return error_no_memory(error);
+    return taken && text.length
+               ? sink->note(sink->context, "other output", 0, line->offset, text.data, text.length, error)
+               : 0;
+}
+
+static int torch_read(struct input *input, const struct format_sink *sink, char *dialect,
+                      size_t dialect_bytes, struct error *error)
+{
+    struct torch_ranks ranks;
+    struct input_line line;
+    int more;
+    torch_ranks_init(&ranks);
+    snprintf(dialect, dialect_bytes, "torch-log");
+    while ((more = input_line(input, &line, error)) == 1)
+        if (take_line(&ranks, &line, sink, error)) {
+            more = -1;
+            break;
+        }
+    int status = more < 0 || torch_ranks_end(&ranks, sink, error) ? -1 : 0;
+    torch_ranks_release(&ranks);
+    return status;
+}
+
+/* Less than a line of NCCL's: where both are, its format has the more to say. */
+enum { SURE = 50 };
+
+static int torch_sniff(const char *bytes, size_t length, const char *path)
+{
+    (void)path;
+    struct watchdog_line said;
+    if (memchr(bytes, '\0', length))
+        return 0;
+    for (const char *end = bytes + length; bytes < end;) {
+        const char *line_end = memchr(bytes, '\n', (size_t)(end - bytes));
+        size_t of_line = line_end ? (size_t)(line_end - bytes) : (size_t)(end - bytes);
+        if (watchdog_read((struct text){bytes, of_line}, &said) && said.rank != COUNT_UNKNOWN)
+            return SURE;
+        bytes += of_line + 1;
+    }
+    return 0;
+}
+
+static const char *torch_why_nothing(const char *path, uint64_t bytes)
+{
+    (void)path;
+    (void)bytes;
+    return NULL;
+}
+
+const struct format format_torch = {
+    .name = "torch",
+    .description = "PyTorch's log of stuck process groups",
+    .unknown = "watchdog line of another kind",
+    .sniff = torch_sniff,
+    .read = torch_read,
+    .why_nothing = torch_why_nothing,
+};
