@@ -393,3 +393,41 @@ int64_t replay_run(struct replay *replay)
     }
     return last_ns;
 }
+
+static int64_t start_of(const struct replay *replay, const struct replay_move *move)
+{
+    return replay->own_ns[move->own] + (move->after >= 0 ? end_of(replay, &replay->moves[move->after]) : 0);
+}
+
+/* The instance that ended last. -1: none. */
+static int32_t last_instance(const struct replay *replay)
+{
+    int64_t last_ns = 0;
+    int32_t last = -1;
+    for (size_t i = 0; i < replay->move_count; i++)
+        if (replay->moves[i].is_last && end_of_instance(replay, replay->moves[i].instance) > last_ns) {
+            last = replay->moves[i].instance;
+            last_ns = end_of_instance(replay, last);
+        }
+    return last;
+}
+
+size_t replay_critical_path(const struct replay *replay, int32_t *path)
+{
+    size_t count = 0;
+    int32_t instance = last_instance(replay), wanted = -1;
+    for (size_t i = replay->move_count; i-- > 0;) {
+        const struct replay_move *move = &replay->moves[i];
+        int is_latest =
+            move->instance == instance && start_of(replay, move) == replay->latest_ns[move->instance];
+        if ((int32_t)i != wanted && !(wanted < 0 && is_latest))
+            continue;
+        path[count++] = move->own;
+        if (move->after < 0)
+            break;
+        int leaves = replay->moves[move->after].leaver >= 0;
+        wanted = leaves ? move->after : -1;
+        instance = leaves ? -1 : replay->moves[move->after].instance;
+    }
+    return count;
+}

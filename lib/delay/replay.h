@@ -68,4 +68,11 @@ void replay_change_transfer(struct replay *replay, size_t instance, int64_t by_n
  */
 int64_t replay_run(struct replay *replay);
 
+/*
+ * After a run: a chain of operations whose own times, with what is between them, are all of what it took, the
+ * last one first, into `path`, which has room for all operations. Less own time anywhere gains no more than
+ * what it takes from these. Returns how many.
+ */
+size_t replay_critical_path(const struct replay *replay, int32_t *path);
+
 #endif

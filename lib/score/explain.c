@@ -39,6 +39,7 @@ static int believe(struct explaining *it, const struct explanation *explanation)
         return -1;
     it->found->count++;
     it->lasts_ns -= found->gain_ns;
+    explaining_settle(it);
     mark_explained(it, found);
     return 0;
 }
@@ -71,6 +72,10 @@ static int explain(struct explaining *it, const struct transfer_excess *transfer
             return -1;
         if (explaining_fit(it, &best))
             return error_no_memory(error);
+        if (best.gain_ns < explaining_least_gain(it, &best)) {
+            leave_idle(it, &proposed);
+            continue;
+        }
         explaining_measure(it, &best);
         if (explaining_locate(it, &best))
             return error_no_memory(error);

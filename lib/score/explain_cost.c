@@ -23,10 +23,38 @@ int explaining_replay(struct explaining *it, const struct transfer_excess *trans
     if (replay_init(&it->replay, it->source.job, it->source.baseline->excess, transfers, error))
         return -1;
     it->has_replay = 1;
-    if (!(it->kept_ns = array_new(it->source.job->operation_count, sizeof *it->kept_ns)))
+    it->kept_ns = array_new(it->source.job->operation_count, sizeof *it->kept_ns);
+    it->path = array_new(it->source.job->operation_count, sizeof *it->path);
+    if (!it->kept_ns || !it->path)
         return error_no_memory(error);
     it->lasts_ns = replay_run(&it->replay);
+    explaining_settle(it);
     return 0;
+}
+
+void explaining_settle(struct explaining *it)
+{
+    it->path_length = replay_critical_path(&it->replay, it->path);
+}
+
+int64_t explaining_least_gain(const struct explaining *it, const struct explanation *fault)
+{
+    const struct belief *belief = it->belief;
+    int64_t least_ns = belief->worth_ns < belief->least_ns ? belief->worth_ns : belief->least_ns;
+    return least_ns * explanation_count(fault);
+}
+
+/* The most that a fault's own times can gain in the steps marked: what of them is on the critical path. */
+static int64_t most_gain_of(const struct explaining *it, const struct explanation *fault)
+{
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < it->path_length; i++) {
+        const struct job_operation *operation = &it->source.job->operations[it->path[i]];
+        if (explanation_has_rank(fault, operation->rank) && operation->step >= 0 &&
+            operation->step < it->source.baseline->step_count && it->marked[operation->step])
+            most_ns += it->replay.own_ns[it->path[i]];
+    }
+    return most_ns;
 }
 
 static void shorten(void *context, int32_t operation, int64_t fault_ns)
@@ -110,19 +138,37 @@ static void put_back(struct explaining *it)
     memcpy(it->replay.own_ns, it->kept_ns, it->source.job->operation_count * sizeof *it->kept_ns);
 }
 
+/*
+ * The same fault at each unit that the slowest rank is in; with a gain of INT64_MIN where it is not certain.
+ * Returns whether any may gain enough.
+ */
+static int try_units(struct explaining *it, struct explanation *fault, struct explanation *tried)
+{
+    int64_t most_ns = 0;
+    explaining_mark(it, fault);
+    int32_t rank = slowest_of(it, fault);
+    for (size_t i = 0; i < it->found->partitions.count; i++) {
+        tried[i] = *fault;
+        explaining_move(it, i, (size_t)it->found->partitions.items[i].unit_of[rank], &tried[i]);
+        int is_tried = tried[i].certainty > it->belief->certainty || tried[i].partition == fault->partition;
+        int64_t gain_ns = is_tried ? most_gain_of(it, &tried[i]) : 0;
+        tried[i].gain_ns = is_tried ? 0 : INT64_MIN;
+        most_ns = gain_ns > most_ns ? gain_ns : most_ns;
+    }
+    fault->gain_ns = 0;
+    return most_ns >= explaining_least_gain(it, fault);
+}
+
 int explaining_fit(struct explaining *it, struct explanation *fault)
 {
     struct explanation tried[MOST_PARTITIONS];
     size_t count = it->found->partitions.count;
     int64_t most_ns = INT64_MIN;
-    explaining_mark(it, fault);
-    int32_t rank = slowest_of(it, fault);
+    if (!try_units(it, fault, tried))
+        return 0;
     keep(it);
     for (size_t i = 0; i < count; i++) {
-        tried[i] = *fault;
-        explaining_move(it, i, (size_t)it->found->partitions.items[i].unit_of[rank], &tried[i]);
-        tried[i].gain_ns = INT64_MIN;
-        if (tried[i].certainty <= it->belief->certainty && tried[i].partition != fault->partition)
+        if (tried[i].gain_ns == INT64_MIN)
             continue;
         if (explaining_take_out(it, &tried[i]))
             return -1;

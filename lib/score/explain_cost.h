@@ -14,10 +14,18 @@ void explaining_mark(struct explaining *it, const struct explanation *explanatio
 /* Takes it out of the replay, and says what that gains. */
 int explaining_take_out(struct explaining *it, struct explanation *explanation);
 
+/* What it has to gain at least to be believed, however certain. */
+int64_t explaining_least_gain(const struct explaining *it, const struct explanation *fault);
+
+/* After what has been taken out for good: what less own time can gain from here on. */
+void explaining_settle(struct explaining *it);
+
 /*
  * Which of the units that the slowest rank is in the fault is of: the largest of those that are certain
  * without which the job gains nearly as much as without any of them. A rank of a slow host gains nothing by
- * itself, and what the ranks have in common with one that is slow alone gains little.
+ * itself, and what the ranks have in common with one that is slow alone gains little. Where none of them can
+ * gain the least that counts, as they are hardly on the critical path, the gain is said to be 0, and the
+ * fault left as it is.
  */
 int explaining_fit(struct explaining *it, struct explanation *fault);
 

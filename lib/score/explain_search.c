@@ -87,6 +87,7 @@ void explaining_release(struct explaining *it)
     free(it->list);
     free(it->marked);
     free(it->kept_ns);
+    free(it->path);
 }
 
 struct panel *explaining_panel(const struct explaining *it, size_t role, size_t partition)

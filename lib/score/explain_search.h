@@ -38,6 +38,8 @@ struct explaining {
     int64_t *list;                          /* owned: scratch, a cell each */
     unsigned char *marked;                  /* owned: scratch, [step] */
     int64_t *kept_ns;                       /* owned: own times of the replay, [operation] */
+    int32_t *path;                          /* owned: the replay's critical path, operations */
+    size_t path_length;
     struct replay replay;
     int has_replay;
     int64_t lasts_ns; /* of the replay, without what is explained */

@@ -110,6 +110,23 @@ static void played_as_it_was(void **state)
 }
 
 /* Without the 200 that rank 1 lost, A1 ends at 120, B0 at 230, A2 at 340. */
+static void who_was_waited_for_is_on_the_critical_path(void **state)
+{
+    struct tiny tiny;
+    struct replay replay;
+    struct error error = ERROR_INIT;
+    int32_t path[OPERATIONS];
+    tiny_init(&tiny);
+    assert_int_equal(replay_init(&replay, &tiny.job, tiny.excess, tiny.transfers, &error), 0);
+    replay_run(&replay);
+    assert_int_equal(replay_critical_path(&replay, path), 4);
+    assert_int_equal(path[0], A2_0);
+    assert_int_equal(path[1], B0_0);
+    assert_int_equal(path[2], A1_1);
+    assert_int_equal(tiny.operations[path[3]].instance, A0);
+    replay_release(&replay);
+}
+
 static void without_the_fault(void **state)
 {
     struct tiny tiny;
@@ -401,6 +418,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(played_as_it_was),
+        cmocka_unit_test(who_was_waited_for_is_on_the_critical_path),
         cmocka_unit_test(without_the_fault),
         cmocka_unit_test(a_circle_is_cut),
         cmocka_unit_test(a_circle_with_nothing_before_it_is_cut),
