@@ -38,8 +38,8 @@ static int say_job(const struct judgement *judgement, struct buffer *text)
     size_t hosts = judgement->hosts;
     if (!failed && hosts)
         failed = buffer_printf(text, " on %zu host%s", hosts, hosts == 1 ? "" : "s");
-    failed = failed || (job->step_count ? buffer_printf(text, ", %d step%s", (int)job->step_count,
-                                                        job->step_count == 1 ? "" : "s")
+    int steps = (int)(job->step_count - job->first_step);
+    failed = failed || (job->step_count ? buffer_printf(text, ", %d step%s", steps, steps == 1 ? "" : "s")
                                         : buffer_append_text(text, ", steps could not be told apart"));
     if (!failed && judgement->shares.usual_step_ns != TIME_UNKNOWN)
         failed = buffer_append_text(text, ", usually ") || text_time(text, judgement->shares.usual_step_ns);

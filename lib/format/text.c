@@ -62,27 +62,3 @@ int text_hexadecimal(struct text text, const char *key, uint64_t *value)
     struct text word = text_value(text, key);
     return word.length ? number_hexadecimal(word.data, word.length, value) : -1;
 }
-
-int64_t text_seconds_ns(struct text text)
-{
-    struct text word = text_word(text);
-    int64_t ns = 0;
-    int decimals = -1; /* digits behind the point; -1: it has not come */
-    for (size_t i = 0; i < word.length && decimals < 9; i++) {
-        char byte = word.data[i];
-        if (byte == '.' && decimals < 0 && i > 0) {
-            decimals = 0;
-            continue;
-        }
-        if (byte < '0' || byte > '9' || ns > INT64_MAX / 100)
-            return TIME_UNKNOWN;
-        ns = ns * 10 + (byte - '0');
-        decimals += decimals >= 0;
-    }
-    for (int i = decimals < 0 ? 0 : decimals; i < 9; i++) {
-        if (ns > INT64_MAX / 10)
-            return TIME_UNKNOWN;
-        ns *= 10;
-    }
-    return word.length ? ns : TIME_UNKNOWN;
-}

@@ -9,7 +9,7 @@ SELECT (SELECT count(*) FROM process) AS processes,
        (SELECT count(*) FROM proxy_operation WHERE continued = 0) AS proxy_ops,
        (SELECT coalesce(sum(steps_recorded), 0) FROM proxy_operation) AS proxy_steps,
        (SELECT count(*) FROM tag_mark WHERE is_end = 0) AS tags,
-       (SELECT coalesce(max(step_count), 0) FROM run) AS steps,
+       (SELECT coalesce(max(step_count - first_step), 0) FROM run) AS steps,
        (SELECT count(*) FROM file) AS files,
        (SELECT coalesce(sum(skipped), 0) FROM file) + (SELECT coalesce(sum(doubles), 0) FROM operation_recorded) AS skipped,
        (SELECT count(*) FROM instance WHERE sender IS NULL) AS collective_instances,
@@ -31,7 +31,7 @@ WITH of_run AS (
     JOIN file f USING (file_id)
     GROUP BY r.run_id
 )
-SELECT run_id AS run, name, rank_count AS ranks, expected_ranks, step_count AS steps, files, file_set, first_file
+SELECT run_id AS run, name, rank_count AS ranks, expected_ranks, step_count - first_step AS steps, files, file_set, first_file
 FROM run LEFT JOIN of_run USING (run_id)
 ORDER BY run_id
 

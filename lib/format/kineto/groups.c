@@ -202,6 +202,17 @@ static int take_ranks(struct kineto_group *group, const struct kineto_group *con
     return 0;
 }
 
+/*
+ * Flight Recorder names the same groups, and numbers each call of all: the two are not joined operation by
+ * operation. The witnesses of one job that lie in one directory are runs of their own.
+ */
+static uint64_t hash_of(const struct kineto_group *group)
+{
+    static const uint64_t of_profiler = UINT64_C(0x6b696e65746f); /* "kineto" */
+    uint64_t hash = communicator_hash_of(group->name, group->ranks, group->rank_count) ^ of_profiler;
+    return hash ? hash : of_profiler;
+}
+
 static int complete(const struct kineto_groups *groups, struct kineto_group *group, int64_t world_size)
 {
     for (size_t i = 0; i < groups->configured_count; i++)
@@ -221,7 +232,7 @@ int kineto_groups_settle(struct kineto_groups *groups, int64_t world_size)
         if (group->size <= 0 && !group->is_cut)
             group->size = (int64_t)group->rank_count;
         if (group->rank_count)
-            group->hash = communicator_hash_of(group->name, group->ranks, group->rank_count);
+            group->hash = hash_of(group);
     }
     return 0;
 }

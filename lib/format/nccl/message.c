@@ -72,24 +72,6 @@ int message_read_init(struct text message, struct message_init *init)
     return init->id || init->parent ? 1 : -1;
 }
 
-int message_read_timings(struct text message, struct message_timings *timings)
-{
-    struct text behind = text_after(message, "Init timings");
-    if (!behind.data || behind.length < 3 || !text_begins(message, "Init timings"))
-        return 0;
-    *timings = (struct message_timings){.rank = number_or_unknown(behind, "rank"),
-                                        .ranks = number_or_unknown(behind, "nranks"),
-                                        .total_ns = text_seconds_ns(text_value(behind, "total")),
-                                        .bootstrap_ns = text_seconds_ns(text_value(behind, "bootstrap"))};
-    if (text_begins(behind, " - ")) {
-        struct text name = {behind.data + 3, behind.length - 3};
-        const char *colon = memchr(name.data, ':', name.length);
-        name.length = colon ? (size_t)(colon - name.data) : 0;
-        timings->function = name;
-    }
-    return timings->rank < 0 || timings->total_ns == TIME_UNKNOWN ? -1 : 1;
-}
-
 int message_read_nodes(struct text message, struct message_nodes *nodes)
 {
     if (!text_begins(message, "comm ") || !text_holds(message, " nNodes "))

@@ -36,16 +36,6 @@ struct message_init {
 };
 int message_read_init(struct text message, struct message_init *init);
 
-/* "Init timings - ncclCommInitRank: rank 3 nranks 8 total 1.23 (kernels 0.10, ..., bootstrap 0.50, ...)". */
-struct message_timings {
-    struct text function; /* empty: not said, before 2.23 */
-    int64_t rank;
-    int64_t ranks;
-    int64_t total_ns;
-    int64_t bootstrap_ns;
-};
-int message_read_timings(struct text message, struct message_timings *timings);
-
 /* "comm 0x1 rank 0 nRanks 8 nNodes 2 localRanks 4 ...". */
 struct message_nodes {
     uint64_t communicator;

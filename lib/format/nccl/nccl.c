@@ -6,7 +6,6 @@
 #include "format/nccl/speakers.h"
 #include "format/nccl/stamp.h"
 #include "format/nccl/torn.h"
-#include "format/nccl/warning.h"
 #include "input/input.h"
 
 #include <stdio.h>
