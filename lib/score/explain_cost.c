@@ -161,7 +161,7 @@ static int try_units(struct explaining *it, struct explanation *fault, struct ex
 
 int explaining_fit(struct explaining *it, struct explanation *fault)
 {
-    struct explanation tried[MOST_PARTITIONS];
+    struct explanation tried[MOST_PARTITIONS] = {{.partition = NULL}};
     size_t count = it->found->partitions.count;
     int64_t most_ns = INT64_MIN;
     if (!try_units(it, fault, tried))
