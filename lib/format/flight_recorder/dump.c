@@ -108,9 +108,10 @@ int dump_take(struct dump *dump, const struct value *root, size_t bytes, const s
         return note(sink, "value of another type", 1, 0, NULL, error);
     if (take_version(dump, value_member(root, "version"), sink, error))
         return -1;
-    if (value_list(entries) && take_entries(dump, entries->items, bytes, sink, error))
+    const struct value_items *items = value_list(entries);
+    if (items && take_entries(dump, items, bytes, sink, error))
         return -1;
-    unread += entries && !value_list(entries) && entries->kind != VALUE_NULL;
+    unread += entries && !items && entries->kind != VALUE_NULL;
     if (dump_take_config(dump, value_member(root, "pg_config"), &unread) ||
         dump_take_status(dump, value_member(root, "pg_status"), &unread))
         return error_no_memory(error);
@@ -118,7 +119,7 @@ int dump_take(struct dump *dump, const struct value *root, size_t bytes, const s
         if (note(sink, "value of another type", 1, 0, NULL, error))
             return -1;
     dump_settle_launches(dump);
-    if (value_list(entries) && entries->items->is_cut)
+    if (items && items->is_cut)
         dump_leave_out_last(dump);
     return note_gaps(dump, sink, error);
 }
