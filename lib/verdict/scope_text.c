@@ -25,8 +25,8 @@ static const char *const blind_texts[] = {
         "the traces hold no operations (record collectives, point-to-point operations and "
         "kernels: ncclprof-plugin(7))",
     [BLIND_NO_TIMES] =
-        "no operation says when it ran (record kernels; of NCCL Inspector: "
-        "NCCL_INSPECTOR_DUMP_VERBOSE=1)",
+        "no operation says when it ran (record kernels; with NCCL Inspector "
+        "NCCL_INSPECTOR_DUMP_VERBOSE=1, with Flight Recorder TORCH_NCCL_ENABLE_TIMING=1; logs tell no times)",
     [BLIND_NO_ENDS] =
         "no operation says when it ended, as NVIDIA's example plugin notes the stop of a kernel's "
         "channel 0 alone (record with another plugin: ncclprof-plugin(7))",
