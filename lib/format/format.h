@@ -65,7 +65,8 @@ struct format {
                 struct error *error);
     /*
      * The likely reason, a clause for people, why a file with this path holds nothing at all (bytes 0), or no
-     * event. NULL: none is known, or no recorder of this format gives its files such a name.
+     * event. NULL: none is known, or no recorder of this format gives its files such a name. The function is
+     * NULL where no reason ever is (format_why_nothing asks).
      */
     const char *(*why_nothing)(const char *path, uint64_t bytes);
 };

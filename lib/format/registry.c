@@ -38,12 +38,17 @@ const struct format *const format_registry[] = {&format_chrome,
                                                 &format_torch,
                                                 NULL};
 
+const char *format_why_nothing(const struct format *format, const char *path, uint64_t bytes)
+{
+    return format->why_nothing ? format->why_nothing(path, bytes) : NULL;
+}
+
 /* NULL when no format knows one. */
 static const char *why_empty(const char *path)
 {
     const char *why = NULL;
     for (const struct format *const *format = format_registry; *format && !why; format++)
-        why = (*format)->why_nothing(path, 0);
+        why = format_why_nothing(*format, path, 0);
     return why;
 }
 

@@ -6,6 +6,9 @@
 /* The format whose sniff is the surest, or NULL with an error that says what was seen instead. */
 const struct format *format_detect(struct input *input, struct error *error);
 
+/* Why a file of a format may hold nothing: its why_nothing(); NULL where it has none. */
+const char *format_why_nothing(const struct format *format, const char *path, uint64_t bytes);
+
 /* What else an input is, told by its beginning: "looks like ..."; NULL: nothing that is known here. */
 const char *format_stranger(struct input *input);
 

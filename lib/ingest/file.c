@@ -307,7 +307,7 @@ static enum message_kind finish(struct reading *reading, struct file_result *res
         return MESSAGE_PASSED;
     }
     if (result->events == 0 && result->skipped == 0)
-        result->remark = reading->format->why_nothing(reading->path, result->bytes);
+        result->remark = format_why_nothing(reading->format, reading->path, result->bytes);
     if (take_digest(reading, facts, error))
         return stopped(reading) ? MESSAGE_ABANDON : file_failed(result, FILE_FAILED, error);
     facts->has_moved = *facts->digest && has_moved(reading, facts);

@@ -402,18 +402,10 @@ static int nccl_sniff(const char *bytes, size_t length, const char *path)
     return 0;
 }
 
-static const char *nccl_why_nothing(const char *path, uint64_t bytes)
-{
-    (void)path;
-    (void)bytes;
-    return NULL;
-}
-
 const struct format format_nccl = {
     .name = "nccl",
     .description = "NCCL's debug log (NCCL_DEBUG=INFO)",
     .unknown = "other output",
     .sniff = nccl_sniff,
     .read = nccl_read,
-    .why_nothing = nccl_why_nothing,
 };

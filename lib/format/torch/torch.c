@@ -55,18 +55,10 @@ static int torch_sniff(const char *bytes, size_t length, const char *path)
     return 0;
 }
 
-static const char *torch_why_nothing(const char *path, uint64_t bytes)
-{
-    (void)path;
-    (void)bytes;
-    return NULL;
-}
-
 const struct format format_torch = {
     .name = "torch",
     .description = "PyTorch's log of stuck process groups",
     .unknown = "watchdog line of another kind",
     .sniff = torch_sniff,
     .read = torch_read,
-    .why_nothing = torch_why_nothing,
 };
