@@ -120,15 +120,16 @@ static int is_alone_in(const struct suspect *suspect, const struct job *job, con
     return alone_ns * 2 > late_ns;
 }
 
-/* In how many of its steps there are no others. */
+/* In how many of its steps there are no others; where others tell nothing in most of them, in how many. */
 static double measure_no_peers(const struct suspect *suspect, const struct job *job,
                                const struct baseline *baseline, const int64_t *others)
 {
-    int32_t alone = 0;
-    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++)
-        alone += others[(size_t)step * baseline->rank_count + (size_t)suspect->rank] == TIME_UNKNOWN ||
-                 is_alone_in(suspect, job, baseline, step);
-    return alone;
+    int32_t alone = 0, untold = 0;
+    for (int32_t step = suspect->first_step; step <= suspect->last_step; step++) {
+        alone += others[(size_t)step * baseline->rank_count + (size_t)suspect->rank] == TIME_UNKNOWN;
+        untold += is_alone_in(suspect, job, baseline, step);
+    }
+    return untold * 2 > suspect_steps(suspect) && untold > alone ? untold : alone;
 }
 
 /*
