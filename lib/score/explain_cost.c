@@ -57,6 +57,20 @@ static int64_t most_gain_of(const struct explaining *it, const struct explanatio
     return most_ns;
 }
 
+/* In the steps marked. */
+static struct fault fault_of(const struct explaining *it, const struct explanation *explanation)
+{
+    const struct partitions *partitions = &it->found->partitions;
+    size_t number = (size_t)(explanation->partition - partitions->items);
+    return (struct fault){.partition = explanation->partition,
+                          .unit = explanation->unit,
+                          .panels = &it->panels[number],
+                          .apart = partitions->count,
+                          .steps = it->marked,
+                          .is_steady = explanation->is_steady,
+                          .most_part = explanation->most_part};
+}
+
 static void shorten(void *context, int32_t operation, int64_t fault_ns)
 {
     struct replay *replay = context;
@@ -66,9 +80,8 @@ static void shorten(void *context, int32_t operation, int64_t fault_ns)
 
 int explaining_take_out(struct explaining *it, struct explanation *explanation)
 {
-    const struct fault fault = {explanation->partition, explanation->unit, it->marked, explanation->is_steady,
-                                explanation->most_part};
     explaining_mark(it, explanation);
+    const struct fault fault = fault_of(it, explanation);
     if (fault_each(&fault, &it->source, shorten, &it->replay))
         return -1;
     explanation->gain_ns = it->lasts_ns - replay_run(&it->replay);
@@ -241,7 +254,7 @@ static int32_t greatest_of(const int64_t *values, size_t count)
 int explaining_locate(struct explaining *it, struct explanation *fault)
 {
     const struct job *job = it->source.job;
-    const struct fault at = {fault->partition, fault->unit, it->marked, fault->is_steady, fault->most_part};
+    const struct fault at = fault_of(it, fault);
     int32_t role = it->source.baseline->role_of_rank[fault->rank];
     size_t positions = role >= 0 ? (size_t)it->source.baseline->roles[role].length : 0;
     struct tally tally = {it, 0, fault->rank, array_new(job->tags.count + 1, sizeof *tally.by_tag),
