@@ -292,9 +292,9 @@ static int get_known_ends(struct unpack *unpack, unsigned flags, unsigned *known
 {
     uint64_t number;
     *known = 0;
+    /* Without branches: which waits a step has cannot be foreseen. */
     for (unsigned kind = 0; kind < WAIT_KINDS; kind++)
-        if (flags & 1U << kind)
-            *known |= 3U << 2 * kind;
+        *known |= (flags >> kind & 1) * 3U << 2 * kind;
     if (!(flags & STEP_PARTIAL))
         return 0;
     if (varint_get(&unpack->at, unpack->end, &number) || number & ~(uint64_t)*known)

@@ -28,7 +28,31 @@ static inline char *varint_write_signed(char *at, int64_t value)
     return varint_write(at, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
 }
 
-int varint_get(const unsigned char **at, const unsigned char *end, uint64_t *value);
-int varint_get_signed(const unsigned char **at, const unsigned char *end, int64_t *value);
+static inline int varint_get(const unsigned char **at, const unsigned char *end, uint64_t *value)
+{
+    const unsigned char *next = *at;
+    uint64_t result = 0;
+    for (unsigned shift = 0; shift < 64 && next < end; shift += 7) {
+        uint64_t byte = *next++;
+        if (shift == 63 && byte > 1)
+            return -1;
+        result |= (byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *at = next;
+            *value = result;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+static inline int varint_get_signed(const unsigned char **at, const unsigned char *end, int64_t *value)
+{
+    uint64_t folded;
+    if (varint_get(at, end, &folded))
+        return -1;
+    *value = (int64_t)(folded >> 1 ^ (folded & 1 ? UINT64_MAX : 0));
+    return 0;
+}
 
 #endif

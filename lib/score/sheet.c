@@ -1,8 +1,6 @@
 #include "score/sheet.h"
 
 #include "base/array.h"
-#include "base/sort.h"
-#include "base/statistics.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,24 +167,6 @@ static void measure_units(struct sheet *sheet, const struct sheet_source *source
         }
 }
 
-/* The middle ones of a list without any one of them; the lesser of two. */
-static struct middles middles_of(int64_t *list, size_t known)
-{
-    struct middles middles = {TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN};
-    if (known < 2) {
-        middles.all_ns = known ? list[0] : TIME_UNKNOWN;
-        return middles;
-    }
-    size_t middle = (known - 2) / 2;
-    middles.low_ns = select_integer(list, known, middle);
-    /* What comes behind is no less. */
-    middles.high_ns = list[middle + 1];
-    for (size_t i = middle + 2; i < known; i++)
-        middles.high_ns = list[i] < middles.high_ns ? list[i] : middles.high_ns;
-    middles.all_ns = known % 2 ? middles.high_ns : middles.low_ns;
-    return middles;
-}
-
 /* In one step, of `values` of the units that have a middle. */
 static struct middles find_middles(struct sheet *sheet, const int64_t *values, size_t step)
 {
@@ -203,9 +183,8 @@ static void take_others(struct sheet *sheet, const int64_t *values, size_t step,
 {
     for (size_t unit = 0; unit < sheet->units; unit++) {
         size_t cell = unit * sheet->steps + step;
-        sheet->others[cell] = sheet->middle[cell] == TIME_UNKNOWN ? middles->all_ns
-                              : middles->low_ns >= values[cell]   ? middles->high_ns
-                                                                  : middles->low_ns;
+        sheet->others[cell] =
+            sheet->middle[cell] == TIME_UNKNOWN ? middles->all : median_of_others(middles, values[cell]);
     }
 }
 

@@ -1,6 +1,7 @@
 #ifndef NCCLPROF_SCORE_SHEET_H
 #define NCCLPROF_SCORE_SHEET_H
 
+#include "base/statistics.h"
 #include "score/place_times.h"
 
 /*
@@ -28,13 +29,6 @@ struct sheet {
     int64_t *quiet;      /* owned: [unit], own time beyond the others' in its quiet steps */
     int64_t *quiet_pace; /* owned: [unit], pace in its quiet steps */
     int64_t *list;       /* owned: scratch */
-};
-
-/* Of the medians of all units of a sheet in a step, those that are the others' to one of them. */
-struct middles {
-    int64_t low_ns;  /* the others' to a unit whose own is greater, TIME_UNKNOWN where there are none */
-    int64_t high_ns; /* to a unit whose own is no greater than that */
-    int64_t all_ns;  /* to a unit that has none */
 };
 
 /* Room for what has been read of a role, `times`; -1 when memory is out: to be released all the same. */
