@@ -87,6 +87,7 @@ void job_release(struct job *job)
     free(job->sources);
     free(job->calls);
     free(job->progress);
+    free(job->starts);
     free(job->holds);
     free(job->instances);
     free(job->instance_members);

@@ -226,6 +226,10 @@ struct job {
     struct job_progress *progress;
     size_t progress_count;
     size_t progress_capacity;
+    struct job_start
+        *starts; /* owned: how ranks came into communicators, as a log tells (start_ups.h); NULL */
+    size_t start_count;
+    size_t start_capacity;
     struct job_operation *operations; /* by rank, in order of issue */
     int64_t *operation_ids;   /* of each operation: its row in the store; NULL in a job made by hand */
     struct job_draft *drafts; /* while it is loaded: of each operation */
