@@ -63,10 +63,10 @@ int text_hexadecimal(struct text text, const char *key, uint64_t *value)
     return word.length ? number_hexadecimal(word.data, word.length, value) : -1;
 }
 
-/* A digit more; it grows no more where that would not fit. */
+/* A digit more; what would not fit is INT64_MAX. */
 static int64_t add_digit(int64_t number, char digit)
 {
-    return number > INT64_MAX / 100 ? number : number * 10 + (digit - '0');
+    return number > INT64_MAX / 100 ? INT64_MAX : number * 10 + (digit - '0');
 }
 
 static const int64_t SECONDS_MOST_NS = INT64_C(100000000) * 1000000000;

@@ -502,8 +502,7 @@ int batch_add(struct batch_builder *builder, struct batch *batch, const struct e
               struct error *error)
 {
     int is_part = event->kind == EVENT_COMMUNICATOR || event->kind == EVENT_PROCESS ||
-                  event->kind == EVENT_GROUP_STATUS || event->kind == EVENT_START_UP ||
-                  (event->kind == EVENT_PROXY && event->proxy.continued);
+                  event->kind == EVENT_GROUP_STATUS || (event->kind == EVENT_PROXY && event->proxy.continued);
     if (builder->proxies > MOST_RECORDS || builder->tags > MOST_RECORDS ||
         builder->tag_names > MOST_RECORDS || builder->warnings > MOST_RECORDS ||
         (event->kind == EVENT_OPERATION && event->operation.ordinal > MOST_RECORDS))

@@ -1,4 +1,4 @@
--- What NCCL's log tells of a run beside its calls (lib/job/start_ups.c, lib/job/warnings.c). ?1 is the run.
+-- What NCCL's log tells of a run beside its calls (lib/job/start_ups.c). ?1 is the run.
 
 -- How ranks came into communicators. Of several logs that tell of one the first counts.
 -- statement: start_ups
