@@ -278,6 +278,7 @@ struct warning {
     enum warning_kind kind;
     int64_t at_ns;    /* on the clock of the log; TIME_UNKNOWN */
     int64_t gpu;      /* the thread's device; COUNT_UNKNOWN */
+    int64_t calls;    /* that the process had made by then, as far as the same file tells */
     int64_t status;   /* of a completion (InfiniBand's numbers); COUNT_UNKNOWN */
     const char *nic;  /* the process's own; NULL */
     const char *peer; /* address or name of the other end's host; NULL */

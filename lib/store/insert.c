@@ -57,7 +57,8 @@ static const struct {
                     "topology_ns, graphs_ns, connections_ns, rest_ns",
                     17},
     [BULK_WARNING] = {"warning",
-                      "warning_id, process_id, kind, at_ns, gpu, status, nic, peer, text, byte_offset", 10},
+                      "warning_id, process_id, kind, at_ns, gpu, calls, status, nic, peer, text, byte_offset",
+                      11},
 };
 
 /* Binds the values of one row after the other. Failures are remembered: they can only be lack of memory. */
@@ -256,6 +257,7 @@ static void bind_warning(struct binder *binder, const struct insert_target *targ
     bind_integer(binder, (int64_t)row->warning.kind);
     bind_time(binder, row->warning.at_ns);
     bind_count(binder, row->warning.gpu);
+    bind_integer(binder, row->warning.calls);
     bind_count(binder, row->warning.status);
     bind_text(binder, row->nic);
     bind_text(binder, row->peer);

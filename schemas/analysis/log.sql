@@ -1,4 +1,4 @@
--- What NCCL's log tells of a run beside its calls (lib/job/start_ups.c). ?1 is the run.
+-- What NCCL's log tells of a run beside its calls (lib/job/start_ups.c, lib/job/warnings.c). ?1 is the run.
 
 -- How ranks came into communicators. Of several logs that tell of one the first counts.
 -- statement: start_ups
@@ -12,15 +12,18 @@ SELECT min(start_up_id), member_id, function, parent_hash,
  GROUP BY member_id
  ORDER BY 1;
 
--- What processes of the run warned of, alike ones together: the first of them, how many, and until when. A process may have
--- several ranks.
+-- What ranks of the run warned of, alike ones together: the first of them, how many, and until when. Where a process has
+-- several ranks, of the device that the thread had.
 -- statement: warnings
-SELECT job_rank_id, kind, warning.gpu, status, nic, peer, min(warning_id), count(*), min(at_ns), max(at_ns)
-  FROM (SELECT DISTINCT job_rank_id, member.process_id
-          FROM job_rank CROSS JOIN member_join USING (job_rank_id) CROSS JOIN member USING (member_id) WHERE run_id = ?1) AS of_run
- CROSS JOIN warning USING (process_id)
- GROUP BY job_rank_id, kind, warning.gpu, status, nic, peer
- ORDER BY 7;
+WITH of_run AS (
+    SELECT DISTINCT job_rank_id, member.process_id
+      FROM job_rank CROSS JOIN member_join USING (job_rank_id) CROSS JOIN member USING (member_id)
+     WHERE run_id = ?1
+)
+SELECT job_rank_id, warning.gpu, kind, status, nic, peer, count(*), min(at_ns), max(at_ns), max(calls)
+  FROM of_run CROSS JOIN warning USING (process_id)
+ GROUP BY job_rank_id, warning.gpu, kind, status, nic, peer
+ ORDER BY job_rank_id, min(warning_id);
 
 -- At which addresses the hosts of ranks are reached.
 -- statement: addresses

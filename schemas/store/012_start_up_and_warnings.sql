@@ -29,6 +29,7 @@ CREATE TABLE warning (
     kind INTEGER NOT NULL,           -- 0 any other, 1 a transfer of a network card failed, 2 a card failed, 3 a peer closed its connection
     at_ns INTEGER,                   -- on the clock of the log; NULL: not said
     gpu INTEGER,                     -- CUDA's number of the thread's device
+    calls INTEGER NOT NULL,          -- that the process had made by then, as far as the same file tells
     status INTEGER,                  -- of a transfer: InfiniBand's number; 12: retries exceeded, 5: given up after another one failed
     nic TEXT,                        -- the process's own network card
     peer TEXT,                       -- address or name of the other end's host

@@ -137,6 +137,7 @@ static int emit_call(struct log_file *file, const struct said *said, const struc
                                         .device = {TIME_UNKNOWN, TIME_UNKNOWN},
                                         .duration_ns = COUNT_UNKNOWN}};
     seat->calls[call->function]++;
+    file->speakers.items[said->speaker].calls++;
     fill_origin(file, said->speaker, said->offset, seat, &event.origin);
     return file->sink->event(file->sink->context, &event, error);
 }
@@ -240,6 +241,7 @@ static int take_warning(struct log_file *file, const struct said *said, struct e
                           .warning = {.kind = words.kind,
                                       .at_ns = said->at_ns,
                                       .gpu = said->device,
+                                      .calls = file->speakers.items[said->speaker].calls,
                                       .status = words.status,
                                       .nic = copy_text(words.nic, nic, sizeof nic),
                                       .peer = copy_text(words.peer, peer, sizeof peer),

@@ -15,6 +15,7 @@ struct speaker {
     int64_t latest_ns; /* of its lines that have a time; TIME_UNKNOWN */
     int64_t root;      /* its first seat of a communicator that was not split off another; -1 */
     int64_t newest;    /* its newest seat; -1 */
+    int64_t calls;     /* that it made so far */
 };
 
 /* A rank of a communicator, by the address that its process has it at. */
