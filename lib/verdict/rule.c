@@ -259,12 +259,13 @@ const struct rule rules[RULE_COUNT] = {
                             "came no farther behind than others behind each other"},
     [RULE_SILENT_PEER] =
         {"silent-peer", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ONE,
-         "a log that tells of failed transfers",
+         "a log that tells of failed transfers, and of calls-ahead calls since at the most",
          "how many ranks at the other end, which may be any where that is not known, warn of "
          "nothing",
          "lost a peer that may have died: a rank there warns of nothing"},
     [RULE_ENDS] =
-        {"ends", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ENDS, "a log that tells of failed transfers",
+        {"ends", OF_NETWORK, CONFIDENCE_LOW, SPEAKS_FROM, LIMIT_ENDS,
+         "a log that tells of failed transfers, and of calls-ahead calls since at the most",
          "how many network cards, or hosts, may have failed: those that the transfers do not have in "
          "common",
          "is one of several whose transfers failed"},

@@ -26,6 +26,57 @@ class Startup(Case):
             self.write(f"logs/nccl.{rank}.log", text)
         self.run_program("ingest", "logs")
 
+    def findings(self):
+        return self.json("diagnose")["findings"]
+
+    def test_diagnose_names_who_was_late(self):
+        """13.97 s by the fixture's own lines: from the shortest bootstrap to the next. Splits and a harmless warning say nothing."""
+        self.run_program("ingest", LATE)
+        waits = sorted(float(wait) for log in LATE.glob("*.log") for wait in re.findall(r"Bootstrap timings total ([\d.]+)", log.read_text()))
+        finding, = self.findings()
+        self.assertEqual((finding["kind"], finding["ranks"], finding["confidence"], finding["host"]), ("host", [2], "high", "node1"))
+        self.assertAlmostEqual(finding["lost_us"], (waits[1] - waits[0]) * 1e6, delta=1)
+        self.assertEqual(finding["waiting_ranks"], [0, 1, 3])
+        self.assertAlmostEqual(finding["excess_us"] - finding["overlapped_us"], finding["lost_us"], delta=1)
+        self.assertIn("late at start-up", self.run_program("diagnose").flat)
+        self.assertEqual(self.run_program("diagnose", "--exit-code", status=3).returncode, 3)
+
+    def test_a_log_without_calls_is_enough(self):
+        """NCCL_DEBUG=INFO prints no calls unless asked to."""
+        self.take(["\n".join(line for line in log.read_text().splitlines() if "opCount" not in line) + "\n" for log in sorted(LATE.glob("*.log"))])
+        finding, = self.findings()
+        self.assertEqual((finding["kind"], finding["ranks"]), ("host", [2]))
+        self.assertNotIn("could not be judged", self.run_program("diagnose").flat)
+
+    def test_who_comes_a_little_late_is_not_accused(self):
+        self.take([made(rank, 4, 0.02 if rank == 1 else 2.5) for rank in range(4)])
+        self.assertEqual([row["rank"] for row in self.rows_of() if row["last"]], [1])
+        self.assertEqual(self.json("diagnose", status=1)["findings"], [])
+
+    def test_a_card_that_found_no_answer(self):
+        """Rank 3's; the others say what came of it. What rank 1 warns of is of no account."""
+        where = {0: "mlx5_0", 3: "mlx5_1"}
+        logs = [log.read_text() for log in sorted(LATE.glob("*.log"))]
+        for rank in range(4):
+            head = f"\n[2026-03-02 10:15:3{rank}] node{rank // 2}:{4100 + rank}:{4150 + rank} [{rank % 2}] "
+            status = {0: 5, 3: 12}.get(rank)
+            logs[rank] += head + (f"transport/net_ib.cc:2358 NCCL WARN NET/IB: Got completion from peer 10.0.0.1{1 - rank // 2}<41234> with status={status} "
+                                  f"opcode=0 len=0 vendor err 129 (Send) hca {where[rank]}\n" if status else
+                                  f"misc/socket.cc:483 NCCL WARN socketProgress: Connection closed by remote peer node{1 - rank // 2}<40000>\x1b[31m\n")
+        self.take(logs)
+        finding, = [finding for finding in self.findings() if finding["kind"] != "host"]
+        self.assertEqual((finding["kind"], finding["ranks"], finding["confidence"]), ("network", [3], "medium"))
+        self.assertEqual((finding["host"], finding["nic"], finding["peers"]), ("node1", "mlx5_1", [0, 1]))
+        self.assertIn("2026-03-02T10:15:33", finding["evidence"])
+        answer = self.json("info", "--warnings")["rows"]
+        self.assertEqual([(row["rank"], row["time"], row["about"], row["ib_status"]) for row in answer],
+                         [(0, "2026-03-02 10:15:30", "transfer", 5), (1, "2026-03-02 10:15:31", "connection", None),
+                          (2, "2026-03-02 10:15:32", "connection", None), (3, "2026-03-02 10:15:33", "transfer", 12), (1, None, "other", None)])
+        self.assertNotIn("\x1b", self.run_program("info", "--warnings").out)
+        self.assertEqual(self.info()["warnings"], 5)
+        self.assertEqual(self.run_program("ingest", "--forget", "1").returncode, 0)
+        self.assertEqual(self.info()["warnings"], 0)
+
     def test_times_are_the_log_s(self):
         """Each line with times is one row's, read anew from the fixture."""
         self.run_program("ingest", LATE)
