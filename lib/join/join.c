@@ -128,10 +128,19 @@ static int unite(struct work *work, struct store *store, struct error *error)
     return load(work, store, error);
 }
 
+/* Calls of NCCL's log that a trace records, too. */
+static int unite_logs(struct store *store, struct error *error)
+{
+    struct statement *log = store_prepare(store, schema_join_witness_is_there, error);
+    int is_there = log ? statement_step(log, error) : -1;
+    statement_free(log);
+    return is_there == 1 ? store_execute(store, schema_join_witness_unite, error) : is_there;
+}
+
 static int make(struct work *work, struct store *store, size_t threads, struct error *error)
 {
     if (witnesses_hear_anew(store, error) || logs_mend(store, error) ||
-        store_execute(store, schema_join_witness, error) || load(work, store, error) ||
+        unite_logs(store, error) || load(work, store, error) ||
         unite(work, store, error) || work_name_runs(work, store, error) || work_group_joined(work, error) || work_find_changes(work, store, error) ||
         join_changed(work, store, threads, error))
         return -1;

@@ -71,3 +71,7 @@ INSERT OR REPLACE INTO witness_doubt (process_id, other_process_id, why) VALUES 
 -- statement: runs
 INSERT OR REPLACE INTO process_run (process_id, run_id)
 SELECT witness.process_id, process_run.run_id FROM witness JOIN process_run ON process_run.process_id = witness.as_process_id;
+
+-- Where the files of witnesses lie, by whom they tell of.
+-- statement: folders
+SELECT as_process_id, process.file_set FROM witness JOIN process ON process.process_id = witness.process_id;
