@@ -93,6 +93,7 @@ static int take_row(struct told_calls *calls, struct work *work, const struct bl
         return error_no_memory(error);
     calls->items[calls->count++] = (struct told_call){
         .place = block_value(rows, OPERATION_SEQUENCE, row, COUNT_UNKNOWN),
+        .number = block_value(rows, OPERATION_SEQUENCE, row, COUNT_UNKNOWN),
         .time_ns = wall_clock_at(clock, called_ns(rows, row)),
         .bytes = block_value(rows, OPERATION_BYTES, row, COUNT_UNKNOWN),
         .block_id = block_id,

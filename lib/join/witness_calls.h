@@ -8,6 +8,7 @@
 
 struct told_call {
     int64_t place;   /* among those of its series: it rises */
+    int64_t number;  /* as its record has it; COUNT_UNKNOWN */
     int64_t time_ns; /* when it was called, on the wall clock; TIME_UNKNOWN */
     int64_t bytes;   /* COUNT_UNKNOWN */
     int64_t block_id;

@@ -9,15 +9,7 @@
 /* One call in so many may be where nobody would have it: what a recorder lost, or did not see launched. */
 enum { ODD_CALLS = 10 };
 
-/* The members of one rank that called something, with their calls. */
-struct seats {
-    int32_t *members; /* owned */
-    struct told_calls *calls;
-    unsigned char *is_taken;
-    size_t count;
-};
-
-static void seats_release(struct seats *seats)
+void seats_release(struct seats *seats)
 {
     for (size_t i = 0; seats->calls && i < seats->count; i++)
         told_calls_release(&seats->calls[i]);
@@ -26,9 +18,10 @@ static void seats_release(struct seats *seats)
     free(seats->is_taken);
 }
 
-static int seats_load(struct seats *seats, struct work *work, struct logs *logs,
-                      const struct witness_side *side, struct error *error)
+int seats_load(struct seats *seats, struct hearing *hearing, const struct witness_side *side,
+               struct error *error)
 {
+    struct work *work = hearing->work;
     int32_t process = work->ranks[side->rank].process;
     size_t first = work->by_process.first[process], end = work->by_process.first[process + 1];
     *seats = (struct seats){.members = array_new(end - first, sizeof *seats->members),
@@ -42,7 +35,7 @@ static int seats_load(struct seats *seats, struct work *work, struct logs *logs,
         if (member->job_rank != side->rank || !member->operations)
             continue;
         seats->members[seats->count] = number;
-        if (told_calls_load(&seats->calls[seats->count++], work, logs, member->id, side->clock,
+        if (told_calls_load(&seats->calls[seats->count++], work, hearing->logs, member->id, side->clock,
                             side->by_number, error))
             return -1;
     }
@@ -77,8 +70,7 @@ static int have_same_ranks(const struct work *work, int32_t one, int32_t other)
     return 1;
 }
 
-/* Whether two members may be one. -1: memory is out. */
-static int may_be_one(struct hearing *hearing, int32_t one, int32_t other)
+int seats_alike(struct hearing *hearing, int32_t one, int32_t other)
 {
     const struct work_member *here = &hearing->work->members[one], *there = &hearing->work->members[other];
     struct map_key key = {{(uint64_t)here->communicator, (uint64_t)there->communicator}};
@@ -291,7 +283,7 @@ static int find_member(struct hearing *hearing, const struct seats *one, const s
     *found = one->count;
     for (size_t i = 0; i < one->count; i++) {
         struct laid laid;
-        int may_be = one->is_taken[i] ? 0 : may_be_one(hearing, one->members[i], other->members[number]);
+        int may_be = one->is_taken[i] ? 0 : seats_alike(hearing, one->members[i], other->members[number]);
         if (may_be <= 0) {
             if (may_be < 0)
                 return -1;
@@ -332,8 +324,8 @@ int ranks_match(struct hearing *hearing, const struct witness_side *one, const s
                 struct rank_match *match, struct error *error)
 {
     struct seats here = {.count = 0}, there = {.count = 0};
-    int failed = seats_load(&here, hearing->work, hearing->logs, one, error) ||
-                 seats_load(&there, hearing->work, hearing->logs, other, error);
+    int failed = seats_load(&here, hearing, one, error) ||
+                 seats_load(&there, hearing, other, error);
     if (!failed) {
         struct span in_one = span_of(&here), in_other = span_of(&there);
         match->clocks = in_one.last_ns != TIME_UNKNOWN && in_other.last_ns != TIME_UNKNOWN;

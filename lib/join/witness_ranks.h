@@ -48,6 +48,20 @@ struct witness_side {
     int by_number;                  /* see told_calls_load */
 };
 
+/* The members of one rank that called something, with their calls. Release them whatever comes back. */
+struct seats {
+    int32_t *members; /* owned; numbers in work */
+    struct told_calls *calls;
+    unsigned char *is_taken;
+    size_t count;
+};
+int seats_load(struct seats *seats, struct hearing *hearing, const struct witness_side *side,
+               struct error *error);
+void seats_release(struct seats *seats);
+
+/* Whether two members may be one: the same number among the same ranks. -1: memory is out. */
+int seats_alike(struct hearing *hearing, int32_t one, int32_t other);
+
 /* Adds to `match` what comes of one rank. Release it whatever comes back. */
 int ranks_match(struct hearing *hearing, const struct witness_side *one, const struct witness_side *other,
                 struct rank_match *match, struct error *error);

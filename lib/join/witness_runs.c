@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/ids.h"
 #include "join/witness_match.h"
+#include "join/witness_numbers.h"
 #include "model/event.h"
 #include "schemas.h"
 #include "store/store.h"
@@ -118,6 +119,8 @@ int witness_counts(const struct witness_runs *runs, int32_t run, int32_t other)
     int lasts = here->kind >= KIND_INSPECTOR;
     if (lasts != (there->kind >= KIND_INSPECTOR))
         return lasts;
+    if (!lasts)
+        return here->kind > there->kind;
     int64_t more = here->operations > there->operations ? here->operations : there->operations;
     if (llabs(here->operations - there->operations) > more / NEARLY_AS_MANY)
         return here->operations > there->operations;
@@ -210,12 +213,102 @@ static void conclude(struct encounter *encounter, const struct tally *tally)
         encounter->verdict = ENCOUNTER_SAME;
 }
 
-/* Global ranks and sizes are known, and the same. */
-static int may_be_one_job(const struct work *work, int32_t one, int32_t other)
+/* Global ranks and sizes are known, and the same. A framework's log only speaks of some of the ranks. */
+static int may_be_one_job(const struct work *work, const struct witness_runs *runs, int32_t one, int32_t other)
 {
     const struct work_run *here = &work->runs[one], *there = &work->runs[other];
-    return (here->world >= 0 || here->is_told) && (there->world >= 0 || there->is_told) &&
-           here->expected_ranks == there->expected_ranks;
+    if ((here->world < 0 && !here->is_told) || (there->world < 0 && !there->is_told))
+        return 0;
+    return here->expected_ranks == there->expected_ranks ||
+           (runs->items[other].kind == KIND_FRAMEWORK_LOG && there->expected_ranks < here->expected_ranks);
+}
+
+/* The folder of a run's first files: of a process that no host or id tells, its file set is the file. */
+static size_t folder_of(const struct work *work, int32_t run, const char **folder)
+{
+    size_t i = 0;
+    while (work->processes[i].run != run)
+        i++;
+    const struct work_process *process = &work->processes[i];
+    const char *slash = process->pid < 0 && !*process->host ? strrchr(process->file_set, '/') : NULL;
+    *folder = process->file_set;
+    return slash ? (size_t)(slash - process->file_set) : strlen(process->file_set);
+}
+
+/* Files of one folder, or of one within it. */
+static int are_in_one_folder(const struct work *work, int32_t one, int32_t other)
+{
+    const char *here, *there;
+    size_t length = folder_of(work, one, &here), other_length = folder_of(work, other, &there);
+    size_t least = length < other_length ? length : other_length;
+    const char *longer = length < other_length ? there : here;
+    return strncmp(here, there, least) == 0 && (length == other_length || longer[least] == '/');
+}
+
+/* What numbers alone can tell of: Flight Recorder, and a log that lists all calls or says how many there were. */
+static int may_go_by_numbers(const struct witness_run *one, const struct witness_run *other)
+{
+    return one->kind == KIND_DUMP && (other->kind == KIND_LOG || other->kind == KIND_FRAMEWORK_LOG);
+}
+
+static int judge_rank_by_numbers(struct encounter *encounter, struct hearing *hearing,
+                                 const struct witness_runs *runs, int32_t other, struct tally *tally,
+                                 struct error *error)
+{
+    const struct work *work = hearing->work;
+    int32_t one = rank_of(work, encounter->one, work->ranks[other].global_rank);
+    struct numbers_match match;
+    if (one < 0) {
+        tally->without++;
+        return 0;
+    }
+    const struct witness_side here = {one, &runs->clocks[work->ranks[one].process], 0};
+    const struct witness_side there = {other, &runs->clocks[work->ranks[other].process], 0};
+    const struct rank_match nothing = {.pairs = 0};
+    int failed = runs->items[encounter->other].kind == KIND_LOG
+                     ? numbers_match_log(hearing, &here, &there, &match, error)
+                     : numbers_match_status(hearing, &here, work->ranks[other].process, &match, error);
+    if (failed)
+        return -1;
+    tally->ranks++;
+    tally->pairs += match.calls;
+    tally->fitting += match.fits != 0;
+    return match.fits && take_fitting(encounter, work, one, other, &nothing) ? error_no_memory(error) : 0;
+}
+
+typedef int (*rank_judge)(struct encounter *encounter, struct hearing *hearing, const struct witness_runs *runs,
+                          int32_t other, struct tally *tally, struct error *error);
+
+/* All ranks of the other run, up to the first that does not fit. */
+static int judge_ranks(struct encounter *encounter, struct hearing *hearing, const struct witness_runs *runs,
+                       rank_judge judge, struct tally *tally, struct error *error)
+{
+    const struct work *work = hearing->work;
+    int32_t other = encounter->other;
+    *tally = (struct tally){.ranks = 0};
+    for (size_t i = work->ranks_of_run.first[other];
+         i < work->ranks_of_run.first[other + 1] && tally->ranks == tally->fitting; i++) {
+        int32_t rank = work->ranks_of_run.items[i];
+        if (work->ranks[rank].process >= 0 && judge(encounter, hearing, runs, rank, tally, error))
+            return -1;
+    }
+    return 0;
+}
+
+static int judge_without_clocks(struct encounter *encounter, struct hearing *hearing,
+                                const struct witness_runs *runs, struct error *error)
+{
+    struct tally tally;
+    doubt(encounter, "no clock that both read tells");
+    if (!may_go_by_numbers(&runs->items[encounter->one], &runs->items[encounter->other]))
+        return 0;
+    if (judge_ranks(encounter, hearing, runs, judge_rank_by_numbers, &tally, error))
+        return -1;
+    if (tally.ranks && tally.fitting == tally.ranks && !tally.without && tally.pairs >= PAIRS_LEAST)
+        encounter->verdict = ENCOUNTER_SAME;
+    else
+        doubt(encounter, "no clock that both read tells, and they do not end with the same calls");
+    return 0;
 }
 
 int encounter_judge(struct encounter *encounter, struct hearing *hearing, const struct witness_runs *runs,
@@ -223,26 +316,20 @@ int encounter_judge(struct encounter *encounter, struct hearing *hearing, const 
 {
     const struct work *work = hearing->work;
     const struct witness_run *here = &runs->items[encounter->one], *there = &runs->items[encounter->other];
-    struct tally tally = {.ranks = 0};
-    int32_t other = encounter->other;
+    int in_one_folder = are_in_one_folder(work, encounter->one, encounter->other);
+    struct tally tally;
     encounter->verdict = ENCOUNTER_DIFFERENT;
-    if (!may_be_one_job(work, encounter->one, other) || !here->operations || !there->operations)
+    if (!may_be_one_job(work, runs, encounter->one, encounter->other))
         return 0;
-    if (here->last_ns == TIME_UNKNOWN || there->last_ns == TIME_UNKNOWN) {
-        doubt(encounter, "no clock that both read tells");
-        return 0;
-    }
+    if (here->last_ns == TIME_UNKNOWN || there->last_ns == TIME_UNKNOWN)
+        return in_one_folder ? judge_without_clocks(encounter, hearing, runs, error) : 0;
     if (here->first_ns > there->last_ns || there->first_ns > here->last_ns)
         return 0;
-    for (size_t i = work->ranks_of_run.first[other]; i < work->ranks_of_run.first[other + 1]; i++) {
-        int32_t rank = work->ranks_of_run.items[i];
-        if (work->ranks[rank].process >= 0 &&
-            judge_rank(encounter, hearing, runs, rank, &tally, error))
-            return -1;
-        if (tally.ranks > tally.fitting)
-            break;
-    }
+    if (judge_ranks(encounter, hearing, runs, judge_rank, &tally, error))
+        return -1;
     conclude(encounter, &tally);
+    if (encounter->verdict == ENCOUNTER_DOUBTFUL && !in_one_folder)
+        encounter->verdict = ENCOUNTER_DIFFERENT;
     return 0;
 }
 

@@ -6,7 +6,6 @@
 #include "store/store.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct assembly {
     struct hearing hearing;
@@ -56,71 +55,80 @@ static int meet_all(struct assembly *assembly, struct error *error)
     return 0;
 }
 
-static int are_same(const struct assembly *assembly, int32_t one, int32_t other)
+/* The encounter by which each run stands behind another; -1: behind none. */
+static void choose_parents(const struct assembly *assembly, int32_t *parents)
 {
-    for (size_t i = 0; i < assembly->count; i++)
-        if (assembly->encounters[i].verdict == ENCOUNTER_SAME &&
-            ((assembly->encounters[i].one == one && assembly->encounters[i].other == other) ||
-             (assembly->encounters[i].one == other && assembly->encounters[i].other == one)))
-            return 1;
-    return 0;
+    for (size_t i = 0; i < assembly->hearing.work->run_count; i++)
+        parents[i] = -1;
+    for (size_t i = 0; i < assembly->count; i++) {
+        const struct encounter *encounter = &assembly->encounters[i];
+        int32_t *parent = &parents[encounter->other];
+        if (encounter->verdict == ENCOUNTER_SAME &&
+            (*parent < 0 ||
+             witness_counts(&assembly->runs, encounter->one, assembly->encounters[*parent].one)))
+            *parent = (int32_t)i;
+    }
 }
 
-/* Of several that count beside a run, the one that counts beside those; and all are one job. */
-static int is_best(const struct assembly *assembly, const struct encounter *encounter)
+/* The run that counts in the end; -1 where they stand behind each other in a circle. */
+static int32_t root_of(const struct assembly *assembly, const int32_t *parents, int32_t run)
+{
+    for (size_t i = 0; i <= assembly->hearing.work->run_count; i++) {
+        if (parents[run] < 0)
+            return run;
+        run = assembly->encounters[parents[run]].one;
+    }
+    return -1;
+}
+
+/* A run that may be of several jobs stays apart. */
+static void drop_ambiguous(struct assembly *assembly, const int32_t *parents)
 {
     for (size_t i = 0; i < assembly->count; i++) {
-        const struct encounter *than = &assembly->encounters[i];
-        if (than->verdict != ENCOUNTER_SAME)
+        const struct encounter *encounter = &assembly->encounters[i];
+        if (encounter->verdict != ENCOUNTER_SAME)
             continue;
-        if (than->other == encounter->one)
-            return 0;
-        if (than->other == encounter->other && than->one != encounter->one &&
-            (!are_same(assembly, than->one, encounter->one) ||
-             !witness_counts(&assembly->runs, encounter->one, than->one)))
-            return 0;
+        struct encounter *by = &assembly->encounters[parents[encounter->other]];
+        int32_t root = root_of(assembly, parents, by->one);
+        if (root >= 0 && root == root_of(assembly, parents, encounter->one))
+            continue;
+        by->verdict = ENCOUNTER_DOUBTFUL;
+        by->why = "others fit as well";
     }
-    return 1;
 }
 
-/* The folder of a run's first files: of a process that no host or id tells, its file set is the file. */
-static size_t folder_of(const struct work *work, int32_t run, const char **folder)
+/* Those that stand behind runs that count first, then those behind them. */
+static int merge_all(struct assembly *assembly, int32_t *parents, struct error *error)
 {
-    size_t i = 0;
-    while (work->processes[i].run != run)
-        i++;
-    const struct work_process *process = &work->processes[i];
-    const char *slash = process->pid < 0 && !*process->host ? strrchr(process->file_set, '/') : NULL;
-    *folder = process->file_set;
-    return slash ? (size_t)(slash - process->file_set) : strlen(process->file_set);
-}
-
-/* Files of one folder, or of one within it, are looked at together. */
-static int are_in_one_folder(const struct work *work, int32_t one, int32_t other)
-{
-    const char *here, *there;
-    size_t length = folder_of(work, one, &here), other_length = folder_of(work, other, &there);
-    size_t least = length < other_length ? length : other_length;
-    const char *longer = length < other_length ? there : here;
-    return strncmp(here, there, least) == 0 && (length == other_length || longer[least] == '/');
+    int merged = 0, more = 1;
+    while (more) {
+        more = 0;
+        for (size_t i = 0; i < assembly->hearing.work->run_count; i++) {
+            struct encounter *encounter = parents[i] < 0 ? NULL : &assembly->encounters[parents[i]];
+            if (!encounter || encounter->verdict != ENCOUNTER_SAME || parents[encounter->one] >= 0)
+                continue;
+            if (witness_merge(&assembly->hearing, &assembly->runs, encounter, error))
+                return -1;
+            parents[i] = -1;
+            merged = more = 1;
+        }
+    }
+    return merged;
 }
 
 static int conclude(struct assembly *assembly, struct error *error)
 {
-    const struct work *work = assembly->hearing.work;
-    int united = 0;
-    for (size_t i = 0; i < assembly->count; i++) {
-        struct encounter *encounter = &assembly->encounters[i];
-        if (encounter->verdict == ENCOUNTER_SAME && is_best(assembly, encounter)) {
-            if (witness_merge(&assembly->hearing, &assembly->runs, encounter, error))
-                return -1;
-            united = 1;
-        } else if (encounter->verdict == ENCOUNTER_DOUBTFUL &&
-                   are_in_one_folder(work, encounter->one, encounter->other) &&
-                   witness_doubt(&assembly->hearing, encounter, error)) {
-            return -1;
-        }
-    }
+    int32_t *parents = array_new(assembly->hearing.work->run_count, sizeof *parents);
+    if (!parents)
+        return error_no_memory(error);
+    choose_parents(assembly, parents);
+    drop_ambiguous(assembly, parents);
+    int united = merge_all(assembly, parents, error);
+    free(parents);
+    for (size_t i = 0; united >= 0 && i < assembly->count; i++)
+        if (assembly->encounters[i].verdict == ENCOUNTER_DOUBTFUL &&
+            witness_doubt(&assembly->hearing, &assembly->encounters[i], error))
+            united = -1;
     return united;
 }
 

@@ -29,9 +29,11 @@ SELECT DISTINCT member.process_id, file.dialect
 -- Of process ?1, on its own clock and on the wall clock.
 SELECT local_ns, realtime_ns FROM clock_anchor WHERE process_id = ?1 AND realtime_ns IS NOT NULL ORDER BY local_ns;
 
--- Process ?1 is a witness of process ?2: its operations leave, and come back when it is heard anew.
+-- Process ?1 is a witness of process ?2, or of the one that this is a witness of: its operations leave, and come back when
+-- it is heard anew.
 -- statement: add
-INSERT OR REPLACE INTO witness (process_id, as_process_id) VALUES (?1, ?2);
+INSERT OR REPLACE INTO witness (process_id, as_process_id)
+VALUES (?1, coalesce((SELECT as_process_id FROM witness WHERE process_id = ?2), ?2));
 -- statement: keep_recorded
 INSERT OR IGNORE INTO operation_recorded
        (block_id, member_id, operations, tagged, earliest_ns, latest_ns, greatest_peer, clock_distance_ns, packed, doubles)
@@ -75,3 +77,7 @@ SELECT witness.process_id, process_run.run_id FROM witness JOIN process_run ON p
 -- Where the files of witnesses lie, by whom they tell of.
 -- statement: folders
 SELECT as_process_id, process.file_set FROM witness JOIN process ON process.process_id = witness.process_id;
+
+-- How many collectives process ?1 says that it called on each group.
+-- statement: statuses
+SELECT name, max(enqueued) FROM group_status WHERE process_id = ?1 AND enqueued IS NOT NULL GROUP BY name;
