@@ -14,10 +14,9 @@ static int say_united(struct statement *row, struct table *table, struct error *
 
 static int say_doubt(struct statement *row, struct table *table, struct error *error)
 {
-    return table_add_warning(table, error,
-                             "runs %lld and %lld may be one job told by two recorders, and are kept apart: %s",
-                             (long long)statement_integer(row, 0), (long long)statement_integer(row, 1),
-                             statement_text(row, 2));
+    return table_add_warning(
+        table, error, "runs %lld and %lld may be one job told by two recorders, and are kept apart: %s",
+        (long long)statement_integer(row, 0), (long long)statement_integer(row, 1), statement_text(row, 2));
 }
 
 static int say_rows(struct store *store, const struct runs *runs, const char *sql,

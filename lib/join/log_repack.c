@@ -6,8 +6,9 @@
 #include "store/store.h"
 
 /*
- * A block of operations in the place of another: without some of its rows, with times that are moved, and what
- * another recorder knows. Rows keep their ids. The times of kernel channels move with the device's, which they are packed against.
+ * A block of operations in the place of another: without some of its rows, with times that are moved, and
+ * what another recorder knows. Rows keep their ids. The times of kernel channels move with the device's,
+ * which they are packed against.
  */
 
 static int64_t moved_by(int column, const struct log_change *change)

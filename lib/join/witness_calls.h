@@ -44,8 +44,8 @@ void wall_clock_release(struct wall_clock *clock);
 int64_t wall_clock_at(const struct wall_clock *clock, int64_t local_ns);
 
 /*
- * Reads a member's calls. `by_number`: its recorder numbers the calls of each function by one, so that numbers
- * that are left out are calls that it lost; else calls count as they come. Sources go to work->texts.
+ * Reads a member's calls. `by_number`: its recorder numbers the calls of each function by one, so that
+ * numbers that are left out are calls that it lost; else calls count as they come. Sources go to work->texts.
  */
 int told_calls_load(struct told_calls *calls, struct work *work, struct logs *logs, int64_t member_id,
                     const struct wall_clock *clock, int by_number, struct error *error);

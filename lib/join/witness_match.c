@@ -160,20 +160,35 @@ int series_align(const struct told_call *one, size_t one_count, const struct tol
     return found;
 }
 
+/* By the two calls of which the one tells most nearly `lag_ns` later than the other. 0: there are none. */
+static int find_near(const struct told_call *one, size_t one_count, const struct told_call *other,
+                     size_t other_count, int64_t lag_ns, int64_t *shift)
+{
+    int64_t least = WITNESS_LAG_MOST_NS + 1;
+    for (size_t i = 0; i < other_count; i++) {
+        int64_t at_ns, away;
+        if (other[i].time_ns == TIME_UNKNOWN || __builtin_add_overflow(other[i].time_ns, lag_ns, &at_ns))
+            continue;
+        const struct told_call *near = &one[nearest(one, one_count, at_ns)];
+        if (near->time_ns == TIME_UNKNOWN || __builtin_sub_overflow(near->time_ns, at_ns, &away) ||
+            llabs(away) >= least)
+            continue;
+        least = llabs(away);
+        *shift = near->place - other[i].place;
+    }
+    return least <= WITNESS_LAG_MOST_NS;
+}
+
 int series_align_near(const struct told_call *one, size_t one_count, const struct told_call *other,
                       size_t other_count, int64_t lag_ns, struct series_match *match)
 {
-    int64_t lag, at_ns;
-    if (!one_count || !other_count || other[0].time_ns == TIME_UNKNOWN ||
-        __builtin_add_overflow(other[0].time_ns, lag_ns, &at_ns))
-        return 0;
-    const struct told_call *near = &one[nearest(one, one_count, at_ns)];
-    if (near->time_ns == TIME_UNKNOWN || __builtin_sub_overflow(near->time_ns, at_ns, &lag) ||
-        llabs(lag) > WITNESS_LAG_MOST_NS)
-        return 0;
-    *match = (struct series_match){.shift = near->place - other[0].place};
     struct pair_cursor cursor = {0};
-    while (series_next_pair(&cursor, one, one_count, other, other_count, match->shift)) {
+    int64_t shift;
+    if ((one_count >= WITNESS_PAIRS_LEAST && other_count >= WITNESS_PAIRS_LEAST) || !one_count ||
+        !find_near(one, one_count, other, other_count, lag_ns, &shift))
+        return 0;
+    *match = (struct series_match){.shift = shift};
+    while (series_next_pair(&cursor, one, one_count, other, other_count, shift)) {
         const struct told_call *here = &one[cursor.at_one], *there = &other[cursor.at_other];
         match->pairs++;
         match->other_sizes += here->bytes >= 0 && there->bytes >= 0 && here->bytes != there->bytes;

@@ -55,9 +55,9 @@ static int run_on_pair(struct store *store, const char *sql, int64_t one, int64_
 static int set_aside(struct store *store, int64_t process_id, struct error *error)
 {
     static const char *const steps[] = {
-        schema_join_witnesses_keep_recorded,     schema_join_witnesses_count_recorded,
-        schema_join_witnesses_remove_joined,     schema_join_witnesses_remove_operations,
-        schema_join_witnesses_keep_proxies,      schema_join_witnesses_remove_proxies,
+        schema_join_witnesses_keep_recorded,   schema_join_witnesses_count_recorded,
+        schema_join_witnesses_remove_joined,   schema_join_witnesses_remove_operations,
+        schema_join_witnesses_keep_proxies,    schema_join_witnesses_remove_proxies,
         schema_join_witnesses_remove_instances};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (logs_run(store, steps[i], process_id, error))
@@ -118,7 +118,8 @@ int witness_merge(struct hearing *hearing, const struct witness_runs *runs, cons
         return -1;
     for (size_t i = 0; i < encounter->pair_count; i++) {
         const struct witness_pair *pair = &encounter->pairs[i];
-        int64_t one = hearing->work->processes[pair->one].id, other = hearing->work->processes[pair->other].id;
+        int64_t one = hearing->work->processes[pair->one].id,
+                other = hearing->work->processes[pair->other].id;
         if (set_aside(store, other, error) ||
             run_on_pair(store, schema_join_witnesses_add, other, one, error) ||
             logs_run(store, schema_join_witnesses_change, one, error) ||
@@ -141,11 +142,11 @@ static int64_t process_of(const struct work *work, int32_t run)
 int witness_doubt(struct hearing *hearing, const struct encounter *encounter, struct error *error)
 {
     struct statement *statement = store_prepare(hearing->logs->store, schema_join_witnesses_doubt, error);
-    int failed =
-        !statement ||
-        statement_bind_integer(statement, 1, process_of(hearing->work, encounter->one), error) ||
-        statement_bind_integer(statement, 2, process_of(hearing->work, encounter->other), error) ||
-        statement_bind_text(statement, 3, encounter->why, error) || statement_step(statement, error) < 0;
+    int failed = !statement ||
+                 statement_bind_integer(statement, 1, process_of(hearing->work, encounter->one), error) ||
+                 statement_bind_integer(statement, 2, process_of(hearing->work, encounter->other), error) ||
+                 statement_bind_text(statement, 3, encounter->why, error) ||
+                 statement_step(statement, error) < 0;
     statement_free(statement);
     return failed ? -1 : 0;
 }

@@ -90,8 +90,8 @@ static int match_members(struct hearing *hearing, struct seats *one, struct seat
     return 0;
 }
 
-int numbers_match_log(struct hearing *hearing, const struct witness_side *one, const struct witness_side *other,
-                      struct numbers_match *match, struct error *error)
+int numbers_match_log(struct hearing *hearing, const struct witness_side *one,
+                      const struct witness_side *other, struct numbers_match *match, struct error *error)
 {
     struct seats here = {.count = 0}, there = {.count = 0};
     *match = (struct numbers_match){.fits = 1};

@@ -154,9 +154,8 @@ static int lay_series(const struct told_calls *one, const struct told_calls *oth
 static int lay(const struct told_calls *one, const struct told_calls *other, struct laid *laid)
 {
     size_t count = count_series(other);
-    *laid = (struct laid){.series = array_new(count, sizeof *laid->series),
-                          .is_found = array_new(count, 1),
-                          .count = count};
+    *laid = (struct laid){
+        .series = array_new(count, sizeof *laid->series), .is_found = array_new(count, 1), .count = count};
     if (!laid->series || !laid->is_found || lay_series(one, other, 0, laid))
         return -1;
     return laid->timed ? lay_series(one, other, 1, laid) : 0;
@@ -275,7 +274,8 @@ static int take_member(struct rank_match *match, const struct told_calls *one, c
     return 0;
 }
 
-/* The member of the one that the other's calls fit best, with how; one->count: there is none. -1: memory is out. */
+/* The member of the one that the other's calls fit best, with how; one->count: there is none. -1: memory is
+ * out. */
 static int find_member(struct hearing *hearing, const struct seats *one, const struct seats *other,
                        size_t number, size_t *found, struct laid *best)
 {
@@ -315,7 +315,8 @@ static int match_member(struct hearing *hearing, struct seats *one, const struct
     if (is_found)
         one->is_taken[found] = 1;
     if (!failed)
-        failed = take_member(match, is_found ? &one->calls[found] : &none, there, is_found ? &best : NULL, span);
+        failed =
+            take_member(match, is_found ? &one->calls[found] : &none, there, is_found ? &best : NULL, span);
     laid_release(&best);
     return failed;
 }
@@ -324,8 +325,7 @@ int ranks_match(struct hearing *hearing, const struct witness_side *one, const s
                 struct rank_match *match, struct error *error)
 {
     struct seats here = {.count = 0}, there = {.count = 0};
-    int failed = seats_load(&here, hearing, one, error) ||
-                 seats_load(&there, hearing, other, error);
+    int failed = seats_load(&here, hearing, one, error) || seats_load(&there, hearing, other, error);
     if (!failed) {
         struct span in_one = span_of(&here), in_other = span_of(&there);
         match->clocks = in_one.last_ns != TIME_UNKNOWN && in_other.last_ns != TIME_UNKNOWN;

@@ -3,7 +3,8 @@
 
 #include "join/witness_calls.h"
 
-/* One rank as two recorders tell of it: their calls are laid beside each other, communicator by communicator. */
+/* One rank as two recorders tell of it: their calls are laid beside each other, communicator by communicator.
+ */
 
 /* What the one does not know of a call, and the other does. */
 struct witness_gift {

@@ -15,9 +15,9 @@
 enum { PAIRS_LEAST = 8 };
 
 /*
- * Of two that tell of nearly as many operations, the one that knows more of each counts. Profilers begin a few
- * steps into a job, where little is judged: one part in so many that it lacks is worth what it knows of the rest.
- * In more of them whole faults may be hidden.
+ * Of two that tell of nearly as many operations, the one that knows more of each counts. Profilers begin a
+ * few steps into a job, where little is judged: one part in so many that it lacks is worth what it knows of
+ * the rest. In more of them whole faults may be hidden.
  */
 enum { NEARLY_AS_MANY = 4 };
 
@@ -155,11 +155,10 @@ static int take_fitting(struct encounter *encounter, const struct work *work, in
         array_reserve((void **)&encounter->gifts, &encounter->gift_capacity,
                       encounter->gift_count + match->gift_count, sizeof *encounter->gifts))
         return -1;
-    encounter->pairs[encounter->pair_count++] =
-        (struct witness_pair){.one = work->ranks[one].process,
-                              .other = work->ranks[other].process,
-                              .sizes = match->sizes,
-                              .datatypes = match->datatypes};
+    encounter->pairs[encounter->pair_count++] = (struct witness_pair){.one = work->ranks[one].process,
+                                                                      .other = work->ranks[other].process,
+                                                                      .sizes = match->sizes,
+                                                                      .datatypes = match->datatypes};
     for (size_t i = 0; i < match->gift_count; i++)
         encounter->gifts[encounter->gift_count++] = match->gifts[i];
     return 0;
@@ -214,7 +213,8 @@ static void conclude(struct encounter *encounter, const struct tally *tally)
 }
 
 /* Global ranks and sizes are known, and the same. A framework's log only speaks of some of the ranks. */
-static int may_be_one_job(const struct work *work, const struct witness_runs *runs, int32_t one, int32_t other)
+static int may_be_one_job(const struct work *work, const struct witness_runs *runs, int32_t one,
+                          int32_t other)
 {
     const struct work_run *here = &work->runs[one], *there = &work->runs[other];
     if ((here->world < 0 && !here->is_told) || (there->world < 0 && !there->is_told))
@@ -245,7 +245,8 @@ static int are_in_one_folder(const struct work *work, int32_t one, int32_t other
     return strncmp(here, there, least) == 0 && (length == other_length || longer[least] == '/');
 }
 
-/* What numbers alone can tell of: Flight Recorder, and a log that lists all calls or says how many there were. */
+/* What numbers alone can tell of: Flight Recorder, and a log that lists all calls or says how many there
+ * were. */
 static int may_go_by_numbers(const struct witness_run *one, const struct witness_run *other)
 {
     return one->kind == KIND_DUMP && (other->kind == KIND_LOG || other->kind == KIND_FRAMEWORK_LOG);
@@ -276,8 +277,9 @@ static int judge_rank_by_numbers(struct encounter *encounter, struct hearing *he
     return match.fits && take_fitting(encounter, work, one, other, &nothing) ? error_no_memory(error) : 0;
 }
 
-typedef int (*rank_judge)(struct encounter *encounter, struct hearing *hearing, const struct witness_runs *runs,
-                          int32_t other, struct tally *tally, struct error *error);
+typedef int (*rank_judge)(struct encounter *encounter, struct hearing *hearing,
+                          const struct witness_runs *runs, int32_t other, struct tally *tally,
+                          struct error *error);
 
 /* All ranks of the other run, up to the first that does not fit. */
 static int judge_ranks(struct encounter *encounter, struct hearing *hearing, const struct witness_runs *runs,

@@ -26,9 +26,9 @@ struct witness_run {
 };
 
 struct witness_runs {
-    struct witness_run *items;  /* owned: of each run */
-    struct wall_clock *clocks;  /* owned: of each process */
-    struct grouping ranks;      /* those that recorded something, by run */
+    struct witness_run *items; /* owned: of each run */
+    struct wall_clock *clocks; /* owned: of each process */
+    struct grouping ranks;     /* those that recorded something, by run */
     size_t process_count;
 };
 
@@ -53,7 +53,7 @@ struct encounter {
     int32_t one; /* run; it counts */
     int32_t other;
     enum encounter_verdict verdict;
-    const char *why; /* where doubtful */
+    const char *why;            /* where doubtful */
     struct witness_pair *pairs; /* owned */
     size_t pair_count;
     size_t pair_capacity;

@@ -49,8 +49,7 @@ static int meet_all(struct assembly *assembly, struct error *error)
     for (size_t i = 0; i < assembly->hearing.work->run_count; i++)
         for (size_t k = i + 1; k < assembly->hearing.work->run_count; k++)
             if (runs[i].kind && runs[k].kind && runs[i].kind != runs[k].kind &&
-                (runs[i].is_changed || runs[k].is_changed) &&
-                meet(assembly, (int32_t)i, (int32_t)k, error))
+                (runs[i].is_changed || runs[k].is_changed) && meet(assembly, (int32_t)i, (int32_t)k, error))
                 return -1;
     return 0;
 }
@@ -148,10 +147,9 @@ int witnesses_unite(struct work *work, struct store *store, struct error *error)
     if (work->run_count < 2)
         return 0;
     map_init(&assembly.hearing.alike);
-    int outcome = logs_init(&assembly.logs, store, error) ||
-                          witness_runs_load(&assembly.runs, work, store, error)
-                      ? -1
-                      : 0;
+    int outcome =
+        logs_init(&assembly.logs, store, error) || witness_runs_load(&assembly.runs, work, store, error) ? -1
+                                                                                                         : 0;
     if (!outcome && are_several(&assembly))
         outcome = meet_all(&assembly, error) ? -1 : conclude(&assembly, error);
     for (size_t i = 0; i < assembly.count; i++)

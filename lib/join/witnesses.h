@@ -4,9 +4,9 @@
 #include "join/work.h"
 
 /*
- * One job, told by several recorders (a profiler plugin, PyTorch's profiler, Flight Recorder): they become one
- * run. The one that tells most of it counts; operations of the others leave, counted in the ledger, and what
- * the first does not know comes from them: from where a program called, hosts and GPUs.
+ * One job, told by several recorders (a profiler plugin, PyTorch's profiler, Flight Recorder): they become
+ * one run. The one that tells most of it counts; operations of the others leave, counted in the ledger, and
+ * what the first does not know comes from them: from where a program called, hosts and GPUs.
  *
  * Two files are of one rank of one job where it has the same global rank in a job of the same size, the same
  * communicators, and each call came at the same time in both, by clocks that both read, one number apart all
