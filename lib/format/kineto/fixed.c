@@ -73,7 +73,9 @@ static int ends_flow(const struct kineto_fixed *fixed)
 {
     struct kineto_fixed rest = *fixed;
     struct raw_json text;
-    if (take_key(&rest, WORD("\"bp\":")) && !take_text(&rest, &text))
+    if (!take_key(&rest, WORD("\"bp\":")))
+        rest = *fixed;
+    else if (!take_text(&rest, &text))
         return 0;
     skip_space(&rest);
     return rest.at < rest.end && *rest.at == '}';

@@ -416,6 +416,7 @@ static void the_quick_reading_is_the_patient_one(void **state)
         "{\"ph\": \"f\", \"id\": 9, \"pid\": 7, \"tid\": 8, \"ts\": 1.5, \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": \"e\"}",
         "{\"ph\": \"f\", \"id\": 9, \"pid\": 7, \"tid\": 8, \"ts\": 1.5, \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": }",
         "{\"ph\": \"f\", \"id\": 9, \"pid\": 7, \"tid\": 8, \"ts\": 1.5, \"cat\": \"kernel\", \"name\": \"x\", \"dur\": 1}",
+        "{\"ph\": \"s\", \"id\": 9, \"pid\": 7, \"tid\": 8, \"ts\": 1.5, \"cat\": \"ac2g\", \"name\": \"ac2g\",}",
         "{\"ph\": \"X\"}",
         "",
     };
