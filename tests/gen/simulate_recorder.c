@@ -306,16 +306,38 @@ static void put_thread(struct recorder *recorder, const struct entry *entry, boo
     values_text(recorder->values, !name ? text : is_autograd ? "pt_autograd_0" : "python3");
 }
 
-static void put_field(struct recorder *recorder, enum field field, const struct entry *entry, int number)
+static int64_t number_of(enum field field, const struct entry *entry, int place)
 {
-    struct values *values = recorder->values;
     switch (field) {
     case COLLECTIVE_NUMBER:
-        values_integer(values, entry->collective_number);
-        break;
-    case DURATION:
-        values_real(values, (double)(entry->ended - entry->started) / 1e6);
-        break;
+        return entry->collective_number;
+    case OPERATION_NUMBER:
+        return entry->operation_number;
+    case PAIR_NUMBER:
+        return entry->pair_number;
+    case GROUP_ID:
+        return entry->process_group;
+    case RECORD:
+        return place;
+    default:
+        return TIMEOUT_MS;
+    }
+}
+
+/* A time, or what it lasted. */
+static void put_time(struct recorder *recorder, enum field field, const struct entry *entry)
+{
+    if (field == DURATION)
+        values_real(recorder->values, (double)(entry->ended - entry->started) / 1e6);
+    else if (field == CREATED)
+        values_integer(recorder->values, wall(recorder, entry->created));
+    else
+        put_noticed(recorder, field == NOTICED_END ? entry->ended : entry->started);
+}
+
+static void put_field(struct recorder *recorder, enum field field, const struct entry *entry, int place)
+{
+    switch (field) {
     case FRAMES:
         put_frames(recorder, entry);
         break;
@@ -330,16 +352,7 @@ static void put_field(struct recorder *recorder, enum field field, const struct 
         put_sizes(recorder, entry, torch_elements_out(&entry->group));
         break;
     case IS_PAIR:
-        values_boolean(values, entry->is_pair);
-        break;
-    case OPERATION_NUMBER:
-        values_integer(values, entry->operation_number);
-        break;
-    case PAIR_NUMBER:
-        values_integer(values, entry->pair_number);
-        break;
-    case GROUP_ID:
-        values_integer(values, entry->process_group);
+        values_boolean(recorder->values, entry->is_pair);
         break;
     case GROUP:
         put_process_group(recorder, entry);
@@ -347,33 +360,24 @@ static void put_field(struct recorder *recorder, enum field field, const struct 
     case NAME:
         put_name(recorder, entry);
         break;
-    case RECORD:
-        values_integer(values, number);
-        break;
     case RETIRED:
-        values_boolean(values, entry->ended != UNKNOWN);
+        values_boolean(recorder->values, entry->ended != UNKNOWN);
         break;
     case STATE:
-        values_text(values, state_of(entry));
+        values_text(recorder->values, state_of(entry));
         break;
     case THREAD:
     case THREAD_NAME:
         put_thread(recorder, entry, field == THREAD_NAME);
         break;
     case CREATED:
-        values_integer(values, wall(recorder, entry->created));
-        break;
+    case DURATION:
     case NOTICED_END:
-        put_noticed(recorder, entry->ended);
-        break;
     case NOTICED_START:
-        put_noticed(recorder, entry->started);
+        put_time(recorder, field, entry);
         break;
-    case TIMEOUT:
-        values_integer(values, TIMEOUT_MS);
-        break;
-    case FIELDS:
-        break;
+    default:
+        values_integer(recorder->values, number_of(field, entry, place));
     }
 }
 
