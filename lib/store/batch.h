@@ -132,6 +132,14 @@ struct batch_status {
     struct span function;
 };
 
+struct batch_registration {
+    int64_t ordinal;
+    int64_t process;                  /* -1: none */
+    int64_t member;                   /* -1: none */
+    struct registration registration; /* its pointer is not valid: see the span */
+    struct span calls;                /* packed */
+};
+
 #define BATCH_LIST(type) \
     struct {             \
         type *items;     \
@@ -152,6 +160,7 @@ struct batch {
     BATCH_LIST(struct batch_loss) losses;
     BATCH_LIST(struct batch_fact) facts;
     BATCH_LIST(struct batch_status) statuses;
+    BATCH_LIST(struct batch_registration) registrations;
     struct buffer bytes;
     struct buffer packed;
 };
@@ -187,6 +196,7 @@ struct batch_builder {
     int64_t losses;
     int64_t facts;
     int64_t statuses;
+    int64_t registrations;
     int64_t events;           /* records understood so far */
     struct block_writer rows; /* the operations being packed */
     struct {

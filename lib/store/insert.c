@@ -51,6 +51,10 @@ static const struct {
          "group_status_id, process_id, member_id, name, description, function, enqueued, started, "
          "completed, timed_out, at_ns",
          11},
+    [BULK_REGISTRATION] = {"registration",
+                           "registration_id, process_id, member_id, kind, way, address, bytes, device, "
+                           "global_rank, from_ns, to_ns, function, number, calls",
+                           14},
 };
 
 /* Binds the values of one row after the other. Failures are remembered: they can only be lack of memory. */
@@ -223,10 +227,29 @@ static void bind_fact(struct binder *binder, const struct insert_target *target,
     bind_text(binder, row->texts[FACT_RANK_NAME]);
 }
 
+static void bind_registration(struct binder *binder, const struct insert_target *target, size_t at)
+{
+    const struct batch_registration *row = &binder->batch->registrations.items[at];
+    const struct registration *said = &row->registration;
+    bind_integer(binder, record_id(target, row->ordinal));
+    bind_known(binder, row->process < 0 ? -1 : target->processes[row->process], -1);
+    bind_known(binder, row->member < 0 ? -1 : target->members[row->member].id, -1);
+    bind_integer(binder, said->kind);
+    bind_integer(binder, said->way);
+    bind_known(binder, (int64_t)said->address, 0);
+    bind_known(binder, said->bytes, 0);
+    bind_count(binder, said->device);
+    bind_count(binder, said->global_rank);
+    bind_interval(binder, said->alive);
+    bind_known(binder, said->function, FUNCTION_UNKNOWN);
+    bind_count(binder, said->number);
+    bind_blob(binder, row->calls);
+}
+
 static void (*const bind_row[BULK_TABLES])(struct binder *, const struct insert_target *, size_t) = {
     [BULK_BLOCK] = bind_block,       [BULK_PROXY] = bind_proxy,   [BULK_TAG] = bind_tag,
     [BULK_TAG_NAME] = bind_tag_name, [BULK_ANCHOR] = bind_anchor, [BULK_LOSS] = bind_loss,
-    [BULK_FACT] = bind_fact,         [BULK_STATUS] = bind_status,
+    [BULK_FACT] = bind_fact,         [BULK_STATUS] = bind_status, [BULK_REGISTRATION] = bind_registration,
 };
 
 static struct statement *prepare_bulk(struct store *store, enum bulk_table table, int rows,
@@ -520,6 +543,7 @@ int inserter_put(struct inserter *inserter, struct insert_target *target, const 
         [BULK_TAG] = batch->tags.count,       [BULK_TAG_NAME] = batch->tag_names.count,
         [BULK_ANCHOR] = batch->anchors.count, [BULK_LOSS] = batch->losses.count,
         [BULK_FACT] = batch->facts.count,     [BULK_STATUS] = batch->statuses.count,
+        [BULK_REGISTRATION] = batch->registrations.count,
     };
     if (put_names(inserter, target, batch, error))
         return -1;

@@ -34,6 +34,7 @@ enum bulk_table {
     BULK_LOSS,
     BULK_FACT,
     BULK_STATUS,
+    BULK_REGISTRATION,
     BULK_TABLES
 };
 

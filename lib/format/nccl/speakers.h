@@ -29,6 +29,7 @@ struct seat {
     int64_t children;              /* split off it so far */
     int64_t calls[FUNCTION_COUNT]; /* so far */
     int is_complete;
+    int is_watched; /* it has been told that calls on it are listed */
 };
 
 struct speakers {
