@@ -26,6 +26,7 @@ const struct analysis *const analysis_registry[] = {
     &analysis_stalls,
     &analysis_diagnose,
     &analysis_steps,
+    &analysis_buffers,
     &analysis_clocks,
     NULL,
 };

@@ -1,0 +1,14 @@
+#ifndef NCCLPROF_ANALYSE_BUFFERS_CAUTIONS_H
+#define NCCLPROF_ANALYSE_BUFFERS_CAUTIONS_H
+
+#include "buffers/shares.h"
+#include "model/table.h"
+
+/*
+ * What an answer about registered memory rests on, what it lacks, and what would record that. *is_unjudged is
+ * set where nothing can be said of any call.
+ */
+int caution_buffers(const struct shares *shares, const struct known_memory *known, struct table *table,
+                    int *is_unjudged, struct error *error);
+
+#endif
